@@ -1,0 +1,90 @@
+/** Who may import whom. docs/architecture.md shows the same table; tests may import everything. */
+const ROOMS = {
+  model: [],
+  ports: ['model'],
+  config: ['model'],
+  telemetry: ['model'],
+  sql: ['model'],
+  client: ['model'],
+  postgres: ['model', 'sql'],
+  store: ['model', 'ports', 'telemetry', 'sql', 'postgres'],
+  sources: ['model', 'ports', 'telemetry', 'sql', 'postgres'],
+  sinks: ['model', 'ports', 'telemetry', 'sql', 'postgres'],
+  transfers: ['model', 'ports', 'telemetry', 'sql', 'postgres'],
+  // Neither sees the other, nor an adapter: main hands adapters in.
+  runner: ['model', 'ports', 'config', 'telemetry'],
+  api: ['model', 'ports', 'config', 'telemetry', 'sql'],
+  embedded: ['model'],
+  cinema: ['model', 'sql'],
+  cli: ['model', 'client', 'config', 'main'],
+  main: ['*'],
+}
+
+/** Where a package that opens doors may be used. */
+const DOORS = {
+  pg: {
+    is: '(^|/)node_modules/(@types/)?pg(-copy-streams|-cursor)?/',
+    rooms: 'store|postgres|sources/postgres|sinks/postgres|transfers|embedded|cinema|main',
+  },
+  fastify: { is: '(^|/)node_modules/@?fastify', rooms: 'api|main' },
+  child_process: { is: '^(node:)?child_process$', rooms: 'embedded|main' },
+}
+
+const TEST = '[.]test[.]ts$'
+
+const rooms = Object.entries(ROOMS)
+  .filter(([, allowed]) => !allowed.includes('*'))
+  .map(([room, allowed]) => ({
+    name: `room-${room}`,
+    severity: 'error',
+    comment:
+      allowed.length === 0 ? `${room} imports no other room` : `${room} imports only ${allowed.join(', ')}`,
+    from: { path: `^src/${room}/`, pathNot: TEST },
+    to: { path: '^(src|tests|scripts|bench)/', pathNot: `^src/(${[room, ...allowed].join('|')})/` },
+  }))
+
+const doors = Object.entries(DOORS).map(([name, { is, rooms: allowed }]) => ({
+  name: `door-${name}`,
+  severity: 'error',
+  comment: `${name} only in ${allowed}`,
+  from: { path: '^src/', pathNot: [TEST, `^src/(${allowed})/`] },
+  to: { path: is },
+}))
+
+module.exports = {
+  forbidden: [
+    ...rooms,
+    ...doors,
+    {
+      name: 'main-is-not-cli',
+      severity: 'error',
+      from: { path: '^src/main/', pathNot: TEST },
+      to: { path: '^src/cli/' },
+    },
+    { name: 'no-circles', severity: 'error', from: {}, to: { circular: true } },
+    {
+      name: 'rooms-are-known',
+      severity: 'error',
+      from: { path: '^src/', pathNot: `^src/(${Object.keys(ROOMS).join('|')})/` },
+      to: {},
+    },
+    {
+      name: 'no-tests-in-the-product',
+      severity: 'error',
+      from: { path: '^src/', pathNot: TEST },
+      to: { path: `^tests/|${TEST}` },
+    },
+    { name: 'resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    // Types count too: a type is how a room learns of another.
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'require', 'node', 'default', 'types'],
+      extensions: ['.ts', '.js', '.mjs', '.json'],
+    },
+  },
+}

@@ -1,0 +1,35 @@
+import { join } from 'node:path'
+import { ROOT, runQuietly, say, seconds } from './run.mjs'
+
+const STEPS = [
+  { what: 'types', args: ['node_modules/typescript/bin/tsc', '--noEmit', '-p', 'tsconfig.json'] },
+  {
+    what: 'format and lint',
+    args: ['node_modules/@biomejs/biome/bin/biome', 'ci', '--error-on-warnings', '.'],
+  },
+  {
+    what: 'rooms',
+    args: [
+      'node_modules/dependency-cruiser/bin/dependency-cruise.mjs',
+      '--config',
+      '.dependency-cruiser.cjs',
+      'src',
+    ],
+  },
+  { what: 'unused code', args: ['node_modules/knip/bin/knip.js', '--no-progress'] },
+  { what: 'generated files', args: ['scripts/gen.mjs', '--check'] },
+]
+
+/** True when all is well. Every step is run, so that all mistakes are told at once. */
+export async function check() {
+  say('• Checking')
+  const results = await Promise.all(STEPS.map(runStep))
+  return results.every((ok) => ok)
+}
+
+async function runStep({ what, args: [script, ...args] }) {
+  const since = performance.now()
+  const { code, output } = await runQuietly(process.execPath, [join(ROOT, script), ...args])
+  say(code === 0 ? `  ✓ ${what} (${seconds(since)})` : `  ✗ ${what} (${seconds(since)})\n${output.trimEnd()}`)
+  return code === 0
+}

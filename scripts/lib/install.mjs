@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { failure, ROOT, runQuietly, say, seconds } from './run.mjs'
+
+const LOCK = join(ROOT, 'package-lock.json')
+/** npm writes it last: where it is missing, an install was never finished. */
+const INSTALLED = join(ROOT, 'node_modules/.package-lock.json')
+const STAMP = join(ROOT, 'node_modules/.vitrina-installed')
+const PROGRESS_MS = 3_000
+
+/** Installs what package-lock.json asks for, when it is not there yet. */
+export async function ensureInstalled() {
+  requireNode()
+  const checksum = createHash('sha256').update(readFileSync(LOCK)).digest('hex')
+  if (isInstalled(checksum)) return
+  await install(existsSync(INSTALLED) ? ['install'] : ['ci'])
+  // npm leaves its own file alone when nothing changed, and the lock would stay newer for ever.
+  writeFileSync(STAMP, checksum)
+}
+
+function isInstalled(checksum) {
+  if (!existsSync(INSTALLED)) return false
+  if (existsSync(STAMP) && readFileSync(STAMP, 'utf8') === checksum) return true
+  return statSync(INSTALLED).mtimeMs >= statSync(LOCK).mtimeMs
+}
+
+async function install(args) {
+  const since = performance.now()
+  say(`• Installing the packages (npm ${args.join(' ')}); the first time takes about a minute`)
+  const progress = setInterval(() => say(`  … npm is still at work, ${seconds(since)}`), PROGRESS_MS)
+  const { code, output } = await runQuietly(...npm([...args, '--no-audit', '--no-fund'])).finally(() =>
+    clearInterval(progress),
+  )
+  if (code !== 0) {
+    throw failure(
+      `npm ${args.join(' ')} failed with code ${code}:\n${output.trimEnd()}`,
+      'See whether this machine reaches the npm registry (npm ping), then start again.',
+    )
+  }
+  say(`  installed in ${seconds(since)}`)
+}
+
+/** The npm that started us, if one did: another one may be first in PATH. */
+function npm(args) {
+  const own = process.env.npm_execpath
+  return own?.endsWith('.js') ? [process.execPath, [own, ...args]] : ['npm', args]
+}
+
+function requireNode() {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  if (major > 20 || (major === 20 && minor >= 19)) return
+  throw failure(
+    `Vitrina needs Node 20.19 or newer, and this is ${process.versions.node}.`,
+    'Install a newer Node from https://nodejs.org and start again.',
+  )
+}

@@ -1,0 +1,30 @@
+import { readFileSync } from 'node:fs'
+
+const POLL_MS = 500
+
+/**
+ * Ends this process as Ctrl-C would when the npm that started it is gone: killed with SIGKILL it can tell nobody.
+ * Between npm and us stands a shell that lives on, so its parent is watched too (on Linux).
+ * Started by hand nothing is watched: `nohup node scripts/demo.mjs &` shall outlive its terminal.
+ */
+export function endWithNpm() {
+  if (process.env.npm_lifecycle_event === undefined) return
+  const before = ancestors()
+  setInterval(() => {
+    if (ancestors() !== before) process.kill(process.pid, 'SIGTERM')
+  }, POLL_MS).unref()
+}
+
+function ancestors() {
+  const parent = process.ppid
+  return `${parent} ${process.platform === 'linux' ? parentOf(parent) : ''}`
+}
+
+function parentOf(pid) {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]
+  } catch {
+    return 'gone'
+  }
+}

@@ -1,0 +1,80 @@
+import { VitrinaError } from '../model/errors.js'
+import { sqlstateOf } from '../sql/sqlstate.js'
+import { HTTP_STATUS } from './http-status.js'
+
+/** What went wrong with a request: the error that is told, and the status it is told with. */
+export interface Failure {
+  readonly error: VitrinaError
+  readonly status: number
+}
+
+/** Gives every error that can reach the edge of the API one of our codes. */
+export function toFailure(thrown: unknown): Failure {
+  if (thrown instanceof VitrinaError) return { error: thrown, status: HTTP_STATUS[thrown.code] }
+  const error = refusedByServer(thrown) ?? refusedByDatabase(thrown)
+  if (error !== null) return { error, status: clientStatus(thrown) ?? HTTP_STATUS[error.code] }
+  const unexpected = new VitrinaError(
+    'INTERNAL',
+    'The request could not be answered.',
+    'The log has the reason: look for the request_id.',
+    { cause: thrown },
+  )
+  return { error: unexpected, status: 500 }
+}
+
+/** Fastify's own refusals, such as bad JSON, a body that is too large, a path that cannot be decoded. */
+function refusedByServer(thrown: unknown): VitrinaError | null {
+  if (clientStatus(thrown) === null) return null
+  return new VitrinaError(
+    'REQUEST_INVALID',
+    (thrown as Error).message,
+    'Send a JSON body that is valid, with "Content-Type: application/json".',
+    { cause: thrown },
+  )
+}
+
+function clientStatus(thrown: unknown): number | null {
+  const status = (thrown as { statusCode?: unknown } | null)?.statusCode
+  return typeof status === 'number' && status >= 400 && status < 500 ? status : null
+}
+
+function refusedByDatabase(thrown: unknown): VitrinaError | null {
+  const sqlstate = sqlstateOf(thrown)
+  if (sqlstate === null) return null
+  const { message, hint } = thrown as { message: string; hint?: string }
+  const as = (code: VitrinaError['code'], detail: string, remedy: string) =>
+    new VitrinaError(code, detail, remedy, { cause: thrown, sqlstate })
+  // VT001 is what etl.move_pipeline raises; somebody moved the pipeline between our look and our step.
+  if (sqlstate === 'VT001')
+    return as(
+      'TRANSITION_REFUSED',
+      sentence(message),
+      hint ?? 'Read the status of the pipeline and try again.',
+    )
+  if (/^22/.test(sqlstate))
+    return as(
+      'REQUEST_INVALID',
+      `The database refused a value of the request: ${message}.`,
+      'Correct the value.',
+    )
+  if (/^(42P01|42703|42883|3F000)$/.test(sqlstate))
+    return as(
+      'MIGRATION_MISSING',
+      `The meta store is not as this program needs it: ${message}.`,
+      'Run "vitrina migrate".',
+    )
+  if (/^(28|3D)/.test(sqlstate))
+    return as(
+      'DATABASE_UNAVAILABLE',
+      `The database refused the connection: ${message}.`,
+      'Check VITRINA_API_DATABASE_URL; "vitrina doctor" tries it.',
+    )
+  // Deadlock, lock or statement timeout, too many connections: gone in a moment.
+  if (/^(40|53|55P03|57014)/.test(sqlstate))
+    return as('DATABASE_ERROR', sentence(message), 'Try again in a moment.')
+  return null
+}
+
+function sentence(message: string): string {
+  return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`
+}

@@ -1,0 +1,65 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { ERRORS } from '../model/errors.js'
+import { redactText } from '../telemetry/redact.js'
+import { type Failure, toFailure } from './failure.js'
+import { type FieldError, RequestInvalid } from './schemas/request-invalid.js'
+import type { Api } from './schemas/type-provider.js'
+
+const RETRY_AFTER_SECONDS = 5
+
+/** RFC 9457, with what our users need beyond it: the code, the hint, and the id that finds the request in the log. */
+export interface Problem {
+  readonly type: string
+  readonly title: string
+  readonly status: number
+  readonly detail: string
+  readonly instance: string
+  readonly code: string
+  readonly vtr: string
+  readonly hint: string
+  readonly retryable: boolean
+  readonly request_id: string
+  readonly sqlstate?: string
+  readonly errors?: readonly FieldError[]
+}
+
+/** Every error leaves as a problem document; one that is our fault is logged with its cause. */
+export function answerWithProblems(app: Api): void {
+  app.setErrorHandler((thrown, request, reply) => {
+    const failure = toFailure(thrown)
+    if (failure.error.code === 'DATABASE_UNAVAILABLE') request.events.metaStoreLost(failure.error)
+    else if (failure.status >= 500) request.events.requestFailed(failure.error)
+    return sendProblem(request, reply, failure)
+  })
+}
+
+export function sendProblem(request: FastifyRequest, reply: FastifyReply, failure: Failure): FastifyReply {
+  if (failure.status === 503) reply.header('retry-after', RETRY_AFTER_SECONDS)
+  // Serialised here, so that the schema of the route's good answer is not asked about this one.
+  return reply
+    .code(failure.status)
+    .type('application/problem+json')
+    .send(JSON.stringify(toProblem(request, failure)))
+}
+
+function toProblem(request: FastifyRequest, { error, status }: Failure): Problem {
+  return {
+    type: `urn:vitrina:error:${error.code}`,
+    title: ERRORS[error.code].means,
+    status,
+    detail: redactText(error.message),
+    instance: pathOf(request),
+    code: error.code,
+    vtr: error.vtr,
+    hint: error.hint,
+    retryable: status === 503,
+    request_id: request.id,
+    ...(error.sqlstate === null ? {} : { sqlstate: error.sqlstate }),
+    ...(error instanceof RequestInvalid ? { errors: error.errors } : {}),
+  }
+}
+
+/** Without the query: people put things there that belong nowhere else. */
+export function pathOf(request: FastifyRequest): string {
+  return request.url.split('?', 1)[0] ?? '/'
+}

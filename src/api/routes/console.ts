@@ -1,0 +1,80 @@
+import { readFile, realpath } from 'node:fs/promises'
+import { extname, join, sep } from 'node:path'
+import { VitrinaError } from '../../model/errors.js'
+import type { Api } from '../schemas/type-provider.js'
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.json': 'application/json; charset=utf-8',
+  '.map': 'application/json; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.ico': 'image/x-icon',
+  '.webp': 'image/webp',
+  '.woff2': 'font/woff2',
+  '.txt': 'text/plain; charset=utf-8',
+  '.webmanifest': 'application/manifest+json',
+}
+
+/** No script but our own files. Styles may stand inline: the component library writes its variables into a style element. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "manifest-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** The console, as files. They hold no secrets: whoever opens them still has to bring a token for the API. */
+export function consoleRoutes(app: Api, folder: string): void {
+  const open = { config: { open: true, quiet: true } }
+  app.get('/', open, async (_request, reply) => reply.redirect('/ui/'))
+  app.get('/ui', open, async (_request, reply) => reply.redirect('/ui/'))
+  app.get<{ Params: { '*': string } }>('/ui/*', open, async (request, reply) => {
+    const file = await findFile(folder, request.params['*'])
+    if (file === null)
+      throw new VitrinaError('ROUTE_NOT_FOUND', 'The console has no such file.', 'Open /ui/.')
+    return reply
+      .type(TYPES[extname(file.path)] ?? 'application/octet-stream')
+      .header('content-security-policy', POLICY)
+      .header(
+        'cache-control',
+        file.path.includes(`${sep}assets${sep}`) ? 'public, max-age=31536000, immutable' : 'no-cache',
+      )
+      .send(file.content)
+  })
+}
+
+interface File {
+  readonly path: string
+  readonly content: Buffer
+}
+
+/** A path without an extension is a page of the console, which finds its way by itself. */
+async function findFile(folder: string, path: string): Promise<File | null> {
+  return read(folder, extname(path) === '' ? 'index.html' : path)
+}
+
+async function read(folder: string, path: string): Promise<File | null> {
+  try {
+    const root = await realpath(folder)
+    // After links are followed: neither ".." nor a link may lead out of the folder.
+    const real = await realpath(join(root, path))
+    return real.startsWith(root + sep) ? { path: real, content: await readFile(real) } : null
+  } catch (error) {
+    if (
+      ['ENOENT', 'ENOTDIR', 'EISDIR', 'ENAMETOOLONG', 'ERR_INVALID_ARG_VALUE'].includes(
+        String((error as { code?: unknown }).code),
+      )
+    )
+      return null
+    throw error
+  }
+}

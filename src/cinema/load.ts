@@ -1,0 +1,93 @@
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { Client } from 'pg'
+import { from as copyFrom } from 'pg-copy-streams'
+import { CopyWriter } from './copy-writer.js'
+import { type Counts, TABLE_NAMES, TABLES, type TableName } from './schema.js'
+import { withoutIndexes } from './without-indexes.js'
+
+/** The rows of one table. Item n becomes none, one or several rows. */
+export interface TableRows {
+  table: TableName
+  items: number
+  write(n: number, to: CopyWriter): void
+}
+
+/** How far a table is, in items: rows, or films where a film brings several rows. */
+export interface Progress {
+  table: TableName
+  done: number
+  of: number
+}
+
+export interface LoadOptions {
+  onProgress?: ((progress: Progress) => void) | undefined
+  signal?: AbortSignal | undefined
+}
+
+/** From here on building an index at the end is cheaper than growing it row by row. */
+const MANY_ITEMS = 20_000
+
+/**
+ * Runs `work` alone and as a whole: two loads at once would see the same empty tables,
+ * and one that is broken off must not leave films without their people.
+ */
+export async function inOneLoad<T>(client: Client, work: () => Promise<T>): Promise<T> {
+  await client.query(`BEGIN; SELECT pg_advisory_xact_lock(hashtext('vitrina.cinema'))`)
+  try {
+    const result = await work()
+    await client.query('COMMIT')
+    return result
+  } catch (error) {
+    // A lost connection has rolled back by itself, and the first error is the one to tell.
+    await client.query('ROLLBACK').catch(() => {})
+    throw error
+  }
+}
+
+/** Copies set after set into its table, and counts the rows that PostgreSQL took. */
+export async function loadCinema(
+  client: Client,
+  sets: TableRows[],
+  options: LoadOptions = {},
+): Promise<Counts> {
+  const counts = Object.fromEntries(TABLE_NAMES.map((table) => [table, 0])) as Counts
+  for (const rows of sets) {
+    const copy = () => copyTable(client, rows, options)
+    const fast = rows.items >= MANY_ITEMS && (await isEmpty(client, rows.table))
+    counts[rows.table] += fast ? await withoutIndexes(client, rows.table, copy) : await copy()
+  }
+  return counts
+}
+
+/** Without this the planner guesses until autovacuum comes by, and the first marts take the slow plan. */
+export async function analyzeCinema(client: Client): Promise<void> {
+  await client.query(`ANALYZE ${TABLE_NAMES.join(', ')}`)
+}
+
+export async function isEmpty(client: Client, table: TableName): Promise<boolean> {
+  const { rowCount } = await client.query(`SELECT FROM ${table} LIMIT 1`)
+  return rowCount === 0
+}
+
+async function copyTable(client: Client, rows: TableRows, options: LoadOptions): Promise<number> {
+  const columns = TABLES[rows.table].join(', ')
+  const copy = client.query(copyFrom(`COPY ${rows.table} (${columns}) FROM STDIN WITH (FORMAT binary)`))
+  await pipeline(Readable.from(chunks(rows, options.onProgress)), copy, { signal: options.signal })
+  return copy.rowCount
+}
+
+function* chunks(
+  { table, items, write }: TableRows,
+  onProgress: LoadOptions['onProgress'],
+): Generator<Buffer> {
+  const writer = new CopyWriter(TABLES[table].length)
+  for (let n = 0; n < items; n++) {
+    write(n, writer)
+    if (!writer.full) continue
+    yield writer.takeChunk()
+    onProgress?.({ table, done: n + 1, of: items })
+  }
+  yield writer.end()
+  onProgress?.({ table, done: items, of: items })
+}

@@ -1,0 +1,27 @@
+import type { MainSettings } from '../main/environment.js'
+import type { ApiToken } from '../main/token.js'
+import type { Tree } from '../main/tree.js'
+import { bold, detail, dim, print } from './output.js'
+
+export function printAddresses(url: string, token: ApiToken): void {
+  print(`  console   ${bold(`${url}/ui/`)}`)
+  print(`  API       ${url}/api/v1`)
+  print(`  token     ${tokenLine(token)}`)
+}
+
+/** Where everything is. The administrator's connection only when we made that server ourselves. */
+export function printBanner(tree: Tree, settings: MainSettings, isEmbedded: boolean): void {
+  if (tree.portInstead !== null)
+    detail(`Port ${tree.portInstead} is taken, so the API listens on another one. VITRINA_PORT chooses.`)
+  print()
+  print(bold('Vitrina is up.'))
+  printAddresses(tree.url, tree.token)
+  if (isEmbedded) print(`  database  psql "${settings.DATABASE_URL}"`)
+  print(dim('  Ctrl-C stops everything.'))
+}
+
+/** Shown in full only once; later it can be read where it is kept. */
+function tokenLine({ token, origin, path }: ApiToken): string {
+  if (origin === 'made') return `${bold(token)}  (shown only this once, kept in ${path})`
+  return origin === 'kept' ? `in ${path}` : 'as VITRINA_API_TOKEN says'
+}

@@ -1,0 +1,60 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import { withMainDatabase } from '../main/database.js'
+import { readEnvironment } from '../main/environment.js'
+import { generateCinema } from '../main/generate.js'
+import { untilStopped } from '../main/shutdown.js'
+import { detail, print, printJson, step } from './output.js'
+
+interface Options {
+  readonly films: number
+  readonly ratings: number
+  readonly seed: number
+  readonly replace?: boolean
+  readonly json?: boolean
+}
+
+const PROGRESS_MS = 1_000
+
+export function addGenerate(program: Command): void {
+  program
+    .command('generate')
+    .description('Add films, people and an audience of any size to the sample cinema.')
+    .option('--films <n>', 'how many films', wholeNumber, 1_000)
+    .option('--ratings <n>', 'how many ratings', wholeNumber, 100_000)
+    .option('--seed <n>', 'the same seed and sizes give the same rows', wholeNumber, 1)
+    .option('--replace', 'empty the cinema first')
+    .option('--json', 'print the counts as JSON')
+    .addHelpText('after', '\nExample: vitrina generate --films 100000 --ratings 1000000 --seed 7')
+    .action((options: Options) => untilStopped((signal) => fill(options, signal)))
+}
+
+async function fill({ films, ratings, seed, replace, json }: Options, signal: AbortSignal): Promise<void> {
+  await withMainDatabase(
+    readEnvironment(),
+    { signal, onProgress: step, embedded: 'join' },
+    async (settings) => {
+      step(`Generating ${films} films and ${ratings} ratings from seed ${seed}`)
+      const since = performance.now()
+      const counts = await generateCinema(settings, { films, ratings, seed, replace, signal }, everySecond())
+      detail(`Done in ${((performance.now() - since) / 1000).toFixed(1)} s.`)
+      if (json) return printJson(counts)
+      for (const [table, count] of Object.entries(counts))
+        print(`${table.padEnd(26)}${String(count).padStart(12)}`)
+    },
+  )
+}
+
+/** A line now and then is enough to see that it goes on. */
+function everySecond(): (progress: { table: string; done: number; of: number }) => void {
+  let last = performance.now()
+  return ({ table, done, of }) => {
+    if (performance.now() - last < PROGRESS_MS) return
+    last = performance.now()
+    detail(`${table}: ${done} of ${of}`)
+  }
+}
+
+function wholeNumber(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('Give a whole number.')
+  return Number(text)
+}

@@ -1,0 +1,51 @@
+import pc from 'picocolors'
+import { asVitrinaError } from '../main/failure.js'
+import { Stopped } from '../main/shutdown.js'
+import { VitrinaError } from '../model/errors.js'
+
+const talk = pc.createColors(process.stderr.isTTY === true && !process.env.NO_COLOR)
+const data = pc.createColors(process.stdout.isTTY === true && !process.env.NO_COLOR)
+
+/** Results go to stdout, where a pipe may take them. */
+export function print(line = ''): void {
+  process.stdout.write(`${line}\n`)
+}
+
+export function printJson(value: unknown): void {
+  print(JSON.stringify(value, null, 2))
+}
+
+/** What we are doing, and what we wait for, goes to stderr. */
+export function step(line: string): void {
+  process.stderr.write(`${talk.cyan('•')} ${line}\n`)
+}
+
+export function detail(line: string): void {
+  process.stderr.write(`  ${line}\n`)
+}
+
+export const bold = (text: string) => data.bold(text)
+export const good = (text: string) => data.green(text)
+export const bad = (text: string) => data.red(text)
+export const dim = (text: string) => data.dim(text)
+
+/** Says what went wrong and what to do. Answers the exit code. */
+export function explain(error: unknown): number {
+  if (error instanceof Stopped) {
+    process.stderr.write(`${error.message}\n`)
+    return error.exitCode
+  }
+  const known = asVitrinaError(error)
+  process.stderr.write(
+    `${talk.red('✗')} ${talk.bold(`${known.vtr} ${known.code}`)}: ${known.message}\n  ${talk.yellow('→')} ${known.hint}\n`,
+  )
+  if (process.env.LOG_LEVEL === 'debug') process.stderr.write(`${stackOf(error)}\n`)
+  return 1
+}
+
+function stackOf(error: unknown): string {
+  const cause = error instanceof VitrinaError ? error.cause : undefined
+  return [error, cause]
+    .flatMap((one) => (one instanceof Error ? [one.stack ?? one.message] : []))
+    .join('\ncaused by ')
+}

@@ -1,0 +1,28 @@
+import type { Command } from 'commander'
+import { withMainDatabase } from '../main/database.js'
+import { readEnvironment } from '../main/environment.js'
+import { aborted, untilStopped } from '../main/shutdown.js'
+import { withTree } from '../main/tree.js'
+import { printBanner } from './banner.js'
+import { step } from './output.js'
+import { prepareAndTell } from './prepare.js'
+
+export function addUp(program: Command): void {
+  program
+    .command('up')
+    .description('Start everything: database (unless DATABASE_URL is set), API, runner and console.')
+    .action(() => untilStopped(bringUp))
+}
+
+async function bringUp(signal: AbortSignal): Promise<void> {
+  const given = readEnvironment()
+  await withMainDatabase(given, { signal, onProgress: step, embedded: 'own' }, async (settings) => {
+    await prepareAndTell(settings)
+    step('Starting API and runner')
+    await withTree(settings, { signal, logLevel: settings.LOG_LEVEL }, async (tree) => {
+      printBanner(tree, settings, given.DATABASE_URL === undefined)
+      await aborted(signal)
+      step('Stopping: the runner ends its batches, then the database stops')
+    })
+  })
+}

@@ -1,0 +1,93 @@
+import { z } from 'zod'
+import { VitrinaError } from '../model/errors.js'
+import { LOGINS, type Login, loginPassword } from '../model/logins.js'
+
+const list = (value: string) => value.split(',').map((item) => item.trim()).filter((item) => item !== '')
+const count = (least: number, most: number) => z.coerce.number().int().min(least).max(most)
+const databaseUrl = z.string().regex(/^postgres(ql)?:\/\//, 'must begin with postgres://')
+
+/** Every setting, its default and what it means. `.env.sample` and docs/reference/settings.md follow this table. */
+export const SETTINGS = {
+  DATABASE_URL: { schema: databaseUrl.optional(), means: "Administrator's connection, for migrations and roles. Unset: an embedded PostgreSQL under VITRINA_HOME.", example: 'postgres://postgres:secret@localhost:5432/cinema' },
+  VITRINA_RUNNER_DATABASE_URL: { schema: databaseUrl.optional(), means: 'What the runner writes with. Unset: DATABASE_URL with the login vitrina_writer.', example: 'postgres://vitrina_writer:secret@localhost:5432/cinema' },
+  VITRINA_API_DATABASE_URL: { schema: databaseUrl.optional(), means: 'What the API works with. Unset: DATABASE_URL with the login vitrina_meta.', example: 'postgres://vitrina_meta:secret@localhost:5432/cinema' },
+  VITRINA_READER_DATABASE_URL: { schema: databaseUrl.optional(), means: 'What source queries are read with. Unset: DATABASE_URL with the login vitrina_reader.', example: 'postgres://vitrina_reader:secret@localhost:5432/cinema' },
+  VITRINA_CONNECTIONS: { schema: z.string().optional(), means: 'Further databases a pipeline may read from or write to, as JSON: {"name": "postgres://…"}. VITRINA_CONNECTION_<NAME>_URL adds one.', example: '{"warehouse": "postgres://etl:secret@warehouse:5432/dwh"}' },
+  VITRINA_HOME: { schema: z.string().min(1).default('.vitrina'), means: 'Folder of the embedded PostgreSQL and of generated secrets.', example: '.vitrina' },
+  VITRINA_HOST: { schema: z.string().min(1).default('127.0.0.1'), means: 'Address the API listens on.', example: '127.0.0.1' },
+  VITRINA_PORT: { schema: count(0, 65535).default(8080), means: 'Port the API listens on. 0 takes any free one.', example: '8080' },
+  VITRINA_API_TOKEN: { schema: z.string().min(16, 'must have at least 16 characters').optional(), means: "Administrator's bearer token. Unset: made at the first start and printed once.", example: 'change-me-to-something-long' },
+  ALLOWED_SOURCE_SCHEMAS: { schema: z.string().default('content,ugc').transform(list), means: 'Schemas a source query may read.', example: 'content,ugc' },
+  ALLOWED_TARGET_TABLES: { schema: z.string().default('analytics.*').transform(list), means: 'Tables a pipeline may write: exact names or schema.*', example: 'analytics.*' },
+  RUNNER_POLL_INTERVAL_MS: { schema: count(10, 600_000).default(1000), means: 'How often a runner looks for work when nothing wakes it.', example: '1000' },
+  RUNNER_CONCURRENCY: { schema: count(1, 64).default(4), means: 'Pipelines one runner works on at the same time.', example: '4' },
+  RUNNER_LEASE_SECONDS: { schema: count(1, 3600).default(30), means: 'How long a runner that went silent keeps its pipelines.', example: '30' },
+  RUNNER_METRICS_PORT: { schema: count(0, 65535).optional(), means: 'Port for the metrics of a runner on the loopback address. Unset: none.', example: '9464' },
+  LOG_LEVEL: { schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'), means: 'The least important lines that are logged.', example: 'info' },
+  LOG_FORMAT: { schema: z.enum(['json', 'pretty']).optional(), means: 'One JSON object a line, or lines for people. Unset: pretty on a terminal, else json.', example: 'json' },
+} as const satisfies Record<string, { schema: z.ZodType; means: string; example: string }>
+
+type Name = keyof typeof SETTINGS
+export type Settings = { readonly [K in Name]: z.output<(typeof SETTINGS)[K]['schema']> } & {
+  /** Named databases besides the main one, by lower-case name. */
+  readonly connections: ReadonlyMap<string, string>
+}
+
+/** Reads the environment once. All mistakes are told together. */
+export function readSettings(environment: NodeJS.ProcessEnv): Settings {
+  const values: Record<string, unknown> = {}
+  const mistakes: string[] = []
+  for (const [name, { schema }] of Object.entries(SETTINGS)) {
+    // An empty variable is how compose files and shells say "not set".
+    const parsed = schema.safeParse(environment[name] || undefined)
+    if (parsed.success) values[name] = parsed.data
+    else mistakes.push(`${name} ${parsed.error.issues.map((issue) => issue.message).join(', ')}`)
+  }
+  values.connections = readConnections(environment, mistakes)
+  if (mistakes.length > 0) {
+    throw new VitrinaError('SETTING_INVALID', mistakes.join('; '), 'Correct the environment or .env; .env.sample explains every setting.')
+  }
+  return values as Settings
+}
+
+function readConnections(environment: NodeJS.ProcessEnv, mistakes: string[]): Map<string, string> {
+  const parsed = parseConnections(environment.VITRINA_CONNECTIONS || '{}')
+  if (parsed === null) mistakes.push('VITRINA_CONNECTIONS must be a JSON object of name: "postgres://…"')
+  const found = new Map(Object.entries(parsed ?? {}))
+  for (const [variable, url] of Object.entries(environment)) {
+    const name = /^VITRINA_CONNECTION_(.+)_URL$/.exec(variable)?.[1]
+    if (name && url) found.set(name.toLowerCase(), url)
+  }
+  for (const [name, url] of found) {
+    if (!databaseUrl.safeParse(url).success) mistakes.push(`the URL of connection ${name} must begin with postgres://`)
+  }
+  return found
+}
+
+function parseConnections(text: string): Record<string, string> | null {
+  try {
+    const parsed = z.record(z.string(), z.string()).safeParse(JSON.parse(text))
+    return parsed.success ? parsed.data : null
+  } catch {
+    return null
+  }
+}
+
+const LOGIN_VARIABLES = {
+  reader: 'VITRINA_READER_DATABASE_URL',
+  writer: 'VITRINA_RUNNER_DATABASE_URL',
+  meta: 'VITRINA_API_DATABASE_URL',
+} as const satisfies Record<Login, Name>
+
+/** How one of the three logins reaches the main database. */
+export function loginUrl(settings: Settings, login: Login): string {
+  const explicit = settings[LOGIN_VARIABLES[login]]
+  if (explicit !== undefined) return explicit
+  if (settings.DATABASE_URL === undefined) {
+    throw new VitrinaError('SETTING_INVALID', `Neither ${LOGIN_VARIABLES[login]} nor DATABASE_URL is set.`, `Set ${LOGIN_VARIABLES[login]}, or DATABASE_URL to derive it, or start everything with "vitrina up".`)
+  }
+  const url = new URL(settings.DATABASE_URL)
+  url.username = LOGINS[login]
+  url.password = loginPassword(settings.DATABASE_URL, login)
+  return url.href
+}

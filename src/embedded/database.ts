@@ -1,0 +1,62 @@
+import pg from 'pg'
+import { ADMIN } from './credentials.js'
+import { embeddedFailed } from './failure.js'
+import { hasCode } from './files.js'
+
+const CONNECT_MS = 5_000
+const WRONG_PASSWORD = '28P01'
+
+/** What a server that is coming up, or going down, may answer. */
+const NOT_YET = ['57P03', '57P01', '53300', 'ECONNREFUSED', 'ECONNRESET']
+
+export interface Login {
+  readonly port: number
+  readonly password: string
+}
+
+/** False: not yet. */
+export async function canConnect(login: Login): Promise<boolean> {
+  try {
+    await withClient(login, async (client) => await client.query('select 1'))
+    return true
+  } catch (error) {
+    if (hasCode(error, WRONG_PASSWORD))
+      throw embeddedFailed('the password in credentials.json does not fit the data folder', {
+        remedy: 'Restore the file that belongs to the data, or move the data folder away.',
+        cause: error,
+      })
+    if (hasCode(error, ...NOT_YET) || isTimeout(error)) return false
+    throw error
+  }
+}
+
+export async function ensureDatabase(login: Login, name: string): Promise<void> {
+  await withClient(login, async (client) => {
+    const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [name])
+    if (rowCount === 0) await client.query(`create database ${pg.escapeIdentifier(name)}`)
+  })
+}
+
+async function withClient<T>({ port, password }: Login, use: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({
+    host: '127.0.0.1',
+    port,
+    user: ADMIN,
+    password,
+    database: 'postgres',
+    ssl: false,
+    connectionTimeoutMillis: CONNECT_MS,
+  })
+  // Without a listener, a server that dies now would take our process with it.
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    return await use(client)
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof Error && /timeout|terminated unexpectedly/i.test(error.message)
+}

@@ -1,0 +1,51 @@
+import { randomBytes } from 'node:crypto'
+import { chown, open, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { areWeRoot } from './process-identity.js'
+
+export function hasCode(error: unknown, ...codes: string[]): boolean {
+  return error instanceof Error && 'code' in error && codes.includes(String(error.code))
+}
+
+/** Null when the file or folder is not there; every other trouble is thrown. */
+export async function absentAsNull<T>(answer: Promise<T>): Promise<T | null> {
+  try {
+    return await answer
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return null
+    throw error
+  }
+}
+
+export function randomName(): string {
+  return randomBytes(6).toString('hex')
+}
+
+/** The file is there as a whole or not at all, readable for its owner alone. */
+export async function replaceFile(path: string, text: string): Promise<void> {
+  const draft = `${path}.${randomName()}`
+  try {
+    await writeFile(draft, text, { mode: 0o600, flag: 'wx', flush: true })
+    await giveToOwnerOfFolder(draft)
+    await rename(draft, path)
+  } finally {
+    await rm(draft, { force: true })
+  }
+}
+
+/** After one start with sudo, the user whose folder it is must still be able to read the file. */
+async function giveToOwnerOfFolder(path: string): Promise<void> {
+  if (!areWeRoot()) return
+  const folder = await stat(dirname(path))
+  await chown(path, folder.uid, folder.gid)
+}
+
+/** A rename survives a power cut only when the folder it happened in was written out. */
+export async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path)
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}

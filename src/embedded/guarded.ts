@@ -1,0 +1,69 @@
+import { spawn } from 'node:child_process'
+import type { Socket } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import type { Account } from './account.js'
+import { CHILD_ENV } from './child-env.js'
+
+const GUARD = fileURLToPath(new URL('./guard.mjs', import.meta.url))
+
+/** Longer than all the steps of the guard together. */
+const STOP_MS = 35_000
+
+export interface Command {
+  readonly file: string
+  readonly args: readonly string[]
+  readonly cwd: string
+  readonly account: Account | null
+  /** Where its output goes. */
+  readonly logFd: number
+}
+
+/** A command that ends when this process ends, in whatever way. */
+export interface GuardedProcess {
+  /** The command's exit code; null while it runs. */
+  readonly exitCode: number | null
+  readonly exited: Promise<number>
+  /** Fast shutdown; returns when guard and command are gone. Safe to call again, and after the end. */
+  stop(): Promise<void>
+  /** Lets a program that does nothing else end; the guard then stops the command. */
+  unref(): void
+}
+
+export function runGuarded({ file, args, cwd, account, logFd }: Command): GuardedProcess {
+  const command = JSON.stringify({ file, args, cwd, uid: account?.uid, gid: account?.gid })
+  // Detached: Ctrl-C in a terminal goes to the whole foreground group, and would take the database away
+  // from a runner that still has a batch to finish.
+  const guard = spawn(process.execPath, [GUARD, command], {
+    cwd: '/',
+    env: CHILD_ENV,
+    detached: true,
+    stdio: ['pipe', logFd, logFd],
+  })
+  const lifeline = guard.stdin as Socket
+  lifeline.on('error', () => {})
+  let exitCode: number | null = null
+  const exited = new Promise<number>((resolve) => {
+    guard.once('error', () => resolve(127))
+    guard.once('exit', (code) => resolve(code ?? 1))
+  }).then((code) => {
+    exitCode = code
+    return code
+  })
+  return {
+    get exitCode() {
+      return exitCode
+    },
+    exited,
+    stop: async () => {
+      guard.ref()
+      lifeline.destroy()
+      const lastResort = setTimeout(() => guard.kill('SIGKILL'), STOP_MS)
+      await exited
+      clearTimeout(lastResort)
+    },
+    unref: () => {
+      guard.unref()
+      lifeline.unref()
+    },
+  }
+}

@@ -1,0 +1,145 @@
+import { join } from 'node:path'
+import { findBinaries } from './binaries.js'
+import { createCluster, DRAFT_CLUSTER, hasCluster } from './cluster.js'
+import { type Credentials, databaseUrl, loadCredentials, saveCredentials } from './credentials.js'
+import { ensureDatabase } from './database.js'
+import { asFailure } from './failure.js'
+import { type Ownership, takeOwnership } from './owner.js'
+import { findPlace, type Place } from './place.js'
+import { stopPostmaster } from './postmaster.js'
+import { DRAFT_RUNTIME, ensureRuntime, removeLeftovers } from './runtime.js'
+import { launchServer, type RunningServer } from './server.js'
+import { ServerLog } from './server-log.js'
+
+export { removeEmbedded } from './remove.js'
+
+/** A PostgreSQL of our own. It ends with this process, in whatever way that ends. */
+export interface EmbeddedServer {
+  /** For the administrator, with the password: postgres://user:password@127.0.0.1:port/database */
+  readonly url: string
+  readonly port: number
+  readonly dataDir: string
+  /** Fast shutdown; returns when its processes are gone. Safe to call again. */
+  stop(): Promise<void>
+}
+
+export interface EmbeddedOptions {
+  /** Everything is kept below it; made when missing. As root, what the server's account cannot reach is kept
+   *  under /var/tmp, and `home/postgres/elsewhere` leads there. */
+  readonly home: string
+  /** Made when missing. Default `vitrina`. */
+  readonly database?: string
+  readonly settings?: Record<string, string>
+  /** Default true. False is for tests: a power cut may destroy the data. */
+  readonly durable?: boolean
+  readonly onProgress?: (message: string) => void
+  /** Ends a start that is under way, and leaves no process and no half-made folder. */
+  readonly signal?: AbortSignal
+}
+
+/** A start that fails is undone; only a finished runtime and a finished cluster stay for the next one. */
+export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
+  const { signal, home } = options
+  try {
+    signal?.throwIfAborted()
+    const place = await findPlace(home, options.onProgress ?? (() => {}))
+    const owner = await takeOwnership(place.base)
+    try {
+      return await startAsOwner(place, owner, options)
+    } catch (error) {
+      await owner.release()
+      throw error
+    }
+  } catch (error) {
+    if (signal?.aborted && error === signal.reason) throw error
+    throw asFailure(error, home)
+  }
+}
+
+async function startAsOwner(
+  place: Place,
+  owner: Ownership,
+  options: EmbeddedOptions,
+): Promise<EmbeddedServer> {
+  const log = await ServerLog.open(join(place.folder, 'server.log'))
+  try {
+    const broughtUp = await bringUp(place, log, options)
+    try {
+      return await handOver({ ...broughtUp, place, owner, options })
+    } catch (error) {
+      await broughtUp.server.process.stop()
+      throw error
+    }
+  } finally {
+    log.close()
+  }
+}
+
+interface BroughtUp {
+  readonly server: RunningServer
+  readonly credentials: Credentials
+}
+
+async function bringUp(place: Place, log: ServerLog, options: EmbeddedOptions): Promise<BroughtUp> {
+  const { durable = true, settings = {}, signal, onProgress = () => {} } = options
+  const binaries = findBinaries()
+  if (await stopPostmaster(place.dataDir)) onProgress('Stopped the PostgreSQL of an earlier start.')
+  const exists = await hasCluster(place.dataDir, binaries.major)
+  const runtime = await ensureRuntime(place.base, binaries)
+  await removeLeftovers(place.base, runtime, [DRAFT_RUNTIME, DRAFT_CLUSTER])
+  const credentials = await loadCredentials(place.folder, exists)
+  const { password } = credentials
+  signal?.throwIfAborted()
+  if (!exists) {
+    onProgress(`Creating a PostgreSQL ${binaries.major} in ${place.dataDir}.`)
+    await createCluster({ place, runtime, password, durable, log, signal })
+  }
+  onProgress('Starting PostgreSQL.')
+  const preferredPort = credentials.port
+  const server = await launchServer({
+    place,
+    runtime,
+    password,
+    preferredPort,
+    settings,
+    durable,
+    log,
+    signal,
+  })
+  return { server, credentials }
+}
+
+interface HandOver extends BroughtUp {
+  readonly place: Place
+  readonly owner: Ownership
+  readonly options: EmbeddedOptions
+}
+
+async function handOver({ place, owner, server, credentials, options }: HandOver): Promise<EmbeddedServer> {
+  const { database = 'vitrina', signal } = options
+  const { port } = server
+  const { password } = credentials
+  await ensureDatabase({ port, password }, database)
+  if (port !== credentials.port) await saveCredentials(place.folder, { password, port })
+  await owner.announce(databaseUrl({ port, database }))
+  signal?.throwIfAborted()
+  // From here on the caller decides how long the process lives; an idle server must not hold it.
+  server.process.unref()
+  let stopped: Promise<void> | null = null
+  return {
+    url: databaseUrl({ port, database, password }),
+    port,
+    dataDir: place.dataDir,
+    stop: async () => {
+      stopped ??= stopServer(place, owner, server)
+      await stopped
+    },
+  }
+}
+
+async function stopServer({ dataDir }: Place, owner: Ownership, server: RunningServer): Promise<void> {
+  await server.process.stop()
+  // Somebody may have killed the guard: then the server has heard nothing.
+  await stopPostmaster(dataDir)
+  await owner.release()
+}

@@ -1,0 +1,51 @@
+import { createServer } from '../api/server.js'
+import { loginUrl, type Settings } from '../config/settings.js'
+import { CatalogRepository } from '../store/catalog.repository.js'
+import { Database } from '../store/database.js'
+import { CONSOLE_DIR, VERSION } from './paths.js'
+import { listenFailed } from './port.js'
+import type { Telemetry } from './telemetry.js'
+import { type ApiToken, apiToken } from './token.js'
+
+const POOL_SIZE = 10
+
+export interface RunningApi {
+  readonly url: string
+  readonly token: ApiToken
+  stop(): Promise<void>
+}
+
+export async function startApi(settings: Settings, { log, meter }: Telemetry): Promise<RunningApi> {
+  const database = new Database(loginUrl(settings, 'meta'), { name: 'vitrina-api', size: POOL_SIZE })
+  try {
+    const catalog = new CatalogRepository(database)
+    // A database that is not there or not migrated is better told now than to the first visitor.
+    await catalog.ping()
+    const token = await apiToken(settings)
+    const server = createServer({
+      catalog,
+      log,
+      meter,
+      token: token.token,
+      version: VERSION,
+      consoleDir: CONSOLE_DIR,
+    })
+    const { VITRINA_HOST: host, VITRINA_PORT: port } = settings
+    const url = await server.listen({ host, port }).catch((error) => {
+      throw listenFailed(host, port, error)
+    })
+    const stop = async () => {
+      await server.close()
+      await database.close()
+    }
+    return { url: readableUrl(url), token, stop }
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}
+
+/** What a browser can open: "all addresses" is not an address. */
+function readableUrl(url: string): string {
+  return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')
+}

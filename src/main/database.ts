@@ -1,0 +1,37 @@
+import type { Settings } from '../config/settings.js'
+import { startEmbedded } from '../embedded/index.js'
+import { DATABASE, runningEmbedded } from './embedded-url.js'
+import type { MainSettings } from './environment.js'
+
+export interface DatabaseOptions {
+  /** Ends a start that is under way. */
+  readonly signal: AbortSignal
+  readonly onProgress: (message: string) => void
+  /** `join`: an embedded server that another process of ours runs will do. `own`: it must be ours. */
+  readonly embedded: 'own' | 'join'
+}
+
+/** Gives the main database to `use`: the one in DATABASE_URL, or an embedded one that lives as long as `use`. */
+export async function withMainDatabase<T>(
+  settings: Settings,
+  options: DatabaseOptions,
+  use: (settings: MainSettings) => Promise<T>,
+): Promise<T> {
+  if (settings.DATABASE_URL !== undefined) return use({ ...settings, DATABASE_URL: settings.DATABASE_URL })
+  const running = options.embedded === 'join' ? await runningEmbedded(settings.VITRINA_HOME) : null
+  if (running !== null) return use({ ...settings, DATABASE_URL: running })
+  const { signal, onProgress } = options
+  const server = await startEmbedded({ home: settings.VITRINA_HOME, database: DATABASE, signal, onProgress })
+  try {
+    return await use({ ...settings, DATABASE_URL: server.url })
+  } finally {
+    await server.stop()
+  }
+}
+
+/** For api and runner started alone: they join what is there, but a database of their own would be empty. */
+export async function withExistingDatabase(settings: Settings): Promise<Settings> {
+  if (settings.DATABASE_URL !== undefined) return settings
+  const running = await runningEmbedded(settings.VITRINA_HOME)
+  return running === null ? settings : { ...settings, DATABASE_URL: running }
+}

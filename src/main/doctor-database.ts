@@ -1,0 +1,156 @@
+import type pg from 'pg'
+import { loginUrl } from '../config/settings.js'
+import { LOGINS, type Login } from '../model/logins.js'
+import { targetSchemas } from '../model/target.js'
+import { requireMigrated } from '../store/migrate.js'
+import { withClient } from './connect.js'
+import type { MainSettings } from './environment.js'
+import { asVitrinaError } from './failure.js'
+import { type Finding, failed, ok } from './finding.js'
+
+const OLDEST = 13
+const NEWEST = 18
+const MIGRATE = 'Run "vitrina migrate".'
+
+export async function examineDatabase(settings: MainSettings): Promise<Finding[]> {
+  try {
+    return await withClient(settings.DATABASE_URL, async (client) => {
+      const findings = [
+        ok('database', `answers at ${addressOf(settings.DATABASE_URL)}`),
+        await examineVersion(client),
+        await examineMigrations(client),
+      ]
+      for (const login of Object.keys(LOGINS) as Login[]) findings.push(await examineLogin(settings, login))
+      findings.push(await examineStatistics(client))
+      for (const schema of settings.ALLOWED_SOURCE_SCHEMAS) findings.push(await examineSource(client, schema))
+      for (const schema of targetSchemas({ tables: settings.ALLOWED_TARGET_TABLES }))
+        findings.push(await examineTarget(client, schema))
+      return findings
+    })
+  } catch (error) {
+    const { message, hint } = asVitrinaError(error)
+    return [failed('database', message, hint)]
+  }
+}
+
+/** Without the password, for people to read. */
+function addressOf(url: string): string {
+  const { host, pathname } = new URL(url)
+  return `${host}${pathname}`
+}
+
+async function examineVersion(client: pg.Client): Promise<Finding> {
+  const { major } = await one<{ major: number }>(
+    client,
+    "SELECT current_setting('server_version_num')::int / 10000 AS major",
+  )
+  if (major >= OLDEST && major <= NEWEST) return ok('version', `PostgreSQL ${major}`)
+  return failed('version', `PostgreSQL ${major}`, `Vitrina works with PostgreSQL ${OLDEST} to ${NEWEST}.`)
+}
+
+async function examineMigrations(client: pg.Client): Promise<Finding> {
+  try {
+    await requireMigrated(async (sql) => (await client.query(sql)).rows)
+    return ok('migrations', 'the meta store has all of them')
+  } catch (error) {
+    const { message, hint } = asVitrinaError(error)
+    return failed('migrations', message, hint)
+  }
+}
+
+async function examineLogin(settings: MainSettings, login: Login): Promise<Finding> {
+  const check = `login ${login}`
+  try {
+    const name = await withClient(
+      loginUrl(settings, login),
+      async (client) => (await one<{ current_user: string }>(client, 'SELECT current_user')).current_user,
+    )
+    return ok(check, `${name} can connect`)
+  } catch (error) {
+    return failed(check, asVitrinaError(error).message, MIGRATE)
+  }
+}
+
+async function examineStatistics(client: pg.Client): Promise<Finding> {
+  const granted = await one<{ ok: boolean }>(
+    client,
+    `SELECT coalesce(bool_and(pg_has_role(rolname, 'pg_read_all_stats', 'USAGE')), false) AS ok FROM pg_roles WHERE rolname = ANY ($1)`,
+    [[LOGINS.reader, LOGINS.writer]],
+  )
+  if (granted.ok) return ok('statistics', 'reader and writer see when other transactions began')
+  return failed(
+    'statistics',
+    'reader or writer lacks pg_read_all_stats: incremental pipelines would not see all rows',
+    `As an administrator: GRANT pg_read_all_stats TO ${LOGINS.reader}, ${LOGINS.writer}`,
+  )
+}
+
+async function examineSource(client: pg.Client, schema: string): Promise<Finding> {
+  const check = `source ${schema}`
+  if (!(await hasSchema(client, schema)))
+    return failed(
+      check,
+      'there is no such schema',
+      'Create it, load the sample with "vitrina demo", or change ALLOWED_SOURCE_SCHEMAS.',
+    )
+  if (!(await hasLogin(client, 'reader')))
+    return failed(check, 'the login reader does not exist yet', MIGRATE)
+  const { tables, readable } = await one<{ tables: number; readable: number }>(
+    client,
+    `SELECT count(*)::int AS tables,
+            count(*) FILTER (WHERE has_schema_privilege($2::text, relnamespace, 'USAGE') AND has_table_privilege($2::text, c.oid, 'SELECT'))::int AS readable
+       FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = $1 AND relkind IN ('r', 'p', 'v', 'm', 'f')`,
+    [schema, LOGINS.reader],
+  )
+  if (readable === tables) return ok(check, `${tables} tables, all readable`)
+  return failed(check, `${tables - readable} of ${tables} tables cannot be read by ${LOGINS.reader}`, MIGRATE)
+}
+
+async function examineTarget(client: pg.Client, schema: string): Promise<Finding> {
+  const check = `target ${schema}`
+  if (!(await hasSchema(client, schema)))
+    return failed(
+      check,
+      'there is no such schema',
+      `Create it, then run "vitrina migrate"; or change ALLOWED_TARGET_TABLES.`,
+    )
+  if (!(await hasLogin(client, 'writer')))
+    return failed(check, 'the login writer does not exist yet', MIGRATE)
+  const granted = await one<{ ok: boolean }>(
+    client,
+    `SELECT has_schema_privilege($1::text, $2::text, 'USAGE, CREATE') AS ok`,
+    [LOGINS.writer, schema],
+  )
+  return granted.ok
+    ? ok(check, 'marts can be made and filled')
+    : failed(check, `${LOGINS.writer} cannot create tables in it`, MIGRATE)
+}
+
+async function hasSchema(client: pg.Client, schema: string): Promise<boolean> {
+  return (
+    await one<{ found: boolean }>(
+      client,
+      'SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1) AS found',
+      [schema],
+    )
+  ).found
+}
+
+async function hasLogin(client: pg.Client, login: Login): Promise<boolean> {
+  return (
+    await one<{ found: boolean }>(
+      client,
+      'SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1) AS found',
+      [LOGINS[login]],
+    )
+  ).found
+}
+
+async function one<R extends pg.QueryResultRow>(
+  client: pg.Client,
+  sql: string,
+  values: unknown[] = [],
+): Promise<R> {
+  const { rows } = await client.query<R>(sql, values)
+  return rows[0]!
+}

@@ -1,0 +1,33 @@
+import { VitrinaError } from '../model/errors.js'
+import { lostOr } from '../postgres/errors.js'
+import { sqlstateOf } from '../sql/sqlstate.js'
+
+/** Whatever was thrown, as an error that a person can act on. */
+export function asVitrinaError(error: unknown): VitrinaError {
+  const known = lostOr(error)
+  if (known instanceof VitrinaError) return known
+  const message = error instanceof Error ? error.message : String(error)
+  const sqlstate = sqlstateOf(error)
+  if (sqlstate !== null)
+    return new VitrinaError(
+      'DATABASE_ERROR',
+      `PostgreSQL says: ${message} (SQLSTATE ${sqlstate}).`,
+      remedyFor(sqlstate),
+      { cause: error, sqlstate },
+    )
+  return new VitrinaError(
+    'INTERNAL',
+    message,
+    'This was not foreseen. LOG_LEVEL=debug shows where it happened.',
+    { cause: error },
+  )
+}
+
+function remedyFor(sqlstate: string): string {
+  if (sqlstate.startsWith('28'))
+    return 'Compare the login and the password in DATABASE_URL with those of the server.'
+  if (sqlstate === '3D000') return 'Create the database, or name another one in DATABASE_URL.'
+  if (sqlstate === '42501') return 'DATABASE_URL needs a login that may create schemas and roles.'
+  if (sqlstate === '53300') return 'Close some connections, or raise max_connections of the server.'
+  return '"vitrina doctor" looks at the database step by step.'
+}

@@ -1,0 +1,20 @@
+/** What the doctor found out about one thing. */
+export interface Finding {
+  readonly check: string
+  readonly status: 'ok' | 'failed' | 'skipped'
+  readonly detail: string
+  /** The remedy; null when there is nothing to mend. */
+  readonly hint: string | null
+}
+
+export function ok(check: string, detail: string): Finding {
+  return { check, status: 'ok', detail, hint: null }
+}
+
+export function failed(check: string, detail: string, hint: string): Finding {
+  return { check, status: 'failed', detail, hint }
+}
+
+export function skipped(check: string, detail: string): Finding {
+  return { check, status: 'skipped', detail, hint: null }
+}

@@ -1,0 +1,15 @@
+import { type Counts, type GenerateOptions, generate, type Progress } from '../cinema/index.js'
+import { withClient } from './connect.js'
+import type { MainSettings } from './environment.js'
+import { prepareStore } from './prepare.js'
+
+/** Fills the cinema with generated rows. The grants come last: schemas and tables may be new. */
+export async function generateCinema(
+  settings: MainSettings,
+  options: GenerateOptions,
+  onProgress: (progress: Progress) => void,
+): Promise<Counts> {
+  const counts = await withClient(settings.DATABASE_URL, (client) => generate(client, options, onProgress))
+  await prepareStore(settings)
+  return counts
+}

@@ -1,0 +1,22 @@
+import { targetSchemas } from '../model/target.js'
+import { migrate } from '../store/migrate.js'
+import { grantRoles } from '../store/roles.js'
+import type { MainSettings } from './environment.js'
+
+export interface Prepared {
+  /** Migrations that were missing. */
+  readonly applied: readonly string[]
+  /** What could not be granted, in words. */
+  readonly notices: readonly string[]
+}
+
+/** Brings the meta store to this program's version and grants the three logins what they need. Safe to repeat. */
+export async function prepareStore(settings: MainSettings): Promise<Prepared> {
+  const applied = await migrate(settings.DATABASE_URL)
+  const notices = await grantRoles({
+    administratorUrl: settings.DATABASE_URL,
+    sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS,
+    targetSchemas: targetSchemas({ tables: settings.ALLOWED_TARGET_TABLES }),
+  })
+  return { applied, notices }
+}

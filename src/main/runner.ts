@@ -1,0 +1,66 @@
+import { randomBytes } from 'node:crypto'
+import { hostname } from 'node:os'
+import { loginUrl, type Settings } from '../config/settings.js'
+import { PipelineDispatcher } from '../runner/dispatcher.js'
+import { PipelineExecutor } from '../runner/executor.js'
+import { PipelineManager } from '../runner/manager.js'
+import { Scheduler } from '../runner/scheduler.js'
+import { Database } from '../store/database.js'
+import { requireMigrated } from '../store/migrate.js'
+import { RunQueueRepository } from '../store/run-queue.repository.js'
+import { NotifyWakeups } from '../store/wakeups.js'
+import { Events } from '../telemetry/events.js'
+import { Transfers } from '../transfers/factory.js'
+import { VERSION } from './paths.js'
+import type { Telemetry } from './telemetry.js'
+
+/** Less than what systemd, Kubernetes and `vitrina up` wait before they kill. */
+const GRACE_MS = 20_000
+
+export interface RunningRunner {
+  readonly id: string
+  stop(): Promise<void>
+}
+
+export async function startRunner(settings: Settings, { log, meter }: Telemetry): Promise<RunningRunner> {
+  const writerUrl = loginUrl(settings, 'writer')
+  const concurrency = settings.RUNNER_CONCURRENCY
+  const leaseSeconds = settings.RUNNER_LEASE_SECONDS
+  // Each running pipeline may renew its lease while the manager looks for more.
+  const database = new Database(writerUrl, { name: 'vitrina-runner', size: concurrency + 2 })
+  try {
+    await requireMigrated((sql) => database.query(sql))
+    const queue = new RunQueueRepository(database)
+    const events = new Events(log, meter)
+    // New with every start: a runner that comes back never takes itself for its predecessor.
+    const id = `${hostname()}-${process.pid}-${randomBytes(3).toString('hex')}`
+    const runner = { id, host: hostname(), pid: process.pid, version: VERSION, concurrency }
+    const transfers = new Transfers({
+      readerUrl: loginUrl(settings, 'reader'),
+      writerUrl,
+      connections: settings.connections,
+      targets: { tables: settings.ALLOWED_TARGET_TABLES },
+    })
+    const parts = { queue, transfers, events, leaseSeconds }
+    const manager = new PipelineManager({
+      runner,
+      queue,
+      events,
+      dispatcher: new PipelineDispatcher(parts, new PipelineExecutor(parts)),
+      scheduler: new Scheduler(queue, events),
+      wakeups: new NotifyWakeups(writerUrl),
+      pollIntervalMs: settings.RUNNER_POLL_INTERVAL_MS,
+      leaseSeconds,
+      graceMs: GRACE_MS,
+    })
+    await manager.start()
+    const stop = async () => {
+      await manager.stop()
+      await database.close()
+    }
+    return { id, stop }
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}

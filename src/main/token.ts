@@ -1,0 +1,35 @@
+import { randomBytes } from 'node:crypto'
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import type { Settings } from '../config/settings.js'
+
+export interface ApiToken {
+  readonly token: string
+  /** `made`: nobody has seen it yet, so it has to be shown. `kept`: in `path` since an earlier start. */
+  readonly origin: 'setting' | 'made' | 'kept'
+  readonly path: string
+}
+
+/** The administrator's token: the setting, or one that is made once and kept where only its owner can read it. */
+export async function apiToken(settings: Settings): Promise<ApiToken> {
+  const path = resolve(settings.VITRINA_HOME, 'api-token')
+  if (settings.VITRINA_API_TOKEN !== undefined)
+    return { token: settings.VITRINA_API_TOKEN, origin: 'setting', path }
+  const made = await makeToken(path)
+  if (made !== null) return { token: made, origin: 'made', path }
+  return { token: (await readFile(path, 'utf8')).trim(), origin: 'kept', path }
+}
+
+/** Null when there is one. Created exclusively: of two processes that start at once, one makes it and one reads it. */
+async function makeToken(path: string): Promise<string | null> {
+  await mkdir(join(path, '..'), { recursive: true })
+  const token = randomBytes(24).toString('base64url')
+  try {
+    await writeFile(path, `${token}\n`, { mode: 0o600, flag: 'wx' })
+    await chmod(path, 0o600)
+    return token
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'EEXIST') throw error
+    return null
+  }
+}

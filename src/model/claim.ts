@@ -1,0 +1,70 @@
+import type { Guarantee, Pipeline, Strategy, Way } from './pipeline.js'
+import type { RowCounts } from './run.js'
+
+/** A runner's right to work on a pipeline until its lease ends or the fence moves on. */
+export interface Claim {
+  readonly pipeline: Pipeline
+  readonly runId: string
+  readonly fence: number
+  /** Counts the tries inside this run, over all runners that had it. */
+  readonly attempt: number
+  /** True when an earlier holder died or gave the run back. */
+  readonly recovered: boolean
+  /** How often a holder died in this run since its last committed batch. */
+  readonly deaths: number
+  /** Who had it before, null when nobody had or when it was given back in order. */
+  readonly previousOwner: string | null
+  /** What was asked for meanwhile. */
+  readonly control: Control
+}
+
+/** What people asked for since the last batch. Heard between batches only. */
+export interface Control {
+  readonly pause: boolean
+  readonly cancel: boolean
+  /** Grows with each edit; settings that are safe to change are taken up when it moved. */
+  readonly configVersion: number
+}
+
+/** How far a run is. All numbers are totals since the run began, so that writing them twice changes nothing. */
+export interface Progress {
+  readonly rows: RowCounts
+  readonly batches: number
+}
+
+export interface BatchRecord {
+  readonly batch: number
+  readonly step: string
+  readonly rows: RowCounts
+  readonly firstKey: string | null
+  readonly lastKey: string | null
+  readonly durationMs: number
+  /** The checkpoint after this batch, when it lives in another database and is only copied here. */
+  readonly copiedCheckpoint: { readonly key: string | null; readonly id: string | null } | null
+}
+
+export interface RunPlan {
+  readonly strategy: Strategy
+  readonly way: Way
+  readonly guarantee: Guarantee
+}
+
+export type RunEnd =
+  | { readonly status: 'SUCCESS' | 'PAUSED' | 'CANCELLED' }
+  | { readonly status: 'FAILED'; readonly error: string; readonly code: string; readonly hint: string }
+
+export interface ScheduledPipeline {
+  readonly id: string
+  readonly name: string
+  readonly schedule: string
+  readonly timezone: string
+  readonly nextRunAt: string | null
+}
+
+export interface RunnerInfo {
+  readonly id: string
+  readonly host: string
+  readonly pid: number
+  readonly version: string
+  readonly concurrency: number
+}

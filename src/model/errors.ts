@@ -1,0 +1,77 @@
+/**
+ * Every way Vitrina can fail, in one table: a stable number, what happens next, and one line that says what it means.
+ * The reference page of errors is generated from it.
+ *
+ * class  what the dispatcher does with a run that ends this way
+ * retry  three attempts, waiting 1 and 2 s
+ * stop   the run fails at once: trying again cannot help
+ * lost   the connection is gone: the run is left to recovery
+ * stale  somebody else holds the pipeline: this holder may not write anything any more
+ */
+export const ERRORS = {
+  SETTING_INVALID: { number: 1001, class: 'stop', means: 'A setting has a value that cannot be used.' },
+  EMBEDDED_FAILED: { number: 1002, class: 'stop', means: 'The embedded PostgreSQL could not be started.' },
+  EMBEDDED_IN_USE: { number: 1003, class: 'stop', means: 'Another process uses this data folder.' },
+  PORT_TAKEN: { number: 1004, class: 'stop', means: 'The address the API should listen on is in use.' },
+  MIGRATION_CHANGED: { number: 1005, class: 'stop', means: 'A migration that was applied has another text now.' },
+  MIGRATION_MISSING: { number: 1006, class: 'stop', means: 'The database is not at the version this program needs.' },
+  PIPELINE_INVALID: { number: 1101, class: 'stop', means: 'The configuration of a pipeline is not usable.' },
+  CONNECTION_UNKNOWN: { number: 1102, class: 'stop', means: 'A pipeline names a connection that is not configured.' },
+  SOURCE_REFUSED: { number: 2001, class: 'stop', means: 'The source query may not be run.' },
+  SOURCE_QUERY_FAILED: { number: 2002, class: 'stop', means: 'PostgreSQL refused the source query.' },
+  SOURCE_CHANGED: { number: 2003, class: 'stop', means: 'The columns of the source query changed during a run.' },
+  KEY_MISSING: { number: 2101, class: 'stop', means: 'The query does not return a column the pipeline needs.' },
+  KEY_NULL: { number: 2102, class: 'stop', means: 'A key column is NULL, so rows could be missed.' },
+  KEY_UNORDERED: { number: 2103, class: 'stop', means: 'The type of a key cannot be ordered reliably.' },
+  HORIZON_BLIND: { number: 2104, class: 'stop', means: 'The reader cannot see when open transactions began.' },
+  CAPTURE_UNSUPPORTED: { number: 2105, class: 'stop', means: 'The query does not allow the chosen capture.' },
+  TARGET_REFUSED: { number: 4001, class: 'stop', means: 'The target is not among those that are allowed.' },
+  TARGET_MISMATCH: { number: 4002, class: 'stop', means: 'The target table does not fit the columns of the query.' },
+  TARGET_KEY_MISSING: { number: 4003, class: 'stop', means: 'The target has no unique key to upsert by.' },
+  ROWS_REFUSED: { number: 4101, class: 'stop', means: 'The target refused more rows than the quarantine may take.' },
+  BRAKE: { number: 4102, class: 'stop', means: 'A refresh would remove more of the mart than is allowed.' },
+  TRANSITION_REFUSED: { number: 5001, class: 'stop', means: 'A pipeline cannot move between these two states.' },
+  LEASE_LOST: { number: 5002, class: 'stale', means: 'Another runner holds the pipeline now.' },
+  RUNNER_DIED_AGAIN: { number: 5003, class: 'stop', means: 'The runner died again and again in this pipeline without progress.' },
+  PIPELINE_NOT_FOUND: { number: 5101, class: 'stop', means: 'There is no such pipeline.' },
+  RUN_NOT_FOUND: { number: 5102, class: 'stop', means: 'There is no such run.' },
+  PIPELINE_DISABLED: { number: 5103, class: 'stop', means: 'The pipeline is disabled.' },
+  UNAUTHENTICATED: { number: 7001, class: 'stop', means: 'The request carries no valid token.' },
+  REQUEST_INVALID: { number: 7101, class: 'stop', means: 'The request is not understood.' },
+  ROUTE_NOT_FOUND: { number: 7102, class: 'stop', means: 'There is no such route.' },
+  DATABASE_UNAVAILABLE: { number: 9001, class: 'lost', means: 'The connection to a database failed.' },
+  DATABASE_ERROR: { number: 9002, class: 'retry', means: 'PostgreSQL reported an error that may pass.' },
+  INTERNAL: { number: 9999, class: 'retry', means: 'Something happened that Vitrina did not expect.' },
+} as const satisfies Record<string, { number: number; class: ErrorClass; means: string }>
+
+export type ErrorClass = 'retry' | 'stop' | 'lost' | 'stale'
+export type ErrorCode = keyof typeof ERRORS
+
+/** An error that a person can act on: the code, a sentence with the facts, a hint with the remedy. */
+export class VitrinaError extends Error {
+  readonly code: ErrorCode
+  readonly hint: string
+  /** The SQLSTATE behind it, when PostgreSQL said no. */
+  readonly sqlstate: string | null
+
+  constructor(code: ErrorCode, detail: string, hint: string, options: { cause?: unknown; sqlstate?: string } = {}) {
+    super(detail, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = 'VitrinaError'
+    this.code = code
+    this.hint = hint
+    this.sqlstate = options.sqlstate ?? null
+  }
+
+  get class(): ErrorClass {
+    return ERRORS[this.code].class
+  }
+
+  /** `VTR-4102`, as docs/reference/errors.md lists it. */
+  get vtr(): string {
+    return vtr(this.code)
+  }
+}
+
+export function vtr(code: ErrorCode): string {
+  return `VTR-${ERRORS[code].number}`
+}

@@ -1,0 +1,36 @@
+/**
+ * Named places in the batch protocol where the crash tests kill or freeze a runner. Each is reached by at least one
+ * test, or the suite fails. Outside the tests a failpoint is one comparison with null.
+ */
+export const FAILPOINTS = [
+  'run.claimed',
+  'run.prepared',
+  'fence.taken',
+  'pass.collected',
+  'batch.begun',
+  'batch.staged',
+  'batch.merged',
+  'checkpoint.moved',
+  'lease.renewed',
+  'batch.committed',
+  'replace.merged',
+  'sweep.deleted',
+  'run.finishing',
+] as const
+export type Failpoint = (typeof FAILPOINTS)[number]
+
+/** `name` or `name@3` for the third time, with `=kill` (SIGKILL) or `=freeze` (SIGSTOP). */
+const armed = parse(process.env.VITRINA_FAILPOINT)
+let passed = 0
+
+export function failpoint(name: Failpoint): void {
+  if (armed === null || armed.name !== name) return
+  passed += 1
+  if (passed === armed.count) process.kill(process.pid, armed.signal)
+}
+
+function parse(text: string | undefined): { name: string; count: number; signal: 'SIGKILL' | 'SIGSTOP' } | null {
+  const found = /^([a-z.]+)(?:@(\d+))?=(kill|freeze)$/.exec(text ?? '')
+  if (found === null) return null
+  return { name: found[1]!, count: Number(found[2] ?? 1), signal: found[3] === 'kill' ? 'SIGKILL' : 'SIGSTOP' }
+}

@@ -1,0 +1,81 @@
+import type { RunStatus } from './status.js'
+
+/** What a batch did to the mart. `read` is what the source gave; each of those rows is one of the others. */
+export interface RowCounts {
+  readonly read: number
+  readonly inserted: number
+  readonly updated: number
+  readonly unchanged: number
+  readonly deleted: number
+  readonly quarantined: number
+  /** Rows that another row of the same batch with the same key replaced. */
+  readonly duplicates: number
+}
+
+export const NO_ROWS: RowCounts = { read: 0, inserted: 0, updated: 0, unchanged: 0, deleted: 0, quarantined: 0, duplicates: 0 }
+
+export function addRows(a: RowCounts, b: RowCounts): RowCounts {
+  return {
+    read: a.read + b.read,
+    inserted: a.inserted + b.inserted,
+    updated: a.updated + b.updated,
+    unchanged: a.unchanged + b.unchanged,
+    deleted: a.deleted + b.deleted,
+    quarantined: a.quarantined + b.quarantined,
+    duplicates: a.duplicates + b.duplicates,
+  }
+}
+
+/** Rows that were put into the mart: new ones and changed ones. Unchanged rows are not rewritten. */
+export function rowsWritten(rows: RowCounts): number {
+  return rows.inserted + rows.updated
+}
+
+/** One execution of a pipeline, as the API shows it. */
+export interface Run {
+  readonly id: string
+  readonly pipelineId: string
+  readonly pipelineName: string
+  readonly status: RunStatus
+  readonly trigger: string
+  readonly attempt: number
+  readonly strategy: string | null
+  readonly way: string | null
+  readonly guarantee: string | null
+  readonly configVersion: number
+  readonly runnerId: string | null
+  readonly requestedAt: string
+  readonly startedAt: string | null
+  readonly finishedAt: string | null
+  readonly durationMs: number | null
+  readonly rowsRead: number
+  readonly rowsWritten: number
+  readonly rowsInserted: number
+  readonly rowsUpdated: number
+  readonly rowsUnchanged: number
+  readonly rowsDeleted: number
+  readonly rowsQuarantined: number
+  readonly rowsDuplicate: number
+  readonly batches: number
+  readonly error: string | null
+  readonly errorCode: string | null
+  readonly errorHint: string | null
+  /** What keeps an incremental run from moving its checkpoint to the last row it wrote. */
+  readonly heldBack: HeldBack | null
+}
+
+/** An open transaction that could still commit rows with older keys than those already read. */
+export interface HeldBack {
+  readonly reason: string
+  readonly pid: number | null
+  readonly since: string | null
+}
+
+/** A row that the target refused, as the source gave it. */
+export interface RefusedRow {
+  readonly key: string
+  readonly columns: readonly string[]
+  readonly texts: readonly (string | null)[]
+  readonly reason: string
+  readonly sqlstate: string | null
+}

@@ -1,0 +1,38 @@
+export const PIPELINE_STATUSES = ['IDLE', 'RUN_REQUESTED', 'RUNNING', 'PAUSE_REQUESTED', 'PAUSED', 'FAILED'] as const
+export type PipelineStatus = (typeof PIPELINE_STATUSES)[number]
+
+export const RUN_STATUSES = ['REQUESTED', 'RUNNING', 'SUCCESS', 'FAILED', 'PAUSED', 'CANCELLED'] as const
+export type RunStatus = (typeof RUN_STATUSES)[number]
+
+interface Transition {
+  readonly by: 'api' | 'runner'
+  readonly from: readonly PipelineStatus[]
+  readonly to: PipelineStatus
+}
+
+/**
+ * Who may move a pipeline, from where, and to where. The function etl.is_transition holds the same pairs, so that
+ * the database refuses every other move, whoever writes it; a test compares the two.
+ *
+ *            requestRun             claim            finish
+ *   IDLE ───────────────► RUN_REQUESTED ──► RUNNING ───────► IDLE
+ *   PAUSED ─────────────►                   │  │ fail
+ *   FAILED ─────────────►      requestPause │  └───────────► FAILED
+ *                                           ▼      pause
+ *                              PAUSE_REQUESTED ────────────► PAUSED
+ *
+ * A run that ends or fails while a pause is requested leaves its pipeline PAUSED: the person who asked for the
+ * pause gets it, and the run itself tells how it ended.
+ */
+export const TRANSITIONS = {
+  requestRun: { by: 'api', from: ['IDLE', 'PAUSED', 'FAILED'], to: 'RUN_REQUESTED' },
+  claim: { by: 'runner', from: ['RUN_REQUESTED'], to: 'RUNNING' },
+  requestPause: { by: 'api', from: ['RUNNING'], to: 'PAUSE_REQUESTED' },
+  pause: { by: 'runner', from: ['PAUSE_REQUESTED'], to: 'PAUSED' },
+  finish: { by: 'runner', from: ['RUNNING'], to: 'IDLE' },
+  fail: { by: 'runner', from: ['RUNNING'], to: 'FAILED' },
+} as const satisfies Record<string, Transition>
+
+export function isTransition(from: PipelineStatus, to: PipelineStatus): boolean {
+  return Object.values(TRANSITIONS).some((move) => (move.from as readonly string[]).includes(from) && move.to === to)
+}

@@ -1,0 +1,39 @@
+import type { BatchRecord, Claim, Control, Progress, RunEnd, RunnerInfo, RunPlan, ScheduledPipeline } from '../model/claim.js'
+import type { HeldBack, RefusedRow } from '../model/run.js'
+
+/** A session of the main database, when the batch that is being committed lives there too. */
+export interface MetaSession {
+  query(text: string, values: readonly unknown[]): Promise<{ rows: unknown[] }>
+}
+
+/**
+ * The meta store as the runner sees it. Every method that takes a claim proves it by its fence, and throws LEASE_LOST
+ * when somebody else holds the pipeline (invariants 3 and 4). The runner cannot edit configuration.
+ */
+export interface RunQueue {
+  /** Takes the oldest requested pipeline, or one whose holder went silent. Null: nothing to do. */
+  claim(runnerId: string, leaseSeconds: number): Promise<Claim | null>
+  /** Renews the lease; also the heartbeat of a long batch. */
+  renew(claim: Claim, leaseSeconds: number): Promise<Control>
+  planned(claim: Claim, plan: RunPlan): Promise<void>
+  /**
+   * Writes down a batch and renews the lease, last before the batch is committed. With `session`, inside the very
+   * transaction of the batch.
+   */
+  record(claim: Claim, batch: BatchRecord, progress: Progress, leaseSeconds: number, session: MetaSession | null): Promise<Control>
+  /** Keeps rows that the target refused, with the reason. Repeating it changes nothing. */
+  quarantine(claim: Claim, rows: readonly RefusedRow[], session: MetaSession | null): Promise<void>
+  heldBack(claim: Claim, by: HeldBack | null): Promise<void>
+  retrying(claim: Claim, attempt: number, error: { message: string; code: string; hint: string }): Promise<void>
+  /** Ends the run and lets the pipeline go: IDLE, PAUSED or FAILED. */
+  finish(claim: Claim, end: RunEnd): Promise<void>
+  /** Gives the run back unfinished: any runner may go on with it at once. */
+  release(claim: Claim): Promise<void>
+  /** Pipelines whose schedule has to be looked at, with the database's own time. */
+  dueSchedules(): Promise<{ now: string; pipelines: readonly ScheduledPipeline[] }>
+  /** Sets the next time, and requests a run if `start`. False: another runner did it first. */
+  reschedule(pipeline: ScheduledPipeline, next: string | null, start: boolean): Promise<boolean>
+  /** A sign of life, for people who look at the fleet. */
+  heartbeat(runner: RunnerInfo): Promise<void>
+  gone(runnerId: string): Promise<void>
+}

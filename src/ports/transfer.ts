@@ -1,0 +1,50 @@
+import type { BatchRecord, Claim, Control, Progress, RunPlan } from '../model/claim.js'
+import type { HeldBack, RefusedRow } from '../model/run.js'
+import type { MetaSession } from './run-queue.js'
+
+/** What a batch did and what people asked for meanwhile. */
+export interface BatchDone {
+  readonly record: BatchRecord
+  readonly progress: Progress
+  readonly control: Control
+}
+
+/** A stretch of work inside a run, done batch by batch. */
+export interface Step {
+  readonly name: string
+  /** Moves about `limit` rows and the checkpoint with them, or throws and leaves both. Null: this step is done. */
+  next(limit: number): Promise<BatchDone | null>
+}
+
+/** Where a transfer writes down what it does. `session` is given when the batch lives in the main database itself. */
+export interface Ledger {
+  record(batch: BatchRecord, progress: Progress, session: MetaSession | null): Promise<Control>
+  quarantine(rows: readonly RefusedRow[], session: MetaSession | null): Promise<void>
+}
+
+/**
+ * How the rows of one pipeline reach its target. One instance serves one attempt of one run; its methods are called
+ * strictly one after another. The strategy asks for the steps it needs and knows nothing of databases.
+ */
+export interface Transfer {
+  /** Opens what it needs, refuses what cannot work before anything is read, creates the target, takes the fence. */
+  prepare(): Promise<RunPlan>
+  /** Every row of the source, in batches; goes on where an unfinished pass was left. */
+  fullPass(): Step
+  /** Rows beyond the checkpoint, in batches. */
+  incrementalPass(): Step
+  /** Rows whose version changed since the last sweep, recomputed; gone ones are deleted. */
+  changedRows(): Step
+  /** The whole mart at once: built beside, then exchanged so that no reader sees anything in between. */
+  replace(): Step
+  /** Removes rows that the source no longer has. */
+  sweep(): Step
+  readonly heldBack: HeldBack | null
+  /** Totals of the run so far, also those of earlier attempts. */
+  readonly progress: Progress
+  close(): Promise<void>
+}
+
+export interface TransferFactory {
+  open(claim: Claim, ledger: Ledger, signal: AbortSignal): Transfer
+}

@@ -1,0 +1,28 @@
+import { VitrinaError } from '../model/errors.js'
+import { isHopeless, isLostConnection, sqlstateOf } from '../sql/sqlstate.js'
+
+/** A lost connection has one face everywhere; what the server refused goes on unchanged. */
+export function lostOr(error: unknown): unknown {
+  if (error instanceof VitrinaError || !isLostConnection(error)) return error
+  return new VitrinaError(
+    'DATABASE_UNAVAILABLE',
+    `The connection to the database failed: ${(error as Error).message || String((error as { code?: string }).code)}.`,
+    'See whether the server runs and accepts connections; "vitrina doctor" tries each of them.',
+    { cause: error },
+  )
+}
+
+/** What PostgreSQL said, as an error of ours: hopeless, worth another try, or a lost connection. */
+export function databaseError(error: unknown, doing: string): VitrinaError {
+  const known = lostOr(error)
+  if (known instanceof VitrinaError) return known
+  const state = sqlstateOf(error)
+  const { message, detail, hint } = error as { message?: string; detail?: string; hint?: string }
+  const facts = [message, detail].filter(Boolean).join(' ')
+  const options = { cause: error, ...(state === null ? {} : { sqlstate: state }) }
+  if (state === null) return new VitrinaError('INTERNAL', `${doing}: ${facts}`, 'See the log for what happened before.', options)
+  if (isHopeless(error)) {
+    return new VitrinaError('SOURCE_QUERY_FAILED', `${doing}: ${facts} (SQLSTATE ${state}).`, hint ?? 'Correct the query, the target or the grants, then run again.', options)
+  }
+  return new VitrinaError('DATABASE_ERROR', `${doing}: ${facts} (SQLSTATE ${state}).`, hint ?? 'If it stays, see the log of the server.', options)
+}

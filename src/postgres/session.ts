@@ -1,0 +1,128 @@
+import type { Readable, Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import pg from 'pg'
+import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
+import { lostOr } from './errors.js'
+
+/** Every value as the database writes it. A JS Date drops microseconds, a number drops digits. */
+const AS_TEXT: pg.CustomTypesConfig = { getTypeParser: () => (text: string | Buffer) => text }
+
+/**
+ * The text of a value depends on these; with them it is the same in every database and reads back as the same value.
+ * The time-outs free what a runner held that can no longer speak.
+ */
+const SETTINGS = {
+  client_encoding: 'UTF8',
+  TimeZone: 'UTC',
+  DateStyle: 'ISO, YMD',
+  IntervalStyle: 'postgres',
+  extra_float_digits: '3',
+  bytea_output: 'hex',
+  xmloption: 'content',
+  lc_monetary: 'C',
+  lock_timeout: '30s',
+  statement_timeout: '1h',
+  idle_in_transaction_session_timeout: '5min',
+}
+
+export type TextRow = Record<string, string | null>
+
+/** A result column with where it came from: tableId is 0 for an expression. */
+export interface Field {
+  readonly name: string
+  readonly typeOid: number
+  readonly typeModifier: number
+  readonly tableId: number
+  readonly columnId: number
+}
+
+/** One connection, used by one run for one side of a transfer. When its signal aborts, the socket is cut at once. */
+export class Session {
+  readonly #client: pg.Client
+  readonly #cut: () => void
+  readonly #signal: AbortSignal
+
+  private constructor(client: pg.Client, signal: AbortSignal) {
+    this.#client = client
+    this.#signal = signal
+    this.#cut = () => (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy()
+    signal.addEventListener('abort', this.#cut)
+  }
+
+  static async open(url: string, name: string, signal: AbortSignal): Promise<Session> {
+    const client = new pg.Client({
+      connectionString: url,
+      application_name: name,
+      types: AS_TEXT,
+      keepAlive: true,
+      connectionTimeoutMillis: 10_000,
+    })
+    // A broken idle connection shows itself at the next statement.
+    client.on('error', () => {})
+    try {
+      await client.connect()
+      const session = new Session(client, signal)
+      const sets = Object.entries(SETTINGS).map(([setting, value]) => `SET ${setting} = '${value}'`)
+      await session.run(sets.join('; '))
+      // PostgreSQL 14 and later notice a client that is gone also in the middle of a long statement.
+      await session.run("SELECT set_config(name, '5s', false) FROM pg_settings WHERE name = 'client_connection_check_interval'")
+      return session
+    } catch (error) {
+      await client.end().catch(() => {})
+      throw lostOr(error)
+    }
+  }
+
+  /** Statements without parameters; several may stand in one text. */
+  async run(text: string): Promise<void> {
+    await this.#guarded(() => this.#client.query(text))
+  }
+
+  async rows<R extends TextRow = TextRow>(text: string, values: readonly unknown[] = []): Promise<R[]> {
+    return (await this.#guarded(() => this.#client.query(text, [...values]))).rows as R[]
+  }
+
+  /** How many rows a writing statement touched. */
+  async count(text: string, values: readonly unknown[] = []): Promise<number> {
+    return (await this.#guarded(() => this.#client.query(text, [...values]))).rowCount ?? 0
+  }
+
+  async fields(text: string): Promise<Field[]> {
+    const { fields } = await this.#guarded(() => this.#client.query({ text, values: [] }))
+    return fields.map((field) => ({
+      name: field.name,
+      typeOid: field.dataTypeID,
+      typeModifier: field.dataTypeModifier,
+      tableId: field.tableID,
+      columnId: field.columnID,
+    }))
+  }
+
+  /** The bytes of COPY … TO STDOUT, as the server sends them. */
+  copyOut(text: string): Readable {
+    return this.#client.query(copyTo(text))
+  }
+
+  /** Feeds COPY … FROM STDIN; returns how many rows went in. `through` may change the bytes on the way. */
+  async copyIn(text: string, bytes: Readable, through: NodeJS.ReadWriteStream[] = []): Promise<number> {
+    const sink = this.#client.query(copyFrom(text))
+    await this.#guarded(() => pipeline([bytes, ...through, sink as Writable]))
+    return (sink as unknown as { rowCount: number }).rowCount
+  }
+
+  async close(): Promise<void> {
+    this.#signal.removeEventListener('abort', this.#cut)
+    await this.#client.end().catch(() => {})
+  }
+
+  async #guarded<T>(work: () => Promise<T>): Promise<T> {
+    this.#signal.throwIfAborted()
+    try {
+      return await work()
+    } catch (error) {
+      // After an abort the cut socket is only the consequence: the reason is what the caller wants to hear.
+      this.#signal.throwIfAborted()
+      throw lostOr(error)
+    }
+  }
+}

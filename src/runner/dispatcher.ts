@@ -1,0 +1,107 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Claim } from '../model/claim.js'
+import { VitrinaError, vtr } from '../model/errors.js'
+import { failpoint } from '../model/failpoints.js'
+import { NO_ROWS } from '../model/run.js'
+import type { PipelineExecutor, ExecutorParts } from './executor.js'
+import { Lease } from './lease.js'
+import { asVitrinaError, MAX_ATTEMPTS, waitBeforeRetry } from './retry.js'
+
+/** A pipeline that brought its runner down this often without a single batch in between is not given another one. */
+const MAX_DEATHS = 3
+/** How long a runner that lost the database tries to give its claim back before the lease does it for it. */
+const RELEASE_EVERY_MS = 500
+
+/** Sees one claimed pipeline through: retries what may pass, gives up on what cannot, and lets go of what is lost. */
+export class PipelineDispatcher {
+  readonly #parts: ExecutorParts
+  readonly #executor: PipelineExecutor
+  #stopping = false
+  readonly #leases = new Set<Lease>()
+
+  constructor(parts: ExecutorParts, executor: PipelineExecutor) {
+    this.#parts = parts
+    this.#executor = executor
+  }
+
+  /** Every run ends its batch, keeps its checkpoint, and is given back. */
+  stop(): void {
+    this.#stopping = true
+  }
+
+  /** For those that do not end in time. */
+  cut(): void {
+    for (const lease of this.#leases) lease.cut(new VitrinaError('DATABASE_UNAVAILABLE', 'The runner was told to stop at once.', 'Any runner goes on from the last checkpoint.'))
+  }
+
+  async dispatch(claim: Claim): Promise<void> {
+    failpoint('run.claimed')
+    this.#parts.events.runStarted(claim)
+    const lease = new Lease(this.#parts.queue, claim, this.#parts.leaseSeconds)
+    this.#leases.add(lease)
+    try {
+      if (claim.deaths >= MAX_DEATHS) await this.#fail(claim, diedAgain(claim))
+      else await this.#attempts(claim, lease)
+    } catch (error) {
+      await this.#letGo(claim, asVitrinaError(error))
+    } finally {
+      lease.end()
+      this.#leases.delete(lease)
+    }
+  }
+
+  async #attempts(claim: Claim, lease: Lease): Promise<void> {
+    let attempt = claim
+    for (let failures = 0; ; ) {
+      try {
+        const outcome = await this.#executor.execute(attempt, lease, () => this.#stopping)
+        if (outcome === 'RELEASED') await this.#release(attempt, 'the runner is stopping')
+        return
+      } catch (raised) {
+        const error = asVitrinaError(lease.signal.aborted ? lease.signal.reason : raised)
+        if (error.class === 'stale' || error.class === 'lost') throw error
+        failures += 1
+        if (error.class === 'stop' || failures >= MAX_ATTEMPTS) return this.#fail(attempt, error)
+        attempt = { ...attempt, attempt: attempt.attempt + 1 }
+        await this.#pauseBeforeRetry(attempt, failures, error, lease)
+      }
+    }
+  }
+
+  async #pauseBeforeRetry(claim: Claim, failures: number, error: VitrinaError, lease: Lease): Promise<void> {
+    const waitMs = waitBeforeRetry(failures)
+    await this.#parts.queue.retrying(claim, claim.attempt, { message: error.message, code: vtr(error.code), hint: error.hint })
+    this.#parts.events.retrying(claim, claim.attempt, waitMs, error)
+    await wait(waitMs, undefined, { signal: lease.signal }).catch(() => lease.signal.throwIfAborted())
+  }
+
+  async #fail(claim: Claim, error: VitrinaError): Promise<void> {
+    const end = { status: 'FAILED', error: error.message, code: vtr(error.code), hint: error.hint } as const
+    await this.#parts.queue.finish(claim, end)
+    this.#parts.events.runEnded(claim, end, { rows: NO_ROWS, batches: 0 }, 0)
+  }
+
+  /** The run ends here without a word in the history: somebody else has it, or will have it. */
+  async #letGo(claim: Claim, error: VitrinaError): Promise<void> {
+    if (error.class === 'stale') return this.#parts.events.leaseLost(claim)
+    this.#parts.events.connectionLost(claim.pipeline.name, error)
+    await this.#release(claim, error.message)
+  }
+
+  /** As long as the lease holds it is worth trying: a run that is given back is taken up at once, not after the lease. */
+  async #release(claim: Claim, reason: string): Promise<void> {
+    for (const until = performance.now() + this.#parts.leaseSeconds * 1000; performance.now() < until; ) {
+      try {
+        await this.#parts.queue.release(claim)
+        return this.#parts.events.runReleased(claim, reason)
+      } catch {
+        if (this.#stopping) return
+        await wait(RELEASE_EVERY_MS)
+      }
+    }
+  }
+}
+
+function diedAgain(claim: Claim): VitrinaError {
+  return new VitrinaError('RUNNER_DIED_AGAIN', `The runner died ${claim.deaths} times in a row in pipeline "${claim.pipeline.name}" without committing a batch.`, 'See the log and the memory of the runner; a smaller batch_size may help. Then run it again by hand.')
+}

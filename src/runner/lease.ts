@@ -1,0 +1,64 @@
+import type { Claim, Control } from '../model/claim.js'
+import { VitrinaError } from '../model/errors.js'
+import type { RunQueue } from '../ports/run-queue.js'
+
+/**
+ * Keeps a claim alive while a batch takes long, and cuts the run off when that fails: `signal` aborts as soon as the
+ * lease is lost, or was not renewed in time. The database would refuse the commit anyway; this only spares the work.
+ */
+export class Lease {
+  readonly #queue: RunQueue
+  readonly #claim: Claim
+  readonly #seconds: number
+  readonly #abort = new AbortController()
+  #control: Control
+  #timer: NodeJS.Timeout | null = null
+  #renewedAt = performance.now()
+
+  constructor(queue: RunQueue, claim: Claim, seconds: number) {
+    this.#queue = queue
+    this.#claim = claim
+    this.#seconds = seconds
+    this.#control = claim.control
+    this.#schedule()
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal
+  }
+
+  /** What people have asked for, as far as it is known. */
+  get control(): Control {
+    return this.#control
+  }
+
+  /** A batch renewed the lease by itself. */
+  renewed(control: Control): void {
+    this.#control = control
+    this.#renewedAt = performance.now()
+  }
+
+  cut(reason: Error): void {
+    this.#abort.abort(reason)
+  }
+
+  end(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer)
+  }
+
+  #schedule(): void {
+    this.#timer = setTimeout(() => void this.#beat(), (this.#seconds * 1000) / 3)
+    this.#timer.unref()
+  }
+
+  async #beat(): Promise<void> {
+    try {
+      this.renewed(await this.#queue.renew(this.#claim, this.#seconds))
+    } catch (error) {
+      const late = performance.now() - this.#renewedAt > this.#seconds * 1000
+      if (error instanceof VitrinaError && error.class === 'stale') return this.cut(error)
+      if (late) return this.cut(new VitrinaError('LEASE_LOST', 'The lease could not be renewed in time.', 'See whether the main database is reachable; recovery goes on from the last checkpoint.', { cause: error }))
+    }
+    this.#schedule()
+  }
+}

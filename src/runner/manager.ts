@@ -1,0 +1,107 @@
+import type { RunnerInfo } from '../model/claim.js'
+import { VitrinaError } from '../model/errors.js'
+import type { RunQueue } from '../ports/run-queue.js'
+import type { Wakeups } from '../ports/wakeups.js'
+import type { Events } from '../telemetry/events.js'
+import type { PipelineDispatcher } from './dispatcher.js'
+import type { Scheduler } from './scheduler.js'
+
+export interface ManagerParts {
+  readonly runner: RunnerInfo
+  readonly queue: RunQueue
+  readonly dispatcher: PipelineDispatcher
+  readonly scheduler: Scheduler
+  readonly wakeups: Wakeups
+  readonly events: Events
+  readonly pollIntervalMs: number
+  readonly leaseSeconds: number
+  /** How long runs may take to end their batch when the runner stops. */
+  readonly graceMs: number
+}
+
+const HEARTBEAT_MS = 5_000
+
+/** Looks for work and hands it out: one tick claims as many pipelines as there are free slots. */
+export class PipelineManager {
+  readonly #parts: ManagerParts
+  readonly #running = new Set<Promise<void>>()
+  #stopping = false
+  #wake: () => void = () => {}
+  #loop: Promise<void> = Promise.resolve()
+  #heartbeatAt = Number.NEGATIVE_INFINITY
+
+  constructor(parts: ManagerParts) {
+    this.#parts = parts
+  }
+
+  async start(): Promise<void> {
+    await this.#beat()
+    this.#parts.events.runnerStarted(this.#parts.runner)
+    this.#parts.wakeups.start(() => this.#wake())
+    this.#loop = this.#forever()
+  }
+
+  /** R3.3 for a runner: the current batches end, their checkpoints are kept, the runs are given back. */
+  async stop(): Promise<void> {
+    const { dispatcher, wakeups, queue, runner, events, graceMs } = this.#parts
+    this.#stopping = true
+    dispatcher.stop()
+    this.#wake()
+    const patience = setTimeout(() => dispatcher.cut(), graceMs)
+    await this.#loop
+    await Promise.all(this.#running)
+    clearTimeout(patience)
+    await wakeups.stop()
+    await queue.gone(runner.id).catch(() => {})
+    events.runnerStopped(runner)
+  }
+
+  async #forever(): Promise<void> {
+    while (!this.#stopping) {
+      // Armed before the tick: what wakes the runner while it looks must not be lost.
+      const nap = this.#nap()
+      try {
+        await this.#tick()
+      } catch (error) {
+        if (error instanceof VitrinaError && error.class === 'lost') this.#parts.events.connectionLost('the meta store', error)
+        else this.#parts.events.tickFailed(error as Error)
+      }
+      await nap
+    }
+  }
+
+  async #tick(): Promise<void> {
+    const { queue, runner, scheduler, leaseSeconds, events } = this.#parts
+    await this.#beat()
+    await scheduler.tick()
+    let recovered = 0
+    while (!this.#stopping && this.#running.size < runner.concurrency) {
+      const claim = await queue.claim(runner.id, leaseSeconds)
+      if (claim === null) break
+      if (claim.recovered) recovered += 1
+      const run: Promise<void> = this.#parts.dispatcher.dispatch(claim).finally(() => {
+        this.#running.delete(run)
+        this.#wake()
+      })
+      this.#running.add(run)
+    }
+    if (recovered > 0) events.recovered(recovered)
+  }
+
+  async #beat(): Promise<void> {
+    if (performance.now() - this.#heartbeatAt < HEARTBEAT_MS) return
+    await this.#parts.queue.heartbeat(this.#parts.runner)
+    this.#heartbeatAt = performance.now()
+    this.#parts.events.heartbeat()
+  }
+
+  #nap(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, this.#parts.pollIntervalMs)
+      this.#wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
+}

@@ -1,0 +1,17 @@
+import { VitrinaError } from '../model/errors.js'
+
+/** R3.6: three attempts. A run that made progress meanwhile begins to count anew. */
+export const MAX_ATTEMPTS = 3
+const WAITS_MS = [1_000, 2_000, 4_000]
+
+/** The wait after the n-th failed attempt, with a little chance in it, so that two runners do not collide again. */
+export function waitBeforeRetry(failures: number): number {
+  const wait = WAITS_MS[Math.min(failures, WAITS_MS.length) - 1]!
+  return Math.round(wait * (1 + Math.random() * 0.1))
+}
+
+export function asVitrinaError(error: unknown): VitrinaError {
+  if (error instanceof VitrinaError) return error
+  const message = error instanceof Error ? error.message : String(error)
+  return new VitrinaError('INTERNAL', message, 'See the log of the runner for what happened before.', { cause: error })
+}

@@ -1,0 +1,37 @@
+import type { ScheduledPipeline } from '../model/claim.js'
+import type { RunQueue } from '../ports/run-queue.js'
+import type { Events } from '../telemetry/events.js'
+import { nextRun } from './schedule.js'
+
+/** R3.5: requests the runs that are due, on the database's clock. Of several runners exactly one starts each. */
+export class Scheduler {
+  readonly #queue: RunQueue
+  readonly #events: Events
+  /** Schedules that cannot be read are told once, not at every tick. */
+  readonly #unreadable = new Map<string, string>()
+
+  constructor(queue: RunQueue, events: Events) {
+    this.#queue = queue
+    this.#events = events
+  }
+
+  async tick(): Promise<void> {
+    const { now, pipelines } = await this.#queue.dueSchedules()
+    for (const pipeline of pipelines) {
+      const next = this.#next(pipeline, new Date(now))
+      if (next === undefined) continue
+      const start = pipeline.nextRunAt !== null
+      if (await this.#queue.reschedule(pipeline, next, start)) this.#events.scheduled(pipeline, next, start)
+    }
+  }
+
+  #next(pipeline: ScheduledPipeline, now: Date): string | null | undefined {
+    try {
+      return nextRun(pipeline.schedule, pipeline.timezone, now)?.toISOString() ?? null
+    } catch (error) {
+      if (this.#unreadable.get(pipeline.id) !== pipeline.schedule) this.#events.tickFailed(error as Error)
+      this.#unreadable.set(pipeline.id, pipeline.schedule)
+      return undefined
+    }
+  }
+}

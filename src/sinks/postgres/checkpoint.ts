@@ -1,0 +1,86 @@
+import { VitrinaError } from '../../model/errors.js'
+import type { RowCounts } from '../../model/run.js'
+import type { Session } from '../../postgres/session.js'
+import type { Cursor } from '../../sql/selection.js'
+
+/** Where a pipeline stands, beside the rows it speaks of. */
+export interface Checkpoint {
+  readonly key: string | null
+  readonly id: string | null
+  readonly position: Position
+}
+
+/** The parts of a checkpoint that people do not have to read. */
+export interface Position {
+  /** What the current run has done so far; totals, so that repeating them changes nothing. */
+  readonly run?: { readonly id: string; readonly batches: number; readonly rows: RowCounts }
+  /** An unfinished pass: which one, over what, and up to where. */
+  readonly pass?: { readonly name: string; readonly fingerprint: string; readonly after: Cursor | null }
+  /** The checkpoint with all its columns; last_processed_key and last_processed_id are the first two. */
+  readonly cursor?: Cursor
+  /** Keys from a sequence are safe once the transactions that were open when they were seen have ended. */
+  readonly seen?: { readonly key: string; readonly seenAt: string }
+  /** Where the next sweep over row versions begins. */
+  readonly xmin?: { readonly from: string; readonly system: string }
+  /** The same, while the first sweep is still under way. */
+  readonly xminNext?: { readonly from: string; readonly system: string }
+}
+
+/**
+ * The authoritative checkpoint: a row of etl.etl_state in the target database, moved in the transaction of its batch
+ * (invariant 1). The fence is written here when a run begins, so that the target itself refuses an older holder
+ * (invariant 4), even when its own clock says that its lease still holds.
+ */
+export class CheckpointStore {
+  readonly #session: Session
+  readonly #pipelineId: string
+  readonly #fence: number
+  #version = 0
+
+  constructor(session: Session, pipelineId: string, fence: number) {
+    this.#session = session
+    this.#pipelineId = pipelineId
+    this.#fence = fence
+  }
+
+  /** In a database that is not the main one the table may not be there yet. */
+  async create(): Promise<void> {
+    await this.#session.run(`
+      CREATE SCHEMA IF NOT EXISTS etl;
+      CREATE TABLE IF NOT EXISTS etl.etl_state (
+        pipeline_id uuid PRIMARY KEY, last_processed_key text, last_processed_id text, position jsonb,
+        ver bigint NOT NULL DEFAULT 0, fence bigint NOT NULL DEFAULT 0, updated_at timestamptz NOT NULL DEFAULT now())`)
+  }
+
+  /** Takes the pipeline over: from now on no holder of a smaller fence can commit here. */
+  async takeFence(): Promise<Checkpoint> {
+    const [row] = await this.#session.rows(
+      `INSERT INTO etl.etl_state AS s (pipeline_id, fence) VALUES ($1, $2)
+       ON CONFLICT (pipeline_id) DO UPDATE SET fence = excluded.fence WHERE s.fence <= excluded.fence
+       RETURNING ver::text, last_processed_key, last_processed_id, position::text`,
+      [this.#pipelineId, this.#fence],
+    )
+    if (row === undefined) throw stale()
+    this.#version = Number(row.ver)
+    return { key: row.last_processed_key ?? null, id: row.last_processed_id ?? null, position: JSON.parse(row.position ?? '{}') as Position }
+  }
+
+  /** Inside the transaction of the batch. Anything but one moved row means that somebody else moved it. */
+  async move(checkpoint: Checkpoint): Promise<void> {
+    const moved = await this.#session.count(
+      `UPDATE etl.etl_state SET ver = ver + 1, last_processed_key = $4, last_processed_id = $5, position = $6, updated_at = clock_timestamp()
+        WHERE pipeline_id = $1 AND ver = $2 AND fence = $3`,
+      [this.#pipelineId, this.#version, this.#fence, checkpoint.key, checkpoint.id, JSON.stringify(checkpoint.position)],
+    )
+    if (moved !== 1) throw stale()
+  }
+
+  /** To be called when the transaction of a moved checkpoint was committed. */
+  committed(): void {
+    this.#version += 1
+  }
+}
+
+function stale(): VitrinaError {
+  return new VitrinaError('LEASE_LOST', 'The checkpoint was moved by another holder of this pipeline.', 'Nothing has to be done: whoever holds it now goes on from the last checkpoint.')
+}

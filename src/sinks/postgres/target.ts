@@ -1,0 +1,163 @@
+import { VitrinaError } from '../../model/errors.js'
+import { databaseError } from '../../postgres/errors.js'
+import type { Session } from '../../postgres/session.js'
+import { parseTable, quoteIdentifier, quoteList, quoteTable, type TableName } from '../../sql/identifiers.js'
+import type { Column } from '../../sql/selection.js'
+
+/** The table that a pipeline fills, as far as writing to it is concerned. */
+export interface Target {
+  readonly name: TableName
+  readonly quoted: string
+  /** What is written: the query's columns, without those that the table computes itself. */
+  readonly columns: readonly Column[]
+  readonly key: readonly string[]
+  readonly partitioned: boolean
+  /** An identity column that insists on its own numbers has to be overruled. */
+  readonly overriding: boolean
+  /** Every column has the very type that the query has, so that bytes can go in unconverted. */
+  readonly sameTypes: boolean
+}
+
+interface Attribute {
+  readonly name: string
+  readonly type: string
+  readonly notNull: boolean
+  readonly hasDefault: boolean
+  readonly identity: string
+  readonly generated: boolean
+}
+
+/** Finds the table, or creates it with exactly the query's columns, and refuses what could not work. */
+export async function prepareTarget(session: Session, address: string, columns: readonly Column[], keyColumns: readonly string[]): Promise<Target> {
+  const name = parseTable(address)
+  for (const key of keyColumns) requireColumn(columns, key, 'key_columns')
+  const kind = (await relationKind(session, name)) ?? (await createTable(session, name, columns, keyColumns))
+  if (kind !== 'r' && kind !== 'p') {
+    throw new VitrinaError('TARGET_MISMATCH', `${address} is not a table but a ${kind === 'v' ? 'view' : kind === 'f' ? 'foreign table' : `relation of kind "${kind}"`}.`, 'Choose a table, or a name that is free: it is created then.')
+  }
+  const attributes = await attributesOf(session, name)
+  const key = await conflictKey(session, name, columns, attributes, keyColumns)
+  const written = writtenColumns(address, columns, attributes, key)
+  await requireAssignable(session, name, written, attributes)
+  return {
+    name,
+    quoted: quoteTable(name),
+    columns: written,
+    key,
+    partitioned: kind === 'p',
+    overriding: attributes.some((attribute) => attribute.identity === 'a' && written.some((column) => column.name === attribute.name)),
+    sameTypes: written.length === columns.length && written.every((column) => attributes.find((a) => a.name === column.name)?.type === column.type),
+  }
+}
+
+export function requireColumn(columns: readonly Column[], name: string, setting: string): Column {
+  const found = columns.find((column) => column.name === name)
+  if (found !== undefined) return found
+  throw new VitrinaError('KEY_MISSING', `The query returns no column "${name}", which ${setting} names; it returns ${columns.map((column) => column.name).join(', ')}.`, `Add the column to the query, or correct ${setting}.`)
+}
+
+async function relationKind(session: Session, name: TableName): Promise<string | null> {
+  const [row] = await session.rows(
+    `SELECT c.relkind::text AS kind FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2`,
+    [name.schema, name.table],
+  )
+  return row?.kind ?? null
+}
+
+async function createTable(session: Session, name: TableName, columns: readonly Column[], keyColumns: readonly string[]): Promise<string> {
+  if (keyColumns.length === 0) {
+    throw new VitrinaError('TARGET_KEY_MISSING', `${name.schema}.${name.table} does not exist, and the pipeline names no key_columns to create it with.`, 'Set key_columns to the columns that identify a row of the mart.')
+  }
+  const definitions = columns.map((column) => `${quoteIdentifier(column.name)} ${column.type}`)
+  await session
+    .run(`CREATE TABLE IF NOT EXISTS ${quoteTable(name)} (${definitions.join(', ')}, PRIMARY KEY (${quoteList(keyColumns)}))`)
+    .catch((error) => {
+      throw targetError(error, `Creating ${name.schema}.${name.table}`)
+    })
+  return 'r'
+}
+
+async function attributesOf(session: Session, name: TableName): Promise<Attribute[]> {
+  const rows = await session.rows(
+    `SELECT a.attname AS name, format_type(a.atttypid, a.atttypmod) AS type, a.attnotnull::text AS not_null, a.atthasdef::text AS has_default,
+            a.attidentity::text AS identity, (a.attgenerated <> '')::text AS generated
+       FROM pg_catalog.set_config('search_path', '', false) AS before, pg_catalog.pg_attribute a
+      WHERE a.attrelid = pg_catalog.to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`,
+    [quoteTable(name)],
+  )
+  await session.run('RESET search_path')
+  return rows.map((row) => ({
+    name: row.name!,
+    type: row.type!,
+    notNull: row.not_null === 'true',
+    hasDefault: row.has_default === 'true',
+    identity: row.identity!,
+    generated: row.generated === 'true',
+  }))
+}
+
+/** The columns to upsert by: those that the pipeline names, else the primary key. A unique index must stand behind them. */
+async function conflictKey(session: Session, name: TableName, columns: readonly Column[], attributes: readonly Attribute[], keyColumns: readonly string[]): Promise<string[]> {
+  const rows = await session.rows(
+    `SELECT i.indisprimary::text AS is_primary, (SELECT array_to_json(array_agg(a.attname ORDER BY k.n))::text
+              FROM unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, n) JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
+             WHERE k.n <= i.indnkeyatts) AS columns
+       FROM pg_index i WHERE i.indrelid = to_regclass($1) AND i.indisunique AND i.indisvalid AND i.indpred IS NULL AND i.indexprs IS NULL AND i.indimmediate
+      ORDER BY i.indisprimary DESC`,
+    [quoteTable(name)],
+  )
+  const unique = rows.map((row) => ({ primary: row.is_primary === 'true', columns: JSON.parse(row.columns!) as string[] }))
+  const wanted = keyColumns.length > 0 ? [...keyColumns] : unique.find((index) => index.primary)?.columns
+  const address = `${name.schema}.${name.table}`
+  if (wanted === undefined) {
+    throw new VitrinaError('TARGET_KEY_MISSING', `${address} has no primary key, and the pipeline names no key_columns.`, 'Give the table a primary key, or set key_columns to the columns of a unique index.')
+  }
+  const same = (index: { columns: string[] }) => index.columns.length === wanted.length && wanted.every((column) => index.columns.includes(column))
+  if (!unique.some(same)) {
+    throw new VitrinaError('TARGET_KEY_MISSING', `${address} has no unique index on (${wanted.join(', ')}).`, `CREATE UNIQUE INDEX ON ${quoteTable(name)} (${quoteList(wanted)})`)
+  }
+  for (const column of wanted) {
+    requireColumn(columns, column, keyColumns.length > 0 ? 'key_columns' : `the primary key of ${address}`)
+    if (attributes.some((attribute) => attribute.name === column && !attribute.notNull)) {
+      throw new VitrinaError('TARGET_KEY_MISSING', `Key column "${column}" of ${address} may be NULL: rows with NULL there would be doubled by a second run.`, `ALTER TABLE ${quoteTable(name)} ALTER COLUMN ${quoteIdentifier(column)} SET NOT NULL`)
+    }
+  }
+  return wanted
+}
+
+function writtenColumns(address: string, columns: readonly Column[], attributes: readonly Attribute[], key: readonly string[]): Column[] {
+  const problems = columns
+    .filter((column) => !attributes.some((attribute) => attribute.name === column.name))
+    .map((column) => `the table has no column "${column.name}" (${column.type})`)
+  for (const attribute of attributes) {
+    const given = columns.some((column) => column.name === attribute.name)
+    if (!given && attribute.notNull && !attribute.hasDefault && attribute.identity === '' && !attribute.generated) {
+      problems.push(`column "${attribute.name}" must not be NULL, has no default, and the query does not return it`)
+    }
+    if (given && attribute.identity === 'a' && !key.includes(attribute.name)) {
+      problems.push(`column "${attribute.name}" is GENERATED ALWAYS AS IDENTITY and not part of the key, so it cannot be updated`)
+    }
+  }
+  if (problems.length > 0) {
+    throw new VitrinaError('TARGET_MISMATCH', `The query does not fit ${address}: ${problems.join('; ')}.`, 'Change the query or the table so that their columns agree.')
+  }
+  return columns.filter((column) => !attributes.find((attribute) => attribute.name === column.name)?.generated)
+}
+
+/** The server itself says whether each value can be assigned, before anything is read. */
+async function requireAssignable(session: Session, name: TableName, columns: readonly Column[], attributes: readonly Attribute[]): Promise<void> {
+  const overriding = attributes.some((attribute) => attribute.identity === 'a') ? 'OVERRIDING SYSTEM VALUE ' : ''
+  const nulls = columns.map((column) => `NULL::${column.type}`)
+  await session
+    .rows(`EXPLAIN INSERT INTO ${quoteTable(name)} (${columns.map((column) => quoteIdentifier(column.name)).join(', ')}) ${overriding}SELECT ${nulls.join(', ')} LIMIT 0`)
+    .catch((error) => {
+      throw targetError(error, `The query does not fit ${name.schema}.${name.table}`)
+    })
+}
+
+/** Hopeless errors on the writing side speak of the target. */
+export function targetError(error: unknown, doing: string): VitrinaError {
+  const known = databaseError(error, doing)
+  if (known.code !== 'SOURCE_QUERY_FAILED') return known
+  return new VitrinaError('TARGET_MISMATCH', known.message, known.hint, { cause: error, ...(known.sqlstate === null ? {} : { sqlstate: known.sqlstate }) })
+}

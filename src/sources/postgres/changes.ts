@@ -1,0 +1,99 @@
+import { VitrinaError } from '../../model/errors.js'
+import type { Session } from '../../postgres/session.js'
+import { quoteIdentifier, quoteTable } from '../../sql/identifiers.js'
+import type { Column } from '../../sql/selection.js'
+
+/** From which transaction on row versions are new, and of which cluster that number speaks. */
+export interface SweepFrom {
+  readonly from: string
+  readonly system: string
+}
+
+/** Half of what an xid can count: beyond that, old and new cannot be told apart. */
+const OLDEST_AGE = 1_500_000_000
+
+/** The oldest transaction that is still open now: whatever commits later has a number from here on. */
+export async function sweepStart(session: Session): Promise<SweepFrom> {
+  const [row] = await session.rows(`SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS "from", ${SYSTEM} AS system`)
+  return { from: row!.from!, system: row!.system! }
+}
+
+// The identifier of the cluster and its timeline: after a restore or a promotion the numbers mean something else.
+const SYSTEM = `(SELECT system_identifier FROM pg_control_system())::text || '/' || (SELECT timeline_id FROM pg_control_checkpoint())::text`
+
+/** False: the numbers of the last sweep mean nothing here any more, everything has to be read again. */
+export async function canSweepFrom(session: Session, last: SweepFrom): Promise<boolean> {
+  const now = await sweepStart(session)
+  const age = BigInt(now.from) - BigInt(last.from)
+  return now.system === last.system && age >= 0n && age < BigInt(OLDEST_AGE)
+}
+
+/**
+ * A query for the keys of the mart behind every row version that is new since `from`.
+ *
+ * The key of the mart must be a column of one of the tables that the query reads. A change in that table names its key
+ * itself; a change in another table is followed along foreign keys: directly, or through a link table.
+ */
+export async function changedKeysSql(session: Session, key: readonly Column[], relations: readonly string[], from: SweepFrom): Promise<string> {
+  const base = await keyTable(session, key)
+  const isNew = (alias: string) => `age(${alias}.xmin) <= age('${BigInt(from.from) % 4_294_967_296n}'::xid)`
+  const links = await foreignKeys(session, relations)
+  const branches = relations.map((relation) => {
+    if (relation === base.relation) return `SELECT ${base.columns.map((column) => `t.${quoteIdentifier(column)}`).join(', ')} FROM ${relation} t WHERE ${isNew('t')}`
+    const direct = links.find((link) => link.from === relation && leadsToKey(link, base))
+    if (direct !== undefined) return `SELECT ${keyColumns(direct, base, 't')} FROM ${relation} t WHERE ${isNew('t')}`
+    for (const link of links.filter((candidate) => leadsToKey(candidate, base))) {
+      const hop = links.find((candidate) => candidate.from === link.from && candidate.to === relation)
+      if (hop === undefined) continue
+      const join = hop.fromColumns.map((column, index) => `l.${quoteIdentifier(column)} = t.${quoteIdentifier(hop.toColumns[index]!)}`)
+      return `SELECT ${keyColumns(link, base, 'l')} FROM ${relation} t JOIN ${link.from} l ON ${join.join(' AND ')} WHERE ${isNew('t')}`
+    }
+    throw new VitrinaError('CAPTURE_UNSUPPORTED', `The query reads ${relation}, but no foreign key leads from it to the key of the mart (${base.relation}: ${base.columns.join(', ')}), so a change there could not be followed.`, 'Declare the foreign key, choose capture "key" with a column that moves with every change, or mode "full".')
+  })
+  return branches.join(' UNION ')
+}
+
+interface KeyTable {
+  readonly relation: string
+  readonly columns: readonly string[]
+}
+
+async function keyTable(session: Session, key: readonly Column[]): Promise<KeyTable> {
+  const tables = new Set(key.map((column) => column.base?.tableId ?? null))
+  const [tableId] = tables
+  if (tables.size !== 1 || tableId === null || tableId === undefined) {
+    throw new VitrinaError('CAPTURE_UNSUPPORTED', `The key columns (${key.map((column) => column.name).join(', ')}) are not plain columns of one table, so changed rows cannot be traced to them.`, 'Take the key from one table unchanged, choose capture "key", or mode "full".')
+  }
+  const rows = await session.rows(
+    `SELECT n.nspname AS schema, c.relname AS relation, a.attname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+       JOIN pg_attribute a ON a.attrelid = c.oid JOIN unnest($2::int2[]) WITH ORDINALITY AS k(attnum, n) ON k.attnum = a.attnum WHERE c.oid = $1::oid ORDER BY k.n`,
+    [tableId, key.map((column) => column.base!.attribute)],
+  )
+  return { relation: quoteTable({ schema: rows[0]!.schema!, table: rows[0]!.relation! }), columns: rows.map((row) => row.name!) }
+}
+
+interface ForeignKey {
+  readonly from: string
+  readonly fromColumns: readonly string[]
+  readonly to: string
+  readonly toColumns: readonly string[]
+}
+
+async function foreignKeys(session: Session, relations: readonly string[]): Promise<ForeignKey[]> {
+  const names = (attributes: string, table: string) => `(SELECT json_agg(a.attname ORDER BY k.n)::text FROM unnest(${attributes}) WITH ORDINALITY AS k(attnum, n) JOIN pg_attribute a ON a.attrelid = ${table} AND a.attnum = k.attnum)`
+  const rows = await session.rows(
+    `SELECT f.name AS "from", t.name AS "to", ${names('c.conkey', 'c.conrelid')} AS from_columns, ${names('c.confkey', 'c.confrelid')} AS to_columns
+       FROM pg_constraint c JOIN unnest($1::text[]) AS f(name) ON f.name::regclass = c.conrelid JOIN unnest($1::text[]) AS t(name) ON t.name::regclass = c.confrelid
+      WHERE c.contype = 'f'`,
+    [relations],
+  )
+  return rows.map((row) => ({ from: row.from!, to: row.to!, fromColumns: JSON.parse(row.from_columns!) as string[], toColumns: JSON.parse(row.to_columns!) as string[] }))
+}
+
+function leadsToKey(link: ForeignKey, base: KeyTable): boolean {
+  return link.to === base.relation && base.columns.every((column) => link.toColumns.includes(column))
+}
+
+function keyColumns(link: ForeignKey, base: KeyTable, alias: string): string {
+  return base.columns.map((column) => `${alias}.${quoteIdentifier(link.fromColumns[link.toColumns.indexOf(column)]!)}`).join(', ')
+}

@@ -1,0 +1,82 @@
+import { VitrinaError } from '../../model/errors.js'
+import { databaseError } from '../../postgres/errors.js'
+import type { Session } from '../../postgres/session.js'
+import { asRelation, type Column } from '../../sql/selection.js'
+
+/** The columns that a query returns, asked of the server itself. Nothing is executed. */
+export async function describeQuery(session: Session, query: string): Promise<Column[]> {
+  if (query.trim() === '') {
+    throw new VitrinaError('PIPELINE_INVALID', 'The pipeline has neither a source query nor a task plan.', 'Set source_query, or give the pipeline tasks whose first one is SQL.')
+  }
+  const fields = await session.fields(`SELECT * FROM ${asRelation(query)} LIMIT 0`).catch((error) => {
+    throw databaseError(error, 'The source query')
+  })
+  const double = fields.find((field, index) => fields.findIndex((other) => other.name === field.name) !== index)
+  if (double !== undefined) {
+    throw new VitrinaError('KEY_MISSING', `The query returns two columns called "${double.name}".`, 'Give each column a name of its own with AS.')
+  }
+  const types = await typesOf(session, fields)
+  return fields.map((field, index) => ({
+    name: field.name,
+    type: types[index]!.type,
+    typeOid: field.typeOid,
+    base: field.tableId === 0 ? null : { tableId: String(field.tableId), attribute: field.columnId },
+    notNull: types[index]!.notNull,
+  }))
+}
+
+async function typesOf(session: Session, fields: readonly { typeOid: number; typeModifier: number; tableId: number; columnId: number }[]): Promise<{ type: string; notNull: boolean }[]> {
+  // An empty search_path makes format_type write the schema of every type that is not PostgreSQL's own.
+  const rows = await session.rows(
+    `SELECT pg_catalog.format_type(f.type, f.modifier) AS type, coalesce(a.attnotnull, false)::text AS not_null
+       FROM pg_catalog.set_config('search_path', '', false) AS before,
+            unnest($1::oid[], $2::int4[], $3::oid[], $4::int2[]) WITH ORDINALITY AS f(type, modifier, relation, attribute, position)
+       LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = f.relation AND a.attnum = f.attribute
+      ORDER BY f.position`,
+    [fields.map((f) => f.typeOid), fields.map((f) => f.typeModifier), fields.map((f) => f.tableId), fields.map((f) => f.columnId)],
+  )
+  await session.run('RESET search_path')
+  return rows.map((row) => ({ type: row.type!, notNull: row.not_null === 'true' }))
+}
+
+/** What the planner would do with a statement: enough to tell a walk along an index from a whole computation. */
+export interface PlanFacts {
+  /** Every node is a walk along an index: each batch reads its own rows and no others. */
+  readonly walksIndex: boolean
+  /** A row may appear with NULLs in place of a table's columns. */
+  readonly outerJoin: boolean
+  readonly aggregates: boolean
+  /** The tables it reads, as regclass text. */
+  readonly relations: readonly string[]
+}
+
+interface PlanNode {
+  'Node Type': string
+  'Join Type'?: string
+  Schema?: string
+  'Relation Name'?: string
+  Plans?: PlanNode[]
+}
+
+const WALK = new Set(['Limit', 'Index Scan', 'Index Only Scan', 'Subquery Scan', 'Result', 'Merge Append', 'Append', 'LockRows'])
+
+export async function planFacts(session: Session, statement: string): Promise<PlanFacts> {
+  const [row] = await session.rows(`EXPLAIN (FORMAT JSON, VERBOSE) ${statement}`).catch((error) => {
+    throw databaseError(error, 'The source query')
+  })
+  const nodes = flatten((JSON.parse(row!['QUERY PLAN']!) as { Plan: PlanNode }[])[0]!.Plan)
+  return {
+    walksIndex: nodes.every((node) => WALK.has(node['Node Type'])),
+    outerJoin: nodes.some((node) => ['Left', 'Right', 'Full'].includes(node['Join Type'] ?? '')),
+    aggregates: nodes.some((node) => /Aggregate|Group|Unique|WindowAgg|SetOp/.test(node['Node Type'])),
+    relations: [...new Set(nodes.flatMap((node) => (node['Relation Name'] === undefined ? [] : [`${quoted(node.Schema!)}.${quoted(node['Relation Name'])}`])))],
+  }
+}
+
+function flatten(node: PlanNode): PlanNode[] {
+  return [node, ...(node.Plans ?? []).flatMap(flatten)]
+}
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}

@@ -1,0 +1,68 @@
+import { quoteIdentifier, quoteLiteral } from './identifiers.js'
+
+/** A column of a query, with its type as the database writes it, schema included. */
+export interface Column {
+  readonly name: string
+  readonly type: string
+  readonly typeOid: number
+  /** The table column it is taken from unchanged; null for an expression. */
+  readonly base: { readonly tableId: string; readonly attribute: number } | null
+  /** True only when the database vouches for it. */
+  readonly notNull: boolean
+}
+
+/** Values of the order columns of a row, as database text. Compared by the database only, never in JavaScript. */
+export type Cursor = readonly string[]
+
+/** The order in which a pass walks through the rows of a query. */
+export interface Order {
+  readonly columns: readonly Column[]
+}
+
+/** A query as a relation called `source`. The line breaks keep a trailing comment from swallowing the bracket. */
+export function asRelation(query: string): string {
+  return `(\n${query.replace(/[\s;]+$/, '')}\n) AS source`
+}
+
+export function columnList(columns: readonly { readonly name: string }[], prefix = ''): string {
+  return columns.map((column) => prefix + quoteIdentifier(column.name)).join(', ')
+}
+
+export function orderBy(order: Order, direction: 'ASC' | 'DESC' = 'ASC'): string {
+  return order.columns.map((column) => `${quoteIdentifier(column.name)} ${direction}`).join(', ')
+}
+
+/**
+ * `(k, id) > ('…'::timestamptz, '…'::uuid)`: literals with their type, so that the planner sees their values.
+ * A cursor shorter than the order speaks of the first columns only.
+ */
+export function beyond(order: Order, operator: '>' | '<=', cursor: Cursor): string {
+  const columns = order.columns.slice(0, cursor.length)
+  const values = columns.map((column, index) => `${quoteLiteral(cursor[index]!)}::${column.type}`)
+  return `ROW(${columnList(columns)}) ${operator} ROW(${values.join(', ')})`
+}
+
+/** Rows of the query after `after` and up to `upTo`, both optional. */
+export function selectRange(query: string, columns: readonly Column[], order: Order, after: Cursor | null, upTo: Cursor | null): string {
+  return `SELECT ${columnList(columns)} FROM ${asRelation(query)}${where(range(order, after, upTo))}`
+}
+
+export function range(order: Order, after: Cursor | null, upTo: Cursor | null): string[] {
+  return [
+    ...(after === null ? [] : [beyond(order, '>', after)]),
+    ...(upTo === null ? [] : [beyond(order, '<=', upTo)]),
+  ]
+}
+
+export function where(conditions: readonly string[]): string {
+  return conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`
+}
+
+/** The order columns of a row as text, aliased k0, k1, … */
+export function cursorColumns(order: Order): string {
+  return order.columns.map((column, index) => `${quoteIdentifier(column.name)}::text AS k${index}`).join(', ')
+}
+
+export function cursorOf(row: Record<string, string | null>, order: Order): Cursor {
+  return order.columns.map((_, index) => row[`k${index}`]!)
+}

@@ -1,0 +1,28 @@
+/** What the SQLSTATE of a failure says about trying again. */
+export function sqlstateOf(error: unknown): string | null {
+  const code = (error as { code?: unknown } | null)?.code
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('E') ? code : null
+}
+
+/** Node's own codes for a socket that is gone or was never there. */
+const SOCKET = /^(ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|EADDRNOTAVAIL)/
+/** What pg says without any code when the server goes away. */
+const GONE = /Connection terminated|connection is not queryable|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|Client was closed/i
+
+export function isLostConnection(error: unknown): boolean {
+  const state = sqlstateOf(error)
+  // 57P01 to 57P05: the administrator, a crash or a time-out ended the session; 25P03/25P04: it idled too long.
+  if (state !== null) return /^(08|57P0[1-5]|25P0[34])/.test(state)
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
+  return (typeof code === 'string' && SOCKET.test(code)) || (typeof message === 'string' && GONE.test(message))
+}
+
+/** The data of a single row was refused: other rows of the batch may be fine. */
+export function isPoison(error: unknown): boolean {
+  return /^(22|23)/.test(sqlstateOf(error) ?? '')
+}
+
+/** The configuration, the schema or the rights are wrong: trying again cannot help. */
+export function isHopeless(error: unknown): boolean {
+  return /^(42|28|3D|3F|0A)/.test(sqlstateOf(error) ?? '')
+}

@@ -1,0 +1,76 @@
+import pg from 'pg'
+import { lostOr } from '../postgres/errors.js'
+
+const INT8 = 20
+/** Counts and versions fit into a number; every other type arrives as pg gives it. */
+const TYPES: pg.CustomTypesConfig = {
+  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+    oid === INT8 ? Number : pg.types.getTypeParser(oid, format as 'text'),
+}
+
+/** Something that runs statements: the pool, or one session inside a transaction. */
+export interface Queryable {
+  query<R extends pg.QueryResultRow>(text: string, values?: readonly unknown[]): Promise<R[]>
+}
+
+/** The meta store's connections. Every statement is short; nothing waits for a lock for more than a few seconds. */
+export class Database implements Queryable {
+  readonly #pool: pg.Pool
+
+  constructor(url: string, options: { name: string; size: number }) {
+    this.#pool = new pg.Pool({
+      connectionString: url,
+      application_name: options.name,
+      max: options.size,
+      types: TYPES,
+      connectionTimeoutMillis: 5_000,
+      idleTimeoutMillis: 30_000,
+      keepAlive: true,
+      statement_timeout: 30_000,
+      lock_timeout: 10_000,
+      idle_in_transaction_session_timeout: 30_000,
+      // The server may be unreachable without a reset; a statement that got no answer by then never will.
+      query_timeout: 35_000,
+    })
+    // An idle connection that breaks is replaced by the pool at its next use; without a listener it would end the process.
+    this.#pool.on('error', () => {})
+  }
+
+  async query<R extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []): Promise<R[]> {
+    const session = await this.#connect()
+    try {
+      return (await session.query<R>(text, [...values])).rows
+    } catch (error) {
+      throw lostOr(error)
+    } finally {
+      session.release()
+    }
+  }
+
+  async transaction<T>(work: (session: Queryable) => Promise<T>): Promise<T> {
+    const session = await this.#connect()
+    try {
+      await session.query('BEGIN')
+      const result = await work({ query: async (text, values = []) => (await session.query(text, [...values])).rows })
+      await session.query('COMMIT')
+      session.release()
+      return result
+    } catch (error) {
+      // Never back into the pool: a session whose transaction broke may still be inside it.
+      session.release(true)
+      throw lostOr(error)
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end()
+  }
+
+  async #connect(): Promise<pg.PoolClient> {
+    try {
+      return await this.#pool.connect()
+    } catch (error) {
+      throw lostOr(error)
+    }
+  }
+}

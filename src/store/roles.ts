@@ -1,0 +1,123 @@
+import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
+import pg from 'pg'
+import { LOGINS, type Login, loginPassword } from '../model/logins.js'
+import { quoteIdentifier, quoteLiteral } from '../sql/identifiers.js'
+import { lostOr } from '../postgres/errors.js'
+
+export interface RoleOptions {
+  readonly administratorUrl: string
+  /** What a source query may read. */
+  readonly sourceSchemas: readonly string[]
+  /** Schemas that hold marts, from ALLOWED_TARGET_TABLES. */
+  readonly targetSchemas: readonly string[]
+}
+
+/**
+ * The three least-privilege logins. Safe to repeat; `vitrina migrate` does so each time, because schemas and tables
+ * may have come since.
+ *   reader  reads the source schemas, nothing else; sees when other transactions began (the horizon needs it)
+ *   writer  the runner: reads the sources, writes marts and staging, moves runs and checkpoints; cannot edit configuration
+ *   meta    the API: configuration and history; reads marts to compare them; neither reads sources nor writes marts
+ * Returns what could not be granted, in words.
+ */
+export async function grantRoles(options: RoleOptions): Promise<string[]> {
+  const client = new pg.Client({ connectionString: options.administratorUrl, application_name: 'vitrina-migrate', connectionTimeoutMillis: 10_000 })
+  try {
+    await client.connect()
+    for (const login of Object.keys(LOGINS) as Login[]) await createLogin(client, login, options.administratorUrl)
+    await client.query(grantsOnMetaStore())
+    await grantSources(client, options.sourceSchemas)
+    await grantMarts(client, options.targetSchemas)
+    return await grantStatistics(client)
+  } catch (error) {
+    throw lostOr(error)
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+async function createLogin(client: pg.Client, login: Login, administratorUrl: string): Promise<void> {
+  const role = quoteIdentifier(LOGINS[login])
+  const { rowCount } = await client.query('SELECT FROM pg_roles WHERE rolname = $1', [LOGINS[login]])
+  const verifier = quoteLiteral(scramVerifier(loginPassword(administratorUrl, login)))
+  // Two databases of one server may be migrated at the same moment: the loser finds the role there, and goes on.
+  if (rowCount === 0) await client.query(`CREATE ROLE ${role} LOGIN NOINHERIT`).catch(ignoreDuplicate)
+  await retryConcurrent(() => client.query(`ALTER ROLE ${role} LOGIN INHERIT PASSWORD ${verifier}`))
+}
+
+function ignoreDuplicate(error: { code?: string }): void {
+  if (error.code !== '42710' && error.code !== '23505') throw error
+}
+
+/** Roles are shared by all databases of a server, and "tuple concurrently updated" is how two ALTER ROLE meet. */
+async function retryConcurrent(work: () => Promise<unknown>): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      await work()
+      return
+    } catch (error) {
+      if (tries === 10 || !/concurrently updated/.test((error as Error).message)) throw error
+    }
+  }
+}
+
+/** Sent instead of the password, so that the server's log never sees it. */
+function scramVerifier(password: string): string {
+  const salt = randomBytes(16)
+  const iterations = 4096
+  const salted = pbkdf2Sync(password, salt, iterations, 32, 'sha256')
+  const key = (name: string) => createHmac('sha256', salted).update(name).digest()
+  const stored = createHash('sha256').update(key('Client Key')).digest('base64')
+  return `SCRAM-SHA-256$${iterations}:${salt.toString('base64')}$${stored}:${key('Server Key').toString('base64')}`
+}
+
+function grantsOnMetaStore(): string {
+  return `
+    GRANT ${LOGINS.reader} TO ${LOGINS.writer};
+    GRANT USAGE ON SCHEMA etl TO ${LOGINS.writer}, ${LOGINS.meta};
+    GRANT SELECT ON ALL TABLES IN SCHEMA etl TO ${LOGINS.writer}, ${LOGINS.meta};
+
+    GRANT UPDATE (status, fence, lease_owner, lease_until, next_run_at) ON etl.etl_pipelines TO ${LOGINS.writer};
+    GRANT INSERT, UPDATE ON etl.etl_state, etl.etl_runs, etl.etl_run_batches, etl.etl_quarantine, etl.etl_runners TO ${LOGINS.writer};
+    GRANT DELETE ON etl.etl_runners TO ${LOGINS.writer};
+
+    GRANT INSERT, UPDATE, DELETE ON etl.etl_pipelines, etl.etl_pipeline_tasks, etl.etl_state, etl.etl_runs, etl.etl_quarantine TO ${LOGINS.meta};`
+}
+
+async function grantSources(client: pg.Client, schemas: readonly string[]): Promise<void> {
+  for (const schema of await existing(client, schemas)) {
+    await client.query(`
+      GRANT USAGE ON SCHEMA ${schema} TO ${LOGINS.reader};
+      GRANT SELECT ON ALL TABLES IN SCHEMA ${schema} TO ${LOGINS.reader};
+      ALTER DEFAULT PRIVILEGES IN SCHEMA ${schema} GRANT SELECT ON TABLES TO ${LOGINS.reader}`)
+  }
+}
+
+async function grantMarts(client: pg.Client, schemas: readonly string[]): Promise<void> {
+  for (const schema of await existing(client, schemas)) {
+    await client.query(`
+      GRANT USAGE, CREATE ON SCHEMA ${schema} TO ${LOGINS.writer};
+      GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO ${LOGINS.writer};
+      ALTER DEFAULT PRIVILEGES IN SCHEMA ${schema} GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO ${LOGINS.writer};
+      GRANT USAGE ON SCHEMA ${schema} TO ${LOGINS.meta};
+      GRANT SELECT ON ALL TABLES IN SCHEMA ${schema} TO ${LOGINS.meta};
+      ALTER DEFAULT PRIVILEGES IN SCHEMA ${schema} GRANT SELECT ON TABLES TO ${LOGINS.meta};
+      ALTER DEFAULT PRIVILEGES FOR ROLE ${LOGINS.writer} IN SCHEMA ${schema} GRANT SELECT ON TABLES TO ${LOGINS.meta}`)
+  }
+}
+
+async function existing(client: pg.Client, schemas: readonly string[]): Promise<string[]> {
+  const { rows } = await client.query<{ nspname: string }>('SELECT nspname FROM pg_namespace WHERE nspname = ANY($1)', [schemas])
+  return rows.map((row) => quoteIdentifier(row.nspname))
+}
+
+/** Without it a role sees NULL instead of the start of other transactions, and would lose rows without noticing. */
+async function grantStatistics(client: pg.Client): Promise<string[]> {
+  try {
+    await retryConcurrent(() => client.query(`GRANT pg_read_all_stats TO ${LOGINS.reader}, ${LOGINS.writer}`))
+    return []
+  } catch (error) {
+    if ((error as { code?: string }).code !== '42501') throw error
+    return [`pg_read_all_stats could not be granted (${(error as Error).message}): incremental pipelines with capture "key" need it. Ask an administrator for: GRANT pg_read_all_stats TO ${LOGINS.reader}, ${LOGINS.writer}`]
+  }
+}

@@ -1,0 +1,146 @@
+import type { Pipeline, Task } from '../model/pipeline.js'
+import type { HeldBack, Run } from '../model/run.js'
+import type { PipelineStatus, RunStatus } from '../model/status.js'
+
+/** Timestamps leave the database as text: a JS Date drops microseconds. */
+export const PIPELINE_COLUMNS = `
+  p.id, p.name, p.description, p.type, p.source_type, p.source_connection, p.source_query, p.target_table, p.target_connection,
+  p.mode, p.full_strategy, p.incremental_key, p.incremental_id_key, p.capture, p.deletes, p.key_columns, p.batch_size, p.enabled,
+  p.schedule_interval, p.schedule_timezone, p.quarantine_limit, p.delete_brake, p.status, p.config_version,
+  etl.rfc3339(p.created_at) AS created_at, etl.rfc3339(p.updated_at) AS updated_at,
+  (SELECT coalesce(jsonb_agg(jsonb_build_object('id', t.id, 'orderIndex', t.order_index, 'taskType', t.task_type, 'body', t.body,
+                    'sourceTable', t.source_table, 'targetTable', t.target_table) ORDER BY t.order_index), '[]')
+     FROM etl.etl_pipeline_tasks t WHERE t.pipeline_id = p.id) AS tasks`
+
+export interface PipelineRow {
+  id: string
+  name: string
+  description: string
+  type: 'SQL' | 'PYTHON'
+  source_type: string
+  source_connection: string | null
+  source_query: string
+  target_table: string
+  target_connection: string | null
+  mode: 'full' | 'incremental'
+  full_strategy: 'upsert' | 'replace'
+  incremental_key: string | null
+  incremental_id_key: string | null
+  capture: 'key' | 'xmin'
+  deletes: 'ignore' | 'sweep'
+  key_columns: string[]
+  batch_size: number | null
+  enabled: boolean
+  schedule_interval: string | null
+  schedule_timezone: string
+  quarantine_limit: number
+  delete_brake: number
+  status: PipelineStatus
+  config_version: number
+  created_at: string
+  updated_at: string
+  tasks: Task[]
+}
+
+export function toPipeline(row: PipelineRow): Pipeline {
+  return {
+    id: row.id,
+    name: row.name,
+    description: row.description,
+    type: row.type,
+    sourceType: row.source_type,
+    sourceConnection: row.source_connection,
+    sourceQuery: row.source_query,
+    targetTable: row.target_table,
+    targetConnection: row.target_connection,
+    mode: row.mode,
+    fullStrategy: row.full_strategy,
+    incrementalKey: row.incremental_key,
+    incrementalIdKey: row.incremental_id_key,
+    capture: row.capture,
+    deletes: row.deletes,
+    keyColumns: row.key_columns,
+    batchSize: row.batch_size,
+    enabled: row.enabled,
+    scheduleInterval: row.schedule_interval,
+    scheduleTimezone: row.schedule_timezone,
+    quarantineLimit: row.quarantine_limit,
+    deleteBrake: row.delete_brake,
+    status: row.status,
+    configVersion: row.config_version,
+    tasks: row.tasks,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }
+}
+
+export const RUN_COLUMNS = `
+  r.id, r.pipeline_id, p.name AS pipeline_name, r.status, r.trigger, r.attempt, r.strategy, r.way, r.guarantee, r.config_version, r.runner_id,
+  etl.rfc3339(r.requested_at) AS requested_at, etl.rfc3339(r.started_at) AS started_at, etl.rfc3339(r.finished_at) AS finished_at,
+  round(extract(epoch FROM coalesce(r.finished_at, clock_timestamp()) - r.started_at) * 1000)::float8 AS duration_ms,
+  r.rows_read, r.rows_written, r.rows_inserted, r.rows_updated, r.rows_unchanged, r.rows_deleted, r.rows_quarantined, r.rows_duplicate,
+  r.batches, r.error, r.error_code, r.error_hint, r.held_back`
+
+export interface RunRow {
+  id: string
+  pipeline_id: string
+  pipeline_name: string
+  status: RunStatus
+  trigger: string
+  attempt: number
+  strategy: string | null
+  way: string | null
+  guarantee: string | null
+  config_version: number
+  runner_id: string | null
+  requested_at: string
+  started_at: string | null
+  finished_at: string | null
+  duration_ms: number | null
+  rows_read: number
+  rows_written: number
+  rows_inserted: number
+  rows_updated: number
+  rows_unchanged: number
+  rows_deleted: number
+  rows_quarantined: number
+  rows_duplicate: number
+  batches: number
+  error: string | null
+  error_code: string | null
+  error_hint: string | null
+  held_back: HeldBack | null
+}
+
+export function toRun(row: RunRow): Run {
+  return {
+    id: row.id,
+    pipelineId: row.pipeline_id,
+    pipelineName: row.pipeline_name,
+    status: row.status,
+    trigger: row.trigger,
+    attempt: row.attempt,
+    strategy: row.strategy,
+    way: row.way,
+    guarantee: row.guarantee,
+    configVersion: row.config_version,
+    runnerId: row.runner_id,
+    requestedAt: row.requested_at,
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
+    durationMs: row.duration_ms,
+    rowsRead: row.rows_read,
+    rowsWritten: row.rows_written,
+    rowsInserted: row.rows_inserted,
+    rowsUpdated: row.rows_updated,
+    rowsUnchanged: row.rows_unchanged,
+    rowsDeleted: row.rows_deleted,
+    rowsQuarantined: row.rows_quarantined,
+    rowsDuplicate: row.rows_duplicate,
+    batches: row.batches,
+    error: row.error,
+    errorCode: row.error_code,
+    errorHint: row.error_hint,
+    heldBack: row.held_back,
+  }
+}

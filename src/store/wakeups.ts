@@ -1,0 +1,50 @@
+import pg from 'pg'
+import type { Wakeups } from '../ports/wakeups.js'
+
+const RECONNECT_MS = 2_000
+
+/** LISTEN on a connection of its own. Behind a pooler that knows no NOTIFY nothing arrives, and polling does the work. */
+export class NotifyWakeups implements Wakeups {
+  readonly #url: string
+  #client: pg.Client | null = null
+  #timer: NodeJS.Timeout | null = null
+  #connecting: Promise<void> = Promise.resolve()
+  #stopped = false
+
+  constructor(url: string) {
+    this.#url = url
+  }
+
+  start(wake: () => void): void {
+    this.#connecting = this.#connect(wake)
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    await this.#connecting
+    await this.#client?.end().catch(() => {})
+  }
+
+  async #connect(wake: () => void): Promise<void> {
+    const client = new pg.Client({ connectionString: this.#url, application_name: 'vitrina-wakeups', keepAlive: true, connectionTimeoutMillis: 5_000 })
+    this.#client = client
+    const again = () => {
+      if (this.#stopped || this.#client !== client) return
+      this.#client = null
+      this.#timer = setTimeout(() => this.start(wake), RECONNECT_MS)
+    }
+    client.on('error', again)
+    client.on('end', again)
+    client.on('notification', wake)
+    try {
+      await client.connect()
+      await client.query('LISTEN vitrina_run_requested')
+      // What was requested while nobody listened.
+      wake()
+    } catch {
+      await client.end().catch(() => {})
+      again()
+    }
+  }
+}

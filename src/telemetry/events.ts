@@ -1,0 +1,148 @@
+import type {
+  BatchRecord,
+  Claim,
+  Progress,
+  RunEnd,
+  RunnerInfo,
+  RunPlan,
+  ScheduledPipeline,
+} from '../model/claim.js'
+import type { VitrinaError } from '../model/errors.js'
+import type { HeldBack } from '../model/run.js'
+import { aboutError, aboutRows, aboutRun, many } from './facts.js'
+import type { Logger } from './log.js'
+import type { Meter } from './meter.js'
+
+const ENDED = {
+  SUCCESS: 'Run succeeded.',
+  PAUSED: 'Run paused.',
+  CANCELLED: 'Run cancelled.',
+  FAILED: 'Run failed.',
+} as const
+
+/** Everything that happens in a runner, one method per fact: its log line and its metrics cannot drift apart. */
+export class Events {
+  readonly #log: Logger
+  readonly #meter: Meter
+
+  constructor(log: Logger, meter: Meter) {
+    this.#log = log
+    this.#meter = meter
+  }
+
+  runnerStarted({ id, host, pid, concurrency }: RunnerInfo): void {
+    this.#meter.heartbeat()
+    this.#log.info('Runner started.', { runner: id, host, pid, concurrency })
+  }
+
+  runnerStopped(runner: RunnerInfo): void {
+    this.#log.info('Runner stopped.', { runner: runner.id })
+  }
+
+  heartbeat(): void {
+    this.#meter.heartbeat()
+  }
+
+  recovered(count: number): void {
+    if (count === 0) return
+    this.#meter.recovered(count)
+    this.#log.warn(`Took over ${many(count, 'run')} from a runner that went silent.`, { recovered: count })
+  }
+
+  /** waitedMs: how long the run was requested before this claim; null when that is not known. */
+  runStarted(claim: Claim, waitedMs: number | null = null): void {
+    const waited = waitedMs === null ? {} : { waited_ms: Math.round(waitedMs) }
+    const facts = { ...aboutRun(claim), attempt: claim.attempt, fence: claim.fence, ...waited }
+    if (waitedMs !== null) this.#meter.waited(waitedMs / 1000)
+    if (!claim.recovered) this.#log.info('Run started.', facts)
+    else
+      this.#log.info('Run continued.', {
+        ...facts,
+        previous_owner: claim.previousOwner,
+        deaths: claim.deaths,
+      })
+  }
+
+  runPlanned(claim: Claim, { strategy, way, guarantee }: RunPlan): void {
+    this.#log.info('Run planned.', { ...aboutRun(claim), strategy, way, guarantee })
+  }
+
+  batchDone(claim: Claim, batch: BatchRecord, progress: Progress): void {
+    this.#meter.batchDone(claim.pipeline.name, batch.rows, batch.durationMs / 1000)
+    this.#log.info(`Batch ${batch.batch} done.`, {
+      ...aboutRun(claim),
+      batch: batch.batch,
+      step: batch.step,
+      duration_ms: Math.round(batch.durationMs),
+      ...aboutRows(batch.rows),
+      run_rows: progress.rows.read,
+      run_batches: progress.batches,
+    })
+  }
+
+  retrying(claim: Claim, attempt: number, waitMs: number, error: VitrinaError): void {
+    this.#meter.retried(claim.pipeline.name, error.code)
+    const facts = { ...aboutRun(claim), attempt, wait_ms: waitMs, ...aboutError(error) }
+    this.#log.warn('Attempt failed, trying again.', facts)
+  }
+
+  runEnded(claim: Claim, end: RunEnd, progress: Progress, durationMs: number): void {
+    this.#meter.runEnded(claim.pipeline.name, end.status, durationMs / 1000)
+    const facts = {
+      ...aboutRun(claim),
+      status: end.status,
+      duration_ms: Math.round(durationMs),
+      batches: progress.batches,
+      ...aboutRows(progress.rows),
+    }
+    if (end.status !== 'FAILED') this.#log.info(ENDED[end.status], facts)
+    else this.#log.error(ENDED.FAILED, { ...facts, code: end.code, hint: end.hint, err: end.error })
+  }
+
+  runReleased(claim: Claim, reason: string): void {
+    this.#log.info('Run given back unfinished.', { ...aboutRun(claim), reason })
+  }
+
+  leaseLost(claim: Claim): void {
+    this.#log.warn('Lease lost: somebody else holds the pipeline.', {
+      ...aboutRun(claim),
+      fence: claim.fence,
+    })
+  }
+
+  heldBack(claim: Claim, { reason, pid, since }: HeldBack): void {
+    const facts = { ...aboutRun(claim), reason, blocking_pid: pid, since }
+    this.#log.info('Checkpoint held back by an open transaction.', facts)
+  }
+
+  duplicates(claim: Claim, count: number): void {
+    const facts = { ...aboutRun(claim), rows: count }
+    this.#log.warn(
+      `The source gave ${many(count, 'row')} with a key that another row of the batch has.`,
+      facts,
+    )
+  }
+
+  quarantined(claim: Claim, count: number, reason: string): void {
+    this.#log.warn(`Put ${many(count, 'row')} into quarantine.`, { ...aboutRun(claim), rows: count, reason })
+  }
+
+  scheduled(
+    { name, id, schedule, timezone }: ScheduledPipeline,
+    next: string | null,
+    started: boolean,
+  ): void {
+    const facts = { pipeline: name, pipeline_id: id, schedule, timezone, next_run_at: next }
+    if (started) this.#log.info('Run requested by its schedule.', facts)
+    else this.#log.debug('Next run scheduled.', facts)
+  }
+
+  connectionLost(where: string, error: Error): void {
+    this.#log.error(`Connection to ${where} lost.`, aboutError(error))
+  }
+
+  /** A tick that fails touches no run: the next one comes all the same. */
+  tickFailed(error: Error): void {
+    this.#log.error('Tick failed.', aboutError(error))
+  }
+}

@@ -1,0 +1,30 @@
+import type { Claim } from '../model/claim.js'
+import { VitrinaError } from '../model/errors.js'
+import { type RowCounts, rowsWritten } from '../model/run.js'
+import type { Fields } from './log.js'
+
+/** Which run a line is about: the same fields everywhere, so that one search finds all its lines. */
+export function aboutRun(claim: Claim): Fields {
+  return { pipeline: claim.pipeline.name, pipeline_id: claim.pipeline.id, run_id: claim.runId }
+}
+
+export function aboutRows(rows: RowCounts): Fields {
+  return {
+    rows: rows.read,
+    rows_written: rowsWritten(rows),
+    rows_unchanged: rows.unchanged,
+    rows_deleted: rows.deleted,
+    rows_quarantined: rows.quarantined,
+    rows_duplicate: rows.duplicates,
+  }
+}
+
+export function aboutError(error: Error): Fields {
+  if (!(error instanceof VitrinaError)) return { err: error }
+  const sqlstate = error.sqlstate === null ? {} : { sqlstate: error.sqlstate }
+  return { code: error.code, ...sqlstate, hint: error.hint, err: error }
+}
+
+export function many(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}

@@ -1,0 +1,75 @@
+import { type DestinationStream, destination, type Logger as Pino, pino, stdTimeFunctions } from 'pino'
+import { prettyLine } from './pretty.js'
+import { redactFields, redactText } from './redact.js'
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
+export type Fields = Readonly<Record<string, unknown>>
+
+/** Lines for people and for machines. Secrets are hidden on the way, whoever logs. */
+export interface Logger {
+  debug(msg: string, fields?: Fields): void
+  info(msg: string, fields?: Fields): void
+  warn(msg: string, fields?: Fields): void
+  error(msg: string, fields?: Fields): void
+  /** A logger that puts these fields on each of its lines. */
+  child(fields: Fields): Logger
+}
+
+export interface LogOptions {
+  /** Which part of Vitrina speaks: `api`, `runner`. */
+  readonly service: string
+  readonly version: string
+  readonly level: LogLevel
+  readonly format: 'json' | 'pretty'
+  /** Where whole lines go. Default stderr, because stdout belongs to the data a command prints. */
+  readonly destination?: DestinationStream
+}
+
+export function createLog(options: LogOptions): Logger {
+  // Synchronous: the line that tells why a process ended must be out before it ends.
+  const target = options.destination ?? destination({ dest: 2, sync: true })
+  const settings = {
+    level: options.level,
+    base: { service: options.service, version: options.version },
+    timestamp: stdTimeFunctions.isoTime,
+    formatters: { level: (level: string) => ({ level }) },
+  }
+  return new PinoLog(pino(settings, options.format === 'json' ? target : prettyTo(target)))
+}
+
+function prettyTo(target: DestinationStream): DestinationStream {
+  const colour = process.stderr.isTTY === true && !process.env.NO_COLOR
+  return { write: (line) => target.write(prettyLine(line, colour)) }
+}
+
+class PinoLog implements Logger {
+  readonly #pino: Pino
+
+  constructor(log: Pino) {
+    this.#pino = log
+  }
+
+  debug(msg: string, fields: Fields = {}): void {
+    this.#write('debug', msg, fields)
+  }
+
+  info(msg: string, fields: Fields = {}): void {
+    this.#write('info', msg, fields)
+  }
+
+  warn(msg: string, fields: Fields = {}): void {
+    this.#write('warn', msg, fields)
+  }
+
+  error(msg: string, fields: Fields = {}): void {
+    this.#write('error', msg, fields)
+  }
+
+  child(fields: Fields): Logger {
+    return new PinoLog(this.#pino.child(redactFields(fields)))
+  }
+
+  #write(level: Exclude<LogLevel, 'silent'>, msg: string, fields: Fields): void {
+    if (this.#pino.isLevelEnabled(level)) this.#pino[level](redactFields(fields), redactText(msg))
+  }
+}

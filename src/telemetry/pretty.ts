@@ -1,0 +1,53 @@
+import pc from 'picocolors'
+
+type Colors = ReturnType<typeof pc.createColors>
+
+const PAINT: Record<string, (colors: Colors) => (text: string) => string> = {
+  debug: (colors) => colors.dim,
+  info: (colors) => colors.green,
+  warn: (colors) => colors.yellow,
+  error: (colors) => colors.red,
+}
+
+/** `10:04:12.031 INFO  Batch 3 done. pipeline=film_dim rows=500`: one JSON line as a person wants to read it. */
+export function prettyLine(json: string, colour: boolean): string {
+  const colors = pc.createColors(colour)
+  const {
+    time,
+    level,
+    msg,
+    service: _service,
+    version: _version,
+    ...fields
+  } = JSON.parse(json) as Record<string, unknown>
+  const clock = String(time).slice(11, 23)
+  const word = String(level).toUpperCase().padEnd(5)
+  const painted = PAINT[String(level)]?.(colors)(word) ?? word
+  const pairs = Object.entries(fields).map(([name, value]) => colors.dim(`${name}=`) + show(value))
+  return `${[colors.dim(clock), painted, plain(String(msg)), ...pairs].join(' ')}\n${stackOf(level, fields.err)}`
+}
+
+function show(value: unknown): string {
+  const text = isError(value) ? value.message : typeof value === 'string' ? value : JSON.stringify(value)
+  return /^[^\s"=]+$/.test(text) ? plain(text) : plain(JSON.stringify(text))
+}
+
+/** The stack of an error nobody foresaw is the only clue there is. Ours have a code and a hint instead. */
+function stackOf(level: unknown, err: unknown): string {
+  const unforeseen =
+    level === 'error' && isError(err) && err.type !== 'VitrinaError' && typeof err.stack === 'string'
+  return unforeseen ? `${err.stack?.split('\n').slice(1).map(plain).join('\n')}\n` : ''
+}
+
+function isError(value: unknown): value is { type: string; message: string; stack?: string } {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    typeof (value as { message?: unknown }).message === 'string'
+  )
+}
+
+/** Control characters that came in with data must not move the cursor of somebody's terminal or fake a line. */
+function plain(text: string): string {
+  return text.replace(/\p{Cc}/gu, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}

@@ -1,0 +1,106 @@
+import { VitrinaError } from '../model/errors.js'
+import { failpoint } from '../model/failpoints.js'
+import type { Progress } from '../model/claim.js'
+import { addRows, NO_ROWS, type RefusedRow, type RowCounts } from '../model/run.js'
+import { databaseError } from '../postgres/errors.js'
+import type { Session } from '../postgres/session.js'
+import type { MetaSession } from '../ports/run-queue.js'
+import type { BatchDone, Ledger } from '../ports/transfer.js'
+import type { Checkpoint, CheckpointStore, Position } from '../sinks/postgres/checkpoint.js'
+import { targetError } from '../sinks/postgres/target.js'
+
+/** Where the pipeline stands after a batch. */
+export interface StateAfter {
+  readonly key: string | null
+  readonly id: string | null
+  readonly position: Omit<Position, 'run'>
+}
+
+/** What a batch did. */
+export interface Moved extends StateAfter {
+  readonly rows: RowCounts
+  readonly refused?: readonly RefusedRow[]
+  readonly firstKey: string | null
+  readonly lastKey: string | null
+}
+
+interface Parts {
+  readonly session: Session
+  readonly checkpoints: CheckpointStore
+  readonly ledger: Ledger
+  readonly runId: string
+  /** The target is the main database: checkpoint, history and lease stand in the very transaction of the rows. */
+  readonly isMain: boolean
+}
+
+/**
+ * One batch, one transaction in the target database (DESIGN of it in docs/architecture.md):
+ * rows, checkpoint, history, lease, in this order, so that the locks that others wait for are held the shortest.
+ */
+export class BatchRunner {
+  readonly #parts: Parts
+  #progress: Progress = { rows: NO_ROWS, batches: 0 }
+  #state: StateAfter
+
+  constructor(parts: Parts, checkpoint: Checkpoint) {
+    this.#parts = parts
+    const { run, ...position } = checkpoint.position
+    this.#state = { key: checkpoint.key, id: checkpoint.id, position }
+    if (run?.id === parts.runId) this.#progress = { rows: run.rows, batches: run.batches }
+  }
+
+  /** Where the last committed batch left the pipeline. */
+  get state(): StateAfter {
+    return this.#state
+  }
+
+  get progress(): Progress {
+    return this.#progress
+  }
+
+  async run(step: string, work: () => Promise<Moved>): Promise<BatchDone> {
+    const { session, checkpoints, ledger, isMain } = this.#parts
+    const began = performance.now()
+    await session.run('BEGIN')
+    failpoint('batch.begun')
+    try {
+      const moved = await work()
+      const progress = { rows: addRows(this.#progress.rows, moved.rows), batches: this.#progress.batches + 1 }
+      const checkpoint = this.#checkpoint(moved, progress)
+      await checkpoints.move(checkpoint)
+      failpoint('checkpoint.moved')
+      const record = {
+        batch: progress.batches,
+        step,
+        rows: moved.rows,
+        firstKey: moved.firstKey,
+        lastKey: moved.lastKey,
+        durationMs: performance.now() - began,
+        copiedCheckpoint: isMain ? null : { key: moved.key, id: moved.id },
+      }
+      const meta: MetaSession | null = isMain ? { query: async (text, values) => ({ rows: await session.rows(text, values) }) } : null
+      if (moved.refused !== undefined && moved.refused.length > 0) await ledger.quarantine(moved.refused, meta)
+      const control = await ledger.record(record, progress, meta)
+      failpoint('lease.renewed')
+      await session.run('COMMIT')
+      checkpoints.committed()
+      this.#progress = progress
+      this.#state = { key: moved.key, id: moved.id, position: moved.position }
+      failpoint('batch.committed')
+      return { record, progress, control }
+    } catch (error) {
+      await session.run('ROLLBACK').catch(() => {})
+      throw error
+    }
+  }
+
+  #checkpoint(moved: Moved, progress: Progress): Checkpoint {
+    return { key: moved.key, id: moved.id, position: { ...moved.position, run: { id: this.#parts.runId, ...progress } } }
+  }
+}
+
+/** What the server said while a batch was written, in our words. */
+export function batchError(error: unknown): VitrinaError {
+  const known = databaseError(error, 'Writing a batch')
+  return known.code === 'SOURCE_QUERY_FAILED' ? targetError(error, 'Writing a batch') : known
+}

@@ -1,0 +1,53 @@
+import type { Claim } from '../model/claim.js'
+import { VitrinaError } from '../model/errors.js'
+import { finalTarget, type Way } from '../model/pipeline.js'
+import { isAllowedTarget, type TargetRules } from '../model/target.js'
+import type { Ledger, Transfer, TransferFactory } from '../ports/transfer.js'
+import { PostgresTransfer } from './postgres-transfer.js'
+
+export interface TransferSettings {
+  /** How the main database is read and written. */
+  readonly readerUrl: string
+  readonly writerUrl: string
+  readonly connections: ReadonlyMap<string, string>
+  readonly targets: TargetRules
+  /** For tests and benches: the way to take, whether or not a faster one is possible. */
+  readonly way?: Way
+}
+
+export class Transfers implements TransferFactory {
+  readonly #settings: TransferSettings
+
+  constructor(settings: TransferSettings) {
+    this.#settings = settings
+  }
+
+  open(claim: Claim, ledger: Ledger, signal: AbortSignal): Transfer {
+    const { pipeline } = claim
+    const target = finalTarget(pipeline)
+    if (!isAllowedTarget(target, this.#settings.targets)) {
+      throw new VitrinaError('TARGET_REFUSED', `"${target}" is not among the targets that are allowed (${this.#settings.targets.tables.join(', ')}).`, 'Choose an allowed target, or have an administrator extend ALLOWED_TARGET_TABLES.')
+    }
+    const { sourceConnection, targetConnection } = pipeline
+    return new PostgresTransfer({
+      claim,
+      ledger,
+      signal,
+      addresses: {
+        source: sourceConnection === null ? this.#settings.readerUrl : this.#url(sourceConnection),
+        target: targetConnection === null ? this.#settings.writerUrl : this.#url(targetConnection),
+        together: sourceConnection === targetConnection,
+        isMain: targetConnection === null,
+      },
+      transform: null,
+      way: this.#settings.way ?? null,
+    })
+  }
+
+  #url(name: string): string {
+    const url = this.#settings.connections.get(name.toLowerCase())
+    if (url !== undefined) return url
+    const known = [...this.#settings.connections.keys()].join(', ') || 'none'
+    throw new VitrinaError('CONNECTION_UNKNOWN', `There is no connection "${name}"; configured: ${known}.`, `Set VITRINA_CONNECTION_${name.toUpperCase()}_URL for API and runner.`)
+  }
+}

@@ -1,0 +1,135 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { HeldBack } from '../model/run.js'
+import type { Session } from '../postgres/session.js'
+import type { StateAfter } from './batch.js'
+import { type Horizon, isClockKey, isSafe, type Seen, type Watermark } from '../sources/postgres/horizon.js'
+import { quoteIdentifier, quoteLiteral } from '../sql/identifiers.js'
+import { type Cursor, cursorColumns, cursorOf, type Order, orderBy } from '../sql/selection.js'
+
+/** Where the checkpoint stands after a batch: the two strategies that walk through rows differ only in this. */
+export interface Progression {
+  /** Where the pass begins. */
+  readonly after: Cursor | null
+  /** It goes on with a pass that an earlier run left, and whose position has to be forgotten at the end. */
+  readonly unfinished: boolean
+  /** Before the rows of a batch are read. */
+  beforeRead(): Promise<void>
+  /**
+   * After they were written. `relation` holds the rows of the batch and can be asked through `session`; `last` is the
+   * last of them, null when there was none.
+   */
+  moved(batch: { last: Cursor | null; isLast: boolean; session: Session; relation: string }): Promise<StateAfter>
+}
+
+/** A full pass: the position is forgotten when its end is reached. */
+export class FullProgression implements Progression {
+  readonly after: Cursor | null
+  readonly #name: string
+  readonly #fingerprint: string
+  readonly #from: StateAfter
+  #last: Cursor | null
+
+  constructor(name: string, fingerprint: string, from: StateAfter) {
+    this.#name = name
+    this.#fingerprint = fingerprint
+    this.#from = from
+    const { pass } = from.position
+    this.after = pass?.name === name && pass.fingerprint === fingerprint ? pass.after : null
+    this.#last = this.after
+  }
+
+  get unfinished(): boolean {
+    return this.after !== null
+  }
+
+  async beforeRead(): Promise<void> {}
+
+  async moved(batch: { last: Cursor | null; isLast: boolean }): Promise<StateAfter> {
+    this.#last = batch.last ?? this.#last
+    const { pass: _pass, ...kept } = this.#from.position
+    const pass = { name: this.#name, fingerprint: this.#fingerprint, after: this.#last }
+    return { key: this.#last?.[0] ?? null, id: this.#last?.[1] ?? null, position: batch.isLast ? kept : { ...kept, pass } }
+  }
+}
+
+/** The whole cursor, unless somebody has set the checkpoint to another value by hand. */
+function cursorFrom({ key, id, position: { cursor } }: StateAfter): Cursor | null {
+  if (cursor !== undefined && cursor[0] === key && (cursor[1] ?? null) === id) return cursor
+  return key === null ? null : id === null ? [key] : [key, id]
+}
+
+/** How long a run waits for transactions that could undercut a key from a sequence. */
+const PATIENCE_MS = 500
+
+/**
+ * An incremental pass. Every visible row is written; the checkpoint follows only as far as no open transaction can
+ * undercut it (R4.4). Once it had to stop it stays for the rest of the pass: what was read before a later, higher
+ * watermark may lack rows that this watermark no longer waits for.
+ */
+export class IncrementalProgression implements Progression {
+  readonly after: Cursor | null
+  readonly unfinished = false
+  readonly #order: Order
+  readonly #horizon: Horizon
+  readonly #from: StateAfter
+  #safe: Cursor | null
+  #stopped = false
+  #watermark: Watermark = { limit: null, heldBack: null }
+  #seen: Seen | null = null
+  #heldBack: HeldBack | null = null
+
+  constructor(order: Order, horizon: Horizon, from: StateAfter) {
+    this.#order = order
+    this.#horizon = horizon
+    this.#from = from
+    this.after = cursorFrom(from)
+    this.#safe = this.after
+  }
+
+  get heldBack(): HeldBack | null {
+    return this.#heldBack
+  }
+
+  async beforeRead(): Promise<void> {
+    if (this.#stopped) return
+    if (isClockKey(this.#order.columns[0]!)) this.#watermark = await this.#horizon.watermark(null)
+    else if (this.#seen === null) await this.#settle()
+  }
+
+  async moved(batch: { last: Cursor | null; isLast: boolean; session: Session; relation: string }): Promise<StateAfter> {
+    if (batch.last !== null && !this.#stopped) await this.#follow(batch.last, batch.session, batch.relation)
+    const { pass: _pass, seen: _seen, ...kept } = this.#from.position
+    const position = { ...kept, ...(this.#seen === null ? {} : { seen: this.#seen }), ...(this.#safe === null ? {} : { cursor: this.#safe }) }
+    return { key: this.#safe?.[0] ?? null, id: this.#safe?.[1] ?? null, position }
+  }
+
+  async #follow(last: Cursor, session: Session, relation: string): Promise<void> {
+    const key = this.#order.columns[0]!
+    const [verdict] = await session.rows(`SELECT (${isSafe(this.#watermark, key, `${quoteLiteral(last[0]!)}::${key.type}`)})::text AS safe`)
+    if (verdict!.safe === 'true') {
+      this.#safe = last
+      return
+    }
+    this.#stopped = true
+    this.#heldBack = this.#watermark.heldBack
+    const [row] = await session.rows(
+      `SELECT ${cursorColumns(this.#order)} FROM ${relation} WHERE ${isSafe(this.#watermark, key, quoteIdentifier(key.name))} ORDER BY ${orderBy(this.#order, 'DESC')} LIMIT 1`,
+    )
+    if (row !== undefined) this.#safe = cursorOf(row, this.#order)
+  }
+
+  /** Keys from a sequence: the highest one now is safe when everything that was open then has ended. */
+  async #settle(): Promise<void> {
+    this.#seen = await this.#horizon.newest()
+    for (const until = performance.now() + PATIENCE_MS; ; ) {
+      this.#watermark = await this.#horizon.watermark(this.#seen)
+      if (this.#watermark.limit !== null || performance.now() > until) break
+      await wait(10)
+    }
+    // What an earlier run saw may have settled since, although newer keys have not.
+    if (this.#watermark.limit === null && this.#from.position.seen !== undefined) {
+      const { heldBack } = this.#watermark
+      this.#watermark = { ...(await this.#horizon.watermark(this.#from.position.seen)), heldBack }
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import { VitrinaError } from '../model/errors.js'
+import { failpoint } from '../model/failpoints.js'
+import type { RowCounts } from '../model/run.js'
+import { databaseError } from '../postgres/errors.js'
+import type { Session } from '../postgres/session.js'
+import type { BatchDone, Step } from '../ports/transfer.js'
+import { absentFrom } from '../sinks/postgres/merge.js'
+import type { Target } from '../sinks/postgres/target.js'
+import { quoteList } from '../sql/identifiers.js'
+import { asRelation, type Column, columnList } from '../sql/selection.js'
+import type { BatchRunner, Moved } from './batch.js'
+import type { Mover } from './mover.js'
+import type { MartWriter } from './writer.js'
+
+export interface WholeParts {
+  readonly query: string
+  readonly columns: readonly Column[]
+  readonly table: Target
+  readonly target: Session
+  readonly mover: Mover
+  readonly writer: MartWriter
+  readonly batches: BatchRunner
+  /** Share of the mart that one run may remove. */
+  readonly brake: number
+}
+
+/**
+ * Deletes rows of the mart that `kept` does not hold, and stops before it removes more than the brake allows: an empty
+ * source is more often a mistake upstream than the wish for an empty mart.
+ */
+export async function deleteAbsent(parts: Pick<WholeParts, 'target' | 'table' | 'brake'>, kept: string, among: string | null): Promise<number> {
+  const { target, table, brake } = parts
+  const [size] = await target.rows(`SELECT count(*) AS n FROM ${table.quoted}`)
+  const condition = [absentFrom(table, kept), ...(among === null ? [] : [`NOT ${absentFrom(table, among)}`])].join(' AND ')
+  const deleted = await target.count(`DELETE FROM ${table.quoted} AS mart WHERE ${condition}`)
+  if (deleted > Number(size!.n) * brake) {
+    throw new VitrinaError(
+      'BRAKE',
+      `The run would delete ${deleted} of the ${size!.n} rows of ${table.name.schema}.${table.name.table}; delete_brake allows ${Math.round(brake * 100)} %.`,
+      'See whether the source is complete. If the deletion is right, raise delete_brake for this run (1 lets everything go).',
+    )
+  }
+  return deleted
+}
+
+/**
+ * The whole mart in one transaction: the new rows are gathered beside it, then only the difference is applied.
+ * Readers see the old mart or the new one, whatever their isolation level; views, grants and indexes stay.
+ * (TRUNCATE + INSERT shows older snapshots zero rows; a rename loses views and grants.)
+ */
+export class Replace implements Step {
+  readonly name = 'replace'
+  readonly #parts: WholeParts
+  #done = false
+
+  constructor(parts: WholeParts) {
+    this.#parts = parts
+  }
+
+  async next(): Promise<BatchDone | null> {
+    if (this.#done) return null
+    this.#done = true
+    const { query, columns, target, mover, batches, table } = this.#parts
+    const selection = `SELECT ${columnList(columns)} FROM ${asRelation(query)} ORDER BY ${quoteList(table.key)}`
+    const rows = await mover.collect(selection, 'vitrina_pass', columns).catch((error) => {
+      throw databaseError(error, 'Reading the source')
+    })
+    await target.run('ANALYZE pg_temp.vitrina_pass')
+    failpoint('pass.collected')
+    return batches.run(this.name, () => this.#exchange(rows))
+  }
+
+  async #exchange(rows: number): Promise<Moved> {
+    const { columns, writer, batches } = this.#parts
+    const deleted = await deleteAbsent(this.#parts, 'pg_temp.vitrina_pass', null)
+    const written = await writer.write(`SELECT ${columnList(columns)} FROM pg_temp.vitrina_pass`, rows)
+    failpoint('replace.merged')
+    const counts: RowCounts = { ...written.rows, deleted }
+    const { pass: _pass, ...position } = batches.state.position
+    return { ...batches.state, rows: counts, refused: written.refused, firstKey: null, lastKey: null, position }
+  }
+}

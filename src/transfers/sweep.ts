@@ -1,0 +1,34 @@
+import { failpoint } from '../model/failpoints.js'
+import { NO_ROWS } from '../model/run.js'
+import { databaseError } from '../postgres/errors.js'
+import type { BatchDone, Step } from '../ports/transfer.js'
+import { asRelation, columnList } from '../sql/selection.js'
+import { deleteAbsent, type WholeParts } from './replace.js'
+
+/** Removes rows that the source no longer has: its keys are read once, and what is missing among them goes. */
+export class Sweep implements Step {
+  readonly name = 'sweep'
+  readonly #parts: WholeParts
+  #done = false
+
+  constructor(parts: WholeParts) {
+    this.#parts = parts
+  }
+
+  async next(): Promise<BatchDone | null> {
+    if (this.#done) return null
+    this.#done = true
+    const { query, columns, table, target, mover, batches } = this.#parts
+    const keys = columns.filter((column) => table.key.includes(column.name))
+    await target.run('DROP TABLE IF EXISTS pg_temp.vitrina_keys')
+    await mover.collect(`SELECT ${columnList(keys)} FROM ${asRelation(query)}`, 'vitrina_keys', keys).catch((error) => {
+      throw databaseError(error, 'Reading the keys of the source')
+    })
+    await target.run('ANALYZE pg_temp.vitrina_keys')
+    return batches.run(this.name, async () => {
+      const deleted = await deleteAbsent(this.#parts, 'pg_temp.vitrina_keys', null)
+      failpoint('sweep.deleted')
+      return { rows: { ...NO_ROWS, deleted }, firstKey: null, lastKey: null, ...batches.state }
+    })
+  }
+}

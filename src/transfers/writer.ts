@@ -1,0 +1,168 @@
+import { VitrinaError } from '../model/errors.js'
+import { failpoint } from '../model/failpoints.js'
+import { NO_ROWS, type RefusedRow, type RowCounts } from '../model/run.js'
+import type { Session } from '../postgres/session.js'
+import { insertSql, upsertSql } from '../sinks/postgres/merge.js'
+import type { Target } from '../sinks/postgres/target.js'
+import { quoteIdentifier } from '../sql/identifiers.js'
+import { columnList } from '../sql/selection.js'
+import { isPoison, sqlstateOf } from '../sql/sqlstate.js'
+import { batchError } from './batch.js'
+import type { Mover } from './mover.js'
+
+export interface Written {
+  readonly rows: RowCounts
+  readonly refused: readonly RefusedRow[]
+}
+
+/** How rows are put into the mart. It begins with the fastest way and falls back when the data says that it must. */
+type Manner =
+  /** The mart was empty when the pass began: rows go in without looking for conflicts. */
+  | 'fill'
+  /** Insert or update by key. */
+  | 'upsert'
+  /** The batch held a key twice: the row that comes last wins, the others are counted. */
+  | 'newest'
+  /** A row was refused: the batch is halved until the refused rows stand alone. */
+  | 'sift'
+
+function fallback(manner: Manner, error: unknown): Manner | null {
+  const state = sqlstateOf(error)
+  if (manner === 'fill' && state === '23505') return 'upsert'
+  if (manner === 'upsert' && state === '21000') return 'newest'
+  return manner !== 'sift' && isPoison(error) ? 'sift' : null
+}
+
+export class MartWriter {
+  readonly #session: Session
+  readonly #target: Target
+  readonly #mover: Mover
+  readonly #quarantineLimit: number
+  /** Columns that tell which of two rows with one key came last. */
+  readonly #newestBy: readonly string[]
+  #manner: Manner
+  #refusedSoFar: number
+
+  constructor(options: { session: Session; target: Target; mover: Mover; newestBy: readonly string[]; quarantineLimit: number; empty: boolean; refusedSoFar: number }) {
+    this.#session = options.session
+    this.#target = options.target
+    this.#mover = options.mover
+    this.#newestBy = options.newestBy
+    this.#quarantineLimit = options.quarantineLimit
+    this.#manner = options.empty ? 'fill' : 'upsert'
+    this.#refusedSoFar = options.refusedSoFar
+  }
+
+  /** Writes the rows of a selection inside the current transaction. `rows` says how many they are, when it is known. */
+  async write(selection: string, rows: number | null): Promise<Written> {
+    for (let manner: Manner = this.#manner; ; ) {
+      await this.#session.run('SAVEPOINT write')
+      try {
+        const written = await this.#attempt(manner, selection, rows)
+        failpoint('batch.merged')
+        return written
+      } catch (error) {
+        const next = fallback(manner, error)
+        if (next === null) throw error instanceof VitrinaError ? error : batchError(error)
+        await this.#session.run('ROLLBACK TO write')
+        manner = next
+        // Refused rows are the matter of one batch; an empty mart or unique keys are not to be hoped for again.
+        if (next !== 'sift') this.#manner = next
+      }
+    }
+  }
+
+  async #attempt(manner: Manner, selection: string, rows: number | null): Promise<Written> {
+    if (manner === 'fill') {
+      const filled = await this.#mover.fill(selection)
+      if (filled !== null) return { rows: { ...NO_ROWS, read: filled, inserted: filled }, refused: [] }
+    }
+    const brought = await this.#mover.bring(selection)
+    failpoint('batch.staged')
+    if (manner === 'fill') {
+      const inserted = await this.#session.count(insertSql(this.#target, brought.relation))
+      return { rows: { ...NO_ROWS, read: inserted, inserted }, refused: [] }
+    }
+    if (manner === 'sift') return this.#sift(brought.relation)
+    return { rows: await this.#upsert(brought.relation, brought.rows ?? rows, manner === 'newest'), refused: [] }
+  }
+
+  async #upsert(relation: string, read: number | null, keysRepeat: boolean): Promise<RowCounts> {
+    const newest = keysRepeat ? this.#newestBy : null
+    const existing = this.#target.partitioned ? await this.#countExisting(relation) : null
+    const [row] = await this.#session.rows(upsertSql(this.#target, relation, newest))
+    const written = Number(row!.written)
+    const total = Math.max(read ?? written, written)
+    const duplicates = newest === null ? 0 : total - (await this.#countKeys(relation))
+    const inserted = existing === null ? Number(row!.inserted) : total - duplicates - existing
+    return { ...NO_ROWS, read: total, inserted, updated: written - inserted, unchanged: total - duplicates - written, duplicates }
+  }
+
+  /** A partitioned table does not tell whether a row was inserted or updated, so it is asked beforehand. */
+  async #countExisting(relation: string): Promise<number> {
+    const same = this.#target.key.map((key) => `mart.${quoteIdentifier(key)} = batch.${quoteIdentifier(key)}`)
+    const [row] = await this.#session.rows(`SELECT count(*) AS n FROM ${this.#target.quoted} AS mart WHERE EXISTS (SELECT FROM ${relation} WHERE ${same.join(' AND ')})`)
+    return Number(row!.n)
+  }
+
+  async #countKeys(relation: string): Promise<number> {
+    const key = this.#target.key.map(quoteIdentifier).join(', ')
+    const [row] = await this.#session.rows(`SELECT count(*) AS n FROM (SELECT DISTINCT ${key} FROM ${relation}) AS keys`)
+    return Number(row!.n)
+  }
+
+  /** Writes what can be written and sets the rest apart. Numbered rows, so that a half is a range. */
+  async #sift(relation: string): Promise<Written> {
+    await this.#session.run('DROP TABLE IF EXISTS pg_temp.vitrina_sift')
+    const total = await this.#session
+      .count(`CREATE TEMP TABLE vitrina_sift AS SELECT row_number() OVER () AS vitrina_n, batch.* FROM ${relation.replace(/ AS batch$/, '')} AS batch`)
+      .catch((error: unknown) => {
+        throw new VitrinaError('SOURCE_QUERY_FAILED', `The source query fails on a row: ${(error as Error).message}.`, 'Make the query safe for every row, for example with NULLIF or CASE.', { cause: error })
+      })
+    const refused: RefusedRow[] = []
+    const rows = await this.#siftRange(1, total, refused)
+    await this.#session.run('DROP TABLE pg_temp.vitrina_sift')
+    return { rows: { ...rows, quarantined: refused.length, read: total }, refused }
+  }
+
+  async #siftRange(first: number, last: number, refused: RefusedRow[]): Promise<RowCounts> {
+    if (first > last) return NO_ROWS
+    await this.#session.run('SAVEPOINT half')
+    try {
+      const relation = `(SELECT * FROM pg_temp.vitrina_sift WHERE vitrina_n BETWEEN ${first} AND ${last}) AS batch`
+      const rows = await this.#upsert(relation, last - first + 1, true)
+      await this.#session.run('RELEASE half')
+      return rows
+    } catch (error) {
+      if (!isPoison(error)) throw error
+      await this.#session.run('ROLLBACK TO half')
+      if (first === last) {
+        refused.push(await this.#refuse(first, error))
+        return NO_ROWS
+      }
+    }
+    const middle = Math.floor((first + last) / 2)
+    const left = await this.#siftRange(first, middle, refused)
+    const right = await this.#siftRange(middle + 1, last, refused)
+    const sum = (field: 'inserted' | 'updated' | 'unchanged' | 'duplicates') => left[field] + right[field]
+    return { ...NO_ROWS, inserted: sum('inserted'), updated: sum('updated'), unchanged: sum('unchanged'), duplicates: sum('duplicates') }
+  }
+
+  async #refuse(number: number, error: unknown): Promise<RefusedRow> {
+    const texts = this.#target.columns.map((column, index) => `${quoteIdentifier(column.name)}::text AS c${index}`)
+    const [row] = await this.#session.rows(`SELECT ${texts.join(', ')} FROM pg_temp.vitrina_sift WHERE vitrina_n = ${number}`)
+    const values = this.#target.columns.map((_, index) => row![`c${index}`] ?? null)
+    const key = this.#target.key.map((name) => values[this.#target.columns.findIndex((column) => column.name === name)]).join(', ')
+    const reason = (error as Error).message
+    this.#refusedSoFar += 1
+    if (this.#refusedSoFar > this.#quarantineLimit) {
+      throw new VitrinaError(
+        'ROWS_REFUSED',
+        `${this.#target.name.schema}.${this.#target.name.table} refused ${this.#refusedSoFar} rows of this run, more than quarantine_limit allows (${this.#quarantineLimit}); the last one has the key (${key}): ${reason}.`,
+        `Compare the columns (${columnList(this.#target.columns)}) with the table's constraints, or raise quarantine_limit.`,
+        { cause: error, sqlstate: sqlstateOf(error) ?? 'XX000' },
+      )
+    }
+    return { key, columns: this.#target.columns.map((column) => column.name), texts: values, reason, sqlstate: sqlstateOf(error) }
+  }
+}

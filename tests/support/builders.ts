@@ -1,0 +1,82 @@
+import { randomUUID } from 'node:crypto'
+import type { PipelineSpec, Task } from '../../src/model/pipeline.js'
+import type { TestDatabase } from './database.js'
+
+export type TaskSpec = Pick<Task, 'taskType' | 'body'> & Partial<Pick<Task, 'sourceTable' | 'targetTable'>>
+
+export interface PipelineOverrides extends Partial<PipelineSpec> {
+  readonly id?: string
+  readonly tasks?: readonly TaskSpec[]
+}
+
+export interface BuiltPipeline {
+  readonly id: string
+  readonly spec: PipelineSpec
+}
+
+let built = 0
+
+/** A pipeline that works as it is: every test says only what matters to it. */
+function defaultSpec(): PipelineSpec {
+  built += 1
+  return {
+    name: `pipeline_${built}_${randomUUID().slice(0, 8)}`,
+    description: '',
+    type: 'SQL',
+    sourceType: 'postgres',
+    sourceConnection: null,
+    sourceQuery: 'SELECT id AS film_id, title, rating, modified AS updated_at FROM content.film_work',
+    targetTable: `analytics.mart_${built}`,
+    targetConnection: null,
+    mode: 'full',
+    fullStrategy: 'upsert',
+    incrementalKey: null,
+    incrementalIdKey: null,
+    capture: 'key',
+    deletes: 'ignore',
+    keyColumns: ['film_id'],
+    batchSize: null,
+    enabled: true,
+    scheduleInterval: null,
+    scheduleTimezone: 'UTC',
+    quarantineLimit: 100,
+    deleteBrake: 0.5,
+  }
+}
+
+/** Inserted with plain SQL as the administrator, so that it depends on nothing that is under test. */
+export async function aPipeline(
+  database: TestDatabase,
+  overrides: PipelineOverrides = {},
+): Promise<BuiltPipeline> {
+  const { id = randomUUID(), tasks = [], ...changes } = overrides
+  const spec: PipelineSpec = { ...defaultSpec(), ...changes }
+  const columns = {
+    id,
+    ...Object.fromEntries(Object.entries(spec).map(([name, value]) => [snakeCase(name), value])),
+  }
+  const names = Object.keys(columns)
+  await database.query(
+    `INSERT INTO etl.etl_pipelines (${names.join(', ')}) VALUES (${names.map((_, n) => `$${n + 1}`).join(', ')})`,
+    Object.values(columns),
+  )
+  for (const [order, task] of tasks.entries()) await insertTask(database, id, order, task)
+  return { id, spec }
+}
+
+async function insertTask(
+  database: TestDatabase,
+  pipelineId: string,
+  order: number,
+  task: TaskSpec,
+): Promise<void> {
+  await database.query(
+    `INSERT INTO etl.etl_pipeline_tasks (pipeline_id, order_index, task_type, body, source_table, target_table)
+     VALUES ($1, $2, $3, $4, $5, $6)`,
+    [pipelineId, order + 1, task.taskType, task.body, task.sourceTable ?? null, task.targetTable ?? null],
+  )
+}
+
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}

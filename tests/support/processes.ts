@@ -1,0 +1,107 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
+import { waitFor } from './wait.js'
+
+const BIN = fileURLToPath(new URL('../../bin/vitrina.js', import.meta.url))
+const BUILT = fileURLToPath(new URL('../../dist/cli/index.js', import.meta.url))
+
+/** The real program, as a process of its own. Ended with its test, or with its file. */
+export interface SpawnedVitrina {
+  readonly pid: number
+  readonly stdout: string
+  readonly stderr: string
+  /** The exit code; 128 + n when signal n ended it. */
+  readonly exited: Promise<number>
+  kill(signal: NodeJS.Signals): void
+  /** Looks through stdout and stderr together; fails as soon as the program ends without having said it. */
+  waitForOutput(pattern: RegExp, timeoutMs?: number): Promise<RegExpExecArray>
+}
+
+export interface SpawnOptions {
+  readonly cwd?: string
+}
+
+const living = new Set<ChildProcess>()
+
+/** `env` is added to a bare environment: settings of whoever runs the tests must not change what they show. */
+export function spawnVitrina(
+  args: readonly string[],
+  env: Record<string, string> = {},
+  { cwd }: SpawnOptions = {},
+): SpawnedVitrina {
+  if (!existsSync(BUILT)) throw new Error('There is no dist/ to test: run "npm run build" first.')
+  const child = spawn(process.execPath, [BIN, ...args], {
+    cwd,
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, NO_COLOR: '1', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  living.add(child)
+  try {
+    onTestFinished(() => end(child))
+  } catch {
+    // Started in beforeAll: leaks.ts ends it after the file.
+  }
+  return watch(child, args)
+}
+
+export async function endSpawned(): Promise<void> {
+  await Promise.all([...living].map(end))
+}
+
+function watch(child: ChildProcess, args: readonly string[]): SpawnedVitrina {
+  const said = { stdout: '', stderr: '', all: '' }
+  for (const stream of ['stdout', 'stderr'] as const) {
+    child[stream]?.setEncoding('utf8').on('data', (text: string) => {
+      said[stream] += text
+      said.all += text
+    })
+  }
+  let code: number | null = null
+  // 'close', not 'exit': only then has everything it said arrived.
+  const exited = new Promise<number>((resolve) => {
+    child.once('close', (exitCode, signal) => {
+      living.delete(child)
+      code = exitCode ?? 128 + signalNumber(signal)
+      resolve(code)
+    })
+  })
+  return {
+    pid: child.pid ?? 0,
+    get stdout() {
+      return said.stdout
+    },
+    get stderr() {
+      return said.stderr
+    },
+    exited,
+    kill: (signal) => void child.kill(signal),
+    waitForOutput: async (pattern, timeoutMs = 60_000) => {
+      const what = `vitrina ${args.join(' ')} to say ${pattern}`
+      const heard = await waitFor(async () => pattern.exec(said.all) ?? (code !== null && 'ended'), {
+        what,
+        timeoutMs,
+      }).catch((error) => {
+        throw new Error(`${error.message}\nIt said:\n${said.all}`)
+      })
+      if (heard === 'ended')
+        throw new Error(`waited for ${what}, but it ended with code ${code}. It said:\n${said.all}`)
+      return heard as RegExpExecArray
+    },
+  }
+}
+
+function signalNumber(signal: NodeJS.Signals | null): number {
+  return signal === 'SIGKILL' ? 9 : signal === 'SIGINT' ? 2 : 15
+}
+
+/** First as Ctrl-C would, because a killed parent cannot show that it ends its children. */
+async function end(child: ChildProcess): Promise<void> {
+  if (!living.has(child)) return
+  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  child.kill('SIGTERM')
+  const force = setTimeout(() => child.kill('SIGKILL'), 10_000)
+  await closed
+  clearTimeout(force)
+}

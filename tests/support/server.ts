@@ -1,0 +1,106 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import type { TestProject } from 'vitest/node'
+import { loadSample } from '../../src/cinema/index.js'
+import { removeEmbedded, startEmbedded } from '../../src/embedded/index.js'
+import { migrate } from '../../src/store/migrate.js'
+import { grantRoles } from '../../src/store/roles.js'
+
+/** What every test file learns about the one server of this run. */
+export interface TestServer {
+  /** The administrator's connection, to a database that nobody copies. */
+  readonly url: string
+  /** Begins the name of every database of this run, so that two runs may share a server. */
+  readonly prefix: string
+}
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    server: TestServer
+  }
+}
+
+/** A database of this run, by its last name. */
+export function urlOf(server: TestServer, name: string): string {
+  const url = new URL(server.url)
+  url.pathname = `/${server.prefix}${name}`
+  return url.href
+}
+
+/** Run by vitest once, before all files: one server, and the templates that aDatabase() copies. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const { url, stop } = await startServer()
+  const server: TestServer = { url, prefix: `test_${randomBytes(4).toString('hex')}_` }
+  try {
+    await makeTemplate(server, 'migrated', async () => {})
+    await makeTemplate(server, 'cinema', async (client) => void (await loadSample(client)))
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  project.provide('server', server)
+  return async () => {
+    await dropAll(server)
+    await stop()
+  }
+}
+
+async function startServer(): Promise<{ url: string; stop(): Promise<void> }> {
+  const existing = process.env.VITRINA_TEST_DATABASE_URL
+  if (existing) return { url: existing, stop: async () => {} }
+  const home = await mkdtemp(join(tmpdir(), 'vitrina-test-'))
+  const remove = async () => {
+    await removeEmbedded(home)
+    await rm(home, { recursive: true, force: true })
+  }
+  try {
+    const server = await startEmbedded({ home, durable: false, settings: { max_connections: '300' } })
+    const stop = async () => {
+      await server.stop()
+      await remove()
+    }
+    return { url: server.url, stop }
+  } catch (error) {
+    await remove()
+    throw error
+  }
+}
+
+async function makeTemplate(
+  server: TestServer,
+  name: string,
+  fill: (client: pg.Client) => Promise<void>,
+): Promise<void> {
+  await withClient(server.url, (client) => client.query(`CREATE DATABASE ${server.prefix}${name}`))
+  const url = urlOf(server, name)
+  await withClient(url, fill)
+  await migrate(url)
+  await grantRoles({ administratorUrl: url, sourceSchemas: ['content', 'ugc'], targetSchemas: ['analytics'] })
+  // PostgreSQL copies only a database that nobody is connected to.
+  await withClient(server.url, (client) =>
+    client.query(`ALTER DATABASE ${server.prefix}${name} ALLOW_CONNECTIONS false`),
+  )
+}
+
+async function dropAll(server: TestServer): Promise<void> {
+  await withClient(server.url, async (client) => {
+    const { rows } = await client.query<{ datname: string }>(
+      'SELECT datname FROM pg_database WHERE starts_with(datname, $1)',
+      [server.prefix],
+    )
+    for (const { datname } of rows) await client.query(`DROP DATABASE IF EXISTS ${datname} WITH (FORCE)`)
+  })
+}
+
+export async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url, application_name: 'test' })
+  await client.connect()
+  try {
+    return await use(client)
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,18 @@
+import { availableParallelism } from 'node:os'
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  test: {
+    include: ['src/**/*.test.ts', 'tests/**/*.test.ts'],
+    globalSetup: ['tests/support/server.ts'],
+    setupFiles: ['tests/support/leaks.ts'],
+    // A process per file: the leak check asks which children *this* file left behind.
+    pool: 'forks',
+    // Most files wait for a server or a process, so that even one core has room for a second one.
+    maxWorkers: Math.max(2, availableParallelism()),
+    // Generous, because a loaded machine is slow and a wait ends with its fact, not with the clock.
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+    teardownTimeout: 60_000,
+  },
+})
