@@ -102,9 +102,8 @@ describe('GET /pipelines', () => {
 
   it('walks through all pages without losing or repeating one', async () => {
     const tag = randomUUID().slice(0, 8)
-    const made = await Promise.all(
-      Array.from({ length: 5 }, (_, n) => aPipeline(database, { name: `${tag} "${n}" ü` })),
-    )
+    const made: { id: string }[] = []
+    for (let n = 0; n < 5; n++) made.push(await aPipeline(database, { name: `${tag} "${n}" ü` }))
     const seen: string[] = []
     let url: string | undefined = `/api/v1/pipelines?q=${tag}&limit=2`
     let pages = 0

@@ -14,6 +14,8 @@ export interface Claim {
   readonly deaths: number
   /** Who had it before, null when nobody had or when it was given back in order. */
   readonly previousOwner: string | null
+  /** How long the request waited for a runner. */
+  readonly waitedMs: number
   /** What was asked for meanwhile. */
   readonly control: Control
 }
@@ -22,8 +24,8 @@ export interface Claim {
 export interface Control {
   readonly pause: boolean
   readonly cancel: boolean
-  /** Grows with each edit; settings that are safe to change are taken up when it moved. */
-  readonly configVersion: number
+  /** Safe to change in the middle of a run; null is auto. */
+  readonly batchSize: number | null
 }
 
 /** How far a run is. All numbers are totals since the run began, so that writing them twice changes nothing. */

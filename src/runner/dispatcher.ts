@@ -36,7 +36,7 @@ export class PipelineDispatcher {
 
   async dispatch(claim: Claim): Promise<void> {
     failpoint('run.claimed')
-    this.#parts.events.runStarted(claim)
+    this.#parts.events.runStarted(claim, claim.recovered ? undefined : claim.waitedMs)
     const lease = new Lease(this.#parts.queue, claim, this.#parts.leaseSeconds)
     this.#leases.add(lease)
     try {

@@ -60,6 +60,7 @@ export class PipelineExecutor {
         if (lease.control.cancel) return 'CANCELLED'
         if (lease.control.pause) return 'PAUSED'
         if (isStopping()) return 'RELEASED'
+        size.set(lease.control.batchSize)
         if (!(await this.#runBatch(claim, step, size))) break
       }
     }

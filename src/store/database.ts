@@ -39,11 +39,14 @@ export class Database implements Queryable {
   async query<R extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []): Promise<R[]> {
     const session = await this.#connect()
     try {
-      return (await session.query<R>(text, [...values])).rows
-    } catch (error) {
-      throw lostOr(error)
-    } finally {
+      const { rows } = await session.query<R>(text, [...values])
       session.release()
+      return rows
+    } catch (raised) {
+      const error = lostOr(raised)
+      // A session that gave no answer may still be busy with the question: it does not go back into the pool.
+      session.release(error !== raised)
+      throw error
     }
   }
 
@@ -51,7 +54,9 @@ export class Database implements Queryable {
     const session = await this.#connect()
     try {
       await session.query('BEGIN')
-      const result = await work({ query: async (text, values = []) => (await session.query(text, [...values])).rows })
+      const result = await work({
+        query: async (text, values = []) => (await session.query(text, [...values])).rows,
+      })
       await session.query('COMMIT')
       session.release()
       return result

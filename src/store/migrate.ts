@@ -21,13 +21,21 @@ export function migrations(): Migration[] {
     .sort()
     .map((file) => {
       const sql = readFileSync(`${FOLDER}/${file}`, 'utf8')
-      return { name: file.replace(/\.sql$/, ''), sql, checksum: createHash('sha256').update(sql).digest('hex') }
+      return {
+        name: file.replace(/\.sql$/, ''),
+        sql,
+        checksum: createHash('sha256').update(sql).digest('hex'),
+      }
     })
 }
 
 /** Applies what is missing, each migration in a transaction of its own. Returns the names it applied. */
 export async function migrate(administratorUrl: string): Promise<string[]> {
-  const client = new pg.Client({ connectionString: administratorUrl, application_name: 'vitrina-migrate', connectionTimeoutMillis: 10_000 })
+  const client = new pg.Client({
+    connectionString: administratorUrl,
+    application_name: 'vitrina-migrate',
+    connectionTimeoutMillis: 10_000,
+  })
   try {
     await client.connect()
     await client.query('SELECT pg_advisory_lock($1)', [LOCK])
@@ -50,7 +58,9 @@ export async function migrate(administratorUrl: string): Promise<string[]> {
 }
 
 async function pending(client: pg.Client): Promise<Migration[]> {
-  const { rows } = await client.query<{ name: string; checksum: string }>('SELECT name, checksum FROM etl.schema_migrations')
+  const { rows } = await client.query<{ name: string; checksum: string }>(
+    'SELECT name, checksum FROM etl.schema_migrations',
+  )
   const known = new Map(rows.map((row) => [row.name, row.checksum]))
   const missing = migrations().filter((migration) => {
     const checksum = known.get(migration.name)
@@ -60,7 +70,11 @@ async function pending(client: pg.Client): Promise<Migration[]> {
   const newest = [...known.keys()].sort().at(-1)
   const ours = migrations().at(-1)?.name ?? ''
   if (newest !== undefined && newest > ours) {
-    throw new VitrinaError('MIGRATION_MISSING', `The database was migrated by a newer Vitrina: it has ${newest}, this one knows ${ours}.`, 'Upgrade this program to the version that migrated the database.')
+    throw new VitrinaError(
+      'MIGRATION_MISSING',
+      `The database was migrated by a newer Vitrina: it has ${newest}, this one knows ${ours}.`,
+      'Upgrade this program to the version that migrated the database.',
+    )
   }
   return missing
 }
@@ -69,7 +83,10 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
   await client.query('BEGIN')
   try {
     await client.query(migration.sql)
-    await client.query('INSERT INTO etl.schema_migrations (name, checksum) VALUES ($1, $2)', [migration.name, migration.checksum])
+    await client.query('INSERT INTO etl.schema_migrations (name, checksum) VALUES ($1, $2)', [
+      migration.name,
+      migration.checksum,
+    ])
     await client.query('COMMIT')
   } catch (error) {
     await client.query('ROLLBACK')
@@ -78,7 +95,11 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
 }
 
 function changed(name: string): VitrinaError {
-  return new VitrinaError('MIGRATION_CHANGED', `Migration ${name} was applied with another text than this program has.`, 'Migrations are never edited: restore the file and put the change into a new migration.')
+  return new VitrinaError(
+    'MIGRATION_CHANGED',
+    `Migration ${name} was applied with another text than this program has.`,
+    'Migrations are never edited: restore the file and put the change into a new migration.',
+  )
 }
 
 /** Throws unless the database is at the version that this program needs. */
@@ -89,6 +110,10 @@ export async function requireMigrated(query: (sql: string) => Promise<{ name: st
     throw error
   })
   if (!applied.some((row) => row.name === needed)) {
-    throw new VitrinaError('MIGRATION_MISSING', `The database lacks migration ${needed}.`, 'Run "vitrina migrate" with DATABASE_URL set.')
+    throw new VitrinaError(
+      'MIGRATION_MISSING',
+      `The database lacks migration ${needed}.`,
+      'Run "vitrina migrate" with DATABASE_URL set.',
+    )
   }
 }

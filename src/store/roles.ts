@@ -1,8 +1,8 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { LOGINS, type Login, loginPassword } from '../model/logins.js'
-import { quoteIdentifier, quoteLiteral } from '../sql/identifiers.js'
 import { lostOr } from '../postgres/errors.js'
+import { quoteIdentifier, quoteLiteral } from '../sql/identifiers.js'
 
 export interface RoleOptions {
   readonly administratorUrl: string
@@ -21,10 +21,15 @@ export interface RoleOptions {
  * Returns what could not be granted, in words.
  */
 export async function grantRoles(options: RoleOptions): Promise<string[]> {
-  const client = new pg.Client({ connectionString: options.administratorUrl, application_name: 'vitrina-migrate', connectionTimeoutMillis: 10_000 })
+  const client = new pg.Client({
+    connectionString: options.administratorUrl,
+    application_name: 'vitrina-migrate',
+    connectionTimeoutMillis: 10_000,
+  })
   try {
     await client.connect()
-    for (const login of Object.keys(LOGINS) as Login[]) await createLogin(client, login, options.administratorUrl)
+    for (const login of Object.keys(LOGINS) as Login[])
+      await createLogin(client, login, options.administratorUrl)
     await client.query(grantsOnMetaStore())
     await grantSources(client, options.sourceSchemas)
     await grantMarts(client, options.targetSchemas)
@@ -107,7 +112,10 @@ async function grantMarts(client: pg.Client, schemas: readonly string[]): Promis
 }
 
 async function existing(client: pg.Client, schemas: readonly string[]): Promise<string[]> {
-  const { rows } = await client.query<{ nspname: string }>('SELECT nspname FROM pg_namespace WHERE nspname = ANY($1)', [schemas])
+  const { rows } = await client.query<{ nspname: string }>(
+    'SELECT nspname FROM pg_namespace WHERE nspname = ANY($1)',
+    [schemas],
+  )
   return rows.map((row) => quoteIdentifier(row.nspname))
 }
 
@@ -118,6 +126,8 @@ async function grantStatistics(client: pg.Client): Promise<string[]> {
     return []
   } catch (error) {
     if ((error as { code?: string }).code !== '42501') throw error
-    return [`pg_read_all_stats could not be granted (${(error as Error).message}): incremental pipelines with capture "key" need it. Ask an administrator for: GRANT pg_read_all_stats TO ${LOGINS.reader}, ${LOGINS.writer}`]
+    return [
+      `pg_read_all_stats could not be granted (${(error as Error).message}): incremental pipelines with capture "key" need it. Ask an administrator for: GRANT pg_read_all_stats TO ${LOGINS.reader}, ${LOGINS.writer}`,
+    ]
   }
 }

@@ -1,6 +1,15 @@
+import type {
+  BatchRecord,
+  Claim,
+  Control,
+  Progress,
+  RunEnd,
+  RunnerInfo,
+  RunPlan,
+  ScheduledPipeline,
+} from '../model/claim.js'
 import { VitrinaError } from '../model/errors.js'
 import { type HeldBack, type RefusedRow, rowsWritten } from '../model/run.js'
-import type { BatchRecord, Claim, Control, Progress, RunEnd, RunnerInfo, RunPlan, ScheduledPipeline } from '../model/claim.js'
 import type { MetaSession, RunQueue } from '../ports/run-queue.js'
 import type { Database } from './database.js'
 import { PIPELINE_COLUMNS, type PipelineRow, toPipeline } from './rows.js'
@@ -11,7 +20,7 @@ interface ControlRow {
   status: string
   /** Text: a session of a transfer gives every value as the database writes it. */
   cancel: string
-  config_version: number | string
+  batch_size: number | string | null
 }
 
 /** The meta store for the runner: claim, lease, fence. The clock is always the database's. */
@@ -25,17 +34,26 @@ export class RunQueueRepository implements RunQueue {
   async claim(runnerId: string, leaseSeconds: number): Promise<Claim | null> {
     return this.#database.transaction(async (session) => {
       // SKIP LOCKED: runners that look at the same moment take different pipelines instead of waiting for each other.
-      const [row] = await session.query<PipelineRow & { run_id: string; fence: number; previous_status: string; previous_owner: string | null }>(
+      const [row] = await session.query<
+        PipelineRow & {
+          run_id: string
+          fence: number
+          previous_status: string
+          previous_owner: string | null
+          waited_ms: number
+        }
+      >(
         `WITH candidate AS (
            SELECT id, status, lease_owner FROM etl.etl_pipelines
-            WHERE enabled AND (status = 'RUN_REQUESTED'
-              OR (status IN ('RUNNING', 'PAUSE_REQUESTED') AND (lease_until IS NULL OR lease_until < clock_timestamp())))
+            WHERE (enabled AND status = 'RUN_REQUESTED')
+               OR (status IN ('RUNNING', 'PAUSE_REQUESTED') AND (lease_until IS NULL OR lease_until < clock_timestamp()))
             ORDER BY requested_at FOR UPDATE SKIP LOCKED LIMIT 1)
          UPDATE etl.etl_pipelines p
             SET status = CASE p.status WHEN 'RUN_REQUESTED' THEN 'RUNNING' ELSE p.status END,
                 fence = p.fence + 1, lease_owner = $1, lease_until = clock_timestamp() + make_interval(secs => $2)
            FROM candidate c WHERE p.id = c.id
-         RETURNING ${PIPELINE_COLUMNS}, p.current_run_id AS run_id, p.fence, c.status AS previous_status, c.lease_owner AS previous_owner`,
+         RETURNING ${PIPELINE_COLUMNS}, p.current_run_id AS run_id, p.fence, c.status AS previous_status, c.lease_owner AS previous_owner,
+                   extract(epoch FROM clock_timestamp() - p.requested_at)::float8 * 1000 AS waited_ms`,
         [runnerId, leaseSeconds],
       )
       if (row === undefined) return null
@@ -55,30 +73,76 @@ export class RunQueueRepository implements RunQueue {
         recovered,
         deaths: run!.deaths,
         previousOwner: recovered ? row.previous_owner : null,
-        control: { pause: row.status === 'PAUSE_REQUESTED', cancel: run!.cancel_requested, configVersion: row.config_version },
+        waitedMs: row.waited_ms,
+        // One that was disabled meanwhile is taken over only to be ended: nobody else would.
+        control: {
+          pause: row.status === 'PAUSE_REQUESTED',
+          cancel: run!.cancel_requested || !row.enabled,
+          batchSize: row.batch_size,
+        },
       }
     })
   }
 
   async renew(claim: Claim, leaseSeconds: number): Promise<Control> {
-    const rows = await this.#database.query<ControlRow>(`${RENEW}`, [claim.pipeline.id, claim.fence, leaseSeconds, claim.runId])
+    const rows = await this.#database.query<ControlRow>(`${RENEW}`, [
+      claim.pipeline.id,
+      claim.fence,
+      leaseSeconds,
+      claim.runId,
+    ])
     return control(rows[0], claim)
   }
 
   async planned(claim: Claim, plan: RunPlan): Promise<void> {
-    await this.#database.query('UPDATE etl.etl_runs SET strategy = $2, way = $3, guarantee = $4 WHERE id = $1', [claim.runId, plan.strategy, plan.way, plan.guarantee])
+    await this.#database.query(
+      'UPDATE etl.etl_runs SET strategy = $2, way = $3, guarantee = $4 WHERE id = $1',
+      [claim.runId, plan.strategy, plan.way, plan.guarantee],
+    )
   }
 
-  async record(claim: Claim, batch: BatchRecord, progress: Progress, leaseSeconds: number, session: MetaSession | null): Promise<Control> {
+  async record(
+    claim: Claim,
+    batch: BatchRecord,
+    progress: Progress,
+    leaseSeconds: number,
+    session: MetaSession | null,
+  ): Promise<Control> {
     const values = [
       ...[claim.pipeline.id, claim.fence, leaseSeconds, claim.runId],
       ...[batch.batch, claim.attempt, batch.step, batch.firstKey, batch.lastKey, batch.durationMs],
-      ...[batch.rows.read, batch.rows.inserted, batch.rows.updated, batch.rows.unchanged, batch.rows.deleted, batch.rows.quarantined, batch.rows.duplicates],
-      ...[progress.batches, progress.rows.read, rowsWritten(progress.rows), progress.rows.inserted, progress.rows.updated],
-      ...[progress.rows.unchanged, progress.rows.deleted, progress.rows.quarantined, progress.rows.duplicates],
-      ...[batch.copiedCheckpoint !== null, batch.copiedCheckpoint?.key ?? null, batch.copiedCheckpoint?.id ?? null],
+      ...[
+        batch.rows.read,
+        batch.rows.inserted,
+        batch.rows.updated,
+        batch.rows.unchanged,
+        batch.rows.deleted,
+        batch.rows.quarantined,
+        batch.rows.duplicates,
+      ],
+      ...[
+        progress.batches,
+        progress.rows.read,
+        rowsWritten(progress.rows),
+        progress.rows.inserted,
+        progress.rows.updated,
+      ],
+      ...[
+        progress.rows.unchanged,
+        progress.rows.deleted,
+        progress.rows.quarantined,
+        progress.rows.duplicates,
+      ],
+      ...[
+        batch.copiedCheckpoint !== null,
+        batch.copiedCheckpoint?.key ?? null,
+        batch.copiedCheckpoint?.id ?? null,
+      ],
     ]
-    const rows = session === null ? await this.#database.query<ControlRow>(RECORD, values) : ((await session.query(RECORD, values)).rows as ControlRow[])
+    const rows =
+      session === null
+        ? await this.#database.query<ControlRow>(RECORD, values)
+        : ((await session.query(RECORD, values)).rows as ControlRow[])
     return control(rows[0], claim)
   }
 
@@ -87,16 +151,31 @@ export class RunQueueRepository implements RunQueue {
       // A batch that is repeated after a crash refuses the same rows again: they are held once.
       const text = `INSERT INTO etl.etl_quarantine (pipeline_id, run_id, row_key, columns, row_text, reason, sqlstate)
         VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (run_id, row_key) DO NOTHING`
-      const values = [claim.pipeline.id, claim.runId, row.key, row.columns, row.texts, row.reason, row.sqlstate]
+      const values = [
+        claim.pipeline.id,
+        claim.runId,
+        row.key,
+        row.columns,
+        row.texts,
+        row.reason,
+        row.sqlstate,
+      ]
       await (session === null ? this.#database.query(text, values) : session.query(text, values))
     }
   }
 
   async heldBack(claim: Claim, by: HeldBack | null): Promise<void> {
-    await this.#database.query('UPDATE etl.etl_runs SET held_back = $2 WHERE id = $1', [claim.runId, by === null ? null : JSON.stringify(by)])
+    await this.#database.query('UPDATE etl.etl_runs SET held_back = $2 WHERE id = $1', [
+      claim.runId,
+      by === null ? null : JSON.stringify(by),
+    ])
   }
 
-  async retrying(claim: Claim, attempt: number, error: { message: string; code: string; hint: string }): Promise<void> {
+  async retrying(
+    claim: Claim,
+    attempt: number,
+    error: { message: string; code: string; hint: string },
+  ): Promise<void> {
     await this.#database.query(
       "UPDATE etl.etl_runs SET attempt = $2, error = $3, error_code = $4, error_hint = $5 WHERE id = $1 AND status = 'RUNNING'",
       [claim.runId, attempt, error.message.slice(0, MAX_ERROR_LENGTH), error.code, error.hint],
@@ -107,14 +186,20 @@ export class RunQueueRepository implements RunQueue {
     const failed = end.status === 'FAILED' ? end : null
     await this.#database.transaction(async (session) => {
       const [held] = await session.query<{ status: string }>(
-        'SELECT status FROM etl.etl_pipelines WHERE id = $1 AND fence = $2 FOR UPDATE',
+        "SELECT status FROM etl.etl_pipelines WHERE id = $1 AND fence = $2 AND status IN ('RUNNING', 'PAUSE_REQUESTED') FOR UPDATE",
         [claim.pipeline.id, claim.fence],
       )
       if (held === undefined) throw leaseLost(claim)
       await session.query(
         `UPDATE etl.etl_runs SET status = $2, finished_at = clock_timestamp(), error = $3, error_code = $4, error_hint = $5
           WHERE id = $1 AND status = 'RUNNING'`,
-        [claim.runId, end.status, failed?.error.slice(0, MAX_ERROR_LENGTH) ?? null, failed?.code ?? null, failed?.hint ?? null],
+        [
+          claim.runId,
+          end.status,
+          failed?.error.slice(0, MAX_ERROR_LENGTH) ?? null,
+          failed?.code ?? null,
+          failed?.hint ?? null,
+        ],
       )
       // Whoever asked for a pause gets it, however the run ended.
       const next = held.status === 'PAUSE_REQUESTED' ? 'PAUSED' : failed === null ? 'IDLE' : 'FAILED'
@@ -133,7 +218,14 @@ export class RunQueueRepository implements RunQueue {
   }
 
   async dueSchedules(): Promise<{ now: string; pipelines: ScheduledPipeline[] }> {
-    const rows = await this.#database.query<{ now: string; id: string | null; name: string; schedule: string; timezone: string; next_run_at: string | null }>(
+    const rows = await this.#database.query<{
+      now: string
+      id: string | null
+      name: string
+      schedule: string
+      timezone: string
+      next_run_at: string | null
+    }>(
       `SELECT etl.rfc3339(clock_timestamp()) AS now, p.id, p.name, p.schedule_interval AS schedule, p.schedule_timezone AS timezone,
               etl.rfc3339(p.next_run_at) AS next_run_at
          FROM (SELECT 1) one LEFT JOIN etl.etl_pipelines p
@@ -141,7 +233,17 @@ export class RunQueueRepository implements RunQueue {
           AND (p.next_run_at IS NULL OR (p.next_run_at <= clock_timestamp() AND p.status = 'IDLE'))`,
     )
     const pipelines = rows.flatMap((row) =>
-      row.id === null ? [] : [{ id: row.id, name: row.name, schedule: row.schedule, timezone: row.timezone, nextRunAt: row.next_run_at }],
+      row.id === null
+        ? []
+        : [
+            {
+              id: row.id,
+              name: row.name,
+              schedule: row.schedule,
+              timezone: row.timezone,
+              nextRunAt: row.next_run_at,
+            },
+          ],
     )
     return { now: rows[0]!.now, pipelines }
   }
@@ -167,43 +269,54 @@ export class RunQueueRepository implements RunQueue {
        ON CONFLICT (id) DO UPDATE SET heartbeat_at = clock_timestamp(), stopped_at = NULL`,
       [runner.id, runner.host, runner.pid, runner.version, runner.concurrency],
     )
-    await this.#database.query("DELETE FROM etl.etl_runners WHERE heartbeat_at < clock_timestamp() - interval '1 day'")
+    await this.#database.query(
+      "DELETE FROM etl.etl_runners WHERE heartbeat_at < clock_timestamp() - interval '1 day'",
+    )
   }
 
   async gone(runnerId: string): Promise<void> {
-    await this.#database.query('UPDATE etl.etl_runners SET stopped_at = clock_timestamp() WHERE id = $1', [runnerId])
+    await this.#database.query('UPDATE etl.etl_runners SET stopped_at = clock_timestamp() WHERE id = $1', [
+      runnerId,
+    ])
   }
 }
 
 const RENEW = `
   UPDATE etl.etl_pipelines p SET lease_until = clock_timestamp() + make_interval(secs => $3)
    WHERE id = $1 AND fence = $2 AND status IN ('RUNNING', 'PAUSE_REQUESTED')
-  RETURNING p.status, p.config_version, (SELECT r.cancel_requested::text FROM etl.etl_runs r WHERE r.id = $4) AS cancel`
+  RETURNING p.status, p.batch_size, (SELECT r.cancel_requested::text FROM etl.etl_runs r WHERE r.id = $4) AS cancel`
 
-// One statement, one round trip: it stands inside every batch.
+// One statement, one round trip: it stands inside every batch. The rest hangs on `held`, because the parts of a WITH that
+// write do so even when the last part finds nothing: a stale holder would have written its batch before it was refused.
 const RECORD = `
-  WITH run AS (
-    UPDATE etl.etl_runs SET deaths = 0, batches = $18, rows_read = $19, rows_written = $20, rows_inserted = $21, rows_updated = $22,
+  WITH held AS (
+    UPDATE etl.etl_pipelines SET lease_until = clock_timestamp() + make_interval(secs => $3)
+     WHERE id = $1 AND fence = $2 AND status IN ('RUNNING', 'PAUSE_REQUESTED') RETURNING status, batch_size),
+  run AS (
+    UPDATE etl.etl_runs r SET deaths = 0, batches = $18, rows_read = $19, rows_written = $20, rows_inserted = $21, rows_updated = $22,
            rows_unchanged = $23, rows_deleted = $24, rows_quarantined = $25, rows_duplicate = $26
-     WHERE id = $4 RETURNING cancel_requested),
+      FROM held WHERE r.id = $4 RETURNING r.cancel_requested),
   state AS (
-    UPDATE etl.etl_state SET last_processed_key = $28, last_processed_id = $29, updated_at = clock_timestamp() WHERE pipeline_id = $1 AND $27),
+    UPDATE etl.etl_state s SET last_processed_key = $28, last_processed_id = $29, updated_at = clock_timestamp()
+      FROM held WHERE s.pipeline_id = $1 AND $27),
   batch AS (
     INSERT INTO etl.etl_run_batches (run_id, batch, attempt, step, first_key, last_key, duration_ms,
            rows_read, rows_inserted, rows_updated, rows_unchanged, rows_deleted, rows_quarantined, rows_duplicate)
-    VALUES ($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+    SELECT $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17 FROM held
     ON CONFLICT (run_id, batch) DO UPDATE SET attempt = excluded.attempt, step = excluded.step, first_key = excluded.first_key,
            last_key = excluded.last_key, duration_ms = excluded.duration_ms, rows_read = excluded.rows_read,
            rows_inserted = excluded.rows_inserted, rows_updated = excluded.rows_updated, rows_unchanged = excluded.rows_unchanged,
            rows_deleted = excluded.rows_deleted, rows_quarantined = excluded.rows_quarantined,
            rows_duplicate = excluded.rows_duplicate, finished_at = clock_timestamp())
-  UPDATE etl.etl_pipelines p SET lease_until = clock_timestamp() + make_interval(secs => $3)
-   WHERE id = $1 AND fence = $2 AND status IN ('RUNNING', 'PAUSE_REQUESTED')
-  RETURNING p.status, p.config_version, (SELECT cancel_requested::text FROM run) AS cancel`
+  SELECT held.status, held.batch_size, run.cancel_requested::text AS cancel FROM held, run`
 
 function control(row: ControlRow | undefined, claim: Claim): Control {
   if (row === undefined) throw leaseLost(claim)
-  return { pause: row.status === 'PAUSE_REQUESTED', cancel: row.cancel === 'true', configVersion: Number(row.config_version) }
+  return {
+    pause: row.status === 'PAUSE_REQUESTED',
+    cancel: row.cancel === 'true',
+    batchSize: row.batch_size === null ? null : Number(row.batch_size),
+  }
 }
 
 function leaseLost(claim: Claim): VitrinaError {

@@ -27,7 +27,12 @@ export class NotifyWakeups implements Wakeups {
   }
 
   async #connect(wake: () => void): Promise<void> {
-    const client = new pg.Client({ connectionString: this.#url, application_name: 'vitrina-wakeups', keepAlive: true, connectionTimeoutMillis: 5_000 })
+    const client = new pg.Client({
+      connectionString: this.#url,
+      application_name: 'vitrina-wakeups',
+      keepAlive: true,
+      connectionTimeoutMillis: 5_000,
+    })
     this.#client = client
     const again = () => {
       if (this.#stopped || this.#client !== client) return

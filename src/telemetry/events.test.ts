@@ -15,7 +15,8 @@ const claim: Claim = {
   recovered: false,
   deaths: 0,
   previousOwner: null,
-  control: { pause: false, cancel: false, configVersion: 1 },
+  waitedMs: 0,
+  control: { pause: false, cancel: false, batchSize: null },
 }
 const about = { pipeline: 'film_dim', pipeline_id: 'p1', run_id: 'r1' }
 const rows = { ...NO_ROWS, read: 5, inserted: 3, updated: 1, unchanged: 1 }
@@ -35,7 +36,15 @@ function observed() {
 describe('Events', () => {
   it('tells a batch with its pipeline, run, rows and time, and counts it', async () => {
     const { events, lines, meter } = observed()
-    const batch = { batch: 3, step: 'write', rows, firstKey: 'a', lastKey: 'b', durationMs: 120.4 }
+    const batch = {
+      batch: 3,
+      step: 'write',
+      rows,
+      firstKey: 'a',
+      lastKey: 'b',
+      durationMs: 120.4,
+      copiedCheckpoint: null,
+    }
     events.batchDone(claim, batch, progress)
     expect(lines[0]).toMatchObject({
       ...about,

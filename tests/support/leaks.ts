@@ -1,7 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll } from 'vitest'
 import { dropLiving } from './database.js'
-import { endSpawned } from './processes.js'
+import { descendantsOf, processesWith } from './proc.js'
+import { endSpawned, MARK } from './processes.js'
 import { waitFor } from './wait.js'
 
 /*
@@ -15,34 +15,13 @@ afterAll(async () => {
 })
 
 async function waitUntilChildless(): Promise<void> {
-  if (process.platform !== 'linux') return
   let left: string[] = []
   const childless = async () => {
-    left = childrenOf(process.pid)
+    const found = [...descendantsOf(process.pid), ...processesWith(MARK.variable, MARK.value)]
+    left = found.map(({ pid, command }) => `${pid} (${command})`)
     return left.length === 0
   }
   await waitFor(childless, { what: 'child processes to end', timeoutMs: 5_000 }).catch(() => {
     throw new Error(`the test file left processes running: ${left.join(', ')}`)
   })
-}
-
-function childrenOf(parent: number): string[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .flatMap((pid) => {
-      const stat = read(`/proc/${pid}/stat`)
-      // The name in parentheses may itself hold spaces and parentheses, so count from the last one.
-      const [state, ppid] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-      if (Number(ppid) !== parent || state === 'Z') return []
-      return [`${pid} (${read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim()})`]
-    })
-}
-
-/** Empty for a process that ended while we looked. */
-function read(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return ''
-  }
 }

@@ -23,6 +23,9 @@ export interface SpawnOptions {
   readonly cwd?: string
 }
 
+/** Every process of this file carries it, so that one that lost its parent is found too. */
+export const MARK = { variable: 'VITRINA_TEST_WORKER', value: String(process.pid) }
+
 const living = new Set<ChildProcess>()
 
 /** `env` is added to a bare environment: settings of whoever runs the tests must not change what they show. */
@@ -34,7 +37,13 @@ export function spawnVitrina(
   if (!existsSync(BUILT)) throw new Error('There is no dist/ to test: run "npm run build" first.')
   const child = spawn(process.execPath, [BIN, ...args], {
     cwd,
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, NO_COLOR: '1', ...env },
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      NO_COLOR: '1',
+      [MARK.variable]: MARK.value,
+      ...env,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   living.add(child)

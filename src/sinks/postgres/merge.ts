@@ -37,7 +37,7 @@ function onConflict(rest: readonly { readonly name: string }[]): string {
  * IS DISTINCT FROM does neither.
  */
 export function differs(columns: readonly { readonly name: string }[], left: string, right: string): string {
-  return `ROW(${columnList(columns, left)}) *<> ROW(${columnList(columns, right)})`
+  return `ROW(${columnList(columns, left)})::record *<> ROW(${columnList(columns, right)})::record`
 }
 
 /** Rows of the mart, called `mart`, whose key the relation `kept` does not hold. */

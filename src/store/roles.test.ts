@@ -1,0 +1,171 @@
+import type pg from 'pg'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { aPipeline } from '../../tests/support/builders.js'
+import { aDatabase, type TestDatabase } from '../../tests/support/database.js'
+import { LOGINS, type Login } from '../model/logins.js'
+import { migrate } from './migrate.js'
+import { grantRoles } from './roles.js'
+
+const REFUSED = '42501'
+
+let database: TestDatabase
+let pipelineId: string
+const clients = {} as Record<Login, pg.Client>
+
+beforeAll(async () => {
+  database = await aDatabase({ cinema: true })
+  pipelineId = (await aPipeline(database)).id
+  for (const login of Object.keys(LOGINS) as Login[])
+    clients[login] = await database.client(database.loginUrl(login))
+  await clients.writer.query(
+    'CREATE TABLE analytics.mart AS SELECT id AS film_id, title FROM content.film_work',
+  )
+})
+
+/** In a transaction that is undone: what a login may do must not show in the next test. */
+async function attempt(login: Login, sql: string): Promise<'done' | string> {
+  const client = clients[login]
+  await client.query('BEGIN')
+  try {
+    await client.query(sql.replaceAll('$pipeline', `'${pipelineId}'`))
+    return 'done'
+  } catch (error) {
+    return (error as { code?: string }).code ?? String(error)
+  } finally {
+    await client.query('ROLLBACK')
+  }
+}
+
+const NOBODY_MAY = [
+  'SELECT * FROM auth.users',
+  'SELECT rolpassword FROM pg_authid',
+  'CREATE SCHEMA mine',
+  'CREATE TABLE etl.mine ()',
+  'DROP TABLE etl.etl_runs',
+  'ALTER TABLE etl.etl_pipelines DISABLE TRIGGER move_pipeline',
+  "UPDATE etl.schema_migrations SET checksum = ''",
+  'CREATE ROLE other',
+  "COPY (SELECT 1) TO PROGRAM 'cat'",
+  "INSERT INTO content.genre (id, name) VALUES (gen_random_uuid(), 'x')",
+  "UPDATE content.film_work SET title = ''",
+  'DELETE FROM ugc.ratings',
+  'TRUNCATE ugc.ratings',
+  'CREATE TABLE content.mine ()',
+]
+
+const CANNOT: Record<Login, readonly string[]> = {
+  reader: [
+    ...NOBODY_MAY,
+    'SELECT * FROM etl.etl_pipelines',
+    'SELECT * FROM etl.etl_quarantine',
+    'SELECT * FROM analytics.mart',
+    'INSERT INTO analytics.mart VALUES (gen_random_uuid())',
+    'CREATE TABLE analytics.mine ()',
+    `SET ROLE ${LOGINS.writer}`,
+    `SET ROLE ${LOGINS.meta}`,
+  ],
+  writer: [
+    ...NOBODY_MAY,
+    "UPDATE etl.etl_pipelines SET source_query = 'SELECT 1' WHERE id = $pipeline",
+    "UPDATE etl.etl_pipelines SET target_table = 'analytics.other' WHERE id = $pipeline",
+    'UPDATE etl.etl_pipelines SET enabled = false WHERE id = $pipeline',
+    "INSERT INTO etl.etl_pipelines (name, target_table) VALUES ('x', 'analytics.x')",
+    'DELETE FROM etl.etl_pipelines',
+    "INSERT INTO etl.etl_pipeline_tasks (pipeline_id, order_index, task_type, body) VALUES ($pipeline, 1, 'SQL', 'SELECT 1')",
+    'DELETE FROM etl.etl_runs',
+    'DELETE FROM etl.etl_state',
+    'DELETE FROM etl.etl_quarantine',
+    `SET ROLE ${LOGINS.meta}`,
+  ],
+  meta: [
+    ...NOBODY_MAY,
+    'SELECT * FROM content.film_work',
+    'SELECT * FROM ugc.ratings',
+    'INSERT INTO analytics.mart VALUES (gen_random_uuid())',
+    'UPDATE analytics.mart SET title = NULL',
+    'DELETE FROM analytics.mart',
+    'DROP TABLE analytics.mart',
+    'CREATE TABLE analytics.mine ()',
+    `SET ROLE ${LOGINS.reader}`,
+    `SET ROLE ${LOGINS.writer}`,
+  ],
+}
+
+const CAN: Record<Login, readonly string[]> = {
+  reader: ['SELECT * FROM content.film_work', 'SELECT * FROM ugc.ratings'],
+  writer: [
+    'SELECT * FROM content.film_work',
+    'SELECT * FROM etl.etl_pipelines',
+    "UPDATE etl.etl_pipelines SET status = 'RUN_REQUESTED' WHERE id = $pipeline",
+    'CREATE TABLE analytics.mine ()',
+    'INSERT INTO analytics.mart VALUES (gen_random_uuid())',
+  ],
+  meta: [
+    'SELECT * FROM analytics.mart',
+    "UPDATE etl.etl_pipelines SET source_query = 'SELECT 1' WHERE id = $pipeline",
+    "UPDATE etl.etl_pipelines SET status = 'RUN_REQUESTED' WHERE id = $pipeline",
+    "INSERT INTO etl.etl_pipelines (name, target_table) VALUES ('x', 'analytics.x')",
+    'DELETE FROM etl.etl_pipelines WHERE id = $pipeline',
+  ],
+}
+
+describe('R6.2 least privilege', () => {
+  for (const login of Object.keys(LOGINS) as Login[]) {
+    it.each(CANNOT[login])(`${login} cannot: %s`, async (sql) => {
+      expect(await attempt(login, sql)).toBe(REFUSED)
+    })
+    it.each(CAN[login])(`${login} can: %s`, async (sql) => {
+      expect(await attempt(login, sql)).toBe('done')
+    })
+  }
+
+  it('gives no login a power over the server', async () => {
+    const roles = await database.query(
+      `SELECT rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls FROM pg_roles WHERE rolname = ANY ($1)`,
+      [Object.values(LOGINS)],
+    )
+    const nothing = {
+      rolsuper: false,
+      rolcreaterole: false,
+      rolcreatedb: false,
+      rolreplication: false,
+      rolbypassrls: false,
+    }
+    expect(roles).toEqual([nothing, nothing, nothing])
+  })
+
+  it.each(['reader', 'writer'] as const)('lets %s see when transactions of others began', async (login) => {
+    const other = await database.client()
+    await other.query('BEGIN; SELECT 1')
+    const seen = await clients[login].query(
+      "SELECT xact_start IS NOT NULL AS seen FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'",
+    )
+    expect(seen.rows).toEqual([{ seen: true }])
+    await other.query('ROLLBACK')
+  })
+
+  it('keeps tables that come later as readable as the others', async () => {
+    await database.query(
+      'CREATE TABLE content.later AS SELECT 1 AS id; CREATE TABLE analytics.later AS SELECT 1 AS id',
+    )
+    expect(await attempt('reader', 'SELECT * FROM content.later')).toBe('done')
+    expect(await attempt('writer', 'DELETE FROM analytics.later')).toBe('done')
+    expect(await attempt('meta', 'SELECT * FROM analytics.later')).toBe('done')
+  })
+})
+
+describe('granting', () => {
+  it('can be repeated, also for several databases of one server at once', async () => {
+    const others = await Promise.all([1, 2, 3].map(() => aDatabase({ migrated: false })))
+    const grant = async ({ url }: TestDatabase) => {
+      await migrate(url)
+      return grantRoles({
+        administratorUrl: url,
+        sourceSchemas: ['content', 'missing'],
+        targetSchemas: ['analytics'],
+      })
+    }
+    const notices = await Promise.all([...others, ...others].map(grant))
+    expect(notices.flat()).toEqual([])
+  })
+})

@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest'
+import { aDatabase } from '../support/database.js'
+import { aFolder } from '../support/folders.js'
+import { spawnVitrina } from '../support/processes.js'
+
+interface Report {
+  readonly ok: boolean
+  readonly findings: readonly { check: string; status: string; detail: string; hint: string | null }[]
+}
+
+async function report(env: Record<string, string>, cwd?: string): Promise<{ code: number; report: Report }> {
+  const vitrina = spawnVitrina(['doctor', '--json'], { VITRINA_PORT: '0', ...env }, { cwd })
+  return { code: await vitrina.exited, report: JSON.parse(vitrina.stdout) }
+}
+
+describe('vitrina doctor', () => {
+  it('finds nothing wrong with a cinema that is set up', async () => {
+    const { url } = await aDatabase({ cinema: true })
+    const { code, report: found } = await report({ DATABASE_URL: url })
+    expect(found.findings.filter((finding) => finding.status === 'failed')).toEqual([])
+    expect(found.findings.map((finding) => finding.check)).toEqual([
+      ...['Node', 'settings', 'embedded PostgreSQL', 'database', 'version', 'migrations'],
+      ...[
+        'login reader',
+        'login writer',
+        'login meta',
+        'statistics',
+        'source content',
+        'source ugc',
+        'target analytics',
+        'port',
+      ],
+    ])
+    expect([code, found.ok]).toEqual([0, true])
+  })
+
+  it('says for an empty database what is missing and what to do', async () => {
+    const { url } = await aDatabase({ migrated: false })
+    const { code, report: found } = await report({ DATABASE_URL: url })
+    expect([code, found.ok]).toEqual([1, false])
+    const failed = found.findings.filter((finding) => finding.status === 'failed')
+    expect(failed.map((finding) => finding.check)).toEqual(
+      expect.arrayContaining(['migrations', 'source content', 'target analytics']),
+    )
+    for (const finding of failed) expect(finding.hint, finding.check).toBeTruthy()
+  })
+
+  it('prints a line with a mark for each check, and its hint below', async () => {
+    const vitrina = spawnVitrina(['doctor'], {
+      DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing',
+      VITRINA_PORT: '0',
+    })
+    expect(await vitrina.exited).toBe(1)
+    expect(vitrina.stdout).toMatch(/^✓ Node: /m)
+    expect(vitrina.stdout).toMatch(/^✗ database: .*\n {2}→ /m)
+  })
+
+  it('tells wrong settings instead of failing', async () => {
+    const { code, report: found } = await report({ RUNNER_CONCURRENCY: '0' })
+    expect(code).toBe(1)
+    expect(found.findings).toContainEqual(
+      expect.objectContaining({
+        check: 'settings',
+        status: 'failed',
+        detail: expect.stringContaining('RUNNER_CONCURRENCY'),
+      }),
+    )
+  })
+
+  it('starts nothing: without a running embedded server there is no database to look at', async () => {
+    const { code, report: found } = await report({}, await aFolder())
+    expect(code).toBe(0)
+    expect(found.findings).toContainEqual(expect.objectContaining({ check: 'database', status: 'skipped' }))
+  })
+})

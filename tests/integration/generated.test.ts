@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs'
+import { parseEnv } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { readSettings, SETTINGS } from '../../src/config/settings.js'
+import { ERRORS, vtr } from '../../src/model/errors.js'
+
+const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+
+describe('.env.sample', () => {
+  const sample = read('.env.sample')
+  const uncommented = parseEnv(sample.replace(/^#(?=[A-Z_]+=)/gm, '')) as Record<string, string>
+
+  it('has every setting, each with its meaning, and no other', () => {
+    expect(Object.keys(uncommented).sort()).toEqual(Object.keys(SETTINGS).sort())
+    for (const [name, { means }] of Object.entries(SETTINGS))
+      expect(sample).toContain(`# ${means}\n#${name}=`)
+  })
+
+  it('changes nothing when it is copied as it is', () => {
+    expect(parseEnv(sample)).toEqual({})
+  })
+
+  it('shows values that the program takes', () => {
+    expect(() => readSettings(uncommented)).not.toThrow()
+  })
+})
+
+describe('docs/reference', () => {
+  it('names every error once, with a number of its own', () => {
+    const page = read('docs/reference/errors.md')
+    const codes = Object.keys(ERRORS) as (keyof typeof ERRORS)[]
+    for (const code of codes) expect(page).toContain(`| \`${vtr(code)}\` | \`${code}\` |`)
+    expect(new Set(codes.map(vtr)).size).toBe(codes.length)
+  })
+})

@@ -1,0 +1,151 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { aDatabase } from '../support/database.js'
+import { aFolder } from '../support/folders.js'
+import { descendantsOf, isAlive } from '../support/proc.js'
+import { type SpawnedVitrina, spawnVitrina } from '../support/processes.js'
+import { waitFor } from '../support/wait.js'
+
+const TOKEN = 'a-token-that-is-long-enough'
+
+function addressOf(vitrina: SpawnedVitrina): string {
+  return /API\s+(http:\S+)/.exec(vitrina.stdout)?.[1] ?? ''
+}
+
+async function get(url: string): Promise<Response> {
+  return fetch(url, { headers: { authorization: `Bearer ${TOKEN}` } })
+}
+
+/** A signal goes to one process; everything below it must be gone some time later. */
+async function expectAllGone(pids: readonly number[]): Promise<void> {
+  await waitFor(async () => pids.every((pid) => !isAlive(pid)), {
+    what: `processes ${pids.join(', ')} to end`,
+  })
+}
+
+describe('vitrina up', () => {
+  it('runs API and runner as processes of their own, without the password of the administrator', async () => {
+    const [folder, database] = [await aFolder(), await aDatabase()]
+    const env = { DATABASE_URL: database.url, VITRINA_PORT: '0', VITRINA_API_TOKEN: TOKEN }
+    const up = spawnVitrina(['up'], env, { cwd: folder })
+    await up.waitForOutput(/Vitrina is up/)
+    expect(
+      descendantsOf(up.pid)
+        .map(({ command }) => command.split(' ').at(-1))
+        .sort(),
+    ).toEqual(['api', 'runner'])
+    const response = await get(`${addressOf(up)}/pipelines`)
+    expect(response.status).toBe(200)
+    const sessions = await database.query<{ usename: string }>(
+      "SELECT DISTINCT usename FROM pg_stat_activity WHERE datname = current_database() AND starts_with(application_name, 'vitrina') ORDER BY 1",
+    )
+    expect(sessions.map(({ usename }) => usename)).toEqual(
+      expect.arrayContaining(['vitrina_meta', 'vitrina_writer']),
+    )
+    expect(sessions.map(({ usename }) => usename)).not.toContain(new URL(database.url).username)
+    up.kill('SIGINT')
+    expect(await up.exited).toBe(0)
+  })
+
+  it('starts a database of its own in a path with spaces, and leaves nothing running after Ctrl-C', async () => {
+    const folder = await aFolder()
+    const up = spawnVitrina(['up'], { VITRINA_PORT: '0' }, { cwd: folder })
+    await up.waitForOutput(/Vitrina is up/)
+    expect(up.stdout).toMatch(/token\s+\S{32}\s/)
+    const { mode } = await stat(join(folder, '.vitrina/api-token'))
+    expect(mode & 0o777).toBe(0o600)
+    const below = descendantsOf(up.pid).map(({ pid }) => pid)
+    expect(below.length).toBeGreaterThan(3)
+    up.kill('SIGINT')
+    expect(await up.exited).toBe(0)
+    expect(below.filter(isAlive)).toEqual([])
+  })
+
+  it('leaves nothing running when it is killed, and starts again', async () => {
+    const folder = await aFolder()
+    const first = spawnVitrina(['up'], { VITRINA_PORT: '0' }, { cwd: folder })
+    await first.waitForOutput(/Vitrina is up/)
+    const below = descendantsOf(first.pid).map(({ pid }) => pid)
+    first.kill('SIGKILL')
+    await expectAllGone(below)
+    const second = spawnVitrina(['up'], { VITRINA_PORT: '0' }, { cwd: folder })
+    await second.waitForOutput(/Vitrina is up/)
+    expect(second.stdout).toMatch(/token\s+in .*api-token/)
+  })
+
+  it.each(['api', 'runner'])('stops everything with an error when the %s dies', async (part) => {
+    const [folder, database] = [await aFolder(), await aDatabase()]
+    const up = spawnVitrina(['up'], { DATABASE_URL: database.url, VITRINA_PORT: '0' }, { cwd: folder })
+    await up.waitForOutput(/Vitrina is up/)
+    const below = descendantsOf(up.pid)
+    const victim = below.find(({ command }) => command.endsWith(` ${part}`))
+    process.kill(victim?.pid ?? 0, 'SIGKILL')
+    expect(await up.exited).toBe(1)
+    expect(up.stderr).toMatch(/ended by itself/)
+    await expectAllGone(below.map(({ pid }) => pid))
+  })
+
+  it('ends at once when somebody presses Ctrl-C a second time', async () => {
+    const [folder, database] = [await aFolder(), await aDatabase()]
+    const up = spawnVitrina(['up'], { DATABASE_URL: database.url, VITRINA_PORT: '0' }, { cwd: folder })
+    await up.waitForOutput(/Vitrina is up/)
+    const below = descendantsOf(up.pid)
+    // A part that hangs: it cannot hear that it should stop.
+    for (const { pid } of below) process.kill(pid, 'SIGSTOP')
+    up.kill('SIGINT')
+    const impatient = setInterval(() => up.kill('SIGINT'), 100)
+    expect(await up.exited).toBe(130)
+    clearInterval(impatient)
+    await expectAllGone(below.map(({ pid }) => pid))
+  })
+
+  it('takes the next port when nobody chose one and it is taken', async () => {
+    const database = await aDatabase()
+    const env = { DATABASE_URL: database.url }
+    const first = spawnVitrina(['up'], env, { cwd: await aFolder() })
+    await first.waitForOutput(/Vitrina is up/)
+    const second = spawnVitrina(['up'], env, { cwd: await aFolder() })
+    await second.waitForOutput(/Vitrina is up/)
+    expect(addressOf(second)).not.toBe(addressOf(first))
+    expect(second.stderr).toMatch(/Port \d+ is taken/)
+  })
+})
+
+describe('api and runner started apart', () => {
+  it('meet in the database', async () => {
+    const [folder, database] = [await aFolder(), await aDatabase()]
+    const env = { DATABASE_URL: database.url, VITRINA_API_TOKEN: TOKEN, VITRINA_PORT: '0' }
+    const api = spawnVitrina(['api'], env, { cwd: folder })
+    await api.waitForOutput(/API\s+http/)
+    const runner = spawnVitrina(['runner'], env, { cwd: folder })
+    await waitFor(async () => (await database.query('SELECT FROM etl.etl_runners')).length === 1, {
+      what: 'a sign of life of the runner',
+    })
+    expect((await get(`${addressOf(api)}/pipelines`)).status).toBe(200)
+    for (const part of [api, runner]) {
+      part.kill('SIGTERM')
+      expect(await part.exited).toBe(0)
+    }
+  })
+
+  it('say how to start when there is no database', async () => {
+    const folder = await aFolder()
+    for (const part of ['api', 'runner']) {
+      const alone = spawnVitrina([part], {}, { cwd: folder })
+      expect(await alone.exited).toBe(1)
+      expect(alone.stderr).toMatch(/DATABASE_URL.*\n.*vitrina up/)
+    }
+  })
+
+  it('do not start on a database that is not migrated', async () => {
+    const database = await aDatabase({ migrated: false })
+    const api = spawnVitrina(
+      ['api'],
+      { VITRINA_API_DATABASE_URL: database.url, VITRINA_PORT: '0' },
+      { cwd: await aFolder() },
+    )
+    expect(await api.exited).toBe(1)
+    expect(api.stderr).toMatch(/VTR-1006 MIGRATION_MISSING.*\n.*vitrina migrate/)
+  })
+})

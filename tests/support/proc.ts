@@ -1,0 +1,55 @@
+import { readdirSync, readFileSync } from 'node:fs'
+
+/** A process as Linux shows it. */
+export interface ProcessInfo {
+  readonly pid: number
+  readonly parent: number
+  readonly command: string
+}
+
+/** Everything below `pid` that lives; empty where there is no /proc. */
+export function descendantsOf(pid: number): ProcessInfo[] {
+  const all = livingProcesses()
+  const below = (parent: number): ProcessInfo[] =>
+    all.filter((one) => one.parent === parent).flatMap((one) => [one, ...below(one.pid)])
+  return below(pid)
+}
+
+/** Also those whose parent died: a child inherits the environment, whoever adopts it. */
+export function processesWith(variable: string, value: string): ProcessInfo[] {
+  const wanted = `${variable}=${value}`
+  return livingProcesses().filter(({ pid }) => read(`/proc/${pid}/environ`).split('\0').includes(wanted))
+}
+
+export function isAlive(pid: number): boolean {
+  return livingProcesses().some((one) => one.pid === pid)
+}
+
+function livingProcesses(): ProcessInfo[] {
+  if (process.platform !== 'linux') return []
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      const stat = read(`/proc/${name}/stat`)
+      // The name in parentheses may itself hold spaces and parentheses, so count from the last one.
+      const [state = 'X', parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+      // A zombie is gone; it only waits to be counted.
+      if (stat === '' || state === 'Z' || state === 'X') return []
+      return [
+        {
+          pid: Number(name),
+          parent: Number(parent),
+          command: read(`/proc/${name}/cmdline`).replaceAll('\0', ' ').trim(),
+        },
+      ]
+    })
+}
+
+/** Empty for a process that ended while we looked. */
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}
