@@ -10,7 +10,8 @@ const ROOMS = {
   store: ['model', 'ports', 'telemetry', 'sql', 'postgres'],
   sources: ['model', 'ports', 'telemetry', 'sql', 'postgres'],
   sinks: ['model', 'ports', 'telemetry', 'sql', 'postgres'],
-  transfers: ['model', 'ports', 'telemetry', 'sql', 'postgres'],
+  // Moves rows from one adapter to another, and so knows both.
+  transfers: ['model', 'ports', 'telemetry', 'sql', 'postgres', 'sources', 'sinks'],
   // Neither sees the other, nor an adapter: main hands adapters in.
   runner: ['model', 'ports', 'config', 'telemetry'],
   api: ['model', 'ports', 'config', 'telemetry', 'sql'],

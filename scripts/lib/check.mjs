@@ -5,7 +5,14 @@ const STEPS = [
   { what: 'types', args: ['node_modules/typescript/bin/tsc', '--noEmit', '-p', 'tsconfig.json'] },
   {
     what: 'format and lint',
-    args: ['node_modules/@biomejs/biome/bin/biome', 'ci', '--error-on-warnings', '.'],
+    args: [
+      'node_modules/@biomejs/biome/bin/biome',
+      'ci',
+      '--colors=off',
+      '--reporter=summary',
+      '--error-on-warnings',
+      '.',
+    ],
   },
   {
     what: 'rooms',

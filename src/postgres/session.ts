@@ -79,16 +79,16 @@ export class Session {
   }
 
   async rows<R extends TextRow = TextRow>(text: string, values: readonly unknown[] = []): Promise<R[]> {
-    return (await this.#guarded(() => this.#client.query(text, [...values]))).rows as R[]
+    return (await this.#guarded(() => this.#client.query(one(text, values)))).rows as R[]
   }
 
   /** How many rows a writing statement touched. */
   async count(text: string, values: readonly unknown[] = []): Promise<number> {
-    return (await this.#guarded(() => this.#client.query(text, [...values]))).rowCount ?? 0
+    return (await this.#guarded(() => this.#client.query(one(text, values)))).rowCount ?? 0
   }
 
   async fields(text: string): Promise<Field[]> {
-    const { fields } = await this.#guarded(() => this.#client.query({ text, values: [] }))
+    const { fields } = await this.#guarded(() => this.#client.query(one(text, [])))
     return fields.map((field) => ({
       name: field.name,
       typeOid: field.dataTypeID,
@@ -125,4 +125,9 @@ export class Session {
       throw lostOr(error)
     }
   }
+}
+
+/** The extended protocol takes one statement only: a query with a second one smuggled in is refused by the server. */
+function one(text: string, values: readonly unknown[]): pg.QueryConfig {
+  return { text, values: [...values], queryMode: 'extended' } as pg.QueryConfig
 }
