@@ -8,6 +8,8 @@ const ROOMS = {
   client: ['model'],
   postgres: ['model', 'sql'],
   store: ['model', 'ports', 'telemetry', 'sql', 'postgres'],
+  guard: ['model', 'ports', 'sql', 'postgres'],
+  reconcile: ['model', 'ports', 'telemetry', 'sql', 'postgres'],
   sources: ['model', 'ports', 'telemetry', 'sql', 'postgres'],
   sinks: ['model', 'ports', 'telemetry', 'sql', 'postgres'],
   // Moves rows from one adapter to another, and so knows both.
@@ -31,7 +33,8 @@ const DOORS = {
   child_process: { is: '^(node:)?child_process$', rooms: 'embedded|main' },
 }
 
-const TEST = '[.]test[.]ts$'
+/** Tests, and what only tests read. */
+const TEST = '[.]test[.]ts$|/corpus/'
 
 const rooms = Object.entries(ROOMS)
   .filter(([, allowed]) => !allowed.includes('*'))

@@ -25,6 +25,11 @@ export async function ensureBuilt() {
   say(`  built in ${seconds(since)}`)
 }
 
+/** Whether dist/ is what src/ says now. */
+export function isBuilt() {
+  return readStamp()?.checksum === fingerprint().checksum
+}
+
 /** Contents, not times: a fresh clone and a changed branch have new times for old files. */
 function fingerprint() {
   const files = [

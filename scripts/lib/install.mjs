@@ -14,9 +14,13 @@ export async function ensureInstalled() {
   requireNode()
   const checksum = createHash('sha256').update(readFileSync(LOCK)).digest('hex')
   if (isInstalled(checksum)) return
-  await install(existsSync(INSTALLED) ? ['install'] : ['ci'])
+  const since = performance.now()
+  say('• Installing the packages with npm; the first time takes up to a minute')
+  const progress = setInterval(() => say(`  … npm is still at work, ${seconds(since)}`), PROGRESS_MS)
+  await install().finally(() => clearInterval(progress))
   // npm leaves its own file alone when nothing changed, and the lock would stay newer for ever.
   writeFileSync(STAMP, checksum)
+  say(`  installed in ${seconds(since)}`)
 }
 
 function isInstalled(checksum) {
@@ -25,26 +29,29 @@ function isInstalled(checksum) {
   return statSync(INSTALLED).mtimeMs >= statSync(LOCK).mtimeMs
 }
 
-async function install(args) {
-  const since = performance.now()
-  say(`• Installing the packages (npm ${args.join(' ')}); the first time takes about a minute`)
-  const progress = setInterval(() => say(`  … npm is still at work, ${seconds(since)}`), PROGRESS_MS)
-  const { code, output } = await runQuietly(...npm([...args, '--no-audit', '--no-fund'])).finally(() =>
-    clearInterval(progress),
+async function install() {
+  const fresh = existsSync(INSTALLED) ? null : await npm('ci')
+  if (fresh?.code === 0) return
+  // `npm ci` refuses a lock in which the optional packages of other platforms are missing, and a registry that lacks
+  // them makes such locks (measured with npm 11). `npm install` takes the same versions and leaves the lock as it is.
+  if (fresh !== null && !fresh.output.includes('EUSAGE')) throw npmFailed(fresh)
+  const done = await npm('install', '--no-save')
+  if (done.code !== 0) throw npmFailed(done)
+}
+
+function npmFailed({ code, output }) {
+  const lines = output.split('\n').filter((line) => !line.startsWith('npm warn'))
+  return failure(
+    `npm failed with code ${code}:\n${lines.join('\n').trimEnd()}`,
+    'See whether this machine reaches the npm registry (npm ping), then start again.',
   )
-  if (code !== 0) {
-    throw failure(
-      `npm ${args.join(' ')} failed with code ${code}:\n${output.trimEnd()}`,
-      'See whether this machine reaches the npm registry (npm ping), then start again.',
-    )
-  }
-  say(`  installed in ${seconds(since)}`)
 }
 
 /** The npm that started us, if one did: another one may be first in PATH. */
-function npm(args) {
+function npm(...args) {
   const own = process.env.npm_execpath
-  return own?.endsWith('.js') ? [process.execPath, [own, ...args]] : ['npm', args]
+  const all = [...args, '--no-audit', '--no-fund']
+  return own?.endsWith('.js') ? runQuietly(process.execPath, [own, ...all]) : runQuietly('npm', all)
 }
 
 function requireNode() {

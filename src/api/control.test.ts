@@ -7,7 +7,7 @@ import type { Claim } from '../model/claim.js'
 import { Database } from '../store/database.js'
 import { RunQueueRepository } from '../store/run-queue.repository.js'
 import { statusWire } from './schemas/control.js'
-import { runPage, runWire } from './schemas/run.js'
+import { runDetailWire, runPage, runWire } from './schemas/run.js'
 
 let database: TestDatabase
 let api: TestApi
@@ -45,7 +45,7 @@ describe('POST /pipelines/{id}/run', () => {
     const { run_id, url } = answer.json()
     expect(answer.json()).toEqual({ id, status: 'RUN_REQUESTED', run_id, url: `/api/v1/runs/${run_id}` })
     expect(answer.headers.location).toBe(url)
-    const run = runWire.strict().parse((await api.get(url)).json())
+    const run = runDetailWire.strict().parse((await api.get(url)).json())
     expect(run).toMatchObject({
       id: run_id,
       pipeline_id: id,

@@ -51,6 +51,9 @@ function refusedByDatabase(thrown: unknown): VitrinaError | null {
       sentence(message),
       hint ?? 'Read the status of the pipeline and try again.',
     )
+  // VT002: what would corrupt a run is refused while one is under way.
+  if (sqlstate === 'VT002')
+    return as('PIPELINE_BUSY', sentence(message), hint ?? 'Pause it or wait until it is IDLE.')
   if (/^22/.test(sqlstate))
     return as(
       'REQUEST_INVALID',

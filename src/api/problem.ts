@@ -34,7 +34,10 @@ export function answerWithProblems(app: Api): void {
 }
 
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, failure: Failure): FastifyReply {
-  if (failure.status === 503) reply.header('retry-after', RETRY_AFTER_SECONDS)
+  if (failure.status === 503 || failure.status === 429) {
+    const seconds = failure.error.facts.retry_after_seconds
+    reply.header('retry-after', typeof seconds === 'number' ? seconds : RETRY_AFTER_SECONDS)
+  }
   // Serialised here, so that the schema of the route's good answer is not asked about this one.
   return reply
     .code(failure.status)
@@ -52,9 +55,10 @@ function toProblem(request: FastifyRequest, { error, status }: Failure): Problem
     code: error.code,
     vtr: error.vtr,
     hint: error.hint,
-    retryable: status === 503,
+    retryable: status === 503 || status === 429,
     request_id: request.id,
     ...(error.sqlstate === null ? {} : { sqlstate: error.sqlstate }),
+    ...error.facts,
     ...(error instanceof RequestInvalid ? { errors: error.errors } : {}),
   }
 }

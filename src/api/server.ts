@@ -1,15 +1,25 @@
 import { type FastifyInstance, fastify } from 'fastify'
 import type { Catalog } from '../ports/catalog.js'
+import type { Journal } from '../ports/journal.js'
+import type { PipelineEditor } from '../ports/pipeline-editor.js'
+import type { RunControl } from '../ports/run-control.js'
+import type { TokenStore } from '../ports/token-store.js'
+import type { Wakeups } from '../ports/wakeups.js'
+import { ApiEvents } from '../telemetry/api-events.js'
 import type { Logger } from '../telemetry/log.js'
 import type { Meter } from '../telemetry/meter.js'
+import { requireRules } from './auth/access.js'
 import { requireToken } from './auth/bearer.js'
+import { RateLimit } from './auth/rate-limit.js'
 import { readBodies } from './body.js'
 import { toFailure } from './failure.js'
 import { observeRequests, requestId } from './observe.js'
 import { answerWithProblems, sendProblem } from './problem.js'
 import { consoleRoutes } from './routes/console.js'
+import { EventStreams } from './routes/events.js'
 import { apiRoutes, type Services } from './routes/index.js'
 import { PREFIX } from './routes/links.js'
+import { referenceRoutes } from './routes/reference.js'
 import { unknownRoutes } from './routes/unknown.js'
 import {
   type Api,
@@ -17,18 +27,40 @@ import {
   validatorCompiler,
   type ZodTypeProvider,
 } from './schemas/type-provider.js'
+import { ControlService } from './services/control.js'
+import { EditService } from './services/edit.js'
+import { EventHub } from './services/event-hub.js'
 import { HealthService } from './services/health.js'
+import { HistoryService } from './services/history.js'
+import { Housekeeping } from './services/housekeeping.js'
 import { MetricsService } from './services/metrics.js'
+import type { PipelineRules } from './services/pipeline-rules.js'
 import { PipelineService } from './services/pipelines.js'
 import { RunService } from './services/runs.js'
+import { TokenService } from './services/tokens.js'
+
+/** The meta store, in the parts that the API needs. */
+export interface Stores {
+  readonly catalog: Catalog
+  readonly editor: PipelineEditor
+  readonly control: RunControl
+  readonly tokens: TokenStore
+  readonly journal: Journal
+}
 
 export interface ServerOptions {
-  readonly catalog: Catalog
+  readonly stores: Stores
+  /** Tells that the journal has something new. */
+  readonly wakeups: Wakeups
   readonly log: Logger
   readonly meter: Meter
   /** The administrator's bearer token. */
   readonly token: string
   readonly version: string
+  readonly rules: PipelineRules
+  /** Requests that one token may make in a minute. */
+  readonly rateLimit: number
+  readonly eventsRetentionHours: number
   /** The built console; null or not given: none is served. */
   readonly consoleDir?: string | null
 }
@@ -43,14 +75,35 @@ export function createServer(options: ServerOptions): FastifyInstance {
   readBodies(app)
   observeRequests(app, options.log, options.meter)
   protectAnswers(app)
-  requireToken(app, options.token)
+  requireRules(app)
+  requireToken(app, {
+    token: options.token,
+    tokens: options.stores.tokens,
+    limit: new RateLimit(options.rateLimit),
+  })
   answerWithProblems(app)
   unknownRoutes(app)
+  referenceRoutes(app, options.version)
   // The documents of the first version write the routes without the prefix; both stay.
   for (const prefix of [PREFIX, '']) app.register(async (scope) => apiRoutes(scope, services), { prefix })
   const folder = options.consoleDir ?? null
   if (folder !== null) app.register(async (scope) => consoleRoutes(scope, folder))
+  closeInOrder(app, services, options)
   return app as unknown as FastifyInstance
+}
+
+/** Streams never end by themselves: without this, closing would wait for them for ever. */
+function closeInOrder(app: Api, { health, streams, hub }: Services, options: ServerOptions): void {
+  const housekeeping = new Housekeeping(options.stores.journal, options.eventsRetentionHours)
+  app.addHook('onReady', async () => housekeeping.start())
+  app.addHook('preClose', async () => {
+    health.drain()
+    streams.close()
+  })
+  app.addHook('onClose', async () => {
+    await housekeeping.stop()
+    await hub.stop()
+  })
 }
 
 function bareServer(): Api {
@@ -82,10 +135,19 @@ function protectAnswers(app: Api): void {
   })
 }
 
-function createServices({ catalog, meter, version }: ServerOptions): Services {
+function createServices({ stores, wakeups, log, meter, version, rules }: ServerOptions): Services {
+  const { catalog, journal } = stores
+  const pipelines = new PipelineService(catalog)
+  const events = new ApiEvents(log, meter)
   return {
-    pipelines: new PipelineService(catalog),
+    pipelines,
+    edit: new EditService(stores.editor, rules),
+    control: new ControlService(stores.control, pipelines),
     runs: new RunService(catalog),
+    history: new HistoryService(catalog, pipelines),
+    tokens: new TokenService(stores.tokens),
+    hub: new EventHub({ journal, wakeups, onError: (error) => events.metaStoreLost(error) }),
+    streams: new EventStreams(),
     health: new HealthService(catalog, version),
     metrics: new MetricsService(catalog, meter),
   }

@@ -5,6 +5,7 @@ import { addDemoPipelines, loadCinema } from '../main/demo-data.js'
 import { type MainSettings, readEnvironment } from '../main/environment.js'
 import { demoPipelines, readMart } from '../main/marts.js'
 import { aborted, untilStopped } from '../main/shutdown.js'
+import { withPassingToken } from '../main/token.js'
 import { type Tree, withTree } from '../main/tree.js'
 import { verifyMart } from '../main/verify.js'
 import { printBanner } from './banner.js'
@@ -31,7 +32,7 @@ async function showDemo(once: boolean, signal: AbortSignal): Promise<void> {
     step('Starting API and runner')
     // The story is told here; the parts speak up only when something is wrong, unless somebody wants to hear more.
     const logLevel = process.env.LOG_LEVEL ? settings.LOG_LEVEL : 'warn'
-    await withTree(settings, { signal, logLevel }, async (tree) => {
+    await withTree(once ? withPassingToken(settings) : settings, { signal, logLevel }, async (tree) => {
       await buildMarts(settings, tree, signal)
       if (once) return verifyMarts(settings)
       printBanner(tree, settings, given.DATABASE_URL === undefined)

@@ -19,6 +19,8 @@ export const SETTINGS = {
   VITRINA_API_TOKEN: { schema: z.string().min(16, 'must have at least 16 characters').optional(), means: "Administrator's bearer token. Unset: made at the first start and printed once.", example: 'change-me-to-something-long' },
   ALLOWED_SOURCE_SCHEMAS: { schema: z.string().default('content,ugc').transform(list), means: 'Schemas a source query may read.', example: 'content,ugc' },
   ALLOWED_TARGET_TABLES: { schema: z.string().default('analytics.*').transform(list), means: 'Tables a pipeline may write: exact names or schema.*', example: 'analytics.*' },
+  API_RATE_LIMIT: { schema: count(1, 10_000_000).default(6000), means: 'Requests that one token may make in a minute.', example: '6000' },
+  EVENTS_RETENTION_HOURS: { schema: count(1, 8760).default(24), means: 'How long events can be read again by their number.', example: '24' },
   RUNNER_POLL_INTERVAL_MS: { schema: count(10, 600_000).default(1000), means: 'How often a runner looks for work when nothing wakes it.', example: '1000' },
   RUNNER_CONCURRENCY: { schema: count(1, 64).default(4), means: 'Pipelines one runner works on at the same time.', example: '4' },
   RUNNER_LEASE_SECONDS: { schema: count(1, 3600).default(30), means: 'How long a runner that went silent keeps its pipelines.', example: '30' },

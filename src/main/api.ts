@@ -1,7 +1,8 @@
 import { createServer } from '../api/server.js'
 import { loginUrl, type Settings } from '../config/settings.js'
-import { CatalogRepository } from '../store/catalog.repository.js'
+import { catalogStores } from '../store/catalog-stores.js'
 import { Database } from '../store/database.js'
+import { NotifyWakeups } from '../store/wakeups.js'
 import { CONSOLE_DIR, VERSION } from './paths.js'
 import { listenFailed } from './port.js'
 import type { Telemetry } from './telemetry.js'
@@ -16,18 +17,26 @@ export interface RunningApi {
 }
 
 export async function startApi(settings: Settings, { log, meter }: Telemetry): Promise<RunningApi> {
-  const database = new Database(loginUrl(settings, 'meta'), { name: 'vitrina-api', size: POOL_SIZE })
+  const metaUrl = loginUrl(settings, 'meta')
+  const database = new Database(metaUrl, { name: 'vitrina-api', size: POOL_SIZE })
   try {
-    const catalog = new CatalogRepository(database)
+    const stores = catalogStores(database)
     // A database that is not there or not migrated is better told now than to the first visitor.
-    await catalog.ping()
+    await stores.catalog.ping()
     const token = await apiToken(settings)
     const server = createServer({
-      catalog,
+      stores,
+      wakeups: new NotifyWakeups(metaUrl, 'vitrina_events'),
       log,
       meter,
       token: token.token,
       version: VERSION,
+      rules: {
+        targets: { tables: settings.ALLOWED_TARGET_TABLES },
+        connections: new Set(settings.connections.keys()),
+      },
+      rateLimit: settings.API_RATE_LIMIT,
+      eventsRetentionHours: settings.EVENTS_RETENTION_HOURS,
       consoleDir: CONSOLE_DIR,
     })
     const { VITRINA_HOST: host, VITRINA_PORT: port } = settings

@@ -12,6 +12,7 @@ import { RunQueueRepository } from '../store/run-queue.repository.js'
 import { NotifyWakeups } from '../store/wakeups.js'
 import { Events } from '../telemetry/events.js'
 import { Transfers } from '../transfers/factory.js'
+import { serveMetrics } from './metrics.js'
 import { VERSION } from './paths.js'
 import type { Telemetry } from './telemetry.js'
 
@@ -46,6 +47,7 @@ export async function startRunner(
       writerUrl,
       connections: settings.connections,
       targets: { tables: settings.ALLOWED_TARGET_TABLES },
+      sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS,
       ...options,
     })
     const parts = { queue, transfers, events, leaseSeconds }
@@ -60,9 +62,11 @@ export async function startRunner(
       leaseSeconds,
       graceMs: GRACE_MS,
     })
+    const metrics = settings.RUNNER_METRICS_PORT === undefined ? null : await serveMetrics(meter, settings.RUNNER_METRICS_PORT)
     await manager.start()
     const stop = async () => {
       await manager.stop()
+      await metrics?.close()
       await database.close()
     }
     return { id, stop }

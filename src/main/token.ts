@@ -20,10 +20,19 @@ export async function apiToken(settings: Settings): Promise<ApiToken> {
   return { token: (await readFile(path, 'utf8')).trim(), origin: 'kept', path }
 }
 
+/** For a start that nobody will visit: to make the lasting token now would mean that nobody ever sees it. */
+export function withPassingToken<S extends Settings>(settings: S): S {
+  return { ...settings, VITRINA_API_TOKEN: settings.VITRINA_API_TOKEN ?? randomToken() }
+}
+
+function randomToken(): string {
+  return randomBytes(24).toString('base64url')
+}
+
 /** Null when there is one. Created exclusively: of two processes that start at once, one makes it and one reads it. */
 async function makeToken(path: string): Promise<string | null> {
   await mkdir(join(path, '..'), { recursive: true })
-  const token = randomBytes(24).toString('base64url')
+  const token = randomToken()
   try {
     await writeFile(path, `${token}\n`, { mode: 0o600, flag: 'wx' })
     await chmod(path, 0o600)

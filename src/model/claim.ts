@@ -14,6 +14,8 @@ export interface Claim {
   readonly deaths: number
   /** Who had it before, null when nobody had or when it was given back in order. */
   readonly previousOwner: string | null
+  /** What started the run: sql, api, schedule, or repair. */
+  readonly trigger: string
   /** How long the request waited for a runner. */
   readonly waitedMs: number
   /** What was asked for meanwhile. */
@@ -69,4 +71,11 @@ export interface RunnerInfo {
   readonly pid: number
   readonly version: string
   readonly concurrency: number
+}
+
+/** What the sessions of a claim are called in a database, so that they can be told from those of an earlier holder. */
+export const SESSION_PREFIX = 'vitrina-run '
+
+export function sessionName({ pipeline, fence }: Claim): string {
+  return `${SESSION_PREFIX}${pipeline.id}/${fence}`
 }

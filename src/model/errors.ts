@@ -36,8 +36,20 @@ export const ERRORS = {
   PIPELINE_NOT_FOUND: { number: 5101, class: 'stop', means: 'There is no such pipeline.' },
   RUN_NOT_FOUND: { number: 5102, class: 'stop', means: 'There is no such run.' },
   PIPELINE_DISABLED: { number: 5103, class: 'stop', means: 'The pipeline is disabled.' },
+  PIPELINE_NAME_TAKEN: { number: 5104, class: 'stop', means: 'Another pipeline has this name.' },
+  PIPELINE_BUSY: { number: 5105, class: 'stop', means: 'This cannot be changed while the pipeline is running.' },
+  CHECKPOINT_INVALID: { number: 5106, class: 'stop', means: 'The change would make the checkpoint meaningless.' },
+  VERSION_STALE: { number: 5107, class: 'stop', means: 'Somebody changed the configuration meanwhile.' },
+  VERSION_NOT_FOUND: { number: 5108, class: 'stop', means: 'There is no such version of the configuration.' },
+  RUN_ACTIVE: { number: 5109, class: 'stop', means: 'Another run of the pipeline is requested or under way.' },
+  QUARANTINE_NOT_FOUND: { number: 5110, class: 'stop', means: 'There is no such row in the quarantine.' },
+  QUARANTINE_SETTLED: { number: 5111, class: 'stop', means: 'The row of the quarantine was already dealt with.' },
+  TOKEN_NOT_FOUND: { number: 5112, class: 'stop', means: 'There is no such token.' },
   UNAUTHENTICATED: { number: 7001, class: 'stop', means: 'The request carries no valid token.' },
+  FORBIDDEN: { number: 7002, class: 'stop', means: 'The role of the token does not allow this.' },
+  RATE_LIMITED: { number: 7003, class: 'retry', means: 'The token was used too often within a short time.' },
   REQUEST_INVALID: { number: 7101, class: 'stop', means: 'The request is not understood.' },
+  IDEMPOTENCY_KEY_REUSED: { number: 7103, class: 'stop', means: 'The idempotency key belongs to another request.' },
   ROUTE_NOT_FOUND: { number: 7102, class: 'stop', means: 'There is no such route.' },
   DATABASE_UNAVAILABLE: { number: 9001, class: 'lost', means: 'The connection to a database failed.' },
   DATABASE_ERROR: { number: 9002, class: 'retry', means: 'PostgreSQL reported an error that may pass.' },
@@ -47,19 +59,28 @@ export const ERRORS = {
 export type ErrorClass = 'retry' | 'stop' | 'lost' | 'stale'
 export type ErrorCode = keyof typeof ERRORS
 
+interface ErrorOptions {
+  readonly cause?: unknown
+  readonly sqlstate?: string
+  readonly facts?: Readonly<Record<string, unknown>>
+}
+
 /** An error that a person can act on: the code, a sentence with the facts, a hint with the remedy. */
 export class VitrinaError extends Error {
   readonly code: ErrorCode
   readonly hint: string
   /** The SQLSTATE behind it, when PostgreSQL said no. */
   readonly sqlstate: string | null
+  /** What a program needs to act on it, such as the id of the run that stands in the way. Shown beside the sentence. */
+  readonly facts: Readonly<Record<string, unknown>>
 
-  constructor(code: ErrorCode, detail: string, hint: string, options: { cause?: unknown; sqlstate?: string } = {}) {
+  constructor(code: ErrorCode, detail: string, hint: string, options: ErrorOptions = {}) {
     super(detail, options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'VitrinaError'
     this.code = code
     this.hint = hint
     this.sqlstate = options.sqlstate ?? null
+    this.facts = options.facts ?? {}
   }
 
   get class(): ErrorClass {

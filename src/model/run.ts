@@ -62,6 +62,9 @@ export interface Run {
   readonly errorHint: string | null
   /** What keeps an incremental run from moving its checkpoint to the last row it wrote. */
   readonly heldBack: HeldBack | null
+  /** How an orchestrator calls this run. */
+  readonly externalRef: string | null
+  readonly cancelRequested: boolean
 }
 
 /** An open transaction that could still commit rows with older keys than those already read. */
@@ -69,6 +72,20 @@ export interface HeldBack {
   readonly reason: string
   readonly pid: number | null
   readonly since: string | null
+}
+
+/** A row of the quarantine that somebody wants to be tried again. */
+export interface HeldRow {
+  readonly id: number
+  readonly key: string
+  readonly columns: readonly string[]
+  readonly texts: readonly (string | null)[]
+}
+
+/** A row that a comparison found different, and that somebody wants mended. */
+export interface RepairKey {
+  readonly id: number
+  readonly key: readonly (string | null)[]
 }
 
 /** A row that the target refused, as the source gave it. */

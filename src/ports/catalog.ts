@@ -1,6 +1,13 @@
+import type {
+  AuditEntry,
+  BatchHistory,
+  FleetRunner,
+  QuarantinedRow,
+  QuarantineStatus,
+} from '../model/history.js'
 import type { Pipeline } from '../model/pipeline.js'
 import type { Run } from '../model/run.js'
-import type { PipelineStatus } from '../model/status.js'
+import type { PipelineStatus, RunStatus } from '../model/status.js'
 import type { PipelineTotals } from '../model/totals.js'
 
 export interface Page<T> {
@@ -18,10 +25,23 @@ export interface PipelineFilter {
   readonly cursor?: string
 }
 
-export interface RunFilter {
-  readonly pipelineId?: string
+export interface PageRequest {
   readonly limit: number
   readonly cursor?: string
+}
+
+export interface RunFilter extends PageRequest {
+  readonly pipelineId?: string
+  readonly status?: RunStatus
+}
+
+export interface QuarantineFilter extends PageRequest {
+  readonly status?: QuarantineStatus
+}
+
+export interface AuditFilter extends PageRequest {
+  readonly targetId?: string
+  readonly action?: string
 }
 
 export interface State {
@@ -31,7 +51,7 @@ export interface State {
   readonly updatedAt: string
 }
 
-/** The meta store as the API sees it. The API asks for runs and reads what came of them; it executes nothing. */
+/** The meta store as the API reads it. */
 export interface Catalog {
   listPipelines(filter: PipelineFilter): Promise<Page<Pipeline>>
   getPipeline(id: string): Promise<Pipeline | null>
@@ -40,13 +60,11 @@ export interface Catalog {
   getRun(id: string): Promise<Run | null>
   /** The run that is requested or under way, and the last one that ended. */
   currentAndLastRun(pipelineId: string): Promise<{ current: Run | null; last: Run | null }>
-  /**
-   * Moves the pipeline to RUN_REQUESTED and returns its run; the same run while one is requested or under way.
-   * Null: the pipeline is gone or disabled, which the caller tells apart by reading it.
-   */
-  requestRun(pipelineId: string): Promise<Run | null>
-  /** Null when nothing runs. The same answer again while a pause is requested or reached. */
-  requestPause(pipelineId: string): Promise<Pipeline | null>
+  /** Newest first. */
+  listBatches(runId: string, page: PageRequest): Promise<Page<BatchHistory>>
+  listQuarantine(pipelineId: string, filter: QuarantineFilter): Promise<Page<QuarantinedRow>>
+  listRunners(): Promise<FleetRunner[]>
+  listAudit(filter: AuditFilter): Promise<Page<AuditEntry>>
   /** By the database's own clock. Null when no run succeeded yet. */
   secondsSinceSuccess(pipelineId: string): Promise<number | null>
   countByStatus(): Promise<Record<PipelineStatus, number>>

@@ -1,5 +1,14 @@
-import type { BatchRecord, Claim, Control, Progress, RunEnd, RunnerInfo, RunPlan, ScheduledPipeline } from '../model/claim.js'
-import type { HeldBack, RefusedRow } from '../model/run.js'
+import type {
+  BatchRecord,
+  Claim,
+  Control,
+  Progress,
+  RunEnd,
+  RunnerInfo,
+  RunPlan,
+  ScheduledPipeline,
+} from '../model/claim.js'
+import type { HeldBack, HeldRow, RefusedRow, RepairKey } from '../model/run.js'
 
 /** A session of the main database, when the batch that is being committed lives there too. */
 export interface MetaSession {
@@ -20,15 +29,31 @@ export interface RunQueue {
    * Writes down a batch and renews the lease, last before the batch is committed. With `session`, inside the very
    * transaction of the batch.
    */
-  record(claim: Claim, batch: BatchRecord, progress: Progress, leaseSeconds: number, session: MetaSession | null): Promise<Control>
+  record(
+    claim: Claim,
+    batch: BatchRecord,
+    progress: Progress,
+    leaseSeconds: number,
+    session: MetaSession | null,
+  ): Promise<Control>
   /** Keeps rows that the target refused, with the reason. Repeating it changes nothing. */
   quarantine(claim: Claim, rows: readonly RefusedRow[], session: MetaSession | null): Promise<void>
+  /** Rows of the quarantine that somebody wants to be tried again. */
+  toReplay(claim: Claim): Promise<HeldRow[]>
+  replayed(claim: Claim, rows: readonly HeldRow[], session: MetaSession | null): Promise<void>
+  /** The rows that a repair run has to mend. */
+  toRepair(claim: Claim): Promise<RepairKey[]>
+  repaired(claim: Claim, rows: readonly RepairKey[], session: MetaSession | null): Promise<void>
   heldBack(claim: Claim, by: HeldBack | null): Promise<void>
-  retrying(claim: Claim, attempt: number, error: { message: string; code: string; hint: string }): Promise<void>
+  retrying(
+    claim: Claim,
+    attempt: number,
+    error: { message: string; code: string; hint: string },
+  ): Promise<void>
   /** Ends the run and lets the pipeline go: IDLE, PAUSED or FAILED. */
   finish(claim: Claim, end: RunEnd): Promise<void>
-  /** Gives the run back unfinished: any runner may go on with it at once. */
-  release(claim: Claim): Promise<void>
+  /** Gives the run back unfinished: any runner may go on with it at once. False: it was no longer ours. */
+  release(claim: Claim): Promise<boolean>
   /** Pipelines whose schedule has to be looked at, with the database's own time. */
   dueSchedules(): Promise<{ now: string; pipelines: readonly ScheduledPipeline[] }>
   /** Sets the next time, and requests a run if `start`. False: another runner did it first. */

@@ -1,5 +1,5 @@
 import type { BatchRecord, Claim, Control, Progress, RunPlan } from '../model/claim.js'
-import type { HeldBack, RefusedRow } from '../model/run.js'
+import type { HeldBack, HeldRow, RefusedRow, RepairKey } from '../model/run.js'
 import type { MetaSession } from './run-queue.js'
 
 /** What a batch did and what people asked for meanwhile. */
@@ -20,6 +20,8 @@ export interface Step {
 export interface Ledger {
   record(batch: BatchRecord, progress: Progress, session: MetaSession | null): Promise<Control>
   quarantine(rows: readonly RefusedRow[], session: MetaSession | null): Promise<void>
+  replayed(rows: readonly HeldRow[], session: MetaSession | null): Promise<void>
+  repaired(rows: readonly RepairKey[], session: MetaSession | null): Promise<void>
 }
 
 /**
@@ -29,6 +31,10 @@ export interface Ledger {
 export interface Transfer {
   /** Opens what it needs, refuses what cannot work before anything is read, creates the target, takes the fence. */
   prepare(): Promise<RunPlan>
+  /** Rows of the quarantine, read anew by their keys and tried again. */
+  replay(held: readonly HeldRow[]): Step
+  /** Rows that differ, read anew by their keys: written, or removed when the source has none. */
+  repair(asked: readonly RepairKey[]): Step
   /** Every row of the source, in batches; goes on where an unfinished pass was left. */
   fullPass(): Step
   /** Rows beyond the checkpoint, in batches. */

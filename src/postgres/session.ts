@@ -1,5 +1,4 @@
 import type { Readable, Writable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import pg from 'pg'
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
 import { lostOr } from './errors.js'
@@ -100,13 +99,24 @@ export class Session {
 
   /** The bytes of COPY … TO STDOUT, as the server sends them. */
   copyOut(text: string): Readable {
-    return this.#client.query(copyTo(text))
+    const bytes = this.#client.query(copyTo(text))
+    // Whoever reads hears of an error; when nobody reads any more, it must not end the process.
+    return bytes.on('error', () => {})
   }
 
   /** Feeds COPY … FROM STDIN; returns how many rows went in. `through` may change the bytes on the way. */
   async copyIn(text: string, bytes: Readable, through: NodeJS.ReadWriteStream[] = []): Promise<number> {
     const sink = this.#client.query(copyFrom(text))
-    await this.#guarded(() => pipeline([bytes, ...through, sink as Writable]))
+    const readToEnd = new Promise<void>((resolve) => bytes.once('end', resolve).once('error', () => resolve()))
+    try {
+      await this.#guarded(() => flow(bytes, through, sink))
+    } catch (error) {
+      sink.destroy(error as Error)
+      // What is left has to be read: before that, the session that sends it takes no other statement.
+      bytes.unpipe().resume()
+      await readToEnd
+      throw error
+    }
     return (sink as unknown as { rowCount: number }).rowCount
   }
 
@@ -130,4 +140,13 @@ export class Session {
 /** The extended protocol takes one statement only: a query with a second one smuggled in is refused by the server. */
 function one(text: string, values: readonly unknown[]): pg.QueryConfig {
   return { text, values: [...values], queryMode: 'extended' } as pg.QueryConfig
+}
+
+/** Node's own pipeline() waits until the sink is destroyed, and one that the server has refused never says that it is. */
+function flow(bytes: Readable, through: readonly NodeJS.ReadWriteStream[], sink: Writable): Promise<void> {
+  return new Promise((resolve, reject) => {
+    for (const stream of [bytes, ...through, sink] as NodeJS.EventEmitter[]) stream.on('error', reject)
+    sink.once('finish', resolve)
+    through.reduce<NodeJS.ReadableStream>((from, to) => from.pipe(to), bytes).pipe(sink)
+  })
 }

@@ -9,14 +9,17 @@ import { asVitrinaError, MAX_ATTEMPTS, waitBeforeRetry } from './retry.js'
 
 /** A pipeline that brought its runner down this often without a single batch in between is not given another one. */
 const MAX_DEATHS = 3
-/** How long a runner that lost the database tries to give its claim back before the lease does it for it. */
+/** How often a runner that lost the database tries to give its claim back before the lease does it for it. */
 const RELEASE_EVERY_MS = 500
+/** A run that was lost is given back at the earliest this long after it was taken: a database that is down for an hour
+ *  would otherwise be tried a hundred times a second. */
+const LEAST_STAY_MS = 1_000
 
 /** Sees one claimed pipeline through: retries what may pass, gives up on what cannot, and lets go of what is lost. */
 export class PipelineDispatcher {
   readonly #parts: ExecutorParts
   readonly #executor: PipelineExecutor
-  #stopping = false
+  readonly #stop = new AbortController()
   readonly #leases = new Set<Lease>()
 
   constructor(parts: ExecutorParts, executor: PipelineExecutor) {
@@ -26,7 +29,7 @@ export class PipelineDispatcher {
 
   /** Every run ends its batch, keeps its checkpoint, and is given back. */
   stop(): void {
-    this.#stopping = true
+    this.#stop.abort()
   }
 
   /** For those that do not end in time. */
@@ -37,13 +40,14 @@ export class PipelineDispatcher {
   async dispatch(claim: Claim): Promise<void> {
     failpoint('run.claimed')
     this.#parts.events.runStarted(claim, claim.recovered ? undefined : claim.waitedMs)
+    const takenAt = performance.now()
     const lease = new Lease(this.#parts.queue, claim, this.#parts.leaseSeconds)
     this.#leases.add(lease)
     try {
       if (claim.deaths >= MAX_DEATHS) await this.#fail(claim, diedAgain(claim))
       else await this.#attempts(claim, lease)
     } catch (error) {
-      await this.#letGo(claim, asVitrinaError(error))
+      await this.#letGo(claim, lease, asVitrinaError(error), takenAt)
     } finally {
       lease.end()
       this.#leases.delete(lease)
@@ -54,8 +58,8 @@ export class PipelineDispatcher {
     let attempt = claim
     for (let failures = 0; ; ) {
       try {
-        const outcome = await this.#executor.execute(attempt, lease, () => this.#stopping)
-        if (outcome === 'RELEASED') await this.#release(attempt, 'the runner is stopping')
+        const outcome = await this.#executor.execute(attempt, lease, () => this.#stop.signal.aborted)
+        if (outcome === 'RELEASED') await this.#release(attempt, lease, 'the runner is stopping')
         return
       } catch (raised) {
         const error = asVitrinaError(lease.signal.aborted ? lease.signal.reason : raised)
@@ -72,7 +76,9 @@ export class PipelineDispatcher {
     const waitMs = waitBeforeRetry(failures)
     await this.#parts.queue.retrying(claim, claim.attempt, { message: error.message, code: vtr(error.code), hint: error.hint })
     this.#parts.events.retrying(claim, claim.attempt, waitMs, error)
-    await wait(waitMs, undefined, { signal: lease.signal }).catch(() => lease.signal.throwIfAborted())
+    // A runner that stops does not wait: the next attempt gives the run back.
+    const signal = AbortSignal.any([lease.signal, this.#stop.signal])
+    await wait(waitMs, undefined, { signal }).catch(() => lease.signal.throwIfAborted())
   }
 
   async #fail(claim: Claim, error: VitrinaError): Promise<void> {
@@ -82,23 +88,31 @@ export class PipelineDispatcher {
   }
 
   /** The run ends here without a word in the history: somebody else has it, or will have it. */
-  async #letGo(claim: Claim, error: VitrinaError): Promise<void> {
+  async #letGo(claim: Claim, lease: Lease, error: VitrinaError, takenAt: number): Promise<void> {
     if (error.class === 'stale') return this.#parts.events.leaseLost(claim)
     this.#parts.events.connectionLost(claim.pipeline.name, error)
-    await this.#release(claim, error.message)
+    await this.#wait(LEAST_STAY_MS - (performance.now() - takenAt))
+    await this.#release(claim, lease, error.message)
   }
 
   /** As long as the lease holds it is worth trying: a run that is given back is taken up at once, not after the lease. */
-  async #release(claim: Claim, reason: string): Promise<void> {
-    for (const until = performance.now() + this.#parts.leaseSeconds * 1000; performance.now() < until; ) {
+  async #release(claim: Claim, lease: Lease, reason: string): Promise<void> {
+    const { queue, events, leaseSeconds } = this.#parts
+    lease.end()
+    for (const until = performance.now() + leaseSeconds * 1000; performance.now() < until; ) {
       try {
-        await this.#parts.queue.release(claim)
-        return this.#parts.events.runReleased(claim, reason)
+        if (await queue.release(claim)) return events.runReleased(claim, reason)
+        return events.leaseLost(claim)
       } catch {
-        if (this.#stopping) return
-        await wait(RELEASE_EVERY_MS)
+        if (this.#stop.signal.aborted) return
+        await this.#wait(RELEASE_EVERY_MS)
       }
     }
+  }
+
+  /** Until the runner stops. */
+  async #wait(milliseconds: number): Promise<void> {
+    if (milliseconds > 0) await wait(milliseconds, undefined, { signal: this.#stop.signal }).catch(() => {})
   }
 }
 

@@ -1,7 +1,8 @@
-import type { Claim, RunEnd } from '../model/claim.js'
+import type { Claim, Control, Progress, RunEnd } from '../model/claim.js'
 import { VitrinaError } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'
 import { type Pipeline, strategyOf } from '../model/pipeline.js'
+import { NO_ROWS } from '../model/run.js'
 import type { RunQueue } from '../ports/run-queue.js'
 import type { Ledger, Step, Transfer, TransferFactory } from '../ports/transfer.js'
 import type { Events } from '../telemetry/events.js'
@@ -33,6 +34,9 @@ export class PipelineExecutor {
   async execute(claim: Claim, lease: Lease, isStopping: () => boolean): Promise<Outcome> {
     const { queue, transfers, events } = this.#parts
     const began = performance.now()
+    // Asked for before it began, or while nobody held it: nothing has to be opened for that.
+    const early = wish(lease.control)
+    if (early !== null) return this.#end(claim, early, { rows: NO_ROWS, batches: 0 }, began)
     requireKnownTransforms(claim.pipeline)
     const transfer = transfers.open(claim, this.#ledger(claim, lease), lease.signal)
     try {
@@ -44,27 +48,40 @@ export class PipelineExecutor {
       if (outcome === 'RELEASED') return outcome
       await queue.heldBack(claim, transfer.heldBack)
       if (transfer.heldBack !== null) events.heldBack(claim, transfer.heldBack)
-      failpoint('run.finishing')
-      await queue.finish(claim, { status: outcome })
-      events.runEnded(claim, { status: outcome }, transfer.progress, performance.now() - began)
-      return outcome
+      return await this.#end(claim, outcome, transfer.progress, began)
     } finally {
       await transfer.close()
     }
   }
 
+  async #end(claim: Claim, status: 'SUCCESS' | 'PAUSED' | 'CANCELLED', progress: Progress, began: number): Promise<Outcome> {
+    failpoint('run.finishing')
+    await this.#parts.queue.finish(claim, { status })
+    this.#parts.events.runEnded(claim, { status }, progress, performance.now() - began)
+    return status
+  }
+
   async #runSteps(claim: Claim, transfer: Transfer, lease: Lease, isStopping: () => boolean): Promise<'SUCCESS' | 'PAUSED' | 'CANCELLED' | 'RELEASED'> {
     const size = new BatchSize(claim.pipeline.batchSize)
-    for (const step of STRATEGIES[strategyOf(claim.pipeline)](transfer, claim.pipeline)) {
+    for (const step of await this.#steps(claim, transfer)) {
       for (;;) {
-        if (lease.control.cancel) return 'CANCELLED'
-        if (lease.control.pause) return 'PAUSED'
+        const wished = wish(lease.control)
+        if (wished !== null) return wished
         if (isStopping()) return 'RELEASED'
         size.set(lease.control.batchSize)
         if (!(await this.#runBatch(claim, step, size))) break
       }
     }
     return 'SUCCESS'
+  }
+
+  /** A repair mends and nothing else; every other run first tries again what somebody wants out of the quarantine. */
+  async #steps(claim: Claim, transfer: Transfer): Promise<Step[]> {
+    const { queue } = this.#parts
+    if (claim.trigger === 'repair') return [transfer.repair(await queue.toRepair(claim))]
+    const held = await queue.toReplay(claim)
+    const replay = held.length > 0 ? [transfer.replay(held)] : []
+    return [...replay, ...STRATEGIES[strategyOf(claim.pipeline)](transfer, claim.pipeline)]
   }
 
   async #runBatch(claim: Claim, step: Step, size: BatchSize): Promise<boolean> {
@@ -85,12 +102,19 @@ export class PipelineExecutor {
         lease.renewed(control)
         return control
       },
+      replayed: (rows, session) => queue.replayed(claim, rows, session),
+      repaired: (rows, session) => queue.repaired(claim, rows, session),
       quarantine: async (rows, session) => {
         await queue.quarantine(claim, rows, session)
         events.quarantined(claim, rows.length, rows[0]!.reason)
       },
     }
   }
+}
+
+/** What people asked for, as the end of a run. */
+function wish(control: Control): 'CANCELLED' | 'PAUSED' | null {
+  return control.cancel ? 'CANCELLED' : control.pause ? 'PAUSED' : null
 }
 
 /** R4.9: only functions that were registered beforehand can be named. */

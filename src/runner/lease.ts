@@ -14,6 +14,7 @@ export class Lease {
   #control: Control
   #timer: NodeJS.Timeout | null = null
   #renewedAt = performance.now()
+  #ended = false
 
   constructor(queue: RunQueue, claim: Claim, seconds: number) {
     this.#queue = queue
@@ -43,10 +44,13 @@ export class Lease {
   }
 
   end(): void {
+    this.#ended = true
     if (this.#timer !== null) clearTimeout(this.#timer)
   }
 
   #schedule(): void {
+    // A beat that was under way when the lease ended must not start another one: it would beat for ever.
+    if (this.#ended) return
     this.#timer = setTimeout(() => void this.#beat(), (this.#seconds * 1000) / 3)
     this.#timer.unref()
   }

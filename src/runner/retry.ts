@@ -1,6 +1,6 @@
 import { VitrinaError } from '../model/errors.js'
 
-/** R3.6: three attempts. A run that made progress meanwhile begins to count anew. */
+/** R3.6: three attempts. */
 export const MAX_ATTEMPTS = 3
 const WAITS_MS = [1_000, 2_000, 4_000]
 

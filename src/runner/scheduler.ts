@@ -1,7 +1,7 @@
 import type { ScheduledPipeline } from '../model/claim.js'
 import type { RunQueue } from '../ports/run-queue.js'
 import type { Events } from '../telemetry/events.js'
-import { nextRun } from './schedule.js'
+import { nextRun } from '../model/schedule.js'
 
 /** R3.5: requests the runs that are due, on the database's clock. Of several runners exactly one starts each. */
 export class Scheduler {
@@ -20,6 +20,8 @@ export class Scheduler {
     for (const pipeline of pipelines) {
       const next = this.#next(pipeline, new Date(now))
       if (next === undefined) continue
+      // Such as 30 February: it never comes, and there is nothing to write down at every tick.
+      if (next === null && pipeline.nextRunAt === null) continue
       const start = pipeline.nextRunAt !== null
       if (await this.#queue.reschedule(pipeline, next, start)) this.#events.scheduled(pipeline, next, start)
     }

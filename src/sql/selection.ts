@@ -19,9 +19,27 @@ export interface Order {
   readonly columns: readonly Column[]
 }
 
-/** A query as a relation called `source`. The line breaks keep a trailing comment from swallowing the bracket. */
+/** A query as a relation called `source`. */
 export function asRelation(query: string): string {
-  return `(\n${query.replace(/[\s;]+$/, '')}\n) AS source`
+  return `(\n${withoutEnding(query)}\n) AS source`
+}
+
+/** Quoted texts and names, comments, blanks: what has to be read as one piece to find where a statement really ends. */
+const PIECES = /[eE]'(?:[^'\\]|\\.|'')*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(?:[A-Za-z_]\w*)?\$|--[^\n]*|\/\*[\s\S]*?\*\/|\s+|;|\w+|./gs
+const NOTHING = /^(?:--|\/\*|\s|;)/
+
+/** Without the semicolons, comments and blanks after its last word: a bracket is going to follow. */
+function withoutEnding(query: string): string {
+  let end = 0
+  PIECES.lastIndex = 0
+  for (let piece = PIECES.exec(query); piece !== null; piece = PIECES.exec(query)) {
+    const [text] = piece
+    if (NOTHING.test(text)) continue
+    const closing = /^\$\w*\$$/.test(text) ? query.indexOf(text, PIECES.lastIndex) : -1
+    if (closing >= 0) PIECES.lastIndex = closing + text.length
+    end = PIECES.lastIndex
+  }
+  return query.slice(0, end)
 }
 
 export function columnList(columns: readonly { readonly name: string }[], prefix = ''): string {

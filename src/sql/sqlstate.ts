@@ -19,10 +19,11 @@ export function isLostConnection(error: unknown): boolean {
 
 /** The data of a single row was refused: other rows of the batch may be fine. */
 export function isPoison(error: unknown): boolean {
-  return /^(22|23)/.test(sqlstateOf(error) ?? '')
+  // 54000: a value too long for an index.
+  return /^(22|23|54000)/.test(sqlstateOf(error) ?? '')
 }
 
-/** The configuration, the schema or the rights are wrong: trying again cannot help. */
+/** The configuration, the schema, the rights or the data are wrong: trying again cannot help. */
 export function isHopeless(error: unknown): boolean {
-  return /^(42|28|3D|3F|0A)/.test(sqlstateOf(error) ?? '')
+  return /^(21|22|23|42|28|3D|3F|0A)/.test(sqlstateOf(error) ?? '')
 }

@@ -1,15 +1,27 @@
-import { VitrinaError } from '../model/errors.js'
+import type { AuditEntry, BatchHistory, FleetRunner, QuarantinedRow } from '../model/history.js'
 import type { Pipeline } from '../model/pipeline.js'
 import type { Run } from '../model/run.js'
 import type { PipelineStatus } from '../model/status.js'
 import type { PipelineTotals } from '../model/totals.js'
-import type { Catalog, Page, PipelineFilter, RunFilter, State } from '../ports/catalog.js'
-import type { Database, Queryable } from './database.js'
+import type {
+  AuditFilter,
+  Catalog,
+  Page,
+  PageRequest,
+  PipelineFilter,
+  QuarantineFilter,
+  RunFilter,
+  State,
+} from '../ports/catalog.js'
+import { findPipeline, findRun, findState } from './catalog-find.js'
+import { listAudit, listBatches, listQuarantine, listRunners } from './catalog-history.js'
+import { pageOf, readCursor } from './catalog-page.js'
+import type { Database } from './database.js'
 import { requireMigrated } from './migrate.js'
 import { PIPELINE_COLUMNS, type PipelineRow, RUN_COLUMNS, type RunRow, toPipeline, toRun } from './rows.js'
 import { countByStatus, lastHeartbeat, runTotals, secondsSinceSuccess } from './totals.js'
 
-/** The meta store for the API. One method, one statement or one short transaction. */
+/** What the API reads from the meta store. One method, one statement. */
 export class CatalogRepository implements Catalog {
   readonly #database: Database
 
@@ -34,33 +46,15 @@ export class CatalogRepository implements Catalog {
         filter.limit + 1,
       ],
     )
-    return page(rows.map(toPipeline), filter.limit, (pipeline) => [pipeline.name, pipeline.id])
+    return pageOf(rows.map(toPipeline), filter.limit, (pipeline) => [pipeline.name, pipeline.id])
   }
 
-  async getPipeline(id: string): Promise<Pipeline | null> {
-    const [row] = await this.#database.query<PipelineRow>(
-      `SELECT ${PIPELINE_COLUMNS} FROM etl.etl_pipelines p WHERE p.id = $1`,
-      [id],
-    )
-    return row === undefined ? null : toPipeline(row)
+  getPipeline(id: string): Promise<Pipeline | null> {
+    return findPipeline(this.#database, id)
   }
 
-  async getState(pipelineId: string): Promise<State | null> {
-    const [row] = await this.#database.query<{
-      last_processed_key: string | null
-      last_processed_id: string | null
-      updated_at: string
-    }>(
-      'SELECT last_processed_key, last_processed_id, etl.rfc3339(updated_at) AS updated_at FROM etl.etl_state WHERE pipeline_id = $1',
-      [pipelineId],
-    )
-    if (row === undefined) return null
-    return {
-      pipelineId,
-      lastProcessedKey: row.last_processed_key,
-      lastProcessedId: row.last_processed_id,
-      updatedAt: row.updated_at,
-    }
+  getState(pipelineId: string): Promise<State | null> {
+    return findState(this.#database, pipelineId)
   }
 
   async listRuns(filter: RunFilter): Promise<Page<Run>> {
@@ -68,10 +62,17 @@ export class CatalogRepository implements Catalog {
     const rows = await this.#database.query<RunRow>(
       `SELECT ${RUN_COLUMNS} FROM etl.etl_runs r JOIN etl.etl_pipelines p ON p.id = r.pipeline_id
         WHERE ($1::uuid IS NULL OR r.pipeline_id = $1) AND ($2::timestamptz IS NULL OR (r.requested_at, r.id) < ($2, $3::uuid))
+          AND ($5::text IS NULL OR r.status = $5)
         ORDER BY r.requested_at DESC, r.id DESC LIMIT $4`,
-      [filter.pipelineId ?? null, after?.[0] ?? null, after?.[1] ?? null, filter.limit + 1],
+      [
+        filter.pipelineId ?? null,
+        after?.[0] ?? null,
+        after?.[1] ?? null,
+        filter.limit + 1,
+        filter.status ?? null,
+      ],
     )
-    return page(rows.map(toRun), filter.limit, (run) => [run.requestedAt, run.id])
+    return pageOf(rows.map(toRun), filter.limit, (run) => [run.requestedAt, run.id])
   }
 
   getRun(id: string): Promise<Run | null> {
@@ -89,35 +90,20 @@ export class CatalogRepository implements Catalog {
     return { current: runs.find(active) ?? null, last: runs.find((run) => !active(run)) ?? null }
   }
 
-  async requestRun(pipelineId: string): Promise<Run | null> {
-    return this.#database.transaction(async (session) => {
-      await session.query("SELECT set_config('vitrina.trigger', 'api', true)")
-      const [pipeline] = await session.query<{
-        status: string
-        enabled: boolean
-        current_run_id: string | null
-      }>('SELECT status, enabled, current_run_id FROM etl.etl_pipelines WHERE id = $1 FOR UPDATE', [
-        pipelineId,
-      ])
-      if (pipeline === undefined || !pipeline.enabled) return null
-      if (['IDLE', 'PAUSED', 'FAILED'].includes(pipeline.status)) {
-        const [moved] = await session.query<{ current_run_id: string }>(
-          "UPDATE etl.etl_pipelines SET status = 'RUN_REQUESTED' WHERE id = $1 RETURNING current_run_id",
-          [pipelineId],
-        )
-        return findRun(session, moved!.current_run_id)
-      }
-      return pipeline.current_run_id === null ? null : findRun(session, pipeline.current_run_id)
-    })
+  listBatches(runId: string, page: PageRequest): Promise<Page<BatchHistory>> {
+    return listBatches(this.#database, runId, page)
   }
 
-  async requestPause(pipelineId: string): Promise<Pipeline | null> {
-    await this.#database.query(
-      "UPDATE etl.etl_pipelines SET status = 'PAUSE_REQUESTED' WHERE id = $1 AND status = 'RUNNING'",
-      [pipelineId],
-    )
-    const pipeline = await this.getPipeline(pipelineId)
-    return pipeline !== null && ['PAUSE_REQUESTED', 'PAUSED'].includes(pipeline.status) ? pipeline : null
+  listQuarantine(pipelineId: string, filter: QuarantineFilter): Promise<Page<QuarantinedRow>> {
+    return listQuarantine(this.#database, pipelineId, filter)
+  }
+
+  listRunners(): Promise<FleetRunner[]> {
+    return listRunners(this.#database)
+  }
+
+  listAudit(filter: AuditFilter): Promise<Page<AuditEntry>> {
+    return listAudit(this.#database, filter)
   }
 
   secondsSinceSuccess(pipelineId: string): Promise<number | null> {
@@ -139,35 +125,4 @@ export class CatalogRepository implements Catalog {
   async ping(): Promise<void> {
     await requireMigrated((sql) => this.#database.query(sql))
   }
-}
-
-async function findRun(session: Queryable, id: string): Promise<Run | null> {
-  const [row] = await session.query<RunRow>(
-    `SELECT ${RUN_COLUMNS} FROM etl.etl_runs r JOIN etl.etl_pipelines p ON p.id = r.pipeline_id WHERE r.id = $1`,
-    [id],
-  )
-  return row === undefined ? null : toRun(row)
-}
-
-function page<T>(items: T[], limit: number, keys: (item: T) => string[]): Page<T> {
-  const last = items.length > limit ? items[limit - 1] : undefined
-  return {
-    items: items.slice(0, limit),
-    nextCursor: last === undefined ? null : Buffer.from(JSON.stringify(keys(last))).toString('base64url'),
-  }
-}
-
-function readCursor(cursor: string, length: number): string[] {
-  try {
-    const keys: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'))
-    if (Array.isArray(keys) && keys.length === length && keys.every((key) => typeof key === 'string'))
-      return keys
-  } catch {
-    // Falls through to the answer below: what is not JSON was not made by us either.
-  }
-  throw new VitrinaError(
-    'REQUEST_INVALID',
-    'The cursor was not made by this server.',
-    'Take cursor from next_cursor of the last answer, unchanged.',
-  )
 }

@@ -28,7 +28,8 @@ export class Database implements Queryable {
       keepAlive: true,
       statement_timeout: 30_000,
       lock_timeout: 10_000,
-      idle_in_transaction_session_timeout: 30_000,
+      // Nothing waits inside a transaction. A runner that is frozen in one would keep a pipeline from everybody else.
+      idle_in_transaction_session_timeout: 5_000,
       // The server may be unreachable without a reset; a statement that got no answer by then never will.
       query_timeout: 35_000,
     })

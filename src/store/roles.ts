@@ -85,8 +85,16 @@ function grantsOnMetaStore(): string {
     GRANT UPDATE (status, fence, lease_owner, lease_until, next_run_at) ON etl.etl_pipelines TO ${LOGINS.writer};
     GRANT INSERT, UPDATE ON etl.etl_state, etl.etl_runs, etl.etl_run_batches, etl.etl_quarantine, etl.etl_runners TO ${LOGINS.writer};
     GRANT DELETE ON etl.etl_runners TO ${LOGINS.writer};
+    GRANT UPDATE (repaired_at) ON etl.etl_repairs TO ${LOGINS.writer};
+    GRANT INSERT ON etl.etl_repairs TO ${LOGINS.meta};
 
-    GRANT INSERT, UPDATE, DELETE ON etl.etl_pipelines, etl.etl_pipeline_tasks, etl.etl_state, etl.etl_runs, etl.etl_quarantine TO ${LOGINS.meta};`
+    GRANT INSERT, UPDATE, DELETE ON etl.etl_pipelines, etl.etl_pipeline_tasks, etl.etl_state, etl.etl_runs, etl.etl_quarantine TO ${LOGINS.meta};
+
+    REVOKE SELECT ON etl.etl_tokens, etl.etl_audit, etl.etl_idempotency FROM ${LOGINS.writer};
+    GRANT INSERT ON etl.etl_audit TO ${LOGINS.meta};
+    GRANT INSERT, UPDATE ON etl.etl_tokens TO ${LOGINS.meta};
+    GRANT INSERT, UPDATE, DELETE ON etl.etl_idempotency TO ${LOGINS.meta};
+    GRANT UPDATE (seq), DELETE ON etl.etl_events TO ${LOGINS.meta};`
 }
 
 async function grantSources(client: pg.Client, schemas: readonly string[]): Promise<void> {

@@ -1,15 +1,16 @@
-import type {
-  BatchRecord,
-  Claim,
-  Control,
-  Progress,
-  RunEnd,
-  RunnerInfo,
-  RunPlan,
-  ScheduledPipeline,
+import {
+  type BatchRecord,
+  type Claim,
+  type Control,
+  type Progress,
+  type RunEnd,
+  type RunnerInfo,
+  type RunPlan,
+  type ScheduledPipeline,
+  SESSION_PREFIX,
 } from '../model/claim.js'
 import { VitrinaError } from '../model/errors.js'
-import { type HeldBack, type RefusedRow, rowsWritten } from '../model/run.js'
+import { type HeldBack, type HeldRow, type RefusedRow, type RepairKey, rowsWritten } from '../model/run.js'
 import type { MetaSession, RunQueue } from '../ports/run-queue.js'
 import type { Database } from './database.js'
 import { PIPELINE_COLUMNS, type PipelineRow, toPipeline } from './rows.js'
@@ -32,6 +33,25 @@ export class RunQueueRepository implements RunQueue {
   }
 
   async claim(runnerId: string, leaseSeconds: number): Promise<Claim | null> {
+    const claim = await this.#claim(runnerId, leaseSeconds)
+    if (claim !== null || !(await this.#endFrozenHolders())) return claim
+    return this.#claim(runnerId, leaseSeconds)
+  }
+
+  /**
+   * A holder that was frozen between renewing its lease and COMMIT has the row of its pipeline locked, and SKIP LOCKED
+   * would pass it by until the server ends the idle transaction. Its lease has passed: its session may be ended.
+   */
+  async #endFrozenHolders(): Promise<boolean> {
+    const ended = await this.#database.query(
+      `SELECT pg_terminate_backend(a.pid, 1000) FROM etl.etl_pipelines p
+         JOIN pg_stat_activity a ON a.application_name = '${SESSION_PREFIX}' || p.id || '/' || p.fence AND a.datname = current_database()
+        WHERE p.status IN ('RUNNING', 'PAUSE_REQUESTED') AND p.lease_until < clock_timestamp() AND pg_has_role(a.usesysid, 'USAGE')`,
+    )
+    return ended.length > 0
+  }
+
+  async #claim(runnerId: string, leaseSeconds: number): Promise<Claim | null> {
     return this.#database.transaction(async (session) => {
       // SKIP LOCKED: runners that look at the same moment take different pipelines instead of waiting for each other.
       const [row] = await session.query<
@@ -58,12 +78,15 @@ export class RunQueueRepository implements RunQueue {
       )
       if (row === undefined) return null
       const recovered = row.previous_status !== 'RUN_REQUESTED'
-      const [run] = await session.query<{ attempt: number; deaths: number; cancel_requested: boolean }>(
-        `UPDATE etl.etl_runs
-            SET status = 'RUNNING', started_at = coalesce(started_at, clock_timestamp()), runner_id = $2, attempt = attempt + 1,
-                deaths = deaths + $3, config_version = $4
-          WHERE id = $1 RETURNING attempt, deaths, cancel_requested`,
-        [row.run_id, runnerId, recovered && row.previous_owner !== null ? 1 : 0, row.config_version],
+      // Somebody may have cleared the history meanwhile: without its run the pipeline would stop the whole queue.
+      const [run] = await session.query<{ attempt: number; deaths: number; cancel_requested: boolean; trigger: string }>(
+        `INSERT INTO etl.etl_runs AS r (id, pipeline_id, status, started_at, runner_id, attempt, deaths, config_version)
+         VALUES ($1, $5, 'RUNNING', clock_timestamp(), $2, 1, $3, $4)
+         ON CONFLICT (id) DO UPDATE
+            SET status = 'RUNNING', started_at = coalesce(r.started_at, clock_timestamp()), runner_id = $2, attempt = r.attempt + 1,
+                deaths = r.deaths + $3, config_version = $4
+         RETURNING attempt, deaths, cancel_requested, trigger`,
+        [row.run_id, runnerId, recovered && row.previous_owner !== null ? 1 : 0, row.config_version, row.id],
       )
       return {
         pipeline: toPipeline(row),
@@ -73,6 +96,7 @@ export class RunQueueRepository implements RunQueue {
         recovered,
         deaths: run!.deaths,
         previousOwner: recovered ? row.previous_owner : null,
+        trigger: run!.trigger,
         waitedMs: row.waited_ms,
         // One that was disabled meanwhile is taken over only to be ended: nobody else would.
         control: {
@@ -95,10 +119,21 @@ export class RunQueueRepository implements RunQueue {
   }
 
   async planned(claim: Claim, plan: RunPlan): Promise<void> {
-    await this.#database.query(
-      'UPDATE etl.etl_runs SET strategy = $2, way = $3, guarantee = $4 WHERE id = $1',
-      [claim.runId, plan.strategy, plan.way, plan.guarantee],
+    await this.#note(claim, 'strategy = $3, way = $4, guarantee = $5', [
+      plan.strategy,
+      plan.way,
+      plan.guarantee,
+    ])
+  }
+
+  /** Writes something into the history of a run that is still ours. */
+  async #note(claim: Claim, assignments: string, values: readonly unknown[]): Promise<void> {
+    const noted = await this.#database.query(
+      `UPDATE etl.etl_runs r SET ${assignments} FROM etl.etl_pipelines p
+        WHERE r.id = $1 AND p.id = r.pipeline_id AND p.fence = $2 AND p.status IN ('RUNNING', 'PAUSE_REQUESTED') RETURNING r.id`,
+      [claim.runId, claim.fence, ...values],
     )
+    if (noted.length === 0) throw leaseLost(claim)
   }
 
   async record(
@@ -164,11 +199,35 @@ export class RunQueueRepository implements RunQueue {
     }
   }
 
+  async toReplay(claim: Claim): Promise<HeldRow[]> {
+    return this.#database.query<HeldRow & { id: number }>(
+      `SELECT id, row_key AS key, columns, row_text AS texts FROM etl.etl_quarantine
+        WHERE pipeline_id = $1 AND status = 'REPLAY_REQUESTED' ORDER BY id LIMIT 1000`,
+      [claim.pipeline.id],
+    )
+  }
+
+  async replayed(_claim: Claim, rows: readonly HeldRow[], session: MetaSession | null): Promise<void> {
+    const text = "UPDATE etl.etl_quarantine SET status = 'REPLAYED', settled_at = clock_timestamp() WHERE id = ANY($1)"
+    const values = [rows.map((row) => row.id)]
+    await (session === null ? this.#database.query(text, values) : session.query(text, values))
+  }
+
+  async toRepair(claim: Claim): Promise<RepairKey[]> {
+    return this.#database.query<RepairKey & { id: number }>(
+      'SELECT id, key FROM etl.etl_repairs WHERE run_id = $1 AND repaired_at IS NULL ORDER BY id',
+      [claim.runId],
+    )
+  }
+
+  async repaired(_claim: Claim, rows: readonly RepairKey[], session: MetaSession | null): Promise<void> {
+    const text = 'UPDATE etl.etl_repairs SET repaired_at = clock_timestamp() WHERE id = ANY($1)'
+    const values = [rows.map((row) => row.id)]
+    await (session === null ? this.#database.query(text, values) : session.query(text, values))
+  }
+
   async heldBack(claim: Claim, by: HeldBack | null): Promise<void> {
-    await this.#database.query('UPDATE etl.etl_runs SET held_back = $2 WHERE id = $1', [
-      claim.runId,
-      by === null ? null : JSON.stringify(by),
-    ])
+    await this.#note(claim, 'held_back = $3', [by === null ? null : JSON.stringify(by)])
   }
 
   async retrying(
@@ -176,10 +235,12 @@ export class RunQueueRepository implements RunQueue {
     attempt: number,
     error: { message: string; code: string; hint: string },
   ): Promise<void> {
-    await this.#database.query(
-      "UPDATE etl.etl_runs SET attempt = $2, error = $3, error_code = $4, error_hint = $5 WHERE id = $1 AND status = 'RUNNING'",
-      [claim.runId, attempt, error.message.slice(0, MAX_ERROR_LENGTH), error.code, error.hint],
-    )
+    await this.#note(claim, 'attempt = $3, error = $4, error_code = $5, error_hint = $6', [
+      attempt,
+      error.message.slice(0, MAX_ERROR_LENGTH),
+      error.code,
+      error.hint,
+    ])
   }
 
   async finish(claim: Claim, end: RunEnd): Promise<void> {
@@ -207,14 +268,15 @@ export class RunQueueRepository implements RunQueue {
     })
   }
 
-  async release(claim: Claim): Promise<void> {
-    await this.#database.query(
+  async release(claim: Claim): Promise<boolean> {
+    const released = await this.#database.query(
       `WITH released AS (
          UPDATE etl.etl_pipelines SET lease_owner = NULL, lease_until = clock_timestamp()
           WHERE id = $1 AND fence = $2 AND status IN ('RUNNING', 'PAUSE_REQUESTED') RETURNING id)
        SELECT pg_notify('vitrina_run_requested', id::text) FROM released`,
       [claim.pipeline.id, claim.fence],
     )
+    return released.length === 1
   }
 
   async dueSchedules(): Promise<{ now: string; pipelines: ScheduledPipeline[] }> {
@@ -251,11 +313,14 @@ export class RunQueueRepository implements RunQueue {
   async reschedule(pipeline: ScheduledPipeline, next: string | null, start: boolean): Promise<boolean> {
     return this.#database.transaction(async (session) => {
       await session.query("SELECT set_config('vitrina.trigger', 'schedule', true)")
-      // The old time is the ticket: of two runners that see the same tick, one finds it moved.
+      // The old time is the ticket: of two runners that see the same tick, one finds it moved. SKIP LOCKED: somebody who
+      // holds the row in a psql of theirs must not keep the runner from all other pipelines; the next tick tries again.
       const rows = await session.query(
         `UPDATE etl.etl_pipelines
             SET next_run_at = $2, status = CASE WHEN $3 THEN 'RUN_REQUESTED' ELSE status END
-          WHERE id = $1 AND next_run_at IS NOT DISTINCT FROM $4::timestamptz AND (NOT $3 OR status = 'IDLE')
+          WHERE id = (SELECT id FROM etl.etl_pipelines
+                       WHERE id = $1 AND next_run_at IS NOT DISTINCT FROM $4::timestamptz AND (NOT $3 OR status = 'IDLE')
+                         FOR UPDATE SKIP LOCKED)
         RETURNING id`,
         [pipeline.id, next, start, pipeline.nextRunAt],
       )
@@ -283,17 +348,19 @@ export class RunQueueRepository implements RunQueue {
 
 const RENEW = `
   UPDATE etl.etl_pipelines p SET lease_until = clock_timestamp() + make_interval(secs => $3)
-   WHERE id = $1 AND fence = $2 AND status IN ('RUNNING', 'PAUSE_REQUESTED')
+   WHERE id = $1 AND fence = $2 AND lease_owner IS NOT NULL AND status IN ('RUNNING', 'PAUSE_REQUESTED')
   RETURNING p.status, p.batch_size, (SELECT r.cancel_requested::text FROM etl.etl_runs r WHERE r.id = $4) AS cancel`
 
 // One statement, one round trip: it stands inside every batch. The rest hangs on `held`, because the parts of a WITH that
 // write do so even when the last part finds nothing: a stale holder would have written its batch before it was refused.
+// Only a new batch ends a row of deaths: with the target elsewhere this stands before its COMMIT, and a runner that dies
+// in between writes the same batch down again and again.
 const RECORD = `
   WITH held AS (
     UPDATE etl.etl_pipelines SET lease_until = clock_timestamp() + make_interval(secs => $3)
-     WHERE id = $1 AND fence = $2 AND status IN ('RUNNING', 'PAUSE_REQUESTED') RETURNING status, batch_size),
+     WHERE id = $1 AND fence = $2 AND lease_owner IS NOT NULL AND status IN ('RUNNING', 'PAUSE_REQUESTED') RETURNING status, batch_size),
   run AS (
-    UPDATE etl.etl_runs r SET deaths = 0, batches = $18, rows_read = $19, rows_written = $20, rows_inserted = $21, rows_updated = $22,
+    UPDATE etl.etl_runs r SET deaths = CASE WHEN $18 > r.batches THEN 0 ELSE r.deaths END, batches = $18, rows_read = $19, rows_written = $20, rows_inserted = $21, rows_updated = $22,
            rows_unchanged = $23, rows_deleted = $24, rows_quarantined = $25, rows_duplicate = $26
       FROM held WHERE r.id = $4 RETURNING r.cancel_requested),
   state AS (

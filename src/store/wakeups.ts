@@ -3,16 +3,21 @@ import type { Wakeups } from '../ports/wakeups.js'
 
 const RECONNECT_MS = 2_000
 
+/** What the database tells: a run was requested, or the journal has something new. */
+export type Channel = 'vitrina_run_requested' | 'vitrina_events'
+
 /** LISTEN on a connection of its own. Behind a pooler that knows no NOTIFY nothing arrives, and polling does the work. */
 export class NotifyWakeups implements Wakeups {
   readonly #url: string
+  readonly #channel: Channel
   #client: pg.Client | null = null
   #timer: NodeJS.Timeout | null = null
   #connecting: Promise<void> = Promise.resolve()
   #stopped = false
 
-  constructor(url: string) {
+  constructor(url: string, channel: Channel = 'vitrina_run_requested') {
     this.#url = url
+    this.#channel = channel
   }
 
   start(wake: () => void): void {
@@ -44,8 +49,8 @@ export class NotifyWakeups implements Wakeups {
     client.on('notification', wake)
     try {
       await client.connect()
-      await client.query('LISTEN vitrina_run_requested')
-      // What was requested while nobody listened.
+      await client.query(`LISTEN ${this.#channel}`)
+      // What happened while nobody listened.
       wake()
     } catch {
       await client.end().catch(() => {})

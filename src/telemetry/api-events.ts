@@ -35,6 +35,26 @@ export class ApiEvents {
     this.#log.info('Pause requested.', { pipeline: name, pipeline_id: id, status })
   }
 
+  cancelRequested(run: Run): void {
+    const about = { pipeline: run.pipelineName, pipeline_id: run.pipelineId, run_id: run.id }
+    this.#log.info('Cancel requested.', { ...about, status: run.status })
+  }
+
+  /** `action` as the audit calls it. */
+  configured(action: string, { name, id, configVersion }: Pipeline): void {
+    const about = { pipeline: name, pipeline_id: id, action }
+    this.#log.info('Configuration changed.', { ...about, config_version: configVersion })
+  }
+
+  deleted(id: string): void {
+    this.#log.info('Pipeline deleted.', { pipeline_id: id })
+  }
+
+  /** Somebody may do less or more than before. */
+  accessChanged(action: string, name: string, role: string): void {
+    this.#log.info('Access changed.', { action, name, role })
+  }
+
   /** A request was answered, well or not. */
   answered({ method, path, route, status, durationMs, quiet }: Answer): void {
     this.#meter.request({ method, route, status, seconds: durationMs / 1000 })

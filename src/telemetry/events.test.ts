@@ -15,6 +15,7 @@ const claim: Claim = {
   recovered: false,
   deaths: 0,
   previousOwner: null,
+  trigger: 'api',
   waitedMs: 0,
   control: { pause: false, cancel: false, batchSize: null },
 }

@@ -58,13 +58,15 @@ export class BatchRunner {
     return this.#progress
   }
 
-  async run(step: string, work: () => Promise<Moved>): Promise<BatchDone> {
+  /** `work` gets the session for the meta store when that stands in this very transaction. */
+  async run(step: string, work: (meta: MetaSession | null) => Promise<Moved>): Promise<BatchDone> {
     const { session, checkpoints, ledger, isMain } = this.#parts
     const began = performance.now()
+    const meta: MetaSession | null = isMain ? { query: async (text, values) => ({ rows: await session.rows(text, values) }) } : null
     await session.run('BEGIN')
     failpoint('batch.begun')
     try {
-      const moved = await work()
+      const moved = await work(meta)
       const progress = { rows: addRows(this.#progress.rows, moved.rows), batches: this.#progress.batches + 1 }
       const checkpoint = this.#checkpoint(moved, progress)
       await checkpoints.move(checkpoint)
@@ -78,7 +80,6 @@ export class BatchRunner {
         durationMs: performance.now() - began,
         copiedCheckpoint: isMain ? null : { key: moved.key, id: moved.id },
       }
-      const meta: MetaSession | null = isMain ? { query: async (text, values) => ({ rows: await session.rows(text, values) }) } : null
       if (moved.refused !== undefined && moved.refused.length > 0) await ledger.quarantine(moved.refused, meta)
       const control = await ledger.record(record, progress, meta)
       failpoint('lease.renewed')
@@ -90,7 +91,7 @@ export class BatchRunner {
       return { record, progress, control }
     } catch (error) {
       await session.run('ROLLBACK').catch(() => {})
-      throw error
+      throw error instanceof VitrinaError ? error : batchError(error)
     }
   }
 

@@ -11,6 +11,8 @@ export interface TransferSettings {
   readonly writerUrl: string
   readonly connections: ReadonlyMap<string, string>
   readonly targets: TargetRules
+  /** What a source query may read. */
+  readonly sourceSchemas: readonly string[]
   /** For tests and benches: the way to take, whether or not a faster one is possible. */
   readonly way?: Way
 }
@@ -39,6 +41,7 @@ export class Transfers implements TransferFactory {
         together: sourceConnection === targetConnection,
         isMain: targetConnection === null,
       },
+      sourceSchemas: this.#settings.sourceSchemas,
       transform: null,
       way: this.#settings.way ?? null,
     })

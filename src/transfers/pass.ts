@@ -1,3 +1,4 @@
+import { VitrinaError } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'
 import { NO_ROWS } from '../model/run.js'
 import { databaseError } from '../postgres/errors.js'
@@ -14,6 +15,8 @@ export interface PassParts {
   readonly name: string
   readonly query: string
   readonly columns: readonly Column[]
+  /** The tables behind the query. */
+  readonly relations: readonly string[]
   readonly order: Order
   readonly source: Session
   readonly target: Session
@@ -38,6 +41,7 @@ export class PagedPass implements Step {
   #after: Cursor | null
   /** The last row when the pass began: rows that keep arriving are left to the next run, or this one would never end. */
   #end: Cursor | null | undefined
+  #shape: string | null = null
 
   constructor(parts: PassParts) {
     this.name = parts.name
@@ -52,6 +56,7 @@ export class PagedPass implements Step {
       if (this.#end === null && progression.unfinished) return closePass(this.#parts)
     }
     if (this.#end === null) return null
+    await this.#requireUnchanged()
     await progression.beforeRead()
     const after = this.#after
     const bound = await this.#edge('ASC', limit - 1, this.#end)
@@ -67,6 +72,20 @@ export class PagedPass implements Step {
     this.#after = upTo
     if (isLast) this.#end = null
     return done
+  }
+
+  /** A column that changes its type between two batches would change the values on the way. */
+  async #requireUnchanged(): Promise<void> {
+    const [row] = await this.#parts.source.rows(
+      `SELECT md5(string_agg(concat_ws(' ', attrelid, attnum, attname, atttypid, atttypmod, attisdropped), ',' ORDER BY attrelid, attnum)) AS shape
+         FROM pg_attribute WHERE attrelid = ANY($1::regclass[]::oid[]) AND attnum > 0`,
+      [this.#parts.relations],
+    )
+    const shape = row!.shape ?? ''
+    if (this.#shape !== null && this.#shape !== shape) {
+      throw new VitrinaError('SOURCE_CHANGED', `The columns of ${this.#parts.relations.join(', ')} changed while the run was reading.`, 'Look at the query and the mart, then run again: it goes on from the last checkpoint.')
+    }
+    this.#shape = shape
   }
 
   /** The row at a position beyond the cursor, from either end. */
@@ -105,8 +124,10 @@ const PASS_TABLE = 'vitrina_pass'
 export class StagedPass implements Step {
   readonly name: string
   readonly #parts: PassParts
-  #collected: { rows: number; blocks: number } | null = null
-  #block = 0
+  #collected: number | null = null
+  #applied = 0
+  /** Where the last row that was applied stands in the table. */
+  #place = '(0,0)'
   #done = false
 
   constructor(parts: PassParts) {
@@ -118,49 +139,50 @@ export class StagedPass implements Step {
     if (this.#done) return null
     const { columns, target, writer, batches, progression } = this.#parts
     const collected = this.#collected ?? (await this.#collect())
-    if (collected.rows === 0) {
+    if (collected === 0) {
       this.#done = true
       return progression.unfinished ? closePass(this.#parts) : null
     }
-    // A temporary table is written in order: a range of its blocks is a range of the pass.
-    const span = Math.max(1, Math.ceil((limit / collected.rows) * collected.blocks))
-    const first = this.#block
-    const beyond = Math.min(first + span, collected.blocks)
-    const isLast = beyond >= collected.blocks
-    const inRange = `ctid >= '(${first},0)' AND ctid < '(${beyond},0)'`
-    const selection = `SELECT ${columnList(columns)} FROM pg_temp.${PASS_TABLE} WHERE ${inRange}`
+    const rows = Math.min(limit, collected - this.#applied)
+    const isLast = this.#applied + rows === collected
+    // The table was written in the order of the pass, and nothing was changed since: a place in it is a place in the pass.
+    const { place, last } = await this.#rowAt(rows)
+    const selection = `SELECT ${columnList(columns)} FROM pg_temp.${PASS_TABLE} WHERE ctid > '${this.#place}' AND ctid <= '${place}'`
     const done = await batches.run(this.name, async () => {
-      const last = await this.#lastOf(beyond)
-      const rows = Number((await target.rows(`SELECT count(*) AS n FROM pg_temp.${PASS_TABLE} WHERE ${inRange}`))[0]!.n)
       const written = await writer.write(selection, rows)
       const state = await progression.moved({ last, isLast, session: target, relation: `(${selection}) AS batch` })
       return { ...written, ...state, firstKey: null, lastKey: keyText(last) }
     })
-    this.#block = beyond
+    this.#applied += rows
+    this.#place = place
     this.#done = isLast
     if (isLast) await target.run(`DROP TABLE pg_temp.${PASS_TABLE}`)
     return done
   }
 
-  async #collect(): Promise<{ rows: number; blocks: number }> {
-    const { query, columns, order, target, mover, progression } = this.#parts
+  async #collect(): Promise<number> {
+    const { target, mover, columns, progression } = this.#parts
     await progression.beforeRead()
-    const selection = `${selectRange(query, columns, order, progression.after, null)} ORDER BY ${orderBy(order)}`
     await target.run(`DROP TABLE IF EXISTS pg_temp.${PASS_TABLE}`)
-    const rows = await mover.collect(selection, PASS_TABLE, columns).catch((error) => {
+    this.#collected = await mover.collect(this.#selection(), PASS_TABLE, columns).catch((error) => {
       throw databaseError(error, 'Reading the source')
     })
-    const [size] = await target.rows(`SELECT (pg_relation_size('pg_temp.${PASS_TABLE}') / current_setting('block_size')::bigint)::text AS blocks`)
-    this.#collected = { rows, blocks: Number(size!.blocks) }
     failpoint('pass.collected')
     return this.#collected
   }
 
-  async #lastOf(beyond: number): Promise<Cursor | null> {
+  #selection(): string {
+    const { query, columns, order, progression } = this.#parts
+    const { after } = progression
+    // A row without a key is beyond no cursor. It comes last, so a pass that goes on has still to refuse it.
+    const beyondCursor = range(order, after, null).map((condition) => (progression.unfinished ? `(${condition}) IS NOT FALSE` : condition))
+    return `SELECT ${columnList(columns)} FROM ${asRelation(query)}${where(beyondCursor)} ORDER BY ${orderBy(order)}`
+  }
+
+  /** The n-th row after the last one that was applied. */
+  async #rowAt(n: number): Promise<{ place: string; last: Cursor | null }> {
     const { order, target } = this.#parts
-    const [row] = await target.rows(
-      `SELECT ${cursorColumns(order)} FROM pg_temp.${PASS_TABLE} WHERE ctid >= '(${beyond - 1},0)' AND ctid < '(${beyond},0)' ORDER BY ctid DESC LIMIT 1`,
-    )
-    return row === undefined || Object.values(row).includes(null) ? null : cursorOf(row, order)
+    const [row] = await target.rows(`SELECT ctid::text AS place, ${cursorColumns(order)} FROM pg_temp.${PASS_TABLE} WHERE ctid > '${this.#place}' OFFSET ${n - 1} LIMIT 1`)
+    return { place: row!.place!, last: Object.values(row!).includes(null) ? null : cursorOf(row!, order) }
   }
 }

@@ -1,20 +1,22 @@
 import { createHash } from 'node:crypto'
-import type { Claim, Progress, RunPlan } from '../model/claim.js'
-import { VitrinaError } from '../model/errors.js'
+import { type Claim, type Progress, type RunPlan, SESSION_PREFIX, sessionName } from '../model/claim.js'
 import { failpoint } from '../model/failpoints.js'
-import { finalTarget, type Guarantee, readerQuery, strategyOf, type Way } from '../model/pipeline.js'
-import { type HeldBack, NO_ROWS } from '../model/run.js'
+import { finalTarget, strategyOf, type Way } from '../model/pipeline.js'
+import { type HeldBack, type HeldRow, NO_ROWS, type RepairKey } from '../model/run.js'
+import { databaseError } from '../postgres/errors.js'
 import { Session } from '../postgres/session.js'
+import type { MetaSession } from '../ports/run-queue.js'
 import type { Ledger, Step, Transfer } from '../ports/transfer.js'
 import { CheckpointStore } from '../sinks/postgres/checkpoint.js'
-import { prepareTarget, requireColumn, type Target } from '../sinks/postgres/target.js'
+import { createTarget, requireAssignable, type Target } from '../sinks/postgres/target.js'
 import { canSweepFrom, changedKeysSql, type SweepFrom, sweepStart } from '../sources/postgres/changes.js'
-import { describeQuery, type PlanFacts, planFacts } from '../sources/postgres/describe.js'
-import { Horizon, isClockKey, isCountingKey } from '../sources/postgres/horizon.js'
-import { quoteIdentifier } from '../sql/identifiers.js'
-import { asRelation, type Column, columnList, type Order, orderBy } from '../sql/selection.js'
+import type { PlanFacts } from '../sources/postgres/describe.js'
+import { Horizon } from '../sources/postgres/horizon.js'
+import type { Column, Order } from '../sql/selection.js'
 import { BatchRunner } from './batch.js'
 import { ChangedRows } from './changed-rows.js'
+import { examine, isSpread } from './examine.js'
+import { Mend } from './mend.js'
 import type { Mover } from './mover.js'
 import { PagedPass, type PassParts, StagedPass } from './pass.js'
 import { FullProgression, IncrementalProgression, type Progression } from './progression.js'
@@ -40,6 +42,7 @@ interface Options {
   readonly ledger: Ledger
   readonly signal: AbortSignal
   readonly addresses: Addresses
+  readonly sourceSchemas: readonly string[]
   readonly transform: RowTransform | null
   /** Rules out pushdown, although it would be possible. */
   readonly way: Way | null
@@ -55,22 +58,26 @@ export class PostgresTransfer implements Transfer {
     this.#options = options
   }
 
-  async prepare(): Promise<RunPlan> {
+  prepare(): Promise<RunPlan> {
+    return this.#prepare().catch((error) => {
+      throw databaseError(error, 'Preparing the run')
+    })
+  }
+
+  async #prepare(): Promise<RunPlan> {
     const { claim, signal, addresses } = this.#options
     const { pipeline } = claim
     const name = sessionName(claim)
-    const target = await Session.open(addresses.target, name, signal)
     const way = this.#way()
-    const source = way === 'pushdown' ? target : await Session.open(addresses.source, name, signal)
-    this.#open = new Open(source, target)
-    if (claim.recovered) await this.#open.endPredecessors(claim)
+    const target = await Session.open(addresses.target, name, signal)
+    this.#open = new Open(target, target)
+    if (way !== 'pushdown') this.#open = new Open(await Session.open(addresses.source, name, signal), target)
+    const { source } = this.#open
+    await this.#open.endPredecessors(claim)
     if (source !== target) await source.run('SET default_transaction_read_only = on')
-    const query = readerQuery(pipeline)
-    const columns = await describeQuery(source, query)
-    const table = await prepareTarget(target, finalTarget(pipeline), columns, pipeline.keyColumns)
-    const order = this.#order(columns, table)
-    const facts = await planFacts(source, `SELECT ${columnList(columns)} FROM ${asRelation(query)} ORDER BY ${orderBy(order)} LIMIT 10000`)
-    if (pipeline.mode === 'incremental' && pipeline.capture === 'key') await this.#requireUsableKey(order, facts, query)
+    const { query, columns, key, order, facts, paged, guarantee, ...examined } = await examine(source, target, pipeline, this.#options.sourceSchemas)
+    const table = examined.target ?? (await createTarget(target, finalTarget(pipeline), columns, pipeline.keyColumns))
+    await requireAssignable(target, table)
     const checkpoints = new CheckpointStore(target, pipeline.id, claim.fence)
     if (!addresses.isMain) await checkpoints.create()
     const checkpoint = await checkpoints.takeFence()
@@ -80,10 +87,23 @@ export class PostgresTransfer implements Transfer {
     const batches = new BatchRunner({ session: target, checkpoints, ledger: this.#options.ledger, runId: claim.runId, isMain: addresses.isMain }, checkpoint)
     const [mart] = await target.rows(`SELECT EXISTS (SELECT FROM ${table.quoted})::text AS filled`)
     const sweepFrom = pipeline.mode === 'incremental' && pipeline.capture === 'xmin' ? await sweepStart(source) : null
-    this.#open.made = { query, columns, table, order, facts, mover, batches, martIsEmpty: mart!.filled === 'false', sweepFrom, isSweepable: await this.#isSweepable(source, batches) }
+    this.#open.made = { query, columns, table, key, order, facts, paged, mover, batches, martIsEmpty: mart!.filled === 'false', sweepFrom, isSweepable: await this.#isSweepable(source, batches) }
     // Refuses before anything is read what a changed row could not be traced through.
     if (sweepFrom !== null) await this.#changedKeys(sweepFrom)
-    return { strategy: strategyOf(pipeline), way, guarantee: this.#guarantee(order, facts) }
+    return { strategy: strategyOf(pipeline), way, guarantee }
+  }
+
+  replay(held: readonly HeldRow[]): Step {
+    const { key } = this.#made
+    const keys = held.map((row) => key.map((column) => row.texts[row.columns.indexOf(column.name)] ?? null))
+    const settle = (first: number, count: number, meta: MetaSession | null) => this.#options.ledger.replayed(held.slice(first, first + count), meta)
+    return new Mend('replay', { ...this.#whole(), key, keys, removeAbsent: false, settle })
+  }
+
+  repair(asked: readonly RepairKey[]): Step {
+    const keys = asked.map((row) => row.key)
+    const settle = (first: number, count: number, meta: MetaSession | null) => this.#options.ledger.repaired(asked.slice(first, first + count), meta)
+    return new Mend('repair', { ...this.#whole(), key: this.#made.key, keys, removeAbsent: true, settle })
   }
 
   fullPass(): Step {
@@ -98,10 +118,9 @@ export class PostgresTransfer implements Transfer {
   }
 
   changedRows(): Step {
-    const { batches, table, columns, sweepFrom, isSweepable } = this.#made
+    const { batches, key, sweepFrom, isSweepable } = this.#made
     const last = batches.state.position.xmin
     if (last === undefined || !isSweepable) return this.#initialSweep(sweepFrom!)
-    const key = table.key.map((name) => requireColumn(columns, name, 'key_columns'))
     return {
       name: 'changed',
       next: once(async () => new ChangedRows({ ...this.#whole(), source: this.#sessions.source, changedKeys: await this.#changedKeys(last), key, next: sweepFrom! }).next()),
@@ -109,11 +128,11 @@ export class PostgresTransfer implements Transfer {
   }
 
   replace(): Step {
-    return new Replace(this.#whole())
+    return new Replace('replace', this.#whole())
   }
 
   sweep(): Step {
-    return new Sweep(this.#whole())
+    return isSpread(this.#made.facts) ? new Replace('sweep', this.#whole()) : new Sweep(this.#whole())
   }
 
   get heldBack(): HeldBack | null {
@@ -142,40 +161,13 @@ export class PostgresTransfer implements Transfer {
     return transform !== null ? 'rows' : addresses.together ? 'pushdown' : 'relay'
   }
 
-  /** Incremental rows come in the order of their key; everything else in the order of the mart's key. */
-  #order(columns: readonly Column[], table: Target): Order {
-    const { pipeline } = this.#options.claim
-    const key = table.key.map((name) => requireColumn(columns, name, 'key_columns'))
-    if (pipeline.mode === 'full' || pipeline.capture === 'xmin') return { columns: key }
-    if (pipeline.incrementalKey === null) {
-      throw new VitrinaError('PIPELINE_INVALID', 'An incremental pipeline with capture "key" needs incremental_key.', 'Set incremental_key to the column that grows with every change, or choose capture "xmin".')
-    }
-    const first = requireColumn(columns, pipeline.incrementalKey, 'incremental_key')
-    const ties = pipeline.incrementalIdKey === null ? key : [requireColumn(columns, pipeline.incrementalIdKey, 'incremental_id_key')]
-    return { columns: [first, ...ties.filter((column) => column.name !== first.name)] }
-  }
-
-  /** A row whose key is NULL lies beyond no checkpoint: it would be missed for ever, so the run does not begin. */
-  async #requireUsableKey(order: Order, facts: PlanFacts, query: string): Promise<void> {
-    const { source } = this.#sessions
-    await new Horizon({ session: source, key: order.columns[0]!, relations: facts.relations, self: '' }).requireSight()
-    const doubtful = order.columns.filter((column) => !column.notNull || facts.outerJoin || facts.aggregates)
-    if (doubtful.length === 0) return
-    const nulls = doubtful.map((column) => `${quoteIdentifier(column.name)} IS NULL`)
-    const found = await source.rows(`SELECT 1 AS found FROM ${asRelation(query)} WHERE ${nulls.join(' OR ')} LIMIT 1`)
-    if (found.length > 0) {
-      throw new VitrinaError('KEY_NULL', `The query returns rows where ${doubtful.map((column) => column.name).join(' or ')} is NULL: no checkpoint could ever cover them.`, 'Give them a value in the query (COALESCE), leave them out (WHERE … IS NOT NULL), or choose capture "xmin".')
-    }
-  }
-
   async #isSweepable(source: Session, batches: BatchRunner): Promise<boolean> {
     const last = batches.state.position.xmin
     return last !== undefined && (await canSweepFrom(source, last))
   }
 
   #changedKeys(from: SweepFrom): Promise<string> {
-    const { table, columns, facts } = this.#made
-    const key = table.key.map((name) => requireColumn(columns, name, 'key_columns'))
+    const { key, facts } = this.#made
     return changedKeysSql(this.#sessions.source, key, facts.relations, from)
   }
 
@@ -201,11 +193,10 @@ export class PostgresTransfer implements Transfer {
 
   /** Along an index when the planner would walk one, else read once. */
   #pass(name: string, order: Order, progression: Progression): Step {
-    const { facts, query, columns, mover, batches } = this.#made
-    const paged = facts.walksIndex && order.columns.every((column) => column.notNull)
+    const { facts, query, columns, mover, batches, paged } = this.#made
     const { source, target } = this.#sessions
     const writer = this.#writer(paged ? mover : new Pushdown(target), order, progression.after === null)
-    const parts: PassParts = { name, query, columns, order, source, target, mover, writer, batches, progression }
+    const parts: PassParts = { name, query, columns, relations: facts.relations, order, source, target, mover, writer, batches, progression }
     return paged ? new PagedPass(parts) : new StagedPass(parts)
   }
 
@@ -235,23 +226,16 @@ export class PostgresTransfer implements Transfer {
     return createHash('sha256').update(JSON.stringify([query, table.quoted, table.key, pipeline.sourceConnection, pipeline.targetConnection])).digest('hex').slice(0, 16)
   }
 
-  #guarantee(order: Order, facts: PlanFacts): Guarantee {
-    const { pipeline } = this.#options.claim
-    if (pipeline.mode === 'full') return 'lossless'
-    // A row that leaves a group, by deletion or by a change of its key, does not show in the group it left.
-    const losesGroups = facts.aggregates && pipeline.deletes === 'ignore'
-    if (pipeline.capture === 'xmin') return losesGroups || facts.relations.length > 1 ? 'bounded' : 'lossless'
-    const key = order.columns[0]!
-    return !losesGroups && (isClockKey(key) || isCountingKey(key)) ? 'lossless if the database sets the key' : 'bounded'
-  }
 }
 
 interface Made {
   readonly query: string
   readonly columns: readonly Column[]
   readonly table: Target
+  readonly key: readonly Column[]
   readonly order: Order
   readonly facts: PlanFacts
+  readonly paged: boolean
   readonly mover: Mover
   readonly batches: BatchRunner
   readonly martIsEmpty: boolean
@@ -270,14 +254,15 @@ class Open {
 
   /**
    * A predecessor that was frozen may still hold locks in an open transaction. It can commit nothing any more, but
-   * waiting for it costs seconds; ending its sessions costs 12 ms.
+   * waiting for it costs seconds; ending its sessions costs 12 ms. Never those of a successor: we may be the one who
+   * was frozen.
    */
   async endPredecessors(claim: Claim): Promise<void> {
     for (const session of new Set([this.source, this.target])) {
       await session.rows(
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-          WHERE application_name LIKE $1 AND application_name <> $2 AND usename = current_user AND pid <> pg_backend_pid()`,
-        [`vitrina-run ${claim.runId}/%`, sessionName(claim)],
+          WHERE starts_with(application_name, $1) AND split_part(application_name, '/', 2)::bigint < $2 AND usename = current_user`,
+        [`${SESSION_PREFIX}${claim.pipeline.id}/`, claim.fence],
       )
     }
   }
@@ -285,11 +270,6 @@ class Open {
   async close(): Promise<void> {
     await Promise.all([...new Set([this.source, this.target])].map((session) => session.close()))
   }
-}
-
-/** Says which run a session serves, and with which fence. */
-function sessionName(claim: Claim): string {
-  return `vitrina-run ${claim.runId}/${claim.fence}`
 }
 
 function once<T>(work: () => Promise<T>): () => Promise<T | null> {

@@ -46,15 +46,20 @@ export class FullProgression implements Progression {
 
   async moved(batch: { last: Cursor | null; isLast: boolean }): Promise<StateAfter> {
     this.#last = batch.last ?? this.#last
-    const { pass: _pass, ...kept } = this.#from.position
+    const { pass: _pass, ...rest } = this.#from.position
+    const kept = { ...rest, cursor: { columns: [], values: this.#last ?? [] } }
     const pass = { name: this.#name, fingerprint: this.#fingerprint, after: this.#last }
     return { key: this.#last?.[0] ?? null, id: this.#last?.[1] ?? null, position: batch.isLast ? kept : { ...kept, pass } }
   }
 }
 
-/** The whole cursor, unless somebody has set the checkpoint to another value by hand. */
-function cursorFrom({ key, id, position: { cursor } }: StateAfter): Cursor | null {
-  if (cursor !== undefined && cursor[0] === key && (cursor[1] ?? null) === id) return cursor
+/**
+ * The whole cursor, unless somebody has set the checkpoint to another value by hand. Null also when it speaks of other
+ * columns: the pipeline had another key, or another mode, and every row has to be read anew.
+ */
+function cursorFrom({ key, id, position: { cursor } }: StateAfter, columns: readonly string[]): Cursor | null {
+  const isOurs = cursor !== undefined && (cursor.values[0] ?? null) === key && (cursor.values[1] ?? null) === id
+  if (isOurs) return cursor.columns.join() === columns.join() ? cursor.values : null
   return key === null ? null : id === null ? [key] : [key, id]
 }
 
@@ -70,6 +75,7 @@ export class IncrementalProgression implements Progression {
   readonly after: Cursor | null
   readonly unfinished = false
   readonly #order: Order
+  readonly #columns: readonly string[]
   readonly #horizon: Horizon
   readonly #from: StateAfter
   #safe: Cursor | null
@@ -82,7 +88,8 @@ export class IncrementalProgression implements Progression {
     this.#order = order
     this.#horizon = horizon
     this.#from = from
-    this.after = cursorFrom(from)
+    this.#columns = order.columns.map((column) => column.name)
+    this.after = cursorFrom(from, this.#columns)
     this.#safe = this.after
   }
 
@@ -98,8 +105,8 @@ export class IncrementalProgression implements Progression {
 
   async moved(batch: { last: Cursor | null; isLast: boolean; session: Session; relation: string }): Promise<StateAfter> {
     if (batch.last !== null && !this.#stopped) await this.#follow(batch.last, batch.session, batch.relation)
-    const { pass: _pass, seen: _seen, ...kept } = this.#from.position
-    const position = { ...kept, ...(this.#seen === null ? {} : { seen: this.#seen }), ...(this.#safe === null ? {} : { cursor: this.#safe }) }
+    const { pass: _pass, seen: _seen, cursor: _cursor, ...kept } = this.#from.position
+    const position = { ...kept, ...(this.#seen === null ? {} : { seen: this.#seen }), ...(this.#safe === null ? {} : { cursor: { columns: this.#columns, values: this.#safe } }) }
     return { key: this.#safe?.[0] ?? null, id: this.#safe?.[1] ?? null, position }
   }
 
@@ -127,9 +134,10 @@ export class IncrementalProgression implements Progression {
       await wait(10)
     }
     // What an earlier run saw may have settled since, although newer keys have not.
-    if (this.#watermark.limit === null && this.#from.position.seen !== undefined) {
+    const { seen, cursor } = this.#from.position
+    if (this.#watermark.limit === null && seen !== undefined && cursor?.columns[0] === this.#columns[0]) {
       const { heldBack } = this.#watermark
-      this.#watermark = { ...(await this.#horizon.watermark(this.#from.position.seen)), heldBack }
+      this.#watermark = { ...(await this.#horizon.watermark(seen)), heldBack }
     }
   }
 }

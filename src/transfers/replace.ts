@@ -49,11 +49,12 @@ export async function deleteAbsent(parts: Pick<WholeParts, 'target' | 'table' | 
  * (TRUNCATE + INSERT shows older snapshots zero rows; a rename loses views and grants.)
  */
 export class Replace implements Step {
-  readonly name = 'replace'
+  readonly name: string
   readonly #parts: WholeParts
   #done = false
 
-  constructor(parts: WholeParts) {
+  constructor(name: 'replace' | 'sweep', parts: WholeParts) {
+    this.name = name
     this.#parts = parts
   }
 
@@ -62,6 +63,7 @@ export class Replace implements Step {
     this.#done = true
     const { query, columns, target, mover, batches, table } = this.#parts
     const selection = `SELECT ${columnList(columns)} FROM ${asRelation(query)} ORDER BY ${quoteList(table.key)}`
+    await target.run('DROP TABLE IF EXISTS pg_temp.vitrina_pass')
     const rows = await mover.collect(selection, 'vitrina_pass', columns).catch((error) => {
       throw databaseError(error, 'Reading the source')
     })

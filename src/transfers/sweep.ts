@@ -5,7 +5,10 @@ import type { BatchDone, Step } from '../ports/transfer.js'
 import { asRelation, columnList } from '../sql/selection.js'
 import { deleteAbsent, type WholeParts } from './replace.js'
 
-/** Removes rows that the source no longer has: its keys are read once, and what is missing among them goes. */
+/**
+ * Removes rows that the source no longer has: its keys are read once, and what is missing among them goes. For rows that
+ * each come from one row of the source; where several make one, everything is computed again (see isSpread).
+ */
 export class Sweep implements Step {
   readonly name = 'sweep'
   readonly #parts: WholeParts

@@ -1,10 +1,12 @@
+import { createHash } from 'node:crypto'
 import { VitrinaError } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'
-import { NO_ROWS, type RefusedRow, type RowCounts } from '../model/run.js'
+import { addRows, NO_ROWS, type RefusedRow, type RowCounts } from '../model/run.js'
+import { databaseError } from '../postgres/errors.js'
 import type { Session } from '../postgres/session.js'
 import { insertSql, upsertSql } from '../sinks/postgres/merge.js'
 import type { Target } from '../sinks/postgres/target.js'
-import { quoteIdentifier } from '../sql/identifiers.js'
+import { quoteIdentifier, quoteList } from '../sql/identifiers.js'
 import { columnList } from '../sql/selection.js'
 import { isPoison, sqlstateOf } from '../sql/sqlstate.js'
 import { batchError } from './batch.js'
@@ -92,8 +94,9 @@ export class MartWriter {
     const existing = this.#target.partitioned ? await this.#countExisting(relation) : null
     const [row] = await this.#session.rows(upsertSql(this.#target, relation, newest))
     const written = Number(row!.written)
-    const total = Math.max(read ?? written, written)
-    const duplicates = newest === null ? 0 : total - (await this.#countKeys(relation))
+    const counted = newest === null ? null : await this.#count(relation)
+    const total = counted?.rows ?? Math.max(read ?? written, written)
+    const duplicates = counted === null ? 0 : counted.rows - counted.keys
     const inserted = existing === null ? Number(row!.inserted) : total - duplicates - existing
     return { ...NO_ROWS, read: total, inserted, updated: written - inserted, unchanged: total - duplicates - written, duplicates }
   }
@@ -105,24 +108,32 @@ export class MartWriter {
     return Number(row!.n)
   }
 
-  async #countKeys(relation: string): Promise<number> {
-    const key = this.#target.key.map(quoteIdentifier).join(', ')
-    const [row] = await this.#session.rows(`SELECT count(*) AS n FROM (SELECT DISTINCT ${key} FROM ${relation}) AS keys`)
-    return Number(row!.n)
+  async #count(relation: string): Promise<{ rows: number; keys: number }> {
+    const key = quoteList(this.#target.key)
+    const [row] = await this.#session.rows(`SELECT coalesce(sum(n), 0) AS rows, count(*) AS keys FROM (SELECT count(*) AS n FROM ${relation} GROUP BY ${key}) AS keys`)
+    return { rows: Number(row!.rows), keys: Number(row!.keys) }
   }
 
   /** Writes what can be written and sets the rest apart. Numbered rows, so that a half is a range. */
   async #sift(relation: string): Promise<Written> {
     await this.#session.run('DROP TABLE IF EXISTS pg_temp.vitrina_sift')
-    const total = await this.#session
-      .count(`CREATE TEMP TABLE vitrina_sift AS SELECT row_number() OVER () AS vitrina_n, batch.* FROM ${relation.replace(/ AS batch$/, '')} AS batch`)
-      .catch((error: unknown) => {
-        throw new VitrinaError('SOURCE_QUERY_FAILED', `The source query fails on a row: ${(error as Error).message}.`, 'Make the query safe for every row, for example with NULLIF or CASE.', { cause: error })
-      })
+    const total = await this.#session.count(this.#numberedSql(relation)).catch((error: unknown) => {
+      throw databaseError(error, 'The source query fails on a row')
+    })
+    const [kept] = await this.#session.rows('SELECT count(*) AS n FROM pg_temp.vitrina_sift WHERE NOT vitrina_superseded')
     const refused: RefusedRow[] = []
-    const rows = await this.#siftRange(1, total, refused)
+    const rows = await this.#siftRange(1, Number(kept!.n), refused)
     await this.#session.run('DROP TABLE pg_temp.vitrina_sift')
-    return { rows: { ...rows, quarantined: refused.length, read: total }, refused }
+    return { rows: { ...rows, quarantined: refused.length, read: total, duplicates: total - Number(kept!.n) }, refused }
+  }
+
+  /** Superseded rows get the last numbers. A row without a key supersedes none: it has to be refused by itself. */
+  #numberedSql(relation: string): string {
+    const key = quoteList(this.#target.key)
+    const newest = this.#newestBy.length === 0 ? '' : ` ORDER BY ${this.#newestBy.map((column) => `${quoteIdentifier(column)} DESC`).join(', ')}`
+    return `CREATE TEMP TABLE vitrina_sift AS SELECT row_number() OVER (ORDER BY vitrina_superseded) AS vitrina_n, numbered.*
+      FROM (SELECT batch.*, row_number() OVER (PARTITION BY ${key}${newest}) > 1 AND ROW(${key}) IS NOT NULL AS vitrina_superseded
+              FROM ${relation.replace(/ AS batch$/, '')} AS batch) AS numbered`
   }
 
   async #siftRange(first: number, last: number, refused: RefusedRow[]): Promise<RowCounts> {
@@ -130,12 +141,12 @@ export class MartWriter {
     await this.#session.run('SAVEPOINT half')
     try {
       const relation = `(SELECT * FROM pg_temp.vitrina_sift WHERE vitrina_n BETWEEN ${first} AND ${last}) AS batch`
-      const rows = await this.#upsert(relation, last - first + 1, true)
+      const rows = await this.#upsert(relation, last - first + 1, false)
       await this.#session.run('RELEASE half')
       return rows
     } catch (error) {
       if (!isPoison(error)) throw error
-      await this.#session.run('ROLLBACK TO half')
+      await this.#session.run('ROLLBACK TO half; RELEASE half')
       if (first === last) {
         refused.push(await this.#refuse(first, error))
         return NO_ROWS
@@ -144,15 +155,14 @@ export class MartWriter {
     const middle = Math.floor((first + last) / 2)
     const left = await this.#siftRange(first, middle, refused)
     const right = await this.#siftRange(middle + 1, last, refused)
-    const sum = (field: 'inserted' | 'updated' | 'unchanged' | 'duplicates') => left[field] + right[field]
-    return { ...NO_ROWS, inserted: sum('inserted'), updated: sum('updated'), unchanged: sum('unchanged'), duplicates: sum('duplicates') }
+    return addRows(left, right)
   }
 
   async #refuse(number: number, error: unknown): Promise<RefusedRow> {
     const texts = this.#target.columns.map((column, index) => `${quoteIdentifier(column.name)}::text AS c${index}`)
     const [row] = await this.#session.rows(`SELECT ${texts.join(', ')} FROM pg_temp.vitrina_sift WHERE vitrina_n = ${number}`)
     const values = this.#target.columns.map((_, index) => row![`c${index}`] ?? null)
-    const key = this.#target.key.map((name) => values[this.#target.columns.findIndex((column) => column.name === name)]).join(', ')
+    const key = keyText(this.#target.key.map((name) => values[this.#target.columns.findIndex((column) => column.name === name)] ?? null), values)
     const reason = (error as Error).message
     this.#refusedSoFar += 1
     if (this.#refusedSoFar > this.#quarantineLimit) {
@@ -165,4 +175,10 @@ export class MartWriter {
     }
     return { key, columns: this.#target.columns.map((column) => column.name), texts: values, reason, sqlstate: sqlstateOf(error) }
   }
+}
+
+/** Different rows get different texts: composite keys as JSON, a key with a NULL in it together with a digest of its row. */
+function keyText(key: readonly (string | null)[], row: readonly (string | null)[]): string {
+  const text = key.length === 1 && key[0] != null ? key[0] : JSON.stringify(key)
+  return key.includes(null) ? `${text} ${createHash('sha256').update(JSON.stringify(row)).digest('hex').slice(0, 12)}` : text
 }

@@ -1,7 +1,8 @@
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
 import { createServer } from '../../src/api/server.js'
-import { CatalogRepository } from '../../src/store/catalog.repository.js'
+import { catalogStores } from '../../src/store/catalog-stores.js'
 import { Database } from '../../src/store/database.js'
+import { NotifyWakeups } from '../../src/store/wakeups.js'
 import { createLog } from '../../src/telemetry/log.js'
 import { createMeter } from '../../src/telemetry/meter.js'
 
@@ -16,15 +17,18 @@ export interface TestApi {
   call(request: InjectOptions): Promise<LightMyRequestResponse>
   get(url: string): Promise<LightMyRequestResponse>
   post(url: string, body?: object): Promise<LightMyRequestResponse>
+  patch(url: string, body: object, headers?: Record<string, string>): Promise<LightMyRequestResponse>
   close(): Promise<void>
 }
 
 export interface ApiOptions {
   readonly consoleDir?: string
+  readonly rateLimit?: number
+  readonly connections?: readonly string[]
 }
 
 /** `url` is that of the API's own login, so that a right it lacks fails a test and not a user. Whoever makes it closes it. */
-export function anApi(url: string, { consoleDir }: ApiOptions = {}): TestApi {
+export function anApi(url: string, options: ApiOptions = {}): TestApi {
   const lines: Record<string, unknown>[] = []
   const destination = { write: (line: string) => void lines.push(JSON.parse(line)) }
   const log = createLog({
@@ -35,9 +39,19 @@ export function anApi(url: string, { consoleDir }: ApiOptions = {}): TestApi {
     destination,
   })
   const database = new Database(url, { name: 'vitrina-api', size: 4 })
-  const catalog = new CatalogRepository(database)
   const meter = createMeter({ version: '0.0.0-test' })
-  const app = createServer({ catalog, log, meter, token: TOKEN, version: '0.0.0-test', consoleDir })
+  const app = createServer({
+    stores: catalogStores(database),
+    wakeups: new NotifyWakeups(url, 'vitrina_events'),
+    log,
+    meter,
+    token: TOKEN,
+    version: '0.0.0-test',
+    rules: { targets: { tables: ['analytics.*'] }, connections: new Set(options.connections ?? []) },
+    rateLimit: options.rateLimit ?? 1_000_000,
+    eventsRetentionHours: 24,
+    consoleDir: options.consoleDir,
+  })
   const call = (request: InjectOptions) =>
     app.inject({ headers: { authorization: `Bearer ${TOKEN}` }, ...request })
   return {
@@ -47,6 +61,13 @@ export function anApi(url: string, { consoleDir }: ApiOptions = {}): TestApi {
     get: (path) => call({ method: 'GET', url: path }),
     post: (path, body) =>
       call({ method: 'POST', url: path, ...(body === undefined ? {} : { payload: body }) }),
+    patch: (path, payload, headers = {}) =>
+      call({
+        method: 'PATCH',
+        url: path,
+        payload,
+        headers: { authorization: `Bearer ${TOKEN}`, ...headers },
+      }),
     close: async () => {
       await app.close()
       await database.close()

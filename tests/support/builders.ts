@@ -56,25 +56,26 @@ export async function aPipeline(
     ...Object.fromEntries(Object.entries(spec).map(([name, value]) => [snakeCase(name), value])),
   }
   const names = Object.keys(columns)
+  // One statement, because one transaction is one version of the configuration.
   await database.query(
-    `INSERT INTO etl.etl_pipelines (${names.join(', ')}) VALUES (${names.map((_, n) => `$${n + 1}`).join(', ')})`,
-    Object.values(columns),
+    `WITH made AS (INSERT INTO etl.etl_pipelines (${names.join(', ')})
+       VALUES (${names.map((_, n) => `$${n + 1}`).join(', ')}) RETURNING id)
+     INSERT INTO etl.etl_pipeline_tasks (pipeline_id, order_index, task_type, body, source_table, target_table)
+     SELECT made.id, task.* FROM made, jsonb_to_recordset($${names.length + 1}) AS
+       task (order_index integer, task_type text, body text, source_table text, target_table text)`,
+    [...Object.values(columns), JSON.stringify(tasks.map(taskRow))],
   )
-  for (const [order, task] of tasks.entries()) await insertTask(database, id, order, task)
   return { id, spec }
 }
 
-async function insertTask(
-  database: TestDatabase,
-  pipelineId: string,
-  order: number,
-  task: TaskSpec,
-): Promise<void> {
-  await database.query(
-    `INSERT INTO etl.etl_pipeline_tasks (pipeline_id, order_index, task_type, body, source_table, target_table)
-     VALUES ($1, $2, $3, $4, $5, $6)`,
-    [pipelineId, order + 1, task.taskType, task.body, task.sourceTable ?? null, task.targetTable ?? null],
-  )
+function taskRow(task: TaskSpec, order: number): Record<string, unknown> {
+  return {
+    order_index: order + 1,
+    task_type: task.taskType,
+    body: task.body,
+    source_table: task.sourceTable ?? null,
+    target_table: task.targetTable ?? null,
+  }
 }
 
 function snakeCase(name: string): string {

@@ -25,6 +25,12 @@ export function isAlive(pid: number): boolean {
   return livingProcesses().some((one) => one.pid === pid)
 }
 
+/** Frozen by SIGSTOP; it does nothing until SIGCONT. */
+export function isStopped(pid: number): boolean {
+  const stat = read(`/proc/${pid}/stat`)
+  return stat.slice(stat.lastIndexOf(')') + 2).startsWith('T')
+}
+
 function livingProcesses(): ProcessInfo[] {
   if (process.platform !== 'linux') return []
   return readdirSync('/proc')

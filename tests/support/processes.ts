@@ -1,13 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { constants } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import { waitFor } from './wait.js'
 
-const BIN = fileURLToPath(new URL('../../bin/vitrina.js', import.meta.url))
-const BUILT = fileURLToPath(new URL('../../dist/cli/index.js', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const BIN = join(ROOT, 'bin/vitrina.js')
+const BUILT = join(ROOT, 'dist/cli/index.js')
 
-/** The real program, as a process of its own. Ended with its test, or with its file. */
+/** A program as a process of its own. Ended with its test, or with its file. */
 export interface SpawnedVitrina {
   readonly pid: number
   readonly stdout: string
@@ -21,6 +24,8 @@ export interface SpawnedVitrina {
 
 export interface SpawnOptions {
   readonly cwd?: string
+  /** In a process group of its own, as a terminal starts a command; `process.kill(-pid, …)` reaches all of it. */
+  readonly ownGroup?: boolean
 }
 
 /** Every process of this file carries it, so that one that lost its parent is found too. */
@@ -28,22 +33,27 @@ export const MARK = { variable: 'VITRINA_TEST_WORKER', value: String(process.pid
 
 const living = new Set<ChildProcess>()
 
-/** `env` is added to a bare environment: settings of whoever runs the tests must not change what they show. */
+/** The product itself, as it was built. */
 export function spawnVitrina(
   args: readonly string[],
   env: Record<string, string> = {},
-  { cwd }: SpawnOptions = {},
+  options: SpawnOptions = {},
 ): SpawnedVitrina {
   if (!existsSync(BUILT)) throw new Error('There is no dist/ to test: run "npm run build" first.')
-  const child = spawn(process.execPath, [BIN, ...args], {
+  return spawnProgram([process.execPath, BIN, ...args], env, options)
+}
+
+/** `env` is added to a bare environment: settings of whoever runs the tests must not change what they show. */
+export function spawnProgram(
+  [file = '', ...args]: readonly string[],
+  env: Record<string, string>,
+  { cwd = ROOT, ownGroup = false }: SpawnOptions = {},
+): SpawnedVitrina {
+  const bare = { PATH: process.env.PATH, HOME: process.env.HOME, NO_COLOR: '1', [MARK.variable]: MARK.value }
+  const child = spawn(file, args, {
     cwd,
-    env: {
-      PATH: process.env.PATH,
-      HOME: process.env.HOME,
-      NO_COLOR: '1',
-      [MARK.variable]: MARK.value,
-      ...env,
-    },
+    env: { ...bare, ...env },
+    detached: ownGroup,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   living.add(child)
@@ -72,7 +82,7 @@ function watch(child: ChildProcess, args: readonly string[]): SpawnedVitrina {
   const exited = new Promise<number>((resolve) => {
     child.once('close', (exitCode, signal) => {
       living.delete(child)
-      code = exitCode ?? 128 + signalNumber(signal)
+      code = exitCode ?? 128 + (signal === null ? 0 : constants.signals[signal])
       resolve(code)
     })
   })
@@ -87,7 +97,7 @@ function watch(child: ChildProcess, args: readonly string[]): SpawnedVitrina {
     exited,
     kill: (signal) => void child.kill(signal),
     waitForOutput: async (pattern, timeoutMs = 60_000) => {
-      const what = `vitrina ${args.join(' ')} to say ${pattern}`
+      const what = `${args.join(' ')} to say ${pattern}`
       const heard = await waitFor(async () => pattern.exec(said.all) ?? (code !== null && 'ended'), {
         what,
         timeoutMs,
@@ -99,10 +109,6 @@ function watch(child: ChildProcess, args: readonly string[]): SpawnedVitrina {
       return heard as RegExpExecArray
     },
   }
-}
-
-function signalNumber(signal: NodeJS.Signals | null): number {
-  return signal === 'SIGKILL' ? 9 : signal === 'SIGINT' ? 2 : 15
 }
 
 /** First as Ctrl-C would, because a killed parent cannot show that it ends its children. */

@@ -11,7 +11,7 @@ export interface TestRunner {
   stop(): Promise<void>
 }
 
-/** A runner in this process, on a database of the test; stopped when the test ends. */
+/** A runner in this process, on a database of the test; stopped when the test ends. Made in beforeAll: by whoever made it. */
 export async function aRunner(
   database: TestDatabase,
   options: { way?: Way; env?: Record<string, string> } = {},
@@ -29,6 +29,10 @@ export async function aRunner(
   const runner = await startRunner(settings, telemetry, options.way === undefined ? {} : { way: options.way })
   let stopped: Promise<void> | null = null
   const stop = () => (stopped ??= runner.stop())
-  onTestFinished(stop)
+  try {
+    onTestFinished(stop)
+  } catch {
+    // Not inside a test: whoever started it stops it.
+  }
   return { id: runner.id, stop }
 }

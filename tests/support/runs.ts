@@ -34,7 +34,10 @@ export async function requestRun(database: TestDatabase, pipelineId: string): Pr
 }
 
 export async function runById(database: TestDatabase, runId: string): Promise<RunRow> {
-  const [row] = await database.query<{ run: RunRow }>('SELECT to_jsonb(r) AS run FROM etl.etl_runs r WHERE id = $1', [runId])
+  const [row] = await database.query<{ run: RunRow }>(
+    'SELECT to_jsonb(r) AS run FROM etl.etl_runs r WHERE id = $1',
+    [runId],
+  )
   return row!.run
 }
 

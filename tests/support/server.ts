@@ -32,6 +32,7 @@ export function urlOf(server: TestServer, name: string): string {
 
 /** Run by vitest once, before all files: one server, and the templates that aDatabase() copies. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  await warnWhenStale()
   const { url, stop } = await startServer()
   const server: TestServer = { url, prefix: `test_${randomBytes(4).toString('hex')}_` }
   try {
@@ -46,6 +47,16 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     await dropAll(server)
     await stop()
   }
+}
+
+/** Started by hand, vitest builds nothing; `npm test` does. */
+async function warnWhenStale(): Promise<void> {
+  const script = new URL('../../scripts/lib/build.mjs', import.meta.url).href
+  const { isBuilt } = (await import(script)) as { isBuilt(): boolean }
+  if (!isBuilt())
+    process.stderr.write(
+      'dist/ is not what src/ says: tests of processes show the old program. "npm run build" mends it.\n',
+    )
 }
 
 async function startServer(): Promise<{ url: string; stop(): Promise<void> }> {

@@ -1,23 +1,49 @@
 import type { Api } from '../schemas/type-provider.js'
+import type { ControlService } from '../services/control.js'
+import type { EditService } from '../services/edit.js'
+import type { EventHub } from '../services/event-hub.js'
 import type { HealthService } from '../services/health.js'
+import type { HistoryService } from '../services/history.js'
 import type { MetricsService } from '../services/metrics.js'
 import type { PipelineService } from '../services/pipelines.js'
 import type { RunService } from '../services/runs.js'
+import type { TokenService } from '../services/tokens.js'
+import { controlRoutes } from './control.js'
+import { editRoutes } from './edit.js'
+import { type EventStreams, eventRoutes } from './events.js'
 import { healthRoutes } from './health.js'
+import { historyRoutes } from './history.js'
 import { metricsRoutes } from './metrics.js'
 import { pipelineRoutes } from './pipelines.js'
+import { quarantineRoutes } from './quarantine.js'
 import { runRoutes } from './runs.js'
+import { tokenRoutes } from './tokens.js'
+import { versionRoutes } from './versions.js'
 
 export interface Services {
   readonly pipelines: PipelineService
+  readonly edit: EditService
+  readonly control: ControlService
   readonly runs: RunService
+  readonly history: HistoryService
+  readonly tokens: TokenService
+  readonly hub: EventHub
+  readonly streams: EventStreams
   readonly health: HealthService
   readonly metrics: MetricsService
 }
 
 export function apiRoutes(app: Api, services: Services): void {
-  pipelineRoutes(app, services.pipelines)
+  const { pipelines, edit, control, history } = services
+  pipelineRoutes(app, pipelines)
+  editRoutes(app, edit)
+  versionRoutes(app, edit, pipelines)
+  controlRoutes(app, control)
+  quarantineRoutes(app, history, control)
   runRoutes(app, services.runs)
+  historyRoutes(app, history)
+  tokenRoutes(app, services.tokens)
+  eventRoutes(app, services.hub, services.streams)
   healthRoutes(app, services.health)
   metricsRoutes(app, services.metrics)
 }

@@ -1,13 +1,22 @@
+import { z } from 'zod'
+import { pageQueryUpTo } from '../schemas/page.js'
 import { byId } from '../schemas/params.js'
-import { listRunsQuery, runPage, runToWire, runWire } from '../schemas/run.js'
+import { batchPage, batchToWire, listRunsQuery, runDetailWire, runPage, runToWire } from '../schemas/run.js'
 import type { Api } from '../schemas/type-provider.js'
 import type { RunService } from '../services/runs.js'
 import { linkNext } from './links.js'
+import { rule } from './rule.js'
+
+const TAG = 'runs'
+const batchesQuery = z.strictObject(pageQueryUpTo(1000))
 
 export function runRoutes(app: Api, runs: RunService): void {
   app.get(
     '/runs',
-    { schema: { querystring: listRunsQuery, response: { 200: runPage } } },
+    {
+      config: rule('viewer', TAG, 'Lists the runs of all pipelines, newest first.'),
+      schema: { querystring: listRunsQuery, response: { 200: runPage } },
+    },
     async (request, reply) => {
       const { pipeline_id: pipelineId, ...filter } = request.query
       const page = await runs.list({ ...filter, pipelineId })
@@ -16,7 +25,28 @@ export function runRoutes(app: Api, runs: RunService): void {
     },
   )
 
-  app.get('/runs/:id', { schema: { params: byId, response: { 200: runWire } } }, async (request) =>
-    runToWire(await runs.get(request.params.id)),
+  app.get(
+    '/runs/:id',
+    {
+      config: rule('viewer', TAG, 'Shows a run with its last batches.', { problems: [404] }),
+      schema: { params: byId, response: { 200: runDetailWire } },
+    },
+    async (request) => {
+      const { run, batches } = await runs.detail(request.params.id)
+      return { ...runToWire(run), batch_history: batches.map(batchToWire) }
+    },
+  )
+
+  app.get(
+    '/runs/:id/batches',
+    {
+      config: rule('viewer', TAG, 'Lists the batches of a run, newest first.', { problems: [404] }),
+      schema: { params: byId, querystring: batchesQuery, response: { 200: batchPage } },
+    },
+    async (request, reply) => {
+      const page = await runs.batches(request.params.id, request.query)
+      linkNext(request, reply, page.nextCursor)
+      return { items: page.items.map(batchToWire), next_cursor: page.nextCursor }
+    },
   )
 }

@@ -1,16 +1,24 @@
 import { z } from 'zod'
 
 const check = z.object({
-  status: z.enum(['ok', 'down', 'unknown']),
-  code: z.string().optional(),
-  detail: z.string().optional(),
-  hint: z.string().optional(),
+  status: z.enum(['ok', 'down', 'unknown']).describe('unknown: it could not be asked.'),
+  code: z.string().optional().describe('The code of the error.'),
+  detail: z.string().optional().describe('What is wrong.'),
+  hint: z.string().optional().describe('What to do.'),
 })
 
-export const liveWire = z.object({ status: z.literal('ok'), version: z.string() })
+const version = z.string().describe('The version of Vitrina.')
+
+export const liveWire = z.object({ status: z.literal('ok').describe('The process answers.'), version })
 export const readyWire = z.object({
-  status: z.enum(['ok', 'unavailable']),
-  version: z.string(),
-  checks: z.object({ database: check, migrations: check }),
+  status: z.enum(['ok', 'unavailable']).describe('ok: it can do its work.'),
+  version,
+  draining: z.boolean().describe('It is shutting down and takes no new work.'),
+  checks: z
+    .object({
+      database: check.describe('The meta store answers.'),
+      migrations: check.describe('The meta store has every migration that this program needs.'),
+    })
+    .describe('Each part by itself.'),
 })
 export type ReadyWire = z.infer<typeof readyWire>

@@ -3,17 +3,31 @@ import { z } from 'zod'
 const MAX_PAGE = 200
 const DEFAULT_PAGE = 50
 
-/** What every list takes. Query values are text, so a number is read from its digits. */
-export const pageQuery = {
-  limit: z
+/** Query values are text, so a number is read from its digits. */
+function limitUpTo(most: number) {
+  return z
     .string()
-    .regex(/^\d{1,9}$/, `must be a whole number from 1 to ${MAX_PAGE}`)
+    .regex(/^\d{1,9}$/, `must be a whole number from 1 to ${most}`)
     .transform(Number)
-    .pipe(z.number().min(1).max(MAX_PAGE))
-    .default(DEFAULT_PAGE),
-  cursor: z.string().min(1).max(2000).optional(),
+    .pipe(z.int().min(1).max(most))
+    .default(DEFAULT_PAGE)
+    .describe('How many to give at most.')
 }
 
+/** What every list takes. */
+export function pageQueryUpTo(most: number) {
+  return {
+    limit: limitUpTo(most),
+    cursor: z.string().min(1).max(2000).optional().describe('next_cursor of the page before.'),
+  }
+}
+
+export const pageQuery = pageQueryUpTo(MAX_PAGE)
+export const plainPage = z.strictObject(pageQuery)
+
 export function pageOf<T extends z.ZodType>(item: T) {
-  return z.object({ items: z.array(item), next_cursor: z.string().nullable() })
+  return z.object({
+    items: z.array(item).describe('This page.'),
+    next_cursor: z.string().nullable().describe('Give it back as cursor for the next page; null at the end.'),
+  })
 }

@@ -1,49 +1,86 @@
 import { z } from 'zod'
+import type { BatchHistory } from '../../model/history.js'
 import type { HeldBack, Run } from '../../model/run.js'
 import { RUN_STATUSES } from '../../model/status.js'
 import { pageOf, pageQuery } from './page.js'
 
 const heldBackWire = z.object({
-  reason: z.string(),
-  pid: z.number().nullable(),
-  since: z.string().nullable(),
+  reason: z.string().describe('Why the checkpoint waits.'),
+  pid: z.number().nullable().describe('The session of the source that it waits for.'),
+  since: z.string().nullable().describe('When that session began its transaction.'),
 })
 
+const rows = (what: string) => z.number().describe(`Rows ${what}.`)
+
 export const runWire = z.object({
-  id: z.string(),
-  pipeline_id: z.string(),
-  pipeline_name: z.string(),
-  status: z.enum(RUN_STATUSES),
-  trigger: z.string(),
-  attempt: z.number(),
-  strategy: z.string().nullable(),
-  way: z.string().nullable(),
-  guarantee: z.string().nullable(),
-  config_version: z.number(),
-  runner_id: z.string().nullable(),
-  requested_at: z.string(),
-  started_at: z.string().nullable(),
-  finished_at: z.string().nullable(),
-  duration_ms: z.number().nullable(),
-  rows_read: z.number(),
-  rows_written: z.number(),
-  rows_inserted: z.number(),
-  rows_updated: z.number(),
-  rows_unchanged: z.number(),
-  rows_deleted: z.number(),
-  rows_quarantined: z.number(),
-  rows_duplicate: z.number(),
-  batches: z.number(),
-  error: z.string().nullable(),
-  error_code: z.string().nullable(),
-  error_hint: z.string().nullable(),
-  held_back: heldBackWire.nullable(),
+  id: z.string().describe('The id of the run.'),
+  pipeline_id: z.string().describe('The id of its pipeline.'),
+  pipeline_name: z.string().describe('The name of its pipeline.'),
+  status: z.enum(RUN_STATUSES).describe('REQUESTED until a runner takes it.'),
+  trigger: z.string().describe('Who asked for it: api, schedule or sql.'),
+  external_ref: z.string().nullable().describe('How an orchestrator calls it.'),
+  cancel_requested: z.boolean().describe('It stops after its current batch.'),
+  attempt: z.number().describe('Tries so far, over all runners that had it.'),
+  strategy: z
+    .string()
+    .nullable()
+    .describe('What it does: sql_full, sql_incremental, tasks_full, tasks_incremental.'),
+  way: z.string().nullable().describe('How rows move: pushdown, relay or rows.'),
+  guarantee: z.string().nullable().describe('What is promised about lost rows.'),
+  config_version: z.number().describe('The version of the configuration it works with.'),
+  runner_id: z.string().nullable().describe('The runner that has it or had it last.'),
+  requested_at: z.string().describe('When it was asked for.'),
+  started_at: z.string().nullable().describe('When a runner first took it.'),
+  finished_at: z.string().nullable().describe('When it ended.'),
+  duration_ms: z.number().nullable().describe('From its start to its end, or to now.'),
+  rows_read: rows('that the source gave'),
+  rows_written: rows('inserted and updated together'),
+  rows_inserted: rows('that are new in the mart'),
+  rows_updated: rows('that changed in the mart'),
+  rows_unchanged: rows('that were there already, just so'),
+  rows_deleted: rows('removed from the mart'),
+  rows_quarantined: rows('that the target refused'),
+  rows_duplicate: rows('that another row of the same batch replaced'),
+  batches: z.number().describe('Batches committed.'),
+  error: z.string().nullable().describe('What went wrong.'),
+  error_code: z.string().nullable().describe('Its code.'),
+  error_hint: z.string().nullable().describe('What to do about it.'),
+  held_back: heldBackWire.nullable().describe('What keeps the checkpoint from moving on.'),
 })
 export type RunWire = z.infer<typeof runWire>
 
 export const runPage = pageOf(runWire)
-export const runsOfPipelineQuery = z.strictObject(pageQuery)
-export const listRunsQuery = z.strictObject({ ...pageQuery, pipeline_id: z.uuid().optional() })
+export const runsOfPipelineQuery = z.strictObject({
+  ...pageQuery,
+  status: z.enum(RUN_STATUSES).optional().describe('Only those in this status.'),
+})
+export const listRunsQuery = runsOfPipelineQuery.extend({
+  pipeline_id: z.uuid().optional().describe('Only runs of this pipeline.'),
+})
+
+const batchWire = z.object({
+  batch: z.number().describe('Its number within the run.'),
+  attempt: z.number().describe('The attempt that committed it.'),
+  step: z.string().describe('The step of the run it belongs to.'),
+  rows_read: rows('that the source gave'),
+  rows_inserted: rows('that are new in the mart'),
+  rows_updated: rows('that changed in the mart'),
+  rows_unchanged: rows('that were there already, just so'),
+  rows_deleted: rows('removed from the mart'),
+  rows_quarantined: rows('that the target refused'),
+  rows_duplicate: rows('that another row of the same batch replaced'),
+  first_key: z.string().nullable().describe('The key of its first row.'),
+  last_key: z.string().nullable().describe('The key of its last row.'),
+  duration_ms: z.number().describe('How long it took.'),
+  finished_at: z.string().describe('When it was committed.'),
+})
+
+export const batchPage = pageOf(batchWire)
+export const runDetailWire = runWire.extend({
+  batch_history: z
+    .array(batchWire)
+    .describe('The last 1,000 batches, newest first; all of them under /batches.'),
+})
 
 export function runToWire(run: Run): RunWire {
   return {
@@ -52,6 +89,8 @@ export function runToWire(run: Run): RunWire {
     pipeline_name: run.pipelineName,
     status: run.status,
     trigger: run.trigger,
+    external_ref: run.externalRef,
+    cancel_requested: run.cancelRequested,
     attempt: run.attempt,
     strategy: run.strategy,
     way: run.way,
@@ -81,4 +120,23 @@ export function runToWire(run: Run): RunWire {
 /** Field by field: what the runner stores beside them is not a promise to anyone. */
 function heldBackToWire({ reason, pid, since }: HeldBack): z.infer<typeof heldBackWire> {
   return { reason, pid, since }
+}
+
+export function batchToWire(batch: BatchHistory): z.infer<typeof batchWire> {
+  return {
+    batch: batch.batch,
+    attempt: batch.attempt,
+    step: batch.step,
+    rows_read: batch.rowsRead,
+    rows_inserted: batch.rowsInserted,
+    rows_updated: batch.rowsUpdated,
+    rows_unchanged: batch.rowsUnchanged,
+    rows_deleted: batch.rowsDeleted,
+    rows_quarantined: batch.rowsQuarantined,
+    rows_duplicate: batch.rowsDuplicate,
+    first_key: batch.firstKey,
+    last_key: batch.lastKey,
+    duration_ms: batch.durationMs,
+    finished_at: batch.finishedAt,
+  }
 }

@@ -36,7 +36,7 @@ export const validatorCompiler: FastifySchemaCompiler<z.ZodType> =
 /** The shape of an answer is held by its type; checking each one again would turn a slip of ours into a failed request. */
 export const serializerCompiler = () => (data: unknown) => JSON.stringify(data)
 
-function fieldErrors(issue: z.core.$ZodIssue): FieldError[] {
+export function fieldErrors(issue: z.core.$ZodIssue): FieldError[] {
   // zod tells unknown fields as one issue of the object around them; people look for the field.
   const fields =
     issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path]

@@ -7,10 +7,16 @@ import type { ReadyWire } from '../schemas/health.js'
 export class HealthService {
   readonly #catalog: Catalog
   readonly #version: string
+  #isDraining = false
 
   constructor(catalog: Catalog, version: string) {
     this.#catalog = catalog
     this.#version = version
+  }
+
+  /** The server is closing: whoever balances load should send people elsewhere. */
+  drain(): void {
+    this.#isDraining = true
   }
 
   live(): { status: 'ok'; version: string } {
@@ -21,13 +27,19 @@ export class HealthService {
     try {
       await this.#catalog.ping()
       return {
-        status: 'ok',
+        status: this.#isDraining ? 'unavailable' : 'ok',
         version: this.#version,
+        draining: this.#isDraining,
         checks: { database: { status: 'ok' }, migrations: { status: 'ok' } },
       }
     } catch (error) {
       events.notReady(error as Error)
-      return { status: 'unavailable', version: this.#version, checks: whatIsDown(error) }
+      return {
+        status: 'unavailable',
+        version: this.#version,
+        draining: this.#isDraining,
+        checks: whatIsDown(error),
+      }
     }
   }
 }

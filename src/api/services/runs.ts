@@ -1,7 +1,11 @@
-import { VitrinaError } from '../../model/errors.js'
+import type { BatchHistory } from '../../model/history.js'
 import type { Run } from '../../model/run.js'
-import type { Catalog, Page, RunFilter } from '../../ports/catalog.js'
+import type { Catalog, Page, PageRequest, RunFilter } from '../../ports/catalog.js'
 import { isId } from './id.js'
+import { notFound } from './not-found.js'
+
+/** Shown with the run itself; older ones are a page away. */
+const BATCHES_SHOWN = 1000
 
 export class RunService {
   readonly #catalog: Catalog
@@ -16,11 +20,17 @@ export class RunService {
 
   async get(id: string): Promise<Run> {
     const run = isId(id) ? await this.#catalog.getRun(id) : null
-    if (run !== null) return run
-    throw new VitrinaError(
-      'RUN_NOT_FOUND',
-      `There is no run ${id.slice(0, 100)}.`,
-      'List the runs with GET /api/v1/runs.',
-    )
+    if (run === null) throw notFound('RUN_NOT_FOUND', id)
+    return run
+  }
+
+  async detail(id: string): Promise<{ run: Run; batches: readonly BatchHistory[] }> {
+    const run = await this.get(id)
+    return { run, batches: (await this.#catalog.listBatches(id, { limit: BATCHES_SHOWN })).items }
+  }
+
+  async batches(id: string, page: PageRequest): Promise<Page<BatchHistory>> {
+    await this.get(id)
+    return this.#catalog.listBatches(id, page)
   }
 }

@@ -16,8 +16,11 @@ export interface Position {
   readonly run?: { readonly id: string; readonly batches: number; readonly rows: RowCounts }
   /** An unfinished pass: which one, over what, and up to where. */
   readonly pass?: { readonly name: string; readonly fingerprint: string; readonly after: Cursor | null }
-  /** The checkpoint with all its columns; last_processed_key and last_processed_id are the first two. */
-  readonly cursor?: Cursor
+  /**
+   * The checkpoint with all its values, of which last_processed_key and last_processed_id are the first two, and the
+   * columns that it speaks of; none after a full pass, which is no place to go on from.
+   */
+  readonly cursor?: { readonly columns: readonly string[]; readonly values: Cursor }
   /** Keys from a sequence are safe once the transactions that were open when they were seen have ended. */
   readonly seen?: { readonly key: string; readonly seenAt: string }
   /** Where the next sweep over row versions begins. */
@@ -45,7 +48,12 @@ export class CheckpointStore {
 
   /** In a database that is not the main one the table may not be there yet. */
   async create(): Promise<void> {
+    // Asked first: IF NOT EXISTS wants the right to create even when nothing is to be created.
+    const [row] = await this.#session.rows("SELECT to_regclass('etl.etl_state')::text AS found")
+    if (row!.found !== null) return
+    // Two runs that begin at the same moment would both find it missing, and the slower one would fail.
     await this.#session.run(`
+      SELECT pg_advisory_xact_lock(hashtext('vitrina.etl_state'));
       CREATE SCHEMA IF NOT EXISTS etl;
       CREATE TABLE IF NOT EXISTS etl.etl_state (
         pipeline_id uuid PRIMARY KEY, last_processed_key text, last_processed_id text, position jsonb,

@@ -10,6 +10,8 @@ export interface Target {
   readonly quoted: string
   /** What is written: the query's columns, without those that the table computes itself. */
   readonly columns: readonly Column[]
+  /** Their types in the table, in the same order. */
+  readonly types: readonly string[]
   readonly key: readonly string[]
   readonly partitioned: boolean
   /** An identity column that insists on its own numbers has to be overruled. */
@@ -27,18 +29,31 @@ interface Attribute {
   readonly generated: boolean
 }
 
-/** Finds the table, or creates it with exactly the query's columns, and refuses what could not work. */
-export async function prepareTarget(session: Session, address: string, columns: readonly Column[], keyColumns: readonly string[]): Promise<Target> {
+/** Creates the table with exactly the query's columns, in its order and with its types. */
+export async function createTarget(session: Session, address: string, columns: readonly Column[], keyColumns: readonly string[]): Promise<Target> {
+  const name = parseTable(address)
+  const definitions = columns.map((column) => `${quoteIdentifier(column.name)} ${column.type}`)
+  await session
+    // The lock: IF NOT EXISTS does not help two runs that create the same table at the same moment.
+    .run(`SELECT pg_advisory_xact_lock(hashtext('vitrina.target')); CREATE TABLE IF NOT EXISTS ${quoteTable(name)} (${definitions.join(', ')}, PRIMARY KEY (${quoteList(keyColumns)}))`)
+    .catch((error) => {
+      throw targetError(error, `Creating ${name.schema}.${name.table}`)
+    })
+  return (await findTarget(session, address, columns, keyColumns))!
+}
+
+/** The table as it is, or null when there is none yet. Nothing is changed. */
+export async function findTarget(session: Session, address: string, columns: readonly Column[], keyColumns: readonly string[]): Promise<Target | null> {
   const name = parseTable(address)
   for (const key of keyColumns) requireColumn(columns, key, 'key_columns')
-  const kind = (await relationKind(session, name)) ?? (await createTable(session, name, columns, keyColumns))
+  const kind = await relationKind(session, name)
+  if (kind === null) return null
   if (kind !== 'r' && kind !== 'p') {
     throw new VitrinaError('TARGET_MISMATCH', `${address} is not a table but a ${kind === 'v' ? 'view' : kind === 'f' ? 'foreign table' : `relation of kind "${kind}"`}.`, 'Choose a table, or a name that is free: it is created then.')
   }
   const attributes = await attributesOf(session, name)
   const key = await conflictKey(session, name, columns, attributes, keyColumns)
   const written = writtenColumns(address, columns, attributes, key)
-  await requireAssignable(session, name, written, attributes)
   return {
     name,
     quoted: quoteTable(name),
@@ -46,6 +61,7 @@ export async function prepareTarget(session: Session, address: string, columns: 
     key,
     partitioned: kind === 'p',
     overriding: attributes.some((attribute) => attribute.identity === 'a' && written.some((column) => column.name === attribute.name)),
+    types: written.map((column) => attributes.find((attribute) => attribute.name === column.name)!.type),
     sameTypes: written.length === columns.length && written.every((column) => attributes.find((a) => a.name === column.name)?.type === column.type),
   }
 }
@@ -62,19 +78,6 @@ async function relationKind(session: Session, name: TableName): Promise<string |
     [name.schema, name.table],
   )
   return row?.kind ?? null
-}
-
-async function createTable(session: Session, name: TableName, columns: readonly Column[], keyColumns: readonly string[]): Promise<string> {
-  if (keyColumns.length === 0) {
-    throw new VitrinaError('TARGET_KEY_MISSING', `${name.schema}.${name.table} does not exist, and the pipeline names no key_columns to create it with.`, 'Set key_columns to the columns that identify a row of the mart.')
-  }
-  const definitions = columns.map((column) => `${quoteIdentifier(column.name)} ${column.type}`)
-  await session
-    .run(`CREATE TABLE IF NOT EXISTS ${quoteTable(name)} (${definitions.join(', ')}, PRIMARY KEY (${quoteList(keyColumns)}))`)
-    .catch((error) => {
-      throw targetError(error, `Creating ${name.schema}.${name.table}`)
-    })
-  return 'r'
 }
 
 async function attributesOf(session: Session, name: TableName): Promise<Attribute[]> {
@@ -145,8 +148,8 @@ function writtenColumns(address: string, columns: readonly Column[], attributes:
 }
 
 /** The server itself says whether each value can be assigned, before anything is read. */
-async function requireAssignable(session: Session, name: TableName, columns: readonly Column[], attributes: readonly Attribute[]): Promise<void> {
-  const overriding = attributes.some((attribute) => attribute.identity === 'a') ? 'OVERRIDING SYSTEM VALUE ' : ''
+export async function requireAssignable(session: Session, { name, columns, overriding: overrides }: Target): Promise<void> {
+  const overriding = overrides ? 'OVERRIDING SYSTEM VALUE ' : ''
   const nulls = columns.map((column) => `NULL::${column.type}`)
   await session
     .rows(`EXPLAIN INSERT INTO ${quoteTable(name)} (${columns.map((column) => quoteIdentifier(column.name)).join(', ')}) ${overriding}SELECT ${nulls.join(', ')} LIMIT 0`)

@@ -1,6 +1,6 @@
 import { VitrinaError } from '../../model/errors.js'
 import type { Session } from '../../postgres/session.js'
-import { quoteIdentifier, quoteTable } from '../../sql/identifiers.js'
+import { quoteIdentifier, quoteList, quoteTable } from '../../sql/identifiers.js'
 import type { Column } from '../../sql/selection.js'
 
 /** From which transaction on row versions are new, and of which cluster that number speaks. */
@@ -32,25 +32,40 @@ export async function canSweepFrom(session: Session, last: SweepFrom): Promise<b
  * A query for the keys of the mart behind every row version that is new since `from`.
  *
  * The key of the mart must be a column of one of the tables that the query reads. A change in that table names its key
- * itself; a change in another table is followed along foreign keys: directly, or through a link table.
+ * itself; a change in another table is followed along every foreign key that can lead there: from that table, to that
+ * table, or through a link table. The query may join by any of them.
  */
 export async function changedKeysSql(session: Session, key: readonly Column[], relations: readonly string[], from: SweepFrom): Promise<string> {
   const base = await keyTable(session, key)
-  const isNew = (alias: string) => `age(${alias}.xmin) <= age('${BigInt(from.from) % 4_294_967_296n}'::xid)`
   const links = await foreignKeys(session, relations)
-  const branches = relations.map((relation) => {
-    if (relation === base.relation) return `SELECT ${base.columns.map((column) => `t.${quoteIdentifier(column)}`).join(', ')} FROM ${relation} t WHERE ${isNew('t')}`
-    const direct = links.find((link) => link.from === relation && leadsToKey(link, base))
-    if (direct !== undefined) return `SELECT ${keyColumns(direct, base, 't')} FROM ${relation} t WHERE ${isNew('t')}`
-    for (const link of links.filter((candidate) => leadsToKey(candidate, base))) {
-      const hop = links.find((candidate) => candidate.from === link.from && candidate.to === relation)
-      if (hop === undefined) continue
-      const join = hop.fromColumns.map((column, index) => `l.${quoteIdentifier(column)} = t.${quoteIdentifier(hop.toColumns[index]!)}`)
-      return `SELECT ${keyColumns(link, base, 'l')} FROM ${relation} t JOIN ${link.from} l ON ${join.join(' AND ')} WHERE ${isNew('t')}`
-    }
+  const isNew = `age(t.xmin) <= age('${BigInt(from.from) % 4_294_967_296n}'::xid)`
+  const branches = relations.flatMap((relation) => {
+    const ways = waysToKey(relation, base, links)
+    if (ways.length > 0) return ways.map((way) => `${way} WHERE ${isNew}`)
     throw new VitrinaError('CAPTURE_UNSUPPORTED', `The query reads ${relation}, but no foreign key leads from it to the key of the mart (${base.relation}: ${base.columns.join(', ')}), so a change there could not be followed.`, 'Declare the foreign key, choose capture "key" with a column that moves with every change, or mode "full".')
   })
   return branches.join(' UNION ')
+}
+
+/** Queries from rows of `relation`, called t, to the keys that they may be part of. */
+function waysToKey(relation: string, base: KeyTable, links: readonly ForeignKey[]): string[] {
+  const own = relation === base.relation ? [`SELECT ${quoteList(base.columns, 't.')} FROM ${relation} t`] : []
+  const towards = links.filter((link) => leadsToKey(link, base))
+  const direct = towards.filter((link) => link.from === relation).map((link) => `SELECT ${keyColumns(link, base, 't')} FROM ${relation} t`)
+  const outward = links
+    .filter((link) => link.from === base.relation && link.to === relation)
+    .map((link) => `SELECT ${quoteList(base.columns, 'l.')} FROM ${relation} t JOIN ${link.from} l ON ${joined(link)}`)
+  const through = towards.flatMap((link) =>
+    links
+      .filter((hop) => hop.from === link.from && hop.to === relation && hop !== link)
+      .map((hop) => `SELECT ${keyColumns(link, base, 'l')} FROM ${relation} t JOIN ${link.from} l ON ${joined(hop)}`),
+  )
+  return [...own, ...direct, ...outward, ...through]
+}
+
+/** A foreign key as a condition: the table that has it is l, the table that it names is t. */
+function joined(link: ForeignKey): string {
+  return link.fromColumns.map((column, index) => `l.${quoteIdentifier(column)} = t.${quoteIdentifier(link.toColumns[index]!)}`).join(' AND ')
 }
 
 interface KeyTable {

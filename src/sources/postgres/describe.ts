@@ -1,6 +1,7 @@
 import { VitrinaError } from '../../model/errors.js'
 import { databaseError } from '../../postgres/errors.js'
-import type { Session } from '../../postgres/session.js'
+import type { Field, Session } from '../../postgres/session.js'
+import { quoteIdentifier } from '../../sql/identifiers.js'
 import { asRelation, type Column } from '../../sql/selection.js'
 
 /** The columns that a query returns, asked of the server itself. Nothing is executed. */
@@ -15,7 +16,7 @@ export async function describeQuery(session: Session, query: string): Promise<Co
   if (double !== undefined) {
     throw new VitrinaError('KEY_MISSING', `The query returns two columns called "${double.name}".`, 'Give each column a name of its own with AS.')
   }
-  const types = await typesOf(session, fields)
+  const types = await typesOf(session, await withDomains(session, query, fields))
   return fields.map((field, index) => ({
     name: field.name,
     type: types[index]!.type,
@@ -25,7 +26,17 @@ export async function describeQuery(session: Session, query: string): Promise<Co
   }))
 }
 
-async function typesOf(session: Session, fields: readonly { typeOid: number; typeModifier: number; tableId: number; columnId: number }[]): Promise<{ type: string; notNull: boolean }[]> {
+/** The protocol names a domain by the type beneath it; the server itself knows better. Nothing is executed here either. */
+async function withDomains(session: Session, query: string, fields: readonly Field[]): Promise<Field[]> {
+  const types = fields.map((field, index) => `pg_catalog.pg_typeof(source.${quoteIdentifier(field.name)})::oid AS t${index}`)
+  const [row] = await session.rows(`SELECT ${types.join(', ')} FROM (SELECT) AS one LEFT JOIN ${asRelation(query)} ON false`)
+  return fields.map((field, index) => {
+    const typeOid = Number(row![`t${index}`])
+    return typeOid === field.typeOid ? field : { ...field, typeOid, typeModifier: -1 }
+  })
+}
+
+async function typesOf(session: Session, fields: readonly Field[]): Promise<{ type: string; notNull: boolean }[]> {
   // An empty search_path makes format_type write the schema of every type that is not PostgreSQL's own.
   const rows = await session.rows(
     `SELECT pg_catalog.format_type(f.type, f.modifier) AS type, coalesce(a.attnotnull, false)::text AS not_null
@@ -58,7 +69,7 @@ interface PlanNode {
   Plans?: PlanNode[]
 }
 
-const WALK = new Set(['Limit', 'Index Scan', 'Index Only Scan', 'Subquery Scan', 'Result', 'Merge Append', 'Append', 'LockRows'])
+const WALK = new Set(['Limit', 'Index Scan', 'Index Only Scan', 'Subquery Scan', 'Result', 'Merge Append', 'Append', 'LockRows', 'Incremental Sort'])
 
 export async function planFacts(session: Session, statement: string): Promise<PlanFacts> {
   const [row] = await session.rows(`EXPLAIN (FORMAT JSON, VERBOSE) ${statement}`).catch((error) => {

@@ -19,10 +19,15 @@ export interface Watermark {
   readonly heldBack: HeldBack | null
 }
 
-/** SQL that is true for a safe key. Infinity is on no clock, so it never becomes a checkpoint. */
+/** SQL that is true for a safe key. Infinity never becomes a checkpoint, because nothing is beyond it. */
 export function isSafe(watermark: Watermark, key: Column, expression: string): string {
   if (watermark.limit === null) return 'false'
-  return `${expression} ${watermark.limit.operator} ${quoteLiteral(watermark.limit.key)}::${key.type}`
+  return `${expression} ${watermark.limit.operator} ${quoteLiteral(watermark.limit.key)}::${key.type} AND ${isFinite(key, expression)}`
+}
+
+/** Infinity is on no clock, so a time needs no test; the numbers that can be infinite can also be NaN. */
+function isFinite(key: Column, expression: string): string {
+  return /^(numeric|real|double)/.test(key.type) ? `(${expression})::text !~* 'inf|nan'` : 'true'
 }
 
 /** The highest key that was visible at a moment. */
@@ -100,9 +105,9 @@ export class Horizon {
     const { base } = this.#key
     if (base === null) return null
     const [column] = await this.#session.rows('SELECT quote_ident(attname) AS name, attrelid::regclass::text AS relation FROM pg_attribute WHERE attrelid = $1::oid AND attnum = $2', [base.tableId, base.attribute])
-    const [row] = await this.#session.rows(`SELECT max(${column!.name})::text AS key FROM ${column!.relation}`)
+    const [row] = await this.#session.rows(`SELECT ${column!.name}::text AS key FROM ${column!.relation} WHERE ${column!.name} IS NOT NULL AND ${isFinite(this.#key, column!.name!)} ORDER BY ${column!.name} DESC LIMIT 1`)
     // The clock is read after the key: every transaction that could still undercut it was open by then.
-    return row!.key === null || row!.key === undefined ? null : { key: row!.key, seenAt: await this.now() }
+    return row === undefined ? null : { key: row.key!, seenAt: await this.now() }
   }
 
   /** The oldest transaction that could still write to the tables of the query, and was open at `since` if given. */

@@ -134,7 +134,7 @@ CREATE TABLE etl.etl_quarantine (
   id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   pipeline_id uuid NOT NULL REFERENCES etl.etl_pipelines ON DELETE CASCADE,
   run_id      uuid NOT NULL,
-  status      text NOT NULL DEFAULT 'HELD' CHECK (status IN ('HELD', 'REPLAYED', 'DISCARDED')),
+  status      text NOT NULL DEFAULT 'HELD' CHECK (status IN ('HELD', 'REPLAY_REQUESTED', 'REPLAYED', 'DISCARDED')),
   row_key     text NOT NULL,
   columns     text[] NOT NULL,
   row_text    text[] NOT NULL,

@@ -1,5 +1,5 @@
 import { Cron } from 'croner'
-import { VitrinaError } from '../model/errors.js'
+import { VitrinaError } from './errors.js'
 
 const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 

@@ -1,0 +1,164 @@
+import { z } from 'zod'
+import { PREFIX } from '../routes/links.js'
+import type { CollectedRoute } from './collect.js'
+
+type Json = Record<string, unknown>
+
+/** The OpenAPI 3.1 document, made of the very schemas that check requests. */
+export function openApiDocument(routes: readonly CollectedRoute[], version: string): Json {
+  const paths: Record<string, Json> = {}
+  for (const route of [...routes].sort((a, b) => a.url.localeCompare(b.url))) {
+    const path = route.url.replace(/:(\w+)/g, '{$1}')
+    paths[path] = { ...paths[path], [route.method]: operation(route) }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Vitrina',
+      version,
+      description:
+        'The control plane of Vitrina. Every route also answers without the prefix /api/v1. Times are UTC, RFC 3339 with microseconds. Errors are RFC 9457 problem documents.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: PREFIX, description: 'This server.' }],
+    security: [{ bearer: [] }],
+    tags: tagsOf(routes),
+    paths,
+    components: {
+      securitySchemes: {
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'VITRINA_API_TOKEN, or a token made by POST /tokens.',
+        },
+      },
+      schemas: { Problem: toSchema(problemWire, 'output') },
+      responses: { Problem: PROBLEM_RESPONSE },
+    },
+  }
+}
+
+const problemWire = z.object({
+  type: z.string().describe('A URN that names the kind of problem.'),
+  title: z.string().describe('What the code means.'),
+  status: z.int().describe('The HTTP status.'),
+  detail: z.string().describe('What happened, with the facts.'),
+  instance: z.string().describe('The path that was asked.'),
+  code: z.string().describe('Never changes; programs may rely on it.'),
+  vtr: z.string().describe('The number of the code in the reference of errors.'),
+  hint: z.string().describe('What to do.'),
+  retryable: z.boolean().describe('The same request may work later.'),
+  request_id: z.string().describe('Finds the request in the log and in the audit.'),
+  sqlstate: z.string().optional().describe('What PostgreSQL said.'),
+  errors: z
+    .array(
+      z.object({
+        field: z.string().describe('The field that is wrong.'),
+        code: z.string().describe('What is wrong, for programs.'),
+        message: z.string().describe('What is wrong, for people.'),
+      }),
+    )
+    .optional()
+    .describe('Every field that is wrong.'),
+})
+
+const PROBLEM_RESPONSE = {
+  description: 'A problem document.',
+  content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+}
+
+function tagsOf(routes: readonly CollectedRoute[]): Json[] {
+  const names = [...new Set(routes.map((route) => route.doc.tag))].sort()
+  return names.map((name) => ({ name, description: `Routes about ${name}.` }))
+}
+
+function operation({ method, url, access, doc, schema }: CollectedRoute): Json {
+  const body = doc.body ?? schema.body
+  return {
+    operationId: operationId(method, url),
+    tags: [doc.tag],
+    summary: doc.summary,
+    description: access === 'open' ? 'Needs no token.' : `Needs the role ${access}.`,
+    ...(access === 'open' ? { security: [] } : {}),
+    parameters: [
+      ...parametersOf(schema.params, 'path'),
+      ...parametersOf(schema.querystring, 'query'),
+      ...parametersOf(schema.headers, 'header'),
+    ],
+    ...(body === undefined ? {} : { requestBody: requestBody(body) }),
+    responses: { ...answers(schema.response, doc.media), ...problems(access, doc.problems) },
+  }
+}
+
+/** `post /pipelines/:id/run` becomes `postPipelinesByIdRun`. */
+function operationId(method: string, url: string): string {
+  const words = url.split('/').filter((word) => word !== '')
+  const camel = (word: string) =>
+    word
+      .replace(/^:/, 'by-')
+      .split(/[-_]/)
+      .map((part) => part.charAt(0).toUpperCase() + part.slice(1))
+      .join('')
+  return method + words.map(camel).join('')
+}
+
+function parametersOf(schema: z.ZodType | undefined, place: 'path' | 'query' | 'header'): Json[] {
+  if (schema === undefined) return []
+  const { properties = {}, required = [] } = toSchema(schema, 'output') as {
+    properties?: Record<string, Json>
+    required?: string[]
+  }
+  return Object.entries(properties).map(([name, { description, ...rest }]) => ({
+    name,
+    in: place,
+    // What has a default is always there once it was read, but need not be sent.
+    required: place === 'path' || (required.includes(name) && rest.default === undefined),
+    description,
+    schema: rest,
+  }))
+}
+
+function requestBody(body: z.ZodType): Json {
+  const schema = toSchema(body, 'input')
+  const options = (schema.anyOf as Json[] | undefined) ?? []
+  // A body that may be left out is written as "this or null".
+  const given = options.find((option) => option.type === 'object') ?? schema
+  return { required: options.length === 0, content: { 'application/json': { schema: given } } }
+}
+
+function answers(response: Readonly<Record<string, z.ZodType>> | undefined, media: string | undefined): Json {
+  if (media !== undefined)
+    return { 200: { description: 'Done.', content: { [media]: { schema: { type: 'string' } } } } }
+  return Object.fromEntries(
+    Object.entries(response ?? {}).map(([status, schema]) => [
+      status,
+      status === '204'
+        ? { description: 'Done; there is nothing to say.' }
+        : {
+            description: DESCRIPTIONS[status] ?? 'Done.',
+            content: { 'application/json': { schema: toSchema(schema, 'output') } },
+          },
+    ]),
+  )
+}
+
+const DESCRIPTIONS: Readonly<Record<string, string>> = {
+  200: 'Done.',
+  201: 'Created.',
+  202: 'Asked for; a runner does it some time later.',
+  503: 'A part is down.',
+}
+
+function problems(access: string, further: readonly number[]): Json {
+  const statuses = access === 'open' ? [] : [400, 401, 403, 422, 429, 503]
+  return Object.fromEntries(
+    [...new Set([...statuses, ...further])]
+      .sort()
+      .map((status) => [status, { $ref: '#/components/responses/Problem' }]),
+  )
+}
+
+function toSchema(schema: z.ZodType, io: 'input' | 'output'): Json {
+  const { $schema: _, ...json } = z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as Json
+  return json
+}

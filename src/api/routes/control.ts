@@ -1,0 +1,67 @@
+import { authorOf } from '../auth/bearer.js'
+import { noBody, pauseRequestedWire, runBody, runHeaders, runRequestedWire } from '../schemas/control.js'
+import { byId } from '../schemas/params.js'
+import { runToWire, runWire } from '../schemas/run.js'
+import type { Api } from '../schemas/type-provider.js'
+import type { ControlService } from '../services/control.js'
+import { runUrl, statusUrl } from './links.js'
+import { rule } from './rule.js'
+
+const TAG = 'control'
+
+/** 202, because a runner does what is asked for here, some time later. */
+export function controlRoutes(app: Api, control: ControlService): void {
+  app.post(
+    '/pipelines/:id/run',
+    {
+      config: rule(
+        'operator',
+        TAG,
+        'Asks for a run. While one is requested or under way, it is given again.',
+        { problems: [404, 409] },
+      ),
+      schema: { params: byId, headers: runHeaders, body: runBody, response: { 202: runRequestedWire } },
+    },
+    async (request, reply) => {
+      const { run, status, replayed } = await control.requestRun({
+        pipelineId: request.params.id,
+        author: authorOf(request),
+        externalRef: request.body?.external_ref,
+        key: request.headers['idempotency-key'],
+        events: request.events,
+      })
+      const url = runUrl(run.id)
+      if (replayed) reply.header('idempotent-replay', 'true')
+      return reply.code(202).header('location', url).send({ id: run.pipelineId, status, run_id: run.id, url })
+    },
+  )
+
+  app.post(
+    '/pipelines/:id/pause',
+    {
+      config: rule('operator', TAG, 'Asks the running pipeline to pause after its current batch.', {
+        problems: [404, 409],
+      }),
+      schema: { params: byId, body: noBody, response: { 202: pauseRequestedWire } },
+    },
+    async (request, reply) => {
+      const { id, status } = await control.requestPause(request.params.id, authorOf(request), request.events)
+      const url = statusUrl(id)
+      return reply.code(202).header('location', url).send({ id, status, url })
+    },
+  )
+
+  app.post(
+    '/runs/:id/cancel',
+    {
+      config: rule('operator', TAG, 'Stops a run after its current batch; the checkpoint is kept.', {
+        problems: [404],
+      }),
+      schema: { params: byId, body: noBody, response: { 202: runWire } },
+    },
+    async (request, reply) => {
+      const run = await control.cancelRun(request.params.id, authorOf(request), request.events)
+      return reply.code(202).header('location', runUrl(run.id)).send(runToWire(run))
+    },
+  )
+}

@@ -1,0 +1,144 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import type { Pipeline } from '../../model/pipeline.js'
+import { authorOf } from '../auth/bearer.js'
+import { noBody, reloadWire, resetBody } from '../schemas/control.js'
+import { byId } from '../schemas/params.js'
+import {
+  type PipelineWire,
+  pipelineToWire,
+  pipelineWire,
+  stateToWire,
+  stateWire,
+} from '../schemas/pipeline.js'
+import { pipelineInput, pipelinePatch } from '../schemas/pipeline-input.js'
+import type { Api } from '../schemas/type-provider.js'
+import type { EditRequest, EditService } from '../services/edit.js'
+import { etag, pipelineUrl } from './links.js'
+import { rule } from './rule.js'
+
+const TAG = 'configuration'
+/** The service reads it field by field: all mistakes are told together. */
+const anyObject = z.record(z.string(), z.unknown())
+const IF_MATCH = z.looseObject({
+  'if-match': z
+    .string()
+    .optional()
+    .describe('The ETag of the version the change was made for. Absent: changes whatever is there.'),
+})
+
+export function editRoutes(app: Api, edit: EditService): void {
+  app.post(
+    '/pipelines',
+    {
+      config: rule('admin', TAG, 'Creates a pipeline.', { problems: [409], body: pipelineInput }),
+      schema: { body: anyObject, response: { 201: pipelineWire } },
+    },
+    async (request, reply) => {
+      const pipeline = await edit.create(request.body, authorOf(request))
+      request.events.configured('pipeline.create', pipeline)
+      reply.code(201).header('location', pipelineUrl(pipeline.id))
+      return answer(reply, pipeline)
+    },
+  )
+
+  for (const [method, url] of [
+    ['PATCH', '/pipelines/:id'],
+    ['POST', '/pipelines/:id/update-config'],
+  ] as const)
+    app.route({
+      method,
+      url,
+      config: rule(
+        'admin',
+        TAG,
+        'Changes a pipeline: what is absent stays, null goes back to the default (RFC 7396).',
+        { problems: [404, 409, 412], body: pipelinePatch },
+      ),
+      schema: { params: byId, headers: IF_MATCH, body: anyObject, response: { 200: pipelineWire } },
+      handler: async (request, reply) => {
+        const pipeline = await edit.patch(editOf(request), request.body)
+        request.events.configured('pipeline.change', pipeline)
+        return answer(reply, pipeline)
+      },
+    })
+
+  app.delete(
+    '/pipelines/:id',
+    {
+      config: rule('admin', TAG, 'Deletes a pipeline with its runs. The mart stays.', {
+        problems: [404, 409, 412],
+      }),
+      schema: { params: byId, headers: IF_MATCH, response: { 204: z.null().describe('Nothing.') } },
+    },
+    async (request, reply) => {
+      await edit.remove(editOf(request))
+      request.events.deleted(request.params.id)
+      return reply.code(204).send(null)
+    },
+  )
+
+  switchRoutes(app, edit)
+  checkpointRoutes(app, edit)
+}
+
+function switchRoutes(app: Api, edit: EditService): void {
+  for (const [verb, enabled, summary] of [
+    ['enable', true, 'Lets runners work on a pipeline.'],
+    ['disable', false, 'Keeps runners from starting a pipeline.'],
+  ] as const)
+    app.post(
+      `/pipelines/:id/${verb}`,
+      {
+        config: rule('operator', TAG, summary, { problems: [404, 412] }),
+        schema: { params: byId, headers: IF_MATCH, body: noBody, response: { 200: pipelineWire } },
+      },
+      async (request, reply) => {
+        const pipeline = await edit.setEnabled(editOf(request), enabled)
+        request.events.configured(`pipeline.${verb}`, pipeline)
+        return answer(reply, pipeline)
+      },
+    )
+}
+
+function checkpointRoutes(app: Api, edit: EditService): void {
+  app.post(
+    '/pipelines/:id/reset',
+    {
+      config: rule('operator', TAG, 'Sets the checkpoint back to the start, or to a value for a backfill.', {
+        problems: [404, 409],
+      }),
+      schema: { params: byId, body: resetBody, response: { 200: stateWire } },
+    },
+    async (request) => {
+      const state = await edit.reset(request.params.id, authorOf(request), {
+        lastProcessedKey: request.body?.last_processed_key ?? null,
+        lastProcessedId: request.body?.last_processed_id ?? null,
+      })
+      return stateToWire(state)
+    },
+  )
+
+  app.post(
+    '/pipelines/:id/reload-config',
+    {
+      config: rule('operator', TAG, 'Tells which version a running pipeline takes up at its next batch.', {
+        problems: [404],
+      }),
+      schema: { params: byId, body: noBody, response: { 202: reloadWire } },
+    },
+    async (request, reply) => {
+      const { configVersion } = await edit.reload(request.params.id, authorOf(request))
+      return reply.code(202).send({ config_version: configVersion })
+    },
+  )
+}
+
+export function editOf(request: FastifyRequest<{ Params: { id: string } }>): EditRequest {
+  return { id: request.params.id, author: authorOf(request), ifMatch: request.headers['if-match'] }
+}
+
+export function answer(reply: FastifyReply, pipeline: Pipeline): PipelineWire {
+  reply.header('etag', etag(pipeline))
+  return pipelineToWire(pipeline)
+}

@@ -1,0 +1,113 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import type { Api } from '../schemas/type-provider.js'
+import type { EventHub } from '../services/event-hub.js'
+import { type EventFilter, EventStream } from '../services/event-stream.js'
+import { rule } from './rule.js'
+
+const HEARTBEAT_MS = 15_000
+/** What a client waits before it connects again. */
+const RETRY_MS = 2_000
+
+const seq = z.string().regex(/^\d{1,15}$/, 'must be the id of an event')
+const eventHeaders = z.looseObject({
+  'last-event-id': seq.optional().describe('Everything after this event is sent first.'),
+})
+const eventQuery = z.strictObject({
+  last_event_id: seq.optional().describe('The same, for clients that cannot set headers.'),
+  pipeline_id: z.uuid().optional().describe('Only events of this pipeline.'),
+  run_id: z.uuid().optional().describe('Only events of this run.'),
+})
+
+/** Server-sent events: every transition and each batch of all runners. One stream serves a client. */
+export function eventRoutes(app: Api, hub: EventHub, streams: EventStreams): void {
+  app.get(
+    '/events',
+    {
+      config: rule('viewer', 'events', 'Streams what happens in the whole fleet as server-sent events.', {
+        media: 'text/event-stream',
+        quiet: true,
+      }),
+      schema: { headers: eventHeaders, querystring: eventQuery },
+    },
+    async (request, reply) => {
+      const { last_event_id, pipeline_id, run_id } = request.query
+      const last = request.headers['last-event-id'] ?? last_event_id
+      const filter = { pipelineId: pipeline_id, runId: run_id }
+      await streams.open(request, reply, hub, { last: last === undefined ? null : Number(last), filter })
+    },
+  )
+}
+
+interface Opening {
+  readonly last: number | null
+  readonly filter: EventFilter
+}
+
+/** The streams that are open, so that the server can end them when it closes. */
+export class EventStreams {
+  readonly #open = new Set<() => void>()
+
+  /** Answers the request, for as long as both sides want. */
+  async open(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    hub: EventHub,
+    { last, filter }: Opening,
+  ): Promise<void> {
+    const stream = new EventStream(reply.raw, hub, filter)
+    reply.raw.on('close', () => hub.leave(stream))
+    const head = await hub.join(stream)
+    const { from, missed } = await whereToBegin(hub, head, last).catch((error) => {
+      hub.leave(stream)
+      throw error
+    })
+    startAnswer(reply)
+    if (missed !== null) reply.raw.write(`event: gap\ndata: ${JSON.stringify(missed)}\n\n`)
+    this.#keepAlive(request, reply, stream)
+    // Gone while we were asking: "close" has been and will not come again.
+    if (reply.raw.destroyed) hub.leave(stream)
+    await stream.start(from)
+  }
+
+  close(): void {
+    for (const end of this.#open) end()
+  }
+
+  #keepAlive(request: FastifyRequest, reply: FastifyReply, stream: EventStream): void {
+    const end = () => reply.raw.end()
+    const beat = setInterval(async () => {
+      // A database that does not answer does not end a stream; a token that was revoked does.
+      if (await request.isStillValid().catch(() => true)) stream.heartbeat()
+      else end()
+    }, HEARTBEAT_MS)
+    const forget = () => {
+      clearInterval(beat)
+      this.#open.delete(end)
+    }
+    this.#open.add(end)
+    reply.raw.on('close', forget)
+    if (reply.raw.destroyed) forget()
+  }
+}
+
+/** `missed`: events after `last` that are no longer kept, or a number that this database never gave. */
+async function whereToBegin(hub: EventHub, head: number, last: number | null) {
+  if (last === null) return { from: head, missed: null }
+  const tail = await hub.tail()
+  const from = Math.min(last, head)
+  const isMissed = last > head || last + 1 < tail
+  return { from, missed: isMissed ? { after: last, from: Math.max(from + 1, tail) } : null }
+}
+
+function startAnswer(reply: FastifyReply): void {
+  reply.hijack()
+  reply.raw.writeHead(200, {
+    ...(reply.getHeaders() as Record<string, string>),
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-store',
+    // nginx would keep everything until its buffer is full.
+    'x-accel-buffering': 'no',
+  })
+  reply.raw.write(`retry: ${RETRY_MS}\n\n`)
+}

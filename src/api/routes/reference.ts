@@ -1,0 +1,24 @@
+import { collectRoutes } from '../openapi/collect.js'
+import { openApiDocument } from '../openapi/document.js'
+import { referencePage } from '../openapi/page.js'
+import type { Api } from '../schemas/type-provider.js'
+import { PREFIX } from './links.js'
+
+const POLICY =
+  "default-src 'none'; style-src 'sha256-%'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+/** The reference, for programs and for people. It holds no secrets, and a browser cannot send a token with a page. */
+export function referenceRoutes(app: Api, version: string): void {
+  const routes = collectRoutes(app, PREFIX)
+  const config = { access: 'open' as const, quiet: true }
+  app.get('/openapi.json', { config }, async (_request, reply) =>
+    reply.type('application/json; charset=utf-8').send(openApiDocument(routes, version)),
+  )
+  app.get('/docs', { config }, async (_request, reply) => {
+    const { html, styleHash } = referencePage(openApiDocument(routes, version))
+    return reply
+      .type('text/html; charset=utf-8')
+      .header('content-security-policy', POLICY.replace('%', styleHash))
+      .send(html)
+  })
+}

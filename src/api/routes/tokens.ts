@@ -1,0 +1,56 @@
+import { z } from 'zod'
+import { authorOf } from '../auth/bearer.js'
+import { plainPage } from '../schemas/page.js'
+import { byId } from '../schemas/params.js'
+import { newTokenWire, tokenInput, tokenPage, tokenToWire } from '../schemas/token.js'
+import type { Api } from '../schemas/type-provider.js'
+import type { TokenService } from '../services/tokens.js'
+import { linkNext, PREFIX } from './links.js'
+import { rule } from './rule.js'
+
+const TAG = 'access'
+
+export function tokenRoutes(app: Api, tokens: TokenService): void {
+  app.post(
+    '/tokens',
+    {
+      config: rule('admin', TAG, 'Makes a token. Its value is shown in this answer and never again.'),
+      schema: { body: tokenInput, response: { 201: newTokenWire } },
+    },
+    async (request, reply) => {
+      const { name, role, expires_at: expiresAt = null } = request.body
+      const { token, value } = await tokens.create({ name, role, expiresAt }, authorOf(request))
+      request.events.accessChanged('token.create', token.name, token.role)
+      reply.code(201).header('location', `${PREFIX}/tokens/${token.id}`)
+      return { ...tokenToWire(token), token: value }
+    },
+  )
+
+  app.get(
+    '/tokens',
+    {
+      config: rule('admin', TAG, 'Lists the tokens without their values, newest first.'),
+      schema: { querystring: plainPage, response: { 200: tokenPage } },
+    },
+    async (request, reply) => {
+      const page = await tokens.list(request.query)
+      linkNext(request, reply, page.nextCursor)
+      return { items: page.items.map(tokenToWire), next_cursor: page.nextCursor }
+    },
+  )
+
+  app.delete(
+    '/tokens/:id',
+    {
+      config: rule('admin', TAG, 'Revokes a token: it ends at once. It stays in the list.', {
+        problems: [404],
+      }),
+      schema: { params: byId, response: { 204: z.null().describe('Nothing.') } },
+    },
+    async (request, reply) => {
+      const { name, role } = await tokens.revoke(request.params.id, authorOf(request))
+      request.events.accessChanged('token.revoke', name, role)
+      return reply.code(204).send(null)
+    },
+  )
+}

@@ -1,0 +1,62 @@
+import { restoreBody } from '../schemas/control.js'
+import { versionPage, versionToWire, versionWire } from '../schemas/history.js'
+import { plainPage } from '../schemas/page.js'
+import { byId, byVersion } from '../schemas/params.js'
+import { pipelineWire } from '../schemas/pipeline.js'
+import type { Api } from '../schemas/type-provider.js'
+import type { EditService } from '../services/edit.js'
+import type { PipelineService } from '../services/pipelines.js'
+import { answer, editOf } from './edit.js'
+import { linkNext } from './links.js'
+import { rule } from './rule.js'
+
+const TAG = 'versions'
+
+export function versionRoutes(app: Api, edit: EditService, pipelines: PipelineService): void {
+  app.get(
+    '/pipelines/:id/versions',
+    {
+      config: rule('viewer', TAG, 'Lists what a pipeline was configured like, newest first.', {
+        problems: [404],
+      }),
+      schema: { params: byId, querystring: plainPage, response: { 200: versionPage } },
+    },
+    async (request, reply) => {
+      const { id } = await pipelines.get(request.params.id)
+      const page = await edit.versions(id, request.query)
+      linkNext(request, reply, page.nextCursor)
+      return { items: page.items.map(versionToWire), next_cursor: page.nextCursor }
+    },
+  )
+
+  app.get(
+    '/pipelines/:id/versions/:version',
+    {
+      config: rule('viewer', TAG, 'Shows one version with its difference to the one before.', {
+        problems: [404],
+      }),
+      schema: { params: byVersion, response: { 200: versionWire } },
+    },
+    async (request) => {
+      const { id } = await pipelines.get(request.params.id)
+      return versionToWire(await edit.version(id, request.params.version))
+    },
+  )
+
+  app.post(
+    '/pipelines/:id/versions/:version/restore',
+    {
+      config: rule('admin', TAG, 'Makes an old version the present one, as a new version.', {
+        problems: [404, 409, 412],
+      }),
+      schema: { params: byVersion, body: restoreBody, response: { 200: pipelineWire } },
+    },
+    async (request, reply) => {
+      const { id } = await pipelines.get(request.params.id)
+      const wish = request.body?.reset_checkpoint
+      const pipeline = await edit.restore({ ...editOf(request), id }, request.params.version, wish)
+      request.events.configured('pipeline.restore', pipeline)
+      return answer(reply, pipeline)
+    },
+  )
+}

@@ -1,0 +1,153 @@
+import { z } from 'zod'
+import {
+  type AuditEntry,
+  type FleetRunner,
+  type PipelineVersion,
+  QUARANTINE_STATUSES,
+  type QuarantinedRow,
+} from '../../model/history.js'
+import { pageOf, pageQuery } from './page.js'
+import { text } from './text.js'
+
+const moment = (what: string) => z.string().describe(`When ${what}.`)
+const diff = z
+  .record(z.string(), z.object({ old: z.unknown(), new: z.unknown() }))
+  .describe('Each field that changed, with its old and its new value.')
+
+export const versionWire = z.object({
+  version: z.number().describe('Its number, counted for each pipeline.'),
+  author: z.string().describe('Who made it.'),
+  at: moment('it was made'),
+  spec: z.record(z.string(), z.unknown()).describe('The whole configuration, tasks included.'),
+  diff,
+})
+export const versionPage = pageOf(versionWire)
+
+export function versionToWire({
+  version,
+  author,
+  at,
+  spec,
+  diff,
+}: PipelineVersion): z.infer<typeof versionWire> {
+  return { version, author, at, spec, diff }
+}
+
+export const listAuditQuery = z.strictObject({
+  ...pageQuery,
+  target_id: text(1, 200).optional().describe('Only what was done to this.'),
+  action: text(1, 100).optional().describe('Only deeds of this name.'),
+})
+export const auditPage = pageOf(
+  z.object({
+    id: z.string().describe('Its number in the audit.'),
+    at: moment('it was done'),
+    actor: z.string().describe('Who did it.'),
+    action: z.string().describe('What was done, such as pipeline.change.'),
+    target_kind: z.string().describe('pipeline, run, quarantine or token.'),
+    target_id: z.string().describe('The id of what it was done to.'),
+    target_name: z.string().nullable().describe('Its name at that time.'),
+    diff: z.record(z.string(), z.unknown()).describe('What changed.'),
+    request_id: z.string().nullable().describe('The request that did it.'),
+  }),
+)
+
+export function auditToWire(entry: AuditEntry): z.infer<typeof auditPage>['items'][number] {
+  return {
+    id: String(entry.id),
+    at: entry.at,
+    actor: entry.actor,
+    action: entry.action,
+    target_kind: entry.targetKind,
+    target_id: entry.targetId,
+    target_name: entry.targetName,
+    diff: entry.diff,
+    request_id: entry.requestId,
+  }
+}
+
+export const listQuarantineQuery = z.strictObject({
+  ...pageQuery,
+  status: z.enum(QUARANTINE_STATUSES).optional().describe('Only rows in this status.'),
+})
+export const quarantinedWire = z.object({
+  id: z.string().describe('The id of the row in quarantine.'),
+  pipeline_id: z.string().describe('The pipeline that read it.'),
+  run_id: z.string().describe('The run that read it.'),
+  status: z.enum(QUARANTINE_STATUSES).describe('HELD until somebody replays or discards it.'),
+  key: z.string().describe('The key of the row.'),
+  row: z.record(z.string(), z.string().nullable()).describe('The row as the source gave it, as text.'),
+  reason: z.string().describe('Why the target refused it.'),
+  sqlstate: z.string().nullable().describe('The SQLSTATE of the refusal.'),
+  refused_at: moment('the target refused it'),
+  settled_at: z.string().nullable().describe('When it was replayed or discarded.'),
+})
+export const quarantinePage = pageOf(quarantinedWire)
+export const replayWire = quarantinedWire.extend({
+  replay_run_id: z
+    .string()
+    .nullable()
+    .describe('The run that tries it again; null: the one after the present run does.'),
+})
+
+export function quarantinedToWire(row: QuarantinedRow): z.infer<typeof quarantinedWire> {
+  return {
+    id: String(row.id),
+    pipeline_id: row.pipelineId,
+    run_id: row.runId,
+    status: row.status,
+    key: row.key,
+    row: row.row,
+    reason: row.reason,
+    sqlstate: row.sqlstate,
+    refused_at: row.refusedAt,
+    settled_at: row.settledAt,
+  }
+}
+
+const holdWire = z.object({
+  pipeline_id: z.string().describe('The id of the pipeline.'),
+  name: z.string().describe('Its name.'),
+  status: z.string().describe('Its status.'),
+  run_id: z.string().describe('The run under way.'),
+  lease_until: z.string().nullable().describe('Until when the runner holds it, unless it renews.'),
+})
+export const runnersWire = z.object({
+  items: z
+    .array(
+      z.object({
+        id: z.string().describe('Unique for each start of a runner.'),
+        host: z.string().describe('Where it runs.'),
+        pid: z.number().describe('Its process there.'),
+        version: z.string().describe('Its version of Vitrina.'),
+        concurrency: z.number().describe('How many pipelines it works on at once.'),
+        started_at: moment('it started'),
+        heartbeat_at: moment('it last gave a sign of life'),
+        heartbeat_age_ms: z.number().describe('How long ago that was, by the clock of the database.'),
+        stopped_at: z.string().nullable().describe('When it ended in order.'),
+        holds: z.array(holdWire).describe('The pipelines it works on.'),
+      }),
+    )
+    .describe('Living ones first.'),
+})
+
+export function runnerToWire(runner: FleetRunner): z.infer<typeof runnersWire>['items'][number] {
+  return {
+    id: runner.id,
+    host: runner.host,
+    pid: runner.pid,
+    version: runner.version,
+    concurrency: runner.concurrency,
+    started_at: runner.startedAt,
+    heartbeat_at: runner.heartbeatAt,
+    heartbeat_age_ms: runner.heartbeatAgeMs,
+    stopped_at: runner.stoppedAt,
+    holds: runner.holds.map((held) => ({
+      pipeline_id: held.pipelineId,
+      name: held.name,
+      status: held.status,
+      run_id: held.runId,
+      lease_until: held.leaseUntil,
+    })),
+  }
+}

@@ -1,0 +1,33 @@
+import type { z } from 'zod'
+import type { FieldError } from './request-invalid.js'
+import { fieldErrors } from './type-provider.js'
+
+export interface ReadFields<T> {
+  /** What could be read. A field with a mistake is left out, so that rules about other fields can still be asked. */
+  readonly draft: Partial<T>
+  readonly errors: readonly FieldError[]
+}
+
+/** Reads field by field, so that all mistakes are found together; a schema of the whole would stop at the shape. */
+export function readFields<T>(
+  fields: Readonly<Record<string, z.ZodType>>,
+  raw: Readonly<Record<string, unknown>>,
+  path = '',
+): ReadFields<T> {
+  const draft: Record<string, unknown> = {}
+  const errors: FieldError[] = []
+  for (const [name, schema] of Object.entries(fields)) {
+    const parsed = schema.safeParse(Object.hasOwn(raw, name) ? raw[name] : undefined)
+    if (parsed.success) draft[name] = parsed.data
+    else
+      errors.push(
+        ...parsed.error.issues.flatMap((issue) => fieldErrors({ ...issue, path: [name, ...issue.path] })),
+      )
+  }
+  const unknown = Object.keys(raw).filter((name) => !Object.hasOwn(fields, name))
+  errors.push(...unknown.map((field) => ({ field, code: 'unrecognized_keys', message: 'Unknown field' })))
+  return {
+    draft: draft as Partial<T>,
+    errors: path === '' ? errors : errors.map((error) => ({ ...error, field: `${path}.${error.field}` })),
+  }
+}

@@ -1,0 +1,83 @@
+import { VitrinaError } from '../../model/errors.js'
+import { finalTarget, type Pipeline, readerQuery } from '../../model/pipeline.js'
+import type { PipelineDraft } from '../../ports/pipeline-editor.js'
+import { toInput } from './pipeline-draft.js'
+
+/** What a run relies on from its first batch to its last. The database refuses the same, whoever writes. */
+const FIXED_WHILE_RUNNING = [
+  'source_query',
+  'source_connection',
+  'target_table',
+  'target_connection',
+  'mode',
+  'full_strategy',
+  'incremental_key',
+  'incremental_id_key',
+  'capture',
+  'deletes',
+  'key_columns',
+  'type',
+  'source_type',
+  'tasks',
+] as const
+
+/** R5.2: says which fields, and what to do. */
+export function refuseWhileRunning(current: Pipeline, draft: PipelineDraft): void {
+  if (!isRunning(current)) return
+  const before = toInput(current)
+  const after = toInput({ ...current, ...draft, tasks: draft.tasks.map((task) => ({ ...task, id: '' })) })
+  const changed = FIXED_WHILE_RUNNING.filter(
+    (field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]),
+  )
+  if (changed.length > 0) throw busy(current, `${changed.join(', ')} cannot change now`, { fields: changed })
+}
+
+export function isRunning({ status }: Pipeline): boolean {
+  return status === 'RUNNING' || status === 'PAUSE_REQUESTED'
+}
+
+export function busy(pipeline: Pipeline, what: string, facts: Record<string, unknown> = {}): VitrinaError {
+  return new VitrinaError(
+    'PIPELINE_BUSY',
+    `Pipeline "${pipeline.name}" is ${pipeline.status}: ${what}.`,
+    `Pause it (POST /api/v1/pipelines/${pipeline.id}/pause) or wait until it is IDLE, then try again.`,
+    { facts },
+  )
+}
+
+/** A checkpoint speaks of rows of one query in one order, written to one place. */
+function whatItSpeaksOf(pipeline: Pipeline | PipelineDraft): Record<string, unknown> {
+  const tasks = pipeline.tasks.map((task) => ({ ...task, id: '' }))
+  return {
+    query: readerQuery({ ...pipeline, tasks }),
+    source_connection: pipeline.sourceConnection,
+    target: finalTarget({ ...pipeline, tasks }),
+    target_connection: pipeline.targetConnection,
+    mode: pipeline.mode,
+    capture: pipeline.capture,
+    incremental_key: pipeline.incrementalKey,
+    incremental_id_key: pipeline.incrementalIdKey,
+    key_columns: pipeline.keyColumns,
+  }
+}
+
+/** Whether the checkpoint is to be reset; throws when it would lose its meaning and nobody said what to do. */
+export function decideReset(
+  current: Pipeline,
+  draft: PipelineDraft,
+  { hasCheckpoint, wish }: { hasCheckpoint: boolean; wish: boolean | undefined },
+): boolean {
+  const before = whatItSpeaksOf(current)
+  const after = whatItSpeaksOf(draft)
+  const changed = Object.keys(before).filter(
+    (field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]),
+  )
+  if (wish !== undefined) return wish
+  if (!hasCheckpoint || changed.length === 0) return false
+  throw new VitrinaError(
+    'CHECKPOINT_INVALID',
+    `Pipeline "${current.name}" has a checkpoint, and it means nothing after a change of ${changed.join(', ')}.`,
+    'Send "reset_checkpoint": true to read everything again from the start, or false to go on from the checkpoint as it is.',
+    { facts: { fields: changed } },
+  )
+}

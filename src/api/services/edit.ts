@@ -1,0 +1,158 @@
+import type { Author } from '../../model/access.js'
+import { VitrinaError } from '../../model/errors.js'
+import type { PipelineVersion } from '../../model/history.js'
+import type { Pipeline } from '../../model/pipeline.js'
+import type { Page, PageRequest, State } from '../../ports/catalog.js'
+import type { Checkpoint, PipelineDraft, PipelineEditor } from '../../ports/pipeline-editor.js'
+import { pipelineFields } from '../schemas/pipeline-input.js'
+import { RequestInvalid } from '../schemas/request-invalid.js'
+import { busy, decideReset, isRunning, refuseWhileRunning } from './checkpoint-rules.js'
+import { isId } from './id.js'
+import { notFound } from './not-found.js'
+import { mergePatch, readDraft } from './pipeline-draft.js'
+import type { PipelineRules } from './pipeline-rules.js'
+
+type Raw = Readonly<Record<string, unknown>>
+
+export interface EditRequest {
+  readonly id: string
+  readonly author: Author
+  /** The header If-Match; undefined changes whatever is there. */
+  readonly ifMatch?: string
+}
+
+/** The rules for changing configuration. Each change is judged while nobody else can make one. */
+export class EditService {
+  readonly #editor: PipelineEditor
+  readonly #rules: PipelineRules
+
+  constructor(editor: PipelineEditor, rules: PipelineRules) {
+    this.#editor = editor
+    this.#rules = rules
+  }
+
+  create(raw: Raw, author: Author): Promise<Pipeline> {
+    return this.#editor.create(readDraft(raw, this.#rules), author)
+  }
+
+  patch(request: EditRequest, raw: Raw): Promise<Pipeline> {
+    const { reset_checkpoint, ...patch } = raw
+    const wish = readWish(reset_checkpoint)
+    return this.#change(
+      request,
+      'pipeline.change',
+      (current) => readDraft(mergePatch(current, patch), this.#rules),
+      wish,
+    )
+  }
+
+  setEnabled(request: EditRequest, enabled: boolean): Promise<Pipeline> {
+    const action = enabled ? 'pipeline.enable' : 'pipeline.disable'
+    return this.#change(request, action, (current) => ({ ...current, enabled }))
+  }
+
+  async restore(request: EditRequest, version: string, wish: boolean | undefined): Promise<Pipeline> {
+    const { spec } = await this.version(request.id, version)
+    // Only what this program knows: a newer one may have kept more.
+    const known = Object.fromEntries(
+      Object.entries(spec).filter(([field, value]) => Object.hasOwn(pipelineFields, field) && value !== null),
+    )
+    return this.#change(request, 'pipeline.restore', () => readDraft(known, this.#rules), wish)
+  }
+
+  async remove({ id, author, ifMatch }: EditRequest): Promise<void> {
+    const check = (current: Pipeline) => {
+      requireVersion(current, ifMatch)
+      if (isRunning(current)) throw busy(current, 'it cannot be deleted now')
+    }
+    if (!isId(id) || !(await this.#editor.remove(id, author, check))) throw notFound('PIPELINE_NOT_FOUND', id)
+  }
+
+  async reset(id: string, author: Author, to: Checkpoint): Promise<State> {
+    const decide = (current: Pipeline) => {
+      if (isRunning(current)) throw busy(current, 'its checkpoint cannot be set now')
+      requireUsable(current, to)
+      return to
+    }
+    const state = isId(id) ? await this.#editor.reset(id, author, decide) : null
+    if (state === null) throw notFound('PIPELINE_NOT_FOUND', id)
+    return state
+  }
+
+  async reload(id: string, author: Author): Promise<Pipeline> {
+    const pipeline = isId(id) ? await this.#editor.reload(id, author) : null
+    if (pipeline === null) throw notFound('PIPELINE_NOT_FOUND', id)
+    return pipeline
+  }
+
+  versions(id: string, page: PageRequest): Promise<Page<PipelineVersion>> {
+    return this.#editor.listVersions(id, page)
+  }
+
+  async version(id: string, version: string): Promise<PipelineVersion> {
+    const isVersion = /^[1-9]\d{0,8}$/.test(version)
+    const found = isId(id) && isVersion ? await this.#editor.getVersion(id, Number(version)) : null
+    if (found === null) throw notFound('VERSION_NOT_FOUND', version)
+    return found
+  }
+
+  async #change(
+    { id, author, ifMatch }: EditRequest,
+    action: string,
+    draftOf: (current: Pipeline) => PipelineDraft,
+    wish?: boolean,
+  ): Promise<Pipeline> {
+    const decide = (current: Pipeline, hasCheckpoint: boolean) => {
+      requireVersion(current, ifMatch)
+      const draft = draftOf(current)
+      refuseWhileRunning(current, draft)
+      const resetCheckpoint = decideReset(current, draft, { hasCheckpoint, wish })
+      if (resetCheckpoint && isRunning(current)) throw busy(current, 'its checkpoint cannot be reset now')
+      return { draft, resetCheckpoint }
+    }
+    const pipeline = isId(id) ? await this.#editor.change(id, action, author, decide) : null
+    if (pipeline === null) throw notFound('PIPELINE_NOT_FOUND', id)
+    return pipeline
+  }
+}
+
+function readWish(raw: unknown): boolean | undefined {
+  if (raw === undefined || typeof raw === 'boolean') return raw
+  throw new RequestInvalid([
+    { field: 'reset_checkpoint', code: 'invalid_type', message: 'must be true or false' },
+  ])
+}
+
+/** Quotes are what the header asks for; scripts leave them away. */
+function requireVersion({ name, configVersion }: Pipeline, ifMatch: string | undefined): void {
+  if (ifMatch === undefined || ifMatch.trim() === '*') return
+  const wanted = ifMatch.split(',').map((tag) => tag.trim().replace(/^"(.*)"$/, '$1'))
+  if (wanted.includes(String(configVersion))) return
+  throw new VitrinaError(
+    'VERSION_STALE',
+    `Pipeline "${name}" is at version ${configVersion} by now.`,
+    'Read it again, apply your change to what is there now, and send that version as If-Match.',
+    { facts: { current_version: configVersion } },
+  )
+}
+
+/** A value that the pipeline would never look at must not look as if it had worked. */
+function requireUsable({ mode, capture, incrementalIdKey }: Pipeline, to: Checkpoint): void {
+  if (to.lastProcessedKey === null) return
+  if (mode !== 'incremental' || capture !== 'key')
+    throw new RequestInvalid([
+      {
+        field: 'last_processed_key',
+        code: 'MODE_MISMATCH',
+        message: 'is for mode incremental with capture key',
+      },
+    ])
+  if (to.lastProcessedId !== null && incrementalIdKey === null)
+    throw new RequestInvalid([
+      {
+        field: 'last_processed_id',
+        code: 'KEY_MISSING',
+        message: 'needs a pipeline with incremental_id_key',
+      },
+    ])
+}

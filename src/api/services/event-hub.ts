@@ -1,0 +1,117 @@
+import type { JournalEvent } from '../../model/history.js'
+import type { Journal } from '../../ports/journal.js'
+import type { Wakeups } from '../../ports/wakeups.js'
+
+/** When nothing wakes us, behind a pooler that knows no NOTIFY, we look by ourselves. */
+const POLL_MS = 2_000
+const PAGE = 500
+
+/** One who listens. `take` does not wait: whoever cannot keep up reads on from the journal by itself. */
+export interface Listener {
+  take(events: readonly JournalEvent[]): void
+}
+
+export interface EventHubOptions {
+  readonly journal: Journal
+  readonly wakeups: Wakeups
+  /** Called when the journal could not be read; it is tried again. */
+  readonly onError: (error: Error) => void
+}
+
+/**
+ * Reads the journal once for all who listen, over one connection that is woken by the database. While nobody listens
+ * it does nothing at all. The numbers of the journal are what makes it exact: whoever knows the last number it saw
+ * goes on after it, and misses and repeats nothing.
+ */
+export class EventHub {
+  readonly #options: EventHubOptions
+  readonly #listeners = new Set<Listener>()
+  #head = 0
+  #timer: NodeJS.Timeout | null = null
+  #looking: Promise<void> = Promise.resolve()
+  #isLooking = false
+  #again = false
+  #started = false
+
+  constructor(options: EventHubOptions) {
+    this.#options = options
+  }
+
+  /** Everything up to this number has been given to all listeners. */
+  get head(): number {
+    return this.#head
+  }
+
+  /** The number after which a newcomer hears everything. */
+  async join(listener: Listener): Promise<number> {
+    this.#start()
+    if (this.#listeners.size === 0) {
+      await this.#options.journal.number()
+      const head = await this.#options.journal.head()
+      // Somebody else may have joined meanwhile: what is beyond our head has to be delivered to them, not skipped.
+      if (this.#listeners.size === 0) this.#head = head
+    }
+    this.#listeners.add(listener)
+    return this.#head
+  }
+
+  leave(listener: Listener): void {
+    this.#listeners.delete(listener)
+  }
+
+  /** What is after `seq` in the journal, for those who have to catch up. */
+  read(seq: number): Promise<JournalEvent[]> {
+    return this.#options.journal.after(seq, PAGE)
+  }
+
+  /** The lowest number that can still be read. */
+  tail(): Promise<number> {
+    return this.#options.journal.tail()
+  }
+
+  async stop(): Promise<void> {
+    if (this.#timer !== null) clearInterval(this.#timer)
+    this.#listeners.clear()
+    if (this.#started) await this.#options.wakeups.stop()
+    await this.#looking
+  }
+
+  #start(): void {
+    if (this.#started) return
+    this.#started = true
+    this.#options.wakeups.start(() => this.#wake())
+    this.#timer = setInterval(() => this.#wake(), POLL_MS)
+    this.#timer.unref()
+  }
+
+  #wake(): void {
+    this.#again = true
+    if (this.#isLooking || this.#listeners.size === 0) return
+    this.#looking = this.#look()
+  }
+
+  async #look(): Promise<void> {
+    this.#isLooking = true
+    try {
+      while (this.#again && this.#listeners.size > 0) {
+        this.#again = false
+        await this.#options.journal.number()
+        await this.#deliver()
+      }
+    } catch (error) {
+      // The next poll tries again; those who listen stay connected and miss nothing.
+      this.#options.onError(error as Error)
+    } finally {
+      this.#isLooking = false
+    }
+  }
+
+  async #deliver(): Promise<void> {
+    for (;;) {
+      const events = await this.#options.journal.after(this.#head, PAGE)
+      if (events.length === 0) return
+      this.#head = events.at(-1)!.seq
+      for (const listener of this.#listeners) listener.take(events)
+    }
+  }
+}

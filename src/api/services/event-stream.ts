@@ -1,0 +1,95 @@
+import type { ServerResponse } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { JournalEvent } from '../../model/history.js'
+import type { EventHub, Listener } from './event-hub.js'
+
+/** What a client may leave unread in our memory before it has to fetch the rest from the journal. */
+const MOST_UNREAD_BYTES = 1024 * 1024
+const RETRY_MS = 1_000
+
+export interface EventFilter {
+  readonly pipelineId?: string
+  readonly runId?: string
+}
+
+/**
+ * One client of the journal. It is either live, and gets what the hub delivers, or it catches up, and reads by itself
+ * from the last number it wrote until it has reached the hub.
+ */
+export class EventStream implements Listener {
+  readonly #raw: ServerResponse
+  readonly #hub: EventHub
+  readonly #filter: EventFilter
+  #seq = 0
+  #isLive = false
+  #isCatchingUp = false
+
+  constructor(raw: ServerResponse, hub: EventHub, filter: EventFilter) {
+    this.#raw = raw
+    this.#hub = hub
+    this.#filter = filter
+  }
+
+  /** Begins after `seq`. Until then nothing is taken from the hub. */
+  async start(seq: number): Promise<void> {
+    this.#seq = seq
+    this.#raw.on('drain', () => void this.catchUp())
+    await this.catchUp()
+  }
+
+  take(events: readonly JournalEvent[]): void {
+    if (!this.#isLive) return
+    if (this.#raw.writableLength > MOST_UNREAD_BYTES) this.#isLive = false
+    else this.#write(events)
+  }
+
+  /** A comment: proxies close a connection that says nothing, and clients learn that we live. */
+  heartbeat(): void {
+    this.#raw.write(': still here\n\n')
+  }
+
+  async catchUp(): Promise<void> {
+    if (this.#isLive || this.#isCatchingUp) return
+    this.#isCatchingUp = true
+    try {
+      while (this.#canWrite && this.#seq < this.#hub.head) await this.#readPage()
+      this.#isLive = this.#canWrite
+    } finally {
+      this.#isCatchingUp = false
+    }
+  }
+
+  get #canWrite(): boolean {
+    return !this.#raw.writableEnded && !this.#raw.destroyed && this.#raw.writableLength <= MOST_UNREAD_BYTES
+  }
+
+  async #readPage(): Promise<void> {
+    try {
+      const head = this.#hub.head
+      const events = await this.#hub.read(this.#seq)
+      this.#write(events)
+      // Everything up to the hub's place is committed: what is not there any more was forgotten.
+      if (events.length === 0) this.#seq = Math.max(this.#seq, head)
+    } catch {
+      // The database is away for a moment. The hub says so in the log; we go on from where we are.
+      await delay(RETRY_MS, undefined, { ref: false })
+    }
+  }
+
+  #write(events: readonly JournalEvent[]): void {
+    const fresh = events.filter(({ seq }) => seq > this.#seq)
+    this.#seq = fresh.at(-1)?.seq ?? this.#seq
+    const text = fresh.filter((event) => this.#isWanted(event)).map(toText)
+    if (text.length > 0) this.#raw.write(text.join(''))
+  }
+
+  #isWanted({ pipelineId, runId }: JournalEvent): boolean {
+    const { pipelineId: pipeline = pipelineId, runId: run = runId } = this.#filter
+    return pipeline === pipelineId && run === runId
+  }
+}
+
+function toText({ seq, at, kind, pipelineId, runId, data }: JournalEvent): string {
+  const wire = { seq, at, kind, pipeline_id: pipelineId, run_id: runId, ...data }
+  return `id: ${seq}\nevent: ${kind}\ndata: ${JSON.stringify(wire)}\n\n`
+}

@@ -1,0 +1,14 @@
+import { type ErrorCode, VitrinaError } from '../../model/errors.js'
+
+const SEARCHES = {
+  PIPELINE_NOT_FOUND: ['pipeline', 'List the pipelines with GET /api/v1/pipelines.'],
+  RUN_NOT_FOUND: ['run', 'List the runs with GET /api/v1/runs.'],
+  VERSION_NOT_FOUND: ['version', 'List the versions with GET /api/v1/pipelines/{id}/versions.'],
+  QUARANTINE_NOT_FOUND: ['row in quarantine', 'List the rows with GET /api/v1/pipelines/{id}/quarantine.'],
+  TOKEN_NOT_FOUND: ['token', 'List the tokens with GET /api/v1/tokens.'],
+} as const satisfies Partial<Record<ErrorCode, readonly [string, string]>>
+
+export function notFound(code: keyof typeof SEARCHES, id: string): VitrinaError {
+  const [what, hint] = SEARCHES[code]
+  return new VitrinaError(code, `There is no ${what} ${id.slice(0, 100)}.`, hint)
+}

@@ -1,0 +1,119 @@
+import type { Pipeline } from '../../model/pipeline.js'
+import type { TaskText } from '../../model/task-plan.js'
+import type { PipelineDraft } from '../../ports/pipeline-editor.js'
+import { type PipelineInput, pipelineFields, taskFields } from '../schemas/pipeline-input.js'
+import { readFields } from '../schemas/read-fields.js'
+import { RequestInvalid } from '../schemas/request-invalid.js'
+import { type PipelineRules, pipelineMistakes } from './pipeline-rules.js'
+
+type Raw = Readonly<Record<string, unknown>>
+
+const { tasks: tasksField, ...plainFields } = pipelineFields
+
+/** A configuration that may be saved, or all that is wrong with it. */
+export function readDraft(raw: Raw, rules: PipelineRules): PipelineDraft {
+  const { tasks: rawTasks, ...rawFields } = raw
+  const fields = readFields<PipelineInput>(plainFields, rawFields)
+  const whole = tasksField.safeParse(rawTasks)
+  const tasks = Array.isArray(rawTasks) ? rawTasks.slice(0, 100).map(readTask) : []
+  const listErrors = whole.success ? [] : readFields({ tasks: tasksField }, { tasks: rawTasks }).errors
+  const errors = [...fields.errors, ...listErrors, ...pipelineMistakes({ ...fields.draft, tasks }, rules)]
+  if (errors.length > 0) throw new RequestInvalid(unique(errors))
+  return toDraft({ ...(fields.draft as PipelineInput), tasks: whole.data ?? [] })
+}
+
+/** What can be read of a task, for the rules of the plan. */
+function readTask(raw: unknown): TaskText {
+  const isObject = typeof raw === 'object' && raw !== null && !Array.isArray(raw)
+  return readFields<TaskText>(taskFields, isObject ? (raw as Raw) : {}).draft
+}
+
+/** An empty body breaks two rules; one sentence is enough. */
+function unique<T extends { field: string; code: string }>(errors: T[]): T[] {
+  return errors.filter(
+    (error, n) =>
+      error.code !== 'PLAN_BODY_EMPTY' || !errors.slice(0, n).some(({ field }) => field === error.field),
+  )
+}
+
+function toDraft(input: PipelineInput): PipelineDraft {
+  const transforms = input.tasks.some((task) => task.task_type === 'PYTHON')
+  return {
+    name: input.name,
+    description: input.description,
+    type: input.type ?? (transforms ? 'PYTHON' : 'SQL'),
+    sourceType: input.source_type,
+    sourceConnection: input.source_connection,
+    sourceQuery: input.source_query,
+    targetTable: input.target_table,
+    targetConnection: input.target_connection,
+    mode: input.mode,
+    fullStrategy: input.full_strategy,
+    incrementalKey: input.incremental_key,
+    incrementalIdKey: input.incremental_id_key,
+    capture: input.capture,
+    deletes: input.deletes,
+    keyColumns: input.key_columns,
+    batchSize: input.batch_size === 'auto' ? null : input.batch_size,
+    enabled: input.enabled,
+    scheduleInterval: input.schedule_interval,
+    scheduleTimezone: input.schedule_timezone,
+    quarantineLimit: input.quarantine_limit,
+    deleteBrake: input.delete_brake,
+    tasks: input.tasks
+      .map((task, n) => ({
+        orderIndex: task.order_index ?? n + 1,
+        taskType: task.task_type,
+        body: task.body,
+        sourceTable: task.source_table,
+        targetTable: task.target_table,
+      }))
+      .sort((a, b) => a.orderIndex - b.orderIndex),
+  }
+}
+
+/** A pipeline as somebody would have to write it to get it again. */
+export function toInput(pipeline: Pipeline): Record<string, unknown> & PipelineInput {
+  return {
+    name: pipeline.name,
+    description: pipeline.description,
+    type: pipeline.type,
+    source_type: pipeline.sourceType as 'postgres',
+    source_connection: pipeline.sourceConnection,
+    source_query: pipeline.sourceQuery,
+    target_table: pipeline.targetTable,
+    target_connection: pipeline.targetConnection,
+    mode: pipeline.mode,
+    full_strategy: pipeline.fullStrategy,
+    incremental_key: pipeline.incrementalKey,
+    incremental_id_key: pipeline.incrementalIdKey,
+    capture: pipeline.capture,
+    deletes: pipeline.deletes,
+    key_columns: [...pipeline.keyColumns],
+    batch_size: pipeline.batchSize ?? 'auto',
+    enabled: pipeline.enabled,
+    schedule_interval: pipeline.scheduleInterval,
+    schedule_timezone: pipeline.scheduleTimezone,
+    quarantine_limit: pipeline.quarantineLimit,
+    delete_brake: pipeline.deleteBrake,
+    tasks: pipeline.tasks.map((task) => ({
+      order_index: task.orderIndex,
+      task_type: task.taskType,
+      body: task.body,
+      source_table: task.sourceTable,
+      target_table: task.targetTable,
+    })),
+  }
+}
+
+/** RFC 7396. Our fields are not nested: a list is replaced as a whole, null goes back to the default. */
+export function mergePatch(pipeline: Pipeline, patch: Raw): Raw {
+  const { type, ...base } = toInput(pipeline)
+  // The type follows from the tasks, unless somebody names it.
+  const merged: Record<string, unknown> = Object.hasOwn(patch, 'tasks') ? base : { type, ...base }
+  for (const [field, value] of Object.entries(patch)) {
+    if (value === null && Object.hasOwn(pipelineFields, field)) delete merged[field]
+    else merged[field] = value
+  }
+  return merged
+}

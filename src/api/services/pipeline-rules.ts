@@ -1,0 +1,129 @@
+import { nextRun } from '../../model/schedule.js'
+import { isAllowedTarget, type TargetRules } from '../../model/target.js'
+import { type Mistake, type TaskText, taskPlanMistakes } from '../../model/task-plan.js'
+import { parseTable } from '../../sql/identifiers.js'
+import type { PipelineInput } from '../schemas/pipeline-input.js'
+
+/** What the configuration of this server allows. */
+export interface PipelineRules {
+  readonly targets: TargetRules
+  /** Names of the databases besides the main one. */
+  readonly connections: ReadonlySet<string>
+}
+
+/** Fields that could be read; rules about the others wait until they can. */
+type Draft = Partial<Omit<PipelineInput, 'tasks'>> & { readonly tasks?: readonly TaskText[] }
+
+/** All mistakes that a single field cannot show. */
+export function pipelineMistakes(draft: Draft, rules: PipelineRules): Mistake[] {
+  return [
+    ...sourceMistakes(draft),
+    ...targetMistakes(draft, rules.targets),
+    ...connectionMistakes(draft, rules.connections),
+    ...keyMistakes(draft),
+    ...scheduleMistakes(draft),
+    ...taskPlanMistakes(draft.tasks ?? []),
+    ...typeMistakes(draft),
+  ]
+}
+
+function sourceMistakes({ source_query, tasks }: Draft): Mistake[] {
+  if (source_query === undefined || source_query.trim() !== '' || (tasks?.length ?? 0) > 0) return []
+  return [mistake('source_query', 'SOURCE_MISSING', 'must be a query, unless there are tasks')]
+}
+
+function targetMistakes({ target_table, tasks = [] }: Draft, targets: TargetRules): Mistake[] {
+  const addresses = [
+    ['target_table', target_table] as const,
+    ...tasks.map((task, n) => [`tasks.${n}.target_table`, task.target_table] as const),
+  ]
+  return addresses.flatMap(([field, address]) =>
+    address === undefined || address === null || isUsable(address, targets)
+      ? []
+      : [
+          mistake(
+            field,
+            'TARGET_REFUSED',
+            `must be one of the allowed targets (${targets.tables.join(', ')}), written as schema.table`,
+          ),
+        ],
+  )
+}
+
+function isUsable(address: string, targets: TargetRules): boolean {
+  if (!isAllowedTarget(address, targets)) return false
+  try {
+    parseTable(address)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function connectionMistakes(draft: Draft, known: ReadonlySet<string>): Mistake[] {
+  return (['source_connection', 'target_connection'] as const).flatMap((field) => {
+    const name = draft[field] ?? null
+    if (name === null || known.has(name.toLowerCase())) return []
+    const names = [...known].join(', ') || 'none'
+    return [mistake(field, 'CONNECTION_UNKNOWN', `must be a configured connection (there are: ${names})`)]
+  })
+}
+
+function keyMistakes(draft: Draft): Mistake[] {
+  const { mode, capture, incremental_key: key, incremental_id_key: idKey, full_strategy, key_columns } = draft
+  const found: Mistake[] = []
+  if (mode === 'incremental' && capture === 'key' && key === null)
+    found.push(mistake('incremental_key', 'KEY_MISSING', 'is needed by mode incremental with capture key'))
+  if (key === null && typeof idKey === 'string')
+    found.push(mistake('incremental_id_key', 'KEY_MISSING', 'needs incremental_key too'))
+  if (typeof key === 'string' && key === idKey)
+    found.push(mistake('incremental_id_key', 'KEY_DOUBLED', 'must be another column than incremental_key'))
+  if (mode === 'incremental' && full_strategy === 'replace')
+    found.push(mistake('full_strategy', 'MODE_MISMATCH', 'replace is for mode full'))
+  if (mode === 'full' && capture === 'xmin')
+    found.push(mistake('capture', 'MODE_MISMATCH', 'xmin is for mode incremental'))
+  if (key_columns !== undefined && new Set(key_columns).size < key_columns.length)
+    found.push(mistake('key_columns', 'KEY_DOUBLED', 'must name each column once'))
+  return found
+}
+
+function scheduleMistakes({ schedule_interval: schedule, schedule_timezone: zone }: Draft): Mistake[] {
+  if (zone !== undefined && !isZone(zone))
+    return [mistake('schedule_timezone', 'ZONE_UNKNOWN', 'must be a time zone such as Europe/Moscow')]
+  if (typeof schedule !== 'string' || isReadable(schedule, zone ?? 'UTC')) return []
+  const examples = 'must be an interval such as 15m, 1h30m, PT15M, or a cron expression such as "0 6 * * *"'
+  return [mistake('schedule_interval', 'SCHEDULE_UNREADABLE', examples)]
+}
+
+function isZone(zone: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: zone })
+    return true
+  } catch {
+    return false
+  }
+}
+
+function isReadable(schedule: string, zone: string): boolean {
+  try {
+    const next = nextRun(schedule, zone, new Date())
+    // An interval of ten thousand years is read, but leads to no date.
+    return next === null || !Number.isNaN(next.getTime())
+  } catch {
+    return false
+  }
+}
+
+function typeMistakes({ type, tasks }: Draft): Mistake[] {
+  if (type === undefined || tasks === undefined) return []
+  const transforms = tasks.some((task) => task.task_type === 'PYTHON')
+  if (type === 'SQL' && transforms)
+    return [mistake('type', 'TYPE_MISMATCH', 'must be PYTHON: the plan has transforms')]
+  if (type === 'PYTHON' && !transforms)
+    return [mistake('type', 'TYPE_MISMATCH', 'must be SQL: no task is a registered transform')]
+  return []
+}
+
+function mistake(field: string, code: string, message: string): Mistake {
+  return { field, code, message }
+}

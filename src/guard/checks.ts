@@ -1,0 +1,173 @@
+import type { TableName } from '../sql/identifiers.js'
+import { FUNCTIONS, reasonAgainst, TIME_WORDS } from './functions.js'
+import type { Tree } from './parser.js'
+import type { Scope } from './scope.js'
+import { isKnownType, SAMPLING } from './types.js'
+
+/** What the walk found, with its place in bytes of the text. */
+export interface Finding {
+  readonly message: string
+  readonly hint: string
+  readonly byte: number
+}
+
+export interface WalkRules {
+  readonly sourceSchemas: readonly string[]
+  /** A text that the server wrote: it names types where the author did not, and pg_depend judges them better. */
+  readonly canonical: boolean
+}
+
+/** Where a check leaves what it found. */
+export interface Findings {
+  readonly rules: WalkRules
+  refuse(message: string, hint: string): void
+  names(relation: TableName): void
+}
+
+type Check = (node: Tree, walk: Findings, scope: Scope) => void
+
+/** What has to hold for a node besides that its kind is known. */
+export const CHECKS: Readonly<Record<string, Check>> = {
+  RangeVar: checkRelation,
+  FuncCall: (node, walk) => checkFunction(node, walk),
+  TypeName: checkType,
+  A_Expr: (node, walk) => checkOperator(names(node.name), walk),
+  SubLink: (node, walk) => checkOperator(names(node.operName), walk),
+  SortBy: (node, walk) => checkOperator(names(node.useOp), walk),
+  A_Indirection: checkIndirection,
+  CollateClause: (node, walk) => checkCollation(names(node.collname), walk),
+  RangeTableSample: (node, walk) => checkSampling(names(node.method), walk),
+  SQLValueFunction: checkValueFunction,
+  CommonTableExpr: checkWithQuery,
+}
+
+function checkRelation(node: Tree, walk: Findings, scope: Scope): void {
+  const table = String(node.relname)
+  const schema = node.schemaname === undefined ? null : String(node.schemaname)
+  const allowed = walk.rules.sourceSchemas
+  if (schema === null) {
+    if (scope.has(table)) return
+    const example = allowed[0] === undefined ? '' : `, for example ${allowed[0]}.${table}`
+    walk.refuse(
+      `"${table}" names neither a WITH query nor a table with its schema.`,
+      `Write schema.table${example}.`,
+    )
+  } else if (isSystemSchema(schema) || !allowed.includes(schema)) {
+    walk.refuse(`${schema}.${table} may not be read.`, allowedHint(allowed))
+  } else {
+    walk.names({ schema, table })
+  }
+}
+
+/** Not even when somebody put it into ALLOWED_SOURCE_SCHEMAS: what a server says of itself is no source. */
+export function isSystemSchema(schema: string): boolean {
+  return schema.startsWith('pg_') || schema === 'information_schema'
+}
+
+export function allowedHint(schemas: readonly string[]): string {
+  const list = schemas.filter((schema) => !isSystemSchema(schema))
+  return `A source query may read ${list.map((schema) => `${schema}.*`).join(' and ') || 'nothing'}: ALLOWED_SOURCE_SCHEMAS=${schemas.join(',')}.`
+}
+
+function checkFunction(node: Tree, walk: Findings): void {
+  const [name = '', schema = 'pg_catalog', ...more] = names(node.funcname).reverse()
+  if (schema !== 'pg_catalog' || more.length > 0) {
+    walk.refuse(
+      `${names(node.funcname).join('.')}() is not a function of PostgreSQL itself, so what it does is not known.`,
+      'Use functions of pg_catalog only; what else is needed can be a transform.',
+    )
+  } else if (!FUNCTIONS.has(name)) {
+    const reason = reasonAgainst(name)
+    walk.refuse(
+      `${name}() may not be called: it ${reason ?? 'is not on the list of functions that only compute'}.`,
+      'Use a function that only computes, or do it in a transform.',
+    )
+  }
+}
+
+function checkType(node: Tree, walk: Findings): void {
+  const [name = '', schema = null, ...more] = names(node.names).reverse()
+  const written = names(node.names).join('.')
+  if (more.length > 0) walk.refuse(`The type ${written} has too many names.`, 'Write schema.type.')
+  else if (schema === null || schema === 'pg_catalog') checkKnownType(name, written, walk)
+  else if (isSystemSchema(schema))
+    walk.refuse(`The type ${written} may not be used.`, allowedHint(walk.rules.sourceSchemas))
+  else if (!walk.rules.canonical && !walk.rules.sourceSchemas.includes(schema))
+    walk.refuse(`The type ${written} may not be used.`, allowedHint(walk.rules.sourceSchemas))
+}
+
+function checkKnownType(name: string, written: string, walk: Findings): void {
+  if (isKnownType(name)) return
+  if (/^_?reg/.test(name))
+    walk.refuse(
+      `The type ${written} may not be used: it looks up tables, functions or roles by name.`,
+      'Leave the cast out.',
+    )
+  else
+    walk.refuse(
+      `"${written}" is not a type that a source query may use.`,
+      'Write the schema of a type of your own, as in content.mood; types of PostgreSQL need none.',
+    )
+}
+
+function checkOperator(operator: readonly string[], walk: Findings): void {
+  if (operator.length < 2 || (operator.length === 2 && operator[0] === 'pg_catalog')) return
+  walk.refuse(
+    `OPERATOR(${operator.join('.')}) is not an operator of PostgreSQL itself.`,
+    'Use operators of pg_catalog only.',
+  )
+}
+
+const DANGEROUS = /^(pg_|lo_|dblink|txid_|ts_stat$|nextval$|currval$|setseed$|current_setting$)|_to_xml/
+
+/** `('/etc/passwd').pg_read_file` is a call without looking like one. The server's own text shows all the others. */
+function checkIndirection(node: Tree, walk: Findings): void {
+  for (const name of names(node.indirection)) {
+    const reason = DANGEROUS.test(name) ? reasonAgainst(name) : null
+    if (reason !== null)
+      walk.refuse(`.${name} calls the function ${name}(), which ${reason}.`, 'Leave it out.')
+  }
+}
+
+function checkCollation(collation: readonly string[], walk: Findings): void {
+  const [, schema = 'pg_catalog', ...more] = [...collation].reverse()
+  if (
+    more.length === 0 &&
+    (schema === 'pg_catalog' || walk.rules.canonical || walk.rules.sourceSchemas.includes(schema))
+  )
+    return
+  walk.refuse(`The collation ${collation.join('.')} may not be used.`, 'Use a collation of pg_catalog.')
+}
+
+function checkSampling(method: readonly string[], walk: Findings): void {
+  const [name = '', schema = 'pg_catalog'] = [...method].reverse()
+  if (schema === 'pg_catalog' && SAMPLING.has(name)) return
+  walk.refuse(`TABLESAMPLE ${method.join('.')} is not known to be safe.`, 'Use SYSTEM or BERNOULLI.')
+}
+
+function checkValueFunction(node: Tree, walk: Findings): void {
+  if (TIME_WORDS.has(String(node.op))) return
+  const word = String(node.op).replace(/^SVFOP_/, '')
+  walk.refuse(
+    `${word} may not be used: it shows the session, not data.`,
+    'Leave it out, or write a constant.',
+  )
+}
+
+function checkWithQuery(node: Tree, walk: Findings): void {
+  const query = (node.ctequery ?? {}) as Tree
+  if (query.SelectStmt !== undefined) return
+  walk.refuse(
+    `The WITH query "${String(node.ctename)}" does more than read.`,
+    'A WITH query may only SELECT.',
+  )
+}
+
+/** The strings of a list of names; `*` and subscripts are none. */
+function names(list: unknown): string[] {
+  if (!Array.isArray(list)) return []
+  return (list as Tree[]).flatMap((each) => {
+    const text = (each.String as Tree | undefined)?.sval
+    return each.String === undefined ? [] : [typeof text === 'string' ? text : '']
+  })
+}

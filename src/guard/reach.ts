@@ -1,0 +1,136 @@
+import type { Session, TextRow } from '../postgres/session.js'
+import type { GuardColumn } from './verdict.js'
+
+/** The view that a question makes of a query, and that nobody ever sees. */
+export const VIEW = 'vitrina_guard'
+
+/** What the guard needs of a session. It must be allowed to make a temporary view; what it makes is rolled back. */
+export type GuardSession = Pick<Session, 'run' | 'rows' | 'close'>
+
+/** A table, a view or a partition that the query leads to. `via` is null for what the query itself names. */
+export interface ReachedRelation extends TextRow {
+  oid: string
+  schema: string
+  name: string
+  /** pg_class.relkind */
+  kind: string
+  via: string | null
+  readable: string
+}
+
+/** A function, an operator, a type, …: what is not a relation and is not pinned, that is, not PostgreSQL's own. */
+export interface ReachedObject extends TextRow {
+  oid: string
+  catalog: string
+  identity: string
+  schema: string | null
+  /** pg_type.typtype, for a type. */
+  type_kind: string | null
+  via: string | null
+}
+
+/** SQL that a view or a domain on the way would run. */
+export interface HiddenText extends TextRow {
+  owner: string
+  text: string
+}
+
+export interface Reach {
+  readonly canonical: string
+  readonly columns: readonly GuardColumn[]
+  readonly relations: readonly ReachedRelation[]
+  readonly objects: readonly ReachedObject[]
+  readonly hidden: readonly HiddenText[]
+}
+
+/** Reads what the view in this session's transaction leads to. The search_path must be empty, so that names come with their schema. */
+export async function reachOfView(session: GuardSession): Promise<Reach> {
+  const rows = await session.rows(COLUMNS)
+  const relations = await session.rows<ReachedRelation>(RELATIONS)
+  const views = relations.filter(({ kind }) => kind === 'v' || kind === 'm').map(({ oid }) => oid)
+  const objects = await session.rows<ReachedObject>(OBJECTS, [views])
+  const types = objects.filter(({ catalog }) => catalog === 'pg_type').map(({ oid }) => oid)
+  return {
+    canonical: rows[0]!.text!.trim().replace(/;$/, ''),
+    columns: rows.map((row) => ({ name: row.name!, type: row.type!, typeOid: Number(row.type_oid) })),
+    relations,
+    objects:
+      types.length === 0
+        ? objects
+        : [...objects, ...(await session.rows<ReachedObject>(CHECK_ROUTINES, [types]))],
+    // Most queries name tables only.
+    hidden: views.length + types.length === 0 ? [] : await session.rows<HiddenText>(HIDDEN, [views, types]),
+  }
+}
+
+const COLUMNS = `
+SELECT a.attname AS name, pg_catalog.format_type(a.atttypid, a.atttypmod) AS type, a.atttypid AS type_oid,
+       CASE WHEN a.attnum = 1 THEN pg_catalog.pg_get_viewdef(a.attrelid) END AS text
+  FROM pg_catalog.pg_attribute a
+ WHERE a.attrelid = 'pg_temp.${VIEW}'::pg_catalog.regclass AND a.attnum > 0
+ ORDER BY a.attnum`
+
+/** Through the rule that makes a view a view, and down to partitions and children: reading a parent reads them. */
+const RELATIONS = `
+WITH RECURSIVE edge(oid, via) AS (
+  SELECT 'pg_temp.${VIEW}'::pg_catalog.regclass::pg_catalog.oid, NULL::pg_catalog.oid
+  UNION
+  SELECT next.oid, e.oid FROM edge e CROSS JOIN LATERAL (
+    SELECT d.refobjid
+      FROM pg_catalog.pg_rewrite w
+      JOIN pg_catalog.pg_depend d ON d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass AND d.objid = w.oid
+     WHERE w.ev_class = e.oid AND w.ev_type = '1' AND d.refobjid <> e.oid
+       AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass
+     UNION ALL
+    SELECT i.inhrelid FROM pg_catalog.pg_inherits i WHERE i.inhparent = e.oid) AS next(oid)
+)
+SELECT c.oid, n.nspname AS schema, c.relname AS name, c.relkind::text AS kind,
+       CASE WHEN v.relname <> '${VIEW}' THEN vn.nspname || '.' || v.relname END AS via,
+       pg_catalog.has_any_column_privilege(c.oid, 'SELECT')::text AS readable
+  FROM edge e
+  JOIN pg_catalog.pg_class c ON c.oid = e.oid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+  JOIN pg_catalog.pg_class v ON v.oid = e.via JOIN pg_catalog.pg_namespace vn ON vn.oid = v.relnamespace
+ ORDER BY via NULLS FIRST, schema, name`
+
+const OBJECTS = `
+SELECT DISTINCT d.refobjid AS oid, c.relname AS catalog, i.identity, i.schema, t.typtype::text AS type_kind,
+       CASE WHEN v.relname <> '${VIEW}' THEN vn.nspname || '.' || v.relname END AS via
+  FROM pg_catalog.pg_rewrite w
+  JOIN pg_catalog.pg_depend d ON d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass AND d.objid = w.oid
+  JOIN pg_catalog.pg_class c ON c.oid = d.refclassid AND c.relname <> 'pg_class'
+  JOIN pg_catalog.pg_class v ON v.oid = w.ev_class JOIN pg_catalog.pg_namespace vn ON vn.oid = v.relnamespace
+  LEFT JOIN pg_catalog.pg_type t ON c.relname = 'pg_type' AND t.oid = d.refobjid
+ CROSS JOIN LATERAL pg_catalog.pg_identify_object(d.refclassid, d.refobjid, 0) i
+ WHERE w.ev_class = 'pg_temp.${VIEW}'::pg_catalog.regclass OR w.ev_class = ANY ($1::pg_catalog.oid[])`
+
+/** A domain may rest on a domain, and a type be an array of them: a cast to it runs the CHECK of each. */
+const DOMAINS = (parameter: string) => `
+WITH RECURSIVE domain(oid) AS (
+  SELECT pg_catalog.unnest(${parameter}::pg_catalog.oid[])
+  UNION
+  SELECT next.oid
+    FROM domain d JOIN pg_catalog.pg_type t ON t.oid = d.oid
+   CROSS JOIN LATERAL (
+     SELECT t.typbasetype UNION ALL SELECT t.typelem
+      UNION ALL SELECT a.atttypid FROM pg_catalog.pg_attribute a WHERE a.attrelid = t.typrelid AND a.attnum > 0) AS next(oid)
+   WHERE next.oid <> 0
+), rule AS (
+  SELECT c.oid, c.conbin, n.nspname || '.' || t.typname AS owner
+    FROM domain d JOIN pg_catalog.pg_type t ON t.oid = d.oid JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
+    JOIN pg_catalog.pg_constraint c ON c.contypid = t.oid
+   WHERE c.conbin IS NOT NULL
+)`
+
+const CHECK_ROUTINES = `${DOMAINS('$1')}
+SELECT d.refobjid AS oid, c.relname AS catalog, i.identity, i.schema, NULL AS type_kind, rule.owner AS via
+  FROM rule
+  JOIN pg_catalog.pg_depend d ON d.classid = 'pg_catalog.pg_constraint'::pg_catalog.regclass AND d.objid = rule.oid
+  JOIN pg_catalog.pg_class c ON c.oid = d.refclassid AND c.relname IN ('pg_proc', 'pg_operator')
+ CROSS JOIN LATERAL pg_catalog.pg_identify_object(d.refclassid, d.refobjid, 0) i`
+
+const HIDDEN = `${DOMAINS('$2')}
+SELECT n.nspname || '.' || c.relname AS owner, pg_catalog.pg_get_viewdef(c.oid) AS text
+  FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+ WHERE c.oid = ANY ($1::pg_catalog.oid[])
+UNION ALL
+SELECT owner, 'SELECT ' || pg_catalog.pg_get_expr(conbin, 0) FROM rule`

@@ -1,0 +1,51 @@
+import { VitrinaError } from '../model/errors.js'
+import { databaseError } from '../postgres/errors.js'
+import { sqlstateOf } from '../sql/sqlstate.js'
+import { positionOfCharacter } from './position.js'
+import type { Problem } from './verdict.js'
+
+interface Said {
+  readonly message: string
+  readonly hint?: string
+  readonly position?: string
+}
+
+/** What the server says about the query is a verdict; that it cannot answer now is an error like any other, and thrown. */
+export function problemOfServer(error: unknown, sql: string, prefixLength: number): Problem {
+  const state = sqlstateOf(error)
+  const { message, hint, position } = error as Said
+  if (state === '25006' || /temporary (tables|objects)|during recovery/.test(message))
+    throw cannotAsk(message, error)
+  // 0A not supported, 22 a constant that does not fit its type, 3… no such schema, 42 names, types and rights,
+  // 54 too long or too deep.
+  if (state === null || !/^(0A|22|3|42|54)/.test(state))
+    throw databaseError(error, 'The check of the source query')
+  const character = Number(position ?? 0) - 1 - prefixLength
+  return {
+    code: 'SOURCE_QUERY_FAILED',
+    message: `PostgreSQL refused the query: ${message}.`,
+    hint: ourHint(state, message) ?? hint ?? 'Correct the query.',
+    position: character < 0 ? null : positionOfCharacter(sql, character),
+  }
+}
+
+/** Where we know more than PostgreSQL does: it has no idea that the search_path is empty on purpose. */
+function ourHint(state: string, message: string): string | null {
+  if (state === '42701') return 'Give each column a name of its own with AS.'
+  if (state === '42704' && message.startsWith('type'))
+    return 'Write the schema of the type, as in content.mood.'
+  if (state === '42883')
+    return 'Only functions and operators of PostgreSQL itself may be used; compare the types of what is given to them.'
+  if (state === '42501')
+    return 'Grant the reader USAGE on the schema and SELECT on the table, or run "vitrina migrate".'
+  return null
+}
+
+function cannotAsk(message: string, cause: unknown): VitrinaError {
+  return new VitrinaError(
+    'SOURCE_REFUSED',
+    `The query cannot be checked on this server: ${message}.`,
+    'The check makes a temporary view and rolls it back: connect to a primary server, and GRANT TEMPORARY ON DATABASE to the reader.',
+    { cause },
+  )
+}

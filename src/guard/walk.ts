@@ -1,0 +1,117 @@
+import type { TableName } from '../sql/identifiers.js'
+import { CHECKS, type Finding, type Findings, type WalkRules } from './checks.js'
+import { NODES, SAID } from './nodes.js'
+import type { Tree } from './parser.js'
+import { Scope } from './scope.js'
+
+/** More tell nobody more. */
+const MAX_FINDINGS = 20
+
+/** Visits every node of a statement and notes what may not be there. Knows nothing that is not in the text. */
+export class Walk implements Findings {
+  readonly rules: WalkRules
+  readonly findings: Finding[] = []
+  readonly #relations = new Map<string, TableName>()
+  /** Where the walk is, in bytes: most nodes know their place, the rest take that of what holds them. */
+  #place = 0
+
+  constructor(rules: WalkRules) {
+    this.rules = rules
+  }
+
+  get relations(): TableName[] {
+    return [...this.#relations.values()]
+  }
+
+  statement(statement: Tree): void {
+    const [kind = '', node] = only(statement)
+    if (kind === 'SelectStmt') this.#visit(kind, node as Tree, Scope.EMPTY)
+    else
+      this.refuse(
+        `The text is ${said(kind)}; a source query may only read.`,
+        'Write one SELECT, VALUES or WITH … SELECT.',
+      )
+  }
+
+  refuse(message: string, hint: string, place?: number): void {
+    if (this.findings.length < MAX_FINDINGS) this.findings.push({ message, hint, byte: place ?? this.#place })
+  }
+
+  names(relation: TableName): void {
+    this.#relations.set(`${relation.schema}\0${relation.table}`, relation)
+  }
+
+  #visit(kind: string, node: Tree, scope: Scope): void {
+    const fields = NODES.get(kind)
+    const outer = this.#place
+    if (typeof node.location === 'number' && node.location >= 0) this.#place = node.location
+    if (fields === undefined) {
+      this.refuse(
+        `${capital(said(kind))} may not be part of a source query.`,
+        'Write a query that only reads.',
+      )
+    } else {
+      CHECKS[kind]?.(node, this, scope)
+      this.#fields(fields, node, kind === 'SelectStmt' ? this.#with(node, scope) : scope)
+    }
+    this.#place = outer
+  }
+
+  #fields(fields: ReadonlyMap<string, string | null>, node: Tree, scope: Scope): void {
+    for (const [field, value] of Object.entries(node)) {
+      const bare = fields.get(field)
+      if (bare === undefined) this.#unknownField(field, value)
+      // Its queries were visited on the way to the scope.
+      else if (bare !== 'WithClause') this.#value(bare, value, scope)
+    }
+  }
+
+  #unknownField(field: string, value: unknown): void {
+    if (value === false || (Array.isArray(value) && value.length === 0)) return
+    const name =
+      field === 'intoClause' ? 'INTO' : field === 'lockingClause' ? 'FOR UPDATE or FOR SHARE' : null
+    if (name !== null)
+      this.refuse(`${name} may not be part of a source query: it writes or locks.`, 'Leave it out.')
+    else if (field === 'catalogname')
+      this.refuse('A table of another database was named.', 'Write schema.table.')
+    else this.refuse(`This form of the query is not known to be safe (${field}).`, 'Write it in another way.')
+  }
+
+  #value(bare: string | null, value: unknown, scope: Scope): void {
+    if (Array.isArray(value)) for (const each of value) this.#value(null, each, scope)
+    else if (value !== null && typeof value === 'object') this.#node(bare, value as Tree, scope)
+  }
+
+  #node(bare: string | null, value: Tree, scope: Scope): void {
+    // `{}` stands for an empty place in a list: DISTINCT without ON has one.
+    const [kind = '', node = {}] = bare === null ? only(value) : [bare, value]
+    if (Object.keys(value).length > 0) this.#visit(kind, node as Tree, scope)
+  }
+
+  /** The names that WITH brings: each query sees those before it, and with RECURSIVE all of them. */
+  #with(node: Tree, outer: Scope): Scope {
+    const clause = node.withClause as Tree | undefined
+    if (clause === undefined) return outer
+    const queries = ((clause.ctes ?? []) as Tree[]).map((each) => (each.CommonTableExpr ?? {}) as Tree)
+    const all = outer.plus(queries.map((each) => String(each.ctename)))
+    let before = outer
+    for (const query of queries) {
+      this.#visit('CommonTableExpr', query, clause.recursive === true ? all : before)
+      before = before.plus([String(query.ctename)])
+    }
+    return all
+  }
+}
+
+function only(wrapped: Tree): [string?, unknown?] {
+  const entries = Object.entries(wrapped)
+  return entries.length === 1 ? (entries[0] as [string, unknown]) : []
+}
+
+function said(kind: string): string {
+  return SAID[kind] ?? `"${kind.replace(/Stmt$/, '').replace(/(?<=[a-z])(?=[A-Z])/g, ' ')}"`
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}

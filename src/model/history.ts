@@ -1,0 +1,93 @@
+/** `{field: {old, new}}`. */
+export type FieldDiff = Readonly<Record<string, { readonly old: unknown; readonly new: unknown }>>
+
+/** A configuration as it was at some time. */
+export interface PipelineVersion {
+  readonly pipelineId: string
+  readonly version: number
+  readonly author: string
+  readonly at: string
+  /** In the words of the API, tasks included. */
+  readonly spec: Readonly<Record<string, unknown>>
+  readonly diff: FieldDiff
+}
+
+/** One line of the audit. */
+export interface AuditEntry {
+  readonly id: number
+  readonly at: string
+  readonly actor: string
+  readonly action: string
+  readonly targetKind: string
+  readonly targetId: string
+  readonly targetName: string | null
+  readonly diff: Readonly<Record<string, unknown>>
+  readonly requestId: string | null
+}
+
+/** A batch of a run, as it was committed. */
+export interface BatchHistory {
+  readonly batch: number
+  readonly attempt: number
+  readonly step: string
+  readonly rowsRead: number
+  readonly rowsInserted: number
+  readonly rowsUpdated: number
+  readonly rowsUnchanged: number
+  readonly rowsDeleted: number
+  readonly rowsQuarantined: number
+  readonly rowsDuplicate: number
+  readonly firstKey: string | null
+  readonly lastKey: string | null
+  readonly durationMs: number
+  readonly finishedAt: string
+}
+
+export const QUARANTINE_STATUSES = ['HELD', 'REPLAY_REQUESTED', 'REPLAYED', 'DISCARDED'] as const
+export type QuarantineStatus = (typeof QUARANTINE_STATUSES)[number]
+
+/** A row that the target refused, kept with the reason. */
+export interface QuarantinedRow {
+  readonly id: number
+  readonly pipelineId: string
+  readonly runId: string
+  readonly status: QuarantineStatus
+  readonly key: string
+  readonly row: Readonly<Record<string, string | null>>
+  readonly reason: string
+  readonly sqlstate: string | null
+  readonly refusedAt: string
+  readonly settledAt: string | null
+}
+
+/** A runner of the fleet, and what it holds. */
+export interface FleetRunner {
+  readonly id: string
+  readonly host: string
+  readonly pid: number
+  readonly version: string
+  readonly concurrency: number
+  readonly startedAt: string
+  readonly heartbeatAt: string
+  readonly heartbeatAgeMs: number
+  readonly stoppedAt: string | null
+  readonly holds: readonly HeldPipeline[]
+}
+
+export interface HeldPipeline {
+  readonly pipelineId: string
+  readonly name: string
+  readonly status: string
+  readonly runId: string
+  readonly leaseUntil: string | null
+}
+
+/** Something that happened, as every runner and every hand-written statement leaves it in the journal. */
+export interface JournalEvent {
+  readonly seq: number
+  readonly at: string
+  readonly kind: string
+  readonly pipelineId: string | null
+  readonly runId: string | null
+  readonly data: Readonly<Record<string, unknown>>
+}

@@ -1,0 +1,33 @@
+/** How many rows a side has, and where its control field begins and ends. */
+export interface SideSummary {
+  readonly count: number
+  readonly min: string | null
+  readonly max: string | null
+}
+
+/** Rows of one kind of difference: how many, and the keys of some, each as the texts of its columns. */
+export interface Drift {
+  readonly count: number
+  readonly keys: readonly (readonly (string | null)[])[]
+}
+
+/** What a comparison row by row found. */
+export interface DeepDrift {
+  readonly keyColumns: readonly string[]
+  /** In the source, not in the mart. */
+  readonly missing: Drift
+  /** In the mart, not in the source. */
+  readonly extra: Drift
+  /** In both, with other values. */
+  readonly different: Drift
+  /** Differences that the pipeline has not come to yet; not drift. */
+  readonly onTheirWay: number
+}
+
+export interface Reconciliation {
+  readonly matches: boolean
+  readonly controlField: string
+  readonly source: SideSummary
+  readonly target: SideSummary
+  readonly deep: DeepDrift | null
+}

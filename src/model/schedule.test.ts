@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest'
+import { intervalMs, nextRun } from './schedule.js'
+
+const next = (schedule: string, now: string, timezone = 'UTC') =>
+  nextRun(schedule, timezone, new Date(now))?.toISOString() ?? null
+
+describe('an interval', () => {
+  it.each([
+    ['15m', 15 * 60_000],
+    ['1h30m', 90 * 60_000],
+    ['45s', 45_000],
+    ['2d', 2 * 86_400_000],
+    ['PT15M', 15 * 60_000],
+    ['pt1h30m', 90 * 60_000],
+    ['P1DT6H', 30 * 3_600_000],
+    ['P1W', 7 * 86_400_000],
+  ])('%s has %i ms', (text, ms) => {
+    expect(intervalMs(text)).toBe(ms)
+  })
+
+  it.each(['', '0m', 'P', 'PT', 'PT0S', '15', 'm', '15 m', '-15m', '1.5h', '0 6 * * *'])(
+    '"%s" is none',
+    (text) => {
+      expect(intervalMs(text)).toBeNull()
+    },
+  )
+
+  it('counts from now', () => {
+    expect(next('15m', '2024-01-01T10:00:00Z')).toBe('2024-01-01T10:15:00.000Z')
+  })
+})
+
+describe('R3.5 a cron expression', () => {
+  it('is in its time zone', () => {
+    expect(next('0 6 * * *', '2024-01-15T00:00:00Z', 'Europe/Moscow')).toBe('2024-01-15T03:00:00.000Z')
+    expect(next('0 6 * * *', '2024-07-15T12:00:00Z', 'America/New_York')).toBe('2024-07-16T10:00:00.000Z')
+  })
+
+  it('comes once on the day when its hour is left out', () => {
+    // 31 March 2024: 02:00 to 03:00 does not exist in Berlin.
+    const first = next('30 2 * * *', '2024-03-30T12:00:00Z', 'Europe/Berlin')!
+    expect(new Date(first).getTime()).toBeGreaterThanOrEqual(Date.parse('2024-03-31T01:00:00Z'))
+    expect(new Date(first).getTime()).toBeLessThanOrEqual(Date.parse('2024-03-31T01:30:00Z'))
+    expect(next('30 2 * * *', first, 'Europe/Berlin')).toBe('2024-04-01T00:30:00.000Z')
+  })
+
+  it('comes once on the day when its hour comes twice', () => {
+    // 27 October 2024: 02:30 is there at 00:30 and at 01:30 UTC in Berlin.
+    const first = next('30 2 * * *', '2024-10-26T12:00:00Z', 'Europe/Berlin')!
+    expect(['2024-10-27T00:30:00.000Z', '2024-10-27T01:30:00.000Z']).toContain(first)
+    expect(next('30 2 * * *', first, 'Europe/Berlin')).toBe('2024-10-28T01:30:00.000Z')
+  })
+
+  it('that never comes has no next moment', () => {
+    expect(next('0 0 30 2 *', '2024-01-01T00:00:00Z')).toBeNull()
+  })
+
+  it.each([
+    ['every now and then', 'UTC'],
+    ['', 'UTC'],
+    ['61 * * * *', 'UTC'],
+    ['0 6 * * *', 'Europe/Atlantis'],
+  ])('"%s" in %s is refused with a hint', (schedule, timezone) => {
+    expect(() => nextRun(schedule, timezone, new Date())).toThrowError(
+      expect.objectContaining({ code: 'PIPELINE_INVALID', hint: expect.stringContaining('15m') }),
+    )
+  })
+})

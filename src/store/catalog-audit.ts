@@ -1,0 +1,37 @@
+import type { Author } from '../model/access.js'
+import type { Queryable } from './database.js'
+
+/** What was done to what; configuration itself is written down by the triggers of the database. */
+export interface Deed {
+  readonly action: string
+  readonly kind: 'pipeline' | 'run' | 'quarantine' | 'token'
+  readonly id: string
+  readonly name: string | null
+  readonly diff?: Readonly<Record<string, unknown>>
+}
+
+/** Tells the triggers of this transaction on whose behalf it works. */
+export async function signTransaction(session: Queryable, author: Author, action = ''): Promise<void> {
+  await session.query(
+    `SELECT set_config('vitrina.actor', $1, true), set_config('vitrina.request_id', $2, true),
+            set_config('vitrina.action', $3, true), set_config('vitrina.trigger', 'api', true)`,
+    [author.name, author.requestId, action],
+  )
+}
+
+/** In the transaction of the deed, so that neither is there without the other. */
+export async function writeAudit(session: Queryable, author: Author, deed: Deed): Promise<void> {
+  await session.query(
+    `INSERT INTO etl.etl_audit (actor, action, target_kind, target_id, target_name, diff, request_id)
+     VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+    [
+      author.name,
+      deed.action,
+      deed.kind,
+      deed.id,
+      deed.name,
+      JSON.stringify(deed.diff ?? {}),
+      author.requestId,
+    ],
+  )
+}

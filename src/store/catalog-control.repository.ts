@@ -1,0 +1,245 @@
+import type { Author } from '../model/access.js'
+import { VitrinaError } from '../model/errors.js'
+import type { QuarantinedRow } from '../model/history.js'
+import type { Pipeline } from '../model/pipeline.js'
+import type { Run } from '../model/run.js'
+import type { RunControl, RunRequest } from '../ports/run-control.js'
+import { signTransaction, writeAudit } from './catalog-audit.js'
+import { findPipeline, findRun, lockPipeline } from './catalog-find.js'
+import { QUARANTINE_COLUMNS, type QuarantineRow, toQuarantined } from './catalog-history.js'
+import type { Database, Queryable } from './database.js'
+
+/** What the API asks the runners for. Every wish is one short transaction with its line in the audit. */
+export class CatalogControlRepository implements RunControl {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  requestRun(request: RunRequest): Promise<{ run: Run; replayed: boolean } | null> {
+    return this.#database.transaction(async (session) => {
+      await signTransaction(session, request.author)
+      const earlier = await repeated(session, request)
+      if (earlier !== null) {
+        const run = await findRun(session, earlier)
+        return run === null ? null : { run, replayed: true }
+      }
+      const pipeline = await lockPipeline(session, request.pipelineId)
+      if (pipeline === null) return null
+      const run = await activeOrNew(session, pipeline, request)
+      await remember(session, request, run.id)
+      return { run, replayed: false }
+    })
+  }
+
+  requestPause(pipelineId: string, author: Author): Promise<Pipeline | null> {
+    return this.#database.transaction(async (session) => {
+      const [moved] = await session.query<{ name: string }>(
+        "UPDATE etl.etl_pipelines SET status = 'PAUSE_REQUESTED' WHERE id = $1 AND status = 'RUNNING' RETURNING name",
+        [pipelineId],
+      )
+      if (moved !== undefined)
+        await writeAudit(session, author, {
+          action: 'pipeline.pause',
+          kind: 'pipeline',
+          id: pipelineId,
+          name: moved.name,
+        })
+      const pipeline = await findPipeline(session, pipelineId)
+      return pipeline !== null && ['PAUSE_REQUESTED', 'PAUSED'].includes(pipeline.status) ? pipeline : null
+    })
+  }
+
+  cancelRun(runId: string, author: Author): Promise<Run | null> {
+    return this.#database.transaction(async (session) => {
+      await signTransaction(session, author)
+      // The pipeline's lock first, as the runner takes it: whoever claims meanwhile is before us or after us.
+      await session.query(
+        'SELECT FROM etl.etl_pipelines WHERE id = (SELECT pipeline_id FROM etl.etl_runs WHERE id = $1) FOR UPDATE',
+        [runId],
+      )
+      const run = await findRun(session, runId)
+      if (run === null) return null
+      if (
+        !(run.status === 'REQUESTED'
+          ? await cancelRequested(session, run)
+          : await cancelRunning(session, run))
+      )
+        return run
+      await writeAudit(session, author, {
+        action: 'run.cancel',
+        kind: 'run',
+        id: runId,
+        name: run.pipelineName,
+      })
+      return findRun(session, runId)
+    })
+  }
+
+  replay(
+    pipelineId: string,
+    rowId: number,
+    author: Author,
+  ): Promise<{ row: QuarantinedRow; run: Run | null } | null> {
+    return this.#database.transaction(async (session) => {
+      await signTransaction(session, author)
+      const pipeline = await lockPipeline(session, pipelineId)
+      const row = await settle(session, { pipelineId, rowId, author, status: 'REPLAY_REQUESTED' })
+      if (pipeline === null || row === null) return null
+      const isUnderWay = ['RUNNING', 'PAUSE_REQUESTED'].includes(pipeline.status)
+      return { row, run: isUnderWay ? null : await activeOrNew(session, pipeline, { pipelineId, author }) }
+    })
+  }
+
+  discard(pipelineId: string, rowId: number, author: Author): Promise<QuarantinedRow | null> {
+    return this.#database.transaction((session) =>
+      settle(session, { pipelineId, rowId, author, status: 'DISCARDED' }),
+    )
+  }
+}
+
+/**
+ * The run that an earlier request with this key was answered with; null when it is the first. Of several at once one
+ * inserts the key and the others wait here until it is committed, then find it.
+ */
+async function repeated(session: Queryable, { author, idempotency }: RunRequest): Promise<string | null> {
+  if (idempotency === undefined) return null
+  const { key, fingerprint } = idempotency
+  const first = await session.query(
+    `INSERT INTO etl.etl_idempotency AS i (actor, key, fingerprint) VALUES ($1, $2, $3)
+     ON CONFLICT (actor, key) DO UPDATE SET fingerprint = excluded.fingerprint, run_id = NULL, at = excluded.at
+      WHERE i.at < clock_timestamp() - interval '24 hours' OR i.run_id IS NULL RETURNING key`,
+    [author.id, key, fingerprint],
+  )
+  if (first.length === 1) return null
+  const [known] = await session.query<{ fingerprint: string; run_id: string }>(
+    'SELECT fingerprint, run_id FROM etl.etl_idempotency WHERE actor = $1 AND key = $2',
+    [author.id, key],
+  )
+  if (known?.fingerprint === fingerprint) return known.run_id
+  throw new VitrinaError(
+    'IDEMPOTENCY_KEY_REUSED',
+    'This Idempotency-Key was used for another request within the last 24 hours.',
+    'Make a new key for each request; repeat a key only with the very same request.',
+  )
+}
+
+async function remember(
+  session: Queryable,
+  { author, idempotency }: RunRequest,
+  runId: string,
+): Promise<void> {
+  if (idempotency === undefined) return
+  await session.query('UPDATE etl.etl_idempotency SET run_id = $3 WHERE actor = $1 AND key = $2', [
+    author.id,
+    idempotency.key,
+    runId,
+  ])
+}
+
+async function activeOrNew(session: Queryable, pipeline: Pipeline, request: RunRequest): Promise<Run> {
+  const { externalRef, author } = request
+  const { id, name, status } = pipeline
+  if (!['IDLE', 'PAUSED', 'FAILED'].includes(status)) return activeRun(session, id, externalRef)
+  if (!pipeline.enabled)
+    throw new VitrinaError(
+      'PIPELINE_DISABLED',
+      `Pipeline "${name}" is disabled.`,
+      'Enable it, then run it again.',
+    )
+  const [moved] = await session.query<{ current_run_id: string }>(
+    "UPDATE etl.etl_pipelines SET status = 'RUN_REQUESTED' WHERE id = $1 RETURNING current_run_id",
+    [id],
+  )
+  const runId = moved!.current_run_id
+  if (externalRef !== undefined)
+    await session.query('UPDATE etl.etl_runs SET external_ref = $2 WHERE id = $1', [runId, externalRef])
+  await writeAudit(session, author, {
+    action: 'pipeline.run',
+    kind: 'pipeline',
+    id,
+    name,
+    diff: { run_id: runId },
+  })
+  return (await findRun(session, runId))!
+}
+
+/** An orchestrator that names its run must not be given somebody else's. */
+async function activeRun(
+  session: Queryable,
+  pipelineId: string,
+  externalRef: string | undefined,
+): Promise<Run> {
+  const [row] = await session.query<{ current_run_id: string }>(
+    'SELECT current_run_id FROM etl.etl_pipelines WHERE id = $1',
+    [pipelineId],
+  )
+  const run = (await findRun(session, row!.current_run_id))!
+  if (externalRef === undefined || run.externalRef === externalRef) return run
+  throw new VitrinaError(
+    'RUN_ACTIVE',
+    `Run ${run.id} of pipeline "${run.pipelineName}" is ${run.status}${run.externalRef === null ? '' : ` for "${run.externalRef}"`}.`,
+    'Wait until it has ended or cancel it, then ask again.',
+    { facts: { run_id: run.id } },
+  )
+}
+
+/** By legal moves only: for everybody else the pipeline was taken and let go within one moment. */
+async function cancelRequested(session: Queryable, { id, pipelineId }: Run): Promise<boolean> {
+  await session.query(
+    "UPDATE etl.etl_runs SET status = 'CANCELLED', cancel_requested = true, finished_at = clock_timestamp() WHERE id = $1",
+    [id],
+  )
+  await session.query("UPDATE etl.etl_pipelines SET status = 'RUNNING', fence = fence + 1 WHERE id = $1", [
+    pipelineId,
+  ])
+  await session.query("UPDATE etl.etl_pipelines SET status = 'IDLE' WHERE id = $1", [pipelineId])
+  return true
+}
+
+/** False: it has ended, or was already asked to. */
+async function cancelRunning(session: Queryable, { id }: Run): Promise<boolean> {
+  const rows = await session.query(
+    "UPDATE etl.etl_runs SET cancel_requested = true WHERE id = $1 AND status = 'RUNNING' AND NOT cancel_requested RETURNING id",
+    [id],
+  )
+  return rows.length === 1
+}
+
+interface Settlement {
+  readonly pipelineId: string
+  readonly rowId: number
+  readonly author: Author
+  readonly status: 'REPLAY_REQUESTED' | 'DISCARDED'
+}
+
+async function settle(
+  session: Queryable,
+  { pipelineId, rowId, author, status }: Settlement,
+): Promise<QuarantinedRow | null> {
+  const [before] = await session.query<QuarantineRow>(
+    `SELECT ${QUARANTINE_COLUMNS} FROM etl.etl_quarantine q WHERE q.id = $1 AND q.pipeline_id = $2 FOR UPDATE`,
+    [rowId, pipelineId],
+  )
+  if (before === undefined) return null
+  if (before.status === status) return toQuarantined(before)
+  if (before.status === 'REPLAYED' || before.status === 'DISCARDED') throw settled(before)
+  const [after] = await session.query<QuarantineRow>(
+    `UPDATE etl.etl_quarantine q SET status = $2, settled_at = CASE $2 WHEN 'DISCARDED' THEN clock_timestamp() END
+      WHERE q.id = $1 RETURNING ${QUARANTINE_COLUMNS}`,
+    [rowId, status],
+  )
+  const action = status === 'DISCARDED' ? 'quarantine.discard' : 'quarantine.replay'
+  const diff = { pipeline_id: pipelineId, row_key: before.row_key }
+  await writeAudit(session, author, { action, kind: 'quarantine', id: String(rowId), name: null, diff })
+  return toQuarantined(after!)
+}
+
+function settled({ id, status }: QuarantineRow): VitrinaError {
+  return new VitrinaError(
+    'QUARANTINE_SETTLED',
+    `Row ${id} of the quarantine is ${status} already.`,
+    'Only rows that are HELD can be replayed or discarded.',
+  )
+}

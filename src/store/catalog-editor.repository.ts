@@ -1,0 +1,213 @@
+import type { Author } from '../model/access.js'
+import { VitrinaError } from '../model/errors.js'
+import type { PipelineVersion } from '../model/history.js'
+import type { Pipeline } from '../model/pipeline.js'
+import type { Page, PageRequest, State } from '../ports/catalog.js'
+import type {
+  Checkpoint,
+  Decide,
+  PipelineDraft,
+  PipelineEditor,
+  TaskDraft,
+} from '../ports/pipeline-editor.js'
+import { sqlstateOf } from '../sql/sqlstate.js'
+import { signTransaction, writeAudit } from './catalog-audit.js'
+import { findPipeline, findState, lockPipeline } from './catalog-find.js'
+import { pageOf, readNumberCursor } from './catalog-page.js'
+import type { Database, Queryable } from './database.js'
+
+const UNIQUE_VIOLATION = '23505'
+const START: Checkpoint = { lastProcessedKey: null, lastProcessedId: null }
+
+/** The column of each field of a draft. Versions and audit follow by themselves: the database's triggers write them. */
+const COLUMNS = {
+  name: 'name',
+  description: 'description',
+  type: 'type',
+  sourceType: 'source_type',
+  sourceConnection: 'source_connection',
+  sourceQuery: 'source_query',
+  targetTable: 'target_table',
+  targetConnection: 'target_connection',
+  mode: 'mode',
+  fullStrategy: 'full_strategy',
+  incrementalKey: 'incremental_key',
+  incrementalIdKey: 'incremental_id_key',
+  capture: 'capture',
+  deletes: 'deletes',
+  keyColumns: 'key_columns',
+  batchSize: 'batch_size',
+  enabled: 'enabled',
+  scheduleInterval: 'schedule_interval',
+  scheduleTimezone: 'schedule_timezone',
+  quarantineLimit: 'quarantine_limit',
+  deleteBrake: 'delete_brake',
+} as const satisfies Record<Exclude<keyof PipelineDraft, 'tasks'>, string>
+
+const FIELDS = Object.keys(COLUMNS) as (keyof typeof COLUMNS)[]
+
+export class CatalogEditorRepository implements PipelineEditor {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  create(draft: PipelineDraft, author: Author): Promise<Pipeline> {
+    return this.#edit(draft.name, async (session) => {
+      await signTransaction(session, author)
+      const names = FIELDS.map((field) => COLUMNS[field])
+      const [row] = await session.query<{ id: string }>(
+        `INSERT INTO etl.etl_pipelines (${names.join(', ')}) VALUES (${names.map((_, n) => `$${n + 1}`).join(', ')}) RETURNING id`,
+        valuesOf(draft),
+      )
+      await insertTasks(session, row!.id, draft.tasks)
+      return (await findPipeline(session, row!.id))!
+    })
+  }
+
+  async change(id: string, action: string, author: Author, decide: Decide): Promise<Pipeline | null> {
+    let name = ''
+    return this.#edit(
+      () => name,
+      async (session) => {
+        await signTransaction(session, author, action)
+        const current = await lockPipeline(session, id)
+        if (current === null) return null
+        const { draft, resetCheckpoint } = decide(current, await hasCheckpoint(session, id))
+        name = draft.name
+        if (!sameTasks(current.tasks, draft.tasks)) {
+          await session.query('DELETE FROM etl.etl_pipeline_tasks WHERE pipeline_id = $1', [id])
+          await insertTasks(session, id, draft.tasks)
+        }
+        const sets = FIELDS.map((field, n) => `${COLUMNS[field]} = $${n + 2}`)
+        await session.query(`UPDATE etl.etl_pipelines SET ${sets.join(', ')} WHERE id = $1`, [
+          id,
+          ...valuesOf(draft),
+        ])
+        if (resetCheckpoint) await resetState(session, current, author, START)
+        return findPipeline(session, id)
+      },
+    )
+  }
+
+  remove(id: string, author: Author, check: (current: Pipeline) => void): Promise<boolean> {
+    return this.#database.transaction(async (session) => {
+      await signTransaction(session, author)
+      const current = await lockPipeline(session, id)
+      if (current === null) return false
+      check(current)
+      await session.query('DELETE FROM etl.etl_pipelines WHERE id = $1', [id])
+      return true
+    })
+  }
+
+  reset(id: string, author: Author, decide: (current: Pipeline) => Checkpoint): Promise<State | null> {
+    return this.#database.transaction(async (session) => {
+      const current = await lockPipeline(session, id)
+      if (current === null) return null
+      await resetState(session, current, author, decide(current))
+      return findState(session, id)
+    })
+  }
+
+  reload(id: string, author: Author): Promise<Pipeline | null> {
+    return this.#database.transaction(async (session) => {
+      const pipeline = await findPipeline(session, id)
+      if (pipeline === null) return null
+      const diff = { config_version: pipeline.configVersion }
+      await writeAudit(session, author, {
+        action: 'pipeline.reload',
+        kind: 'pipeline',
+        id,
+        name: pipeline.name,
+        diff,
+      })
+      return pipeline
+    })
+  }
+
+  async listVersions(id: string, { limit, cursor }: PageRequest): Promise<Page<PipelineVersion>> {
+    const rows = await this.#database.query<PipelineVersion>(
+      `SELECT ${VERSION_COLUMNS} FROM etl.etl_pipeline_versions
+        WHERE pipeline_id = $1 AND ($2::bigint IS NULL OR version < $2) ORDER BY version DESC LIMIT $3`,
+      [id, readNumberCursor(cursor), limit + 1],
+    )
+    return pageOf(rows, limit, (row) => [row.version])
+  }
+
+  async getVersion(id: string, version: number): Promise<PipelineVersion | null> {
+    const [row] = await this.#database.query<PipelineVersion>(
+      `SELECT ${VERSION_COLUMNS} FROM etl.etl_pipeline_versions WHERE pipeline_id = $1 AND version = $2`,
+      [id, version],
+    )
+    return row ?? null
+  }
+
+  /** The name is the only thing that two pipelines may not share. */
+  #edit<T>(name: string | (() => string), work: (session: Queryable) => Promise<T>): Promise<T> {
+    return this.#database.transaction(work).catch((error) => {
+      if (sqlstateOf(error) !== UNIQUE_VIOLATION) throw error
+      throw nameTaken(typeof name === 'string' ? name : name(), error)
+    })
+  }
+}
+
+const VERSION_COLUMNS = 'pipeline_id AS "pipelineId", version, author, etl.rfc3339(at) AS at, spec, diff'
+
+function valuesOf(draft: PipelineDraft): unknown[] {
+  return FIELDS.map((field) => draft[field])
+}
+
+async function insertTasks(session: Queryable, id: string, tasks: readonly TaskDraft[]): Promise<void> {
+  for (const task of tasks) {
+    await session.query(
+      `INSERT INTO etl.etl_pipeline_tasks (pipeline_id, order_index, task_type, body, source_table, target_table)
+       VALUES ($1, $2, $3, $4, $5, $6)`,
+      [id, task.orderIndex, task.taskType, task.body, task.sourceTable, task.targetTable],
+    )
+  }
+}
+
+function sameTasks(current: readonly TaskDraft[], wanted: readonly TaskDraft[]): boolean {
+  const text = (tasks: readonly TaskDraft[]) =>
+    JSON.stringify(
+      tasks.map((task) => [task.orderIndex, task.taskType, task.body, task.sourceTable, task.targetTable]),
+    )
+  return text(current) === text(wanted)
+}
+
+/** `position` also keeps what the last run did; only a cursor or an unfinished pass says where to go on. */
+async function hasCheckpoint(session: Queryable, id: string): Promise<boolean> {
+  const rows = await session.query(
+    `SELECT FROM etl.etl_state WHERE pipeline_id = $1
+        AND (last_processed_key IS NOT NULL OR coalesce(position ?| ARRAY['pass', 'cursor', 'xmin', 'xminNext'], false))`,
+    [id],
+  )
+  return rows.length === 1
+}
+
+/** `reset` makes the next run carry it over to the target database, where the authoritative checkpoint may live. */
+async function resetState(
+  session: Queryable,
+  { id, name }: Pipeline,
+  author: Author,
+  { lastProcessedKey, lastProcessedId }: Checkpoint,
+): Promise<void> {
+  await session.query(
+    `UPDATE etl.etl_state SET last_processed_key = $2, last_processed_id = $3, position = NULL, reset = true, ver = ver + 1,
+            updated_at = clock_timestamp() WHERE pipeline_id = $1`,
+    [id, lastProcessedKey, lastProcessedId],
+  )
+  const diff = { last_processed_key: lastProcessedKey, last_processed_id: lastProcessedId }
+  await writeAudit(session, author, { action: 'pipeline.reset', kind: 'pipeline', id, name, diff })
+}
+
+function nameTaken(name: string, cause: unknown): VitrinaError {
+  return new VitrinaError(
+    'PIPELINE_NAME_TAKEN',
+    `There is already a pipeline called "${name}".`,
+    'Choose another name, or change the pipeline that has it.',
+    { cause },
+  )
+}

@@ -1,0 +1,102 @@
+import type {
+  AuditEntry,
+  BatchHistory,
+  FleetRunner,
+  QuarantinedRow,
+  QuarantineStatus,
+} from '../model/history.js'
+import type { AuditFilter, Page, PageRequest, QuarantineFilter } from '../ports/catalog.js'
+import { pageOf, readNumberCursor } from './catalog-page.js'
+import type { Queryable } from './database.js'
+
+export async function listBatches(
+  database: Queryable,
+  runId: string,
+  { limit, cursor }: PageRequest,
+): Promise<Page<BatchHistory>> {
+  const rows = await database.query<BatchHistory>(
+    `SELECT batch, attempt, step, rows_read AS "rowsRead", rows_inserted AS "rowsInserted", rows_updated AS "rowsUpdated",
+            rows_unchanged AS "rowsUnchanged", rows_deleted AS "rowsDeleted", rows_quarantined AS "rowsQuarantined",
+            rows_duplicate AS "rowsDuplicate", first_key AS "firstKey", last_key AS "lastKey", duration_ms AS "durationMs",
+            etl.rfc3339(finished_at) AS "finishedAt"
+       FROM etl.etl_run_batches WHERE run_id = $1 AND ($2::bigint IS NULL OR batch < $2) ORDER BY batch DESC LIMIT $3`,
+    [runId, readNumberCursor(cursor), limit + 1],
+  )
+  return pageOf(rows, limit, (row) => [row.batch])
+}
+
+export const QUARANTINE_COLUMNS = `
+  q.id, q.pipeline_id, q.run_id, q.status, q.row_key, q.columns, q.row_text, q.reason, q.sqlstate,
+  etl.rfc3339(q.refused_at) AS refused_at, etl.rfc3339(q.settled_at) AS settled_at`
+
+export interface QuarantineRow {
+  id: number
+  pipeline_id: string
+  run_id: string
+  status: QuarantineStatus
+  row_key: string
+  columns: string[]
+  row_text: (string | null)[]
+  reason: string
+  sqlstate: string | null
+  refused_at: string
+  settled_at: string | null
+}
+
+export function toQuarantined(row: QuarantineRow): QuarantinedRow {
+  return {
+    id: row.id,
+    pipelineId: row.pipeline_id,
+    runId: row.run_id,
+    status: row.status,
+    key: row.row_key,
+    row: Object.fromEntries(row.columns.map((column, n) => [column, row.row_text[n] ?? null])),
+    reason: row.reason,
+    sqlstate: row.sqlstate,
+    refusedAt: row.refused_at,
+    settledAt: row.settled_at,
+  }
+}
+
+export async function listQuarantine(
+  database: Queryable,
+  pipelineId: string,
+  { limit, cursor, status }: QuarantineFilter,
+): Promise<Page<QuarantinedRow>> {
+  const rows = await database.query<QuarantineRow>(
+    `SELECT ${QUARANTINE_COLUMNS} FROM etl.etl_quarantine q
+      WHERE q.pipeline_id = $1 AND ($2::text IS NULL OR q.status = $2) AND ($3::bigint IS NULL OR q.id < $3)
+      ORDER BY q.id DESC LIMIT $4`,
+    [pipelineId, status ?? null, readNumberCursor(cursor), limit + 1],
+  )
+  return pageOf(rows.map(toQuarantined), limit, (row) => [row.id])
+}
+
+/** Those that hold something first: somebody who looks at the fleet wants to know who works. */
+export function listRunners(database: Queryable): Promise<FleetRunner[]> {
+  return database.query<FleetRunner>(
+    `SELECT r.id, r.host, r.pid, r.version, r.concurrency, etl.rfc3339(r.started_at) AS "startedAt",
+            etl.rfc3339(r.heartbeat_at) AS "heartbeatAt", etl.rfc3339(r.stopped_at) AS "stoppedAt",
+            greatest(0, round(date_part('epoch', clock_timestamp() - r.heartbeat_at) * 1000)) AS "heartbeatAgeMs",
+            (SELECT coalesce(jsonb_agg(jsonb_build_object('pipelineId', p.id, 'name', p.name, 'status', p.status,
+                      'runId', p.current_run_id, 'leaseUntil', etl.rfc3339(p.lease_until)) ORDER BY p.name), '[]')
+               FROM etl.etl_pipelines p
+              WHERE p.lease_owner = r.id AND p.status IN ('RUNNING', 'PAUSE_REQUESTED')) AS holds
+       FROM etl.etl_runners r ORDER BY r.stopped_at IS NOT NULL, r.heartbeat_at DESC, r.id LIMIT 1000`,
+  )
+}
+
+export async function listAudit(
+  database: Queryable,
+  { limit, cursor, targetId, action }: AuditFilter,
+): Promise<Page<AuditEntry>> {
+  const rows = await database.query<AuditEntry>(
+    `SELECT id, etl.rfc3339(at) AS at, actor, action, target_kind AS "targetKind", target_id AS "targetId",
+            target_name AS "targetName", diff, request_id AS "requestId"
+       FROM etl.etl_audit
+      WHERE ($1::text IS NULL OR target_id = $1) AND ($2::text IS NULL OR action = $2) AND ($3::bigint IS NULL OR id < $3)
+      ORDER BY id DESC LIMIT $4`,
+    [targetId ?? null, action ?? null, readNumberCursor(cursor), limit + 1],
+  )
+  return pageOf(rows, limit, (row) => [row.id])
+}

@@ -1,0 +1,17 @@
+import { CatalogRepository } from './catalog.repository.js'
+import { CatalogControlRepository } from './catalog-control.repository.js'
+import { CatalogEditorRepository } from './catalog-editor.repository.js'
+import { CatalogJournalRepository } from './catalog-journal.repository.js'
+import { CatalogTokensRepository } from './catalog-tokens.repository.js'
+import type { Database } from './database.js'
+
+/** Everything that the API needs from the meta store, over the same connections. */
+export function catalogStores(database: Database) {
+  return {
+    catalog: new CatalogRepository(database),
+    editor: new CatalogEditorRepository(database),
+    control: new CatalogControlRepository(database),
+    tokens: new CatalogTokensRepository(database),
+    journal: new CatalogJournalRepository(database),
+  }
+}

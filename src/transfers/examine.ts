@@ -1,0 +1,101 @@
+import { VitrinaError } from '../model/errors.js'
+import { finalTarget, type Guarantee, type Pipeline, readerQuery } from '../model/pipeline.js'
+import type { Session } from '../postgres/session.js'
+import { findTarget, requireColumn, type Target } from '../sinks/postgres/target.js'
+import { describeQuery, type PlanFacts, planFacts } from '../sources/postgres/describe.js'
+import { Horizon, isClockKey, isCountingKey } from '../sources/postgres/horizon.js'
+import { parseTable, quoteIdentifier } from '../sql/identifiers.js'
+import { asRelation, type Column, columnList, type Order, orderBy } from '../sql/selection.js'
+
+/** What can be told about a pipeline without changing anything. */
+export interface Examined {
+  readonly query: string
+  readonly columns: readonly Column[]
+  /** Null: the table is not there yet and will be created. */
+  readonly target: Target | null
+  /** The columns that identify a row of the mart. */
+  readonly key: readonly Column[]
+  readonly order: Order
+  readonly facts: PlanFacts
+  /** The source is walked along an index; else it is read once for each pass. */
+  readonly paged: boolean
+  readonly guarantee: Guarantee
+}
+
+/** Looks at query, keys and target, and refuses what cannot work before anything is read or written. */
+export async function examine(source: Session, target: Session, pipeline: Pipeline, sourceSchemas: readonly string[]): Promise<Examined> {
+  const query = readerQuery(pipeline)
+  const columns = await describeQuery(source, query)
+  const table = await findTarget(target, finalTarget(pipeline), columns, pipeline.keyColumns)
+  const key = keyOf(pipeline, columns, table)
+  const order = orderOf(pipeline, columns, key)
+  const facts = await planFacts(source, `SELECT ${columnList(columns)} FROM ${asRelation(query)} ORDER BY ${orderBy(order)} LIMIT 10000`)
+  requireAllowed(facts, sourceSchemas)
+  if (pipeline.mode === 'incremental' && pipeline.capture === 'key') await requireUsableKey(source, order, facts, query)
+  const paged = facts.walksIndex && order.columns.every((column) => column.notNull)
+  return { query, columns, target: table, key, order, facts, paged, guarantee: guaranteeOf(pipeline, order, facts) }
+}
+
+function keyOf(pipeline: Pipeline, columns: readonly Column[], target: Target | null): Column[] {
+  const names = target?.key ?? pipeline.keyColumns
+  if (names.length === 0) {
+    throw new VitrinaError('TARGET_KEY_MISSING', `${finalTarget(pipeline)} does not exist, and the pipeline names no key_columns to create it with.`, 'Set key_columns to the columns that identify a row of the mart.')
+  }
+  return names.map((name) => requireColumn(columns, name, 'key_columns'))
+}
+
+/**
+ * Incremental rows come in the order of their key; everything else in the order of the mart's key. The mart's key stands
+ * last in any case: without it a batch could end between two rows that compare equal, and a run that goes on from there
+ * would miss the second.
+ */
+function orderOf(pipeline: Pipeline, columns: readonly Column[], key: readonly Column[]): Order {
+  if (pipeline.mode === 'full' || pipeline.capture === 'xmin') return { columns: key }
+  if (pipeline.incrementalKey === null) {
+    throw new VitrinaError('PIPELINE_INVALID', 'An incremental pipeline with capture "key" needs incremental_key.', 'Set incremental_key to the column that grows with every change, or choose capture "xmin".')
+  }
+  const first = requireColumn(columns, pipeline.incrementalKey, 'incremental_key')
+  const second = pipeline.incrementalIdKey === null ? [] : [requireColumn(columns, pipeline.incrementalIdKey, 'incremental_id_key')]
+  return { columns: [...new Set([first, ...second, ...key])] }
+}
+
+/** The planner names every table that the query reaches, also through views. With pushdown the writer reads it. */
+function requireAllowed(facts: PlanFacts, sourceSchemas: readonly string[]): void {
+  const refused = facts.relations.filter((relation) => !sourceSchemas.includes(parseTable(relation).schema))
+  if (refused.length > 0) {
+    throw new VitrinaError(
+      'SOURCE_REFUSED',
+      `The query reads ${refused.join(', ')}; only the schemas ${sourceSchemas.join(', ')} may be read.`,
+      'Read from an allowed schema, or have an administrator extend ALLOWED_SOURCE_SCHEMAS.',
+    )
+  }
+}
+
+/** A row whose key is NULL lies beyond no checkpoint: it would be missed for ever, so the run does not begin. */
+async function requireUsableKey(source: Session, order: Order, facts: PlanFacts, query: string): Promise<void> {
+  await new Horizon({ session: source, key: order.columns[0]!, relations: facts.relations, self: '' }).requireSight()
+  const doubtful = order.columns.filter((column) => !column.notNull || facts.outerJoin || facts.aggregates)
+  if (doubtful.length === 0) return
+  const nulls = doubtful.map((column) => `${quoteIdentifier(column.name)} IS NULL`)
+  const found = await source.rows(`SELECT 1 AS found FROM ${asRelation(query)} WHERE ${nulls.join(' OR ')} LIMIT 1`)
+  if (found.length > 0) {
+    throw new VitrinaError('KEY_NULL', `The query returns rows where ${doubtful.map((column) => column.name).join(' or ')} is NULL: no checkpoint could ever cover them.`, 'Give them a value in the query (COALESCE), leave them out (WHERE … IS NOT NULL), or choose capture "xmin".')
+  }
+}
+
+function guaranteeOf(pipeline: Pipeline, order: Order, facts: PlanFacts): Guarantee {
+  const spreads = isSpread(facts)
+  if (pipeline.mode === 'full' || (spreads && pipeline.deletes === 'sweep')) return 'lossless'
+  if (spreads) return 'bounded'
+  if (pipeline.capture === 'xmin') return 'lossless'
+  const key = order.columns[0]!
+  return isClockKey(key) || isCountingKey(key) ? 'lossless if the database sets the key' : 'bounded'
+}
+
+/**
+ * A row of the mart is made of several rows of the source. One that goes away, or moves to another group, leaves no
+ * trace by which the row it was part of could be found: only computing everything again finds it.
+ */
+export function isSpread(facts: PlanFacts): boolean {
+  return facts.aggregates || facts.relations.length > 1
+}

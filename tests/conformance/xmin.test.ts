@@ -1,0 +1,118 @@
+import { expect, it } from 'vitest'
+import { onEveryRoute, rowTexts, type Stand } from '../support/stand.js'
+
+const FILM_DIM = `
+  SELECT f.id AS film_id, f.title, f.rating,
+         (SELECT array_agg(g.name ORDER BY g.name) FROM content.genre_film_work l JOIN content.genre g ON g.id = l.genre_id WHERE l.film_work_id = f.id) AS genres,
+         (SELECT array_agg(DISTINCT p.full_name ORDER BY p.full_name) FROM content.person_film_work l JOIN content.person p ON p.id = l.person_id WHERE l.film_work_id = f.id) AS persons
+    FROM content.film_work f`
+
+async function expectEqual(stand: Stand, query: string, mart: string): Promise<void> {
+  expect(await rowTexts(stand.target, `SELECT * FROM ${mart}`)).toEqual(await rowTexts(stand.source, query))
+}
+
+onEveryRoute((stand) => {
+  const capture = { mode: 'incremental', capture: 'xmin' } as const
+
+  it('finds what was inserted and updated, and what left the filter', async () => {
+    await stand().source.query(`
+      CREATE TABLE content.seen (id int PRIMARY KEY, note text, hidden boolean NOT NULL DEFAULT false);
+      INSERT INTO content.seen SELECT n, 'note ' || n FROM generate_series(1, 300) n`)
+    const sourceQuery = 'SELECT id, note FROM content.seen WHERE NOT hidden'
+    const { id } = await stand().pipeline({ sourceQuery, targetTable: 'analytics.seen', ...capture })
+    expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', error: null, rows_inserted: 300, guarantee: 'lossless' })
+    expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', error: null, rows_inserted: 0, rows_updated: 0 })
+
+    await stand().source.query("INSERT INTO content.seen VALUES (301, NULL); UPDATE content.seen SET note = 'other' WHERE id = 2; UPDATE content.seen SET hidden = true WHERE id IN (3, 4)")
+    expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', error: null, rows_inserted: 1, rows_updated: 1, rows_deleted: 2 })
+    await expectEqual(stand(), sourceQuery, 'analytics.seen')
+  })
+
+  it('reads only what changed', async () => {
+    await stand().source.query('CREATE TABLE content.few (id int PRIMARY KEY, n int); INSERT INTO content.few SELECT n, n FROM generate_series(1, 1000) n')
+    const { id } = await stand().pipeline({ sourceQuery: 'SELECT * FROM content.few', targetTable: 'analytics.few', ...capture })
+    await stand().run(id)
+    await stand().run(id)
+    await stand().source.query('UPDATE content.few SET n = 0 WHERE id <= 5')
+    const run = await stand().run(id)
+    expect(run).toMatchObject({ status: 'SUCCESS', rows_read: 5, rows_updated: 5 })
+  })
+
+  it('removes deleted rows with a sweep', async () => {
+    await stand().source.query('CREATE TABLE content.dropped (id int PRIMARY KEY); INSERT INTO content.dropped SELECT generate_series(1, 10)')
+    const { id } = await stand().pipeline({ sourceQuery: 'SELECT id FROM content.dropped', targetTable: 'analytics.dropped', deletes: 'sweep', ...capture })
+    await stand().run(id)
+    await stand().source.query('DELETE FROM content.dropped WHERE id <= 3')
+    expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', error: null, rows_deleted: 3 })
+    await expectEqual(stand(), 'SELECT id FROM content.dropped', 'analytics.dropped')
+  })
+
+  it('loses neither a late commit nor what stands behind a savepoint', async () => {
+    await stand().source.query('CREATE TABLE content.late (id int PRIMARY KEY, note text); INSERT INTO content.late SELECT generate_series(1, 10)')
+    const { id } = await stand().pipeline({ sourceQuery: 'SELECT * FROM content.late', targetTable: 'analytics.late', ...capture })
+    await stand().run(id)
+    const late = await stand().source.client()
+    await late.query("BEGIN; INSERT INTO content.late VALUES (11, 'before'); SAVEPOINT a; INSERT INTO content.late VALUES (12, 'inside'); SAVEPOINT b; UPDATE content.late SET note = 'late' WHERE id = 1")
+    await stand().source.query("INSERT INTO content.late VALUES (13, 'quick')")
+    expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', rows_inserted: 1 })
+    await late.query("RELEASE b; INSERT INTO content.late VALUES (14, 'after'); COMMIT")
+    expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', rows_inserted: 3, rows_updated: 1 })
+    await expectEqual(stand(), 'SELECT * FROM content.late', 'analytics.late')
+  })
+
+  it('computes whole groups again', async () => {
+    await stand().source.query('CREATE TABLE content.votes (n int PRIMARY KEY, film int NOT NULL, stars int NOT NULL); INSERT INTO content.votes SELECT n, n % 7, n % 5 FROM generate_series(1, 100) n')
+    const sourceQuery = 'SELECT film, avg(stars) AS stars, count(*) AS votes FROM content.votes GROUP BY film'
+    const { id } = await stand().pipeline({ sourceQuery, targetTable: 'analytics.votes', keyColumns: ['film'], ...capture })
+    await stand().run(id)
+    await stand().source.query('INSERT INTO content.votes VALUES (101, 3, 5), (102, 8, 1); UPDATE content.votes SET stars = 5 WHERE n = 1')
+    expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', error: null, rows_inserted: 1, rows_updated: 2, guarantee: 'bounded' })
+    await expectEqual(stand(), sourceQuery, 'analytics.votes')
+    // A row that moves away leaves no trace in its old group: the sweep finds it.
+    await stand().set(id, 'deletes', 'sweep')
+    await stand().source.query('UPDATE content.votes SET film = 5 WHERE n = 7; DELETE FROM content.votes WHERE n IN (14, 102)')
+    expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', error: null, rows_deleted: 1, guarantee: 'lossless' })
+    await expectEqual(stand(), sourceQuery, 'analytics.votes')
+  })
+
+  it('follows foreign keys, also through link tables', async () => {
+    const { id } = await stand().pipeline({ sourceQuery: FILM_DIM, targetTable: 'analytics.film_dim_xmin', keyColumns: ['film_id'], ...capture })
+    expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', error: null })
+    await expectEqual(stand(), FILM_DIM, 'analytics.film_dim_xmin')
+    await stand().source.query("UPDATE content.genre SET name = upper(name) WHERE name = (SELECT min(name) FROM content.genre)")
+    expect((await stand().run(id)).rows_updated).toBeGreaterThan(0)
+    await expectEqual(stand(), FILM_DIM, 'analytics.film_dim_xmin')
+    await stand().source.query('UPDATE content.person SET full_name = upper(full_name) WHERE id = (SELECT person_id FROM content.person_film_work LIMIT 1)')
+    expect((await stand().run(id)).rows_updated).toBeGreaterThan(0)
+    await expectEqual(stand(), FILM_DIM, 'analytics.film_dim_xmin')
+  })
+
+  it('follows a foreign key of the mart’s own table, every one of them', async () => {
+    await stand().source.query(`
+      CREATE TABLE content.studio (id int PRIMARY KEY, name text);
+      CREATE TABLE content.picture (id int PRIMARY KEY, title text, studio_id int REFERENCES content.studio, owner_id int REFERENCES content.studio, sequel_of int REFERENCES content.picture);
+      CREATE TABLE content.quote (id int PRIMARY KEY, first_id int NOT NULL REFERENCES content.picture, second_id int REFERENCES content.picture, line text);
+      INSERT INTO content.studio VALUES (1, 'one'), (2, 'two'), (3, 'three');
+      INSERT INTO content.picture VALUES (1, 'a', 1, 2, NULL), (2, 'b', 2, 3, 1), (3, 'c', 1, 1, 2);
+      INSERT INTO content.quote VALUES (1, 1, 2, 'x'), (2, 3, 1, 'y')`)
+    const sourceQuery = `
+      SELECT p.id, p.title, s.name AS studio, o.name AS owner, f.title AS first, (SELECT string_agg(q.line, ',' ORDER BY q.id) FROM content.quote q WHERE q.second_id = p.id) AS lines
+        FROM content.picture p JOIN content.studio s ON s.id = p.studio_id JOIN content.studio o ON o.id = p.owner_id LEFT JOIN content.picture f ON f.id = p.sequel_of`
+    const { id } = await stand().pipeline({ sourceQuery, targetTable: 'analytics.pictures', ...capture })
+    expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', error: null, rows_inserted: 3 })
+    for (const change of ["UPDATE content.studio SET name = 'THREE' WHERE id = 3", "UPDATE content.picture SET title = 'A' WHERE id = 1", "UPDATE content.quote SET line = 'X' WHERE id = 1"]) {
+      await stand().source.query(change)
+      expect(await stand().run(id), change).toMatchObject({ status: 'SUCCESS', error: null })
+      await expectEqual(stand(), sourceQuery, 'analytics.pictures')
+    }
+  })
+
+  it.each([
+    ['the key is computed', 'SELECT id + 0 AS id FROM content.untraced'],
+    ['no foreign key leads to the key', 'SELECT u.id, o.x FROM content.untraced u JOIN content.unlinked o ON o.x = u.id'],
+  ])('says before anything is read that changes cannot be followed when %s', async (name, sourceQuery) => {
+    await stand().source.query('CREATE TABLE IF NOT EXISTS content.untraced (id int PRIMARY KEY); CREATE TABLE IF NOT EXISTS content.unlinked (x int)')
+    const { id } = await stand().pipeline({ sourceQuery, targetTable: `analytics."${name}"`, ...capture })
+    expect(await stand().run(id)).toMatchObject({ status: 'FAILED', error_code: 'VTR-2105', attempt: 1, rows_read: 0 })
+  })
+})

@@ -1,0 +1,25 @@
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { aFolder } from '../support/folders.js'
+import { descendantsOf, isAlive } from '../support/proc.js'
+import { spawnProgram } from '../support/processes.js'
+import { waitFor } from '../support/wait.js'
+
+/** Who gets it: npm alone, or with everything in its group, as when somebody presses Ctrl-C in a terminal. */
+const ENDS = [
+  { signal: 'SIGKILL', to: 'npm' },
+  { signal: 'SIGTERM', to: 'npm' },
+  { signal: 'SIGINT', to: 'the whole group' },
+] as const
+
+describe('npm run demo', () => {
+  it.each(ENDS)('leaves nothing running when $to gets $signal', async ({ signal, to }) => {
+    const home = join(await aFolder(), '.vitrina')
+    const npm = spawnProgram(['npm', 'run', 'demo'], { VITRINA_HOME: home }, { ownGroup: true })
+    await npm.waitForOutput(/Vitrina is up/)
+    const below = descendantsOf(npm.pid).map(({ pid }) => pid)
+    expect(below.length).toBeGreaterThan(4)
+    process.kill(to === 'npm' ? npm.pid : -npm.pid, signal)
+    await waitFor(async () => below.every((pid) => !isAlive(pid)), { what: 'everything below npm to end' })
+  })
+})

@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, describe } from 'vitest'
+import type { PipelineSpec } from '../../src/model/pipeline.js'
+import { aPipeline } from './builders.js'
+import { aDatabase, type TestDatabase } from './database.js'
+import { aRunner, type TestRunner } from './runner.js'
+import { type RunRow, run } from './runs.js'
+
+/** One of the ways rows can take, and between which databases. */
+export interface Route {
+  readonly name: string
+  readonly way: 'pushdown' | 'relay' | 'rows'
+  readonly sourceConnection: 'src' | null
+  readonly targetConnection: 'dwh' | null
+}
+
+/** Every promise of the engine holds on each of them. */
+export const ROUTES: readonly Route[] = [
+  { name: 'pushdown', way: 'pushdown', sourceConnection: null, targetConnection: null },
+  { name: 'relay', way: 'relay', sourceConnection: 'src', targetConnection: null },
+  { name: 'rows', way: 'rows', sourceConnection: 'src', targetConnection: null },
+  {
+    name: 'relay into another database',
+    way: 'relay',
+    sourceConnection: null,
+    targetConnection: 'dwh',
+  },
+]
+
+/** Databases and a runner for the tests of one route. Each test works in tables of its own. */
+export interface Stand {
+  readonly route: Route
+  /** Holds the meta store. */
+  readonly main: TestDatabase
+  readonly source: TestDatabase
+  readonly target: TestDatabase
+  readonly runner: TestRunner
+  pipeline(spec: Partial<PipelineSpec>): Promise<{ id: string }>
+  run(pipelineId: string): Promise<RunRow>
+  /** Changes the configuration, as a person at psql would. */
+  set(pipelineId: string, column: string, value: unknown): Promise<void>
+}
+
+export interface StandOptions {
+  readonly env?: Record<string, string>
+}
+
+/** The same tests for every route. */
+export function onEveryRoute(tests: (stand: () => Stand) => void, options: StandOptions = {}): void {
+  onRoutes(ROUTES, tests, options)
+}
+
+export function onRoutes(
+  routes: readonly Route[],
+  tests: (stand: () => Stand) => void,
+  options: StandOptions = {},
+): void {
+  describe.each(routes)('by $name', (route) => {
+    let stand: Stand
+    beforeAll(async () => {
+      stand = await aStand(route, options)
+    })
+    // Undefined when beforeAll failed: its error is the one to read.
+    afterAll(() => stand?.runner.stop())
+    tests(() => stand)
+  })
+}
+
+async function aStand(route: Route, { env = {} }: StandOptions): Promise<Stand> {
+  const main = await aDatabase({ cinema: true })
+  const source = route.sourceConnection === null ? main : await aDatabase({ cinema: true })
+  const target = route.targetConnection === null ? main : await aDatabase({ migrated: false })
+  if (target !== main) await target.query('CREATE SCHEMA analytics')
+  if (target !== main) await target.query('CREATE SCHEMA content')
+  const runner = await aRunner(main, {
+    way: route.way,
+    env: {
+      ...(source === main ? {} : { VITRINA_CONNECTION_SRC_URL: source.url }),
+      ...(target === main ? {} : { VITRINA_CONNECTION_DWH_URL: target.url }),
+      ...env,
+    },
+  })
+  const { sourceConnection, targetConnection } = route
+  return {
+    route,
+    main,
+    source,
+    target,
+    runner,
+    pipeline: (spec) => aPipeline(main, { keyColumns: ['id'], sourceConnection, targetConnection, ...spec }),
+    run: (pipelineId) => run(main, pipelineId),
+    set: async (pipelineId, column, value) => {
+      await main.query(`UPDATE etl.etl_pipelines SET ${column} = $2 WHERE id = $1`, [pipelineId, value])
+    },
+  }
+}
+
+/** Every row as the database writes it, sorted: equal when the rows are. */
+export async function rowTexts(database: TestDatabase, query: string): Promise<string[]> {
+  const rows = await database.query<{ row: string }>(
+    `SELECT whole_row::text AS row FROM (${query}) AS whole_row ORDER BY 1`,
+  )
+  return rows.map(({ row }) => row)
+}
+
+export interface StateRow {
+  readonly last_processed_key: string | null
+  readonly last_processed_id: string | null
+}
+
+export async function stateOf(database: TestDatabase, pipelineId: string): Promise<StateRow> {
+  const [row] = await database.query<StateRow & Record<string, unknown>>(
+    'SELECT last_processed_key, last_processed_id FROM etl.etl_state WHERE pipeline_id = $1',
+    [pipelineId],
+  )
+  return { last_processed_key: row!.last_processed_key, last_processed_id: row!.last_processed_id }
+}
