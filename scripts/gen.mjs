@@ -1,7 +1,14 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { ensureBuilt } from './lib/build.mjs'
-import { errorsPage, schemaSql, settingsPage, settingsSample } from './lib/generators.mjs'
+import {
+  clientTypes,
+  errorsPage,
+  openApi,
+  schemaSql,
+  settingsPage,
+  settingsSample,
+} from './lib/generators.mjs'
 import { ensureInstalled } from './lib/install.mjs'
 import { failure, main, ROOT, say } from './lib/run.mjs'
 
@@ -10,6 +17,8 @@ const GENERATED = {
   '.env.sample': settingsSample,
   'docs/reference/settings.md': settingsPage,
   'docs/reference/errors.md': errorsPage,
+  'docs/reference/openapi.json': openApi,
+  'src/client/api-types.ts': clientTypes,
   'src/store/schema.sql': schemaSql,
 }
 

@@ -102,7 +102,7 @@ describe('POST /pipelines', () => {
     expect(codes(answer)).toEqual({
       ...{
         name: 'too_small',
-        batch_size: 'invalid_union',
+        batch_size: 'too_small',
         enabled: 'invalid_type',
         colour: 'unrecognized_keys',
       },

@@ -1,7 +1,9 @@
 import { type FastifyInstance, fastify } from 'fastify'
 import type { Catalog } from '../ports/catalog.js'
+import type { Inspector } from '../ports/inspector.js'
 import type { Journal } from '../ports/journal.js'
 import type { PipelineEditor } from '../ports/pipeline-editor.js'
+import type { Reconciler } from '../ports/reconciler.js'
 import type { RunControl } from '../ports/run-control.js'
 import type { TokenStore } from '../ports/token-store.js'
 import type { Wakeups } from '../ports/wakeups.js'
@@ -33,11 +35,13 @@ import { EventHub } from './services/event-hub.js'
 import { HealthService } from './services/health.js'
 import { HistoryService } from './services/history.js'
 import { Housekeeping } from './services/housekeeping.js'
+import { InspectService } from './services/inspect.js'
 import { MetricsService } from './services/metrics.js'
 import type { PipelineRules } from './services/pipeline-rules.js'
 import { PipelineService } from './services/pipelines.js'
 import { RunService } from './services/runs.js'
 import { TokenService } from './services/tokens.js'
+import { closeInOrder } from './shutdown.js'
 
 /** The meta store, in the parts that the API needs. */
 export interface Stores {
@@ -58,6 +62,8 @@ export interface ServerOptions {
   readonly token: string
   readonly version: string
   readonly rules: PipelineRules
+  readonly inspector: Inspector
+  readonly reconciler: Reconciler
   /** Requests that one token may make in a minute. */
   readonly rateLimit: number
   readonly eventsRetentionHours: number
@@ -88,22 +94,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
   for (const prefix of [PREFIX, '']) app.register(async (scope) => apiRoutes(scope, services), { prefix })
   const folder = options.consoleDir ?? null
   if (folder !== null) app.register(async (scope) => consoleRoutes(scope, folder))
-  closeInOrder(app, services, options)
+  closeInOrder(app, services, new Housekeeping(options.stores.journal, options.eventsRetentionHours))
   return app as unknown as FastifyInstance
-}
-
-/** Streams never end by themselves: without this, closing would wait for them for ever. */
-function closeInOrder(app: Api, { health, streams, hub }: Services, options: ServerOptions): void {
-  const housekeeping = new Housekeeping(options.stores.journal, options.eventsRetentionHours)
-  app.addHook('onReady', async () => housekeeping.start())
-  app.addHook('preClose', async () => {
-    health.drain()
-    streams.close()
-  })
-  app.addHook('onClose', async () => {
-    await housekeeping.stop()
-    await hub.stop()
-  })
 }
 
 function bareServer(): Api {
@@ -135,7 +127,8 @@ function protectAnswers(app: Api): void {
   })
 }
 
-function createServices({ stores, wakeups, log, meter, version, rules }: ServerOptions): Services {
+function createServices(options: ServerOptions): Services {
+  const { stores, wakeups, log, meter, version, rules, inspector, reconciler } = options
   const { catalog, journal } = stores
   const pipelines = new PipelineService(catalog)
   const events = new ApiEvents(log, meter)
@@ -143,6 +136,7 @@ function createServices({ stores, wakeups, log, meter, version, rules }: ServerO
     pipelines,
     edit: new EditService(stores.editor, rules),
     control: new ControlService(stores.control, pipelines),
+    inspect: new InspectService({ inspector, reconciler, pipelines, control: stores.control, rules }),
     runs: new RunService(catalog),
     history: new HistoryService(catalog, pipelines),
     tokens: new TokenService(stores.tokens),

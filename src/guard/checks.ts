@@ -1,28 +1,9 @@
-import type { TableName } from '../sql/identifiers.js'
+import { checkSize } from './bombs.js'
+import type { Findings } from './findings.js'
 import { FUNCTIONS, reasonAgainst, TIME_WORDS } from './functions.js'
 import type { Tree } from './parser.js'
 import type { Scope } from './scope.js'
 import { isKnownType, SAMPLING } from './types.js'
-
-/** What the walk found, with its place in bytes of the text. */
-export interface Finding {
-  readonly message: string
-  readonly hint: string
-  readonly byte: number
-}
-
-export interface WalkRules {
-  readonly sourceSchemas: readonly string[]
-  /** A text that the server wrote: it names types where the author did not, and pg_depend judges them better. */
-  readonly canonical: boolean
-}
-
-/** Where a check leaves what it found. */
-export interface Findings {
-  readonly rules: WalkRules
-  refuse(message: string, hint: string): void
-  names(relation: TableName): void
-}
 
 type Check = (node: Tree, walk: Findings, scope: Scope) => void
 
@@ -38,22 +19,21 @@ export const CHECKS: Readonly<Record<string, Check>> = {
   CollateClause: (node, walk) => checkCollation(names(node.collname), walk),
   RangeTableSample: (node, walk) => checkSampling(names(node.method), walk),
   SQLValueFunction: checkValueFunction,
-  CommonTableExpr: checkWithQuery,
 }
 
 function checkRelation(node: Tree, walk: Findings, scope: Scope): void {
   const table = String(node.relname)
   const schema = node.schemaname === undefined ? null : String(node.schemaname)
   const allowed = walk.rules.sourceSchemas
-  if (schema === null) {
-    if (scope.has(table)) return
+  if (schema === null && scope.has(table)) return
+  if (schema === null && !table.startsWith('pg_')) {
     const example = allowed[0] === undefined ? '' : `, for example ${allowed[0]}.${table}`
     walk.refuse(
       `"${table}" names neither a WITH query nor a table with its schema.`,
       `Write schema.table${example}.`,
     )
-  } else if (isSystemSchema(schema) || !allowed.includes(schema)) {
-    walk.refuse(`${schema}.${table} may not be read.`, allowedHint(allowed))
+  } else if (schema === null || isSystemSchema(schema) || !allowed.includes(schema)) {
+    walk.refuse(`${schema ?? 'pg_catalog'}.${table} may not be read.`, allowedHint(allowed))
   } else {
     walk.names({ schema, table })
   }
@@ -82,6 +62,8 @@ function checkFunction(node: Tree, walk: Findings): void {
       `${name}() may not be called: it ${reason ?? 'is not on the list of functions that only compute'}.`,
       'Use a function that only computes, or do it in a transform.',
     )
+  } else {
+    checkSize(name, (node.args ?? []) as Tree[], walk)
   }
 }
 
@@ -151,15 +133,6 @@ function checkValueFunction(node: Tree, walk: Findings): void {
   walk.refuse(
     `${word} may not be used: it shows the session, not data.`,
     'Leave it out, or write a constant.',
-  )
-}
-
-function checkWithQuery(node: Tree, walk: Findings): void {
-  const query = (node.ctequery ?? {}) as Tree
-  if (query.SelectStmt !== undefined) return
-  walk.refuse(
-    `The WITH query "${String(node.ctename)}" does more than read.`,
-    'A WITH query may only SELECT.',
   )
 }
 

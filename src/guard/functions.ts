@@ -11,7 +11,7 @@ const STRING = `ascii bit_length btrim casefold char_length character_length chr
   pg_collation_for position quote_ident quote_literal quote_nullable regexp_count regexp_instr regexp_like regexp_match
   regexp_matches regexp_replace regexp_split_to_array regexp_split_to_table regexp_substr repeat replace reverse right
   rpad rtrim set_bit set_byte sha224 sha256 sha384 sha512 similar_escape similar_to_escape split_part starts_with
-  string_to_array string_to_table strpos substr substring textlen to_ascii to_bin to_hex to_oct translate trim
+  string_to_array string_to_table strpos substr substring textlen to_ascii to_bin to_hex to_oct translate
   unicode_assigned unistr upper bit_count`
 
 const MATH = `abs acos acosd acosh asin asind asinh atan atan2 atan2d atand atanh cbrt ceil ceiling cos cosd cosh cot

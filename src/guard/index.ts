@@ -30,7 +30,7 @@ export class SqlGuard {
     if (!verdict.ok || open === undefined) return verdict
     const session = await open()
     try {
-      return await readByServer(session, sql, this.#rules)
+      return await readByServer(session, { sql, rules: this.#rules, relations: verdict.relations })
     } finally {
       await session.close()
     }

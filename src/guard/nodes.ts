@@ -131,6 +131,7 @@ export const SAID: Readonly<Record<string, string>> = {
   IntoClause: 'INTO',
   LockingClause: 'FOR UPDATE or FOR SHARE',
   CurrentOfExpr: 'WHERE CURRENT OF',
+  ParamRef: 'a parameter such as $1',
   SetToDefault: 'DEFAULT',
   MergeSupportFunc: 'merge_action()',
 }

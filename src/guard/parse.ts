@@ -1,4 +1,4 @@
-import type { WalkRules } from './checks.js'
+import type { WalkRules } from './findings.js'
 import { type Parsed, parseSql, type Tree } from './parser.js'
 import { positionAt, positionOfByte, positionOfCharacter } from './position.js'
 import { type GuardRules, type Problem, refused, type Verdict } from './verdict.js'
@@ -40,7 +40,13 @@ function judge(sql: string, parsed: Parsed, rules: WalkRules): Verdict {
   if (parsed.kind === 'deep' || parsed.statements.length !== 1) return refused(shapeProblem(sql, parsed))
   const walk = new Walk(rules)
   walk.statement((parsed.statements[0]?.stmt ?? {}) as Tree)
-  if (walk.findings.length === 0) return { ok: true, relations: walk.relations }
+  if (walk.findings.length === 0) {
+    const relations = walk.relations.map(({ byte, ...table }) => ({
+      ...table,
+      position: positionOfByte(sql, byte),
+    }))
+    return { ok: true, relations }
+  }
   const problems = walk.findings.map(
     ({ message, hint, byte }): Problem => ({
       code: 'SOURCE_REFUSED',

@@ -1,9 +1,10 @@
 import { databaseError } from '../postgres/errors.js'
 import { judgeReach } from './judge-reach.js'
 import { checkCanonical } from './parse.js'
+import type { Position } from './position.js'
 import { type GuardSession, type Reach, reachOfView, VIEW } from './reach.js'
 import { problemOfServer } from './server-problem.js'
-import { type GuardRules, type Problem, refused, type ServerVerdict } from './verdict.js'
+import { type GuardRules, type NamedRelation, type Problem, refused, type ServerVerdict } from './verdict.js'
 
 const PREFIX = `CREATE TEMPORARY VIEW ${VIEW} AS\n`
 
@@ -15,22 +16,25 @@ const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
 SET LOCAL search_path = ''; SET LOCAL standard_conforming_strings = on; SET LOCAL quote_all_identifiers = off;
 SET LOCAL jit = off; SET LOCAL lock_timeout = '5s'; SET LOCAL statement_timeout = '15s'`
 
+/** A text that passed checkText, and what that found. */
+export interface Question {
+  readonly sql: string
+  readonly rules: GuardRules
+  readonly relations: readonly NamedRelation[]
+}
+
 /**
  * The second layer: how the server itself reads a text that passed the first. Making a view of it resolves every name,
- * and plans and runs nothing. The text must have passed checkText: only then is it one SELECT after the prefix too.
+ * and plans and runs nothing. The text must have passed: only then is it one SELECT after the prefix too.
  */
-export async function readByServer(
-  session: GuardSession,
-  sql: string,
-  rules: GuardRules,
-): Promise<ServerVerdict> {
+export async function readByServer(session: GuardSession, question: Question): Promise<ServerVerdict> {
   try {
-    const problem = await makeView(session, sql)
+    const problem = await makeView(session, question.sql)
     if (problem !== null) return refused(problem)
     const reach = await reachOfView(session).catch((error) => {
       throw databaseError(error, 'Reading what the source query leads to')
     })
-    return await judge(reach, rules)
+    return await judge(reach, question)
   } finally {
     // A connection that is lost has nothing to roll back.
     await session.run('ROLLBACK').catch(() => {})
@@ -48,13 +52,36 @@ async function makeView(session: GuardSession, sql: string): Promise<Problem | n
   }
 }
 
-async function judge(reach: Reach, rules: GuardRules): Promise<ServerVerdict> {
+async function judge(reach: Reach, { rules, relations: named }: Question): Promise<ServerVerdict> {
   const { canonical, columns, relations } = reach
   const verdict = await checkCanonical(canonical, rules)
+  const findings = await judgeReach(reach, rules)
+  if (findings.length > 0) {
+    const places = new Map(named.map(({ schema, table, position }) => [`${schema}.${table}`, position]))
+    return refused(
+      ...findings.map(({ root, message, hint }) => refusal(message, hint, placeOf(root, reach, places))),
+    )
+  }
   // Its places are those of the server's text, which the author has never seen.
-  const unseen = verdict.ok ? [] : verdict.problems.map((problem) => ({ ...problem, position: null }))
-  const problems = [...unseen, ...(await judgeReach(reach, rules))]
-  if (!verdict.ok || problems.length > 0) return refused(...problems)
-  const reached = relations.map(({ schema, name }) => ({ schema, table: name }))
-  return { ok: true, relations: verdict.relations, canonical, columns, reached }
+  if (!verdict.ok)
+    return refused(...verdict.problems.map(({ message, hint }) => refusal(message, hint, null)))
+  const reached = relations
+    .filter(({ kind }) => kind !== 'c')
+    .map(({ schema, name }) => ({ schema, table: name }))
+  return { ok: true, relations: named, canonical, columns, reached }
+}
+
+/** From what was reached back to what the author wrote. */
+function placeOf(name: string | null, reach: Reach, places: ReadonlyMap<string, Position>): Position | null {
+  const via = new Map(reach.relations.map((one) => [`${one.schema}.${one.name}`, one.via]))
+  // No chain is longer than all relations; a bound, should two views ever name each other.
+  for (let at = name, step = 0; at !== null && step <= via.size; at = via.get(at) ?? null, step++) {
+    const place = places.get(at)
+    if (place !== undefined) return place
+  }
+  return null
+}
+
+function refusal(message: string, hint: string, position: Position | null): Problem {
+  return { code: 'SOURCE_REFUSED', message, hint, position }
 }

@@ -21,11 +21,15 @@ export interface Refusal {
   readonly problems: readonly Problem[]
 }
 
+export interface NamedRelation extends TableName {
+  readonly position: Position
+}
+
 /** What the text alone says. */
 export interface TextAccepted {
   readonly ok: true
   /** Every table or view it names, once each, in the order of the text. */
-  readonly relations: readonly TableName[]
+  readonly relations: readonly NamedRelation[]
 }
 
 export type Verdict = TextAccepted | Refusal

@@ -1,5 +1,7 @@
 import type { TableName } from '../sql/identifiers.js'
-import { CHECKS, type Finding, type Findings, type WalkRules } from './checks.js'
+import { checkEnd, mayBeCutShort } from './bombs.js'
+import { CHECKS } from './checks.js'
+import type { Finding, Findings, WalkRules } from './findings.js'
 import { NODES, SAID } from './nodes.js'
 import type { Tree } from './parser.js'
 import { Scope } from './scope.js'
@@ -11,20 +13,23 @@ const MAX_FINDINGS = 20
 export class Walk implements Findings {
   readonly rules: WalkRules
   readonly findings: Finding[] = []
-  readonly #relations = new Map<string, TableName>()
+  readonly #relations = new Map<string, TableName & { byte: number }>()
   /** Where the walk is, in bytes: most nodes know their place, the rest take that of what holds them. */
   #place = 0
+  #root: Tree = {}
 
   constructor(rules: WalkRules) {
     this.rules = rules
   }
 
-  get relations(): TableName[] {
+  /** Once each, with the place of the first mention. */
+  get relations(): (TableName & { byte: number })[] {
     return [...this.#relations.values()]
   }
 
   statement(statement: Tree): void {
     const [kind = '', node] = only(statement)
+    this.#root = statement
     if (kind === 'SelectStmt') this.#visit(kind, node as Tree, Scope.EMPTY)
     else
       this.refuse(
@@ -38,7 +43,8 @@ export class Walk implements Findings {
   }
 
   names(relation: TableName): void {
-    this.#relations.set(`${relation.schema}\0${relation.table}`, relation)
+    const key = `${relation.schema}\0${relation.table}`
+    if (!this.#relations.has(key)) this.#relations.set(key, { ...relation, byte: this.#place })
   }
 
   #visit(kind: string, node: Tree, scope: Scope): void {
@@ -97,6 +103,7 @@ export class Walk implements Findings {
     let before = outer
     for (const query of queries) {
       this.#visit('CommonTableExpr', query, clause.recursive === true ? all : before)
+      if (clause.recursive === true && !mayBeCutShort(this.#root)) checkEnd(query, this)
       before = before.plus([String(query.ctename)])
     }
     return all
@@ -109,7 +116,13 @@ function only(wrapped: Tree): [string?, unknown?] {
 }
 
 function said(kind: string): string {
-  return SAID[kind] ?? `"${kind.replace(/Stmt$/, '').replace(/(?<=[a-z])(?=[A-Z])/g, ' ')}"`
+  return (
+    SAID[kind] ??
+    kind
+      .replace(/Stmt$/, '')
+      .replace(/(?<=[a-z])(?=[A-Z])/g, ' ')
+      .toUpperCase()
+  )
 }
 
 function capital(text: string): string {

@@ -3,6 +3,7 @@ import { loginUrl, type Settings } from '../config/settings.js'
 import { catalogStores } from '../store/catalog-stores.js'
 import { Database } from '../store/database.js'
 import { NotifyWakeups } from '../store/wakeups.js'
+import { lookers } from './lookers.js'
 import { CONSOLE_DIR, VERSION } from './paths.js'
 import { listenFailed } from './port.js'
 import type { Telemetry } from './telemetry.js'
@@ -35,6 +36,11 @@ export async function startApi(settings: Settings, { log, meter }: Telemetry): P
         targets: { tables: settings.ALLOWED_TARGET_TABLES },
         connections: new Set(settings.connections.keys()),
       },
+      ...lookers(loginUrl(settings, 'reader'), metaUrl, {
+        connections: settings.connections,
+        targets: { tables: settings.ALLOWED_TARGET_TABLES },
+        sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS,
+      }),
       rateLimit: settings.API_RATE_LIMIT,
       eventsRetentionHours: settings.EVENTS_RETENTION_HOURS,
       consoleDir: CONSOLE_DIR,

@@ -33,6 +33,30 @@ export class CatalogControlRepository implements RunControl {
     })
   }
 
+  requestRepair(
+    pipelineId: string,
+    keys: readonly (readonly (string | null)[])[],
+    author: Author,
+  ): Promise<Run | null> {
+    return this.#database.transaction(async (session) => {
+      await signTransaction(session, author)
+      const pipeline = await lockPipeline(session, pipelineId)
+      if (pipeline === null || !['IDLE', 'PAUSED', 'FAILED'].includes(pipeline.status)) return null
+      if (!pipeline.enabled) throw disabled(pipeline.name)
+      await session.query("SELECT set_config('vitrina.trigger', 'repair', true)")
+      const [moved] = await session.query<{ run: string }>(
+        "UPDATE etl.etl_pipelines SET status = 'RUN_REQUESTED' WHERE id = $1 RETURNING current_run_id AS run",
+        [pipelineId],
+      )
+      await session.query(
+        'INSERT INTO etl.etl_repairs (run_id, key) SELECT $1, ARRAY(SELECT jsonb_array_elements_text(key)) FROM jsonb_array_elements($2::jsonb) AS key',
+        [moved!.run, JSON.stringify(keys)],
+      )
+      await writeAudit(session, author, { action: 'pipeline.repair', kind: 'pipeline', id: pipelineId, name: pipeline.name })
+      return findRun(session, moved!.run)
+    })
+  }
+
   requestPause(pipelineId: string, author: Author): Promise<Pipeline | null> {
     return this.#database.transaction(async (session) => {
       const [moved] = await session.query<{ name: string }>(
@@ -142,12 +166,7 @@ async function activeOrNew(session: Queryable, pipeline: Pipeline, request: RunR
   const { externalRef, author } = request
   const { id, name, status } = pipeline
   if (!['IDLE', 'PAUSED', 'FAILED'].includes(status)) return activeRun(session, id, externalRef)
-  if (!pipeline.enabled)
-    throw new VitrinaError(
-      'PIPELINE_DISABLED',
-      `Pipeline "${name}" is disabled.`,
-      'Enable it, then run it again.',
-    )
+  if (!pipeline.enabled) throw disabled(name)
   const [moved] = await session.query<{ current_run_id: string }>(
     "UPDATE etl.etl_pipelines SET status = 'RUN_REQUESTED' WHERE id = $1 RETURNING current_run_id",
     [id],
@@ -242,4 +261,8 @@ function settled({ id, status }: QuarantineRow): VitrinaError {
     `Row ${id} of the quarantine is ${status} already.`,
     'Only rows that are HELD can be replayed or discarded.',
   )
+}
+
+function disabled(name: string): VitrinaError {
+  return new VitrinaError('PIPELINE_DISABLED', `Pipeline "${name}" is disabled.`, 'Enable it, then run it again.')
 }

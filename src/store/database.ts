@@ -35,6 +35,8 @@ export class Database implements Queryable {
     })
     // An idle connection that breaks is replaced by the pool at its next use; without a listener it would end the process.
     this.#pool.on('error', () => {})
+    // The same for one that is in use: its statement fails, and that is heard; pg raises the error a second time.
+    this.#pool.on('connect', (client) => client.on('error', () => {}))
   }
 
   async query<R extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []): Promise<R[]> {
@@ -61,10 +63,13 @@ export class Database implements Queryable {
       await session.query('COMMIT')
       session.release()
       return result
-    } catch (error) {
-      // Never back into the pool: a session whose transaction broke may still be inside it.
-      session.release(true)
-      throw lostOr(error)
+    } catch (raised) {
+      const error = lostOr(raised)
+      // Undone before the caller hears of it: a session that is merely dropped keeps its locks for some moments, and a
+      // runner that looks for work meanwhile would pass over the pipeline. One that gave no answer is not asked again.
+      const isOut = error === raised && (await isRolledBack(session))
+      session.release(!isOut)
+      throw error
     }
   }
 
@@ -78,5 +83,14 @@ export class Database implements Queryable {
     } catch (error) {
       throw lostOr(error)
     }
+  }
+}
+
+async function isRolledBack(session: pg.PoolClient): Promise<boolean> {
+  try {
+    await session.query('ROLLBACK')
+    return true
+  } catch {
+    return false
   }
 }

@@ -18,6 +18,8 @@ export interface StateAfter {
 
 /** What a batch did. */
 export interface Moved extends StateAfter {
+  /** The last batch of its step. */
+  readonly ends?: boolean
   readonly rows: RowCounts
   readonly refused?: readonly RefusedRow[]
   readonly firstKey: string | null
@@ -41,12 +43,15 @@ export class BatchRunner {
   readonly #parts: Parts
   #progress: Progress = { rows: NO_ROWS, batches: 0 }
   #state: StateAfter
+  #done: readonly string[] = []
 
   constructor(parts: Parts, checkpoint: Checkpoint) {
     this.#parts = parts
     const { run, ...position } = checkpoint.position
     this.#state = { key: checkpoint.key, id: checkpoint.id, position }
-    if (run?.id === parts.runId) this.#progress = { rows: run.rows, batches: run.batches }
+    if (run?.id !== parts.runId) return
+    this.#progress = { rows: run.rows, batches: run.batches }
+    this.#done = run.done
   }
 
   /** Where the last committed batch left the pipeline. */
@@ -58,18 +63,24 @@ export class BatchRunner {
     return this.#progress
   }
 
+  /** Whether an earlier attempt of this run has brought the step to its end. */
+  isDone(step: string): boolean {
+    return this.#done.includes(step)
+  }
+
   /** `work` gets the session for the meta store when that stands in this very transaction. */
   async run(step: string, work: (meta: MetaSession | null) => Promise<Moved>): Promise<BatchDone> {
-    const { session, checkpoints, ledger, isMain } = this.#parts
+    const { session, checkpoints, ledger, runId, isMain } = this.#parts
     const began = performance.now()
     const meta: MetaSession | null = isMain ? { query: async (text, values) => ({ rows: await session.rows(text, values) }) } : null
-    await session.run('BEGIN')
+    // A deferred constraint would refuse a row at COMMIT, when it can no longer be told which.
+    await session.run('BEGIN; SET CONSTRAINTS ALL IMMEDIATE')
     failpoint('batch.begun')
     try {
       const moved = await work(meta)
       const progress = { rows: addRows(this.#progress.rows, moved.rows), batches: this.#progress.batches + 1 }
-      const checkpoint = this.#checkpoint(moved, progress)
-      await checkpoints.move(checkpoint)
+      const done = moved.ends === true ? [...this.#done, step] : this.#done
+      await checkpoints.move({ key: moved.key, id: moved.id, position: { ...moved.position, run: { id: runId, ...progress, done } } })
       failpoint('checkpoint.moved')
       const record = {
         batch: progress.batches,
@@ -86,6 +97,7 @@ export class BatchRunner {
       await session.run('COMMIT')
       checkpoints.committed()
       this.#progress = progress
+      this.#done = done
       this.#state = { key: moved.key, id: moved.id, position: moved.position }
       failpoint('batch.committed')
       return { record, progress, control }
@@ -93,10 +105,6 @@ export class BatchRunner {
       await session.run('ROLLBACK').catch(() => {})
       throw error instanceof VitrinaError ? error : batchError(error)
     }
-  }
-
-  #checkpoint(moved: Moved, progress: Progress): Checkpoint {
-    return { key: moved.key, id: moved.id, position: { ...moved.position, run: { id: this.#parts.runId, ...progress } } }
   }
 }
 

@@ -40,7 +40,7 @@ export class ChangedRows implements Step {
       const deleted = await deleteAbsent(this.#parts, 'pg_temp.vitrina_pass', 'pg_temp.vitrina_keys')
       const written = await writer.write(`SELECT ${columnList(columns)} FROM pg_temp.vitrina_pass`, rows)
       const { key, id, position } = batches.state
-      return { rows: { ...NO_ROWS, ...written.rows, deleted }, refused: written.refused, firstKey: null, lastKey: null, key, id, position: { ...position, xmin: next } }
+      return { rows: { ...NO_ROWS, ...written.rows, deleted }, refused: written.refused, firstKey: null, lastKey: null, key, id, position: { ...position, xmin: next }, ends: true }
     })
   }
 

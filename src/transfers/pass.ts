@@ -67,7 +67,7 @@ export class PagedPass implements Step {
       const selection = selectRange(query, columns, order, after, upTo)
       const written = await writer.write(selection, rows)
       const state = await progression.moved({ last: upTo, isLast, session: source, relation: `(${selection}) AS batch` })
-      return { ...written, ...state, firstKey: keyText(after), lastKey: keyText(upTo) }
+      return { ...written, ...state, firstKey: keyText(after), lastKey: keyText(upTo), ends: isLast }
     })
     this.#after = upTo
     if (isLast) this.#end = null
@@ -110,7 +110,7 @@ export class PagedPass implements Step {
 function closePass({ name, batches, progression, target }: PassParts): Promise<BatchDone> {
   return batches.run(name, async () => {
     const state = await progression.moved({ last: null, isLast: true, session: target, relation: '' })
-    return { rows: NO_ROWS, ...state, firstKey: null, lastKey: null }
+    return { rows: NO_ROWS, ...state, firstKey: null, lastKey: null, ends: true }
   })
 }
 
@@ -151,7 +151,7 @@ export class StagedPass implements Step {
     const done = await batches.run(this.name, async () => {
       const written = await writer.write(selection, rows)
       const state = await progression.moved({ last, isLast, session: target, relation: `(${selection}) AS batch` })
-      return { ...written, ...state, firstKey: null, lastKey: keyText(last) }
+      return { ...written, ...state, firstKey: null, lastKey: keyText(last), ends: isLast }
     })
     this.#applied += rows
     this.#place = place

@@ -79,12 +79,13 @@ export class PostgresTransfer implements Transfer {
     const table = examined.target ?? (await createTarget(target, finalTarget(pipeline), columns, pipeline.keyColumns))
     await requireAssignable(target, table)
     const checkpoints = new CheckpointStore(target, pipeline.id, claim.fence)
-    if (!addresses.isMain) await checkpoints.create()
+    const isMain = addresses.isMain || (await isMainDatabase(target, claim))
+    if (!isMain) await checkpoints.create()
     const checkpoint = await checkpoints.takeFence()
     failpoint('fence.taken')
     const mover = way === 'pushdown' ? new Pushdown(target) : new Relay({ source, target, table, columns, transform: way === 'rows' ? (this.#options.transform ?? ((rows) => rows)) : null })
     await mover.prepare()
-    const batches = new BatchRunner({ session: target, checkpoints, ledger: this.#options.ledger, runId: claim.runId, isMain: addresses.isMain }, checkpoint)
+    const batches = new BatchRunner({ session: target, checkpoints, ledger: this.#options.ledger, runId: claim.runId, isMain }, checkpoint)
     const [mart] = await target.rows(`SELECT EXISTS (SELECT FROM ${table.quoted})::text AS filled`)
     const sweepFrom = pipeline.mode === 'incremental' && pipeline.capture === 'xmin' ? await sweepStart(source) : null
     this.#open.made = { query, columns, table, key, order, facts, paged, mover, batches, martIsEmpty: mart!.filled === 'false', sweepFrom, isSweepable: await this.#isSweepable(source, batches) }
@@ -121,18 +122,18 @@ export class PostgresTransfer implements Transfer {
     const { batches, key, sweepFrom, isSweepable } = this.#made
     const last = batches.state.position.xmin
     if (last === undefined || !isSweepable) return this.#initialSweep(sweepFrom!)
-    return {
+    return this.#unlessDone({
       name: 'changed',
       next: once(async () => new ChangedRows({ ...this.#whole(), source: this.#sessions.source, changedKeys: await this.#changedKeys(last), key, next: sweepFrom! }).next()),
-    }
+    })
   }
 
   replace(): Step {
-    return new Replace('replace', this.#whole())
+    return this.#unlessDone(new Replace('replace', this.#whole()))
   }
 
   sweep(): Step {
-    return isSpread(this.#made.facts) ? new Replace('sweep', this.#whole()) : new Sweep(this.#whole())
+    return this.#unlessDone(isSpread(this.#made.facts) ? new Replace('sweep', this.#whole()) : new Sweep(this.#whole()))
   }
 
   get heldBack(): HeldBack | null {
@@ -197,7 +198,12 @@ export class PostgresTransfer implements Transfer {
     const { source, target } = this.#sessions
     const writer = this.#writer(paged ? mover : new Pushdown(target), order, progression.after === null)
     const parts: PassParts = { name, query, columns, relations: facts.relations, order, source, target, mover, writer, batches, progression }
-    return paged ? new PagedPass(parts) : new StagedPass(parts)
+    return this.#unlessDone(paged ? new PagedPass(parts) : new StagedPass(parts))
+  }
+
+  /** A run that is continued after its last batch would otherwise read everything once more. */
+  #unlessDone(step: Step): Step {
+    return this.#made.batches.isDone(step.name) ? { name: step.name, next: async () => null } : step
   }
 
   #writer(mover: Mover, order: Order, fromStart: boolean): MartWriter {
@@ -270,6 +276,17 @@ class Open {
   async close(): Promise<void> {
     await Promise.all([...new Set([this.source, this.target])].map((session) => session.close()))
   }
+}
+
+/**
+ * A named connection may lead back to the main database, by whatever address: there our own claim can be seen. Taken for
+ * another database, the copy of the checkpoint would wait for the checkpoint itself.
+ */
+async function isMainDatabase(target: Session, claim: Claim): Promise<boolean> {
+  const [meta] = await target.rows("SELECT has_table_privilege(to_regclass('etl.etl_pipelines'), 'SELECT')::text AS readable")
+  if (meta!.readable !== 'true') return false
+  const found = await target.rows('SELECT 1 AS found FROM etl.etl_pipelines WHERE id = $1 AND fence = $2 AND current_run_id = $3', [claim.pipeline.id, claim.fence, claim.runId])
+  return found.length > 0
 }
 
 function once<T>(work: () => Promise<T>): () => Promise<T | null> {

@@ -79,6 +79,6 @@ export class Replace implements Step {
     failpoint('replace.merged')
     const counts: RowCounts = { ...written.rows, deleted }
     const { pass: _pass, ...position } = batches.state.position
-    return { ...batches.state, rows: counts, refused: written.refused, firstKey: null, lastKey: null, position }
+    return { ...batches.state, rows: counts, refused: written.refused, firstKey: null, lastKey: null, position, ends: true }
   }
 }

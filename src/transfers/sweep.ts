@@ -31,7 +31,7 @@ export class Sweep implements Step {
     return batches.run(this.name, async () => {
       const deleted = await deleteAbsent(this.#parts, 'pg_temp.vitrina_keys', null)
       failpoint('sweep.deleted')
-      return { rows: { ...NO_ROWS, deleted }, firstKey: null, lastKey: null, ...batches.state }
+      return { rows: { ...NO_ROWS, deleted }, firstKey: null, lastKey: null, ...batches.state, ends: true }
     })
   }
 }

@@ -26,20 +26,38 @@ onEveryRoute((stand) => {
       CREATE TABLE content.large_${type} (id int PRIMARY KEY, body ${type} NOT NULL);
       ALTER TABLE content.large_${type} ALTER body SET STORAGE EXTERNAL;
       INSERT INTO content.large_${type} SELECT n, ${value} FROM generate_series(1, 2) n`)
-    const { id } = await stand().pipeline({ sourceQuery: `SELECT * FROM content.large_${type}`, targetTable: `analytics.large_${type}` })
+    const { id } = await stand().pipeline({
+      sourceQuery: `SELECT * FROM content.large_${type}`,
+      targetTable: `analytics.large_${type}`,
+    })
     const { result, growth } = await growthDuring(() => stand().run(id))
     expect(result).toMatchObject({ status: 'SUCCESS', error: null, rows_inserted: 2 })
     const digests = (table: string) => `SELECT id, octet_length(body), md5(body) FROM ${table}`
-    expect(await rowTexts(stand().target, digests(`analytics.large_${type}`))).toEqual(await rowTexts(stand().source, digests(`content.large_${type}`)))
+    expect(await rowTexts(stand().target, digests(`analytics.large_${type}`))).toEqual(
+      await rowTexts(stand().source, digests(`content.large_${type}`)),
+    )
     // By rows a value is held as a whole, more than once; the other ways only ever see pieces of it.
     if (stand().route.way !== 'rows') expect(growth / MEGABYTE).toBeLessThan(300)
   })
 
   it('goes on with the session of the source when the target refuses in the middle of a stream', async () => {
-    await stand().source.query("CREATE TABLE content.cut (id int PRIMARY KEY, body text); INSERT INTO content.cut SELECT n, repeat(md5(n::text), 3000) FROM generate_series(1, 300) n; ANALYZE content.cut")
+    await stand().source.query(
+      'CREATE TABLE content.cut (id int PRIMARY KEY, body text); INSERT INTO content.cut SELECT n, repeat(md5(n::text), 3000) FROM generate_series(1, 300) n; ANALYZE content.cut',
+    )
     await stand().target.query('CREATE TABLE analytics.cut (id int PRIMARY KEY CHECK (id <> 2), body text)')
-    const { id } = await stand().pipeline({ sourceQuery: 'SELECT * FROM content.cut', targetTable: 'analytics.cut', batchSize: 150 })
-    expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', error: null, rows_inserted: 299, rows_quarantined: 1 })
-    expect(await rowTexts(stand().target, 'SELECT id, md5(body) FROM analytics.cut')).toEqual(await rowTexts(stand().source, 'SELECT id, md5(body) FROM content.cut WHERE id <> 2'))
+    const { id } = await stand().pipeline({
+      sourceQuery: 'SELECT * FROM content.cut',
+      targetTable: 'analytics.cut',
+      batchSize: 150,
+    })
+    expect(await stand().run(id)).toMatchObject({
+      status: 'SUCCESS',
+      error: null,
+      rows_inserted: 299,
+      rows_quarantined: 1,
+    })
+    expect(await rowTexts(stand().target, 'SELECT id, md5(body) FROM analytics.cut')).toEqual(
+      await rowTexts(stand().source, 'SELECT id, md5(body) FROM content.cut WHERE id <> 2'),
+    )
   })
 })

@@ -11,7 +11,10 @@ interface Held {
 }
 
 function held(stand: Stand, pipelineId: string): Promise<Held[]> {
-  return stand.main.query<Held & Record<string, unknown>>('SELECT * FROM etl.etl_quarantine WHERE pipeline_id = $1 ORDER BY id', [pipelineId])
+  return stand.main.query<Held & Record<string, unknown>>(
+    'SELECT * FROM etl.etl_quarantine WHERE pipeline_id = $1 ORDER BY id',
+    [pipelineId],
+  )
 }
 
 /** Both kinds of pass: along an index in pages, and read once into a staging table. */
@@ -35,40 +38,77 @@ onEveryRoute((stand) => {
     ['a number that is too large', 'amount numeric(6,0)', 'amount = 1e9', '22003'],
     ['a text that is too long', 'amount numeric, note varchar(300)', "note = repeat('y', 301)", '22001'],
     ['a second unique key', 'amount numeric UNIQUE', 'amount = 1', '23505'],
-    ['a value that an index cannot hold', 'amount numeric, note text UNIQUE', "note = (SELECT string_agg(md5(random()::text), '') FROM generate_series(1, 900))", '54000'],
+    ['a deferred constraint', 'amount numeric UNIQUE DEFERRABLE INITIALLY DEFERRED', 'amount = 1', '23505'],
+    [
+      'a value that an index cannot hold',
+      'amount numeric, note text UNIQUE',
+      "note = (SELECT string_agg(md5(random()::text), '') FROM generate_series(1, 900))",
+      '54000',
+    ],
   ] as const
 
   for (const [how, relation] of PASSES) {
-    it.each(POISON)(`${how}: sets apart the rows that %s refuses and writes the others`, async (name, columns, poison, sqlstate) => {
-      await numbers(stand())
-      await stand().source.query(`UPDATE content.numbers SET ${poison} WHERE id IN (777, 3999)`)
-      const mart = `analytics."${how} ${name}"`
-      const note = columns.includes('note') ? '' : ', note text'
-      await stand().target.query(`CREATE TABLE ${mart} (id int PRIMARY KEY, ${columns}${note})`)
-      const { id } = await stand().pipeline({ sourceQuery: `SELECT id, note, amount FROM ${relation} AS s`, targetTable: mart, batchSize: 1000 })
+    it.each(POISON)(
+      `${how}: sets apart the rows that %s refuses and writes the others`,
+      async (name, columns, poison, sqlstate) => {
+        await numbers(stand())
+        await stand().source.query(`UPDATE content.numbers SET ${poison} WHERE id IN (777, 3999)`)
+        const mart = `analytics."${how} ${name}"`
+        const note = columns.includes('note') ? '' : ', note text'
+        await stand().target.query(`CREATE TABLE ${mart} (id int PRIMARY KEY, ${columns}${note})`)
+        const { id } = await stand().pipeline({
+          sourceQuery: `SELECT id, note, amount FROM ${relation} AS s`,
+          targetTable: mart,
+          batchSize: 1000,
+        })
 
-      const run = await stand().run(id)
+        const run = await stand().run(id)
 
-      expect(run).toMatchObject({ status: 'SUCCESS', error: null, rows_read: 4000, rows_inserted: 3998, rows_quarantined: 2 })
-      expect(await rowTexts(stand().target, `SELECT id, note, amount::text FROM ${mart}`)).toEqual(
-        await rowTexts(stand().source, `SELECT id, note, amount::text FROM content.numbers WHERE id NOT IN (777, 3999)`),
-      )
-      const rows = await held(stand(), id)
-      expect(rows.map((row) => row.row_key)).toEqual(['777', '3999'])
-      expect(rows[0]).toMatchObject({ columns: ['id', 'note', 'amount'], sqlstate, run_id: run.id })
-      const [row] = await stand().source.query<{ texts: string[] }>('SELECT ARRAY[id::text, note, amount::text] AS texts FROM content.numbers WHERE id = 777')
-      expect(rows[0]!.row_text).toEqual(row!.texts)
-      expect(rows[0]!.reason).not.toBe('')
-      // A second run holds them under its own number, and the mart stays as it is.
-      expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', rows_inserted: 0, rows_updated: 0, rows_unchanged: 3998, rows_quarantined: 2 })
-    })
+        expect(run).toMatchObject({
+          status: 'SUCCESS',
+          error: null,
+          rows_read: 4000,
+          rows_inserted: 3998,
+          rows_quarantined: 2,
+        })
+        expect(await rowTexts(stand().target, `SELECT id, note, amount::text FROM ${mart}`)).toEqual(
+          await rowTexts(
+            stand().source,
+            `SELECT id, note, amount::text FROM content.numbers WHERE id NOT IN (777, 3999)`,
+          ),
+        )
+        const rows = await held(stand(), id)
+        expect(rows.map((row) => row.row_key)).toEqual(['777', '3999'])
+        expect(rows[0]).toMatchObject({ columns: ['id', 'note', 'amount'], sqlstate, run_id: run.id })
+        const [row] = await stand().source.query<{ texts: string[] }>(
+          'SELECT ARRAY[id::text, note, amount::text] AS texts FROM content.numbers WHERE id = 777',
+        )
+        expect(rows[0]!.row_text).toEqual(row!.texts)
+        expect(rows[0]!.reason).not.toBe('')
+        // A second run holds them under its own number, and the mart stays as it is.
+        expect(await stand().run(id)).toMatchObject({
+          status: 'SUCCESS',
+          rows_inserted: 0,
+          rows_updated: 0,
+          rows_unchanged: 3998,
+          rows_quarantined: 2,
+        })
+      },
+    )
 
     it(`${how}: fails when more rows are refused than the quarantine may take, and commits nothing of that batch`, async () => {
       await numbers(stand())
       await stand().source.query('UPDATE content.numbers SET amount = -1 WHERE id > 3990')
       const mart = `analytics."limit ${how}"`
-      await stand().target.query(`CREATE TABLE ${mart} (id int PRIMARY KEY, note text, amount numeric CHECK (amount >= 0))`)
-      const { id } = await stand().pipeline({ sourceQuery: `SELECT id, note, amount FROM ${relation} AS s`, targetTable: mart, batchSize: 1000, quarantineLimit: 9 })
+      await stand().target.query(
+        `CREATE TABLE ${mart} (id int PRIMARY KEY, note text, amount numeric CHECK (amount >= 0))`,
+      )
+      const { id } = await stand().pipeline({
+        sourceQuery: `SELECT id, note, amount FROM ${relation} AS s`,
+        targetTable: mart,
+        batchSize: 1000,
+        quarantineLimit: 9,
+      })
       const run = await stand().run(id)
       expect(run).toMatchObject({ status: 'FAILED', error_code: 'VTR-4101', attempt: 1, rows_quarantined: 0 })
       expect(run.error).toContain('refused 10 rows')
@@ -78,39 +118,84 @@ onEveryRoute((stand) => {
   }
 
   it('keeps every refused row, also those without a key and those whose keys read alike', async () => {
-    await stand().target.query('CREATE TABLE analytics.keyless (a text, b text, n int CHECK (n > 0), PRIMARY KEY (a, b))')
-    const sourceQuery = "SELECT * FROM (VALUES (NULL, 'x', 1), (NULL, 'x', 2), ('p, q', 'r', -3), ('p', 'q, r', -4), ('fine', 'fine', 5)) AS v (a, b, n)"
-    const { id } = await stand().pipeline({ sourceQuery, targetTable: 'analytics.keyless', keyColumns: ['a', 'b'] })
-    expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', error: null, rows_read: 5, rows_inserted: 1, rows_quarantined: 4 })
+    await stand().target.query(
+      'CREATE TABLE analytics.keyless (a text, b text, n int CHECK (n > 0), PRIMARY KEY (a, b))',
+    )
+    const sourceQuery =
+      "SELECT * FROM (VALUES (NULL, 'x', 1), (NULL, 'x', 2), ('p, q', 'r', -3), ('p', 'q, r', -4), ('fine', 'fine', 5)) AS v (a, b, n)"
+    const { id } = await stand().pipeline({
+      sourceQuery,
+      targetTable: 'analytics.keyless',
+      keyColumns: ['a', 'b'],
+    })
+    expect(await stand().run(id)).toMatchObject({
+      status: 'SUCCESS',
+      error: null,
+      rows_read: 5,
+      rows_inserted: 1,
+      rows_quarantined: 4,
+    })
     expect((await held(stand(), id)).map((row) => row.row_text[2]).sort()).toEqual(['-3', '-4', '1', '2'])
   })
 
-  it.each(['full', 'incremental'] as const)('%s: keeps one row of a key that comes twice, and counts the others', async (mode) => {
-    const source = `content.twice_${mode}`
-    await stand().source.query(`
+  it.each(['full', 'incremental'] as const)(
+    '%s: keeps one row of a key that comes twice, and counts the others',
+    async (mode) => {
+      const source = `content.twice_${mode}`
+      await stand().source.query(`
       CREATE TABLE ${source} (n int PRIMARY KEY, film int NOT NULL, at timestamptz NOT NULL);
       INSERT INTO ${source} SELECT n, n % 10, '2020-01-01'::timestamptz + n * interval '1 s' FROM generate_series(1, 100) n`)
-    const { id } = await stand().pipeline({
-      ...{ sourceQuery: `SELECT film, n, at FROM ${source}`, targetTable: `analytics.twice_${mode}`, keyColumns: ['film'], mode },
-      ...{ incrementalKey: 'at', incrementalIdKey: 'n' },
-    })
-    expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', error: null, rows_read: 100, rows_inserted: 10, rows_duplicate: 90 })
-    if (mode === 'incremental') {
-      expect(await rowTexts(stand().target, `SELECT n FROM analytics.twice_${mode} ORDER BY 1`)).toEqual(await rowTexts(stand().source, `SELECT n FROM ${source} WHERE n > 90`))
-    }
-  })
+      const { id } = await stand().pipeline({
+        ...{
+          sourceQuery: `SELECT film, n, at FROM ${source}`,
+          targetTable: `analytics.twice_${mode}`,
+          keyColumns: ['film'],
+          mode,
+        },
+        ...{ incrementalKey: 'at', incrementalIdKey: 'n' },
+      })
+      expect(await stand().run(id)).toMatchObject({
+        status: 'SUCCESS',
+        error: null,
+        rows_read: 100,
+        rows_inserted: 10,
+        rows_duplicate: 90,
+      })
+      if (mode === 'incremental') {
+        expect(await rowTexts(stand().target, `SELECT n FROM analytics.twice_${mode} ORDER BY 1`)).toEqual(
+          await rowTexts(stand().source, `SELECT n FROM ${source} WHERE n > 90`),
+        )
+      }
+    },
+  )
 
   it('the last row of a key wins also when another row of its batch is refused', async () => {
     await stand().source.query(`
       CREATE TABLE content.mixed (n int PRIMARY KEY, film int NOT NULL, at timestamptz NOT NULL);
       INSERT INTO content.mixed SELECT n, n % 10, '2020-01-01'::timestamptz + n * interval '1 s' FROM generate_series(1, 100) n;
       INSERT INTO content.mixed VALUES (0, 99, '2020-01-01')`)
-    await stand().target.query('CREATE TABLE analytics.mixed (film int PRIMARY KEY CHECK (film < 50), n int, at timestamptz)')
+    await stand().target.query(
+      'CREATE TABLE analytics.mixed (film int PRIMARY KEY CHECK (film < 50), n int, at timestamptz)',
+    )
     const { id } = await stand().pipeline({
-      ...{ sourceQuery: 'SELECT film, n, at FROM content.mixed', targetTable: 'analytics.mixed', keyColumns: ['film'] },
+      ...{
+        sourceQuery: 'SELECT film, n, at FROM content.mixed',
+        targetTable: 'analytics.mixed',
+        keyColumns: ['film'],
+      },
       ...{ mode: 'incremental', incrementalKey: 'at', incrementalIdKey: 'n' },
     })
-    expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', error: null, rows_read: 101, rows_inserted: 10, rows_updated: 0, rows_duplicate: 90, rows_quarantined: 1 })
-    expect(await rowTexts(stand().target, 'SELECT n FROM analytics.mixed')).toEqual(await rowTexts(stand().source, 'SELECT n FROM content.mixed WHERE n > 90'))
+    expect(await stand().run(id)).toMatchObject({
+      status: 'SUCCESS',
+      error: null,
+      rows_read: 101,
+      rows_inserted: 10,
+      rows_updated: 0,
+      rows_duplicate: 90,
+      rows_quarantined: 1,
+    })
+    expect(await rowTexts(stand().target, 'SELECT n FROM analytics.mixed')).toEqual(
+      await rowTexts(stand().source, 'SELECT n FROM content.mixed WHERE n > 90'),
+    )
   })
 })

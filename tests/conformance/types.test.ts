@@ -224,4 +224,17 @@ onEveryRoute((stand) => {
     expect(run).toMatchObject({ status: 'FAILED', error_code: 'VTR-4002', attempt: 1 })
     expect(run.error).toContain('type "content.only_here" does not exist')
   })
+
+  it('fails, and says why, when a type of the target lacks a label that a row has', async () => {
+    if (stand().source === stand().target) return
+    await stand().source.query("CREATE TYPE content.grown AS ENUM ('a', 'b')")
+    await stand().target.query("CREATE TYPE content.grown AS ENUM ('a')")
+    const { id } = await stand().pipeline({
+      sourceQuery: "SELECT 1 AS id, 'b'::content.grown AS kind",
+      targetTable: 'analytics.grown',
+    })
+    const run = await stand().run(id)
+    expect(run).toMatchObject({ status: 'FAILED', attempt: 1, rows_written: 0 })
+    expect(run.error).toContain('invalid input value for enum content.grown: "b"')
+  })
 })

@@ -20,17 +20,41 @@ onEveryRoute((stand) => {
       INSERT INTO content.seen SELECT n, 'note ' || n FROM generate_series(1, 300) n`)
     const sourceQuery = 'SELECT id, note FROM content.seen WHERE NOT hidden'
     const { id } = await stand().pipeline({ sourceQuery, targetTable: 'analytics.seen', ...capture })
-    expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', error: null, rows_inserted: 300, guarantee: 'lossless' })
-    expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', error: null, rows_inserted: 0, rows_updated: 0 })
+    expect(await stand().run(id)).toMatchObject({
+      status: 'SUCCESS',
+      error: null,
+      rows_inserted: 300,
+      guarantee: 'lossless',
+    })
+    expect(await stand().run(id)).toMatchObject({
+      status: 'SUCCESS',
+      error: null,
+      rows_inserted: 0,
+      rows_updated: 0,
+    })
 
-    await stand().source.query("INSERT INTO content.seen VALUES (301, NULL); UPDATE content.seen SET note = 'other' WHERE id = 2; UPDATE content.seen SET hidden = true WHERE id IN (3, 4)")
-    expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', error: null, rows_inserted: 1, rows_updated: 1, rows_deleted: 2 })
+    await stand().source.query(
+      "INSERT INTO content.seen VALUES (301, NULL); UPDATE content.seen SET note = 'other' WHERE id = 2; UPDATE content.seen SET hidden = true WHERE id IN (3, 4)",
+    )
+    expect(await stand().run(id)).toMatchObject({
+      status: 'SUCCESS',
+      error: null,
+      rows_inserted: 1,
+      rows_updated: 1,
+      rows_deleted: 2,
+    })
     await expectEqual(stand(), sourceQuery, 'analytics.seen')
   })
 
   it('reads only what changed', async () => {
-    await stand().source.query('CREATE TABLE content.few (id int PRIMARY KEY, n int); INSERT INTO content.few SELECT n, n FROM generate_series(1, 1000) n')
-    const { id } = await stand().pipeline({ sourceQuery: 'SELECT * FROM content.few', targetTable: 'analytics.few', ...capture })
+    await stand().source.query(
+      'CREATE TABLE content.few (id int PRIMARY KEY, n int); INSERT INTO content.few SELECT n, n FROM generate_series(1, 1000) n',
+    )
+    const { id } = await stand().pipeline({
+      sourceQuery: 'SELECT * FROM content.few',
+      targetTable: 'analytics.few',
+      ...capture,
+    })
     await stand().run(id)
     await stand().run(id)
     await stand().source.query('UPDATE content.few SET n = 0 WHERE id <= 5')
@@ -39,8 +63,15 @@ onEveryRoute((stand) => {
   })
 
   it('removes deleted rows with a sweep', async () => {
-    await stand().source.query('CREATE TABLE content.dropped (id int PRIMARY KEY); INSERT INTO content.dropped SELECT generate_series(1, 10)')
-    const { id } = await stand().pipeline({ sourceQuery: 'SELECT id FROM content.dropped', targetTable: 'analytics.dropped', deletes: 'sweep', ...capture })
+    await stand().source.query(
+      'CREATE TABLE content.dropped (id int PRIMARY KEY); INSERT INTO content.dropped SELECT generate_series(1, 10)',
+    )
+    const { id } = await stand().pipeline({
+      sourceQuery: 'SELECT id FROM content.dropped',
+      targetTable: 'analytics.dropped',
+      deletes: 'sweep',
+      ...capture,
+    })
     await stand().run(id)
     await stand().source.query('DELETE FROM content.dropped WHERE id <= 3')
     expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', error: null, rows_deleted: 3 })
@@ -48,11 +79,19 @@ onEveryRoute((stand) => {
   })
 
   it('loses neither a late commit nor what stands behind a savepoint', async () => {
-    await stand().source.query('CREATE TABLE content.late (id int PRIMARY KEY, note text); INSERT INTO content.late SELECT generate_series(1, 10)')
-    const { id } = await stand().pipeline({ sourceQuery: 'SELECT * FROM content.late', targetTable: 'analytics.late', ...capture })
+    await stand().source.query(
+      'CREATE TABLE content.late (id int PRIMARY KEY, note text); INSERT INTO content.late SELECT generate_series(1, 10)',
+    )
+    const { id } = await stand().pipeline({
+      sourceQuery: 'SELECT * FROM content.late',
+      targetTable: 'analytics.late',
+      ...capture,
+    })
     await stand().run(id)
     const late = await stand().source.client()
-    await late.query("BEGIN; INSERT INTO content.late VALUES (11, 'before'); SAVEPOINT a; INSERT INTO content.late VALUES (12, 'inside'); SAVEPOINT b; UPDATE content.late SET note = 'late' WHERE id = 1")
+    await late.query(
+      "BEGIN; INSERT INTO content.late VALUES (11, 'before'); SAVEPOINT a; INSERT INTO content.late VALUES (12, 'inside'); SAVEPOINT b; UPDATE content.late SET note = 'late' WHERE id = 1",
+    )
     await stand().source.query("INSERT INTO content.late VALUES (13, 'quick')")
     expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', rows_inserted: 1 })
     await late.query("RELEASE b; INSERT INTO content.late VALUES (14, 'after'); COMMIT")
@@ -61,28 +100,59 @@ onEveryRoute((stand) => {
   })
 
   it('computes whole groups again', async () => {
-    await stand().source.query('CREATE TABLE content.votes (n int PRIMARY KEY, film int NOT NULL, stars int NOT NULL); INSERT INTO content.votes SELECT n, n % 7, n % 5 FROM generate_series(1, 100) n')
+    await stand().source.query(
+      'CREATE TABLE content.votes (n int PRIMARY KEY, film int NOT NULL, stars int NOT NULL); INSERT INTO content.votes SELECT n, n % 7, n % 5 FROM generate_series(1, 100) n',
+    )
     const sourceQuery = 'SELECT film, avg(stars) AS stars, count(*) AS votes FROM content.votes GROUP BY film'
-    const { id } = await stand().pipeline({ sourceQuery, targetTable: 'analytics.votes', keyColumns: ['film'], ...capture })
+    const { id } = await stand().pipeline({
+      sourceQuery,
+      targetTable: 'analytics.votes',
+      keyColumns: ['film'],
+      ...capture,
+    })
     await stand().run(id)
-    await stand().source.query('INSERT INTO content.votes VALUES (101, 3, 5), (102, 8, 1); UPDATE content.votes SET stars = 5 WHERE n = 1')
-    expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', error: null, rows_inserted: 1, rows_updated: 2, guarantee: 'bounded' })
+    await stand().source.query(
+      'INSERT INTO content.votes VALUES (101, 3, 5), (102, 8, 1); UPDATE content.votes SET stars = 5 WHERE n = 1',
+    )
+    expect(await stand().run(id)).toMatchObject({
+      status: 'SUCCESS',
+      error: null,
+      rows_inserted: 1,
+      rows_updated: 2,
+      guarantee: 'bounded',
+    })
     await expectEqual(stand(), sourceQuery, 'analytics.votes')
     // A row that moves away leaves no trace in its old group: the sweep finds it.
     await stand().set(id, 'deletes', 'sweep')
-    await stand().source.query('UPDATE content.votes SET film = 5 WHERE n = 7; DELETE FROM content.votes WHERE n IN (14, 102)')
-    expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', error: null, rows_deleted: 1, guarantee: 'lossless' })
+    await stand().source.query(
+      'UPDATE content.votes SET film = 5 WHERE n = 7; DELETE FROM content.votes WHERE n IN (14, 102)',
+    )
+    expect(await stand().run(id)).toMatchObject({
+      status: 'SUCCESS',
+      error: null,
+      rows_deleted: 1,
+      guarantee: 'lossless',
+    })
     await expectEqual(stand(), sourceQuery, 'analytics.votes')
   })
 
   it('follows foreign keys, also through link tables', async () => {
-    const { id } = await stand().pipeline({ sourceQuery: FILM_DIM, targetTable: 'analytics.film_dim_xmin', keyColumns: ['film_id'], ...capture })
+    const { id } = await stand().pipeline({
+      sourceQuery: FILM_DIM,
+      targetTable: 'analytics.film_dim_xmin',
+      keyColumns: ['film_id'],
+      ...capture,
+    })
     expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', error: null })
     await expectEqual(stand(), FILM_DIM, 'analytics.film_dim_xmin')
-    await stand().source.query("UPDATE content.genre SET name = upper(name) WHERE name = (SELECT min(name) FROM content.genre)")
+    await stand().source.query(
+      'UPDATE content.genre SET name = upper(name) WHERE name = (SELECT min(name) FROM content.genre)',
+    )
     expect((await stand().run(id)).rows_updated).toBeGreaterThan(0)
     await expectEqual(stand(), FILM_DIM, 'analytics.film_dim_xmin')
-    await stand().source.query('UPDATE content.person SET full_name = upper(full_name) WHERE id = (SELECT person_id FROM content.person_film_work LIMIT 1)')
+    await stand().source.query(
+      'UPDATE content.person SET full_name = upper(full_name) WHERE id = (SELECT person_id FROM content.person_film_work LIMIT 1)',
+    )
     expect((await stand().run(id)).rows_updated).toBeGreaterThan(0)
     await expectEqual(stand(), FILM_DIM, 'analytics.film_dim_xmin')
   })
@@ -100,7 +170,11 @@ onEveryRoute((stand) => {
         FROM content.picture p JOIN content.studio s ON s.id = p.studio_id JOIN content.studio o ON o.id = p.owner_id LEFT JOIN content.picture f ON f.id = p.sequel_of`
     const { id } = await stand().pipeline({ sourceQuery, targetTable: 'analytics.pictures', ...capture })
     expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', error: null, rows_inserted: 3 })
-    for (const change of ["UPDATE content.studio SET name = 'THREE' WHERE id = 3", "UPDATE content.picture SET title = 'A' WHERE id = 1", "UPDATE content.quote SET line = 'X' WHERE id = 1"]) {
+    for (const change of [
+      "UPDATE content.studio SET name = 'THREE' WHERE id = 3",
+      "UPDATE content.picture SET title = 'A' WHERE id = 1",
+      "UPDATE content.quote SET line = 'X' WHERE id = 1",
+    ]) {
       await stand().source.query(change)
       expect(await stand().run(id), change).toMatchObject({ status: 'SUCCESS', error: null })
       await expectEqual(stand(), sourceQuery, 'analytics.pictures')
@@ -109,10 +183,20 @@ onEveryRoute((stand) => {
 
   it.each([
     ['the key is computed', 'SELECT id + 0 AS id FROM content.untraced'],
-    ['no foreign key leads to the key', 'SELECT u.id, o.x FROM content.untraced u JOIN content.unlinked o ON o.x = u.id'],
+    [
+      'no foreign key leads to the key',
+      'SELECT u.id, o.x FROM content.untraced u JOIN content.unlinked o ON o.x = u.id',
+    ],
   ])('says before anything is read that changes cannot be followed when %s', async (name, sourceQuery) => {
-    await stand().source.query('CREATE TABLE IF NOT EXISTS content.untraced (id int PRIMARY KEY); CREATE TABLE IF NOT EXISTS content.unlinked (x int)')
+    await stand().source.query(
+      'CREATE TABLE IF NOT EXISTS content.untraced (id int PRIMARY KEY); CREATE TABLE IF NOT EXISTS content.unlinked (x int)',
+    )
     const { id } = await stand().pipeline({ sourceQuery, targetTable: `analytics."${name}"`, ...capture })
-    expect(await stand().run(id)).toMatchObject({ status: 'FAILED', error_code: 'VTR-2105', attempt: 1, rows_read: 0 })
+    expect(await stand().run(id)).toMatchObject({
+      status: 'FAILED',
+      error_code: 'VTR-2105',
+      attempt: 1,
+      rows_read: 0,
+    })
   })
 })

@@ -18,7 +18,8 @@ describe('R3.7 R4.5 loses and doubles nothing when the runner is killed at', () 
     if (outcome instanceof Error) throw outcome
     const { run, writes, mart, source, exitCode } = outcome
     expect(exitCode).toBe(137)
-    expect(run).toMatchObject({ status: 'SUCCESS', attempt: 2, error: null })
+    expect(run).toMatchObject({ status: 'SUCCESS', error: null })
+    expect(run.attempt).toBeGreaterThan(1)
     expect(mart).toBe(source)
     expect(writes).toEqual({ writes: one.strategy.writes, keys: one.strategy.writes })
     expect(run.rows_inserted + run.rows_updated + run.rows_deleted).toBe(one.strategy.writes)

@@ -19,14 +19,14 @@ const STALE = 40
 const GONE = 30
 
 export const STRATEGIES = {
-  'full by pages': {
-    options: { rows: ROWS, paged: true, stale: STALE },
+  'full by pages with a sweep': {
+    options: { rows: ROWS, paged: true, stale: STALE, gone: GONE, pipeline: { deletes: 'sweep' } },
     points: [
       ...(['run.claimed@1', 'run.prepared@1', 'fence.taken@1', 'batch.begun@1', 'batch.begun@3'] as const),
       ...(['batch.staged@2', 'batch.merged@2', 'checkpoint.moved@2', 'lease.renewed@1'] as const),
-      ...(['lease.renewed@3', 'batch.committed@2', 'run.finishing@1'] as const),
+      ...(['lease.renewed@3', 'batch.committed@2', 'sweep.deleted@1', 'run.finishing@1'] as const),
     ],
-    writes: ROWS,
+    writes: ROWS + GONE,
   },
   'full into an empty mart': {
     options: { rows: ROWS, paged: true },
@@ -54,7 +54,7 @@ export const STRATEGIES = {
         'checkpoint.moved@2',
         'lease.renewed@2',
       ] as const),
-      ...(['batch.committed@1', 'sweep.deleted@1', 'run.finishing@1'] as const),
+      ...(['batch.committed@1', 'replace.merged@1', 'run.finishing@1'] as const),
     ],
     writes: ROWS + GONE,
   },

@@ -66,7 +66,10 @@ describe('R3.6 an ordinary error', () => {
     })
     expect(await statusOf(mart)).toBe('FAILED')
     await mart.target.query('DROP TRIGGER fail ON analytics.mart')
-    expect(await run(mart.main, mart.pipeline.id), 'run by hand').toMatchObject({ status: 'SUCCESS', attempt: 1 })
+    expect(await run(mart.main, mart.pipeline.id), 'run by hand').toMatchObject({
+      status: 'SUCCESS',
+      attempt: 1,
+    })
     expect(await statusOf(mart)).toBe('IDLE')
     await expectComplete(mart)
   })
@@ -74,7 +77,10 @@ describe('R3.6 an ordinary error', () => {
 
 describe('R3.6 a hopeless error', () => {
   it('in the query fails the run at once', async () => {
-    const mart = await aCountedMart({ rows: ROWS, pipeline: { sourceQuery: 'SELECT id, nope FROM content.item' } })
+    const mart = await aCountedMart({
+      rows: ROWS,
+      pipeline: { sourceQuery: 'SELECT id, nope FROM content.item' },
+    })
     await aRunner(mart.main)
     expect(await run(mart.main, mart.pipeline.id)).toMatchObject({
       status: 'FAILED',
@@ -106,13 +112,26 @@ describe('a row that the mart refuses', () => {
 
   it('is put into quarantine, and all others arrive', async () => {
     const { mart, ended } = await poisoned(3)
-    expect(ended).toMatchObject({ status: 'SUCCESS', rows_quarantined: 3, rows_inserted: ROWS - 3, attempt: 1 })
+    expect(ended).toMatchObject({
+      status: 'SUCCESS',
+      rows_quarantined: 3,
+      rows_inserted: ROWS - 3,
+      attempt: 1,
+    })
     const held = await mart.main.query(
       'SELECT row_key, sqlstate, reason, run_id FROM etl.etl_quarantine ORDER BY row_key::int',
     )
     expect(held).toMatchObject(
       ['17', '18', '100'].map((key) => ({ row_key: key, sqlstate: '23514', run_id: ended.id })),
     )
+  })
+
+  it('is put into quarantine also while thousands of rows behind it are on their way', async () => {
+    const mart = await aCountedMart({ rows: 20_000, warehouse: true, pipeline: { batchSize: 20_000 } })
+    await mart.target.query('ALTER TABLE analytics.mart ADD CHECK (id <> 17)')
+    await aRunner(mart.main, { env: mart.env })
+    const ended = await run(mart.main, mart.pipeline.id)
+    expect(ended).toMatchObject({ status: 'SUCCESS', rows_quarantined: 1, rows_inserted: 19_999 })
   })
 
   it('fails the run when there are more than the quarantine may take', async () => {

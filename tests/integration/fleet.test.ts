@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { aPipeline } from '../support/builders.js'
-import { aDatabase, type TestDatabase } from '../support/database.js'
 import { countWrites } from '../support/counted-mart.js'
+import { aDatabase, type TestDatabase } from '../support/database.js'
 import { aRunner } from '../support/runner.js'
 import { requestRun, run, runEnded } from '../support/runs.js'
 import { waitFor } from '../support/wait.js'
@@ -17,7 +17,11 @@ async function aSourceOf(rows: number): Promise<TestDatabase> {
   return database
 }
 
-async function pipelinesOver(database: TestDatabase, count: number, targetConnection: string | null = null): Promise<string[]> {
+async function pipelinesOver(
+  database: TestDatabase,
+  count: number,
+  targetConnection: string | null = null,
+): Promise<string[]> {
   const ids: string[] = []
   for (let n = 0; n < count; n++) {
     const { id } = await aPipeline(database, {
@@ -35,15 +39,13 @@ async function pipelinesOver(database: TestDatabase, count: number, targetConnec
 describe('R3.2 R7.5 runners that race over fifty pipelines', () => {
   it.each([2, 8])('(%i of them) do every run exactly once', async (runners) => {
     const database = await aSourceOf(50)
-    const ids = await pipelinesOver(database, 50)
-    await database.query("SELECT format('CREATE TABLE analytics.mart_%s (id integer PRIMARY KEY, name text)', n) FROM generate_series(0, 49) n")
+    await pipelinesOver(database, 50)
     for (let n = 0; n < 50; n++) {
       await database.query(`CREATE TABLE analytics.mart_${n} (id integer PRIMARY KEY, name text)`)
       await countWrites(database, `analytics.mart_${n}`)
     }
-    const started = await Promise.all(
-      Array.from({ length: runners }, () => aRunner(database, { env: { RUNNER_POLL_INTERVAL_MS: '20' } })),
-    )
+    const env = { RUNNER_POLL_INTERVAL_MS: '20' }
+    await Promise.all(Array.from({ length: runners }, () => aRunner(database, { env })))
     await database.query("UPDATE etl.etl_pipelines SET status = 'RUN_REQUESTED'")
     const runIds = (
       await database.query<{ id: string }>('SELECT current_run_id AS id FROM etl.etl_pipelines')
@@ -58,8 +60,6 @@ describe('R3.2 R7.5 runners that race over fifty pipelines', () => {
       'SELECT count(DISTINCT runner_id)::int AS runners FROM etl.etl_runs',
     )
     expect(used!.runners).toBeGreaterThan(1)
-    expect(started).toHaveLength(runners)
-    expect(ids).toHaveLength(50)
   })
 
   it('begin at once in a database that none of them has written to before', async () => {
@@ -69,7 +69,8 @@ describe('R3.2 R7.5 runners that race over fifty pipelines', () => {
     const env = { VITRINA_CONNECTION_WAREHOUSE_URL: warehouse.url }
     await Promise.all([aRunner(database, { env }), aRunner(database, { env }), aRunner(database, { env })])
     const runIds = await Promise.all(ids.map((id) => requestRun(database, id)))
-    for (const id of runIds) expect(await runEnded(database, id)).toMatchObject({ status: 'SUCCESS', attempt: 1 })
+    for (const id of runIds)
+      expect(await runEnded(database, id)).toMatchObject({ status: 'SUCCESS', attempt: 1 })
   })
 })
 
@@ -81,7 +82,9 @@ describe('R3.1 a request', () => {
     const [id] = await pipelinesOver(database, 1)
     await aRunner(database, { env: { RUNNER_POLL_INTERVAL_MS: '600000' } })
     await waitFor(
-      async () => (await database.query(`SELECT FROM pg_stat_activity WHERE ${wakeups} AND query LIKE 'LISTEN%'`)).length > 0,
+      async () =>
+        (await database.query(`SELECT FROM pg_stat_activity WHERE ${wakeups} AND query LIKE 'LISTEN%'`))
+          .length > 0,
       { what: 'the runner to listen' },
     )
     for (let n = 0; n < 3; n++) expect(await run(database, id!)).toMatchObject({ status: 'SUCCESS' })
@@ -122,7 +125,9 @@ describe('R4.1 a pipeline whose history or row is in the way', () => {
     await aRunner(database)
     expect(await runEnded(database, runId)).toMatchObject({ status: 'SUCCESS' })
     const idle = "SELECT FROM etl.etl_pipelines WHERE id = $1 AND status = 'IDLE'"
-    await waitFor(async () => (await database.query(idle, [first])).length === 1, { what: 'the first one to end' })
+    await waitFor(async () => (await database.query(idle, [first])).length === 1, {
+      what: 'the first one to end',
+    })
   })
 
   it('does not keep the runner from the others when somebody holds its row', async () => {

@@ -76,7 +76,9 @@ describe('a pipeline', () => {
     const runId = await requestRun(mart.main, mart.pipeline.id)
     const runner = await aRunner(mart.main)
     const ticks = 'SELECT heartbeat_at::text FROM etl.etl_runners WHERE id = $1'
-    await waitFor(async () => (await mart.main.query(ticks, [runner.id])).length > 0, { what: 'a first tick' })
+    await waitFor(async () => (await mart.main.query(ticks, [runner.id])).length > 0, {
+      what: 'a first tick',
+    })
     const copy = await mart.main.query<{ id: string }>(
       `INSERT INTO etl.etl_pipelines (name, source_query, target_table, key_columns)
        VALUES ('other', 'SELECT id, name FROM content.item', 'analytics.other', '{id}') RETURNING id`,

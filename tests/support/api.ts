@@ -1,5 +1,6 @@
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
 import { createServer } from '../../src/api/server.js'
+import { lookers } from '../../src/main/lookers.js'
 import { catalogStores } from '../../src/store/catalog-stores.js'
 import { Database } from '../../src/store/database.js'
 import { NotifyWakeups } from '../../src/store/wakeups.js'
@@ -25,6 +26,8 @@ export interface ApiOptions {
   readonly consoleDir?: string
   readonly rateLimit?: number
   readonly connections?: readonly string[]
+  /** For validate, preview and reconcile. */
+  readonly readerUrl?: string
 }
 
 /** `url` is that of the API's own login, so that a right it lacks fails a test and not a user. Whoever makes it closes it. */
@@ -48,6 +51,7 @@ export function anApi(url: string, options: ApiOptions = {}): TestApi {
     token: TOKEN,
     version: '0.0.0-test',
     rules: { targets: { tables: ['analytics.*'] }, connections: new Set(options.connections ?? []) },
+    ...lookers(options.readerUrl ?? url, url),
     rateLimit: options.rateLimit ?? 1_000_000,
     eventsRetentionHours: 24,
     consoleDir: options.consoleDir,

@@ -4,6 +4,7 @@ import type { EditService } from '../services/edit.js'
 import type { EventHub } from '../services/event-hub.js'
 import type { HealthService } from '../services/health.js'
 import type { HistoryService } from '../services/history.js'
+import type { InspectService } from '../services/inspect.js'
 import type { MetricsService } from '../services/metrics.js'
 import type { PipelineService } from '../services/pipelines.js'
 import type { RunService } from '../services/runs.js'
@@ -13,6 +14,7 @@ import { editRoutes } from './edit.js'
 import { type EventStreams, eventRoutes } from './events.js'
 import { healthRoutes } from './health.js'
 import { historyRoutes } from './history.js'
+import { inspectRoutes } from './inspect.js'
 import { metricsRoutes } from './metrics.js'
 import { pipelineRoutes } from './pipelines.js'
 import { quarantineRoutes } from './quarantine.js'
@@ -24,6 +26,7 @@ export interface Services {
   readonly pipelines: PipelineService
   readonly edit: EditService
   readonly control: ControlService
+  readonly inspect: InspectService
   readonly runs: RunService
   readonly history: HistoryService
   readonly tokens: TokenService
@@ -40,6 +43,7 @@ export function apiRoutes(app: Api, services: Services): void {
   versionRoutes(app, edit, pipelines)
   controlRoutes(app, control)
   quarantineRoutes(app, history, control)
+  inspectRoutes(app, services.inspect)
   runRoutes(app, services.runs)
   historyRoutes(app, history)
   tokenRoutes(app, services.tokens)

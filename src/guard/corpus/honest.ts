@@ -16,8 +16,8 @@ export const HONEST: readonly string[] = [
   `/* a /* nested */ comment; DROP TABLE x */ SELECT 1 AS a`,
   `SELECT 'DROP TABLE content.film_work; --' AS harmless`,
   `SELECT $$it's; DELETE FROM x$$ AS harmless, $q$ $$ $q$ AS more`,
-  `SELECT E'a\\'b; \\\\' AS a, U&'\\0041' AS b, 'x' 'y' AS c`.replace(`'x' 'y'`, `'x'\n'y'`),
-  `SELECT 'кино', '映画' AS film, '😀' AS face`.replace(`'кино'`, `'кино' AS kino`),
+  `SELECT E'a\\'b; \\\\' AS a, U&'\\0041' AS b, 'x'\n'y' AS c`,
+  `SELECT 'кино' AS kino, '映画' AS film, '😀' AS face`,
   `SELECT 'C:\\temp\\' AS path`,
   `SELECT "Id", "Select" AS "select" FROM content."Film Notes"`,
   `SELECT U&"\\0069d" FROM content.film_work`,
@@ -27,12 +27,9 @@ export const HONEST: readonly string[] = [
   `SELECT 1 AS a`,
   `(SELECT id FROM content.film_work)`,
   `((SELECT id FROM content.film_work) LIMIT 5)`,
-  `SELECT ALL id FROM ONLY content.film_work *`.replace(' *', ''),
+  `SELECT ALL id FROM ONLY (content.film_work)`,
   `SELECT id AS film_id, title AS "Title of the film" FROM content.film_work`,
-  `SELECT ctid, xmin, xmax, cmin, tableoid, id FROM content.film_work`.replace(
-    'ctid, xmin, xmax, cmin, tableoid',
-    'ctid AS place, xmin AS version, tableoid AS tbl',
-  ),
+  `SELECT ctid AS place, xmin AS version, tableoid AS tbl, id FROM content.film_work`,
   `SELECT id, xmin::text::bigint AS version FROM content.film_work`,
   `SELECT f AS film FROM content.film_work f`,
   `SELECT true AS yes, false AS no, NULL::text AS nothing, 1e3 AS e, 0x1F AS hex, 1_000 AS thousand, B'101' AS bits, X'1F' AS more`,
@@ -138,6 +135,10 @@ export const HONEST: readonly string[] = [
   `WITH a AS (TABLE content.genre) SELECT id FROM a`,
   `WITH per_film AS (SELECT film_id, avg(rating) AS mean FROM ugc.ratings GROUP BY film_id), best AS (SELECT film_id FROM per_film WHERE mean > 8) SELECT f.id, f.title FROM content.film_work f JOIN best b ON b.film_id = f.id`,
 
+  `WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n) SELECT i FROM n LIMIT 10`,
+  `WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT n.i + 1 FROM n JOIN content.genre g ON n.i < 3) SELECT i FROM n`,
+  `WITH RECURSIVE n AS (SELECT 1 AS i UNION SELECT 2 - i FROM n) SELECT i FROM n`,
+
   // Sets, order and limits
   `SELECT id FROM content.film_work UNION SELECT id FROM content.genre`,
   `SELECT id FROM content.film_work UNION ALL SELECT id FROM content.person ORDER BY id LIMIT 10 OFFSET 5`,
@@ -154,7 +155,7 @@ export const HONEST: readonly string[] = [
   `SELECT id, CASE WHEN rating >= 8 THEN 'good' WHEN rating IS NULL THEN 'none' ELSE 'fair' END AS verdict FROM content.film_work`,
   `SELECT id, CASE type WHEN 'movie' THEN 1 ELSE 2 END AS kind FROM content.film_work`,
   `SELECT coalesce(description, title, '') AS text, nullif(rating, 0) AS rating, greatest(rating, 1) AS g, least(rating, 9, 10) AS l FROM content.film_work`,
-  `SELECT -rating AS a, +rating AS b, rating * 2 / 3 % 4 ^ 2 - 1 AS c, 5 & 3 | 2 # 1 AS d, ~5 AS e, 1 << 3 >> 1 AS f, |/ 25.0 AS g, @ -5 AS h FROM content.film_work`,
+  `SELECT -rating AS a, +rating AS b, rating * 2 / 3 % 4 - 1 AS c2, 4 ^ 2 AS c, 5 & 3 | 2 # 1 AS d, ~5 AS e, 1 << 3 >> 1 AS f, |/ 25.0 AS g, @ -5 AS h FROM content.film_work`,
   `SELECT title || ' (' || extract(year FROM creation_date) || ')' AS label FROM content.film_work`,
   `SELECT rating::text AS a, CAST(rating AS double precision) AS b, numeric '1.5' AS c, rating::int::bigint::numeric(10, 2) AS d, date '2020-01-01' AS e FROM content.film_work`,
   `SELECT title::varchar(10) AS a, title::char(3) AS b, title::character varying AS c, title::bpchar AS d, 'x'::"char" AS e, title::name AS f FROM content.film_work`,
@@ -230,6 +231,14 @@ export const HONEST: readonly string[] = [
   `SELECT place <-> point(0, 0) AS a, place[0] AS x, box(place, place) AS b, circle(place, 1) AS c FROM content.document`,
   `SELECT bits, get_bit(raw, 0) AS bit, length(raw) AS n, substring(raw FROM 1 FOR 2) AS r, price::numeric AS p, bits & B'1' AS b FROM content.document`,
   `SELECT gen_random_uuid() AS a, uuidv7() AS b, uuid_extract_timestamp(uuidv7()) AS c, pg_typeof(1)::text AS d, pg_column_size(title) AS e, num_nulls(title, rating) AS f FROM content.film_work`,
+
+  `SELECT note IS DOCUMENT AS a, xmlpi(name x, 'y') AS b, xmlroot(note, version '1.0') AS c, xmlcomment('x') AS d, (SELECT xmlagg(n.note) FROM content.document n) AS e FROM content.document`,
+  `SELECT collation for (title) AS a, title IS NFC NORMALIZED AS b, title NOT SIMILAR TO 'x' ESCAPE '!' AS c, title NOT ILIKE ALL (ARRAY['a', 'b']) AS d, substring(title SIMILAR 'a#"b#"c' ESCAPE '#') AS e FROM content.film_work`,
+  `SELECT stamp::timestamptz AS a, day + hour AS b, span * 2 AS c, extract(dow FROM day) AS d, day - date '2020-01-01' AS e, to_char(span, 'HH24:MI') AS f, date_part('hour', hour) AS g FROM content.document`,
+  `SELECT whole + big AS a, real4 * real8 AS b, big::bit(8) AS c, letter || word AS d, kind < 'x' AS e, raw || '\\x00'::bytea AS f, price * 2 AS g, -span AS h FROM content.document`,
+  `SELECT ARRAY[ARRAY[1, 2], ARRAY[3, 4]] AS a, ARRAY(SELECT 1) || 2 AS b, 1 = ALL ('{1}'::int[]) AS c, (SELECT array_agg(x ORDER BY x DESC) FROM unnest('{1,2}'::int[]) AS x) AS d`,
+  `SELECT sum(DISTINCT rating) AS a, count(*) FILTER (WHERE rating > 3) OVER (PARTITION BY film_id) AS b FROM ugc.ratings GROUP BY film_id, rating`,
+  `SELECT max(f.title) AS title FROM content.film_work f GROUP BY f.type HAVING bool_or(EXISTS (SELECT 1 FROM ugc.likes l WHERE l.film_id = f.id))`,
 
   // Types, views and tables of the allowed schemas
   `SELECT mood, 'happy'::content.mood AS best, mood = 'sad' AS sad, enum_range(NULL::content.mood) AS moods FROM content.document`,

@@ -13,7 +13,13 @@ export interface Checkpoint {
 /** The parts of a checkpoint that people do not have to read. */
 export interface Position {
   /** What the current run has done so far; totals, so that repeating them changes nothing. */
-  readonly run?: { readonly id: string; readonly batches: number; readonly rows: RowCounts }
+  readonly run?: {
+    readonly id: string
+    readonly batches: number
+    readonly rows: RowCounts
+    /** Steps that it has done to their end: whoever continues it does not begin them again. */
+    readonly done: readonly string[]
+  }
   /** An unfinished pass: which one, over what, and up to where. */
   readonly pass?: { readonly name: string; readonly fingerprint: string; readonly after: Cursor | null }
   /**

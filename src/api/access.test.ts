@@ -1,0 +1,206 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { anApi, type TestApi } from '../../tests/support/api.js'
+import { aDatabase, type TestDatabase } from '../../tests/support/database.js'
+import { ROLES, type Role } from '../model/access.js'
+import { requireRules } from './auth/access.js'
+import { tokenPage } from './schemas/token.js'
+
+let database: TestDatabase
+let api: TestApi
+const tokens: Record<string, string> = {}
+beforeAll(async () => {
+  database = await aDatabase()
+  api = anApi(database.loginUrl('meta'))
+  for (const role of ROLES) tokens[role] = (await aToken(role)).token
+  const expired = await aToken('admin')
+  await database.query("UPDATE etl.etl_tokens SET expires_at = now() - interval '1 second' WHERE id = $1", [
+    expired.id,
+  ])
+  const revoked = await aToken('admin')
+  await api.call({ method: 'DELETE', url: `/tokens/${revoked.id}` })
+  Object.assign(tokens, { expired: expired.token, revoked: revoked.token, wrong: 'vtr_nonsense' })
+})
+afterAll(() => api.close())
+
+async function aToken(role: Role): Promise<{ id: string; token: string }> {
+  return (await api.post('/tokens', { name: `${role} token`, role })).json()
+}
+
+/** Every route, and the least role that may call it. A new route must be added here by somebody who thought about it. */
+const RULES: Record<string, Role | 'open'> = {
+  'GET /openapi.json': 'open',
+  'GET /docs': 'open',
+  'GET /health': 'open',
+  'GET /health/ready': 'open',
+  'GET /metrics': 'viewer',
+  'GET /events': 'viewer',
+  'GET /pipelines': 'viewer',
+  'GET /pipelines/:id': 'viewer',
+  'GET /pipelines/:id/status': 'viewer',
+  'GET /pipelines/:id/state': 'viewer',
+  'GET /pipelines/:id/runs': 'viewer',
+  'GET /pipelines/:id/versions': 'viewer',
+  'GET /pipelines/:id/versions/:version': 'viewer',
+  'GET /pipelines/:id/quarantine': 'viewer',
+  'GET /runs': 'viewer',
+  'GET /runs/:id': 'viewer',
+  'GET /runs/:id/batches': 'viewer',
+  'GET /runners': 'viewer',
+  'POST /pipelines/:id/run': 'operator',
+  'POST /pipelines/:id/pause': 'operator',
+  'POST /pipelines/:id/enable': 'operator',
+  'POST /pipelines/:id/disable': 'operator',
+  'POST /pipelines/:id/reset': 'operator',
+  'POST /pipelines/:id/reload-config': 'operator',
+  'POST /pipelines/:id/quarantine/:row_id/replay': 'operator',
+  'POST /pipelines/:id/quarantine/:row_id/discard': 'operator',
+  'POST /runs/:id/cancel': 'operator',
+  'POST /pipelines': 'admin',
+  'PATCH /pipelines/:id': 'admin',
+  'POST /pipelines/:id/update-config': 'admin',
+  'DELETE /pipelines/:id': 'admin',
+  'POST /pipelines/:id/versions/:version/restore': 'admin',
+  'GET /audit': 'admin',
+  'POST /tokens': 'admin',
+  'GET /tokens': 'admin',
+  'DELETE /tokens/:id': 'admin',
+}
+
+/** As the server knows them, with both prefixes. */
+function registered(): string[] {
+  const lines = api.app.printRoutes({ commonPrefix: false, includeHooks: false }).split('\n')
+  const stack: string[] = []
+  return lines.flatMap((line) => {
+    const found = /^([│ ]*)[├└]── (\S*) \((.+)\)$/.exec(line)
+    const bare = /^([│ ]*)[├└]── (\S*)$/.exec(line)
+    const [, indent = '', part = ''] = found ?? bare ?? []
+    const depth = indent.length / 4
+    stack.length = depth
+    stack[depth] = part
+    const methods = found?.[3]?.split(', ').filter((method) => method !== 'HEAD') ?? []
+    return methods.map((method) => `${method} ${stack.join('')}`)
+  })
+}
+
+describe('access', () => {
+  it('has a rule for every route that is registered, and none for others', async () => {
+    await api.app.ready()
+    const routes = new Set(registered().map((route) => route.replace(' /api/v1', ' ')))
+    expect([...routes].sort()).toEqual(Object.keys(RULES).sort())
+  })
+
+  it('does not start with a route that has none', () => {
+    const hooks: ((route: object) => void)[] = []
+    requireRules({ addHook: (_name: string, hook: (route: object) => void) => hooks.push(hook) } as never)
+    expect(() => hooks[0]!({ method: 'GET', url: '/secret', config: {} })).toThrow(
+      'GET /secret has no access rule',
+    )
+  })
+
+  for (const [route, needed] of Object.entries(RULES))
+    it(`${route} is for ${needed}`, async () => {
+      const [method, url] = route.split(' ') as ['GET', string]
+      const path = url.replace(':row_id', '1').replace(':version', '1').replace(':id', randomUUID())
+      // One that is let in must not stay: a stream would never end.
+      const query = url === '/events' ? '?last_event_id=nonsense' : ''
+      for (const prefix of needed === 'open' && !url.startsWith('/health') ? [''] : ['', '/api/v1']) {
+        const ask = async (token?: string) =>
+          (
+            await api.app.inject({
+              method,
+              url: prefix + path + query,
+              headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+            })
+          ).statusCode
+        const outside = [
+          await ask(),
+          await ask(tokens.wrong),
+          await ask(tokens.expired),
+          await ask(tokens.revoked),
+        ]
+        expect(outside.map((status) => status === 401)).toEqual(outside.map(() => needed !== 'open'))
+        for (const role of ROLES) {
+          const status = await ask(tokens[role])
+          const allowed = needed === 'open' || ROLES.indexOf(role) >= ROLES.indexOf(needed)
+          expect([role, [401, 403].includes(status)]).toEqual([role, !allowed])
+        }
+      }
+    })
+
+  it('names the role that is needed', async () => {
+    const answer = await api.app.inject({
+      method: 'POST',
+      url: '/pipelines',
+      headers: { authorization: `Bearer ${tokens.viewer}` },
+    })
+    expect([answer.statusCode, answer.json()]).toMatchObject([
+      403,
+      { code: 'FORBIDDEN', needed_role: 'admin', vtr: 'VTR-7002' },
+    ])
+    expect(answer.json().detail).toContain('role admin')
+  })
+})
+
+describe('tokens', () => {
+  it('show their value once, and are kept as hashes', async () => {
+    const answer = await api.post('/tokens', {
+      name: 'ci',
+      role: 'operator',
+      expires_at: '2099-01-01T00:00:00+03:00',
+    })
+    expect(answer.statusCode).toBe(201)
+    const { token, ...rest } = answer.json()
+    expect(token).toMatch(/^vtr_[\w-]{43}$/)
+    expect(rest).toMatchObject({
+      name: 'ci',
+      role: 'operator',
+      created_by: 'administrator',
+      expires_at: '2098-12-31T21:00:00.000000Z',
+      revoked_at: null,
+    })
+    const list = await api.get('/tokens')
+    expect(tokenPage.parse(list.json()).items[0]).toEqual(rest)
+    expect(list.body).not.toContain(token)
+    const everything = JSON.stringify([
+      await database.query('SELECT * FROM etl.etl_tokens'),
+      await database.query('SELECT * FROM etl.etl_audit'),
+      api.lines,
+    ])
+    expect(everything).not.toContain(token)
+  })
+
+  it('sign what is done with them', async () => {
+    const { id, token } = await aToken('admin')
+    const body = { name: randomUUID(), source_query: 'SELECT 1', target_table: 'analytics.x' }
+    const made = await api.app.inject({
+      method: 'POST',
+      url: '/pipelines',
+      payload: body,
+      headers: { authorization: `Bearer ${token}` },
+    })
+    const [version] = (await api.get(`/pipelines/${made.json().id}/versions`)).json().items
+    expect(version.author).toBe(`admin token#${id.slice(0, 8)}`)
+    const [listed] = (await api.get('/tokens')).json().items
+    expect(listed.last_used_at).not.toBeNull()
+  })
+
+  it('end at once when they are revoked, however often that is asked', async () => {
+    const { id, token } = await aToken('viewer')
+    const ask = async () =>
+      (await api.app.inject({ url: '/pipelines', headers: { authorization: `Bearer ${token}` } })).statusCode
+    expect(await ask()).toBe(200)
+    for (let time = 0; time < 2; time++)
+      expect((await api.call({ method: 'DELETE', url: `/tokens/${id}` })).statusCode).toBe(204)
+    expect(await ask()).toBe(401)
+    expect((await api.call({ method: 'DELETE', url: `/tokens/${randomUUID()}` })).json().code).toBe(
+      'TOKEN_NOT_FOUND',
+    )
+  })
+
+  it('are not for the runner to read', async () => {
+    const writer = await database.client(database.loginUrl('writer'))
+    for (const table of ['etl_tokens', 'etl_audit', 'etl_idempotency'])
+      await expect(writer.query(`SELECT * FROM etl.${table}`)).rejects.toMatchObject({ code: '42501' })
+  })
+})

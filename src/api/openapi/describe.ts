@@ -1,0 +1,18 @@
+import { fastify } from 'fastify'
+import { apiRoutes, type Services } from '../routes/index.js'
+import { PREFIX } from '../routes/links.js'
+import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from '../schemas/type-provider.js'
+import { collectRoutes } from './collect.js'
+import { openApiDocument } from './document.js'
+
+/** The document without a server behind it, for the generator: routes are registered, and nothing can be asked. */
+export async function describeApi(version: string): Promise<Record<string, unknown>> {
+  const app = fastify().withTypeProvider<ZodTypeProvider>()
+  app.setValidatorCompiler(validatorCompiler)
+  app.setSerializerCompiler(serializerCompiler)
+  const routes = collectRoutes(app, PREFIX)
+  app.register(async (scope) => apiRoutes(scope, {} as Services), { prefix: PREFIX })
+  await app.ready()
+  await app.close()
+  return openApiDocument(routes, version)
+}

@@ -1,0 +1,110 @@
+import { z } from 'zod'
+import { authorOf } from '../auth/bearer.js'
+import { noBody } from '../schemas/control.js'
+import {
+  previewQuery,
+  previewToWire,
+  previewWire,
+  reconcileQuery,
+  reconcileToWire,
+  reconcileWire,
+  repairWire,
+  validationToWire,
+  validationWire,
+} from '../schemas/inspect.js'
+import { byId } from '../schemas/params.js'
+import { pipelineInput } from '../schemas/pipeline-input.js'
+import type { Api } from '../schemas/type-provider.js'
+import type { InspectService } from '../services/inspect.js'
+import { runUrl } from './links.js'
+import { rule } from './rule.js'
+
+const TAG = 'inspection'
+/** The service reads it field by field: all mistakes are told together. */
+const anyObject = z.record(z.string(), z.unknown())
+/** No answer is worth more than this; sessions of a look that takes longer are cut. */
+const PATIENCE_MS = 25_000
+const DEEP_PATIENCE_MS = 30 * 60_000
+
+export function inspectRoutes(app: Api, inspect: InspectService): void {
+  app.post(
+    '/pipelines/:id/validate',
+    {
+      config: rule('viewer', TAG, 'Says whether a run would start, and how it would read and write.', {
+        problems: [404],
+      }),
+      schema: { params: byId, body: noBody, response: { 200: validationWire } },
+    },
+    async (request) =>
+      validationToWire(await inspect.validate(request.params.id, AbortSignal.timeout(PATIENCE_MS))),
+  )
+
+  app.post(
+    '/validate',
+    {
+      config: rule('viewer', TAG, 'The same for a pipeline that is not saved.', { body: pipelineInput }),
+      schema: { body: anyObject, response: { 200: validationWire } },
+    },
+    async (request) =>
+      validationToWire(await inspect.validateDraft(request.body, AbortSignal.timeout(PATIENCE_MS))),
+  )
+
+  app.post(
+    '/pipelines/:id/preview',
+    {
+      config: rule('operator', TAG, 'Shows the first rows as they would be written. Nothing is.', {
+        problems: [404],
+      }),
+      schema: { params: byId, querystring: previewQuery, body: noBody, response: { 200: previewWire } },
+    },
+    async (request) =>
+      previewToWire(
+        await inspect.preview(request.params.id, request.query.limit, AbortSignal.timeout(PATIENCE_MS)),
+      ),
+  )
+
+  app.post(
+    '/preview',
+    {
+      config: rule('operator', TAG, 'The same for a pipeline that is not saved.', { body: pipelineInput }),
+      schema: { querystring: previewQuery, body: anyObject, response: { 200: previewWire } },
+    },
+    async (request) =>
+      previewToWire(
+        await inspect.previewDraft(request.body, request.query.limit, AbortSignal.timeout(PATIENCE_MS)),
+      ),
+  )
+
+  app.get(
+    '/pipelines/:id/reconcile',
+    {
+      config: rule('viewer', TAG, 'Compares the mart with what its query says now.', { problems: [404] }),
+      schema: { params: byId, querystring: reconcileQuery, response: { 200: reconcileWire } },
+    },
+    async (request) => {
+      const { deep } = request.query
+      const signal = AbortSignal.timeout(deep ? DEEP_PATIENCE_MS : PATIENCE_MS)
+      return reconcileToWire(await inspect.reconcile(request.params.id, deep, signal))
+    },
+  )
+
+  app.post(
+    '/pipelines/:id/reconcile/repair',
+    {
+      config: rule(
+        'operator',
+        TAG,
+        'Compares row by row and asks for a run that mends exactly what differs.',
+        { problems: [404, 409] },
+      ),
+      schema: { params: byId, body: noBody, response: { 202: repairWire } },
+    },
+    async (request, reply) => {
+      const { id } = request.params
+      const { rows, run } = await inspect.repair(id, authorOf(request), AbortSignal.timeout(DEEP_PATIENCE_MS))
+      return reply
+        .code(202)
+        .send({ id, rows, run_id: run?.id ?? null, url: run === null ? null : runUrl(run.id) })
+    },
+  )
+}

@@ -1,0 +1,108 @@
+import { z } from 'zod'
+import type { Drift, Reconciliation } from '../../model/reconcile.js'
+import type { Preview, Validation } from '../../model/validation.js'
+
+const finding = z.object({
+  code: z.string().describe('What is wrong, as a name that does not change.'),
+  field: z.string().describe('The field it speaks of.'),
+  message: z.string().describe('The facts in a sentence.'),
+  hint: z.string().describe('What to do about it.'),
+  position: z
+    .object({ offset: z.number(), line: z.number(), column: z.number() })
+    .nullable()
+    .describe('Where in the text; null when it is about the whole.'),
+})
+
+const column = z.object({ name: z.string(), type: z.string() })
+
+export const validationWire = z.object({
+  valid: z.boolean().describe('A run would start.'),
+  errors: z.array(finding).describe('What keeps it from starting.'),
+  warnings: z.array(finding).describe('What its owner should know.'),
+  columns: z.array(column).describe('The columns of the query with their types.'),
+  strategy: z.string().describe('sql_full, sql_incremental, tasks_full or tasks_incremental.'),
+  way: z.string().nullable().describe('pushdown, relay or rows: how the rows would reach the target.'),
+  guarantee: z.string().nullable().describe('What the pipeline promises about lost rows.'),
+  reads: z.string().nullable().describe('paged: along an index; once: the whole query for each pass.'),
+  creates_target: z.boolean().describe('The first run creates the table.'),
+})
+
+export function validationToWire({ createsTarget, ...rest }: Validation) {
+  return {
+    ...rest,
+    errors: [...rest.errors],
+    warnings: [...rest.warnings],
+    columns: [...rest.columns],
+    creates_target: createsTarget,
+  }
+}
+
+export const previewQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(200).default(50).describe('How many rows at the most.'),
+})
+
+export const previewWire = z.object({
+  columns: z.array(column).describe('The columns with their types.'),
+  rows: z
+    .array(z.record(z.string(), z.string().nullable()))
+    .describe('The first rows as they would be written, each value as text.'),
+  truncated: z.boolean().describe('Some values were too long to show and are cut here.'),
+})
+
+export function previewToWire({ columns, rows, truncated }: Preview) {
+  return {
+    columns: [...columns],
+    rows: rows.map((row) => Object.fromEntries(columns.map((one, index) => [one.name, row[index] ?? null]))),
+    truncated,
+  }
+}
+
+export const reconcileQuery = z.object({
+  deep: z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform((text) => text === 'true')
+    .describe('Row by row instead of counts only.'),
+})
+
+const side = z.object({ count: z.number(), min: z.string().nullable(), max: z.string().nullable() })
+const drift = z.object({
+  count: z.number().describe('How many rows.'),
+  keys: z.array(z.record(z.string(), z.string().nullable())).describe('The keys of some of them.'),
+})
+
+export const reconcileWire = z.object({
+  matches: z.boolean().describe('Nothing differs.'),
+  control_field: z.string().describe('The field whose ends are compared.'),
+  source: side.describe('What the query gives.'),
+  target: side.describe('What the mart holds.'),
+  missing: drift.optional().describe('In the source, not in the mart.'),
+  extra: drift.optional().describe('In the mart, not in the source.'),
+  different: drift.optional().describe('In both, with other values.'),
+  on_their_way: z.number().optional().describe('Differences that the pipeline has not come to yet.'),
+})
+
+export function reconcileToWire({ matches, controlField, source, target, deep }: Reconciliation) {
+  const summary = { matches, control_field: controlField, source, target }
+  if (deep === null) return summary
+  const told = ({ count, keys }: Drift) => ({
+    count,
+    keys: keys.map((key) =>
+      Object.fromEntries(deep.keyColumns.map((name, index) => [name, key[index] ?? null])),
+    ),
+  })
+  return {
+    ...summary,
+    missing: told(deep.missing),
+    extra: told(deep.extra),
+    different: told(deep.different),
+    on_their_way: deep.onTheirWay,
+  }
+}
+
+export const repairWire = z.object({
+  id: z.string().describe('The id of the pipeline.'),
+  rows: z.number().describe('How many rows the run will mend.'),
+  run_id: z.string().nullable().describe('The run that mends them; null when nothing differs.'),
+  url: z.string().nullable().describe('Where that run can be read.'),
+})

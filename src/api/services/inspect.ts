@@ -1,0 +1,90 @@
+import type { Author } from '../../model/access.js'
+import { VitrinaError } from '../../model/errors.js'
+import type { Pipeline } from '../../model/pipeline.js'
+import type { Reconciliation } from '../../model/reconcile.js'
+import type { Run } from '../../model/run.js'
+import type { Preview, Validation } from '../../model/validation.js'
+import type { Inspector } from '../../ports/inspector.js'
+import type { PipelineDraft } from '../../ports/pipeline-editor.js'
+import type { Reconciler } from '../../ports/reconciler.js'
+import type { RunControl } from '../../ports/run-control.js'
+import { readDraft } from './pipeline-draft.js'
+import type { PipelineRules } from './pipeline-rules.js'
+import type { PipelineService } from './pipelines.js'
+
+type Raw = Readonly<Record<string, unknown>>
+
+/** How many keys of each kind of difference an answer tells. */
+const SAMPLE_SIZE = 100
+
+export interface InspectParts {
+  readonly inspector: Inspector
+  readonly reconciler: Reconciler
+  readonly pipelines: PipelineService
+  readonly control: RunControl
+  readonly rules: PipelineRules
+}
+
+/** Looks at what a pipeline would do and at what it has done. Writes nothing; a repair is asked of a runner. */
+export class InspectService {
+  readonly #parts: InspectParts
+
+  constructor(parts: InspectParts) {
+    this.#parts = parts
+  }
+
+  async validate(id: string, signal: AbortSignal): Promise<Validation> {
+    return this.#parts.inspector.validate(await this.#parts.pipelines.get(id), signal)
+  }
+
+  validateDraft(raw: Raw, signal: AbortSignal): Promise<Validation> {
+    return this.#parts.inspector.validate(unsaved(readDraft(raw, this.#parts.rules)), signal)
+  }
+
+  async preview(id: string, limit: number, signal: AbortSignal): Promise<Preview> {
+    return this.#parts.inspector.preview(await this.#parts.pipelines.get(id), limit, signal)
+  }
+
+  previewDraft(raw: Raw, limit: number, signal: AbortSignal): Promise<Preview> {
+    return this.#parts.inspector.preview(unsaved(readDraft(raw, this.#parts.rules)), limit, signal)
+  }
+
+  async reconcile(id: string, deep: boolean, signal: AbortSignal): Promise<Reconciliation> {
+    const pipeline = await this.#parts.pipelines.get(id)
+    return this.#parts.reconciler.compare(pipeline, await this.#options(id, deep, signal))
+  }
+
+  /** Null: nothing differs, so there is nothing to mend. */
+  async repair(id: string, author: Author, signal: AbortSignal): Promise<{ rows: number; run: Run | null }> {
+    const pipeline = await this.#parts.pipelines.get(id)
+    const keys = await this.#parts.reconciler.keysToRepair(pipeline, await this.#options(id, true, signal))
+    if (keys.length === 0) return { rows: 0, run: null }
+    const run = await this.#parts.control.requestRepair(id, keys, author)
+    if (run !== null) return { rows: keys.length, run }
+    throw new VitrinaError(
+      'RUN_ACTIVE',
+      `Pipeline "${pipeline.name}" has a run that is requested or under way.`,
+      'Wait for its end, then ask for the repair again.',
+    )
+  }
+
+  async #options(id: string, deep: boolean, signal: AbortSignal) {
+    const { lastProcessedKey: key, lastProcessedId: rowId } = await this.#parts.pipelines.state(id)
+    const checkpoint = key === null ? null : rowId === null ? [key] : [key, rowId]
+    return { deep, sampleSize: SAMPLE_SIZE, checkpoint, signal }
+  }
+}
+
+/** A configuration that nobody has saved, as if it were. */
+function unsaved(draft: PipelineDraft): Pipeline {
+  const tasks = draft.tasks.map((task, index) => ({ ...task, id: String(index) }))
+  return {
+    ...draft,
+    tasks,
+    id: '00000000-0000-0000-0000-000000000000',
+    status: 'IDLE',
+    configVersion: 0,
+    createdAt: '',
+    updatedAt: '',
+  }
+}

@@ -1,0 +1,35 @@
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Services } from './routes/index.js'
+import type { Api } from './schemas/type-provider.js'
+import type { Housekeeping } from './services/housekeeping.js'
+
+/** What begins with the server and has to end with it, in the right order. */
+export function closeInOrder(app: Api, { health, streams, hub }: Services, housekeeping: Housekeeping): void {
+  const unused = unusedSockets(app.server)
+  app.addHook('onReady', async () => housekeeping.start())
+  app.addHook('preClose', async () => {
+    health.drain()
+    // They never end by themselves: closing would wait for them for ever.
+    streams.close()
+    for (const socket of unused) socket.destroy()
+  })
+  app.addHook('onClose', async () => {
+    await housekeeping.stop()
+    await hub.stop()
+  })
+}
+
+/**
+ * Connections that never asked anything: browsers and fetch open them ahead of need. Node does not count them as idle,
+ * and closing waited for their keep-alive to run out (72 s, seen with a single aborted stream).
+ */
+function unusedSockets(server: Server): ReadonlySet<Socket> {
+  const unused = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    unused.add(socket)
+    socket.once('close', () => unused.delete(socket))
+  })
+  server.on('request', (request) => unused.delete(request.socket))
+  return unused
+}

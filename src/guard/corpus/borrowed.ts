@@ -1,0 +1,11 @@
+import type { Session } from '../../postgres/session.js'
+import type { GuardSession } from '../index.js'
+
+/** The guard closes the session it is given; a test that asks hundreds of times lends one and keeps it. */
+export function borrowed(session: Session): () => Promise<GuardSession> {
+  return async () => ({
+    run: (text) => session.run(text),
+    rows: (text, values) => session.rows(text, values),
+    close: async () => {},
+  })
+}

@@ -1,0 +1,20 @@
+import type { Session } from '../postgres/session.js'
+import { requireAssignable, type Target } from '../sinks/postgres/target.js'
+
+/**
+ * Whether the values of the query can be assigned to the columns of the table. Asked of an empty copy of it that nobody
+ * else sees: the login that looks may not insert into the table itself.
+ */
+export async function assignableProblem(session: Session, target: Target): Promise<unknown | null> {
+  await session.run('BEGIN')
+  try {
+    await session.run(`CREATE TEMP TABLE vitrina_copy (LIKE ${target.quoted} INCLUDING IDENTITY INCLUDING GENERATED)`)
+    const [{ schema } = { schema: '' }] = await session.rows('SELECT nspname AS schema FROM pg_namespace WHERE oid = pg_my_temp_schema()')
+    await requireAssignable(session, { ...target, name: { schema: schema!, table: 'vitrina_copy' } })
+    return null
+  } catch (error) {
+    return error
+  } finally {
+    await session.run('ROLLBACK')
+  }
+}

@@ -1,0 +1,154 @@
+import { type SqlGuard } from '../guard/index.js'
+import { VitrinaError } from '../model/errors.js'
+import { finalTarget, type Pipeline, readerQuery, strategyOf, type Way } from '../model/pipeline.js'
+import { isAllowedTarget, type TargetRules } from '../model/target.js'
+import type { Finding, Preview, Validation } from '../model/validation.js'
+import { databaseError } from '../postgres/errors.js'
+import { Session } from '../postgres/session.js'
+import type { Inspector } from '../ports/inspector.js'
+import { type Examined, examine } from '../transfers/examine.js'
+import { readFirstRows } from './first-rows.js'
+import { assignableProblem } from './assignable.js'
+import { warningsFor } from './warnings.js'
+
+export interface InspectorSettings {
+  readonly readerUrl: string
+  /** Sees the marts of the main database, and changes none. */
+  readonly martUrl: string
+  readonly connections: ReadonlyMap<string, string>
+  readonly targets: TargetRules
+  readonly sourceSchemas: readonly string[]
+  readonly guard: SqlGuard
+}
+
+/** Longer than any look should take, shorter than the patience of whoever waits for it. */
+const LOOK_TIMEOUT = '10s'
+
+export class PostgresInspector implements Inspector {
+  readonly #settings: InspectorSettings
+
+  constructor(settings: InspectorSettings) {
+    this.#settings = settings
+  }
+
+  async judge(pipeline: Pipeline, signal: AbortSignal): Promise<Finding[]> {
+    const verdict = await this.#settings.guard.check(readerQuery(pipeline), () => this.#openSource(pipeline, signal))
+    if (verdict.ok) return []
+    const field = queryField(pipeline)
+    return verdict.problems.map((problem) => ({ ...problem, field }))
+  }
+
+  async validate(pipeline: Pipeline, signal: AbortSignal): Promise<Validation> {
+    const errors = [...this.#targetFindings(pipeline), ...(await this.judge(pipeline, signal).catch((error) => [asFinding(error, queryField(pipeline))]))]
+    if (errors.length > 0) return this.#invalid(pipeline, errors)
+    try {
+      return await this.#withSessions(pipeline, signal, async (source, target) => {
+        const examined = await examine(source, target, pipeline, this.#settings.sourceSchemas)
+        const misfit = examined.target === null ? null : await assignableProblem(target, examined.target)
+        if (misfit !== null) return this.#invalid(pipeline, [asFinding(misfit, 'target_table')], examined)
+        return this.#valid(pipeline, examined, await warningsFor(source, pipeline, examined))
+      })
+    } catch (error) {
+      return this.#invalid(pipeline, [asFinding(error, fieldOf(error, pipeline))])
+    }
+  }
+
+  async preview(pipeline: Pipeline, limit: number, signal: AbortSignal): Promise<Preview> {
+    const verdict = await this.#settings.guard.check(readerQuery(pipeline), () => this.#openSource(pipeline, signal))
+    if (!verdict.ok) {
+      const [first] = verdict.problems
+      throw new VitrinaError(first!.code, first!.message, first!.hint)
+    }
+    const source = await this.#openSource(pipeline, signal)
+    try {
+      return await readFirstRows(source, verdict.canonical, verdict.columns, limit)
+    } catch (error) {
+      throw databaseError(error, 'The preview')
+    } finally {
+      await source.close()
+    }
+  }
+
+  #targetFindings(pipeline: Pipeline): Finding[] {
+    const target = finalTarget(pipeline)
+    if (isAllowedTarget(target, this.#settings.targets)) return []
+    const error = new VitrinaError('TARGET_REFUSED', `"${target}" is not among the targets that are allowed (${this.#settings.targets.tables.join(', ')}).`, 'Choose an allowed target, or have an administrator extend ALLOWED_TARGET_TABLES.')
+    return [asFinding(error, 'target_table')]
+  }
+
+  #valid(pipeline: Pipeline, examined: Examined, warnings: Finding[]): Validation {
+    return { ...this.#told(pipeline, examined), valid: true, errors: [], warnings }
+  }
+
+  #invalid(pipeline: Pipeline, errors: Finding[], examined: Examined | null = null): Validation {
+    return { ...this.#told(pipeline, examined), valid: false, errors, warnings: [] }
+  }
+
+  #told(pipeline: Pipeline, examined: Examined | null): Omit<Validation, 'valid' | 'errors' | 'warnings'> {
+    return {
+      columns: examined?.columns.map(({ name, type }) => ({ name, type })) ?? [],
+      strategy: strategyOf(pipeline),
+      way: examined === null ? null : wayOf(pipeline),
+      guarantee: examined?.guarantee ?? null,
+      reads: examined === null ? null : examined.paged ? 'paged' : 'once',
+      createsTarget: examined !== null && examined.target === null,
+    }
+  }
+
+  async #withSessions<T>(pipeline: Pipeline, signal: AbortSignal, work: (source: Session, target: Session) => Promise<T>): Promise<T> {
+    const source = await this.#openSource(pipeline, signal)
+    try {
+      const target = await this.#open(pipeline.targetConnection, this.#settings.martUrl, signal)
+      try {
+        return await work(source, target)
+      } finally {
+        await target.close()
+      }
+    } finally {
+      await source.close()
+    }
+  }
+
+  #openSource(pipeline: Pipeline, signal: AbortSignal): Promise<Session> {
+    return this.#open(pipeline.sourceConnection, this.#settings.readerUrl, signal)
+  }
+
+  async #open(connection: string | null, main: string, signal: AbortSignal): Promise<Session> {
+    const url = connection === null ? main : this.#settings.connections.get(connection.toLowerCase())
+    if (url === undefined) {
+      throw new VitrinaError('CONNECTION_UNKNOWN', `There is no connection "${connection}".`, `Set VITRINA_CONNECTION_${connection?.toUpperCase()}_URL for API and runner.`)
+    }
+    const session = await Session.open(url, 'vitrina-inspect', signal)
+    await session.run(`SET statement_timeout = '${LOOK_TIMEOUT}'; SET lock_timeout = '2s'`)
+    return session
+  }
+}
+
+function wayOf(pipeline: Pipeline): Way {
+  if (pipeline.tasks.some((task) => task.taskType === 'PYTHON')) return 'rows'
+  return pipeline.sourceConnection === pipeline.targetConnection ? 'pushdown' : 'relay'
+}
+
+function queryField(pipeline: Pipeline): string {
+  return pipeline.tasks.length > 0 ? 'tasks.0.body' : 'source_query'
+}
+
+const FIELDS: Record<string, string> = {
+  KEY_NULL: 'incremental_key',
+  KEY_UNORDERED: 'incremental_key',
+  HORIZON_BLIND: 'capture',
+  CAPTURE_UNSUPPORTED: 'capture',
+  TARGET_MISMATCH: 'target_table',
+  TARGET_KEY_MISSING: 'key_columns',
+  TARGET_REFUSED: 'target_table',
+  PIPELINE_INVALID: 'incremental_key',
+}
+
+function fieldOf(error: unknown, pipeline: Pipeline): string {
+  return (error instanceof VitrinaError ? FIELDS[error.code] : undefined) ?? queryField(pipeline)
+}
+
+function asFinding(error: unknown, field: string): Finding {
+  const { code, message, hint } = error instanceof VitrinaError ? error : databaseError(error, 'The check')
+  return { code, message, hint, field, position: null }
+}

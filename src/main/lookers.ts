@@ -1,0 +1,23 @@
+import { SqlGuard } from '../guard/index.js'
+import { PostgresInspector } from '../inspect/inspector.js'
+import type { TargetRules } from '../model/target.js'
+import type { Inspector } from '../ports/inspector.js'
+import type { Reconciler } from '../ports/reconciler.js'
+import { PostgresReconciler } from '../reconcile/reconciler.js'
+
+export interface LookRules {
+  readonly connections: ReadonlyMap<string, string>
+  readonly targets: TargetRules
+  readonly sourceSchemas: readonly string[]
+}
+
+const DEFAULTS: LookRules = { connections: new Map(), targets: { tables: ['analytics.*'] }, sourceSchemas: ['content', 'ugc'] }
+
+/** What the API looks at databases with: the reader for sources, its own login for marts. */
+export function lookers(readerUrl: string, martUrl: string, rules: LookRules = DEFAULTS): { inspector: Inspector; reconciler: Reconciler } {
+  const guard = new SqlGuard({ sourceSchemas: rules.sourceSchemas })
+  return {
+    inspector: new PostgresInspector({ readerUrl, martUrl, guard, ...rules }),
+    reconciler: new PostgresReconciler({ readerUrl, martUrl, connections: rules.connections }),
+  }
+}
