@@ -6,7 +6,11 @@ import { createClient } from '../client/api-client.js'
 type Json = Record<string, unknown>
 
 let api: TestApi
-let document: { openapi: string; paths: Record<string, Record<string, Json>> }
+let document: {
+  openapi: string
+  paths: Record<string, Record<string, Json>>
+  components: { schemas: Record<string, Json> }
+}
 beforeAll(async () => {
   const database = await aDatabase()
   api = anApi(database.loginUrl('meta'))
@@ -46,10 +50,17 @@ describe('/openapi.json', () => {
       expect(operation.summary, name).toMatch(/\.$/)
       for (const parameter of operation.parameters as Json[])
         expect(parameter.description, `${name} ${parameter.name}`).toBeTruthy()
-      for (const { path, properties } of objects(operation, name))
-        for (const [field, schema] of Object.entries(properties))
-          if (!/\.(old|new)$/.test(`.${field}`)) expect(schema.description, `${path}.${field}`).toBeTruthy()
     }
+    const all = {
+      ...document.components.schemas,
+      ...Object.fromEntries(operations().map(({ name, operation }) => [name, operation])),
+    }
+    for (const { path, properties } of objects(all, ''))
+      for (const [field, schema] of Object.entries(properties))
+        if (!['old', 'new'].includes(field)) expect(schema.description, `${path}.${field}`).toBeTruthy()
+    expect(Object.keys(document.components.schemas)).toEqual(
+      expect.arrayContaining(['Pipeline', 'Problem', 'Run']),
+    )
   })
 
   it('takes numbers as numbers, though a query is text', () => {

@@ -134,7 +134,7 @@ function createServices(options: ServerOptions): Services {
   const events = new ApiEvents(log, meter)
   return {
     pipelines,
-    edit: new EditService(stores.editor, rules),
+    edit: new EditService({ editor: stores.editor, rules, pipelines, inspector }),
     control: new ControlService(stores.control, pipelines),
     inspect: new InspectService({ inspector, reconciler, pipelines, control: stores.control, rules }),
     runs: new RunService(catalog),

@@ -3,6 +3,8 @@ import { asVitrinaError } from '../main/failure.js'
 import { Stopped } from '../main/shutdown.js'
 import { VitrinaError } from '../model/errors.js'
 
+export const WRONG_USAGE = 2
+
 const talk = pc.createColors(process.stderr.isTTY === true && !process.env.NO_COLOR)
 const data = pc.createColors(process.stdout.isTTY === true && !process.env.NO_COLOR)
 
@@ -40,7 +42,7 @@ export function explain(error: unknown): number {
     `${talk.red('✗')} ${talk.bold(`${known.vtr} ${known.code}`)}: ${known.message}\n  ${talk.yellow('→')} ${known.hint}\n`,
   )
   if (process.env.LOG_LEVEL === 'debug') process.stderr.write(`${stackOf(error)}\n`)
-  return 1
+  return known.code === 'USAGE_INVALID' ? WRONG_USAGE : 1
 }
 
 function stackOf(error: unknown): string {

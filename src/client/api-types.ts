@@ -740,6 +740,368 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        Batch: {
+            /** @description The attempt that committed it. */
+            attempt: number;
+            /** @description Its number within the run. */
+            batch: number;
+            /** @description How long it took. */
+            duration_ms: number;
+            /** @description When it was committed. */
+            finished_at: string;
+            /** @description The key of its first row. */
+            first_key: string | null;
+            /** @description The key of its last row. */
+            last_key: string | null;
+            /** @description Rows removed from the mart. */
+            rows_deleted: number;
+            /** @description Rows that another row of the same batch replaced. */
+            rows_duplicate: number;
+            /** @description Rows that are new in the mart. */
+            rows_inserted: number;
+            /** @description Rows that the target refused. */
+            rows_quarantined: number;
+            /** @description Rows that the source gave. */
+            rows_read: number;
+            /** @description Rows that were there already, just so. */
+            rows_unchanged: number;
+            /** @description Rows that changed in the mart. */
+            rows_updated: number;
+            /** @description The step of the run it belongs to. */
+            step: string;
+        };
+        Pipeline: {
+            /** @description Rows in a batch; auto keeps a batch near its target duration. */
+            batch_size: number | "auto";
+            /**
+             * @description For mode incremental: by incremental_key, or by the row versions of the database.
+             * @enum {string}
+             */
+            capture: "key" | "xmin";
+            /** @description Grows with every change; also the ETag. */
+            config_version: number;
+            /** @description When it was created. */
+            created_at: string;
+            /** @description Share of the mart that one run may remove before the brake stops it. */
+            delete_brake: number;
+            /**
+             * @description sweep removes rows from the mart that the source no longer has.
+             * @enum {string}
+             */
+            deletes: "ignore" | "sweep";
+            /** @description What it is for, in words. */
+            description: string;
+            /** @description Runners work on enabled pipelines only. */
+            enabled: boolean;
+            /**
+             * @description For mode full: upsert in batches, or replace the whole mart at once.
+             * @enum {string}
+             */
+            full_strategy: "upsert" | "replace";
+            /** @description The id, made by the database. */
+            id: string;
+            /** @description Column that tells rows with an equal incremental_key apart. */
+            incremental_id_key: string | null;
+            /** @description Column of the query that grows with every change. */
+            incremental_key: string | null;
+            /** @description The UPSERT key. Empty: the primary key of the target table. */
+            key_columns: string[];
+            /**
+             * @description full re-reads all rows, incremental those beyond the checkpoint.
+             * @enum {string}
+             */
+            mode: "full" | "incremental";
+            /** @description Unique among all pipelines. */
+            name: string;
+            /** @description Rows a run may put into quarantine before it fails. */
+            quarantine_limit: number;
+            /** @description 15m, 1h30m, PT15M or a cron expression. null: runs only when asked to. */
+            schedule_interval: string | null;
+            /** @description The zone in which a cron expression is read. */
+            schedule_timezone: string;
+            /** @description Name of the connection that is read. null: the main database. */
+            source_connection: string | null;
+            /** @description The SELECT whose rows fill the target. Tasks have priority over it. */
+            source_query: string;
+            /** @description What is read from. */
+            source_type: string;
+            /**
+             * @description Where it stands in its life cycle.
+             * @enum {string}
+             */
+            status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
+            /** @description Name of the connection that is written. null: the main database. */
+            target_connection: string | null;
+            /** @description The address of the mart: schema.table, or es:index. */
+            target_table: string;
+            /** @description The task plan; empty: source_query alone. */
+            tasks: components["schemas"]["Task"][];
+            /**
+             * @description SQL: a query only. PYTHON: with registered transforms.
+             * @enum {string}
+             */
+            type: "SQL" | "PYTHON";
+            /** @description When its configuration last changed. */
+            updated_at: string;
+        };
+        PipelineInput: {
+            /**
+             * @description Rows in a batch; auto keeps a batch near its target duration.
+             * @default auto
+             */
+            batch_size: number | "auto";
+            /**
+             * @description For mode incremental: by incremental_key, or by the row versions of the database.
+             * @default key
+             * @enum {string}
+             */
+            capture: "key" | "xmin";
+            /**
+             * @description Share of the mart that one run may remove before the brake stops it.
+             * @default 0.5
+             */
+            delete_brake: number;
+            /**
+             * @description sweep removes rows from the mart that the source no longer has.
+             * @default ignore
+             * @enum {string}
+             */
+            deletes: "ignore" | "sweep";
+            /**
+             * @description What it is for, in words.
+             * @default
+             */
+            description: string;
+            /**
+             * @description Runners work on enabled pipelines only.
+             * @default true
+             */
+            enabled: boolean;
+            /**
+             * @description For mode full: upsert in batches, or replace the whole mart at once.
+             * @default upsert
+             * @enum {string}
+             */
+            full_strategy: "upsert" | "replace";
+            /**
+             * @description Column that tells rows with an equal incremental_key apart.
+             * @default null
+             * @example film_id
+             */
+            incremental_id_key: string | null;
+            /**
+             * @description Column of the query that grows with every change.
+             * @default null
+             * @example updated_at
+             */
+            incremental_key: string | null;
+            /**
+             * @description The UPSERT key. Empty: the primary key of the target table.
+             * @default []
+             * @example [
+             *       "film_id"
+             *     ]
+             */
+            key_columns: string[];
+            /**
+             * @description full re-reads all rows, incremental those beyond the checkpoint.
+             * @default full
+             * @enum {string}
+             */
+            mode: "full" | "incremental";
+            /**
+             * @description Unique among all pipelines.
+             * @example film_dim
+             */
+            name: string;
+            /**
+             * @description Rows a run may put into quarantine before it fails.
+             * @default 100
+             */
+            quarantine_limit: number;
+            /**
+             * @description 15m, 1h30m, PT15M or a cron expression. null: runs only when asked to.
+             * @default null
+             * @example 15m
+             */
+            schedule_interval: string | null;
+            /**
+             * @description The zone in which a cron expression is read.
+             * @default UTC
+             * @example Europe/Moscow
+             */
+            schedule_timezone: string;
+            /**
+             * @description Name of the connection that is read. null: the main database.
+             * @default null
+             */
+            source_connection: string | null;
+            /**
+             * @description The SELECT whose rows fill the target. Tasks have priority over it.
+             * @default
+             * @example SELECT id AS film_id, title, modified AS updated_at FROM content.film_work
+             */
+            source_query: string;
+            /**
+             * @description What is read from.
+             * @default postgres
+             * @constant
+             */
+            source_type: "postgres";
+            /**
+             * @description Name of the connection that is written. null: the main database.
+             * @default null
+             */
+            target_connection: string | null;
+            /**
+             * @description The address of the mart: schema.table, or es:index.
+             * @example analytics.film_dim
+             */
+            target_table: string;
+            /**
+             * @description The task plan; empty: source_query alone.
+             * @default []
+             */
+            tasks: {
+                /** @description The SQL text, or the name of a registered transform. */
+                body: string;
+                /** @description Ignored: it is there so that what was read can be sent back. */
+                id?: string;
+                /** @description The place in the plan. Absent: where it stands in the list, from 1. */
+                order_index?: number;
+                /**
+                 * @description What the task reads, for people.
+                 * @default null
+                 */
+                source_table: string | null;
+                /**
+                 * @description Only in the last task: writes there instead of the target of the pipeline.
+                 * @default null
+                 */
+                target_table: string | null;
+                /**
+                 * @description SQL reads the rows and comes first; PYTHON is a registered transform.
+                 * @enum {string}
+                 */
+                task_type: "SQL" | "PYTHON";
+            }[];
+            /**
+             * @description SQL: a query only. PYTHON: with registered transforms. Absent: follows from the tasks.
+             * @enum {string}
+             */
+            type?: "SQL" | "PYTHON";
+        };
+        PipelinePatch: {
+            /** @description Rows in a batch; auto keeps a batch near its target duration. */
+            batch_size?: (number | "auto") | null;
+            /** @description For mode incremental: by incremental_key, or by the row versions of the database. */
+            capture?: ("key" | "xmin") | null;
+            /** @description Share of the mart that one run may remove before the brake stops it. */
+            delete_brake?: number | null;
+            /** @description sweep removes rows from the mart that the source no longer has. */
+            deletes?: ("ignore" | "sweep") | null;
+            /** @description What it is for, in words. */
+            description?: string | null;
+            /** @description Runners work on enabled pipelines only. */
+            enabled?: boolean | null;
+            /** @description For mode full: upsert in batches, or replace the whole mart at once. */
+            full_strategy?: ("upsert" | "replace") | null;
+            /** @description Column that tells rows with an equal incremental_key apart. */
+            incremental_id_key?: (string | null) | null;
+            /** @description Column of the query that grows with every change. */
+            incremental_key?: (string | null) | null;
+            /** @description The UPSERT key. Empty: the primary key of the target table. */
+            key_columns?: string[] | null;
+            /** @description full re-reads all rows, incremental those beyond the checkpoint. */
+            mode?: ("full" | "incremental") | null;
+            /** @description Unique among all pipelines. */
+            name?: string | null;
+            /** @description Rows a run may put into quarantine before it fails. */
+            quarantine_limit?: number | null;
+            /** @description Needed when the change makes the checkpoint meaningless: true sets it back to the start, false keeps it. */
+            reset_checkpoint?: boolean;
+            /** @description 15m, 1h30m, PT15M or a cron expression. null: runs only when asked to. */
+            schedule_interval?: (string | null) | null;
+            /** @description The zone in which a cron expression is read. */
+            schedule_timezone?: string | null;
+            /** @description Name of the connection that is read. null: the main database. */
+            source_connection?: (string | null) | null;
+            /** @description The SELECT whose rows fill the target. Tasks have priority over it. */
+            source_query?: string | null;
+            /** @description What is read from. */
+            source_type?: "postgres" | null;
+            /** @description Name of the connection that is written. null: the main database. */
+            target_connection?: (string | null) | null;
+            /** @description The address of the mart: schema.table, or es:index. */
+            target_table?: string | null;
+            /** @description The task plan; empty: source_query alone. */
+            tasks?: {
+                /** @description The SQL text, or the name of a registered transform. */
+                body: string;
+                /** @description Ignored: it is there so that what was read can be sent back. */
+                id?: string;
+                /** @description The place in the plan. Absent: where it stands in the list, from 1. */
+                order_index?: number;
+                /**
+                 * @description What the task reads, for people.
+                 * @default null
+                 */
+                source_table: string | null;
+                /**
+                 * @description Only in the last task: writes there instead of the target of the pipeline.
+                 * @default null
+                 */
+                target_table: string | null;
+                /**
+                 * @description SQL reads the rows and comes first; PYTHON is a registered transform.
+                 * @enum {string}
+                 */
+                task_type: "SQL" | "PYTHON";
+            }[] | null;
+            /** @description SQL: a query only. PYTHON: with registered transforms. Absent: follows from the tasks. */
+            type?: ("SQL" | "PYTHON") | null;
+        };
+        PipelineStatus: {
+            /** @description The run that is requested or under way. */
+            current_run: components["schemas"]["Run"] | null;
+            /** @description Runners work on enabled pipelines only. */
+            enabled: boolean;
+            /** @description The id of the pipeline. */
+            id: string;
+            /** @description How far behind the mart may be; null before the first success. */
+            lag: {
+                /** @description Age of the last success. */
+                seconds_since_success: number;
+            } | null;
+            /** @description The last run that ended. */
+            last_run: components["schemas"]["Run"] | null;
+            /** @description The name of the pipeline. */
+            name: string;
+            /**
+             * @description The status of the pipeline.
+             * @enum {string}
+             */
+            status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
+        };
+        PipelineVersion: {
+            /** @description When it was made. */
+            at: string;
+            /** @description Who made it. */
+            author: string;
+            /** @description Each field that changed, with its old and its new value. */
+            diff: {
+                [key: string]: {
+                    new: unknown;
+                    old: unknown;
+                };
+            };
+            /** @description The whole configuration, tasks included. */
+            spec: {
+                [key: string]: unknown;
+            };
+            /** @description Its number, counted for each pipeline. */
+            version: number;
+        };
         Problem: {
             /** @description Never changes; programs may rely on it. */
             code: string;
@@ -772,6 +1134,166 @@ export interface components {
             type: string;
             /** @description The number of the code in the reference of errors. */
             vtr: string;
+        };
+        QuarantinedRow: {
+            /** @description The id of the row in quarantine. */
+            id: string;
+            /** @description The key of the row. */
+            key: string;
+            /** @description The pipeline that read it. */
+            pipeline_id: string;
+            /** @description Why the target refused it. */
+            reason: string;
+            /** @description When the target refused it. */
+            refused_at: string;
+            /** @description The row as the source gave it, as text. */
+            row: {
+                [key: string]: string | null;
+            };
+            /** @description The run that read it. */
+            run_id: string;
+            /** @description When it was replayed or discarded. */
+            settled_at: string | null;
+            /** @description The SQLSTATE of the refusal. */
+            sqlstate: string | null;
+            /**
+             * @description HELD until somebody replays or discards it.
+             * @enum {string}
+             */
+            status: "HELD" | "REPLAY_REQUESTED" | "REPLAYED" | "DISCARDED";
+        };
+        Run: {
+            /** @description Tries so far, over all runners that had it. */
+            attempt: number;
+            /** @description Batches committed. */
+            batches: number;
+            /** @description It stops after its current batch. */
+            cancel_requested: boolean;
+            /** @description The version of the configuration it works with. */
+            config_version: number;
+            /** @description From its start to its end, or to now. */
+            duration_ms: number | null;
+            /** @description What went wrong. */
+            error: string | null;
+            /** @description Its code. */
+            error_code: string | null;
+            /** @description What to do about it. */
+            error_hint: string | null;
+            /** @description How an orchestrator calls it. */
+            external_ref: string | null;
+            /** @description When it ended. */
+            finished_at: string | null;
+            /** @description What is promised about lost rows. */
+            guarantee: string | null;
+            /** @description What keeps the checkpoint from moving on. */
+            held_back: {
+                /** @description The session of the source that it waits for. */
+                pid: number | null;
+                /** @description Why the checkpoint waits. */
+                reason: string;
+                /** @description When that session began its transaction. */
+                since: string | null;
+            } | null;
+            /** @description The id of the run. */
+            id: string;
+            /** @description The id of its pipeline. */
+            pipeline_id: string;
+            /** @description The name of its pipeline. */
+            pipeline_name: string;
+            /** @description When it was asked for. */
+            requested_at: string;
+            /** @description Rows removed from the mart. */
+            rows_deleted: number;
+            /** @description Rows that another row of the same batch replaced. */
+            rows_duplicate: number;
+            /** @description Rows that are new in the mart. */
+            rows_inserted: number;
+            /** @description Rows that the target refused. */
+            rows_quarantined: number;
+            /** @description Rows that the source gave. */
+            rows_read: number;
+            /** @description Rows that were there already, just so. */
+            rows_unchanged: number;
+            /** @description Rows that changed in the mart. */
+            rows_updated: number;
+            /** @description Rows inserted and updated together. */
+            rows_written: number;
+            /** @description The runner that has it or had it last. */
+            runner_id: string | null;
+            /** @description When a runner first took it. */
+            started_at: string | null;
+            /**
+             * @description REQUESTED until a runner takes it.
+             * @enum {string}
+             */
+            status: "REQUESTED" | "RUNNING" | "SUCCESS" | "FAILED" | "PAUSED" | "CANCELLED";
+            /** @description What it does: sql_full, sql_incremental, tasks_full, tasks_incremental. */
+            strategy: string | null;
+            /** @description Who asked for it: api, schedule or sql. */
+            trigger: string;
+            /** @description How rows move: pushdown, relay or rows. */
+            way: string | null;
+        };
+        RunRequested: {
+            /** @description The id of the pipeline. */
+            id: string;
+            /** @description The id of the run, known at once. */
+            run_id: string;
+            /**
+             * @description The status of the pipeline.
+             * @enum {string}
+             */
+            status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
+            /** @description Where the run can be read from now on. */
+            url: string;
+        };
+        State: {
+            /** @description Its incremental_id_key, as text. */
+            last_processed_id: string | null;
+            /** @description The incremental_key of the last committed row, as text. */
+            last_processed_key: string | null;
+            /** @description The id of the pipeline. */
+            pipeline_id: string;
+            /** @description When the checkpoint last moved. */
+            updated_at: string;
+        };
+        Task: {
+            /** @description The SQL text, or the name of a registered transform. */
+            body: string;
+            /** @description The id of the task. */
+            id: string;
+            /** @description The place in the plan. */
+            order_index: number;
+            /** @description What the task reads, for people. */
+            source_table: string | null;
+            /** @description Where the last task writes instead of the target. */
+            target_table: string | null;
+            /**
+             * @description SQL reads the rows; PYTHON is a registered transform.
+             * @enum {string}
+             */
+            task_type: "SQL" | "PYTHON";
+        };
+        Token: {
+            /** @description When it was made. */
+            created_at: string;
+            /** @description Who made it. */
+            created_by: string;
+            /** @description When it ends. */
+            expires_at: string | null;
+            /** @description The id, for revoking it. */
+            id: string;
+            /** @description When it was last used, to the minute. */
+            last_used_at: string | null;
+            /** @description What it is for. */
+            name: string;
+            /** @description When it was revoked. */
+            revoked_at: string | null;
+            /**
+             * @description What it may do.
+             * @enum {string}
+             */
+            role: "viewer" | "operator" | "admin";
         };
     };
     responses: {
@@ -1082,96 +1604,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @description This page. */
-                        items: {
-                            /** @description Rows in a batch; auto keeps a batch near its target duration. */
-                            batch_size: number | "auto";
-                            /**
-                             * @description For mode incremental: by incremental_key, or by the row versions of the database.
-                             * @enum {string}
-                             */
-                            capture: "key" | "xmin";
-                            /** @description Grows with every change; also the ETag. */
-                            config_version: number;
-                            /** @description When it was created. */
-                            created_at: string;
-                            /** @description Share of the mart that one run may remove before the brake stops it. */
-                            delete_brake: number;
-                            /**
-                             * @description sweep removes rows from the mart that the source no longer has.
-                             * @enum {string}
-                             */
-                            deletes: "ignore" | "sweep";
-                            /** @description What it is for, in words. */
-                            description: string;
-                            /** @description Runners work on enabled pipelines only. */
-                            enabled: boolean;
-                            /**
-                             * @description For mode full: upsert in batches, or replace the whole mart at once.
-                             * @enum {string}
-                             */
-                            full_strategy: "upsert" | "replace";
-                            /** @description The id, made by the database. */
-                            id: string;
-                            /** @description Column that tells rows with an equal incremental_key apart. */
-                            incremental_id_key: string | null;
-                            /** @description Column of the query that grows with every change. */
-                            incremental_key: string | null;
-                            /** @description The UPSERT key. Empty: the primary key of the target table. */
-                            key_columns: string[];
-                            /**
-                             * @description full re-reads all rows, incremental those beyond the checkpoint.
-                             * @enum {string}
-                             */
-                            mode: "full" | "incremental";
-                            /** @description Unique among all pipelines. */
-                            name: string;
-                            /** @description Rows a run may put into quarantine before it fails. */
-                            quarantine_limit: number;
-                            /** @description 15m, 1h30m, PT15M or a cron expression. null: runs only when asked to. */
-                            schedule_interval: string | null;
-                            /** @description The zone in which a cron expression is read. */
-                            schedule_timezone: string;
-                            /** @description Name of the connection that is read. null: the main database. */
-                            source_connection: string | null;
-                            /** @description The SELECT whose rows fill the target. Tasks have priority over it. */
-                            source_query: string;
-                            /** @description What is read from. */
-                            source_type: string;
-                            /**
-                             * @description Where it stands in its life cycle.
-                             * @enum {string}
-                             */
-                            status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
-                            /** @description Name of the connection that is written. null: the main database. */
-                            target_connection: string | null;
-                            /** @description The address of the mart: schema.table, or es:index. */
-                            target_table: string;
-                            /** @description The task plan; empty: source_query alone. */
-                            tasks: {
-                                /** @description The SQL text, or the name of a registered transform. */
-                                body: string;
-                                /** @description The id of the task. */
-                                id: string;
-                                /** @description The place in the plan. */
-                                order_index: number;
-                                /** @description What the task reads, for people. */
-                                source_table: string | null;
-                                /** @description Where the last task writes instead of the target. */
-                                target_table: string | null;
-                                /**
-                                 * @description SQL reads the rows; PYTHON is a registered transform.
-                                 * @enum {string}
-                                 */
-                                task_type: "SQL" | "PYTHON";
-                            }[];
-                            /**
-                             * @description SQL: a query only. PYTHON: with registered transforms.
-                             * @enum {string}
-                             */
-                            type: "SQL" | "PYTHON";
-                            /** @description When its configuration last changed. */
-                            updated_at: string;
-                        }[];
+                        items: components["schemas"]["Pipeline"][];
                         /** @description Give it back as cursor for the next page; null at the end. */
                         next_cursor: string | null;
                     };
@@ -1194,153 +1627,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /**
-                     * @description Rows in a batch; auto keeps a batch near its target duration.
-                     * @default auto
-                     */
-                    batch_size?: number | "auto";
-                    /**
-                     * @description For mode incremental: by incremental_key, or by the row versions of the database.
-                     * @default key
-                     * @enum {string}
-                     */
-                    capture?: "key" | "xmin";
-                    /**
-                     * @description Share of the mart that one run may remove before the brake stops it.
-                     * @default 0.5
-                     */
-                    delete_brake?: number;
-                    /**
-                     * @description sweep removes rows from the mart that the source no longer has.
-                     * @default ignore
-                     * @enum {string}
-                     */
-                    deletes?: "ignore" | "sweep";
-                    /**
-                     * @description What it is for, in words.
-                     * @default
-                     */
-                    description?: string;
-                    /**
-                     * @description Runners work on enabled pipelines only.
-                     * @default true
-                     */
-                    enabled?: boolean;
-                    /**
-                     * @description For mode full: upsert in batches, or replace the whole mart at once.
-                     * @default upsert
-                     * @enum {string}
-                     */
-                    full_strategy?: "upsert" | "replace";
-                    /**
-                     * @description Column that tells rows with an equal incremental_key apart.
-                     * @default null
-                     * @example film_id
-                     */
-                    incremental_id_key?: string | null;
-                    /**
-                     * @description Column of the query that grows with every change.
-                     * @default null
-                     * @example updated_at
-                     */
-                    incremental_key?: string | null;
-                    /**
-                     * @description The UPSERT key. Empty: the primary key of the target table.
-                     * @default []
-                     * @example [
-                     *       "film_id"
-                     *     ]
-                     */
-                    key_columns?: string[];
-                    /**
-                     * @description full re-reads all rows, incremental those beyond the checkpoint.
-                     * @default full
-                     * @enum {string}
-                     */
-                    mode?: "full" | "incremental";
-                    /**
-                     * @description Unique among all pipelines.
-                     * @example film_dim
-                     */
-                    name: string;
-                    /**
-                     * @description Rows a run may put into quarantine before it fails.
-                     * @default 100
-                     */
-                    quarantine_limit?: number;
-                    /**
-                     * @description 15m, 1h30m, PT15M or a cron expression. null: runs only when asked to.
-                     * @default null
-                     * @example 15m
-                     */
-                    schedule_interval?: string | null;
-                    /**
-                     * @description The zone in which a cron expression is read.
-                     * @default UTC
-                     * @example Europe/Moscow
-                     */
-                    schedule_timezone?: string;
-                    /**
-                     * @description Name of the connection that is read. null: the main database.
-                     * @default null
-                     */
-                    source_connection?: string | null;
-                    /**
-                     * @description The SELECT whose rows fill the target. Tasks have priority over it.
-                     * @default
-                     * @example SELECT id AS film_id, title, modified AS updated_at FROM content.film_work
-                     */
-                    source_query?: string;
-                    /**
-                     * @description What is read from.
-                     * @default postgres
-                     * @constant
-                     */
-                    source_type?: "postgres";
-                    /**
-                     * @description Name of the connection that is written. null: the main database.
-                     * @default null
-                     */
-                    target_connection?: string | null;
-                    /**
-                     * @description The address of the mart: schema.table, or es:index.
-                     * @example analytics.film_dim
-                     */
-                    target_table: string;
-                    /**
-                     * @description The task plan; empty: source_query alone.
-                     * @default []
-                     */
-                    tasks?: {
-                        /** @description The SQL text, or the name of a registered transform. */
-                        body: string;
-                        /** @description Ignored: it is there so that what was read can be sent back. */
-                        id?: string;
-                        /** @description The place in the plan. Absent: where it stands in the list, from 1. */
-                        order_index?: number;
-                        /**
-                         * @description What the task reads, for people.
-                         * @default null
-                         */
-                        source_table?: string | null;
-                        /**
-                         * @description Only in the last task: writes there instead of the target of the pipeline.
-                         * @default null
-                         */
-                        target_table?: string | null;
-                        /**
-                         * @description SQL reads the rows and comes first; PYTHON is a registered transform.
-                         * @enum {string}
-                         */
-                        task_type: "SQL" | "PYTHON";
-                    }[];
-                    /**
-                     * @description SQL: a query only. PYTHON: with registered transforms. Absent: follows from the tasks.
-                     * @enum {string}
-                     */
-                    type?: "SQL" | "PYTHON";
-                };
+                "application/json": components["schemas"]["PipelineInput"];
             };
         };
         responses: {
@@ -1350,96 +1637,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @description Rows in a batch; auto keeps a batch near its target duration. */
-                        batch_size: number | "auto";
-                        /**
-                         * @description For mode incremental: by incremental_key, or by the row versions of the database.
-                         * @enum {string}
-                         */
-                        capture: "key" | "xmin";
-                        /** @description Grows with every change; also the ETag. */
-                        config_version: number;
-                        /** @description When it was created. */
-                        created_at: string;
-                        /** @description Share of the mart that one run may remove before the brake stops it. */
-                        delete_brake: number;
-                        /**
-                         * @description sweep removes rows from the mart that the source no longer has.
-                         * @enum {string}
-                         */
-                        deletes: "ignore" | "sweep";
-                        /** @description What it is for, in words. */
-                        description: string;
-                        /** @description Runners work on enabled pipelines only. */
-                        enabled: boolean;
-                        /**
-                         * @description For mode full: upsert in batches, or replace the whole mart at once.
-                         * @enum {string}
-                         */
-                        full_strategy: "upsert" | "replace";
-                        /** @description The id, made by the database. */
-                        id: string;
-                        /** @description Column that tells rows with an equal incremental_key apart. */
-                        incremental_id_key: string | null;
-                        /** @description Column of the query that grows with every change. */
-                        incremental_key: string | null;
-                        /** @description The UPSERT key. Empty: the primary key of the target table. */
-                        key_columns: string[];
-                        /**
-                         * @description full re-reads all rows, incremental those beyond the checkpoint.
-                         * @enum {string}
-                         */
-                        mode: "full" | "incremental";
-                        /** @description Unique among all pipelines. */
-                        name: string;
-                        /** @description Rows a run may put into quarantine before it fails. */
-                        quarantine_limit: number;
-                        /** @description 15m, 1h30m, PT15M or a cron expression. null: runs only when asked to. */
-                        schedule_interval: string | null;
-                        /** @description The zone in which a cron expression is read. */
-                        schedule_timezone: string;
-                        /** @description Name of the connection that is read. null: the main database. */
-                        source_connection: string | null;
-                        /** @description The SELECT whose rows fill the target. Tasks have priority over it. */
-                        source_query: string;
-                        /** @description What is read from. */
-                        source_type: string;
-                        /**
-                         * @description Where it stands in its life cycle.
-                         * @enum {string}
-                         */
-                        status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
-                        /** @description Name of the connection that is written. null: the main database. */
-                        target_connection: string | null;
-                        /** @description The address of the mart: schema.table, or es:index. */
-                        target_table: string;
-                        /** @description The task plan; empty: source_query alone. */
-                        tasks: {
-                            /** @description The SQL text, or the name of a registered transform. */
-                            body: string;
-                            /** @description The id of the task. */
-                            id: string;
-                            /** @description The place in the plan. */
-                            order_index: number;
-                            /** @description What the task reads, for people. */
-                            source_table: string | null;
-                            /** @description Where the last task writes instead of the target. */
-                            target_table: string | null;
-                            /**
-                             * @description SQL reads the rows; PYTHON is a registered transform.
-                             * @enum {string}
-                             */
-                            task_type: "SQL" | "PYTHON";
-                        }[];
-                        /**
-                         * @description SQL: a query only. PYTHON: with registered transforms.
-                         * @enum {string}
-                         */
-                        type: "SQL" | "PYTHON";
-                        /** @description When its configuration last changed. */
-                        updated_at: string;
-                    };
+                    "application/json": components["schemas"]["Pipeline"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -1469,96 +1667,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @description Rows in a batch; auto keeps a batch near its target duration. */
-                        batch_size: number | "auto";
-                        /**
-                         * @description For mode incremental: by incremental_key, or by the row versions of the database.
-                         * @enum {string}
-                         */
-                        capture: "key" | "xmin";
-                        /** @description Grows with every change; also the ETag. */
-                        config_version: number;
-                        /** @description When it was created. */
-                        created_at: string;
-                        /** @description Share of the mart that one run may remove before the brake stops it. */
-                        delete_brake: number;
-                        /**
-                         * @description sweep removes rows from the mart that the source no longer has.
-                         * @enum {string}
-                         */
-                        deletes: "ignore" | "sweep";
-                        /** @description What it is for, in words. */
-                        description: string;
-                        /** @description Runners work on enabled pipelines only. */
-                        enabled: boolean;
-                        /**
-                         * @description For mode full: upsert in batches, or replace the whole mart at once.
-                         * @enum {string}
-                         */
-                        full_strategy: "upsert" | "replace";
-                        /** @description The id, made by the database. */
-                        id: string;
-                        /** @description Column that tells rows with an equal incremental_key apart. */
-                        incremental_id_key: string | null;
-                        /** @description Column of the query that grows with every change. */
-                        incremental_key: string | null;
-                        /** @description The UPSERT key. Empty: the primary key of the target table. */
-                        key_columns: string[];
-                        /**
-                         * @description full re-reads all rows, incremental those beyond the checkpoint.
-                         * @enum {string}
-                         */
-                        mode: "full" | "incremental";
-                        /** @description Unique among all pipelines. */
-                        name: string;
-                        /** @description Rows a run may put into quarantine before it fails. */
-                        quarantine_limit: number;
-                        /** @description 15m, 1h30m, PT15M or a cron expression. null: runs only when asked to. */
-                        schedule_interval: string | null;
-                        /** @description The zone in which a cron expression is read. */
-                        schedule_timezone: string;
-                        /** @description Name of the connection that is read. null: the main database. */
-                        source_connection: string | null;
-                        /** @description The SELECT whose rows fill the target. Tasks have priority over it. */
-                        source_query: string;
-                        /** @description What is read from. */
-                        source_type: string;
-                        /**
-                         * @description Where it stands in its life cycle.
-                         * @enum {string}
-                         */
-                        status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
-                        /** @description Name of the connection that is written. null: the main database. */
-                        target_connection: string | null;
-                        /** @description The address of the mart: schema.table, or es:index. */
-                        target_table: string;
-                        /** @description The task plan; empty: source_query alone. */
-                        tasks: {
-                            /** @description The SQL text, or the name of a registered transform. */
-                            body: string;
-                            /** @description The id of the task. */
-                            id: string;
-                            /** @description The place in the plan. */
-                            order_index: number;
-                            /** @description What the task reads, for people. */
-                            source_table: string | null;
-                            /** @description Where the last task writes instead of the target. */
-                            target_table: string | null;
-                            /**
-                             * @description SQL reads the rows; PYTHON is a registered transform.
-                             * @enum {string}
-                             */
-                            task_type: "SQL" | "PYTHON";
-                        }[];
-                        /**
-                         * @description SQL: a query only. PYTHON: with registered transforms.
-                         * @enum {string}
-                         */
-                        type: "SQL" | "PYTHON";
-                        /** @description When its configuration last changed. */
-                        updated_at: string;
-                    };
+                    "application/json": components["schemas"]["Pipeline"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -1618,76 +1727,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /** @description Rows in a batch; auto keeps a batch near its target duration. */
-                    batch_size?: (number | "auto") | null;
-                    /** @description For mode incremental: by incremental_key, or by the row versions of the database. */
-                    capture?: ("key" | "xmin") | null;
-                    /** @description Share of the mart that one run may remove before the brake stops it. */
-                    delete_brake?: number | null;
-                    /** @description sweep removes rows from the mart that the source no longer has. */
-                    deletes?: ("ignore" | "sweep") | null;
-                    /** @description What it is for, in words. */
-                    description?: string | null;
-                    /** @description Runners work on enabled pipelines only. */
-                    enabled?: boolean | null;
-                    /** @description For mode full: upsert in batches, or replace the whole mart at once. */
-                    full_strategy?: ("upsert" | "replace") | null;
-                    /** @description Column that tells rows with an equal incremental_key apart. */
-                    incremental_id_key?: (string | null) | null;
-                    /** @description Column of the query that grows with every change. */
-                    incremental_key?: (string | null) | null;
-                    /** @description The UPSERT key. Empty: the primary key of the target table. */
-                    key_columns?: string[] | null;
-                    /** @description full re-reads all rows, incremental those beyond the checkpoint. */
-                    mode?: ("full" | "incremental") | null;
-                    /** @description Unique among all pipelines. */
-                    name?: string | null;
-                    /** @description Rows a run may put into quarantine before it fails. */
-                    quarantine_limit?: number | null;
-                    /** @description Needed when the change makes the checkpoint meaningless: true sets it back to the start, false keeps it. */
-                    reset_checkpoint?: boolean;
-                    /** @description 15m, 1h30m, PT15M or a cron expression. null: runs only when asked to. */
-                    schedule_interval?: (string | null) | null;
-                    /** @description The zone in which a cron expression is read. */
-                    schedule_timezone?: string | null;
-                    /** @description Name of the connection that is read. null: the main database. */
-                    source_connection?: (string | null) | null;
-                    /** @description The SELECT whose rows fill the target. Tasks have priority over it. */
-                    source_query?: string | null;
-                    /** @description What is read from. */
-                    source_type?: "postgres" | null;
-                    /** @description Name of the connection that is written. null: the main database. */
-                    target_connection?: (string | null) | null;
-                    /** @description The address of the mart: schema.table, or es:index. */
-                    target_table?: string | null;
-                    /** @description The task plan; empty: source_query alone. */
-                    tasks?: {
-                        /** @description The SQL text, or the name of a registered transform. */
-                        body: string;
-                        /** @description Ignored: it is there so that what was read can be sent back. */
-                        id?: string;
-                        /** @description The place in the plan. Absent: where it stands in the list, from 1. */
-                        order_index?: number;
-                        /**
-                         * @description What the task reads, for people.
-                         * @default null
-                         */
-                        source_table?: string | null;
-                        /**
-                         * @description Only in the last task: writes there instead of the target of the pipeline.
-                         * @default null
-                         */
-                        target_table?: string | null;
-                        /**
-                         * @description SQL reads the rows and comes first; PYTHON is a registered transform.
-                         * @enum {string}
-                         */
-                        task_type: "SQL" | "PYTHON";
-                    }[] | null;
-                    /** @description SQL: a query only. PYTHON: with registered transforms. Absent: follows from the tasks. */
-                    type?: ("SQL" | "PYTHON") | null;
-                };
+                "application/json": components["schemas"]["PipelinePatch"];
             };
         };
         responses: {
@@ -1697,96 +1737,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @description Rows in a batch; auto keeps a batch near its target duration. */
-                        batch_size: number | "auto";
-                        /**
-                         * @description For mode incremental: by incremental_key, or by the row versions of the database.
-                         * @enum {string}
-                         */
-                        capture: "key" | "xmin";
-                        /** @description Grows with every change; also the ETag. */
-                        config_version: number;
-                        /** @description When it was created. */
-                        created_at: string;
-                        /** @description Share of the mart that one run may remove before the brake stops it. */
-                        delete_brake: number;
-                        /**
-                         * @description sweep removes rows from the mart that the source no longer has.
-                         * @enum {string}
-                         */
-                        deletes: "ignore" | "sweep";
-                        /** @description What it is for, in words. */
-                        description: string;
-                        /** @description Runners work on enabled pipelines only. */
-                        enabled: boolean;
-                        /**
-                         * @description For mode full: upsert in batches, or replace the whole mart at once.
-                         * @enum {string}
-                         */
-                        full_strategy: "upsert" | "replace";
-                        /** @description The id, made by the database. */
-                        id: string;
-                        /** @description Column that tells rows with an equal incremental_key apart. */
-                        incremental_id_key: string | null;
-                        /** @description Column of the query that grows with every change. */
-                        incremental_key: string | null;
-                        /** @description The UPSERT key. Empty: the primary key of the target table. */
-                        key_columns: string[];
-                        /**
-                         * @description full re-reads all rows, incremental those beyond the checkpoint.
-                         * @enum {string}
-                         */
-                        mode: "full" | "incremental";
-                        /** @description Unique among all pipelines. */
-                        name: string;
-                        /** @description Rows a run may put into quarantine before it fails. */
-                        quarantine_limit: number;
-                        /** @description 15m, 1h30m, PT15M or a cron expression. null: runs only when asked to. */
-                        schedule_interval: string | null;
-                        /** @description The zone in which a cron expression is read. */
-                        schedule_timezone: string;
-                        /** @description Name of the connection that is read. null: the main database. */
-                        source_connection: string | null;
-                        /** @description The SELECT whose rows fill the target. Tasks have priority over it. */
-                        source_query: string;
-                        /** @description What is read from. */
-                        source_type: string;
-                        /**
-                         * @description Where it stands in its life cycle.
-                         * @enum {string}
-                         */
-                        status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
-                        /** @description Name of the connection that is written. null: the main database. */
-                        target_connection: string | null;
-                        /** @description The address of the mart: schema.table, or es:index. */
-                        target_table: string;
-                        /** @description The task plan; empty: source_query alone. */
-                        tasks: {
-                            /** @description The SQL text, or the name of a registered transform. */
-                            body: string;
-                            /** @description The id of the task. */
-                            id: string;
-                            /** @description The place in the plan. */
-                            order_index: number;
-                            /** @description What the task reads, for people. */
-                            source_table: string | null;
-                            /** @description Where the last task writes instead of the target. */
-                            target_table: string | null;
-                            /**
-                             * @description SQL reads the rows; PYTHON is a registered transform.
-                             * @enum {string}
-                             */
-                            task_type: "SQL" | "PYTHON";
-                        }[];
-                        /**
-                         * @description SQL: a query only. PYTHON: with registered transforms.
-                         * @enum {string}
-                         */
-                        type: "SQL" | "PYTHON";
-                        /** @description When its configuration last changed. */
-                        updated_at: string;
-                    };
+                    "application/json": components["schemas"]["Pipeline"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -1825,96 +1776,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @description Rows in a batch; auto keeps a batch near its target duration. */
-                        batch_size: number | "auto";
-                        /**
-                         * @description For mode incremental: by incremental_key, or by the row versions of the database.
-                         * @enum {string}
-                         */
-                        capture: "key" | "xmin";
-                        /** @description Grows with every change; also the ETag. */
-                        config_version: number;
-                        /** @description When it was created. */
-                        created_at: string;
-                        /** @description Share of the mart that one run may remove before the brake stops it. */
-                        delete_brake: number;
-                        /**
-                         * @description sweep removes rows from the mart that the source no longer has.
-                         * @enum {string}
-                         */
-                        deletes: "ignore" | "sweep";
-                        /** @description What it is for, in words. */
-                        description: string;
-                        /** @description Runners work on enabled pipelines only. */
-                        enabled: boolean;
-                        /**
-                         * @description For mode full: upsert in batches, or replace the whole mart at once.
-                         * @enum {string}
-                         */
-                        full_strategy: "upsert" | "replace";
-                        /** @description The id, made by the database. */
-                        id: string;
-                        /** @description Column that tells rows with an equal incremental_key apart. */
-                        incremental_id_key: string | null;
-                        /** @description Column of the query that grows with every change. */
-                        incremental_key: string | null;
-                        /** @description The UPSERT key. Empty: the primary key of the target table. */
-                        key_columns: string[];
-                        /**
-                         * @description full re-reads all rows, incremental those beyond the checkpoint.
-                         * @enum {string}
-                         */
-                        mode: "full" | "incremental";
-                        /** @description Unique among all pipelines. */
-                        name: string;
-                        /** @description Rows a run may put into quarantine before it fails. */
-                        quarantine_limit: number;
-                        /** @description 15m, 1h30m, PT15M or a cron expression. null: runs only when asked to. */
-                        schedule_interval: string | null;
-                        /** @description The zone in which a cron expression is read. */
-                        schedule_timezone: string;
-                        /** @description Name of the connection that is read. null: the main database. */
-                        source_connection: string | null;
-                        /** @description The SELECT whose rows fill the target. Tasks have priority over it. */
-                        source_query: string;
-                        /** @description What is read from. */
-                        source_type: string;
-                        /**
-                         * @description Where it stands in its life cycle.
-                         * @enum {string}
-                         */
-                        status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
-                        /** @description Name of the connection that is written. null: the main database. */
-                        target_connection: string | null;
-                        /** @description The address of the mart: schema.table, or es:index. */
-                        target_table: string;
-                        /** @description The task plan; empty: source_query alone. */
-                        tasks: {
-                            /** @description The SQL text, or the name of a registered transform. */
-                            body: string;
-                            /** @description The id of the task. */
-                            id: string;
-                            /** @description The place in the plan. */
-                            order_index: number;
-                            /** @description What the task reads, for people. */
-                            source_table: string | null;
-                            /** @description Where the last task writes instead of the target. */
-                            target_table: string | null;
-                            /**
-                             * @description SQL reads the rows; PYTHON is a registered transform.
-                             * @enum {string}
-                             */
-                            task_type: "SQL" | "PYTHON";
-                        }[];
-                        /**
-                         * @description SQL: a query only. PYTHON: with registered transforms.
-                         * @enum {string}
-                         */
-                        type: "SQL" | "PYTHON";
-                        /** @description When its configuration last changed. */
-                        updated_at: string;
-                    };
+                    "application/json": components["schemas"]["Pipeline"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -1952,96 +1814,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @description Rows in a batch; auto keeps a batch near its target duration. */
-                        batch_size: number | "auto";
-                        /**
-                         * @description For mode incremental: by incremental_key, or by the row versions of the database.
-                         * @enum {string}
-                         */
-                        capture: "key" | "xmin";
-                        /** @description Grows with every change; also the ETag. */
-                        config_version: number;
-                        /** @description When it was created. */
-                        created_at: string;
-                        /** @description Share of the mart that one run may remove before the brake stops it. */
-                        delete_brake: number;
-                        /**
-                         * @description sweep removes rows from the mart that the source no longer has.
-                         * @enum {string}
-                         */
-                        deletes: "ignore" | "sweep";
-                        /** @description What it is for, in words. */
-                        description: string;
-                        /** @description Runners work on enabled pipelines only. */
-                        enabled: boolean;
-                        /**
-                         * @description For mode full: upsert in batches, or replace the whole mart at once.
-                         * @enum {string}
-                         */
-                        full_strategy: "upsert" | "replace";
-                        /** @description The id, made by the database. */
-                        id: string;
-                        /** @description Column that tells rows with an equal incremental_key apart. */
-                        incremental_id_key: string | null;
-                        /** @description Column of the query that grows with every change. */
-                        incremental_key: string | null;
-                        /** @description The UPSERT key. Empty: the primary key of the target table. */
-                        key_columns: string[];
-                        /**
-                         * @description full re-reads all rows, incremental those beyond the checkpoint.
-                         * @enum {string}
-                         */
-                        mode: "full" | "incremental";
-                        /** @description Unique among all pipelines. */
-                        name: string;
-                        /** @description Rows a run may put into quarantine before it fails. */
-                        quarantine_limit: number;
-                        /** @description 15m, 1h30m, PT15M or a cron expression. null: runs only when asked to. */
-                        schedule_interval: string | null;
-                        /** @description The zone in which a cron expression is read. */
-                        schedule_timezone: string;
-                        /** @description Name of the connection that is read. null: the main database. */
-                        source_connection: string | null;
-                        /** @description The SELECT whose rows fill the target. Tasks have priority over it. */
-                        source_query: string;
-                        /** @description What is read from. */
-                        source_type: string;
-                        /**
-                         * @description Where it stands in its life cycle.
-                         * @enum {string}
-                         */
-                        status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
-                        /** @description Name of the connection that is written. null: the main database. */
-                        target_connection: string | null;
-                        /** @description The address of the mart: schema.table, or es:index. */
-                        target_table: string;
-                        /** @description The task plan; empty: source_query alone. */
-                        tasks: {
-                            /** @description The SQL text, or the name of a registered transform. */
-                            body: string;
-                            /** @description The id of the task. */
-                            id: string;
-                            /** @description The place in the plan. */
-                            order_index: number;
-                            /** @description What the task reads, for people. */
-                            source_table: string | null;
-                            /** @description Where the last task writes instead of the target. */
-                            target_table: string | null;
-                            /**
-                             * @description SQL reads the rows; PYTHON is a registered transform.
-                             * @enum {string}
-                             */
-                            task_type: "SQL" | "PYTHON";
-                        }[];
-                        /**
-                         * @description SQL: a query only. PYTHON: with registered transforms.
-                         * @enum {string}
-                         */
-                        type: "SQL" | "PYTHON";
-                        /** @description When its configuration last changed. */
-                        updated_at: string;
-                    };
+                    "application/json": components["schemas"]["Pipeline"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -2175,33 +1948,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @description This page. */
-                        items: {
-                            /** @description The id of the row in quarantine. */
-                            id: string;
-                            /** @description The key of the row. */
-                            key: string;
-                            /** @description The pipeline that read it. */
-                            pipeline_id: string;
-                            /** @description Why the target refused it. */
-                            reason: string;
-                            /** @description When the target refused it. */
-                            refused_at: string;
-                            /** @description The row as the source gave it, as text. */
-                            row: {
-                                [key: string]: string | null;
-                            };
-                            /** @description The run that read it. */
-                            run_id: string;
-                            /** @description When it was replayed or discarded. */
-                            settled_at: string | null;
-                            /** @description The SQLSTATE of the refusal. */
-                            sqlstate: string | null;
-                            /**
-                             * @description HELD until somebody replays or discards it.
-                             * @enum {string}
-                             */
-                            status: "HELD" | "REPLAY_REQUESTED" | "REPLAYED" | "DISCARDED";
-                        }[];
+                        items: components["schemas"]["QuarantinedRow"][];
                         /** @description Give it back as cursor for the next page; null at the end. */
                         next_cursor: string | null;
                     };
@@ -2240,33 +1987,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @description The id of the row in quarantine. */
-                        id: string;
-                        /** @description The key of the row. */
-                        key: string;
-                        /** @description The pipeline that read it. */
-                        pipeline_id: string;
-                        /** @description Why the target refused it. */
-                        reason: string;
-                        /** @description When the target refused it. */
-                        refused_at: string;
-                        /** @description The row as the source gave it, as text. */
-                        row: {
-                            [key: string]: string | null;
-                        };
-                        /** @description The run that read it. */
-                        run_id: string;
-                        /** @description When it was replayed or discarded. */
-                        settled_at: string | null;
-                        /** @description The SQLSTATE of the refusal. */
-                        sqlstate: string | null;
-                        /**
-                         * @description HELD until somebody replays or discards it.
-                         * @enum {string}
-                         */
-                        status: "HELD" | "REPLAY_REQUESTED" | "REPLAYED" | "DISCARDED";
-                    };
+                    "application/json": components["schemas"]["QuarantinedRow"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -2531,16 +2252,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @description Its incremental_id_key, as text. */
-                        last_processed_id: string | null;
-                        /** @description The incremental_key of the last committed row, as text. */
-                        last_processed_key: string | null;
-                        /** @description The id of the pipeline. */
-                        pipeline_id: string;
-                        /** @description When the checkpoint last moved. */
-                        updated_at: string;
-                    };
+                    "application/json": components["schemas"]["State"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -2584,19 +2296,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @description The id of the pipeline. */
-                        id: string;
-                        /** @description The id of the run, known at once. */
-                        run_id: string;
-                        /**
-                         * @description The status of the pipeline.
-                         * @enum {string}
-                         */
-                        status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
-                        /** @description Where the run can be read from now on. */
-                        url: string;
-                    };
+                    "application/json": components["schemas"]["RunRequested"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -2636,78 +2336,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @description This page. */
-                        items: {
-                            /** @description Tries so far, over all runners that had it. */
-                            attempt: number;
-                            /** @description Batches committed. */
-                            batches: number;
-                            /** @description It stops after its current batch. */
-                            cancel_requested: boolean;
-                            /** @description The version of the configuration it works with. */
-                            config_version: number;
-                            /** @description From its start to its end, or to now. */
-                            duration_ms: number | null;
-                            /** @description What went wrong. */
-                            error: string | null;
-                            /** @description Its code. */
-                            error_code: string | null;
-                            /** @description What to do about it. */
-                            error_hint: string | null;
-                            /** @description How an orchestrator calls it. */
-                            external_ref: string | null;
-                            /** @description When it ended. */
-                            finished_at: string | null;
-                            /** @description What is promised about lost rows. */
-                            guarantee: string | null;
-                            /** @description What keeps the checkpoint from moving on. */
-                            held_back: {
-                                /** @description The session of the source that it waits for. */
-                                pid: number | null;
-                                /** @description Why the checkpoint waits. */
-                                reason: string;
-                                /** @description When that session began its transaction. */
-                                since: string | null;
-                            } | null;
-                            /** @description The id of the run. */
-                            id: string;
-                            /** @description The id of its pipeline. */
-                            pipeline_id: string;
-                            /** @description The name of its pipeline. */
-                            pipeline_name: string;
-                            /** @description When it was asked for. */
-                            requested_at: string;
-                            /** @description Rows removed from the mart. */
-                            rows_deleted: number;
-                            /** @description Rows that another row of the same batch replaced. */
-                            rows_duplicate: number;
-                            /** @description Rows that are new in the mart. */
-                            rows_inserted: number;
-                            /** @description Rows that the target refused. */
-                            rows_quarantined: number;
-                            /** @description Rows that the source gave. */
-                            rows_read: number;
-                            /** @description Rows that were there already, just so. */
-                            rows_unchanged: number;
-                            /** @description Rows that changed in the mart. */
-                            rows_updated: number;
-                            /** @description Rows inserted and updated together. */
-                            rows_written: number;
-                            /** @description The runner that has it or had it last. */
-                            runner_id: string | null;
-                            /** @description When a runner first took it. */
-                            started_at: string | null;
-                            /**
-                             * @description REQUESTED until a runner takes it.
-                             * @enum {string}
-                             */
-                            status: "REQUESTED" | "RUNNING" | "SUCCESS" | "FAILED" | "PAUSED" | "CANCELLED";
-                            /** @description What it does: sql_full, sql_incremental, tasks_full, tasks_incremental. */
-                            strategy: string | null;
-                            /** @description Who asked for it: api, schedule or sql. */
-                            trigger: string;
-                            /** @description How rows move: pushdown, relay or rows. */
-                            way: string | null;
-                        }[];
+                        items: components["schemas"]["Run"][];
                         /** @description Give it back as cursor for the next page; null at the end. */
                         next_cursor: string | null;
                     };
@@ -2740,16 +2369,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @description Its incremental_id_key, as text. */
-                        last_processed_id: string | null;
-                        /** @description The incremental_key of the last committed row, as text. */
-                        last_processed_key: string | null;
-                        /** @description The id of the pipeline. */
-                        pipeline_id: string;
-                        /** @description When the checkpoint last moved. */
-                        updated_at: string;
-                    };
+                    "application/json": components["schemas"]["State"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -2779,170 +2399,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @description The run that is requested or under way. */
-                        current_run: {
-                            /** @description Tries so far, over all runners that had it. */
-                            attempt: number;
-                            /** @description Batches committed. */
-                            batches: number;
-                            /** @description It stops after its current batch. */
-                            cancel_requested: boolean;
-                            /** @description The version of the configuration it works with. */
-                            config_version: number;
-                            /** @description From its start to its end, or to now. */
-                            duration_ms: number | null;
-                            /** @description What went wrong. */
-                            error: string | null;
-                            /** @description Its code. */
-                            error_code: string | null;
-                            /** @description What to do about it. */
-                            error_hint: string | null;
-                            /** @description How an orchestrator calls it. */
-                            external_ref: string | null;
-                            /** @description When it ended. */
-                            finished_at: string | null;
-                            /** @description What is promised about lost rows. */
-                            guarantee: string | null;
-                            /** @description What keeps the checkpoint from moving on. */
-                            held_back: {
-                                /** @description The session of the source that it waits for. */
-                                pid: number | null;
-                                /** @description Why the checkpoint waits. */
-                                reason: string;
-                                /** @description When that session began its transaction. */
-                                since: string | null;
-                            } | null;
-                            /** @description The id of the run. */
-                            id: string;
-                            /** @description The id of its pipeline. */
-                            pipeline_id: string;
-                            /** @description The name of its pipeline. */
-                            pipeline_name: string;
-                            /** @description When it was asked for. */
-                            requested_at: string;
-                            /** @description Rows removed from the mart. */
-                            rows_deleted: number;
-                            /** @description Rows that another row of the same batch replaced. */
-                            rows_duplicate: number;
-                            /** @description Rows that are new in the mart. */
-                            rows_inserted: number;
-                            /** @description Rows that the target refused. */
-                            rows_quarantined: number;
-                            /** @description Rows that the source gave. */
-                            rows_read: number;
-                            /** @description Rows that were there already, just so. */
-                            rows_unchanged: number;
-                            /** @description Rows that changed in the mart. */
-                            rows_updated: number;
-                            /** @description Rows inserted and updated together. */
-                            rows_written: number;
-                            /** @description The runner that has it or had it last. */
-                            runner_id: string | null;
-                            /** @description When a runner first took it. */
-                            started_at: string | null;
-                            /**
-                             * @description REQUESTED until a runner takes it.
-                             * @enum {string}
-                             */
-                            status: "REQUESTED" | "RUNNING" | "SUCCESS" | "FAILED" | "PAUSED" | "CANCELLED";
-                            /** @description What it does: sql_full, sql_incremental, tasks_full, tasks_incremental. */
-                            strategy: string | null;
-                            /** @description Who asked for it: api, schedule or sql. */
-                            trigger: string;
-                            /** @description How rows move: pushdown, relay or rows. */
-                            way: string | null;
-                        } | null;
-                        /** @description Runners work on enabled pipelines only. */
-                        enabled: boolean;
-                        /** @description The id of the pipeline. */
-                        id: string;
-                        /** @description How far behind the mart may be; null before the first success. */
-                        lag: {
-                            /** @description Age of the last success. */
-                            seconds_since_success: number;
-                        } | null;
-                        /** @description The last run that ended. */
-                        last_run: {
-                            /** @description Tries so far, over all runners that had it. */
-                            attempt: number;
-                            /** @description Batches committed. */
-                            batches: number;
-                            /** @description It stops after its current batch. */
-                            cancel_requested: boolean;
-                            /** @description The version of the configuration it works with. */
-                            config_version: number;
-                            /** @description From its start to its end, or to now. */
-                            duration_ms: number | null;
-                            /** @description What went wrong. */
-                            error: string | null;
-                            /** @description Its code. */
-                            error_code: string | null;
-                            /** @description What to do about it. */
-                            error_hint: string | null;
-                            /** @description How an orchestrator calls it. */
-                            external_ref: string | null;
-                            /** @description When it ended. */
-                            finished_at: string | null;
-                            /** @description What is promised about lost rows. */
-                            guarantee: string | null;
-                            /** @description What keeps the checkpoint from moving on. */
-                            held_back: {
-                                /** @description The session of the source that it waits for. */
-                                pid: number | null;
-                                /** @description Why the checkpoint waits. */
-                                reason: string;
-                                /** @description When that session began its transaction. */
-                                since: string | null;
-                            } | null;
-                            /** @description The id of the run. */
-                            id: string;
-                            /** @description The id of its pipeline. */
-                            pipeline_id: string;
-                            /** @description The name of its pipeline. */
-                            pipeline_name: string;
-                            /** @description When it was asked for. */
-                            requested_at: string;
-                            /** @description Rows removed from the mart. */
-                            rows_deleted: number;
-                            /** @description Rows that another row of the same batch replaced. */
-                            rows_duplicate: number;
-                            /** @description Rows that are new in the mart. */
-                            rows_inserted: number;
-                            /** @description Rows that the target refused. */
-                            rows_quarantined: number;
-                            /** @description Rows that the source gave. */
-                            rows_read: number;
-                            /** @description Rows that were there already, just so. */
-                            rows_unchanged: number;
-                            /** @description Rows that changed in the mart. */
-                            rows_updated: number;
-                            /** @description Rows inserted and updated together. */
-                            rows_written: number;
-                            /** @description The runner that has it or had it last. */
-                            runner_id: string | null;
-                            /** @description When a runner first took it. */
-                            started_at: string | null;
-                            /**
-                             * @description REQUESTED until a runner takes it.
-                             * @enum {string}
-                             */
-                            status: "REQUESTED" | "RUNNING" | "SUCCESS" | "FAILED" | "PAUSED" | "CANCELLED";
-                            /** @description What it does: sql_full, sql_incremental, tasks_full, tasks_incremental. */
-                            strategy: string | null;
-                            /** @description Who asked for it: api, schedule or sql. */
-                            trigger: string;
-                            /** @description How rows move: pushdown, relay or rows. */
-                            way: string | null;
-                        } | null;
-                        /** @description The name of the pipeline. */
-                        name: string;
-                        /**
-                         * @description The status of the pipeline.
-                         * @enum {string}
-                         */
-                        status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
-                    };
+                    "application/json": components["schemas"]["PipelineStatus"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -2969,76 +2426,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /** @description Rows in a batch; auto keeps a batch near its target duration. */
-                    batch_size?: (number | "auto") | null;
-                    /** @description For mode incremental: by incremental_key, or by the row versions of the database. */
-                    capture?: ("key" | "xmin") | null;
-                    /** @description Share of the mart that one run may remove before the brake stops it. */
-                    delete_brake?: number | null;
-                    /** @description sweep removes rows from the mart that the source no longer has. */
-                    deletes?: ("ignore" | "sweep") | null;
-                    /** @description What it is for, in words. */
-                    description?: string | null;
-                    /** @description Runners work on enabled pipelines only. */
-                    enabled?: boolean | null;
-                    /** @description For mode full: upsert in batches, or replace the whole mart at once. */
-                    full_strategy?: ("upsert" | "replace") | null;
-                    /** @description Column that tells rows with an equal incremental_key apart. */
-                    incremental_id_key?: (string | null) | null;
-                    /** @description Column of the query that grows with every change. */
-                    incremental_key?: (string | null) | null;
-                    /** @description The UPSERT key. Empty: the primary key of the target table. */
-                    key_columns?: string[] | null;
-                    /** @description full re-reads all rows, incremental those beyond the checkpoint. */
-                    mode?: ("full" | "incremental") | null;
-                    /** @description Unique among all pipelines. */
-                    name?: string | null;
-                    /** @description Rows a run may put into quarantine before it fails. */
-                    quarantine_limit?: number | null;
-                    /** @description Needed when the change makes the checkpoint meaningless: true sets it back to the start, false keeps it. */
-                    reset_checkpoint?: boolean;
-                    /** @description 15m, 1h30m, PT15M or a cron expression. null: runs only when asked to. */
-                    schedule_interval?: (string | null) | null;
-                    /** @description The zone in which a cron expression is read. */
-                    schedule_timezone?: string | null;
-                    /** @description Name of the connection that is read. null: the main database. */
-                    source_connection?: (string | null) | null;
-                    /** @description The SELECT whose rows fill the target. Tasks have priority over it. */
-                    source_query?: string | null;
-                    /** @description What is read from. */
-                    source_type?: "postgres" | null;
-                    /** @description Name of the connection that is written. null: the main database. */
-                    target_connection?: (string | null) | null;
-                    /** @description The address of the mart: schema.table, or es:index. */
-                    target_table?: string | null;
-                    /** @description The task plan; empty: source_query alone. */
-                    tasks?: {
-                        /** @description The SQL text, or the name of a registered transform. */
-                        body: string;
-                        /** @description Ignored: it is there so that what was read can be sent back. */
-                        id?: string;
-                        /** @description The place in the plan. Absent: where it stands in the list, from 1. */
-                        order_index?: number;
-                        /**
-                         * @description What the task reads, for people.
-                         * @default null
-                         */
-                        source_table?: string | null;
-                        /**
-                         * @description Only in the last task: writes there instead of the target of the pipeline.
-                         * @default null
-                         */
-                        target_table?: string | null;
-                        /**
-                         * @description SQL reads the rows and comes first; PYTHON is a registered transform.
-                         * @enum {string}
-                         */
-                        task_type: "SQL" | "PYTHON";
-                    }[] | null;
-                    /** @description SQL: a query only. PYTHON: with registered transforms. Absent: follows from the tasks. */
-                    type?: ("SQL" | "PYTHON") | null;
-                };
+                "application/json": components["schemas"]["PipelinePatch"];
             };
         };
         responses: {
@@ -3048,96 +2436,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @description Rows in a batch; auto keeps a batch near its target duration. */
-                        batch_size: number | "auto";
-                        /**
-                         * @description For mode incremental: by incremental_key, or by the row versions of the database.
-                         * @enum {string}
-                         */
-                        capture: "key" | "xmin";
-                        /** @description Grows with every change; also the ETag. */
-                        config_version: number;
-                        /** @description When it was created. */
-                        created_at: string;
-                        /** @description Share of the mart that one run may remove before the brake stops it. */
-                        delete_brake: number;
-                        /**
-                         * @description sweep removes rows from the mart that the source no longer has.
-                         * @enum {string}
-                         */
-                        deletes: "ignore" | "sweep";
-                        /** @description What it is for, in words. */
-                        description: string;
-                        /** @description Runners work on enabled pipelines only. */
-                        enabled: boolean;
-                        /**
-                         * @description For mode full: upsert in batches, or replace the whole mart at once.
-                         * @enum {string}
-                         */
-                        full_strategy: "upsert" | "replace";
-                        /** @description The id, made by the database. */
-                        id: string;
-                        /** @description Column that tells rows with an equal incremental_key apart. */
-                        incremental_id_key: string | null;
-                        /** @description Column of the query that grows with every change. */
-                        incremental_key: string | null;
-                        /** @description The UPSERT key. Empty: the primary key of the target table. */
-                        key_columns: string[];
-                        /**
-                         * @description full re-reads all rows, incremental those beyond the checkpoint.
-                         * @enum {string}
-                         */
-                        mode: "full" | "incremental";
-                        /** @description Unique among all pipelines. */
-                        name: string;
-                        /** @description Rows a run may put into quarantine before it fails. */
-                        quarantine_limit: number;
-                        /** @description 15m, 1h30m, PT15M or a cron expression. null: runs only when asked to. */
-                        schedule_interval: string | null;
-                        /** @description The zone in which a cron expression is read. */
-                        schedule_timezone: string;
-                        /** @description Name of the connection that is read. null: the main database. */
-                        source_connection: string | null;
-                        /** @description The SELECT whose rows fill the target. Tasks have priority over it. */
-                        source_query: string;
-                        /** @description What is read from. */
-                        source_type: string;
-                        /**
-                         * @description Where it stands in its life cycle.
-                         * @enum {string}
-                         */
-                        status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
-                        /** @description Name of the connection that is written. null: the main database. */
-                        target_connection: string | null;
-                        /** @description The address of the mart: schema.table, or es:index. */
-                        target_table: string;
-                        /** @description The task plan; empty: source_query alone. */
-                        tasks: {
-                            /** @description The SQL text, or the name of a registered transform. */
-                            body: string;
-                            /** @description The id of the task. */
-                            id: string;
-                            /** @description The place in the plan. */
-                            order_index: number;
-                            /** @description What the task reads, for people. */
-                            source_table: string | null;
-                            /** @description Where the last task writes instead of the target. */
-                            target_table: string | null;
-                            /**
-                             * @description SQL reads the rows; PYTHON is a registered transform.
-                             * @enum {string}
-                             */
-                            task_type: "SQL" | "PYTHON";
-                        }[];
-                        /**
-                         * @description SQL: a query only. PYTHON: with registered transforms.
-                         * @enum {string}
-                         */
-                        type: "SQL" | "PYTHON";
-                        /** @description When its configuration last changed. */
-                        updated_at: string;
-                    };
+                    "application/json": components["schemas"]["Pipeline"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -3262,25 +2561,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @description This page. */
-                        items: {
-                            /** @description When it was made. */
-                            at: string;
-                            /** @description Who made it. */
-                            author: string;
-                            /** @description Each field that changed, with its old and its new value. */
-                            diff: {
-                                [key: string]: {
-                                    new: unknown;
-                                    old: unknown;
-                                };
-                            };
-                            /** @description The whole configuration, tasks included. */
-                            spec: {
-                                [key: string]: unknown;
-                            };
-                            /** @description Its number, counted for each pipeline. */
-                            version: number;
-                        }[];
+                        items: components["schemas"]["PipelineVersion"][];
                         /** @description Give it back as cursor for the next page; null at the end. */
                         next_cursor: string | null;
                     };
@@ -3315,25 +2596,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @description When it was made. */
-                        at: string;
-                        /** @description Who made it. */
-                        author: string;
-                        /** @description Each field that changed, with its old and its new value. */
-                        diff: {
-                            [key: string]: {
-                                new: unknown;
-                                old: unknown;
-                            };
-                        };
-                        /** @description The whole configuration, tasks included. */
-                        spec: {
-                            [key: string]: unknown;
-                        };
-                        /** @description Its number, counted for each pipeline. */
-                        version: number;
-                    };
+                    "application/json": components["schemas"]["PipelineVersion"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -3372,96 +2635,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @description Rows in a batch; auto keeps a batch near its target duration. */
-                        batch_size: number | "auto";
-                        /**
-                         * @description For mode incremental: by incremental_key, or by the row versions of the database.
-                         * @enum {string}
-                         */
-                        capture: "key" | "xmin";
-                        /** @description Grows with every change; also the ETag. */
-                        config_version: number;
-                        /** @description When it was created. */
-                        created_at: string;
-                        /** @description Share of the mart that one run may remove before the brake stops it. */
-                        delete_brake: number;
-                        /**
-                         * @description sweep removes rows from the mart that the source no longer has.
-                         * @enum {string}
-                         */
-                        deletes: "ignore" | "sweep";
-                        /** @description What it is for, in words. */
-                        description: string;
-                        /** @description Runners work on enabled pipelines only. */
-                        enabled: boolean;
-                        /**
-                         * @description For mode full: upsert in batches, or replace the whole mart at once.
-                         * @enum {string}
-                         */
-                        full_strategy: "upsert" | "replace";
-                        /** @description The id, made by the database. */
-                        id: string;
-                        /** @description Column that tells rows with an equal incremental_key apart. */
-                        incremental_id_key: string | null;
-                        /** @description Column of the query that grows with every change. */
-                        incremental_key: string | null;
-                        /** @description The UPSERT key. Empty: the primary key of the target table. */
-                        key_columns: string[];
-                        /**
-                         * @description full re-reads all rows, incremental those beyond the checkpoint.
-                         * @enum {string}
-                         */
-                        mode: "full" | "incremental";
-                        /** @description Unique among all pipelines. */
-                        name: string;
-                        /** @description Rows a run may put into quarantine before it fails. */
-                        quarantine_limit: number;
-                        /** @description 15m, 1h30m, PT15M or a cron expression. null: runs only when asked to. */
-                        schedule_interval: string | null;
-                        /** @description The zone in which a cron expression is read. */
-                        schedule_timezone: string;
-                        /** @description Name of the connection that is read. null: the main database. */
-                        source_connection: string | null;
-                        /** @description The SELECT whose rows fill the target. Tasks have priority over it. */
-                        source_query: string;
-                        /** @description What is read from. */
-                        source_type: string;
-                        /**
-                         * @description Where it stands in its life cycle.
-                         * @enum {string}
-                         */
-                        status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
-                        /** @description Name of the connection that is written. null: the main database. */
-                        target_connection: string | null;
-                        /** @description The address of the mart: schema.table, or es:index. */
-                        target_table: string;
-                        /** @description The task plan; empty: source_query alone. */
-                        tasks: {
-                            /** @description The SQL text, or the name of a registered transform. */
-                            body: string;
-                            /** @description The id of the task. */
-                            id: string;
-                            /** @description The place in the plan. */
-                            order_index: number;
-                            /** @description What the task reads, for people. */
-                            source_table: string | null;
-                            /** @description Where the last task writes instead of the target. */
-                            target_table: string | null;
-                            /**
-                             * @description SQL reads the rows; PYTHON is a registered transform.
-                             * @enum {string}
-                             */
-                            task_type: "SQL" | "PYTHON";
-                        }[];
-                        /**
-                         * @description SQL: a query only. PYTHON: with registered transforms.
-                         * @enum {string}
-                         */
-                        type: "SQL" | "PYTHON";
-                        /** @description When its configuration last changed. */
-                        updated_at: string;
-                    };
+                    "application/json": components["schemas"]["Pipeline"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -3487,153 +2661,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /**
-                     * @description Rows in a batch; auto keeps a batch near its target duration.
-                     * @default auto
-                     */
-                    batch_size?: number | "auto";
-                    /**
-                     * @description For mode incremental: by incremental_key, or by the row versions of the database.
-                     * @default key
-                     * @enum {string}
-                     */
-                    capture?: "key" | "xmin";
-                    /**
-                     * @description Share of the mart that one run may remove before the brake stops it.
-                     * @default 0.5
-                     */
-                    delete_brake?: number;
-                    /**
-                     * @description sweep removes rows from the mart that the source no longer has.
-                     * @default ignore
-                     * @enum {string}
-                     */
-                    deletes?: "ignore" | "sweep";
-                    /**
-                     * @description What it is for, in words.
-                     * @default
-                     */
-                    description?: string;
-                    /**
-                     * @description Runners work on enabled pipelines only.
-                     * @default true
-                     */
-                    enabled?: boolean;
-                    /**
-                     * @description For mode full: upsert in batches, or replace the whole mart at once.
-                     * @default upsert
-                     * @enum {string}
-                     */
-                    full_strategy?: "upsert" | "replace";
-                    /**
-                     * @description Column that tells rows with an equal incremental_key apart.
-                     * @default null
-                     * @example film_id
-                     */
-                    incremental_id_key?: string | null;
-                    /**
-                     * @description Column of the query that grows with every change.
-                     * @default null
-                     * @example updated_at
-                     */
-                    incremental_key?: string | null;
-                    /**
-                     * @description The UPSERT key. Empty: the primary key of the target table.
-                     * @default []
-                     * @example [
-                     *       "film_id"
-                     *     ]
-                     */
-                    key_columns?: string[];
-                    /**
-                     * @description full re-reads all rows, incremental those beyond the checkpoint.
-                     * @default full
-                     * @enum {string}
-                     */
-                    mode?: "full" | "incremental";
-                    /**
-                     * @description Unique among all pipelines.
-                     * @example film_dim
-                     */
-                    name: string;
-                    /**
-                     * @description Rows a run may put into quarantine before it fails.
-                     * @default 100
-                     */
-                    quarantine_limit?: number;
-                    /**
-                     * @description 15m, 1h30m, PT15M or a cron expression. null: runs only when asked to.
-                     * @default null
-                     * @example 15m
-                     */
-                    schedule_interval?: string | null;
-                    /**
-                     * @description The zone in which a cron expression is read.
-                     * @default UTC
-                     * @example Europe/Moscow
-                     */
-                    schedule_timezone?: string;
-                    /**
-                     * @description Name of the connection that is read. null: the main database.
-                     * @default null
-                     */
-                    source_connection?: string | null;
-                    /**
-                     * @description The SELECT whose rows fill the target. Tasks have priority over it.
-                     * @default
-                     * @example SELECT id AS film_id, title, modified AS updated_at FROM content.film_work
-                     */
-                    source_query?: string;
-                    /**
-                     * @description What is read from.
-                     * @default postgres
-                     * @constant
-                     */
-                    source_type?: "postgres";
-                    /**
-                     * @description Name of the connection that is written. null: the main database.
-                     * @default null
-                     */
-                    target_connection?: string | null;
-                    /**
-                     * @description The address of the mart: schema.table, or es:index.
-                     * @example analytics.film_dim
-                     */
-                    target_table: string;
-                    /**
-                     * @description The task plan; empty: source_query alone.
-                     * @default []
-                     */
-                    tasks?: {
-                        /** @description The SQL text, or the name of a registered transform. */
-                        body: string;
-                        /** @description Ignored: it is there so that what was read can be sent back. */
-                        id?: string;
-                        /** @description The place in the plan. Absent: where it stands in the list, from 1. */
-                        order_index?: number;
-                        /**
-                         * @description What the task reads, for people.
-                         * @default null
-                         */
-                        source_table?: string | null;
-                        /**
-                         * @description Only in the last task: writes there instead of the target of the pipeline.
-                         * @default null
-                         */
-                        target_table?: string | null;
-                        /**
-                         * @description SQL reads the rows and comes first; PYTHON is a registered transform.
-                         * @enum {string}
-                         */
-                        task_type: "SQL" | "PYTHON";
-                    }[];
-                    /**
-                     * @description SQL: a query only. PYTHON: with registered transforms. Absent: follows from the tasks.
-                     * @enum {string}
-                     */
-                    type?: "SQL" | "PYTHON";
-                };
+                "application/json": components["schemas"]["PipelineInput"];
             };
         };
         responses: {
@@ -3753,78 +2781,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @description This page. */
-                        items: {
-                            /** @description Tries so far, over all runners that had it. */
-                            attempt: number;
-                            /** @description Batches committed. */
-                            batches: number;
-                            /** @description It stops after its current batch. */
-                            cancel_requested: boolean;
-                            /** @description The version of the configuration it works with. */
-                            config_version: number;
-                            /** @description From its start to its end, or to now. */
-                            duration_ms: number | null;
-                            /** @description What went wrong. */
-                            error: string | null;
-                            /** @description Its code. */
-                            error_code: string | null;
-                            /** @description What to do about it. */
-                            error_hint: string | null;
-                            /** @description How an orchestrator calls it. */
-                            external_ref: string | null;
-                            /** @description When it ended. */
-                            finished_at: string | null;
-                            /** @description What is promised about lost rows. */
-                            guarantee: string | null;
-                            /** @description What keeps the checkpoint from moving on. */
-                            held_back: {
-                                /** @description The session of the source that it waits for. */
-                                pid: number | null;
-                                /** @description Why the checkpoint waits. */
-                                reason: string;
-                                /** @description When that session began its transaction. */
-                                since: string | null;
-                            } | null;
-                            /** @description The id of the run. */
-                            id: string;
-                            /** @description The id of its pipeline. */
-                            pipeline_id: string;
-                            /** @description The name of its pipeline. */
-                            pipeline_name: string;
-                            /** @description When it was asked for. */
-                            requested_at: string;
-                            /** @description Rows removed from the mart. */
-                            rows_deleted: number;
-                            /** @description Rows that another row of the same batch replaced. */
-                            rows_duplicate: number;
-                            /** @description Rows that are new in the mart. */
-                            rows_inserted: number;
-                            /** @description Rows that the target refused. */
-                            rows_quarantined: number;
-                            /** @description Rows that the source gave. */
-                            rows_read: number;
-                            /** @description Rows that were there already, just so. */
-                            rows_unchanged: number;
-                            /** @description Rows that changed in the mart. */
-                            rows_updated: number;
-                            /** @description Rows inserted and updated together. */
-                            rows_written: number;
-                            /** @description The runner that has it or had it last. */
-                            runner_id: string | null;
-                            /** @description When a runner first took it. */
-                            started_at: string | null;
-                            /**
-                             * @description REQUESTED until a runner takes it.
-                             * @enum {string}
-                             */
-                            status: "REQUESTED" | "RUNNING" | "SUCCESS" | "FAILED" | "PAUSED" | "CANCELLED";
-                            /** @description What it does: sql_full, sql_incremental, tasks_full, tasks_incremental. */
-                            strategy: string | null;
-                            /** @description Who asked for it: api, schedule or sql. */
-                            trigger: string;
-                            /** @description How rows move: pushdown, relay or rows. */
-                            way: string | null;
-                        }[];
+                        items: components["schemas"]["Run"][];
                         /** @description Give it back as cursor for the next page; null at the end. */
                         next_cursor: string | null;
                     };
@@ -3860,36 +2817,7 @@ export interface operations {
                         /** @description Tries so far, over all runners that had it. */
                         attempt: number;
                         /** @description The last 1,000 batches, newest first; all of them under /batches. */
-                        batch_history: {
-                            /** @description The attempt that committed it. */
-                            attempt: number;
-                            /** @description Its number within the run. */
-                            batch: number;
-                            /** @description How long it took. */
-                            duration_ms: number;
-                            /** @description When it was committed. */
-                            finished_at: string;
-                            /** @description The key of its first row. */
-                            first_key: string | null;
-                            /** @description The key of its last row. */
-                            last_key: string | null;
-                            /** @description Rows removed from the mart. */
-                            rows_deleted: number;
-                            /** @description Rows that another row of the same batch replaced. */
-                            rows_duplicate: number;
-                            /** @description Rows that are new in the mart. */
-                            rows_inserted: number;
-                            /** @description Rows that the target refused. */
-                            rows_quarantined: number;
-                            /** @description Rows that the source gave. */
-                            rows_read: number;
-                            /** @description Rows that were there already, just so. */
-                            rows_unchanged: number;
-                            /** @description Rows that changed in the mart. */
-                            rows_updated: number;
-                            /** @description The step of the run it belongs to. */
-                            step: string;
-                        }[];
+                        batch_history: components["schemas"]["Batch"][];
                         /** @description Batches committed. */
                         batches: number;
                         /** @description It stops after its current batch. */
@@ -3995,36 +2923,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @description This page. */
-                        items: {
-                            /** @description The attempt that committed it. */
-                            attempt: number;
-                            /** @description Its number within the run. */
-                            batch: number;
-                            /** @description How long it took. */
-                            duration_ms: number;
-                            /** @description When it was committed. */
-                            finished_at: string;
-                            /** @description The key of its first row. */
-                            first_key: string | null;
-                            /** @description The key of its last row. */
-                            last_key: string | null;
-                            /** @description Rows removed from the mart. */
-                            rows_deleted: number;
-                            /** @description Rows that another row of the same batch replaced. */
-                            rows_duplicate: number;
-                            /** @description Rows that are new in the mart. */
-                            rows_inserted: number;
-                            /** @description Rows that the target refused. */
-                            rows_quarantined: number;
-                            /** @description Rows that the source gave. */
-                            rows_read: number;
-                            /** @description Rows that were there already, just so. */
-                            rows_unchanged: number;
-                            /** @description Rows that changed in the mart. */
-                            rows_updated: number;
-                            /** @description The step of the run it belongs to. */
-                            step: string;
-                        }[];
+                        items: components["schemas"]["Batch"][];
                         /** @description Give it back as cursor for the next page; null at the end. */
                         next_cursor: string | null;
                     };
@@ -4061,78 +2960,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @description Tries so far, over all runners that had it. */
-                        attempt: number;
-                        /** @description Batches committed. */
-                        batches: number;
-                        /** @description It stops after its current batch. */
-                        cancel_requested: boolean;
-                        /** @description The version of the configuration it works with. */
-                        config_version: number;
-                        /** @description From its start to its end, or to now. */
-                        duration_ms: number | null;
-                        /** @description What went wrong. */
-                        error: string | null;
-                        /** @description Its code. */
-                        error_code: string | null;
-                        /** @description What to do about it. */
-                        error_hint: string | null;
-                        /** @description How an orchestrator calls it. */
-                        external_ref: string | null;
-                        /** @description When it ended. */
-                        finished_at: string | null;
-                        /** @description What is promised about lost rows. */
-                        guarantee: string | null;
-                        /** @description What keeps the checkpoint from moving on. */
-                        held_back: {
-                            /** @description The session of the source that it waits for. */
-                            pid: number | null;
-                            /** @description Why the checkpoint waits. */
-                            reason: string;
-                            /** @description When that session began its transaction. */
-                            since: string | null;
-                        } | null;
-                        /** @description The id of the run. */
-                        id: string;
-                        /** @description The id of its pipeline. */
-                        pipeline_id: string;
-                        /** @description The name of its pipeline. */
-                        pipeline_name: string;
-                        /** @description When it was asked for. */
-                        requested_at: string;
-                        /** @description Rows removed from the mart. */
-                        rows_deleted: number;
-                        /** @description Rows that another row of the same batch replaced. */
-                        rows_duplicate: number;
-                        /** @description Rows that are new in the mart. */
-                        rows_inserted: number;
-                        /** @description Rows that the target refused. */
-                        rows_quarantined: number;
-                        /** @description Rows that the source gave. */
-                        rows_read: number;
-                        /** @description Rows that were there already, just so. */
-                        rows_unchanged: number;
-                        /** @description Rows that changed in the mart. */
-                        rows_updated: number;
-                        /** @description Rows inserted and updated together. */
-                        rows_written: number;
-                        /** @description The runner that has it or had it last. */
-                        runner_id: string | null;
-                        /** @description When a runner first took it. */
-                        started_at: string | null;
-                        /**
-                         * @description REQUESTED until a runner takes it.
-                         * @enum {string}
-                         */
-                        status: "REQUESTED" | "RUNNING" | "SUCCESS" | "FAILED" | "PAUSED" | "CANCELLED";
-                        /** @description What it does: sql_full, sql_incremental, tasks_full, tasks_incremental. */
-                        strategy: string | null;
-                        /** @description Who asked for it: api, schedule or sql. */
-                        trigger: string;
-                        /** @description How rows move: pushdown, relay or rows. */
-                        way: string | null;
-                    };
+                    "application/json": components["schemas"]["Run"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -4166,27 +2994,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @description This page. */
-                        items: {
-                            /** @description When it was made. */
-                            created_at: string;
-                            /** @description Who made it. */
-                            created_by: string;
-                            /** @description When it ends. */
-                            expires_at: string | null;
-                            /** @description The id, for revoking it. */
-                            id: string;
-                            /** @description When it was last used, to the minute. */
-                            last_used_at: string | null;
-                            /** @description What it is for. */
-                            name: string;
-                            /** @description When it was revoked. */
-                            revoked_at: string | null;
-                            /**
-                             * @description What it may do.
-                             * @enum {string}
-                             */
-                            role: "viewer" | "operator" | "admin";
-                        }[];
+                        items: components["schemas"]["Token"][];
                         /** @description Give it back as cursor for the next page; null at the end. */
                         next_cursor: string | null;
                     };
@@ -4305,153 +3113,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /**
-                     * @description Rows in a batch; auto keeps a batch near its target duration.
-                     * @default auto
-                     */
-                    batch_size?: number | "auto";
-                    /**
-                     * @description For mode incremental: by incremental_key, or by the row versions of the database.
-                     * @default key
-                     * @enum {string}
-                     */
-                    capture?: "key" | "xmin";
-                    /**
-                     * @description Share of the mart that one run may remove before the brake stops it.
-                     * @default 0.5
-                     */
-                    delete_brake?: number;
-                    /**
-                     * @description sweep removes rows from the mart that the source no longer has.
-                     * @default ignore
-                     * @enum {string}
-                     */
-                    deletes?: "ignore" | "sweep";
-                    /**
-                     * @description What it is for, in words.
-                     * @default
-                     */
-                    description?: string;
-                    /**
-                     * @description Runners work on enabled pipelines only.
-                     * @default true
-                     */
-                    enabled?: boolean;
-                    /**
-                     * @description For mode full: upsert in batches, or replace the whole mart at once.
-                     * @default upsert
-                     * @enum {string}
-                     */
-                    full_strategy?: "upsert" | "replace";
-                    /**
-                     * @description Column that tells rows with an equal incremental_key apart.
-                     * @default null
-                     * @example film_id
-                     */
-                    incremental_id_key?: string | null;
-                    /**
-                     * @description Column of the query that grows with every change.
-                     * @default null
-                     * @example updated_at
-                     */
-                    incremental_key?: string | null;
-                    /**
-                     * @description The UPSERT key. Empty: the primary key of the target table.
-                     * @default []
-                     * @example [
-                     *       "film_id"
-                     *     ]
-                     */
-                    key_columns?: string[];
-                    /**
-                     * @description full re-reads all rows, incremental those beyond the checkpoint.
-                     * @default full
-                     * @enum {string}
-                     */
-                    mode?: "full" | "incremental";
-                    /**
-                     * @description Unique among all pipelines.
-                     * @example film_dim
-                     */
-                    name: string;
-                    /**
-                     * @description Rows a run may put into quarantine before it fails.
-                     * @default 100
-                     */
-                    quarantine_limit?: number;
-                    /**
-                     * @description 15m, 1h30m, PT15M or a cron expression. null: runs only when asked to.
-                     * @default null
-                     * @example 15m
-                     */
-                    schedule_interval?: string | null;
-                    /**
-                     * @description The zone in which a cron expression is read.
-                     * @default UTC
-                     * @example Europe/Moscow
-                     */
-                    schedule_timezone?: string;
-                    /**
-                     * @description Name of the connection that is read. null: the main database.
-                     * @default null
-                     */
-                    source_connection?: string | null;
-                    /**
-                     * @description The SELECT whose rows fill the target. Tasks have priority over it.
-                     * @default
-                     * @example SELECT id AS film_id, title, modified AS updated_at FROM content.film_work
-                     */
-                    source_query?: string;
-                    /**
-                     * @description What is read from.
-                     * @default postgres
-                     * @constant
-                     */
-                    source_type?: "postgres";
-                    /**
-                     * @description Name of the connection that is written. null: the main database.
-                     * @default null
-                     */
-                    target_connection?: string | null;
-                    /**
-                     * @description The address of the mart: schema.table, or es:index.
-                     * @example analytics.film_dim
-                     */
-                    target_table: string;
-                    /**
-                     * @description The task plan; empty: source_query alone.
-                     * @default []
-                     */
-                    tasks?: {
-                        /** @description The SQL text, or the name of a registered transform. */
-                        body: string;
-                        /** @description Ignored: it is there so that what was read can be sent back. */
-                        id?: string;
-                        /** @description The place in the plan. Absent: where it stands in the list, from 1. */
-                        order_index?: number;
-                        /**
-                         * @description What the task reads, for people.
-                         * @default null
-                         */
-                        source_table?: string | null;
-                        /**
-                         * @description Only in the last task: writes there instead of the target of the pipeline.
-                         * @default null
-                         */
-                        target_table?: string | null;
-                        /**
-                         * @description SQL reads the rows and comes first; PYTHON is a registered transform.
-                         * @enum {string}
-                         */
-                        task_type: "SQL" | "PYTHON";
-                    }[];
-                    /**
-                     * @description SQL: a query only. PYTHON: with registered transforms. Absent: follows from the tasks.
-                     * @enum {string}
-                     */
-                    type?: "SQL" | "PYTHON";
-                };
+                "application/json": components["schemas"]["PipelineInput"];
             };
         };
         responses: {

@@ -17,6 +17,8 @@ export const SETTINGS = {
   VITRINA_HOST: { schema: z.string().min(1).default('127.0.0.1'), means: 'Address the API listens on.', example: '127.0.0.1' },
   VITRINA_PORT: { schema: count(0, 65535).default(8080), means: 'Port the API listens on. 0 takes any free one.', example: '8080' },
   VITRINA_API_TOKEN: { schema: z.string().min(16, 'must have at least 16 characters').optional(), means: "Administrator's bearer token. Unset: made at the first start and printed once.", example: 'change-me-to-something-long' },
+  VITRINA_URL: { schema: z.string().regex(/^https?:\/\//, 'must begin with http:// or https://').optional(), means: 'The server that commands speak to. Unset: that of the context, or http://VITRINA_HOST:VITRINA_PORT.', example: 'https://vitrina.example.com' },
+  VITRINA_CONTEXT: { schema: z.string().min(1).optional(), means: 'The context that commands take their server from. Unset: the one of "vitrina context use".', example: 'production' },
   ALLOWED_SOURCE_SCHEMAS: { schema: z.string().default('content,ugc').transform(list), means: 'Schemas a source query may read.', example: 'content,ugc' },
   ALLOWED_TARGET_TABLES: { schema: z.string().default('analytics.*').transform(list), means: 'Tables a pipeline may write: exact names or schema.*', example: 'analytics.*' },
   API_RATE_LIMIT: { schema: count(1, 10_000_000).default(6000), means: 'Requests that one token may make in a minute.', example: '6000' },

@@ -54,7 +54,7 @@ export async function reachOfView(session: GuardSession): Promise<Reach> {
   const views = relations.filter(({ kind }) => kind === 'v' || kind === 'm').map(({ oid }) => oid)
   const plain = views.length === 0 && direct.every(isRelation)
   return {
-    canonical: rows[0]!.text!.trim().replace(/;$/, ''),
+    canonical: (rows[0]?.text ?? '').trim().replace(/;$/, ''),
     columns: rows.map((row) => ({ name: row.name!, type: row.type!, typeOid: Number(row.type_oid) })),
     relations,
     ...(plain ? { objects: [], hidden: [] } : await objectsOf(session, views)),

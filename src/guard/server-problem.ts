@@ -31,8 +31,6 @@ export function problemOfServer(error: unknown, sql: string, prefixLength: numbe
 
 /** Where we know more than PostgreSQL does: it has no idea that the search_path is empty on purpose. */
 function ourHint(state: string, message: string): string | null {
-  if (/system column name/.test(message))
-    return 'A column of a mart cannot have this name: give it another with AS.'
   if (state === '42701') return 'Give each column a name of its own with AS.'
   if (state === '42704' && message.startsWith('type'))
     return 'Write the schema of the type, as in content.mood.'

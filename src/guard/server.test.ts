@@ -79,12 +79,9 @@ describe('the server', () => {
     })
   })
 
-  it('asks for names when two columns are called the same, or like a column of the system', async () => {
-    for (const sql of ['SELECT 1 AS a, 2 AS a', 'SELECT xmin FROM content.genre'])
-      expect(await check(sql)).toMatchObject({
-        ok: false,
-        problems: [{ hint: expect.stringContaining('AS') }],
-      })
+  it('asks for names when two columns are called the same', async () => {
+    const verdict = await check('SELECT 1 AS a, 2 AS a')
+    expect(verdict).toMatchObject({ ok: false, problems: [{ hint: expect.stringContaining('with AS') }] })
   })
 
   it('checks the right to read the columns that are used, and no others', async () => {
@@ -134,11 +131,13 @@ describe('a server that cannot be asked', () => {
   })
 
   it('is told apart when the connection is gone', async () => {
-    const controller = new AbortController()
-    const lost = await Session.open(database.loginUrl('reader'), 'vitrina-guard', controller.signal)
-    await database.query(
-      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'vitrina-guard' AND state = 'idle' AND pid <> pg_backend_pid() ORDER BY backend_start DESC LIMIT 1",
+    const lost = await Session.open(
+      database.loginUrl('reader'),
+      'vitrina-guard',
+      new AbortController().signal,
     )
+    const [{ pid } = { pid: null }] = await lost.rows('SELECT pg_backend_pid() AS pid')
+    await database.query('SELECT pg_terminate_backend($1, 5000)', [pid])
     await expect(guard.check('SELECT id FROM content.genre', borrowed(lost))).rejects.toMatchObject({
       code: 'DATABASE_UNAVAILABLE',
     })

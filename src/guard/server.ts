@@ -54,6 +54,8 @@ async function makeView(session: GuardSession, sql: string): Promise<Problem | n
 
 async function judge(reach: Reach, { rules, relations: named }: Question): Promise<ServerVerdict> {
   const { canonical, columns, relations } = reach
+  if (columns.length === 0)
+    return refused(refusal('The query returns no columns.', 'Name at least one after SELECT.', null))
   const verdict = await checkCanonical(canonical, rules)
   const findings = await judgeReach(reach, rules)
   if (findings.length > 0) {

@@ -32,7 +32,13 @@ export class PostgresInspector implements Inspector {
   }
 
   async judge(pipeline: Pipeline, signal: AbortSignal): Promise<Finding[]> {
-    const verdict = await this.#settings.guard.check(readerQuery(pipeline), () => this.#openSource(pipeline, signal))
+    const { guard } = this.#settings
+    const query = readerQuery(pipeline)
+    const verdict = await guard.check(query, () => this.#openSource(pipeline, signal)).catch((error) => {
+      // A source that is down cannot say more than the text does.
+      if (error instanceof VitrinaError && error.class === 'lost') return guard.check(query)
+      throw error
+    })
     if (verdict.ok) return []
     const field = queryField(pipeline)
     return verdict.problems.map((problem) => ({ ...problem, field }))

@@ -38,6 +38,9 @@ export interface RunQueue {
   ): Promise<Control>
   /** Keeps rows that the target refused, with the reason. Repeating it changes nothing. */
   quarantine(claim: Claim, rows: readonly RefusedRow[], session: MetaSession | null): Promise<void>
+  /** A checkpoint that somebody set by hand, until it is settled. */
+  resetWish(claim: Claim): Promise<{ readonly key: string | null; readonly id: string | null } | null>
+  resetDone(claim: Claim): Promise<void>
   /** Rows of the quarantine that somebody wants to be tried again. */
   toReplay(claim: Claim): Promise<HeldRow[]>
   replayed(claim: Claim, rows: readonly HeldRow[], session: MetaSession | null): Promise<void>

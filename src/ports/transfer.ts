@@ -19,6 +19,9 @@ export interface Step {
 /** Where a transfer writes down what it does. `session` is given when the batch lives in the main database itself. */
 export interface Ledger {
   record(batch: BatchRecord, progress: Progress, session: MetaSession | null): Promise<Control>
+  /** A checkpoint that somebody set by hand and that the target has not got yet; null: none. */
+  resetWish(): Promise<{ readonly key: string | null; readonly id: string | null } | null>
+  resetDone(): Promise<void>
   quarantine(rows: readonly RefusedRow[], session: MetaSession | null): Promise<void>
   replayed(rows: readonly HeldRow[], session: MetaSession | null): Promise<void>
   repaired(rows: readonly RepairKey[], session: MetaSession | null): Promise<void>

@@ -102,6 +102,8 @@ export class PipelineExecutor {
         lease.renewed(control)
         return control
       },
+      resetWish: () => queue.resetWish(claim),
+      resetDone: () => queue.resetDone(claim),
       replayed: (rows, session) => queue.replayed(claim, rows, session),
       repaired: (rows, session) => queue.repaired(claim, rows, session),
       quarantine: async (rows, session) => {

@@ -199,6 +199,18 @@ export class RunQueueRepository implements RunQueue {
     }
   }
 
+  async resetWish(claim: Claim): Promise<{ key: string | null; id: string | null } | null> {
+    const [row] = await this.#database.query<{ key: string | null; id: string | null }>(
+      'SELECT last_processed_key AS key, last_processed_id AS id FROM etl.etl_state WHERE pipeline_id = $1 AND reset',
+      [claim.pipeline.id],
+    )
+    return row ?? null
+  }
+
+  async resetDone(claim: Claim): Promise<void> {
+    await this.#database.query('UPDATE etl.etl_state SET reset = false WHERE pipeline_id = $1', [claim.pipeline.id])
+  }
+
   async toReplay(claim: Claim): Promise<HeldRow[]> {
     return this.#database.query<HeldRow & { id: number }>(
       `SELECT id, row_key AS key, columns, row_text AS texts FROM etl.etl_quarantine

@@ -7,7 +7,7 @@ import { databaseError } from '../postgres/errors.js'
 import { Session } from '../postgres/session.js'
 import type { MetaSession } from '../ports/run-queue.js'
 import type { Ledger, Step, Transfer } from '../ports/transfer.js'
-import { CheckpointStore } from '../sinks/postgres/checkpoint.js'
+import { type Checkpoint, CheckpointStore } from '../sinks/postgres/checkpoint.js'
 import { createTarget, requireAssignable, type Target } from '../sinks/postgres/target.js'
 import { canSweepFrom, changedKeysSql, type SweepFrom, sweepStart } from '../sources/postgres/changes.js'
 import type { PlanFacts } from '../sources/postgres/describe.js'
@@ -81,7 +81,7 @@ export class PostgresTransfer implements Transfer {
     const checkpoints = new CheckpointStore(target, pipeline.id, claim.fence)
     const isMain = addresses.isMain || (await isMainDatabase(target, claim))
     if (!isMain) await checkpoints.create()
-    const checkpoint = await checkpoints.takeFence()
+    const checkpoint = await this.#checkpoint(checkpoints)
     failpoint('fence.taken')
     const mover = way === 'pushdown' ? new Pushdown(target) : new Relay({ source, target, table, columns, transform: way === 'rows' ? (this.#options.transform ?? ((rows) => rows)) : null })
     await mover.prepare()
@@ -105,6 +105,17 @@ export class PostgresTransfer implements Transfer {
     const keys = asked.map((row) => row.key)
     const settle = (first: number, count: number, meta: MetaSession | null) => this.#options.ledger.repaired(asked.slice(first, first + count), meta)
     return new Mend('repair', { ...this.#whole(), key: this.#made.key, keys, removeAbsent: true, settle })
+  }
+
+  /** In another database the authoritative checkpoint has not heard yet of one that was set by hand. */
+  async #checkpoint(checkpoints: CheckpointStore): Promise<Checkpoint> {
+    const { ledger } = this.#options
+    const found = await checkpoints.takeFence()
+    const wish = await ledger.resetWish()
+    if (wish === null) return found
+    const checkpoint = await checkpoints.reset(wish)
+    await ledger.resetDone()
+    return checkpoint
   }
 
   fullPass(): Step {

@@ -211,8 +211,8 @@ onEveryRoute((stand) => {
     ])
   })
 
-  it('says which type is missing where the mart is to be', async () => {
-    if (stand().source === stand().target) return
+  it('says which type is missing where the mart is to be', async (context) => {
+    if (stand().source === stand().target) context.skip('one database has the same types on both sides')
     await stand().source.query("CREATE TYPE content.only_here AS ENUM ('a')")
     const { id } = await stand().pipeline({
       sourceQuery: "SELECT 1 AS id, 'a'::content.only_here AS kind",
@@ -225,8 +225,8 @@ onEveryRoute((stand) => {
     expect(run.error).toContain('type "content.only_here" does not exist')
   })
 
-  it('fails, and says why, when a type of the target lacks a label that a row has', async () => {
-    if (stand().source === stand().target) return
+  it('fails, and says why, when a type of the target lacks a label that a row has', async (context) => {
+    if (stand().source === stand().target) context.skip('one database has the same types on both sides')
     await stand().source.query("CREATE TYPE content.grown AS ENUM ('a', 'b')")
     await stand().target.query("CREATE TYPE content.grown AS ENUM ('a')")
     const { id } = await stand().pipeline({

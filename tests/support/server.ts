@@ -68,7 +68,11 @@ async function startServer(): Promise<{ url: string; stop(): Promise<void> }> {
     await rm(home, { recursive: true, force: true })
   }
   try {
-    const server = await startEmbedded({ home, durable: false, settings: { max_connections: '300' } })
+    const server = await startEmbedded({
+      home,
+      durable: false,
+      settings: { max_connections: '300', max_prepared_transactions: '10' },
+    })
     const stop = async () => {
       await server.stop()
       await remove()

@@ -1,15 +1,17 @@
 import { z } from 'zod'
 import { PREFIX } from '../routes/links.js'
 import type { CollectedRoute } from './collect.js'
+import { NamedSchemas } from './named-schemas.js'
 
 type Json = Record<string, unknown>
 
 /** The OpenAPI 3.1 document, made of the very schemas that check requests. */
 export function openApiDocument(routes: readonly CollectedRoute[], version: string): Json {
   const paths: Record<string, Json> = {}
+  const schemas = new NamedSchemas()
   for (const route of [...routes].sort((a, b) => a.url.localeCompare(b.url))) {
     const path = route.url.replace(/:(\w+)/g, '{$1}')
-    paths[path] = { ...paths[path], [route.method]: operation(route) }
+    paths[path] = { ...paths[path], [route.method]: operation(route, schemas) }
   }
   return {
     openapi: '3.1.0',
@@ -32,7 +34,7 @@ export function openApiDocument(routes: readonly CollectedRoute[], version: stri
           description: 'VITRINA_API_TOKEN, or a token made by POST /tokens.',
         },
       },
-      schemas: { Problem: toSchema(problemWire, 'output') },
+      schemas: { Problem: schemas.of(problemWire, 'output'), ...schemas.named },
       responses: { Problem: PROBLEM_RESPONSE },
     },
   }
@@ -72,7 +74,7 @@ function tagsOf(routes: readonly CollectedRoute[]): Json[] {
   return names.map((name) => ({ name, description: `Routes about ${name}.` }))
 }
 
-function operation({ method, url, access, doc, schema }: CollectedRoute): Json {
+function operation({ method, url, access, doc, schema }: CollectedRoute, schemas: NamedSchemas): Json {
   const body = doc.body ?? schema.body
   return {
     operationId: operationId(method, url),
@@ -81,12 +83,12 @@ function operation({ method, url, access, doc, schema }: CollectedRoute): Json {
     description: access === 'open' ? 'Needs no token.' : `Needs the role ${access}.`,
     ...(access === 'open' ? { security: [] } : {}),
     parameters: [
-      ...parametersOf(schema.params, 'path'),
-      ...parametersOf(schema.querystring, 'query'),
-      ...parametersOf(schema.headers, 'header'),
+      ...parametersOf(schemas, schema.params, 'path'),
+      ...parametersOf(schemas, schema.querystring, 'query'),
+      ...parametersOf(schemas, schema.headers, 'header'),
     ],
-    ...(body === undefined ? {} : { requestBody: requestBody(body) }),
-    responses: { ...answers(schema.response, doc.media), ...problems(access, doc.problems) },
+    ...(body === undefined ? {} : { requestBody: requestBody(schemas, body) }),
+    responses: { ...answers(schemas, schema.response, doc.media), ...problems(access, doc.problems) },
   }
 }
 
@@ -102,9 +104,13 @@ function operationId(method: string, url: string): string {
   return method + words.map(camel).join('')
 }
 
-function parametersOf(schema: z.ZodType | undefined, place: 'path' | 'query' | 'header'): Json[] {
+function parametersOf(
+  schemas: NamedSchemas,
+  schema: z.ZodType | undefined,
+  place: 'path' | 'query' | 'header',
+): Json[] {
   if (schema === undefined) return []
-  const { properties = {}, required = [] } = toSchema(schema, 'output') as {
+  const { properties = {}, required = [] } = schemas.of(schema, 'output') as {
     properties?: Record<string, Json>
     required?: string[]
   }
@@ -118,15 +124,19 @@ function parametersOf(schema: z.ZodType | undefined, place: 'path' | 'query' | '
   }))
 }
 
-function requestBody(body: z.ZodType): Json {
-  const schema = toSchema(body, 'input')
+function requestBody(schemas: NamedSchemas, body: z.ZodType): Json {
+  const schema = schemas.of(body, 'input')
   const options = (schema.anyOf as Json[] | undefined) ?? []
   // A body that may be left out is written as "this or null".
   const given = options.find((option) => option.type === 'object') ?? schema
   return { required: options.length === 0, content: { 'application/json': { schema: given } } }
 }
 
-function answers(response: Readonly<Record<string, z.ZodType>> | undefined, media: string | undefined): Json {
+function answers(
+  schemas: NamedSchemas,
+  response: Readonly<Record<string, z.ZodType>> | undefined,
+  media: string | undefined,
+): Json {
   if (media !== undefined)
     return { 200: { description: 'Done.', content: { [media]: { schema: { type: 'string' } } } } }
   return Object.fromEntries(
@@ -136,7 +146,7 @@ function answers(response: Readonly<Record<string, z.ZodType>> | undefined, medi
         ? { description: 'Done; there is nothing to say.' }
         : {
             description: DESCRIPTIONS[status] ?? 'Done.',
-            content: { 'application/json': { schema: toSchema(schema, 'output') } },
+            content: { 'application/json': { schema: schemas.of(schema, 'output') } },
           },
     ]),
   )
@@ -156,9 +166,4 @@ function problems(access: string, further: readonly number[]): Json {
       .sort()
       .map((status) => [status, { $ref: '#/components/responses/Problem' }]),
   )
-}
-
-function toSchema(schema: z.ZodType, io: 'input' | 'output'): Json {
-  const { $schema: _, ...json } = z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as Json
-  return json
 }

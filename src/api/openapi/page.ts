@@ -20,7 +20,7 @@ export function referencePage(document: Json): { html: string; styleHash: string
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapeHtml(title)} API</title><style>${STYLE}</style></head>
 <body><main><h1>${escapeHtml(title)} API <small>${escapeHtml(version)}</small></h1><p>${escapeHtml(description)}</p>
 <p>The same as a document for programs: <a href="/openapi.json">/openapi.json</a></p>
-<nav><ul>${tags.map((tag) => `<li><a href="#${tag}">${tag}</a></li>`).join('')}</ul></nav>
+<nav><ul>${tags.map((tag) => `<li><a href="#${tag}">${tag}</a></li>`).join('')}<li><a href="#schemas">schemas</a></li></ul></nav>
 ${tags
   .map((tag) =>
     section(
@@ -29,6 +29,7 @@ ${tags
     ),
   )
   .join('\n')}
+${schemasOf(document)}
 </main></body></html>
 `
   return { html, styleHash: createHash('sha256').update(STYLE).digest('base64') }
@@ -67,8 +68,24 @@ ${table(
   'Parameters',
   (json.parameters as Json[]).map((parameter) => parameterRow(parameter)),
 )}
-${body === undefined ? '' : table('Body', fieldRows(body))}
+${body === undefined ? '' : bodyOf(body)}
 ${answersOf(json.responses as Record<string, Json>)}</article>`
+}
+
+/** A body with a name is described once, below. */
+function bodyOf(schema: Json): string {
+  return schema.$ref === undefined
+    ? table('Body', fieldRows(schema))
+    : `<h4>Body</h4><p>${typeOf(schema)}</p>`
+}
+
+function schemasOf(document: Json): string {
+  const { schemas } = document.components as { schemas: Record<string, Json> }
+  const described = Object.entries(schemas).map(
+    ([name, schema]) =>
+      `<article id="schema-${escapeHtml(name)}"><h3>${escapeHtml(name)}</h3>${table('Fields', fieldRows(schema))}</article>`,
+  )
+  return `<section id="schemas"><h2>schemas</h2>${described.join('\n')}</section>`
 }
 
 function parameterRow({ name, in: place, required, description, schema }: Json): string[] {
@@ -95,25 +112,38 @@ function fieldRows(schema: Json): string[][] {
 function answersOf(responses: Record<string, Json>): string {
   const rows = Object.entries(responses).map(([status, response]) => {
     const content = (response.content ?? {}) as Record<string, { schema: Json }>
-    const fields = Object.keys((content['application/json']?.schema.properties as Json | undefined) ?? {})
-    const told = fields.map((field) => `<code>${escapeHtml(field)}</code>`).join(', ')
+    const schema = content['application/json']?.schema
     return [
       escapeHtml(status),
-      '',
-      escapeHtml(Object.keys(content).join(', ')),
-      `${escapeHtml(String(response.description ?? 'A problem document.'))} ${told}`,
+      schema === undefined ? escapeHtml(Object.keys(content).join(', ')) : typeOf(schema),
+      escapeHtml(String(response.description ?? 'A problem document.')),
     ]
   })
   return table('Answers', rows)
 }
 
 function typeOf(schema: Json): string {
+  if (typeof schema.$ref === 'string') return linkTo(schema.$ref.split('/').at(-1) ?? '')
+  if (schema.type === 'array') return `list of ${typeOf(schema.items as Json)}`
+  if (schema.type === 'object' && schema.properties !== undefined)
+    return shapeOf(schema.properties as Record<string, Json>)
   const options = (schema.anyOf as Json[] | undefined)?.map(typeOf)
   if (options !== undefined) return options.join(' or ')
   if (Array.isArray(schema.enum))
     return schema.enum.map((value) => `<code>${escapeHtml(String(value))}</code>`).join(' or ')
   if (schema.const !== undefined) return `<code>${escapeHtml(String(schema.const))}</code>`
   return escapeHtml(String(schema.type ?? 'any'))
+}
+
+function linkTo(name: string): string {
+  return `<a href="#${name === 'Problem' ? 'schemas' : `schema-${escapeHtml(name)}`}">${escapeHtml(name)}</a>`
+}
+
+function shapeOf(properties: Record<string, Json>): string {
+  const fields = Object.entries(properties).map(
+    ([name, field]) => `<code>${escapeHtml(name)}</code>: ${typeOf(field)}`,
+  )
+  return fields.join(', ')
 }
 
 function table(caption: string, rows: string[][]): string {

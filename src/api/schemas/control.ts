@@ -50,12 +50,14 @@ export const restoreBody = z
 const id = z.string().describe('The id of the pipeline.')
 const status = z.enum(PIPELINE_STATUSES).describe('The status of the pipeline.')
 
-export const runRequestedWire = z.object({
-  id,
-  status,
-  run_id: z.string().describe('The id of the run, known at once.'),
-  url: z.string().describe('Where the run can be read from now on.'),
-})
+export const runRequestedWire = z
+  .object({
+    id,
+    status,
+    run_id: z.string().describe('The id of the run, known at once.'),
+    url: z.string().describe('Where the run can be read from now on.'),
+  })
+  .meta({ id: 'RunRequested' })
 
 export const pauseRequestedWire = z.object({
   id,
@@ -67,18 +69,20 @@ export const reloadWire = z.object({
   config_version: z.number().describe('The version that a running pipeline takes up at its next batch.'),
 })
 
-export const statusWire = z.object({
-  id,
-  name: z.string().describe('The name of the pipeline.'),
-  status,
-  enabled: z.boolean().describe('Runners work on enabled pipelines only.'),
-  current_run: runWire.nullable().describe('The run that is requested or under way.'),
-  last_run: runWire.nullable().describe('The last run that ended.'),
-  lag: z
-    .object({ seconds_since_success: z.number().describe('Age of the last success.') })
-    .nullable()
-    .describe('How far behind the mart may be; null before the first success.'),
-})
+export const statusWire = z
+  .object({
+    id,
+    name: z.string().describe('The name of the pipeline.'),
+    status,
+    enabled: z.boolean().describe('Runners work on enabled pipelines only.'),
+    current_run: runWire.nullable().describe('The run that is requested or under way.'),
+    last_run: runWire.nullable().describe('The last run that ended.'),
+    lag: z
+      .object({ seconds_since_success: z.number().describe('Age of the last success.') })
+      .nullable()
+      .describe('How far behind the mart may be; null before the first success.'),
+  })
+  .meta({ id: 'PipelineStatus' })
 
 export function statusToWire({
   pipeline,

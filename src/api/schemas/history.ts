@@ -14,13 +14,15 @@ const diff = z
   .record(z.string(), z.object({ old: z.unknown(), new: z.unknown() }))
   .describe('Each field that changed, with its old and its new value.')
 
-export const versionWire = z.object({
-  version: z.number().describe('Its number, counted for each pipeline.'),
-  author: z.string().describe('Who made it.'),
-  at: moment('it was made'),
-  spec: z.record(z.string(), z.unknown()).describe('The whole configuration, tasks included.'),
-  diff,
-})
+export const versionWire = z
+  .object({
+    version: z.number().describe('Its number, counted for each pipeline.'),
+    author: z.string().describe('Who made it.'),
+    at: moment('it was made'),
+    spec: z.record(z.string(), z.unknown()).describe('The whole configuration, tasks included.'),
+    diff,
+  })
+  .meta({ id: 'PipelineVersion' })
 export const versionPage = pageOf(versionWire)
 
 export function versionToWire({
@@ -70,18 +72,20 @@ export const listQuarantineQuery = z.strictObject({
   ...pageQuery,
   status: z.enum(QUARANTINE_STATUSES).optional().describe('Only rows in this status.'),
 })
-export const quarantinedWire = z.object({
-  id: z.string().describe('The id of the row in quarantine.'),
-  pipeline_id: z.string().describe('The pipeline that read it.'),
-  run_id: z.string().describe('The run that read it.'),
-  status: z.enum(QUARANTINE_STATUSES).describe('HELD until somebody replays or discards it.'),
-  key: z.string().describe('The key of the row.'),
-  row: z.record(z.string(), z.string().nullable()).describe('The row as the source gave it, as text.'),
-  reason: z.string().describe('Why the target refused it.'),
-  sqlstate: z.string().nullable().describe('The SQLSTATE of the refusal.'),
-  refused_at: moment('the target refused it'),
-  settled_at: z.string().nullable().describe('When it was replayed or discarded.'),
-})
+export const quarantinedWire = z
+  .object({
+    id: z.string().describe('The id of the row in quarantine.'),
+    pipeline_id: z.string().describe('The pipeline that read it.'),
+    run_id: z.string().describe('The run that read it.'),
+    status: z.enum(QUARANTINE_STATUSES).describe('HELD until somebody replays or discards it.'),
+    key: z.string().describe('The key of the row.'),
+    row: z.record(z.string(), z.string().nullable()).describe('The row as the source gave it, as text.'),
+    reason: z.string().describe('Why the target refused it.'),
+    sqlstate: z.string().nullable().describe('The SQLSTATE of the refusal.'),
+    refused_at: moment('the target refused it'),
+    settled_at: z.string().nullable().describe('When it was replayed or discarded.'),
+  })
+  .meta({ id: 'QuarantinedRow' })
 export const quarantinePage = pageOf(quarantinedWire)
 export const replayWire = quarantinedWire.extend({
   replay_run_id: z

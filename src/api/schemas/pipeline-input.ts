@@ -114,7 +114,7 @@ export const pipelineFields = {
     .describe('The task plan; empty: source_query alone.'),
 }
 
-export const pipelineInput = z.strictObject(pipelineFields)
+export const pipelineInput = z.strictObject(pipelineFields).meta({ id: 'PipelineInput' })
 export type PipelineInput = z.output<typeof pipelineInput>
 
 const RESET = z
@@ -125,7 +125,9 @@ const RESET = z
   )
 
 /** RFC 7396: what is absent stays, null goes back to the default. */
-export const pipelinePatch = z.strictObject({ ...mayBeLeftOut(pipelineFields), reset_checkpoint: RESET })
+export const pipelinePatch = z
+  .strictObject({ ...mayBeLeftOut(pipelineFields), reset_checkpoint: RESET })
+  .meta({ id: 'PipelinePatch' })
 
 function mayBeLeftOut(fields: Record<string, z.ZodType>): Record<string, z.ZodType> {
   return Object.fromEntries(

@@ -6,46 +6,50 @@ import { pageOf, pageQuery } from './page.js'
 import { pipelineFields } from './pipeline-input.js'
 import { text } from './text.js'
 
-const taskWire = z.object({
-  id: z.string().describe('The id of the task.'),
-  order_index: z.number().describe('The place in the plan.'),
-  task_type: z.enum(['SQL', 'PYTHON']).describe('SQL reads the rows; PYTHON is a registered transform.'),
-  body: z.string().describe('The SQL text, or the name of a registered transform.'),
-  source_table: z.string().nullable().describe('What the task reads, for people.'),
-  target_table: z.string().nullable().describe('Where the last task writes instead of the target.'),
-})
+const taskWire = z
+  .object({
+    id: z.string().describe('The id of the task.'),
+    order_index: z.number().describe('The place in the plan.'),
+    task_type: z.enum(['SQL', 'PYTHON']).describe('SQL reads the rows; PYTHON is a registered transform.'),
+    body: z.string().describe('The SQL text, or the name of a registered transform.'),
+    source_table: z.string().nullable().describe('What the task reads, for people.'),
+    target_table: z.string().nullable().describe('Where the last task writes instead of the target.'),
+  })
+  .meta({ id: 'Task' })
 
 const said = (field: keyof typeof pipelineFields) => pipelineFields[field].description ?? ''
 
-export const pipelineWire = z.object({
-  id: z.string().describe('The id, made by the database.'),
-  name: z.string().describe(said('name')),
-  description: z.string().describe(said('description')),
-  type: z.enum(['SQL', 'PYTHON']).describe('SQL: a query only. PYTHON: with registered transforms.'),
-  source_type: z.string().describe(said('source_type')),
-  source_connection: z.string().nullable().describe(said('source_connection')),
-  source_query: z.string().describe(said('source_query')),
-  target_table: z.string().describe(said('target_table')),
-  target_connection: z.string().nullable().describe(said('target_connection')),
-  mode: z.enum(['full', 'incremental']).describe(said('mode')),
-  full_strategy: z.enum(['upsert', 'replace']).describe(said('full_strategy')),
-  incremental_key: z.string().nullable().describe(said('incremental_key')),
-  incremental_id_key: z.string().nullable().describe(said('incremental_id_key')),
-  capture: z.enum(['key', 'xmin']).describe(said('capture')),
-  deletes: z.enum(['ignore', 'sweep']).describe(said('deletes')),
-  key_columns: z.array(z.string()).describe(said('key_columns')),
-  batch_size: z.union([z.number(), z.literal('auto')]).describe(said('batch_size')),
-  enabled: z.boolean().describe(said('enabled')),
-  schedule_interval: z.string().nullable().describe(said('schedule_interval')),
-  schedule_timezone: z.string().describe(said('schedule_timezone')),
-  quarantine_limit: z.number().describe(said('quarantine_limit')),
-  delete_brake: z.number().describe(said('delete_brake')),
-  status: z.enum(PIPELINE_STATUSES).describe('Where it stands in its life cycle.'),
-  config_version: z.number().describe('Grows with every change; also the ETag.'),
-  tasks: z.array(taskWire).describe(said('tasks')),
-  created_at: z.string().describe('When it was created.'),
-  updated_at: z.string().describe('When its configuration last changed.'),
-})
+export const pipelineWire = z
+  .object({
+    id: z.string().describe('The id, made by the database.'),
+    name: z.string().describe(said('name')),
+    description: z.string().describe(said('description')),
+    type: z.enum(['SQL', 'PYTHON']).describe('SQL: a query only. PYTHON: with registered transforms.'),
+    source_type: z.string().describe(said('source_type')),
+    source_connection: z.string().nullable().describe(said('source_connection')),
+    source_query: z.string().describe(said('source_query')),
+    target_table: z.string().describe(said('target_table')),
+    target_connection: z.string().nullable().describe(said('target_connection')),
+    mode: z.enum(['full', 'incremental']).describe(said('mode')),
+    full_strategy: z.enum(['upsert', 'replace']).describe(said('full_strategy')),
+    incremental_key: z.string().nullable().describe(said('incremental_key')),
+    incremental_id_key: z.string().nullable().describe(said('incremental_id_key')),
+    capture: z.enum(['key', 'xmin']).describe(said('capture')),
+    deletes: z.enum(['ignore', 'sweep']).describe(said('deletes')),
+    key_columns: z.array(z.string()).describe(said('key_columns')),
+    batch_size: z.union([z.number(), z.literal('auto')]).describe(said('batch_size')),
+    enabled: z.boolean().describe(said('enabled')),
+    schedule_interval: z.string().nullable().describe(said('schedule_interval')),
+    schedule_timezone: z.string().describe(said('schedule_timezone')),
+    quarantine_limit: z.number().describe(said('quarantine_limit')),
+    delete_brake: z.number().describe(said('delete_brake')),
+    status: z.enum(PIPELINE_STATUSES).describe('Where it stands in its life cycle.'),
+    config_version: z.number().describe('Grows with every change; also the ETag.'),
+    tasks: z.array(taskWire).describe(said('tasks')),
+    created_at: z.string().describe('When it was created.'),
+    updated_at: z.string().describe('When its configuration last changed.'),
+  })
+  .meta({ id: 'Pipeline' })
 export type PipelineWire = z.infer<typeof pipelineWire>
 
 export const pipelinePage = pageOf(pipelineWire)
@@ -63,15 +67,17 @@ export const listPipelinesQuery = z.strictObject({
   q: text(1, 200).optional().describe('A part of the name, whatever its case.'),
 })
 
-export const stateWire = z.object({
-  pipeline_id: z.string().describe('The id of the pipeline.'),
-  last_processed_key: z
-    .string()
-    .nullable()
-    .describe('The incremental_key of the last committed row, as text.'),
-  last_processed_id: z.string().nullable().describe('Its incremental_id_key, as text.'),
-  updated_at: z.string().describe('When the checkpoint last moved.'),
-})
+export const stateWire = z
+  .object({
+    pipeline_id: z.string().describe('The id of the pipeline.'),
+    last_processed_key: z
+      .string()
+      .nullable()
+      .describe('The incremental_key of the last committed row, as text.'),
+    last_processed_id: z.string().nullable().describe('Its incremental_id_key, as text.'),
+    updated_at: z.string().describe('When the checkpoint last moved.'),
+  })
+  .meta({ id: 'State' })
 
 export function pipelineToWire(pipeline: Pipeline): PipelineWire {
   return {

@@ -12,41 +12,43 @@ const heldBackWire = z.object({
 
 const rows = (what: string) => z.number().describe(`Rows ${what}.`)
 
-export const runWire = z.object({
-  id: z.string().describe('The id of the run.'),
-  pipeline_id: z.string().describe('The id of its pipeline.'),
-  pipeline_name: z.string().describe('The name of its pipeline.'),
-  status: z.enum(RUN_STATUSES).describe('REQUESTED until a runner takes it.'),
-  trigger: z.string().describe('Who asked for it: api, schedule or sql.'),
-  external_ref: z.string().nullable().describe('How an orchestrator calls it.'),
-  cancel_requested: z.boolean().describe('It stops after its current batch.'),
-  attempt: z.number().describe('Tries so far, over all runners that had it.'),
-  strategy: z
-    .string()
-    .nullable()
-    .describe('What it does: sql_full, sql_incremental, tasks_full, tasks_incremental.'),
-  way: z.string().nullable().describe('How rows move: pushdown, relay or rows.'),
-  guarantee: z.string().nullable().describe('What is promised about lost rows.'),
-  config_version: z.number().describe('The version of the configuration it works with.'),
-  runner_id: z.string().nullable().describe('The runner that has it or had it last.'),
-  requested_at: z.string().describe('When it was asked for.'),
-  started_at: z.string().nullable().describe('When a runner first took it.'),
-  finished_at: z.string().nullable().describe('When it ended.'),
-  duration_ms: z.number().nullable().describe('From its start to its end, or to now.'),
-  rows_read: rows('that the source gave'),
-  rows_written: rows('inserted and updated together'),
-  rows_inserted: rows('that are new in the mart'),
-  rows_updated: rows('that changed in the mart'),
-  rows_unchanged: rows('that were there already, just so'),
-  rows_deleted: rows('removed from the mart'),
-  rows_quarantined: rows('that the target refused'),
-  rows_duplicate: rows('that another row of the same batch replaced'),
-  batches: z.number().describe('Batches committed.'),
-  error: z.string().nullable().describe('What went wrong.'),
-  error_code: z.string().nullable().describe('Its code.'),
-  error_hint: z.string().nullable().describe('What to do about it.'),
-  held_back: heldBackWire.nullable().describe('What keeps the checkpoint from moving on.'),
-})
+export const runWire = z
+  .object({
+    id: z.string().describe('The id of the run.'),
+    pipeline_id: z.string().describe('The id of its pipeline.'),
+    pipeline_name: z.string().describe('The name of its pipeline.'),
+    status: z.enum(RUN_STATUSES).describe('REQUESTED until a runner takes it.'),
+    trigger: z.string().describe('Who asked for it: api, schedule or sql.'),
+    external_ref: z.string().nullable().describe('How an orchestrator calls it.'),
+    cancel_requested: z.boolean().describe('It stops after its current batch.'),
+    attempt: z.number().describe('Tries so far, over all runners that had it.'),
+    strategy: z
+      .string()
+      .nullable()
+      .describe('What it does: sql_full, sql_incremental, tasks_full, tasks_incremental.'),
+    way: z.string().nullable().describe('How rows move: pushdown, relay or rows.'),
+    guarantee: z.string().nullable().describe('What is promised about lost rows.'),
+    config_version: z.number().describe('The version of the configuration it works with.'),
+    runner_id: z.string().nullable().describe('The runner that has it or had it last.'),
+    requested_at: z.string().describe('When it was asked for.'),
+    started_at: z.string().nullable().describe('When a runner first took it.'),
+    finished_at: z.string().nullable().describe('When it ended.'),
+    duration_ms: z.number().nullable().describe('From its start to its end, or to now.'),
+    rows_read: rows('that the source gave'),
+    rows_written: rows('inserted and updated together'),
+    rows_inserted: rows('that are new in the mart'),
+    rows_updated: rows('that changed in the mart'),
+    rows_unchanged: rows('that were there already, just so'),
+    rows_deleted: rows('removed from the mart'),
+    rows_quarantined: rows('that the target refused'),
+    rows_duplicate: rows('that another row of the same batch replaced'),
+    batches: z.number().describe('Batches committed.'),
+    error: z.string().nullable().describe('What went wrong.'),
+    error_code: z.string().nullable().describe('Its code.'),
+    error_hint: z.string().nullable().describe('What to do about it.'),
+    held_back: heldBackWire.nullable().describe('What keeps the checkpoint from moving on.'),
+  })
+  .meta({ id: 'Run' })
 export type RunWire = z.infer<typeof runWire>
 
 export const runPage = pageOf(runWire)
@@ -58,22 +60,24 @@ export const listRunsQuery = runsOfPipelineQuery.extend({
   pipeline_id: z.uuid().optional().describe('Only runs of this pipeline.'),
 })
 
-const batchWire = z.object({
-  batch: z.number().describe('Its number within the run.'),
-  attempt: z.number().describe('The attempt that committed it.'),
-  step: z.string().describe('The step of the run it belongs to.'),
-  rows_read: rows('that the source gave'),
-  rows_inserted: rows('that are new in the mart'),
-  rows_updated: rows('that changed in the mart'),
-  rows_unchanged: rows('that were there already, just so'),
-  rows_deleted: rows('removed from the mart'),
-  rows_quarantined: rows('that the target refused'),
-  rows_duplicate: rows('that another row of the same batch replaced'),
-  first_key: z.string().nullable().describe('The key of its first row.'),
-  last_key: z.string().nullable().describe('The key of its last row.'),
-  duration_ms: z.number().describe('How long it took.'),
-  finished_at: z.string().describe('When it was committed.'),
-})
+const batchWire = z
+  .object({
+    batch: z.number().describe('Its number within the run.'),
+    attempt: z.number().describe('The attempt that committed it.'),
+    step: z.string().describe('The step of the run it belongs to.'),
+    rows_read: rows('that the source gave'),
+    rows_inserted: rows('that are new in the mart'),
+    rows_updated: rows('that changed in the mart'),
+    rows_unchanged: rows('that were there already, just so'),
+    rows_deleted: rows('removed from the mart'),
+    rows_quarantined: rows('that the target refused'),
+    rows_duplicate: rows('that another row of the same batch replaced'),
+    first_key: z.string().nullable().describe('The key of its first row.'),
+    last_key: z.string().nullable().describe('The key of its last row.'),
+    duration_ms: z.number().describe('How long it took.'),
+    finished_at: z.string().describe('When it was committed.'),
+  })
+  .meta({ id: 'Batch' })
 
 export const batchPage = pageOf(batchWire)
 export const runDetailWire = runWire.extend({

@@ -15,16 +15,18 @@ export const tokenInput = z.strictObject({
     .meta({ example: '2030-01-31T00:00:00Z' }),
 })
 
-const tokenWire = z.object({
-  id: z.string().describe('The id, for revoking it.'),
-  name: z.string().describe('What it is for.'),
-  role: z.enum(ROLES).describe('What it may do.'),
-  created_by: z.string().describe('Who made it.'),
-  created_at: z.string().describe('When it was made.'),
-  expires_at: z.string().nullable().describe('When it ends.'),
-  revoked_at: z.string().nullable().describe('When it was revoked.'),
-  last_used_at: z.string().nullable().describe('When it was last used, to the minute.'),
-})
+const tokenWire = z
+  .object({
+    id: z.string().describe('The id, for revoking it.'),
+    name: z.string().describe('What it is for.'),
+    role: z.enum(ROLES).describe('What it may do.'),
+    created_by: z.string().describe('Who made it.'),
+    created_at: z.string().describe('When it was made.'),
+    expires_at: z.string().nullable().describe('When it ends.'),
+    revoked_at: z.string().nullable().describe('When it was revoked.'),
+    last_used_at: z.string().nullable().describe('When it was last used, to the minute.'),
+  })
+  .meta({ id: 'Token' })
 export const tokenPage = pageOf(tokenWire)
 export const newTokenWire = tokenWire.extend({
   token: z.string().describe('The value. It is shown once and kept nowhere.'),

@@ -1,16 +1,18 @@
 import type { Author } from '../../model/access.js'
 import { VitrinaError } from '../../model/errors.js'
 import type { PipelineVersion } from '../../model/history.js'
-import type { Pipeline } from '../../model/pipeline.js'
+import { type Pipeline, readerQuery } from '../../model/pipeline.js'
 import type { Page, PageRequest, State } from '../../ports/catalog.js'
+import type { Inspector } from '../../ports/inspector.js'
 import type { Checkpoint, PipelineDraft, PipelineEditor } from '../../ports/pipeline-editor.js'
 import { pipelineFields } from '../schemas/pipeline-input.js'
 import { RequestInvalid } from '../schemas/request-invalid.js'
 import { busy, decideReset, isRunning, refuseWhileRunning } from './checkpoint-rules.js'
 import { isId } from './id.js'
 import { notFound } from './not-found.js'
-import { mergePatch, readDraft } from './pipeline-draft.js'
+import { mergePatch, readDraft, unsaved } from './pipeline-draft.js'
 import type { PipelineRules } from './pipeline-rules.js'
+import type { PipelineService } from './pipelines.js'
 
 type Raw = Readonly<Record<string, unknown>>
 
@@ -21,18 +23,31 @@ export interface EditRequest {
   readonly ifMatch?: string
 }
 
+export interface EditParts {
+  readonly editor: PipelineEditor
+  readonly rules: PipelineRules
+  readonly pipelines: PipelineService
+  readonly inspector: Inspector
+}
+
 /** The rules for changing configuration. Each change is judged while nobody else can make one. */
 export class EditService {
   readonly #editor: PipelineEditor
   readonly #rules: PipelineRules
+  readonly #pipelines: PipelineService
+  readonly #inspector: Inspector
 
-  constructor(editor: PipelineEditor, rules: PipelineRules) {
-    this.#editor = editor
-    this.#rules = rules
+  constructor(parts: EditParts) {
+    this.#editor = parts.editor
+    this.#rules = parts.rules
+    this.#pipelines = parts.pipelines
+    this.#inspector = parts.inspector
   }
 
-  create(raw: Raw, author: Author): Promise<Pipeline> {
-    return this.#editor.create(readDraft(raw, this.#rules), author)
+  async create(raw: Raw, author: Author): Promise<Pipeline> {
+    const draft = readDraft(raw, this.#rules)
+    await this.#requireHarmless(unsaved(draft))
+    return this.#editor.create(draft, author)
   }
 
   patch(request: EditRequest, raw: Raw): Promise<Pipeline> {
@@ -102,6 +117,9 @@ export class EditService {
     draftOf: (current: Pipeline) => PipelineDraft,
     wish?: boolean,
   ): Promise<Pipeline> {
+    const before = await this.#pipelines.get(id)
+    const wanted = unsaved(draftOf(before))
+    if (readerQuery(wanted) !== readerQuery(before) || wanted.sourceConnection !== before.sourceConnection) await this.#requireHarmless(wanted)
     const decide = (current: Pipeline, hasCheckpoint: boolean) => {
       requireVersion(current, ifMatch)
       const draft = draftOf(current)
@@ -110,11 +128,20 @@ export class EditService {
       if (resetCheckpoint && isRunning(current)) throw busy(current, 'its checkpoint cannot be reset now')
       return { draft, resetCheckpoint }
     }
-    const pipeline = isId(id) ? await this.#editor.change(id, action, author, decide) : null
+    const pipeline = await this.#editor.change(id, action, author, decide)
     if (pipeline === null) throw notFound('PIPELINE_NOT_FOUND', id)
     return pipeline
   }
+
+  /** R6.1: a query that the guard refuses is not even saved. One that merely fails may be: its table may come later. */
+  async #requireHarmless(pipeline: Pipeline): Promise<void> {
+    const judged = await this.#inspector.judge(pipeline, AbortSignal.timeout(JUDGE_MS))
+    const findings = judged.filter((finding) => finding.code === 'SOURCE_REFUSED')
+    if (findings.length > 0) throw new RequestInvalid(findings.map(({ field, code, message, position }) => ({ field, code, message: position === null ? message : `line ${position.line}, column ${position.column}: ${message}` })))
+  }
 }
+
+const JUDGE_MS = 20_000
 
 function readWish(raw: unknown): boolean | undefined {
   if (raw === undefined || typeof raw === 'boolean') return raw

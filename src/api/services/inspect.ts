@@ -1,14 +1,12 @@
 import type { Author } from '../../model/access.js'
 import { VitrinaError } from '../../model/errors.js'
-import type { Pipeline } from '../../model/pipeline.js'
 import type { Reconciliation } from '../../model/reconcile.js'
 import type { Run } from '../../model/run.js'
 import type { Preview, Validation } from '../../model/validation.js'
 import type { Inspector } from '../../ports/inspector.js'
-import type { PipelineDraft } from '../../ports/pipeline-editor.js'
 import type { Reconciler } from '../../ports/reconciler.js'
 import type { RunControl } from '../../ports/run-control.js'
-import { readDraft } from './pipeline-draft.js'
+import { readDraft, unsaved } from './pipeline-draft.js'
 import type { PipelineRules } from './pipeline-rules.js'
 import type { PipelineService } from './pipelines.js'
 
@@ -72,19 +70,5 @@ export class InspectService {
     const { lastProcessedKey: key, lastProcessedId: rowId } = await this.#parts.pipelines.state(id)
     const checkpoint = key === null ? null : rowId === null ? [key] : [key, rowId]
     return { deep, sampleSize: SAMPLE_SIZE, checkpoint, signal }
-  }
-}
-
-/** A configuration that nobody has saved, as if it were. */
-function unsaved(draft: PipelineDraft): Pipeline {
-  const tasks = draft.tasks.map((task, index) => ({ ...task, id: String(index) }))
-  return {
-    ...draft,
-    tasks,
-    id: '00000000-0000-0000-0000-000000000000',
-    status: 'IDLE',
-    configVersion: 0,
-    createdAt: '',
-    updatedAt: '',
   }
 }

@@ -117,3 +117,17 @@ export function mergePatch(pipeline: Pipeline, patch: Raw): Raw {
   }
   return merged
 }
+
+/** A configuration that nobody has saved, as if it were. */
+export function unsaved(draft: PipelineDraft): Pipeline {
+  const tasks = draft.tasks.map((task, index) => ({ ...task, id: String(index) }))
+  return {
+    ...draft,
+    tasks,
+    id: '00000000-0000-0000-0000-000000000000',
+    status: 'IDLE',
+    configVersion: 0,
+    createdAt: '',
+    updatedAt: '',
+  }
+}

@@ -79,6 +79,14 @@ export class CheckpointStore {
     return { key: row.last_processed_key ?? null, id: row.last_processed_id ?? null, position: JSON.parse(row.position ?? '{}') as Position }
   }
 
+  /** Sets it to what somebody chose by hand. Repeating it changes nothing. */
+  async reset({ key, id }: Pick<Checkpoint, 'key' | 'id'>): Promise<Checkpoint> {
+    const checkpoint = { key, id, position: {} }
+    await this.move(checkpoint)
+    this.committed()
+    return checkpoint
+  }
+
   /** Inside the transaction of the batch. Anything but one moved row means that somebody else moved it. */
   async move(checkpoint: Checkpoint): Promise<void> {
     const moved = await this.#session.count(

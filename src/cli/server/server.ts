@@ -1,0 +1,53 @@
+import { type ApiClient, createClient } from '../../client/api-client.js'
+import { VitrinaError } from '../../model/errors.js'
+import { type Connection, findConnection, type ServerFlags } from './connection.js'
+import { Refusal } from './refusal.js'
+
+interface Answer<T> {
+  readonly data?: T
+  readonly error?: unknown
+  readonly response: Response
+}
+
+/** The server that a command speaks to. */
+export interface Server extends Connection {
+  readonly api: ApiClient
+  /** The body of an answer; throws when the server refused or does not answer. */
+  ask<T>(request: Promise<Answer<T>>): Promise<T>
+}
+
+export async function openServer(flags: ServerFlags): Promise<Server> {
+  return connectTo(await findConnection(flags))
+}
+
+export function connectTo({ url, token }: Connection): Server {
+  const api = createClient({ url, token, fetch: (request) => reach(request as Request, url) })
+  return { url, token, api, ask: (request) => ask(request, url) }
+}
+
+async function ask<T>(request: Promise<Answer<T>>, url: string): Promise<T> {
+  const { data, error, response } = await request
+  if (response.ok) return data as T
+  throw new Refusal(response.status, typeof error === 'object' && error !== null ? error : {}, url)
+}
+
+/** fetch, with a sentence in place of "fetch failed". */
+export async function reach(request: Request, url: string): Promise<Response> {
+  try {
+    return await fetch(request)
+  } catch (error) {
+    request.signal.throwIfAborted()
+    throw new VitrinaError(
+      'SERVER_UNREACHABLE',
+      `No Vitrina API answers at ${url}: ${reason(error as Error)}.`,
+      'Start one with "vitrina up", or give the right address with --url, VITRINA_URL or --context.',
+      { cause: error },
+    )
+  }
+}
+
+/** fetch hides why in the cause, and with several addresses in the causes of that. */
+function reason(error: Error): string {
+  const cause = error.cause as (Error & { errors?: Error[] }) | undefined
+  return cause?.message || cause?.errors?.[0]?.message || error.message
+}

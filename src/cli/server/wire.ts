@@ -1,0 +1,26 @@
+import type { paths } from '../../client/api-types.js'
+
+type Json<T> = T extends { content: { 'application/json': infer Body } } ? Body : never
+type Get<P extends keyof paths> = paths[P] extends { get: { responses: { 200: infer Answer } } } ? Json<Answer> : never
+type Post<P extends keyof paths, Status extends number> = paths[P] extends {
+  post: { responses: { [S in Status]: infer Answer } }
+}
+  ? Json<Answer>
+  : never
+
+/** What the API answers, under the names that people use for it. */
+export type Pipeline = Get<'/pipelines/{id}'>
+export type Run = Get<'/pipelines/{id}/runs'>['items'][number]
+export type RunDetail = Get<'/runs/{id}'>
+export type Status = Get<'/pipelines/{id}/status'>
+export type Version = Get<'/pipelines/{id}/versions'>['items'][number]
+export type Reconciliation = Get<'/pipelines/{id}/reconcile'>
+export type Validation = Post<'/validate', 200>
+export type Finding = Validation['errors'][number]
+export type Preview = Post<'/preview', 200>
+export type QuarantinedRow = Get<'/pipelines/{id}/quarantine'>['items'][number]
+export type RunStatus = Run['status']
+export type PipelineStatus = Pipeline['status']
+
+/** What may be sent; the server reads it field by field and tells all mistakes. */
+export type Fields = Record<string, unknown>

@@ -1,0 +1,59 @@
+import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { z } from 'zod'
+import { VitrinaError } from '../model/errors.js'
+import { didYouMean } from './suggest.js'
+
+const context = z.object({ url: z.string(), token: z.string().nullable() })
+const contextsFile = z.object({ current: z.string().nullable(), contexts: z.record(z.string(), context) })
+
+/** A server with the token for it. */
+export type Context = z.infer<typeof context>
+export type Contexts = z.infer<typeof contextsFile>
+
+/** Where a person keeps the servers that they speak to. */
+export function contextsPath(environment: NodeJS.ProcessEnv = process.env): string {
+  return join(environment.XDG_CONFIG_HOME || join(homedir(), '.config'), 'vitrina', 'contexts.json')
+}
+
+export async function readContexts(path = contextsPath()): Promise<Contexts> {
+  const text = await readFile(path, 'utf8').catch((error: { code?: string }) => {
+    if (error.code === 'ENOENT') return null
+    throw unreadable(path, error)
+  })
+  if (text === null) return { current: null, contexts: {} }
+  try {
+    return contextsFile.parse(JSON.parse(text))
+  } catch (error) {
+    throw unreadable(path, error)
+  }
+}
+
+/** It holds tokens, so only its owner may read it. In one move: a reader sees the old file or the new one. */
+export async function writeContexts(contexts: Contexts, path = contextsPath()): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  const draft = `${path}.${process.pid}`
+  await writeFile(draft, `${JSON.stringify(contexts, null, 2)}\n`, { mode: 0o600 })
+  await chmod(draft, 0o600)
+  await rename(draft, path)
+}
+
+export function requireContext({ contexts }: Contexts, name: string): Context {
+  const found = Object.hasOwn(contexts, name) ? contexts[name] : undefined
+  if (found !== undefined) return found
+  throw new VitrinaError(
+    'CONTEXT_UNKNOWN',
+    `There is no context "${name}".${didYouMean(name, Object.keys(contexts))}`,
+    '"vitrina context list" shows them, "vitrina context add" makes one.',
+  )
+}
+
+function unreadable(path: string, cause: unknown): VitrinaError {
+  return new VitrinaError(
+    'CONTEXT_UNKNOWN',
+    `The contexts in ${path} cannot be read.`,
+    'Mend or remove the file, then add the contexts again with "vitrina context add".',
+    { cause },
+  )
+}
