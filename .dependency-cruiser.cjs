@@ -9,11 +9,13 @@ const ROOMS = {
   postgres: ['model', 'sql'],
   store: ['model', 'ports', 'telemetry', 'sql', 'postgres'],
   guard: ['model', 'ports', 'sql', 'postgres'],
-  reconcile: ['model', 'ports', 'telemetry', 'sql', 'postgres'],
   sources: ['model', 'ports', 'telemetry', 'sql', 'postgres'],
   sinks: ['model', 'ports', 'telemetry', 'sql', 'postgres'],
   // Moves rows from one adapter to another, and so knows both.
   transfers: ['model', 'ports', 'telemetry', 'sql', 'postgres', 'sources', 'sinks'],
+  // Look at what both adapters see, and change nothing.
+  inspect: ['model', 'ports', 'sql', 'postgres', 'guard', 'sources', 'sinks', 'transfers'],
+  reconcile: ['model', 'ports', 'sql', 'postgres', 'sources', 'sinks'],
   // Neither sees the other, nor an adapter: main hands adapters in.
   runner: ['model', 'ports', 'config', 'telemetry'],
   api: ['model', 'ports', 'config', 'telemetry', 'sql'],

@@ -5,6 +5,7 @@ import {
   clientTypes,
   errorsPage,
   openApi,
+  pipelineSchema,
   schemaSql,
   settingsPage,
   settingsSample,
@@ -18,6 +19,7 @@ const GENERATED = {
   'docs/reference/settings.md': settingsPage,
   'docs/reference/errors.md': errorsPage,
   'docs/reference/openapi.json': openApi,
+  'schemas/pipeline.schema.json': pipelineSchema,
   'src/client/api-types.ts': clientTypes,
   'src/store/schema.sql': schemaSql,
 }

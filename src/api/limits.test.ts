@@ -56,7 +56,7 @@ describe('bodies', () => {
         payload,
         headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
       })
-    const deep = (levels: number) => '{"a":'.repeat(levels) + '1' + '}'.repeat(levels)
+    const deep = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
     expect((await send(deep(100_000))).json()).toMatchObject({ status: 422, code: 'REQUEST_INVALID' })
     expect((await send(deep(33))).json().detail).toContain('nested deeper')
     expect((await send(deep(32))).json().errors).toBeDefined()

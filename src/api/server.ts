@@ -34,7 +34,7 @@ import { EditService } from './services/edit.js'
 import { EventHub } from './services/event-hub.js'
 import { HealthService } from './services/health.js'
 import { HistoryService } from './services/history.js'
-import { Housekeeping } from './services/housekeeping.js'
+import { Housekeeping, type Retention } from './services/housekeeping.js'
 import { InspectService } from './services/inspect.js'
 import { MetricsService } from './services/metrics.js'
 import type { PipelineRules } from './services/pipeline-rules.js'
@@ -66,7 +66,7 @@ export interface ServerOptions {
   readonly reconciler: Reconciler
   /** Requests that one token may make in a minute. */
   readonly rateLimit: number
-  readonly eventsRetentionHours: number
+  readonly retention: Retention
   /** The built console; null or not given: none is served. */
   readonly consoleDir?: string | null
 }
@@ -94,7 +94,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   for (const prefix of [PREFIX, '']) app.register(async (scope) => apiRoutes(scope, services), { prefix })
   const folder = options.consoleDir ?? null
   if (folder !== null) app.register(async (scope) => consoleRoutes(scope, folder))
-  closeInOrder(app, services, new Housekeeping(options.stores.journal, options.eventsRetentionHours))
+  closeInOrder(app, services, new Housekeeping(options.stores.journal, options.retention))
   return app as unknown as FastifyInstance
 }
 

@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import { HttpClient } from '../client/http-client.js'
 import { withMainDatabase } from '../main/database.js'
 import { addDemoPipelines, loadCinema } from '../main/demo-data.js'
 import { type MainSettings, readEnvironment } from '../main/environment.js'
@@ -12,6 +11,7 @@ import { printBanner } from './banner.js'
 import { type EndedRun, followRun } from './follow-run.js'
 import { bad, bold, detail, good, print, step } from './output.js'
 import { prepareAndTell } from './prepare.js'
+import { connectTo } from './server/server.js'
 import { alignTable } from './table.js'
 
 const FIRST_ROWS = 5
@@ -55,11 +55,11 @@ async function prepareDemo(settings: MainSettings): Promise<void> {
 }
 
 async function buildMarts(settings: MainSettings, tree: Tree, signal: AbortSignal): Promise<void> {
-  const client = new HttpClient(tree.url, tree.token.token)
+  const server = connectTo({ url: tree.url, token: tree.token.token })
   step(`Asking the API at ${tree.url} for a run of every pipeline, and waiting for the runner`)
   const requests = demoPipelines().map(async ({ id, name }) => ({
     id,
-    run: await followRun(client, { id, name }, signal),
+    run: await followRun(server, { id, name }, signal),
   }))
   for (const { id, run } of await Promise.all(requests)) await printMart(settings, id, run)
 }

@@ -1,8 +1,9 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import { withMainDatabase } from '../main/database.js'
 import { readEnvironment } from '../main/environment.js'
 import { generateCinema } from '../main/generate.js'
 import { untilStopped } from '../main/shutdown.js'
+import { wholeNumber, withExamples } from './command.js'
 import { detail, print, printJson, step } from './output.js'
 
 interface Options {
@@ -52,9 +53,4 @@ function everySecond(): (progress: { table: string; done: number; of: number }) 
     last = performance.now()
     detail(`${table}: ${done} of ${of}`)
   }
-}
-
-function wholeNumber(text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('Give a whole number.')
-  return Number(text)
 }

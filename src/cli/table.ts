@@ -6,8 +6,9 @@ export function alignTable(
   columns: readonly string[],
   rows: readonly (readonly (string | null)[])[],
   width: number,
+  widest = WIDEST_CELL,
 ): string[] {
-  const cells = [columns, ...rows].map((row) => row.map((cell) => shorten(cell ?? '∅')))
+  const cells = [columns, ...rows].map((row) => row.map((cell) => shorten(cell ?? '∅', widest)))
   const widths = columns.map((_, n) => Math.max(...cells.map((row) => row[n]?.length ?? 0)))
   const shown = countFitting(widths, width)
   const line = (row: readonly string[]) =>
@@ -34,7 +35,7 @@ function countFitting(widths: readonly number[], width: number): number {
   return fitting === -1 ? widths.length : Math.max(1, fitting)
 }
 
-function shorten(text: string): string {
+function shorten(text: string, widest: number): string {
   const oneLine = text.replace(/\s+/g, ' ')
-  return oneLine.length <= WIDEST_CELL ? oneLine : `${oneLine.slice(0, WIDEST_CELL - 1)}…`
+  return oneLine.length <= widest ? oneLine : `${oneLine.slice(0, widest - 1)}…`
 }

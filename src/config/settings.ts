@@ -2,33 +2,128 @@ import { z } from 'zod'
 import { VitrinaError } from '../model/errors.js'
 import { LOGINS, type Login, loginPassword } from '../model/logins.js'
 
-const list = (value: string) => value.split(',').map((item) => item.trim()).filter((item) => item !== '')
+const list = (value: string) =>
+  value
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '')
 const count = (least: number, most: number) => z.coerce.number().int().min(least).max(most)
 const databaseUrl = z.string().regex(/^postgres(ql)?:\/\//, 'must begin with postgres://')
 
 /** Every setting, its default and what it means. `.env.sample` and docs/reference/settings.md follow this table. */
 export const SETTINGS = {
-  DATABASE_URL: { schema: databaseUrl.optional(), means: "Administrator's connection, for migrations and roles. Unset: an embedded PostgreSQL under VITRINA_HOME.", example: 'postgres://postgres:secret@localhost:5432/cinema' },
-  VITRINA_RUNNER_DATABASE_URL: { schema: databaseUrl.optional(), means: 'What the runner writes with. Unset: DATABASE_URL with the login vitrina_writer.', example: 'postgres://vitrina_writer:secret@localhost:5432/cinema' },
-  VITRINA_API_DATABASE_URL: { schema: databaseUrl.optional(), means: 'What the API works with. Unset: DATABASE_URL with the login vitrina_meta.', example: 'postgres://vitrina_meta:secret@localhost:5432/cinema' },
-  VITRINA_READER_DATABASE_URL: { schema: databaseUrl.optional(), means: 'What source queries are read with. Unset: DATABASE_URL with the login vitrina_reader.', example: 'postgres://vitrina_reader:secret@localhost:5432/cinema' },
-  VITRINA_CONNECTIONS: { schema: z.string().optional(), means: 'Further databases a pipeline may read from or write to, as JSON: {"name": "postgres://…"}. VITRINA_CONNECTION_<NAME>_URL adds one.', example: '{"warehouse": "postgres://etl:secret@warehouse:5432/dwh"}' },
-  VITRINA_HOME: { schema: z.string().min(1).default('.vitrina'), means: 'Folder of the embedded PostgreSQL and of generated secrets.', example: '.vitrina' },
-  VITRINA_HOST: { schema: z.string().min(1).default('127.0.0.1'), means: 'Address the API listens on.', example: '127.0.0.1' },
-  VITRINA_PORT: { schema: count(0, 65535).default(8080), means: 'Port the API listens on. 0 takes any free one.', example: '8080' },
-  VITRINA_API_TOKEN: { schema: z.string().min(16, 'must have at least 16 characters').optional(), means: "Administrator's bearer token. Unset: made at the first start and printed once.", example: 'change-me-to-something-long' },
-  VITRINA_URL: { schema: z.string().regex(/^https?:\/\//, 'must begin with http:// or https://').optional(), means: 'The server that commands speak to. Unset: that of the context, or http://VITRINA_HOST:VITRINA_PORT.', example: 'https://vitrina.example.com' },
-  VITRINA_CONTEXT: { schema: z.string().min(1).optional(), means: 'The context that commands take their server from. Unset: the one of "vitrina context use".', example: 'production' },
-  ALLOWED_SOURCE_SCHEMAS: { schema: z.string().default('content,ugc').transform(list), means: 'Schemas a source query may read.', example: 'content,ugc' },
-  ALLOWED_TARGET_TABLES: { schema: z.string().default('analytics.*').transform(list), means: 'Tables a pipeline may write: exact names or schema.*', example: 'analytics.*' },
-  API_RATE_LIMIT: { schema: count(1, 10_000_000).default(6000), means: 'Requests that one token may make in a minute.', example: '6000' },
-  EVENTS_RETENTION_HOURS: { schema: count(1, 8760).default(24), means: 'How long events can be read again by their number.', example: '24' },
-  RUNNER_POLL_INTERVAL_MS: { schema: count(10, 600_000).default(1000), means: 'How often a runner looks for work when nothing wakes it.', example: '1000' },
-  RUNNER_CONCURRENCY: { schema: count(1, 64).default(4), means: 'Pipelines one runner works on at the same time.', example: '4' },
-  RUNNER_LEASE_SECONDS: { schema: count(1, 3600).default(30), means: 'How long a runner that went silent keeps its pipelines.', example: '30' },
-  RUNNER_METRICS_PORT: { schema: count(0, 65535).optional(), means: 'Port for the metrics of a runner on the loopback address. Unset: none.', example: '9464' },
-  LOG_LEVEL: { schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'), means: 'The least important lines that are logged.', example: 'info' },
-  LOG_FORMAT: { schema: z.enum(['json', 'pretty']).optional(), means: 'One JSON object a line, or lines for people. Unset: pretty on a terminal, else json.', example: 'json' },
+  DATABASE_URL: {
+    schema: databaseUrl.optional(),
+    means:
+      "Administrator's connection, for migrations and roles. Unset: an embedded PostgreSQL under VITRINA_HOME.",
+    example: 'postgres://postgres:secret@localhost:5432/cinema',
+  },
+  VITRINA_RUNNER_DATABASE_URL: {
+    schema: databaseUrl.optional(),
+    means: 'What the runner writes with. Unset: DATABASE_URL with the login vitrina_writer.',
+    example: 'postgres://vitrina_writer:secret@localhost:5432/cinema',
+  },
+  VITRINA_API_DATABASE_URL: {
+    schema: databaseUrl.optional(),
+    means: 'What the API works with. Unset: DATABASE_URL with the login vitrina_meta.',
+    example: 'postgres://vitrina_meta:secret@localhost:5432/cinema',
+  },
+  VITRINA_READER_DATABASE_URL: {
+    schema: databaseUrl.optional(),
+    means: 'What source queries are read with. Unset: DATABASE_URL with the login vitrina_reader.',
+    example: 'postgres://vitrina_reader:secret@localhost:5432/cinema',
+  },
+  VITRINA_CONNECTIONS: {
+    schema: z.string().optional(),
+    means:
+      'Further databases a pipeline may read from or write to, as JSON: {"name": "postgres://…"}. VITRINA_CONNECTION_<NAME>_URL adds one.',
+    example: '{"warehouse": "postgres://etl:secret@warehouse:5432/dwh"}',
+  },
+  VITRINA_HOME: {
+    schema: z.string().min(1).default('.vitrina'),
+    means: 'Folder of the embedded PostgreSQL and of generated secrets.',
+    example: '.vitrina',
+  },
+  VITRINA_HOST: {
+    schema: z.string().min(1).default('127.0.0.1'),
+    means: 'Address the API listens on.',
+    example: '127.0.0.1',
+  },
+  VITRINA_PORT: {
+    schema: count(0, 65535).default(8080),
+    means: 'Port the API listens on. 0 takes any free one.',
+    example: '8080',
+  },
+  VITRINA_API_TOKEN: {
+    schema: z.string().min(16, 'must have at least 16 characters').optional(),
+    means: "Administrator's bearer token. Unset: made at the first start and printed once.",
+    example: 'change-me-to-something-long',
+  },
+  VITRINA_URL: {
+    schema: z
+      .string()
+      .regex(/^https?:\/\//, 'must begin with http:// or https://')
+      .optional(),
+    means:
+      'The server that commands speak to. Unset: that of the context, or http://VITRINA_HOST:VITRINA_PORT.',
+    example: 'https://vitrina.example.com',
+  },
+  VITRINA_CONTEXT: {
+    schema: z.string().min(1).optional(),
+    means: 'The context that commands take their server from. Unset: the one of "vitrina context use".',
+    example: 'production',
+  },
+  ALLOWED_SOURCE_SCHEMAS: {
+    schema: z.string().default('content,ugc').transform(list),
+    means: 'Schemas a source query may read.',
+    example: 'content,ugc',
+  },
+  ALLOWED_TARGET_TABLES: {
+    schema: z.string().default('analytics.*').transform(list),
+    means: 'Tables a pipeline may write: exact names or schema.*',
+    example: 'analytics.*',
+  },
+  API_RATE_LIMIT: {
+    schema: count(1, 10_000_000).default(6000),
+    means: 'Requests that one token may make in a minute.',
+    example: '6000',
+  },
+  EVENTS_RETENTION_HOURS: {
+    schema: count(1, 8760).default(24),
+    means: 'How long events can be read again by their number.',
+    example: '24',
+  },
+  RUNS_RETENTION_DAYS: { schema: count(1, 36_500).default(90), means: 'How long ended runs are kept, with their batches and their log.', example: '90' },
+  RUNNER_POLL_INTERVAL_MS: {
+    schema: count(10, 600_000).default(1000),
+    means: 'How often a runner looks for work when nothing wakes it.',
+    example: '1000',
+  },
+  RUNNER_CONCURRENCY: {
+    schema: count(1, 64).default(4),
+    means: 'Pipelines one runner works on at the same time.',
+    example: '4',
+  },
+  RUNNER_LEASE_SECONDS: {
+    schema: count(1, 3600).default(30),
+    means: 'How long a runner that went silent keeps its pipelines.',
+    example: '30',
+  },
+  RUNNER_METRICS_PORT: {
+    schema: count(0, 65535).optional(),
+    means: 'Port for the metrics of a runner on the loopback address. Unset: none.',
+    example: '9464',
+  },
+  LOG_LEVEL: {
+    schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+    means: 'The least important lines that are logged.',
+    example: 'info',
+  },
+  LOG_FORMAT: {
+    schema: z.enum(['json', 'pretty']).optional(),
+    means: 'One JSON object a line, or lines for people. Unset: pretty on a terminal, else json.',
+    example: 'json',
+  },
 } as const satisfies Record<string, { schema: z.ZodType; means: string; example: string }>
 
 type Name = keyof typeof SETTINGS
@@ -49,7 +144,11 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
   }
   values.connections = readConnections(environment, mistakes)
   if (mistakes.length > 0) {
-    throw new VitrinaError('SETTING_INVALID', mistakes.join('; '), 'Correct the environment or .env; .env.sample explains every setting.')
+    throw new VitrinaError(
+      'SETTING_INVALID',
+      mistakes.join('; '),
+      'Correct the environment or .env; .env.sample explains every setting.',
+    )
   }
   return values as Settings
 }
@@ -63,7 +162,8 @@ function readConnections(environment: NodeJS.ProcessEnv, mistakes: string[]): Ma
     if (name && url) found.set(name.toLowerCase(), url)
   }
   for (const [name, url] of found) {
-    if (!databaseUrl.safeParse(url).success) mistakes.push(`the URL of connection ${name} must begin with postgres://`)
+    if (!databaseUrl.safeParse(url).success)
+      mistakes.push(`the URL of connection ${name} must begin with postgres://`)
   }
   return found
 }
@@ -88,7 +188,11 @@ export function loginUrl(settings: Settings, login: Login): string {
   const explicit = settings[LOGIN_VARIABLES[login]]
   if (explicit !== undefined) return explicit
   if (settings.DATABASE_URL === undefined) {
-    throw new VitrinaError('SETTING_INVALID', `Neither ${LOGIN_VARIABLES[login]} nor DATABASE_URL is set.`, `Set ${LOGIN_VARIABLES[login]}, or DATABASE_URL to derive it, or start everything with "vitrina up".`)
+    throw new VitrinaError(
+      'SETTING_INVALID',
+      `Neither ${LOGIN_VARIABLES[login]} nor DATABASE_URL is set.`,
+      `Set ${LOGIN_VARIABLES[login]}, or DATABASE_URL to derive it, or start everything with "vitrina up".`,
+    )
   }
   const url = new URL(settings.DATABASE_URL)
   url.username = LOGINS[login]

@@ -45,6 +45,13 @@ export function checkEnd(query: Tree, walk: Findings): void {
   )
 }
 
+/** An XML entity is a file to read or a text that grows without end. PostgreSQL loads none; nobody needs to try. */
+export function checkConstant(node: Tree, walk: Findings): void {
+  const text = (node.sval as Tree | undefined)?.sval
+  if (typeof text === 'string' && /<!ENTITY/i.test(text))
+    walk.refuse('The query defines an XML entity.', 'Write the text itself instead of the entity.')
+}
+
 /** A LIMIT or an EXISTS anywhere may end what has no end of its own. */
 export function mayBeCutShort(statement: Tree): boolean {
   return /"(limitCount|EXISTS_SUBLINK)"/.test(JSON.stringify(statement))

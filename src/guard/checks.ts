@@ -1,4 +1,4 @@
-import { checkSize } from './bombs.js'
+import { checkConstant, checkSize } from './bombs.js'
 import type { Findings } from './findings.js'
 import { FUNCTIONS, reasonAgainst, TIME_WORDS } from './functions.js'
 import type { Tree } from './parser.js'
@@ -15,6 +15,7 @@ export const CHECKS: Readonly<Record<string, Check>> = {
   A_Expr: (node, walk) => checkOperator(names(node.name), walk),
   SubLink: (node, walk) => checkOperator(names(node.operName), walk),
   SortBy: (node, walk) => checkOperator(names(node.useOp), walk),
+  A_Const: checkConstant,
   A_Indirection: checkIndirection,
   CollateClause: (node, walk) => checkCollation(names(node.collname), walk),
   RangeTableSample: (node, walk) => checkSampling(names(node.method), walk),

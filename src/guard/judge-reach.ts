@@ -7,14 +7,14 @@ import type { GuardRules } from './verdict.js'
 const FIRST_ADDED = 16_384
 
 /** A reason against the query, and the relation that leads to it, as `schema.table`. */
-export interface Finding {
+export interface Reason {
   readonly root: string | null
   readonly message: string
   readonly hint: string
 }
 
 /** Whether everything that the query leads to may be reached. */
-export async function judgeReach(reach: Reach, rules: GuardRules): Promise<Finding[]> {
+export async function judgeReach(reach: Reach, rules: GuardRules): Promise<Reason[]> {
   const found = [
     ...reach.relations.flatMap((relation) => judgeRelation(relation, rules)),
     ...reach.objects.flatMap((object) => judgeObject(object, rules)),
@@ -26,11 +26,11 @@ export async function judgeReach(reach: Reach, rules: GuardRules): Promise<Findi
 }
 
 /** What a view calls or reads of PostgreSQL's own is pinned and leaves no trace but its text: pg_read_file(), pg_authid. */
-async function judgeText({ owner, text }: HiddenText, rules: GuardRules): Promise<Finding[]> {
+async function judgeText({ owner, text }: HiddenText, rules: GuardRules): Promise<Reason[]> {
   const verdict = await checkCanonical(text, rules)
   if (verdict.ok) return []
   return verdict.problems.map(({ message }) =>
-    finding(
+    reason(
       owner,
       `In ${owner}, which the query uses: ${message}`,
       'Read the tables themselves, or ask for another view.',
@@ -38,16 +38,16 @@ async function judgeText({ owner, text }: HiddenText, rules: GuardRules): Promis
   )
 }
 
-function judgeRelation({ schema, name, kind, via, readable }: ReachedRelation, rules: GuardRules): Finding[] {
+function judgeRelation({ schema, name, kind, via, readable }: ReachedRelation, rules: GuardRules): Reason[] {
   // A free-standing composite type: a shape, without rows.
   if (kind === 'c') return []
   const table = `${schema}.${name}`
   const reached = via === null ? table : `${table}, which ${via} leads to,`
   if (!mayRead(schema, rules))
-    return [finding(table, `${reached} may not be read.`, allowedHint(rules.sourceSchemas))]
+    return [reason(table, `${reached} may not be read.`, allowedHint(rules.sourceSchemas))]
   if (kind === 'f')
     return [
-      finding(
+      reason(
         table,
         `${reached} is a foreign table: what it reads lies on another server.`,
         'Give that server a connection of its own and read it there.',
@@ -55,22 +55,22 @@ function judgeRelation({ schema, name, kind, via, readable }: ReachedRelation, r
     ]
   // Tables, views, materialized views, partitioned tables. A sequence, for one, is not data.
   if (!'rvmp'.includes(kind))
-    return [finding(table, `${table} is neither a table nor a view.`, 'Read tables and views only.')]
+    return [reason(table, `${table} is neither a table nor a view.`, 'Read tables and views only.')]
   // What a view reads, it reads with the rights of its owner.
   if (via !== null || readable === 'true') return []
   return [
-    finding(table, `The reader has no right to read ${table}.`, 'Grant it SELECT, or run "vitrina migrate".'),
+    reason(table, `The reader has no right to read ${table}.`, 'Grant it SELECT, or run "vitrina migrate".'),
   ]
 }
 
-function judgeObject(object: ReachedObject, rules: GuardRules): Finding[] {
+function judgeObject(object: ReachedObject, rules: GuardRules): Reason[] {
   const { catalog, identity } = object
   if (catalog === 'pg_proc' || catalog === 'pg_operator') return judgeRoutine(object)
   if (catalog === 'pg_type') return judgeType(object, rules)
   // Collations, text search configurations, and the primary key that lets GROUP BY be short: they only describe.
   if (/^pg_(collation|ts_config|ts_dict|constraint)$/.test(catalog)) return []
   return [
-    finding(
+    reason(
       object.via,
       `The query depends on ${identity} (${catalog}), which is not known to be safe.`,
       'Write it in another way.',
@@ -79,12 +79,12 @@ function judgeObject(object: ReachedObject, rules: GuardRules): Finding[] {
 }
 
 /** Also those that no text shows: implicit casts, and the equality behind DISTINCT, GROUP BY and UNION. */
-function judgeRoutine({ oid, catalog, identity, schema, via }: ReachedObject): Finding[] {
+function judgeRoutine({ oid, catalog, identity, schema, via }: ReachedObject): Reason[] {
   if (schema === 'pg_catalog' && Number(oid) < FIRST_ADDED) return []
   const what = catalog === 'pg_proc' ? 'function' : 'operator'
   const who = via === null ? 'The query' : `${via}, which the query uses,`
   return [
-    finding(
+    reason(
       via,
       `${who} runs the ${what} ${identity}, which is not PostgreSQL's own, so what it does is not known.`,
       'Use functions and operators of pg_catalog only; what else is needed can be a transform.',
@@ -93,15 +93,15 @@ function judgeRoutine({ oid, catalog, identity, schema, via }: ReachedObject): F
 }
 
 /** A composite type shows the columns of its table. Other types come with a column that may be read, and say nothing. */
-function judgeType({ identity, schema, type_kind }: ReachedObject, rules: GuardRules): Finding[] {
+function judgeType({ identity, schema, type_kind }: ReachedObject, rules: GuardRules): Reason[] {
   if (type_kind !== 'c' || schema === null || mayRead(schema, rules)) return []
-  return [finding(null, `The type ${identity} may not be used.`, allowedHint(rules.sourceSchemas))]
+  return [reason(null, `The type ${identity} may not be used.`, allowedHint(rules.sourceSchemas))]
 }
 
 function mayRead(schema: string, rules: GuardRules): boolean {
   return rules.sourceSchemas.includes(schema) && !isSystemSchema(schema)
 }
 
-function finding(root: string | null, message: string, hint: string): Finding {
+function reason(root: string | null, message: string, hint: string): Reason {
   return { root, message, hint }
 }

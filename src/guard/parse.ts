@@ -38,24 +38,26 @@ function unreadable(sql: string): Verdict | null {
 function judge(sql: string, parsed: Parsed, rules: WalkRules): Verdict {
   if (parsed.kind === 'syntax') return refused(syntaxProblem(sql, parsed))
   if (parsed.kind === 'deep' || parsed.statements.length !== 1) return refused(shapeProblem(sql, parsed))
+  const walk = walkOver((parsed.statements[0]?.stmt ?? {}) as Tree, rules)
+  if (walk === null) return refused(tooDeep(sql))
+  const placed = <T extends { byte: number }>({ byte, ...rest }: T) => ({
+    ...rest,
+    position: positionOfByte(sql, byte),
+  })
+  if (walk.findings.length === 0) return { ok: true, relations: walk.relations.map(placed) }
+  return refused(...walk.findings.map((finding): Problem => ({ code: 'SOURCE_REFUSED', ...placed(finding) })))
+}
+
+function walkOver(statement: Tree, rules: WalkRules): Walk | null {
   const walk = new Walk(rules)
-  walk.statement((parsed.statements[0]?.stmt ?? {}) as Tree)
-  if (walk.findings.length === 0) {
-    const relations = walk.relations.map(({ byte, ...table }) => ({
-      ...table,
-      position: positionOfByte(sql, byte),
-    }))
-    return { ok: true, relations }
+  try {
+    walk.statement(statement)
+    return walk
+  } catch (error) {
+    // How much a stack holds depends on who called; the parser's limit is only a good guess.
+    if (error instanceof RangeError) return null
+    throw error
   }
-  const problems = walk.findings.map(
-    ({ message, hint, byte }): Problem => ({
-      code: 'SOURCE_REFUSED',
-      message,
-      hint,
-      position: positionOfByte(sql, byte),
-    }),
-  )
-  return refused(...problems)
 }
 
 function syntaxProblem(sql: string, { message, character }: { message: string; character: number }): Problem {

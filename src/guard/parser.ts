@@ -11,8 +11,9 @@ export type Parsed =
 
 type Answer = Parsed | { readonly kind: 'ready' } | { readonly kind: 'broken'; readonly reason: string }
 
-/** JSON levels, about three for a level of SQL: `1+1+…` with 1,000 signs passes, and so do 400 nested selects. */
-const MAX_DEPTH = 4_000
+/** JSON levels: a chain of 900 operators, 1,900 UNIONs or 200 selects inside each other pass. From about 2,600 on a tree
+ *  cannot be handed from thread to thread any more. */
+const MAX_DEPTH = 2_000
 /** 256 kB take 1 s on a slow machine. */
 const TIME_LIMIT_MS = 20_000
 
@@ -38,8 +39,9 @@ async function parseNow(sql: string): Promise<Parsed> {
   const answer = await ask(worker, sql)
   worker.unref()
   if (answer.kind === 'tree' || answer.kind === 'syntax' || answer.kind === 'deep') return answer
-  thread = null
+  // Waits for its end, so that the next text finds no thread and starts one.
   await worker.terminate()
+  thread = null
   return { kind: 'deep' }
 }
 
@@ -47,8 +49,11 @@ async function startThread(): Promise<Worker> {
   const worker = new Worker(new URL('./parser-thread.mjs', import.meta.url))
   const ready = await nextAnswer(worker)
   if (ready.kind !== 'ready') throw new Error(`The SQL parser did not start: ${JSON.stringify(ready)}`)
-  // A thread that dies between two questions is noticed by the next one.
   worker.on('error', () => {})
+  // A thread that died between two questions must not be asked the next one.
+  worker.once('exit', () => {
+    thread = null
+  })
   worker.unref()
   return worker
 }
@@ -64,11 +69,12 @@ function nextAnswer(worker: Worker): Promise<Answer> {
     const broken = (reason: unknown) => done({ kind: 'broken', reason: String(reason) })
     const ended = () => broken('the thread ended')
     const timer = setTimeout(() => broken('time-out'), TIME_LIMIT_MS)
-    worker.once('message', done).once('error', broken).once('exit', ended)
+    const tooDeep = () => done({ kind: 'deep' })
+    worker.once('message', done).once('messageerror', tooDeep).once('error', broken).once('exit', ended)
 
     function done(answer: Answer): void {
       clearTimeout(timer)
-      worker.off('message', done).off('error', broken).off('exit', ended)
+      worker.off('message', done).off('messageerror', tooDeep).off('error', broken).off('exit', ended)
       resolve(answer)
     }
   })

@@ -57,11 +57,11 @@ async function judge(reach: Reach, { rules, relations: named }: Question): Promi
   if (columns.length === 0)
     return refused(refusal('The query returns no columns.', 'Name at least one after SELECT.', null))
   const verdict = await checkCanonical(canonical, rules)
-  const findings = await judgeReach(reach, rules)
-  if (findings.length > 0) {
+  const reasons = await judgeReach(reach, rules)
+  if (reasons.length > 0) {
     const places = new Map(named.map(({ schema, table, position }) => [`${schema}.${table}`, position]))
     return refused(
-      ...findings.map(({ root, message, hint }) => refusal(message, hint, placeOf(root, reach, places))),
+      ...reasons.map(({ root, message, hint }) => refusal(message, hint, placeOf(root, reach, places))),
     )
   }
   // Its places are those of the server's text, which the author has never seen.

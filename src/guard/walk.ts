@@ -16,6 +16,8 @@ export class Walk implements Findings {
   readonly #relations = new Map<string, TableName & { byte: number }>()
   /** Where the walk is, in bytes: most nodes know their place, the rest take that of what holds them. */
   #place = 0
+  /** Asked once, and only when there is something recursive. */
+  #cutShort: boolean | null = null
   #root: Tree = {}
 
   constructor(rules: WalkRules) {
@@ -99,15 +101,24 @@ export class Walk implements Findings {
     const clause = node.withClause as Tree | undefined
     if (clause === undefined) return outer
     const queries = ((clause.ctes ?? []) as Tree[]).map((each) => (each.CommonTableExpr ?? {}) as Tree)
-    const all = outer.plus(queries.map((each) => String(each.ctename)))
-    let before = outer
+    const recursive = clause.recursive === true
+    let scope = recursive ? outer.plus(queries.map(nameOf)) : outer
     for (const query of queries) {
-      this.#visit('CommonTableExpr', query, clause.recursive === true ? all : before)
-      if (clause.recursive === true && !mayBeCutShort(this.#root)) checkEnd(query, this)
-      before = before.plus([String(query.ctename)])
+      this.#visit('CommonTableExpr', query, scope)
+      if (recursive) this.#endOf(query)
+      else scope = scope.plus([nameOf(query)])
     }
-    return all
+    return scope
   }
+
+  #endOf(query: Tree): void {
+    this.#cutShort ??= mayBeCutShort(this.#root)
+    if (!this.#cutShort) checkEnd(query, this)
+  }
+}
+
+function nameOf(query: Tree): string {
+  return String(query.ctename)
 }
 
 function only(wrapped: Tree): [string?, unknown?] {

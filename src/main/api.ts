@@ -42,7 +42,7 @@ export async function startApi(settings: Settings, { log, meter }: Telemetry): P
         sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS,
       }),
       rateLimit: settings.API_RATE_LIMIT,
-      eventsRetentionHours: settings.EVENTS_RETENTION_HOURS,
+      retention: { eventsHours: settings.EVENTS_RETENTION_HOURS, runsDays: settings.RUNS_RETENTION_DAYS },
       consoleDir: CONSOLE_DIR,
     })
     const { VITRINA_HOST: host, VITRINA_PORT: port } = settings

@@ -8,9 +8,11 @@ import { PipelineManager } from '../runner/manager.js'
 import { Scheduler } from '../runner/scheduler.js'
 import { Database } from '../store/database.js'
 import { requireMigrated } from '../store/migrate.js'
+import { RunLogWriter } from '../store/run-log.js'
 import { RunQueueRepository } from '../store/run-queue.repository.js'
 import { NotifyWakeups } from '../store/wakeups.js'
 import { Events } from '../telemetry/events.js'
+import { keepingRunLines } from '../telemetry/run-log.js'
 import { Transfers } from '../transfers/factory.js'
 import { serveMetrics } from './metrics.js'
 import { VERSION } from './paths.js'
@@ -38,7 +40,11 @@ export async function startRunner(
   try {
     await requireMigrated((sql) => database.query(sql))
     const queue = new RunQueueRepository(database)
-    const events = new Events(log, meter)
+    const runLog = new RunLogWriter(database)
+    const events = new Events(
+      keepingRunLines(log, (line) => runLog.keep(line)),
+      meter,
+    )
     // New with every start: a runner that comes back never takes itself for its predecessor.
     const id = `${hostname()}-${process.pid}-${randomBytes(3).toString('hex')}`
     const runner = { id, host: hostname(), pid: process.pid, version: VERSION, concurrency }
@@ -67,6 +73,7 @@ export async function startRunner(
     const stop = async () => {
       await manager.stop()
       await metrics?.close()
+      await runLog.close()
       await database.close()
     }
     return { id, stop }

@@ -39,6 +39,7 @@ export async function withTree<T>(
   const api = new Child('API', ['api'], {
     ...env,
     VITRINA_API_DATABASE_URL: loginUrl(settings, 'meta'),
+    VITRINA_READER_DATABASE_URL: loginUrl(settings, 'reader'),
     VITRINA_API_TOKEN: token.token,
   })
   const runner = new Child('runner', ['runner'], {

@@ -91,3 +91,13 @@ export interface JournalEvent {
   readonly runId: string | null
   readonly data: Readonly<Record<string, unknown>>
 }
+
+/** A line that a runner said about a run. */
+export interface RunLogLine {
+  readonly id: number
+  readonly runId: string
+  readonly at: string
+  readonly level: 'debug' | 'info' | 'warn' | 'error'
+  readonly message: string
+  readonly fields: Readonly<Record<string, unknown>>
+}

@@ -4,6 +4,7 @@ import type {
   FleetRunner,
   QuarantinedRow,
   QuarantineStatus,
+  RunLogLine,
 } from '../model/history.js'
 import type { Pipeline } from '../model/pipeline.js'
 import type { Run } from '../model/run.js'
@@ -35,6 +36,11 @@ export interface RunFilter extends PageRequest {
   readonly status?: RunStatus
 }
 
+export interface RunLogFilter extends PageRequest {
+  /** Warnings and errors only. */
+  readonly errors?: boolean
+}
+
 export interface QuarantineFilter extends PageRequest {
   readonly status?: QuarantineStatus
 }
@@ -62,6 +68,7 @@ export interface Catalog {
   currentAndLastRun(pipelineId: string): Promise<{ current: Run | null; last: Run | null }>
   /** Newest first. */
   listBatches(runId: string, page: PageRequest): Promise<Page<BatchHistory>>
+  listLog(runId: string, filter: RunLogFilter): Promise<Page<RunLogLine>>
   listQuarantine(pipelineId: string, filter: QuarantineFilter): Promise<Page<QuarantinedRow>>
   listRunners(): Promise<FleetRunner[]>
   listAudit(filter: AuditFilter): Promise<Page<AuditEntry>>

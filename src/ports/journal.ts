@@ -11,4 +11,6 @@ export interface Journal {
   after(seq: number, limit: number): Promise<JournalEvent[]>
   /** Forgets what is older, and keys of requests that may no longer be repeated. */
   forget(hours: number): Promise<void>
+  /** Forgets runs that ended longer ago, with their batches and their log. */
+  forgetRuns(days: number): Promise<void>
 }

@@ -7,6 +7,7 @@ import type { RunControl, RunRequest } from '../ports/run-control.js'
 import { signTransaction, writeAudit } from './catalog-audit.js'
 import { findPipeline, findRun, lockPipeline } from './catalog-find.js'
 import { QUARANTINE_COLUMNS, type QuarantineRow, toQuarantined } from './catalog-history.js'
+import { remember, repeated } from './catalog-idempotency.js'
 import type { Database, Queryable } from './database.js'
 
 /** What the API asks the runners for. Every wish is one short transaction with its line in the audit. */
@@ -52,7 +53,12 @@ export class CatalogControlRepository implements RunControl {
         'INSERT INTO etl.etl_repairs (run_id, key) SELECT $1, ARRAY(SELECT jsonb_array_elements_text(key)) FROM jsonb_array_elements($2::jsonb) AS key',
         [moved!.run, JSON.stringify(keys)],
       )
-      await writeAudit(session, author, { action: 'pipeline.repair', kind: 'pipeline', id: pipelineId, name: pipeline.name })
+      await writeAudit(session, author, {
+        action: 'pipeline.repair',
+        kind: 'pipeline',
+        id: pipelineId,
+        name: pipeline.name,
+      })
       return findRun(session, moved!.run)
     })
   }
@@ -121,45 +127,6 @@ export class CatalogControlRepository implements RunControl {
       settle(session, { pipelineId, rowId, author, status: 'DISCARDED' }),
     )
   }
-}
-
-/**
- * The run that an earlier request with this key was answered with; null when it is the first. Of several at once one
- * inserts the key and the others wait here until it is committed, then find it.
- */
-async function repeated(session: Queryable, { author, idempotency }: RunRequest): Promise<string | null> {
-  if (idempotency === undefined) return null
-  const { key, fingerprint } = idempotency
-  const first = await session.query(
-    `INSERT INTO etl.etl_idempotency AS i (actor, key, fingerprint) VALUES ($1, $2, $3)
-     ON CONFLICT (actor, key) DO UPDATE SET fingerprint = excluded.fingerprint, run_id = NULL, at = excluded.at
-      WHERE i.at < clock_timestamp() - interval '24 hours' OR i.run_id IS NULL RETURNING key`,
-    [author.id, key, fingerprint],
-  )
-  if (first.length === 1) return null
-  const [known] = await session.query<{ fingerprint: string; run_id: string }>(
-    'SELECT fingerprint, run_id FROM etl.etl_idempotency WHERE actor = $1 AND key = $2',
-    [author.id, key],
-  )
-  if (known?.fingerprint === fingerprint) return known.run_id
-  throw new VitrinaError(
-    'IDEMPOTENCY_KEY_REUSED',
-    'This Idempotency-Key was used for another request within the last 24 hours.',
-    'Make a new key for each request; repeat a key only with the very same request.',
-  )
-}
-
-async function remember(
-  session: Queryable,
-  { author, idempotency }: RunRequest,
-  runId: string,
-): Promise<void> {
-  if (idempotency === undefined) return
-  await session.query('UPDATE etl.etl_idempotency SET run_id = $3 WHERE actor = $1 AND key = $2', [
-    author.id,
-    idempotency.key,
-    runId,
-  ])
 }
 
 async function activeOrNew(session: Queryable, pipeline: Pipeline, request: RunRequest): Promise<Run> {
@@ -264,5 +231,9 @@ function settled({ id, status }: QuarantineRow): VitrinaError {
 }
 
 function disabled(name: string): VitrinaError {
-  return new VitrinaError('PIPELINE_DISABLED', `Pipeline "${name}" is disabled.`, 'Enable it, then run it again.')
+  return new VitrinaError(
+    'PIPELINE_DISABLED',
+    `Pipeline "${name}" is disabled.`,
+    'Enable it, then run it again.',
+  )
 }

@@ -4,8 +4,9 @@ import type {
   FleetRunner,
   QuarantinedRow,
   QuarantineStatus,
+  RunLogLine,
 } from '../model/history.js'
-import type { AuditFilter, Page, PageRequest, QuarantineFilter } from '../ports/catalog.js'
+import type { AuditFilter, Page, PageRequest, QuarantineFilter, RunLogFilter } from '../ports/catalog.js'
 import { pageOf, readNumberCursor } from './catalog-page.js'
 import type { Queryable } from './database.js'
 
@@ -23,6 +24,20 @@ export async function listBatches(
     [runId, readNumberCursor(cursor), limit + 1],
   )
   return pageOf(rows, limit, (row) => [row.batch])
+}
+
+/** In the order in which it was said. `errors` leaves out what is only information. */
+export async function listLog(
+  database: Queryable,
+  runId: string,
+  { limit, cursor, errors = false }: RunLogFilter,
+): Promise<Page<RunLogLine>> {
+  const rows = await database.query<RunLogLine & { id: number }>(
+    `SELECT id, run_id AS "runId", etl.rfc3339(at) AS at, level, message, fields FROM etl.etl_run_log
+      WHERE run_id = $1 AND ($2::bigint IS NULL OR id > $2) AND (NOT $3 OR level IN ('warn', 'error')) ORDER BY id LIMIT $4`,
+    [runId, readNumberCursor(cursor), errors, limit + 1],
+  )
+  return pageOf(rows, limit, (row) => [row.id])
 }
 
 export const QUARANTINE_COLUMNS = `

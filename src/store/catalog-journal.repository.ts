@@ -62,4 +62,14 @@ export class CatalogJournalRepository implements Journal {
       "DELETE FROM etl.etl_idempotency WHERE at < clock_timestamp() - interval '24 hours'",
     )
   }
+
+  async forgetRuns(days: number): Promise<void> {
+    // A few at a time: their batches and lines go with them. What a pipeline did last is kept however old it is.
+    await this.#database.query(
+      `DELETE FROM etl.etl_runs WHERE id IN (
+         SELECT r.id FROM etl.etl_runs r JOIN etl.etl_pipelines p ON p.id = r.pipeline_id
+          WHERE r.finished_at < clock_timestamp() - make_interval(days => $1) AND r.id IS DISTINCT FROM p.current_run_id LIMIT 5000)`,
+      [days],
+    )
+  }
 }

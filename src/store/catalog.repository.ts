@@ -1,4 +1,4 @@
-import type { AuditEntry, BatchHistory, FleetRunner, QuarantinedRow } from '../model/history.js'
+import type { AuditEntry, BatchHistory, FleetRunner, QuarantinedRow, RunLogLine } from '../model/history.js'
 import type { Pipeline } from '../model/pipeline.js'
 import type { Run } from '../model/run.js'
 import type { PipelineStatus } from '../model/status.js'
@@ -10,11 +10,12 @@ import type {
   PageRequest,
   PipelineFilter,
   QuarantineFilter,
+  RunLogFilter,
   RunFilter,
   State,
 } from '../ports/catalog.js'
 import { findPipeline, findRun, findState } from './catalog-find.js'
-import { listAudit, listBatches, listQuarantine, listRunners } from './catalog-history.js'
+import { listAudit, listBatches, listLog, listQuarantine, listRunners } from './catalog-history.js'
 import { pageOf, readCursor } from './catalog-page.js'
 import type { Database } from './database.js'
 import { requireMigrated } from './migrate.js'
@@ -92,6 +93,10 @@ export class CatalogRepository implements Catalog {
 
   listBatches(runId: string, page: PageRequest): Promise<Page<BatchHistory>> {
     return listBatches(this.#database, runId, page)
+  }
+
+  listLog(runId: string, filter: RunLogFilter): Promise<Page<RunLogLine>> {
+    return listLog(this.#database, runId, filter)
   }
 
   listQuarantine(pipelineId: string, filter: QuarantineFilter): Promise<Page<QuarantinedRow>> {

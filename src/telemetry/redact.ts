@@ -12,7 +12,7 @@ export function redactText(text: string): string {
   return text
     .replace(/\b([a-z][a-z0-9+.-]{0,20}:\/\/[^\s:@/]*:)\S*@/gi, `$1${HIDDEN}@`)
     .replace(/([?&;\s](?:ssl)?(?:password|token|api_?key)=)[^&\s"']+/gi, `$1${HIDDEN}`)
-    .replace(/\b(Bearer|Basic)\s+[\w.~+/=-]+/gi, `$1 ${HIDDEN}`)
+    .replace(/\b(Bearer|Basic)\s+(?!token\b)[\w.~+/=-]+/gi, `$1 ${HIDDEN}`)
 }
 
 /** A copy that is fit to be logged: secrets hidden, errors as plain objects. */

@@ -17,7 +17,7 @@ let outcomes: Map<Case, Woken | Error>
 
 beforeAll(async () => {
   outcomes = await strikeAll(CASES, freeze)
-}, 300_000)
+}, 600_000)
 
 async function freeze(one: Case, mart: CountedMart): Promise<Woken> {
   const { runId, victim } = await runInto(mart, one.point, 'freeze')

@@ -10,7 +10,7 @@ beforeAll(async () => {
     const exitCode = await victim.exited
     return { exitCode, ...(await recover(mart, () => outcomeOf(mart, runId))) }
   })
-}, 300_000)
+}, 600_000)
 
 describe('R3.7 R4.5 loses and doubles nothing when the runner is killed at', () => {
   it.each(CASES.map((one) => [one.title, one] as const))('%s', (_, one) => {

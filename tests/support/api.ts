@@ -53,7 +53,7 @@ export function anApi(url: string, options: ApiOptions = {}): TestApi {
     rules: { targets: { tables: ['analytics.*'] }, connections: new Set(options.connections ?? []) },
     ...lookers(options.readerUrl ?? url, url),
     rateLimit: options.rateLimit ?? 1_000_000,
-    eventsRetentionHours: 24,
+    retention: { eventsHours: 24, runsDays: 90 },
     consoleDir: options.consoleDir,
   })
   const call = (request: InjectOptions) =>

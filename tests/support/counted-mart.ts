@@ -129,7 +129,7 @@ export async function signature(database: TestDatabase, query: string): Promise<
   return row!.signature
 }
 
-export const MART = 'SELECT id, name, amount, modified FROM analytics.mart'
+const MART = 'SELECT id, name, amount, modified FROM analytics.mart'
 
 /** Source and mart, each as one value: they are equal when nothing was lost, doubled or changed. */
 export async function signatures({

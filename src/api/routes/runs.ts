@@ -1,7 +1,17 @@
 import { z } from 'zod'
 import { pageQueryUpTo } from '../schemas/page.js'
 import { byId } from '../schemas/params.js'
-import { batchPage, batchToWire, listRunsQuery, runDetailWire, runPage, runToWire } from '../schemas/run.js'
+import {
+  batchPage,
+  batchToWire,
+  listRunsQuery,
+  logLineToWire,
+  logPage,
+  logQuery,
+  runDetailWire,
+  runPage,
+  runToWire,
+} from '../schemas/run.js'
 import type { Api } from '../schemas/type-provider.js'
 import type { RunService } from '../services/runs.js'
 import { linkNext } from './links.js'
@@ -34,6 +44,20 @@ export function runRoutes(app: Api, runs: RunService): void {
     async (request) => {
       const { run, batches } = await runs.detail(request.params.id)
       return { ...runToWire(run), batch_history: batches.map(batchToWire) }
+    },
+  )
+
+  app.get(
+    '/runs/:id/log',
+    {
+      config: rule('viewer', TAG, 'Lists what the runners said about a run, oldest first.', { problems: [404] }),
+      schema: { params: byId, querystring: logQuery, response: { 200: logPage } },
+    },
+    async (request, reply) => {
+      const { errors_only: errors, ...page } = request.query
+      const found = await runs.log(request.params.id, { ...page, errors })
+      linkNext(request, reply, found.nextCursor)
+      return { items: found.items.map(logLineToWire), next_cursor: found.nextCursor }
     },
   )
 

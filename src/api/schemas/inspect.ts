@@ -8,12 +8,19 @@ const finding = z.object({
   message: z.string().describe('The facts in a sentence.'),
   hint: z.string().describe('What to do about it.'),
   position: z
-    .object({ offset: z.number(), line: z.number(), column: z.number() })
+    .object({
+      offset: z.number().describe('From the start of the text, counted from 0.'),
+      line: z.number().describe('Counted from 1.'),
+      column: z.number().describe('Counted from 1.'),
+    })
     .nullable()
     .describe('Where in the text; null when it is about the whole.'),
 })
 
-const column = z.object({ name: z.string(), type: z.string() })
+const column = z.object({
+  name: z.string().describe('The name of the column.'),
+  type: z.string().describe('Its type as PostgreSQL writes it.'),
+})
 
 export const validationWire = z.object({
   valid: z.boolean().describe('A run would start.'),
@@ -65,7 +72,11 @@ export const reconcileQuery = z.object({
     .describe('Row by row instead of counts only.'),
 })
 
-const side = z.object({ count: z.number(), min: z.string().nullable(), max: z.string().nullable() })
+const side = z.object({
+  count: z.number().describe('How many rows.'),
+  min: z.string().nullable().describe('The lowest value of the control field, as text.'),
+  max: z.string().nullable().describe('The highest value of the control field, as text.'),
+})
 const drift = z.object({
   count: z.number().describe('How many rows.'),
   keys: z.array(z.record(z.string(), z.string().nullable())).describe('The keys of some of them.'),

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import type { BatchHistory } from '../../model/history.js'
+import type { BatchHistory, RunLogLine } from '../../model/history.js'
 import type { HeldBack, Run } from '../../model/run.js'
 import { RUN_STATUSES } from '../../model/status.js'
-import { pageOf, pageQuery } from './page.js'
+import { pageOf, pageQuery, pageQueryUpTo } from './page.js'
 
 const heldBackWire = z.object({
   reason: z.string().describe('Why the checkpoint waits.'),
@@ -80,6 +80,31 @@ const batchWire = z
   .meta({ id: 'Batch' })
 
 export const batchPage = pageOf(batchWire)
+
+export const logQuery = z.strictObject({
+  ...pageQueryUpTo(1000),
+  errors_only: z
+    .enum(['true', 'false'])
+    .transform((text) => text === 'true')
+    .optional()
+    .describe('Warnings and errors only.'),
+})
+
+export const logPage = pageOf(
+  z
+    .object({
+      id: z.number().describe('Grows with every line.'),
+      at: z.string().describe('When it was said.'),
+      level: z.string().describe('info, warn or error.'),
+      message: z.string().describe('What was said.'),
+      fields: z.record(z.string(), z.unknown()).describe('The facts that belong to it.'),
+    })
+    .meta({ id: 'LogLine' }),
+)
+
+export function logLineToWire({ id, at, level, message, fields }: RunLogLine) {
+  return { id, at, level, message, fields }
+}
 export const runDetailWire = runWire.extend({
   batch_history: z
     .array(batchWire)

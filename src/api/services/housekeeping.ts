@@ -2,16 +2,21 @@ import type { Journal } from '../../ports/journal.js'
 
 const EVERY_MS = 10 * 60_000
 
-/** Forgets old events now and then. Several APIs may do so at once: what is gone is gone. */
+export interface Retention {
+  readonly eventsHours: number
+  readonly runsDays: number
+}
+
+/** Forgets old events and old runs now and then. Several APIs may do so at once: what is gone is gone. */
 export class Housekeeping {
   readonly #journal: Journal
-  readonly #hours: number
+  readonly #retention: Retention
   #timer: NodeJS.Timeout | null = null
   #work: Promise<void> = Promise.resolve()
 
-  constructor(journal: Journal, hours: number) {
+  constructor(journal: Journal, retention: Retention) {
     this.#journal = journal
-    this.#hours = hours
+    this.#retention = retention
   }
 
   start(): void {
@@ -27,6 +32,10 @@ export class Housekeeping {
 
   #forget(): void {
     // The next time comes soon enough; a database that is away is told by whoever really needs it.
-    this.#work = this.#journal.forget(this.#hours).catch(() => {})
+    const { eventsHours, runsDays } = this.#retention
+    this.#work = this.#journal
+      .forget(eventsHours)
+      .then(() => this.#journal.forgetRuns(runsDays))
+      .catch(() => {})
   }
 }

@@ -1,6 +1,6 @@
-import type { BatchHistory } from '../../model/history.js'
+import type { BatchHistory, RunLogLine } from '../../model/history.js'
 import type { Run } from '../../model/run.js'
-import type { Catalog, Page, PageRequest, RunFilter } from '../../ports/catalog.js'
+import type { Catalog, Page, PageRequest, RunFilter, RunLogFilter } from '../../ports/catalog.js'
 import { isId } from './id.js'
 import { notFound } from './not-found.js'
 
@@ -27,6 +27,11 @@ export class RunService {
   async detail(id: string): Promise<{ run: Run; batches: readonly BatchHistory[] }> {
     const run = await this.get(id)
     return { run, batches: (await this.#catalog.listBatches(id, { limit: BATCHES_SHOWN })).items }
+  }
+
+  async log(id: string, filter: RunLogFilter): Promise<Page<RunLogLine>> {
+    await this.get(id)
+    return this.#catalog.listLog(id, filter)
   }
 
   async batches(id: string, page: PageRequest): Promise<Page<BatchHistory>> {

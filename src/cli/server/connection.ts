@@ -26,7 +26,10 @@ export async function findConnection(flags: ServerFlags): Promise<Connection> {
   const context = await chosenContext(flags, settings)
   const url = requireUrl(flags.url ?? context?.url ?? settings.VITRINA_URL ?? localUrl(settings))
   const token =
-    flags.token ?? context?.token ?? settings.VITRINA_API_TOKEN ?? (isLocal(url) ? await keptToken(settings) : null)
+    flags.token ??
+    context?.token ??
+    settings.VITRINA_API_TOKEN ??
+    (isLocal(url) ? await keptToken(settings) : null)
   if (token !== null) return { url, token }
   throw new VitrinaError(
     'UNAUTHENTICATED',

@@ -26,7 +26,9 @@ export async function pathOf(server: Server, nameOrId: string): Promise<{ path: 
 }
 
 export function listPipelines(server: Server, query: { q?: string } = {}): Promise<Pipeline[]> {
-  return allPages((page) => server.ask(server.api.GET('/pipelines', { params: { query: { ...query, ...page } } })))
+  return allPages((page) =>
+    server.ask(server.api.GET('/pipelines', { params: { query: { ...query, ...page } } })),
+  )
 }
 
 async function failToFind(server: Server, wanted: string): Promise<never> {

@@ -460,7 +460,9 @@ export const HOSTILE: readonly Hostile[] = [
     `SELECT x${'::text'.repeat(30_000)} AS a FROM (VALUES ('x')) v(x)`,
   ),
   ...group(
-    'never coming to an end',
+    'never coming to an end, or to a good one',
+    `SELECT xmlparse(document '<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]><a>&b;</a>') AS a`,
+    `SELECT xpath('/a', '<!DOCTYPE a [<!entity b "bb"><!ENTITY c "&b;&b;">]><a>&c;</a>'::xml) AS a`,
     `SELECT count(*) AS n FROM generate_series(1, 1000000000000)`,
     `SELECT count(*) AS n FROM generate_series(-5000000000::bigint, 5000000000)`,
     `SELECT repeat('x', 1000000000) AS a`,

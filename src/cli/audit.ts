@@ -1,0 +1,58 @@
+import type { Command } from 'commander'
+import { readingCommand, wholeNumber } from './command.js'
+import { printJson } from './output.js'
+import type { ServerFlags } from './server/connection.js'
+import { findPipeline } from './server/find-pipeline.js'
+import { openServer } from './server/server.js'
+import { moment, printTable, tellOfMore } from './show.js'
+
+interface Flags extends ServerFlags {
+  readonly json?: boolean
+  readonly limit: number
+  readonly cursor?: string
+  readonly action?: string
+  readonly target?: string
+  readonly pipeline?: string
+}
+
+export function addAudit(program: Command): void {
+  readingCommand(
+    program,
+    'audit',
+    'List who changed what, newest first.',
+    'audit --limit 50',
+    'audit --pipeline film_dim --action pipeline.change --json',
+  )
+    .option('--pipeline <name>', 'only what was done to this pipeline')
+    .option('--target <id>', 'only what was done to this')
+    .option('--action <name>', 'only deeds of this name, such as pipeline.change')
+    .option('--limit <n>', 'how many', wholeNumber, 20)
+    .option('--cursor <cursor>', 'the page after this one')
+    .action(audit)
+}
+
+async function audit(flags: Flags): Promise<void> {
+  const server = await openServer(flags)
+  const { limit, cursor, action, pipeline } = flags
+  const target = pipeline === undefined ? flags.target : (await findPipeline(server, pipeline)).id
+  const query = {
+    limit,
+    ...(cursor && { cursor }),
+    ...(action && { action }),
+    ...(target && { target_id: target }),
+  }
+  const page = await server.ask(server.api.GET('/audit', { params: { query } }))
+  if (flags.json) return printJson(page)
+  printTable(
+    ['at', 'actor', 'action', 'target', 'changed'],
+    page.items.map((one) => [
+      moment(one.at),
+      one.actor,
+      one.action,
+      one.target_name ?? one.target_id,
+      Object.keys(one.diff).join(', '),
+    ]),
+    'Nothing was done yet.',
+  )
+  tellOfMore(page.next_cursor)
+}

@@ -1,0 +1,98 @@
+import { readFile } from 'node:fs/promises'
+import { createInterface } from 'node:readline/promises'
+import { text } from 'node:stream/consumers'
+import { type Command, InvalidArgumentError } from 'commander'
+import { VitrinaError } from '../model/errors.js'
+
+/** A command with examples in its help: most people read only those. */
+export function command(parent: Command, usage: string, description: string, ...examples: string[]): Command {
+  return withExamples(parent.command(usage).description(description), ...examples)
+}
+
+/** A command that holds others. */
+export function group(program: Command, name: string, description: string): Command {
+  return program.command(name).description(description)
+}
+
+export function withExamples(made: Command, ...examples: string[]): Command {
+  const lines = examples.map((example) => `  $ vitrina ${example}`)
+  return made.addHelpText('after', `\nExamples:\n${lines.join('\n')}`)
+}
+
+/** A command that speaks to a server. */
+export function serverCommand(
+  parent: Command,
+  usage: string,
+  description: string,
+  ...examples: string[]
+): Command {
+  return command(parent, usage, description, ...examples)
+    .optionsGroup('Server:')
+    .option('--url <url>', 'address of the server (VITRINA_URL)')
+    .option('--token <token>', 'bearer token (VITRINA_API_TOKEN)')
+    .option('--context <name>', 'server and token of this context (VITRINA_CONTEXT)')
+    .optionsGroup('Options:')
+}
+
+/** One that reads: the same as a table for people and as the API's own JSON for programs. */
+export function readingCommand(
+  parent: Command,
+  usage: string,
+  description: string,
+  ...examples: string[]
+): Command {
+  return serverCommand(parent, usage, description, ...examples).option(
+    '--json',
+    'print JSON as the API gives it',
+  )
+}
+
+export function wholeNumber(given: string): number {
+  if (!/^\d{1,15}$/.test(given)) throw new InvalidArgumentError('Give a whole number.')
+  return Number(given)
+}
+
+export function decimal(given: string): number {
+  if (!/^\d{1,15}(\.\d{1,15})?$/.test(given)) throw new InvalidArgumentError('Give a number.')
+  return Number(given)
+}
+
+/** `--key a --key b` and `--key a,b` mean the same. */
+export function collect(given: string, before: string[] | undefined): string[] {
+  const names = given.split(',').map((name) => name.trim())
+  return [...(before ?? []), ...names.filter((name) => name !== '')]
+}
+
+/** The text of a file, or of stdin for "-". */
+export async function readInput(path: string): Promise<string> {
+  if (path === '-') return text(process.stdin)
+  return readFile(path, 'utf8').catch((error: Error) => {
+    throw new VitrinaError(
+      'FILE_INVALID',
+      `${path} cannot be read: ${error.message}.`,
+      'Give a file that is there, or - for stdin.',
+      { cause: error },
+    )
+  })
+}
+
+/** Asks a person. Without one, whoever wrote the script has to say --yes. */
+export async function confirm(question: string, { yes = false }: { yes?: boolean }): Promise<boolean> {
+  if (yes) return true
+  if (!isTerminal())
+    throw new VitrinaError(
+      'USAGE_INVALID',
+      `${question} Nobody is here to answer.`,
+      'Add --yes to go ahead without a question.',
+    )
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim())
+  } finally {
+    terminal.close()
+  }
+}
+
+export function isTerminal(): boolean {
+  return process.stdin.isTTY === true && process.stderr.isTTY === true
+}

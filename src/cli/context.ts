@@ -1,0 +1,90 @@
+import type { Command } from 'commander'
+import {
+  type Contexts,
+  contextsPath,
+  readContexts,
+  requireContext,
+  writeContexts,
+} from '../config/contexts.js'
+import { VitrinaError } from '../model/errors.js'
+import { command, group, readInput } from './command.js'
+import { detail, print, printJson } from './output.js'
+import { requireUrl } from './server/connection.js'
+import { printTable } from './show.js'
+
+export function addContext(program: Command): void {
+  const context = group(program, 'context', 'Keep the servers that you speak to, each with its token.')
+  command(context, 'list', 'List the contexts, without their tokens.', 'context list')
+    .option('--json', 'print them as JSON')
+    .action(list)
+  command(
+    context,
+    'add <name>',
+    'Keep a server under a name. One that is there is replaced.',
+    'context add production --url https://vitrina.example.com --token - < token.txt',
+  )
+    .requiredOption('--url <url>', 'address of the server')
+    .option('--token <token>', 'its token; - reads it from stdin, where no other process sees it')
+    .option('--use', 'speak to it from now on')
+    .action(add)
+  command(
+    context,
+    'use [name]',
+    'Speak to this server from now on; without a name to that of the folder.',
+    'context use production',
+    'context use',
+  ).action(use)
+  command(context, 'remove <name>', 'Forget a server and its token.', 'context remove production').action(
+    remove,
+  )
+}
+
+async function list({ json }: { json?: boolean }): Promise<void> {
+  const { current, contexts } = await readContexts()
+  const items = Object.entries(contexts).map(([name, { url, token }]) => ({
+    name,
+    url,
+    has_token: token !== null,
+    current: name === current,
+  }))
+  if (json) return printJson({ items })
+  printTable(
+    ['', 'name', 'url', 'token'],
+    items.map((one) => [one.current ? '*' : '', one.name, one.url, one.has_token ? 'kept' : 'none']),
+    `There are no contexts in ${contextsPath()}.`,
+  )
+}
+
+async function add(
+  name: string,
+  { url, token, use: isUsed }: { url: string; token?: string; use?: boolean },
+): Promise<void> {
+  if (!/^[\w.-]{1,100}$/.test(name))
+    throw new VitrinaError(
+      'USAGE_INVALID',
+      `"${name}" cannot be the name of a context.`,
+      'Use letters, digits, dots and dashes.',
+    )
+  const kept = token === '-' ? (await readInput('-')).trim() : (token ?? null)
+  const before = await readContexts()
+  const contexts = { ...before.contexts, [name]: { url: requireUrl(url), token: kept } }
+  await writeContexts({ current: isUsed ? name : before.current, contexts })
+  print(`Kept ${name}.`)
+  if (!isUsed) detail(`"vitrina context use ${name}" makes it the one that commands speak to.`)
+}
+
+async function use(name: string | undefined): Promise<void> {
+  const before = await readContexts()
+  const after: Contexts = { ...before, current: name ?? null }
+  if (name !== undefined) requireContext(before, name)
+  await writeContexts(after)
+  print(name === undefined ? 'Commands speak to the server of the folder.' : `Commands speak to ${name}.`)
+}
+
+async function remove(name: string): Promise<void> {
+  const { current, contexts } = await readContexts()
+  requireContext({ current, contexts }, name)
+  const { [name]: _, ...rest } = contexts
+  await writeContexts({ current: current === name ? null : current, contexts: rest })
+  print(`Forgot ${name}.`)
+}

@@ -1,0 +1,37 @@
+import type { FilePipeline } from '../config/pipeline-file.js'
+import { type FileMistake, mistakeLines } from '../config/source-text.js'
+import { VitrinaError } from '../model/errors.js'
+import { Refusal } from './server/refusal.js'
+
+/** Shows every mistake in its place, then fails. */
+export function requireNoMistakes(mistakes: readonly FileMistake[]): void {
+  if (mistakes.length === 0) return
+  for (const mistake of mistakes) for (const line of mistakeLines(mistake)) process.stderr.write(`${line}\n`)
+  const files = new Set(mistakes.map(({ place }) => place.file))
+  const count = mistakes.length === 1 ? '1 mistake' : `${mistakes.length} mistakes`
+  throw new VitrinaError(
+    'FILE_INVALID',
+    `${count} in ${[...files].join(', ')}.`,
+    'Correct the places above; nothing was changed. "vitrina schema" prints a schema that editors understand.',
+  )
+}
+
+/** Says a refusal of the server where the file has the field that it speaks of. */
+export async function inPlaceOf<T>(file: FilePipeline | null, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (file !== null && error instanceof Refusal && error.mistakes.length > 0)
+      requireNoMistakes(refusedFields(file, error))
+    throw error
+  }
+}
+
+export function refusedFields(file: FilePipeline, refusal: Refusal): FileMistake[] {
+  return refusal.mistakes.map(({ field, message }) => {
+    // The guard names a place inside the text of the query.
+    const [, line, column, said] = /^line (\d+), column (\d+): (.*)$/s.exec(message) ?? []
+    const position = line === undefined ? null : { line: Number(line), column: Number(column) }
+    return { place: file.locate(field, position), message: `${field}: ${said ?? message}` }
+  })
+}

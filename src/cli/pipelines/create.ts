@@ -1,0 +1,33 @@
+import type { Command } from 'commander'
+import { serverCommand } from '../command.js'
+import { inPlaceOf } from '../mistakes.js'
+import { detail, print, printJson } from '../output.js'
+import { openServer } from '../server/server.js'
+import { addFieldOptions, type FieldFlags, readFields } from './fields.js'
+
+export function addCreate(pipelines: Command): void {
+  addFieldOptions(
+    serverCommand(
+      pipelines,
+      'create',
+      'Create a pipeline from flags or from a file.',
+      'pipelines create --name film_dim --query-file film_dim.sql --target analytics.film_dim --key film_id',
+      'pipelines create --file film_dim.yaml',
+    ),
+  )
+    .option('--disabled', 'create it switched off')
+    .option('--json', 'print the pipeline as JSON')
+    .action(create)
+}
+
+async function create({ disabled, ...flags }: FieldFlags & { disabled?: boolean }): Promise<void> {
+  const { fields, file } = await readFields(disabled ? { ...flags, enabled: false } : flags)
+  const server = await openServer(flags)
+  // The server says what is missing or wrong, all at once.
+  const made = await inPlaceOf(file, () =>
+    server.ask(server.api.POST('/pipelines', { body: fields as never })),
+  )
+  if (flags.json) return printJson(made)
+  print(`Created ${made.name}, id ${made.id}.`)
+  detail(`"vitrina pipelines run ${made.name} --follow" builds its mart.`)
+}

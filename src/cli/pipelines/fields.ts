@@ -1,0 +1,97 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { FilePipeline } from '../../config/pipeline-file.js'
+import { readPipelineFiles } from '../../config/pipeline-files.js'
+import { readPipelineSchema } from '../../config/pipeline-schema.js'
+import { PIPELINE_SCHEMA } from '../../main/paths.js'
+import { VitrinaError } from '../../model/errors.js'
+import { collect, decimal, readInput, wholeNumber } from '../command.js'
+import { requireNoMistakes } from '../mistakes.js'
+import type { ServerFlags } from '../server/connection.js'
+import type { Fields } from '../server/wire.js'
+
+export interface FieldFlags extends ServerFlags {
+  readonly json?: boolean
+  readonly file?: string
+  readonly query?: string
+  readonly queryFile?: string
+  readonly [flag: string]: unknown
+}
+
+/** Flags whose value is taken as it is, and the field that each fills. */
+const PLAIN: Readonly<Record<string, string>> = {
+  name: 'name',
+  description: 'description',
+  target: 'target_table',
+  mode: 'mode',
+  fullStrategy: 'full_strategy',
+  key: 'key_columns',
+  incrementalKey: 'incremental_key',
+  incrementalIdKey: 'incremental_id_key',
+  capture: 'capture',
+  deletes: 'deletes',
+  batchSize: 'batch_size',
+  schedule: 'schedule_interval',
+  timezone: 'schedule_timezone',
+  sourceConnection: 'source_connection',
+  targetConnection: 'target_connection',
+  quarantineLimit: 'quarantine_limit',
+  deleteBrake: 'delete_brake',
+  enabled: 'enabled',
+}
+
+/** What both create and update can say. */
+export function addFieldOptions(command: Command): Command {
+  return command
+    .option('--file <file>', 'a YAML file with the fields, - for stdin; flags win over it')
+    .option('--name <name>', 'name of the pipeline')
+    .option('--description <text>', 'what it is for')
+    .option('--query <sql>', 'the SELECT whose rows fill the mart')
+    .option('--query-file <file>', 'the same from a file, - for stdin')
+    .option('--target <table>', 'address of the mart, such as analytics.film_dim')
+    .option('--key <columns>', 'the UPSERT key; repeat it or use commas', collect)
+    .addOption(new Option('--mode <mode>', 'what a run reads').choices(['full', 'incremental']))
+    .addOption(new Option('--full-strategy <how>', 'how mode full writes').choices(['upsert', 'replace']))
+    .option('--incremental-key <column>', 'column that grows with every change')
+    .option('--incremental-id-key <column>', 'column that tells equal keys apart')
+    .addOption(new Option('--capture <how>', 'how changes are found').choices(['key', 'xmin']))
+    .addOption(
+      new Option('--deletes <how>', 'what happens to rows that are gone').choices(['ignore', 'sweep']),
+    )
+    .option('--batch-size <n>', 'rows in a batch, or auto', batchSize)
+    .option('--schedule <interval>', '15m, PT15M or a cron expression')
+    .option('--timezone <zone>', 'zone of a cron expression')
+    .option('--source-connection <name>', 'the database that is read')
+    .option('--target-connection <name>', 'the database that is written')
+    .option('--quarantine-limit <n>', 'rows that may be refused before a run fails', wholeNumber)
+    .option('--delete-brake <share>', 'share of the mart that a run may remove', decimal)
+}
+
+/** What was said: the file first, then the flags. `file` is null without one. */
+export async function readFields(flags: FieldFlags): Promise<{ fields: Fields; file: FilePipeline | null }> {
+  const file = flags.file === undefined ? null : await readOne(flags.file)
+  const fields: Fields = { ...file?.fields }
+  for (const [flag, field] of Object.entries(PLAIN))
+    if (flags[flag] !== undefined) fields[field] = flags[flag]
+  if (flags.query !== undefined) fields.source_query = flags.query
+  if (flags.queryFile !== undefined) fields.source_query = (await readInput(flags.queryFile)).trimEnd()
+  return { fields, file }
+}
+
+/** The one pipeline of a file. */
+export async function readOne(path: string): Promise<FilePipeline> {
+  const { pipelines, mistakes } = await readPipelineFiles([path], readPipelineSchema(PIPELINE_SCHEMA))
+  requireNoMistakes(mistakes)
+  const [only, ...more] = pipelines
+  if (only !== undefined && more.length === 0) return only
+  throw new VitrinaError(
+    'USAGE_INVALID',
+    `${path} holds ${pipelines.length} pipelines, and this command works on one.`,
+    'Give a file with one; "vitrina apply" takes files with many.',
+  )
+}
+
+function batchSize(given: string): number | 'auto' {
+  if (given === 'auto') return given
+  if (!/^[1-9]\d{0,6}$/.test(given)) throw new InvalidArgumentError('Give a whole number or auto.')
+  return Number(given)
+}

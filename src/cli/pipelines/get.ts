@@ -1,0 +1,38 @@
+import type { Command } from 'commander'
+import { readingCommand } from '../command.js'
+import { print, printJson } from '../output.js'
+import type { ServerFlags } from '../server/connection.js'
+import { findPipeline } from '../server/find-pipeline.js'
+import { openServer } from '../server/server.js'
+import type { Pipeline } from '../server/wire.js'
+import { moment, printFields, printTable } from '../show.js'
+
+export function addGet(pipelines: Command): void {
+  readingCommand(
+    pipelines,
+    'get <name>',
+    'Show a pipeline with its tasks.',
+    'pipelines get film_dim',
+    'pipelines get film_dim --json | jq -r .source_query',
+  ).action(async (name: string, flags: ServerFlags & { json?: boolean }) => {
+    const pipeline = await findPipeline(await openServer(flags), name)
+    if (flags.json) printJson(pipeline)
+    else printPipeline(pipeline)
+  })
+}
+
+export function printPipeline({ tasks, key_columns, created_at, updated_at, ...fields }: Pipeline): void {
+  printFields({
+    ...fields,
+    key_columns: key_columns.join(', '),
+    created_at: moment(created_at),
+    updated_at: moment(updated_at),
+  })
+  if (tasks.length === 0) return
+  print()
+  printTable(
+    ['task', 'type', 'body', 'target'],
+    tasks.map((task) => [task.order_index, task.task_type, task.body, task.target_table]),
+    '',
+  )
+}

@@ -1,0 +1,68 @@
+import { type Command, Option } from 'commander'
+import { PIPELINE_STATUSES } from '../../model/status.js'
+import { readingCommand, wholeNumber } from '../command.js'
+import { printJson } from '../output.js'
+import type { ServerFlags } from '../server/connection.js'
+import { type PageFlags, pageOrAll } from '../server/pages.js'
+import { openServer } from '../server/server.js'
+import type { PipelineStatus } from '../server/wire.js'
+import { printTable, tellOfMore } from '../show.js'
+
+interface Flags extends ServerFlags, PageFlags {
+  readonly json?: boolean
+  readonly status?: PipelineStatus
+  readonly enabled?: boolean
+  readonly disabled?: boolean
+  readonly q?: string
+}
+
+export function addList(pipelines: Command): void {
+  readingCommand(
+    pipelines,
+    'list',
+    'List the pipelines by name.',
+    'pipelines list',
+    'pipelines list --status FAILED',
+    'pipelines list --json | jq -r ".items[].name"',
+  )
+    .addOption(new Option('--status <status>', 'only those in this status').choices(PIPELINE_STATUSES))
+    .option('--enabled', 'only enabled ones')
+    .option('--disabled', 'only disabled ones')
+    .option('--q <text>', 'only those with this in their name')
+    .option('--limit <n>', 'one page of at most so many (default: all)', wholeNumber)
+    .option('--cursor <cursor>', 'the page after this one')
+    .action(list)
+}
+
+async function list(flags: Flags): Promise<void> {
+  const server = await openServer(flags)
+  const filter = {
+    ...(flags.status && { status: flags.status }),
+    ...(flags.q && { q: flags.q }),
+    ...enabledFilter(flags),
+  }
+  const page = await pageOrAll(flags, (one) =>
+    server.ask(server.api.GET('/pipelines', { params: { query: { ...filter, ...one } } })),
+  )
+  if (flags.json) return printJson(page)
+  printTable(
+    ['name', 'status', 'enabled', 'mode', 'target', 'schedule', 'version', 'id'],
+    page.items.map((one) => [
+      one.name,
+      one.status,
+      one.enabled ? 'yes' : 'no',
+      one.mode,
+      one.target_table,
+      one.schedule_interval,
+      one.config_version,
+      one.id,
+    ]),
+    'There are no such pipelines.',
+  )
+  tellOfMore(page.next_cursor)
+}
+
+function enabledFilter({ enabled, disabled }: Flags): { enabled?: 'true' | 'false' } {
+  if (enabled) return { enabled: 'true' }
+  return disabled ? { enabled: 'false' } : {}
+}

@@ -1,0 +1,54 @@
+import type { Command } from 'commander'
+import { readingCommand, wholeNumber } from '../command.js'
+import { inPlaceOf } from '../mistakes.js'
+import { detail, printJson } from '../output.js'
+import type { ServerFlags } from '../server/connection.js'
+import { pathOf } from '../server/find-pipeline.js'
+import { openServer, type Server } from '../server/server.js'
+import type { Preview } from '../server/wire.js'
+import { printTable } from '../show.js'
+import { readOne } from './fields.js'
+import { requireOne } from './validate.js'
+
+interface Flags extends ServerFlags {
+  readonly json?: boolean
+  readonly file?: string
+  readonly limit: number
+}
+
+export function addPreview(pipelines: Command): void {
+  readingCommand(
+    pipelines,
+    'preview [pipeline]',
+    'Show the first rows as they would be written. Nothing is.',
+    'pipelines preview film_dim --limit 5',
+    'pipelines preview --file film_dim.yaml',
+  )
+    .option('--file <file>', 'a YAML file with a pipeline that is not saved, - for stdin')
+    .option('--limit <n>', 'how many rows', wholeNumber, 10)
+    .action(preview)
+}
+
+async function preview(name: string | undefined, flags: Flags): Promise<void> {
+  requireOne(name, flags.file)
+  const answer = await read(await openServer(flags), name ?? '', flags)
+  if (flags.json) return printJson(answer)
+  printTable(
+    answer.columns.map((column) => column.name),
+    answer.rows.map((row) => answer.columns.map((column) => row[column.name] ?? null)),
+    'The query returns no rows.',
+  )
+  if (answer.truncated) detail('Long values are cut here, never in the mart.')
+}
+
+async function read(server: Server, name: string, { file: path, limit }: Flags): Promise<Preview> {
+  const query = { limit }
+  if (path === undefined) {
+    const params = { ...(await pathOf(server, name)), query }
+    return server.ask(server.api.POST('/pipelines/{id}/preview', { params }))
+  }
+  const file = await readOne(path)
+  return inPlaceOf(file, () =>
+    server.ask(server.api.POST('/preview', { params: { query }, body: file.fields as never })),
+  )
+}

@@ -1,0 +1,88 @@
+import type { Command } from 'commander'
+import { VitrinaError } from '../../model/errors.js'
+import { readingCommand } from '../command.js'
+import { bad, detail, good, print, printJson } from '../output.js'
+import type { ServerFlags } from '../server/connection.js'
+import { findPipeline } from '../server/find-pipeline.js'
+import { openServer, type Server } from '../server/server.js'
+import type { Pipeline, Reconciliation } from '../server/wire.js'
+import { printTable } from '../show.js'
+import { awaitRun } from './run.js'
+
+interface Flags extends ServerFlags {
+  readonly json?: boolean
+  readonly deep?: boolean
+  readonly repair?: boolean
+  readonly wait?: boolean
+}
+
+const SHOWN_KEYS = 5
+
+export function addReconcile(pipelines: Command): void {
+  readingCommand(
+    pipelines,
+    'reconcile <pipeline>',
+    'Compare a mart with what its query says now. Exit code 1 when it differs.',
+    'pipelines reconcile film_dim --deep',
+    'pipelines reconcile film_dim --repair --wait',
+  )
+    .option('--deep', 'row by row instead of counts only')
+    .option('--repair', 'ask for a run that mends exactly what differs')
+    .option('--wait', 'with --repair: wait for that run and compare again')
+    .action(reconcile)
+}
+
+async function reconcile(name: string, flags: Flags): Promise<void> {
+  if (flags.wait && !flags.repair)
+    throw new VitrinaError('USAGE_INVALID', '--wait waits for a repair.', 'Give --repair too.')
+  const server = await openServer(flags)
+  const pipeline = await findPipeline(server, name)
+  if (flags.repair) return repair(server, pipeline, flags)
+  tell(pipeline.name, await compare(server, pipeline, flags.deep ?? false), flags)
+}
+
+function compare(server: Server, { id }: Pipeline, deep: boolean): Promise<Reconciliation> {
+  const params = { path: { id }, query: { deep: String(deep) as 'true' } }
+  return server.ask(server.api.GET('/pipelines/{id}/reconcile', { params }))
+}
+
+async function repair(server: Server, pipeline: Pipeline, flags: Flags): Promise<void> {
+  const params = { path: { id: pipeline.id } }
+  const answer = await server.ask(server.api.POST('/pipelines/{id}/reconcile/repair', { params }))
+  if (answer.run_id !== null && flags.wait) {
+    detail(`Run ${answer.run_id} mends ${answer.rows} rows.`)
+    await awaitRun(server, { id: answer.run_id, pipelineId: pipeline.id }, { follow: !flags.json })
+    return tell(pipeline.name, await compare(server, pipeline, true), flags)
+  }
+  if (flags.json) return printJson(answer)
+  if (answer.run_id === null) return print(`${good('✓')} ${pipeline.name} matches: there is nothing to mend.`)
+  print(`Run ${answer.run_id} mends ${answer.rows} rows of ${pipeline.name}.`)
+}
+
+function tell(name: string, answer: Reconciliation, { json }: Flags): void {
+  if (!answer.matches) process.exitCode = 1
+  if (json) return printJson(answer)
+  print(answer.matches ? `${good('✓')} ${name} matches.` : `${bad('✗')} ${name} differs.`)
+  const { source, target, control_field: field } = answer
+  printTable(
+    ['', 'rows', `least ${field}`, `greatest ${field}`],
+    [
+      ['source', source.count, source.min, source.max],
+      ['mart', target.count, target.min, target.max],
+    ],
+    '',
+  )
+  printDrift(answer)
+}
+
+function printDrift({ missing, extra, different, on_their_way }: Reconciliation): void {
+  for (const [word, drift] of Object.entries({ missing, extra, different }))
+    if (drift !== undefined && drift.count > 0)
+      print(
+        `${word}: ${drift.count} rows, such as ${drift.keys
+          .slice(0, SHOWN_KEYS)
+          .map((key) => Object.values(key).join('/'))
+          .join(', ')}`,
+      )
+  if (on_their_way) print(`on their way: ${on_their_way} rows that the pipeline has not come to yet`)
+}

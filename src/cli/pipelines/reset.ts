@@ -1,0 +1,39 @@
+import type { Command } from 'commander'
+import { serverCommand } from '../command.js'
+import { print, printJson } from '../output.js'
+import type { ServerFlags } from '../server/connection.js'
+import { pathOf } from '../server/find-pipeline.js'
+import { openServer } from '../server/server.js'
+
+interface Flags extends ServerFlags {
+  readonly json?: boolean
+  readonly toKey?: string
+  readonly toId?: string
+}
+
+export function addReset(pipelines: Command): void {
+  serverCommand(
+    pipelines,
+    'reset <pipeline>',
+    'Set the checkpoint back to the start, or to a value for a backfill.',
+    'pipelines reset film_dim',
+    'pipelines reset film_dim --to-key 2024-05-01T00:00:00Z',
+  )
+    .option('--to-key <value>', 'read on beyond this incremental_key')
+    .option('--to-id <value>', 'beyond this incremental_id_key among equal keys')
+    .option('--json', 'print the checkpoint as JSON')
+    .action(reset)
+}
+
+async function reset(name: string, flags: Flags): Promise<void> {
+  const server = await openServer(flags)
+  const body = {
+    ...(flags.toKey === undefined ? {} : { last_processed_key: flags.toKey }),
+    ...(flags.toId === undefined ? {} : { last_processed_id: flags.toId }),
+  }
+  const params = await pathOf(server, name)
+  const state = await server.ask(server.api.POST('/pipelines/{id}/reset', { params, body }))
+  if (flags.json) return printJson(state)
+  const to = state.last_processed_key === null ? 'the start' : state.last_processed_key
+  print(`The next run of ${name} reads from ${to}.`)
+}

@@ -1,0 +1,24 @@
+import { type Command, Option } from 'commander'
+import { RUN_STATUSES } from '../../model/status.js'
+import { readingCommand, wholeNumber } from '../command.js'
+import { printRuns, type RunFlags, runPageFlags } from '../runs.js'
+import { pathOf } from '../server/find-pipeline.js'
+import { openServer } from '../server/server.js'
+
+export function addPipelineRuns(pipelines: Command): void {
+  readingCommand(
+    pipelines,
+    'runs <pipeline>',
+    'List the runs of a pipeline, newest first.',
+    'pipelines runs film_dim',
+    'pipelines runs film_dim --status FAILED --limit 5 --json',
+  )
+    .addOption(new Option('--status <status>', 'only those in this status').choices(RUN_STATUSES))
+    .option('--limit <n>', 'how many', wholeNumber, 20)
+    .option('--cursor <cursor>', 'the page after this one')
+    .action(async (name: string, flags: RunFlags) => {
+      const server = await openServer(flags)
+      const params = { ...(await pathOf(server, name)), query: runPageFlags(flags) }
+      printRuns(await server.ask(server.api.GET('/pipelines/{id}/runs', { params })), flags)
+    })
+}

@@ -1,0 +1,59 @@
+import type { Command } from 'commander'
+import { readingCommand } from '../command.js'
+import { printJson } from '../output.js'
+import type { ServerFlags } from '../server/connection.js'
+import { pathOf } from '../server/find-pipeline.js'
+import { openServer } from '../server/server.js'
+import { describeRun } from '../server/watch-run.js'
+import type { Run } from '../server/wire.js'
+import { duration, moment, printFields } from '../show.js'
+
+type Flags = ServerFlags & { readonly json?: boolean }
+
+export function addStatus(pipelines: Command): void {
+  readingCommand(
+    pipelines,
+    'status <pipeline>',
+    'Show where a pipeline stands, with its present and its last run.',
+    'pipelines status film_dim',
+    'pipelines status film_dim --json | jq .lag',
+  ).action(status)
+  readingCommand(
+    pipelines,
+    'state <pipeline>',
+    'Show the checkpoint of a pipeline.',
+    'pipelines state film_dim',
+  ).action(state)
+}
+
+async function status(name: string, flags: Flags): Promise<void> {
+  const server = await openServer(flags)
+  const params = await pathOf(server, name)
+  const answer = await server.ask(server.api.GET('/pipelines/{id}/status', { params }))
+  if (flags.json) return printJson(answer)
+  printFields({
+    name: answer.name,
+    id: answer.id,
+    status: answer.status,
+    enabled: answer.enabled ? 'yes' : 'no',
+    'current run': runLine(answer.current_run),
+    'last run': runLine(answer.last_run),
+    'last success':
+      answer.lag === null ? 'never' : `${duration(answer.lag.seconds_since_success * 1000)} ago`,
+  })
+}
+
+async function state(name: string, flags: Flags): Promise<void> {
+  const server = await openServer(flags)
+  const params = await pathOf(server, name)
+  const answer = await server.ask(server.api.GET('/pipelines/{id}/state', { params }))
+  if (flags.json) return printJson(answer)
+  printFields({ ...answer, updated_at: moment(answer.updated_at) })
+}
+
+function runLine(run: Run | null): string | null {
+  if (run === null) return null
+  return [run.id, describeRun(run), ...(run.error === null ? [] : [`${run.error_code}: ${run.error}`])].join(
+    '\n',
+  )
+}

@@ -1,0 +1,92 @@
+import type { Command } from 'commander'
+import { VitrinaError } from '../../model/errors.js'
+import { confirm, isTerminal, serverCommand } from '../command.js'
+import { inPlaceOf } from '../mistakes.js'
+import { detail, print, printJson } from '../output.js'
+import type { ServerFlags } from '../server/connection.js'
+import { findPipeline } from '../server/find-pipeline.js'
+import { openServer } from '../server/server.js'
+import { addFieldOptions, type FieldFlags, readFields } from './fields.js'
+
+interface Flags extends FieldFlags {
+  readonly enable?: boolean
+  readonly disable?: boolean
+  readonly ifMatch?: string
+  readonly resetCheckpoint?: boolean
+  readonly keepCheckpoint?: boolean
+}
+
+export function addUpdate(pipelines: Command): void {
+  addFieldOptions(
+    serverCommand(
+      pipelines,
+      'update <pipeline>',
+      'Change fields of a pipeline; what is not named stays.',
+      'pipelines update film_dim --batch-size 5000',
+      'pipelines update film_dim --query-file film_dim.sql --reset-checkpoint',
+    ),
+  )
+    .option('--reset-checkpoint', 'read everything again from the start')
+    .option('--keep-checkpoint', 'go on from the checkpoint although the change makes it doubtful')
+    .option('--if-match <version>', 'only when the pipeline is still at this version')
+    .option('--json', 'print the pipeline as JSON')
+    .action(update)
+  addDelete(pipelines)
+}
+
+async function update(name: string, flags: Flags): Promise<void> {
+  const { fields, file } = await readFields(flags)
+  if (Object.keys(fields).length === 0)
+    throw new VitrinaError(
+      'USAGE_INVALID',
+      'Nothing to change was named.',
+      '"vitrina pipelines update --help" lists what can change.',
+    )
+  const server = await openServer(flags)
+  const before = await findPipeline(server, name)
+  const version = flags.ifMatch ?? String(before.config_version)
+  const params = { path: { id: before.id }, header: { 'if-match': `"${version}"` } }
+  const body = { ...fields, ...checkpointWish(flags) }
+  const after = await inPlaceOf(file, () =>
+    server.ask(server.api.PATCH('/pipelines/{id}', { params, body: body as never })),
+  )
+  if (flags.json) return printJson(after)
+  const same = after.config_version === before.config_version
+  print(
+    same
+      ? `${after.name} was like that already.`
+      : `Changed ${after.name}, now at version ${after.config_version}.`,
+  )
+}
+
+export function checkpointWish(flags: { resetCheckpoint?: boolean; keepCheckpoint?: boolean }) {
+  if (flags.resetCheckpoint && flags.keepCheckpoint)
+    throw new VitrinaError(
+      'USAGE_INVALID',
+      '--reset-checkpoint and --keep-checkpoint exclude each other.',
+      'Give one of them.',
+    )
+  if (flags.resetCheckpoint) return { reset_checkpoint: true }
+  return flags.keepCheckpoint ? { reset_checkpoint: false } : {}
+}
+
+function addDelete(pipelines: Command): void {
+  serverCommand(
+    pipelines,
+    'delete <pipeline>',
+    'Delete a pipeline with its runs. The mart stays. On a terminal it asks first.',
+    'pipelines delete film_dim',
+    'pipelines delete film_dim --yes',
+  )
+    .option('--yes', 'do not ask')
+    .action(async (name: string, flags: ServerFlags & { yes?: boolean }) => {
+      const server = await openServer(flags)
+      const { id, name: found, config_version } = await findPipeline(server, name)
+      // A script named the pipeline, which is as clear as a yes.
+      if (isTerminal() && !(await confirm(`Delete pipeline ${found} with its runs?`, flags)))
+        return detail('Nothing was deleted.')
+      const params = { path: { id }, header: { 'if-match': `"${config_version}"` } }
+      await server.ask(server.api.DELETE('/pipelines/{id}', { params }))
+      print(`Deleted ${found}.`)
+    })
+}

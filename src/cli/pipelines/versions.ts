@@ -1,0 +1,69 @@
+import type { Command } from 'commander'
+import { readingCommand, serverCommand, wholeNumber } from '../command.js'
+import { print, printJson } from '../output.js'
+import type { ServerFlags } from '../server/connection.js'
+import { findPipeline, pathOf } from '../server/find-pipeline.js'
+import { openServer } from '../server/server.js'
+import { moment, printTable, tellOfMore } from '../show.js'
+import { checkpointWish } from './update.js'
+
+interface Flags extends ServerFlags {
+  readonly json?: boolean
+  readonly limit: number
+  readonly cursor?: string
+}
+
+interface RestoreFlags extends ServerFlags {
+  readonly json?: boolean
+  readonly resetCheckpoint?: boolean
+  readonly keepCheckpoint?: boolean
+}
+
+export function addVersions(pipelines: Command): void {
+  readingCommand(
+    pipelines,
+    'versions <pipeline>',
+    'List what a pipeline was configured like, newest first.',
+    'pipelines versions film_dim',
+    'pipelines versions film_dim --json | jq ".items[0].diff"',
+  )
+    .option('--limit <n>', 'how many', wholeNumber, 20)
+    .option('--cursor <cursor>', 'the page after this one')
+    .action(list)
+  serverCommand(
+    pipelines,
+    'restore <pipeline> <version>',
+    'Make an old version the present one, as a new version.',
+    'pipelines restore film_dim 3',
+  )
+    .option('--reset-checkpoint', 'read everything again from the start')
+    .option('--keep-checkpoint', 'go on from the checkpoint as it is')
+    .option('--json', 'print the pipeline as JSON')
+    .action(restore)
+}
+
+async function list(name: string, flags: Flags): Promise<void> {
+  const server = await openServer(flags)
+  const query = { limit: flags.limit, ...(flags.cursor && { cursor: flags.cursor }) }
+  const params = { ...(await pathOf(server, name)), query }
+  const page = await server.ask(server.api.GET('/pipelines/{id}/versions', { params }))
+  if (flags.json) return printJson(page)
+  printTable(
+    ['version', 'at', 'author', 'changed'],
+    page.items.map((one) => [one.version, moment(one.at), one.author, Object.keys(one.diff).join(', ')]),
+    'There are no versions.',
+  )
+  tellOfMore(page.next_cursor)
+}
+
+async function restore(name: string, version: string, flags: RestoreFlags): Promise<void> {
+  const server = await openServer(flags)
+  const { id, config_version } = await findPipeline(server, name)
+  const params = { path: { id, version }, header: { 'if-match': `"${config_version}"` } }
+  const body = checkpointWish(flags)
+  const pipeline = await server.ask(
+    server.api.POST('/pipelines/{id}/versions/{version}/restore', { params, body }),
+  )
+  if (flags.json) printJson(pipeline)
+  else print(`${pipeline.name} is like version ${version} again, now at version ${pipeline.config_version}.`)
+}

@@ -1,0 +1,84 @@
+import { type Command, Option } from 'commander'
+import { QUARANTINE_STATUSES, type QuarantineStatus } from '../model/history.js'
+import { group, readingCommand, serverCommand, wholeNumber } from './command.js'
+import { print, printJson } from './output.js'
+import type { ServerFlags } from './server/connection.js'
+import { findPipeline, pathOf } from './server/find-pipeline.js'
+import { openServer } from './server/server.js'
+import { moment, printTable, tellOfMore } from './show.js'
+
+interface Flags extends ServerFlags {
+  readonly json?: boolean
+}
+
+interface ListFlags extends Flags {
+  readonly status?: QuarantineStatus
+  readonly limit: number
+  readonly cursor?: string
+}
+
+export function addQuarantine(program: Command): void {
+  const quarantine = group(program, 'quarantine', 'Deal with rows that a target refused.')
+  readingCommand(
+    quarantine,
+    'list <pipeline>',
+    'List the refused rows, newest first.',
+    'quarantine list film_dim',
+    'quarantine list film_dim --status HELD --json',
+  )
+    .addOption(new Option('--status <status>', 'only those in this status').choices(QUARANTINE_STATUSES))
+    .option('--limit <n>', 'how many', wholeNumber, 20)
+    .option('--cursor <cursor>', 'the page after this one')
+    .action(list)
+  serverCommand(
+    quarantine,
+    'replay <pipeline> <row>',
+    'Ask for a run that tries the row again.',
+    'quarantine replay film_dim 17',
+  )
+    .option('--json', 'print the row as JSON')
+    .action(replay)
+  serverCommand(quarantine, 'discard <pipeline> <row>', 'Give the row up.', 'quarantine discard film_dim 17')
+    .option('--json', 'print the row as JSON')
+    .action(discard)
+}
+
+async function list(name: string, flags: ListFlags): Promise<void> {
+  const server = await openServer(flags)
+  const { status, limit, cursor } = flags
+  const params = {
+    ...(await pathOf(server, name)),
+    query: { limit, ...(status && { status }), ...(cursor && { cursor }) },
+  }
+  const page = await server.ask(server.api.GET('/pipelines/{id}/quarantine', { params }))
+  if (flags.json) return printJson(page)
+  printTable(
+    ['row', 'status', 'key', 'refused', 'reason'],
+    page.items.map((one) => [one.id, one.status, one.key, moment(one.refused_at), one.reason]),
+    'No row is in quarantine.',
+  )
+  tellOfMore(page.next_cursor)
+}
+
+async function replay(name: string, row: string, flags: Flags): Promise<void> {
+  const server = await openServer(flags)
+  const path = { id: (await findPipeline(server, name)).id, row_id: row }
+  const answer = await server.ask(
+    server.api.POST('/pipelines/{id}/quarantine/{row_id}/replay', { params: { path } }),
+  )
+  if (flags.json) printJson(answer)
+  else
+    print(
+      `Row ${row} is tried again by ${answer.replay_run_id === null ? 'the next run' : `run ${answer.replay_run_id}`}.`,
+    )
+}
+
+async function discard(name: string, row: string, flags: Flags): Promise<void> {
+  const server = await openServer(flags)
+  const path = { id: (await findPipeline(server, name)).id, row_id: row }
+  const answer = await server.ask(
+    server.api.POST('/pipelines/{id}/quarantine/{row_id}/discard', { params: { path } }),
+  )
+  if (flags.json) printJson(answer)
+  else print(`Row ${row} is ${answer.status}.`)
+}

@@ -1,0 +1,35 @@
+import type { Command } from 'commander'
+import { group, readingCommand } from './command.js'
+import { printJson } from './output.js'
+import type { ServerFlags } from './server/connection.js'
+import { openServer } from './server/server.js'
+import { duration, moment, printTable } from './show.js'
+
+export function addRunners(program: Command): void {
+  const runners = group(program, 'runners', 'Look at the fleet.')
+  readingCommand(
+    runners,
+    'list',
+    'Show who lives, and who holds what.',
+    'runners list',
+    'runners list --json | jq ".items[].holds"',
+  ).action(async (flags: ServerFlags & { json?: boolean }) => {
+    const server = await openServer(flags)
+    const answer = await server.ask(server.api.GET('/runners'))
+    if (flags.json) return printJson(answer)
+    printTable(
+      ['runner', 'host', 'pid', 'version', 'started', 'last sign', 'stopped', 'holds'],
+      answer.items.map((one) => [
+        one.id,
+        one.host,
+        one.pid,
+        one.version,
+        moment(one.started_at),
+        `${duration(one.heartbeat_age_ms)} ago`,
+        moment(one.stopped_at),
+        one.holds.map(({ name }) => name).join(', '),
+      ]),
+      'No runner was ever here; "vitrina runner" starts one.',
+    )
+  })
+}

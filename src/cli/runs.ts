@@ -1,0 +1,146 @@
+import { type Command, Option } from 'commander'
+import { VitrinaError } from '../model/errors.js'
+import { RUN_STATUSES } from '../model/status.js'
+import { group, readingCommand, serverCommand, wholeNumber } from './command.js'
+import { print, printJson } from './output.js'
+import type { ServerFlags } from './server/connection.js'
+import { findPipeline, isId } from './server/find-pipeline.js'
+import { openServer, type Server } from './server/server.js'
+import { readRun } from './server/watch-run.js'
+import type { Run, RunDetail, RunStatus } from './server/wire.js'
+import { duration, moment, printFields, printTable, tellOfMore } from './show.js'
+
+export interface RunFlags extends ServerFlags {
+  readonly json?: boolean
+  readonly status?: RunStatus
+  readonly limit: number
+  readonly cursor?: string
+  readonly pipeline?: string
+}
+
+export function addRuns(program: Command): void {
+  const runs = group(program, 'runs', 'Look at runs of all pipelines, and stop them.')
+  readingCommand(
+    runs,
+    'list',
+    'List runs, newest first.',
+    'runs list',
+    'runs list --pipeline film_dim --status FAILED',
+  )
+    .option('--pipeline <name>', 'only those of this pipeline')
+    .addOption(new Option('--status <status>', 'only those in this status').choices(RUN_STATUSES))
+    .option('--limit <n>', 'how many', wholeNumber, 20)
+    .option('--cursor <cursor>', 'the page after this one')
+    .action(list)
+  readingCommand(
+    runs,
+    'get <run>',
+    'Show a run with its last batches.',
+    'runs get 0b6a1f5e-6a0e-4d3f-9a53-0c5d6f7b8a91',
+  ).action(get)
+  serverCommand(
+    runs,
+    'cancel <run>',
+    'Stop a run after its current batch; the checkpoint is kept.',
+    'runs cancel 0b6a1f5e-6a0e-4d3f-9a53-0c5d6f7b8a91',
+  )
+    .option('--json', 'print the run as JSON')
+    .action(cancelRun)
+}
+
+async function list(flags: RunFlags): Promise<void> {
+  const server = await openServer(flags)
+  const ofPipeline =
+    flags.pipeline === undefined ? {} : { pipeline_id: (await findPipeline(server, flags.pipeline)).id }
+  const query = { ...runPageFlags(flags), ...ofPipeline }
+  printRuns(await server.ask(server.api.GET('/runs', { params: { query } })), flags)
+}
+
+async function get(id: string, flags: ServerFlags & { json?: boolean }): Promise<void> {
+  const run = await readRun(await openServer(flags), id)
+  if (flags.json) printJson(run)
+  else printRun(run)
+}
+
+/** By the id of the run, or by its pipeline. */
+export async function cancelRun(
+  runOrPipeline: string,
+  flags: ServerFlags & { json?: boolean },
+): Promise<void> {
+  const server = await openServer(flags)
+  const id = isId(runOrPipeline) ? runOrPipeline : await currentRun(server, runOrPipeline)
+  const run = await server.ask(server.api.POST('/runs/{id}/cancel', { params: { path: { id } } }))
+  if (flags.json) return printJson(run)
+  const isOver = run.finished_at !== null
+  print(
+    isOver
+      ? `Run ${id} is ${run.status}.`
+      : `Run ${id} of ${run.pipeline_name} stops after its current batch.`,
+  )
+}
+
+async function currentRun(server: Server, name: string): Promise<string> {
+  const { id } = await findPipeline(server, name)
+  const { current_run } = await server.ask(
+    server.api.GET('/pipelines/{id}/status', { params: { path: { id } } }),
+  )
+  if (current_run !== null) return current_run.id
+  throw new VitrinaError(
+    'RUN_NOT_FOUND',
+    `Pipeline "${name}" has no run that could be cancelled.`,
+    `"vitrina pipelines runs ${name}" shows those that ended.`,
+  )
+}
+
+export function runPageFlags({ status, limit, cursor }: RunFlags) {
+  return { limit, ...(status && { status }), ...(cursor && { cursor }) }
+}
+
+export function printRuns(page: { items: Run[]; next_cursor: string | null }, { json }: RunFlags): void {
+  if (json) return printJson(page)
+  printTable(
+    ['run', 'pipeline', 'status', 'started', 'took', 'read', 'written', 'deleted', 'error'],
+    page.items.map((run) => [
+      run.id,
+      run.pipeline_name,
+      run.status,
+      moment(run.started_at),
+      duration(run.duration_ms),
+      run.rows_read,
+      run.rows_written,
+      run.rows_deleted,
+      run.error_code,
+    ]),
+    'There are no such runs.',
+  )
+  tellOfMore(page.next_cursor)
+}
+
+function printRun({ batch_history, held_back, ...run }: RunDetail): void {
+  printFields({
+    ...run,
+    requested_at: moment(run.requested_at),
+    started_at: moment(run.started_at),
+    finished_at: moment(run.finished_at),
+    duration_ms: duration(run.duration_ms),
+    held_back: held_back?.reason ?? null,
+  })
+  if (batch_history.length === 0) return
+  print()
+  printTable(
+    ['batch', 'step', 'read', 'inserted', 'updated', 'deleted', 'took', 'last key'],
+    batch_history
+      .slice(0, 20)
+      .map((one) => [
+        one.batch,
+        one.step,
+        one.rows_read,
+        one.rows_inserted,
+        one.rows_updated,
+        one.rows_deleted,
+        duration(one.duration_ms),
+        one.last_key,
+      ]),
+    '',
+  )
+}

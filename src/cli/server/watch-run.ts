@@ -1,0 +1,66 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { ERRORS, type ErrorCode, VitrinaError } from '../../model/errors.js'
+import { EventNews } from './event-news.js'
+import type { Server } from './server.js'
+import type { Run, RunDetail } from './wire.js'
+
+const ENDED: readonly string[] = ['SUCCESS', 'FAILED', 'PAUSED', 'CANCELLED']
+/** Batches can end many times a second; nobody reads that fast. */
+const LEAST_MS = 100
+
+export interface WatchedRun {
+  readonly id: string
+  readonly pipelineId: string
+}
+
+/** Tells `onChange` of a run until it has ended, however it ended. */
+export async function watchRun(
+  server: Server,
+  watched: WatchedRun,
+  onChange: (run: Run) => void,
+  signal: AbortSignal,
+): Promise<Run> {
+  const news = new EventNews(server, watched.id)
+  try {
+    for (;;) {
+      const run = await lookAt(server, watched, signal)
+      onChange(run)
+      if (ENDED.includes(run.status)) return run
+      await news.next(signal)
+      await delay(LEAST_MS, undefined, { signal }).catch(() => signal.throwIfAborted())
+    }
+  } finally {
+    news.close()
+  }
+}
+
+/** By the status of its pipeline: the run itself would bring its thousand last batches along each time. */
+async function lookAt(server: Server, { id, pipelineId }: WatchedRun, signal: AbortSignal): Promise<Run> {
+  const path = { id: pipelineId }
+  const status = await server.ask(server.api.GET('/pipelines/{id}/status', { params: { path }, signal }))
+  const found = [status.current_run, status.last_run].find((run) => run?.id === id)
+  return found ?? (await readRun(server, id, signal))
+}
+
+export function readRun(server: Server, id: string, signal?: AbortSignal): Promise<RunDetail> {
+  return server.ask(server.api.GET('/runs/{id}', { params: { path: { id } }, ...(signal ? { signal } : {}) }))
+}
+
+/** Where a run stands, in half a line. */
+export function describeRun(run: Run): string {
+  if (run.status === 'REQUESTED') return 'requested, waiting for a runner to claim it'
+  const attempt = run.attempt > 1 ? `, attempt ${run.attempt}` : ''
+  const deleted = run.rows_deleted > 0 ? `, ${run.rows_deleted} deleted` : ''
+  const held = run.rows_quarantined > 0 ? `, ${run.rows_quarantined} in quarantine` : ''
+  return `${run.status.toLowerCase()}${attempt}, ${run.rows_read} rows read, ${run.rows_written} written${deleted}${held}, ${run.batches} batches`
+}
+
+export function requireSuccess<T extends Run>(run: T): T {
+  if (run.status === 'SUCCESS') return run
+  const hasCode = run.error_code !== null && run.error_code in ERRORS
+  throw new VitrinaError(
+    hasCode ? (run.error_code as ErrorCode) : 'RUN_NOT_SUCCEEDED',
+    `The run of ${run.pipeline_name} ended ${run.status}${run.error === null ? '' : `: ${run.error}`}`,
+    run.error_hint ?? `"vitrina runs get ${run.id}" shows how far it came; a new run goes on from there.`,
+  )
+}

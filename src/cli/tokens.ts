@@ -1,0 +1,107 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { ROLES, type Role } from '../model/access.js'
+import { VitrinaError } from '../model/errors.js'
+import { group, readingCommand, serverCommand, wholeNumber } from './command.js'
+import { detail, print, printJson } from './output.js'
+import type { ServerFlags } from './server/connection.js'
+import { isId } from './server/find-pipeline.js'
+import { allPages, type PageFlags, pageOrAll } from './server/pages.js'
+import { openServer, type Server } from './server/server.js'
+import { moment, printTable, tellOfMore } from './show.js'
+
+interface CreateFlags extends ServerFlags {
+  readonly name: string
+  readonly role: Role
+  readonly expires?: string
+  readonly json?: boolean
+}
+
+const DAY_MS = 86_400_000
+
+export function addTokens(program: Command): void {
+  const tokens = group(program, 'tokens', 'Make, list and revoke tokens.')
+  serverCommand(
+    tokens,
+    'create',
+    'Make a token. Its value is shown once and kept nowhere.',
+    'tokens create --name airflow --role operator --expires 90d',
+    'tokens create --name grafana --role viewer --json | jq -r .token',
+  )
+    .requiredOption('--name <name>', 'what it is for')
+    .addOption(new Option('--role <role>', 'what it may do').choices(ROLES).makeOptionMandatory())
+    .option(
+      '--expires <when>',
+      'a number of days such as 90d, or a time such as 2030-01-31T00:00:00Z',
+      expiry,
+    )
+    .option('--json', 'print the token as JSON')
+    .action(create)
+  readingCommand(tokens, 'list', 'List the tokens without their values.', 'tokens list')
+    .option('--limit <n>', 'one page of at most so many (default: all)', wholeNumber)
+    .option('--cursor <cursor>', 'the page after this one')
+    .action(list)
+  serverCommand(
+    tokens,
+    'revoke <token>',
+    'Revoke a token by its id or its name: it ends at once.',
+    'tokens revoke airflow',
+  ).action(revoke)
+}
+
+async function create({ name, role, expires, json, ...flags }: CreateFlags): Promise<void> {
+  const server = await openServer(flags)
+  const body = { name, role, ...(expires === undefined ? {} : { expires_at: expires }) }
+  const made = await server.ask(server.api.POST('/tokens', { body }))
+  if (json) return printJson(made)
+  // The value alone on stdout: a script can keep it.
+  detail(`Token ${made.name} with the role ${made.role}, id ${made.id}. It is shown only this once:`)
+  print(made.token)
+}
+
+async function list(flags: ServerFlags & PageFlags & { json?: boolean }): Promise<void> {
+  const server = await openServer(flags)
+  const page = await pageOrAll(flags, (query) => server.ask(server.api.GET('/tokens', { params: { query } })))
+  if (flags.json) return printJson(page)
+  printTable(
+    ['name', 'role', 'created', 'by', 'expires', 'revoked', 'last used', 'id'],
+    page.items.map((one) => [
+      one.name,
+      one.role,
+      moment(one.created_at),
+      one.created_by,
+      moment(one.expires_at),
+      moment(one.revoked_at),
+      moment(one.last_used_at),
+      one.id,
+    ]),
+    'There are no tokens but the administrator’s.',
+  )
+  tellOfMore(page.next_cursor)
+}
+
+async function revoke(token: string, flags: ServerFlags): Promise<void> {
+  const server = await openServer(flags)
+  const id = isId(token) ? token : await idOf(server, token)
+  await server.ask(server.api.DELETE('/tokens/{id}', { params: { path: { id } } }))
+  print(`Revoked ${token}.`)
+}
+
+async function idOf(server: Server, name: string): Promise<string> {
+  const tokens = await allPages((query) => server.ask(server.api.GET('/tokens', { params: { query } })))
+  const found = tokens.filter((one) => one.name === name && one.revoked_at === null)
+  const [only] = found
+  if (only !== undefined && found.length === 1) return only.id
+  throw new VitrinaError(
+    'TOKEN_NOT_FOUND',
+    `${found.length === 0 ? 'No token is' : `${found.length} tokens are`} called "${name}".`,
+    '"vitrina tokens list" shows their ids.',
+  )
+}
+
+function expiry(given: string): string {
+  const days = /^(\d{1,5})d$/.exec(given)?.[1]
+  if (days !== undefined) return new Date(Date.now() + Number(days) * DAY_MS).toISOString()
+  if (Number.isNaN(Date.parse(given)))
+    throw new InvalidArgumentError('Give days such as 90d, or a time such as 2030-01-31T00:00:00Z.')
+  return new Date(given).toISOString()
+}

@@ -1,0 +1,166 @@
+import { readFile } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import { type Document, LineCounter, parseAllDocuments } from 'yaml'
+import { checkValue, isMapping, type JsonSchema } from './json-schema.js'
+import { type FileMistake, type Place, SourceText } from './source-text.js'
+import { YamlPlaces } from './yaml-places.js'
+
+type Step = string | number
+
+/** A pipeline as a file says it, in the words of the API. */
+export interface FilePipeline {
+  readonly name: string
+  /** Only what the file says; the text of source_query_file is in source_query. */
+  readonly fields: Readonly<Record<string, unknown>>
+  /** Where a field stands, such as `tasks.0.body`, or a place in its text. */
+  locate(field: string, position?: { line: number; column: number } | null): Place
+}
+
+export interface PipelineFile {
+  readonly pipelines: readonly FilePipeline[]
+  readonly mistakes: readonly FileMistake[]
+}
+
+export const API_VERSION = 'vitrina/v1'
+
+/** Reads one file: a mapping, a list under `pipelines:`, or several documents. All mistakes are told together. */
+export async function readPipelineFile(source: SourceText, schema: JsonSchema): Promise<PipelineFile> {
+  const lines = new LineCounter()
+  const documents = parseAllDocuments(source.text, { lineCounter: lines, merge: true })
+  const parts = await Promise.all(
+    (Array.isArray(documents) ? documents : []).map((document: Document) =>
+      readDocument(source, document, new YamlPlaces(source, lines, document), schema),
+    ),
+  )
+  return {
+    pipelines: parts.flatMap((part) => part.pipelines),
+    mistakes: parts.flatMap((part) => part.mistakes),
+  }
+}
+
+async function readDocument(
+  source: SourceText,
+  document: Document,
+  places: YamlPlaces,
+  schema: JsonSchema,
+): Promise<PipelineFile> {
+  if (document.errors.length > 0)
+    return { pipelines: [], mistakes: document.errors.map((error) => syntaxMistake(source, error)) }
+  const content: unknown = document.toJS()
+  if (content === null || content === undefined) return { pipelines: [], mistakes: [] }
+  if (!isMapping(content))
+    return onlyMistake(
+      places.ofValue([]),
+      'must be a mapping: a pipeline, or a list of them under "pipelines:"',
+    )
+  if (!Object.hasOwn(content, 'pipelines')) return readEntry({ source, places, schema }, content, [])
+  return readList({ source, places, schema }, content)
+}
+
+interface Reading {
+  readonly source: SourceText
+  readonly places: YamlPlaces
+  readonly schema: JsonSchema
+}
+
+async function readList(reading: Reading, content: Record<string, unknown>): Promise<PipelineFile> {
+  const { pipelines: list, apiVersion, ...unknown } = content
+  const frame = checkValue(FRAME, {
+    pipelines: list,
+    ...(apiVersion === undefined ? {} : { apiVersion }),
+    ...unknown,
+  })
+  const mistakes = frame.map(({ path, message, isKey }) => ({
+    place: isKey ? reading.places.ofKey(path) : reading.places.ofValue(path),
+    message,
+  }))
+  const entries = Array.isArray(list) ? list : []
+  const parts = await Promise.all(
+    entries.map((entry, n) => (isMapping(entry) ? readEntry(reading, entry, ['pipelines', n]) : NOTHING)),
+  )
+  return {
+    pipelines: parts.flatMap((part) => part.pipelines),
+    mistakes: [...mistakes, ...parts.flatMap((part) => part.mistakes)],
+  }
+}
+
+const NOTHING: PipelineFile = { pipelines: [], mistakes: [] }
+const FRAME: JsonSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['pipelines'],
+  properties: {
+    apiVersion: { type: 'string', enum: [API_VERSION] },
+    pipelines: { type: 'array', items: { type: 'object' } },
+  },
+}
+
+async function readEntry(
+  reading: Reading,
+  raw: Record<string, unknown>,
+  at: readonly Step[],
+): Promise<PipelineFile> {
+  const { places } = reading
+  const mistakes = checkValue(reading.schema, raw).map(({ path, message, isKey }) => {
+    const name = path.at(-1)
+    const told = isKey || name === undefined ? message : `${path.join('.')} ${message}`
+    return { place: isKey ? places.ofKey([...at, ...path]) : places.ofValue([...at, ...path]), message: told }
+  })
+  const { apiVersion: _, source_query_file: queryFile, ...fields } = raw
+  const query = await readQuery(reading, queryFile, [...at, 'source_query_file'])
+  if (query instanceof SourceText && Object.hasOwn(fields, 'source_query'))
+    mistakes.push({
+      place: places.ofKey([...at, 'source_query_file']),
+      message: 'give source_query or source_query_file, not both',
+    })
+  if (query !== null && !(query instanceof SourceText)) mistakes.push(query)
+  const text = query instanceof SourceText ? query : null
+  const pipeline = {
+    name: typeof raw.name === 'string' ? raw.name : '',
+    fields: text === null ? fields : { ...fields, source_query: text.text },
+    locate: locator(places, at, text),
+  }
+  return { pipelines: [pipeline], mistakes }
+}
+
+function locator(
+  places: YamlPlaces,
+  at: readonly Step[],
+  queryFile: SourceText | null,
+): FilePipeline['locate'] {
+  return (field, position = null) => {
+    if (field === 'source_query' && queryFile !== null)
+      return queryFile.place(position?.line ?? 1, position?.column ?? 1)
+    const path = [...at, ...field.split('.').map((step) => (/^\d+$/.test(step) ? Number(step) : step))]
+    return position === null ? places.ofValue(path) : places.inText(path, position.line, position.column)
+  }
+}
+
+/** Null when the query stands in the file itself. */
+async function readQuery(
+  { source, places }: Reading,
+  name: unknown,
+  at: readonly Step[],
+): Promise<SourceText | FileMistake | null> {
+  if (typeof name !== 'string') return null
+  const path = resolve(source.file === '-' ? '.' : dirname(source.file), name)
+  try {
+    return new SourceText(path, await readFile(path, 'utf8'))
+  } catch (error) {
+    return {
+      place: places.ofValue(at),
+      message: `source_query_file cannot be read: ${(error as Error).message}`,
+    }
+  }
+}
+
+function syntaxMistake(source: SourceText, error: Document['errors'][number]): FileMistake {
+  const { line, col } = error.linePos?.[0] ?? { line: 1, col: 1 }
+  // The library adds the place and a piece of the file; we show both ourselves.
+  const message = error.message.split(/ at line \d+/)[0] ?? error.message
+  return { place: source.place(line, col), message: `not valid YAML: ${message}` }
+}
+
+function onlyMistake(place: Place, message: string): PipelineFile {
+  return { pipelines: [], mistakes: [{ place, message }] }
+}

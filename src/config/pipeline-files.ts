@@ -1,0 +1,64 @@
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { VitrinaError } from '../model/errors.js'
+import type { JsonSchema } from './json-schema.js'
+import { type FilePipeline, type PipelineFile, readPipelineFile } from './pipeline-file.js'
+import { type FileMistake, SourceText } from './source-text.js'
+
+/** Reads files, folders with all below them, and stdin as "-". */
+export async function readPipelineFiles(paths: readonly string[], schema: JsonSchema): Promise<PipelineFile> {
+  const files = (await Promise.all(paths.map(filesAt))).flat()
+  const parts: PipelineFile[] = []
+  for (const file of new Set(files)) parts.push(await readPipelineFile(await readSource(file), schema))
+  const pipelines = parts.flatMap((part) => part.pipelines)
+  return { pipelines, mistakes: [...parts.flatMap((part) => part.mistakes), ...sameNames(pipelines)] }
+}
+
+async function filesAt(path: string): Promise<string[]> {
+  if (path === '-') return [path]
+  const found = await stat(path).catch((error: Error) => {
+    throw unreadable(path, error)
+  })
+  if (!found.isDirectory()) return [path]
+  const entries = await readdir(path, { withFileTypes: true, recursive: true })
+  const files = entries
+    .filter((entry) => entry.isFile() && /\.ya?ml$/.test(entry.name))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((file) => !file.slice(path.length).includes('/.'))
+  if (files.length > 0) return files.sort()
+  throw new VitrinaError(
+    'FILE_INVALID',
+    `There is no .yaml file in ${path}.`,
+    'Name a folder that has some; "vitrina export --out" fills one.',
+  )
+}
+
+async function readSource(file: string): Promise<SourceText> {
+  if (file === '-') return new SourceText('-', await text(process.stdin))
+  const content = await readFile(file, 'utf8').catch((error: Error) => {
+    throw unreadable(file, error)
+  })
+  return new SourceText(file, content)
+}
+
+/** A name stands for one pipeline, whichever files say so. */
+function sameNames(pipelines: readonly FilePipeline[]): FileMistake[] {
+  const first = new Map<string, FilePipeline>()
+  return pipelines.flatMap((pipeline) => {
+    const other = first.get(pipeline.name)
+    if (other === undefined) first.set(pipeline.name, pipeline)
+    if (other === undefined || pipeline.name === '') return []
+    const { file, line } = other.locate('name')
+    return [{ place: pipeline.locate('name'), message: `"${pipeline.name}" is already in ${file}:${line}` }]
+  })
+}
+
+function unreadable(path: string, cause: Error): VitrinaError {
+  return new VitrinaError(
+    'FILE_INVALID',
+    `${path} cannot be read: ${cause.message}.`,
+    'Give files and folders that are there, or - for stdin.',
+    { cause },
+  )
+}

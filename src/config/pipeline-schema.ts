@@ -1,0 +1,23 @@
+import { readFileSync } from 'node:fs'
+import { VitrinaError } from '../model/errors.js'
+import type { JsonSchema } from './json-schema.js'
+
+/** The text of the schema for editors. It is generated from what the API takes. */
+export function readSchemaText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new VitrinaError(
+      'INTERNAL',
+      `The schema ${path} is not there.`,
+      'Install Vitrina again, or run "npm run gen" in its folder.',
+      { cause: error },
+    )
+  }
+}
+
+/** What a pipeline in a file may look like. */
+export function readPipelineSchema(path: string): JsonSchema {
+  const { $defs } = JSON.parse(readSchemaText(path)) as { $defs: { pipeline: JsonSchema } }
+  return $defs.pipeline
+}

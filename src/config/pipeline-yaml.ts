@@ -1,0 +1,52 @@
+import { Document, isScalar, parse, Scalar, stringify, visit } from 'yaml'
+import type { JsonSchema } from './json-schema.js'
+import { API_VERSION } from './pipeline-file.js'
+
+type Fields = Readonly<Record<string, unknown>>
+
+export const SCHEMA_FILE = 'pipeline.schema.json'
+
+/** A pipeline as a file that gives the same pipeline again. What has its default is left out. */
+export function toYaml(fields: Fields, schema: JsonSchema): string {
+  const document = new Document({ apiVersion: API_VERSION, ...withoutDefaults(fields, schema) })
+  visit(document, { Scalar: (_, node) => void asBlock(node) })
+  return `# yaml-language-server: $schema=${SCHEMA_FILE}\n${document.toString({ lineWidth: 0 })}`
+}
+
+/** Only what may be written, in the order of the schema. */
+function withoutDefaults(fields: Fields, schema: JsonSchema): Fields {
+  const entries = Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
+    if (!Object.hasOwn(fields, name) || isSame(fields[name], property.default)) return []
+    const value = fields[name]
+    return [[name, name === 'tasks' ? shortTasks(value, property.items ?? {}) : value] as const]
+  })
+  return Object.fromEntries(entries.filter(([name, value]) => name !== 'type' || value !== typeOf(fields)))
+}
+
+function shortTasks(tasks: unknown, schema: JsonSchema): unknown {
+  return (tasks as Fields[]).map((task) => {
+    const { id: _, ...rest } = task
+    return Object.fromEntries(
+      Object.entries(rest).filter(([name, value]) => !isSame(value, schema.properties?.[name]?.default)),
+    )
+  })
+}
+
+/** What the type is when nobody says it. */
+export function typeOf({ tasks }: Fields): 'SQL' | 'PYTHON' {
+  const isTransform = (task: Fields) => task.task_type === 'PYTHON'
+  return Array.isArray(tasks) && tasks.some(isTransform) ? 'PYTHON' : 'SQL'
+}
+
+/** Text of several lines is read as it was written, unless a block cannot hold it exactly. */
+function asBlock(node: Scalar): void {
+  if (!isScalar(node) || typeof node.value !== 'string' || !node.value.includes('\n')) return
+  const block = new Scalar(node.value)
+  block.type = Scalar.BLOCK_LITERAL
+  const holds = parse(stringify({ text: block }, { lineWidth: 0 })).text === node.value
+  node.type = holds ? Scalar.BLOCK_LITERAL : Scalar.QUOTE_DOUBLE
+}
+
+export function isSame(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b)
+}

@@ -1,0 +1,52 @@
+/** A place in a file, counted from 1, with what stands there. */
+export interface Place {
+  readonly file: string
+  readonly line: number
+  readonly column: number
+  /** The line and a caret below it. */
+  readonly excerpt: readonly string[]
+}
+
+export interface FileMistake {
+  readonly place: Place
+  readonly message: string
+}
+
+/** Longer lines are cut around the caret. */
+const WIDTH = 110
+
+/** A text that people wrote, in which places can be shown. */
+export class SourceText {
+  readonly file: string
+  readonly text: string
+  readonly #lines: readonly string[]
+
+  constructor(file: string, text: string) {
+    this.file = file
+    this.text = text
+    this.#lines = text.split(/\r?\n/)
+  }
+
+  place(line: number, column: number, length = 1): Place {
+    return { file: this.file, line, column, excerpt: this.excerpt(line, column, length) }
+  }
+
+  excerpt(line: number, column: number, length = 1): string[] {
+    const whole = this.#lines[line - 1] ?? ''
+    const from = column > WIDTH ? column - Math.floor(WIDTH / 2) : 0
+    const shown = whole.slice(from, from + WIDTH)
+    const margin = String(line).length
+    // Tabs stay tabs below, or the caret would stand elsewhere.
+    const indent = shown.slice(0, column - 1 - from).replace(/[^\t]/g, ' ')
+    const carets = '^'.repeat(Math.max(1, Math.min(length, shown.length - indent.length)))
+    return [`${line} | ${shown}`, `${' '.repeat(margin)} | ${indent}${carets}`]
+  }
+}
+
+/** `file:line:column: message`, as editors and terminals know to open it. */
+export function mistakeLines({ place, message }: FileMistake): string[] {
+  return [
+    `${place.file}:${place.line}:${place.column}: ${message}`,
+    ...place.excerpt.map((line) => `  ${line}`),
+  ]
+}

@@ -1,0 +1,50 @@
+import type { RunLogLine } from '../model/history.js'
+import type { Fields, Logger } from './log.js'
+import { redactFields, redactText } from './redact.js'
+
+/** A logger that also hands on every line which is about a run, with secrets hidden. */
+export function keepingRunLines(log: Logger, keep: (line: Omit<RunLogLine, 'id'>) => void): Logger {
+  return new KeepingLog(log, keep, {})
+}
+
+class KeepingLog implements Logger {
+  readonly #log: Logger
+  readonly #keep: (line: Omit<RunLogLine, 'id'>) => void
+  readonly #fields: Fields
+
+  constructor(log: Logger, keep: (line: Omit<RunLogLine, 'id'>) => void, fields: Fields) {
+    this.#log = log
+    this.#keep = keep
+    this.#fields = fields
+  }
+
+  debug(msg: string, fields: Fields = {}): void {
+    this.#log.debug(msg, fields)
+  }
+
+  info(msg: string, fields: Fields = {}): void {
+    this.#log.info(msg, fields)
+    this.#hand('info', msg, fields)
+  }
+
+  warn(msg: string, fields: Fields = {}): void {
+    this.#log.warn(msg, fields)
+    this.#hand('warn', msg, fields)
+  }
+
+  error(msg: string, fields: Fields = {}): void {
+    this.#log.error(msg, fields)
+    this.#hand('error', msg, fields)
+  }
+
+  child(fields: Fields): Logger {
+    return new KeepingLog(this.#log.child(fields), this.#keep, { ...this.#fields, ...fields })
+  }
+
+  #hand(level: RunLogLine['level'], message: string, fields: Fields): void {
+    const { run_id: runId, pipeline: _name, pipeline_id: _id, err, ...rest } = { ...this.#fields, ...fields } as Fields & { err?: Error; run_id?: unknown; pipeline?: unknown; pipeline_id?: unknown }
+    if (typeof runId !== 'string') return
+    const error = err instanceof Error ? { error: redactText(err.message) } : {}
+    this.#keep({ runId, at: new Date().toISOString(), level, message: redactText(message), fields: redactFields({ ...rest, ...error }) })
+  }
+}
