@@ -52,8 +52,8 @@ export async function openApi() {
 /** For editors, and for `vitrina diff` where no server is asked: what the API takes, as a file says it. */
 export async function pipelineSchema() {
   const { z } = await import('zod')
-  const { pipelineInput } = await built('api/schemas/pipeline-input.js')
-  const { $schema, id: _, ...input } = z.toJSONSchema(pipelineInput, { io: 'input' })
+  const { pipelineFields } = await built('api/schemas/pipeline-input.js')
+  const { $schema, $defs = {}, ...input } = z.toJSONSchema(z.strictObject(pipelineFields), { io: 'input' })
   const apiVersion = { const: 'vitrina/v1', description: 'The version of this format.' }
   const queryFile = {
     type: 'string',
@@ -61,10 +61,8 @@ export async function pipelineSchema() {
     description: 'A file with the source_query, relative to this one.',
     examples: ['sql/film_dim.sql'],
   }
-  const pipeline = withExamples({
-    ...input,
-    properties: { apiVersion, ...input.properties, source_query_file: queryFile },
-  })
+  const properties = { apiVersion, ...input.properties, source_query_file: queryFile }
+  const pipeline = plainSchema({ ...input, properties }, $defs)
   const list = {
     type: 'object',
     properties: { apiVersion, pipelines: { type: 'array', items: { $ref: '#/$defs/pipeline' } } },
@@ -85,13 +83,17 @@ export async function pipelineSchema() {
   return `${JSON.stringify(schema, null, 2)}\n`
 }
 
-/** OpenAPI says `example`, JSON Schema says `examples`. */
-function withExamples(schema) {
-  if (Array.isArray(schema)) return schema.map(withExamples)
+/** Without references, and with `examples` where OpenAPI says `example`: what reads it stays simple. */
+function plainSchema(schema, definitions) {
+  if (Array.isArray(schema)) return schema.map((one) => plainSchema(one, definitions))
   if (typeof schema !== 'object' || schema === null) return schema
-  const { example, ...rest } = schema
-  const inner = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, withExamples(value)]))
-  return example === undefined ? inner : { ...inner, examples: [example] }
+  const { $ref, example, ...rest } = schema
+  if ($ref !== undefined)
+    return plainSchema({ ...definitions[$ref.replace('#/$defs/', '')], ...rest }, definitions)
+  // A name of the schema; a field that is called so is no text.
+  if (typeof rest.id === 'string') delete rest.id
+  const inner = Object.entries(rest).map(([key, value]) => [key, plainSchema(value, definitions)])
+  return { ...Object.fromEntries(inner), ...(example === undefined ? {} : { examples: [example] }) }
 }
 
 /** Types only: what the client sends and gets, as the document says. */

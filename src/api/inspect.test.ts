@@ -23,7 +23,12 @@ const DRAFT = {
 
 describe('validate', () => {
   it('tells columns, strategy, way and guarantee of a pipeline that is not saved', async () => {
-    const answer = await api.post('/validate', { ...DRAFT, mode: 'incremental', incremental_key: 'modified', incremental_id_key: 'film_id' })
+    const answer = await api.post('/validate', {
+      ...DRAFT,
+      mode: 'incremental',
+      incremental_key: 'modified',
+      incremental_id_key: 'film_id',
+    })
     expect(answer.statusCode).toBe(200)
     expect(answer.json()).toMatchObject({
       valid: true,
@@ -32,17 +37,30 @@ describe('validate', () => {
       way: 'pushdown',
       guarantee: 'lossless if the database sets the key',
       creates_target: true,
-      columns: [{ name: 'film_id', type: 'uuid' }, { name: 'title', type: 'text' }, { name: 'rating' }, { name: 'modified', type: 'timestamp with time zone' }],
+      columns: [
+        { name: 'film_id', type: 'uuid' },
+        { name: 'title', type: 'text' },
+        { name: 'rating' },
+        { name: 'modified', type: 'timestamp with time zone' },
+      ],
     })
   })
 
   it('refuses a query beyond the allowed schemas, with the place in the text', async () => {
-    const answer = await api.post('/validate', { ...DRAFT, source_query: 'SELECT id AS film_id,\n login FROM auth.users' })
-    expect(answer.json()).toMatchObject({ valid: false, errors: [{ code: 'SOURCE_REFUSED', field: 'source_query', position: { line: 2 } }] })
+    const answer = await api.post('/validate', {
+      ...DRAFT,
+      source_query: 'SELECT id AS film_id,\n login FROM auth.users',
+    })
+    expect(answer.json()).toMatchObject({
+      valid: false,
+      errors: [{ code: 'SOURCE_REFUSED', field: 'source_query', position: { line: 2 } }],
+    })
   })
 
   it('names the column that does not fit an existing table', async () => {
-    await database.query('CREATE TABLE analytics.misfit (film_id uuid PRIMARY KEY, title integer, rating numeric, modified timestamptz)')
+    await database.query(
+      'CREATE TABLE analytics.misfit (film_id uuid PRIMARY KEY, title integer, rating numeric, modified timestamptz)',
+    )
     await database.query('GRANT SELECT ON analytics.misfit TO vitrina_meta')
     const { errors } = (await api.post('/validate', { ...DRAFT, target_table: 'analytics.misfit' })).json()
     expect(errors).toMatchObject([{ code: 'TARGET_MISMATCH', field: 'target_table' }])
@@ -50,10 +68,22 @@ describe('validate', () => {
   })
 
   it('warns of a key that is not unique and of a promise that is bounded', async () => {
-    const answer = await api.post('/validate', { ...DRAFT, source_query: 'SELECT type AS film_id, title FROM content.film_work' })
+    const answer = await api.post('/validate', {
+      ...DRAFT,
+      source_query: 'SELECT type AS film_id, title FROM content.film_work',
+    })
     expect(answer.json().warnings).toMatchObject([{ code: 'KEY_NOT_UNIQUE' }])
-    const grouped = await api.post('/validate', { ...DRAFT, source_query: 'SELECT film_id, max(modified) AS modified FROM ugc.ratings GROUP BY film_id', mode: 'incremental', incremental_key: 'modified' })
-    expect(grouped.json()).toMatchObject({ valid: true, guarantee: 'bounded', warnings: [{ code: 'GUARANTEE_BOUNDED' }] })
+    const grouped = await api.post('/validate', {
+      ...DRAFT,
+      source_query: 'SELECT film_id, max(modified) AS modified FROM ugc.ratings GROUP BY film_id',
+      mode: 'incremental',
+      incremental_key: 'modified',
+    })
+    expect(grouped.json()).toMatchObject({
+      valid: true,
+      guarantee: 'bounded',
+      warnings: [{ code: 'GUARANTEE_BOUNDED' }],
+    })
   })
 })
 
@@ -63,7 +93,9 @@ describe('preview', () => {
     expect(answer.statusCode).toBe(200)
     expect(answer.json().rows).toHaveLength(3)
     expect(answer.json().rows[0]).toMatchObject({ title: expect.any(String), film_id: expect.any(String) })
-    expect(await database.query("SELECT to_regclass('analytics.drafted') AS found")).toEqual([{ found: null }])
+    expect(await database.query("SELECT to_regclass('analytics.drafted') AS found")).toEqual([
+      { found: null },
+    ])
   })
 
   it('refuses what validate refuses', async () => {
@@ -78,9 +110,14 @@ describe('R5.5 reconcile over the API', () => {
     await aRunner(database)
     const { id } = await aPipeline(database, { targetTable: 'analytics.films' })
     expect(await run(database, id)).toMatchObject({ status: 'SUCCESS' })
-    expect((await api.get(`/pipelines/${id}/reconcile?deep=true`)).json()).toMatchObject({ matches: true, control_field: 'film_id' })
+    expect((await api.get(`/pipelines/${id}/reconcile?deep=true`)).json()).toMatchObject({
+      matches: true,
+      control_field: 'film_id',
+    })
     await database.query("DELETE FROM analytics.films WHERE title LIKE 'Star Wars%'")
-    await database.query("UPDATE analytics.films SET title = 'tampered' WHERE title = 'Solaris' OR title LIKE 'Stalker%'")
+    await database.query(
+      "UPDATE analytics.films SET title = 'tampered' WHERE title = 'Solaris' OR title LIKE 'Stalker%'",
+    )
     const drift = (await api.get(`/pipelines/${id}/reconcile?deep=true`)).json()
     expect(drift.matches).toBe(false)
     expect(drift.missing.count).toBeGreaterThan(0)
@@ -88,8 +125,15 @@ describe('R5.5 reconcile over the API', () => {
     const repair = await api.post(`/pipelines/${id}/reconcile/repair`)
     expect(repair.statusCode).toBe(202)
     expect(repair.json().rows).toBe(drift.missing.count + drift.different.count)
-    expect(await runEnded(database, repair.json().run_id)).toMatchObject({ status: 'SUCCESS', rows_inserted: drift.missing.count, rows_updated: drift.different.count })
+    expect(await runEnded(database, repair.json().run_id)).toMatchObject({
+      status: 'SUCCESS',
+      rows_inserted: drift.missing.count,
+      rows_updated: drift.different.count,
+    })
     expect((await api.get(`/pipelines/${id}/reconcile?deep=true`)).json()).toMatchObject({ matches: true })
-    expect((await api.post(`/pipelines/${id}/reconcile/repair`)).json()).toMatchObject({ rows: 0, run_id: null })
+    expect((await api.post(`/pipelines/${id}/reconcile/repair`)).json()).toMatchObject({
+      rows: 0,
+      run_id: null,
+    })
   })
 })

@@ -1,17 +1,18 @@
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { anApi } from '../../tests/support/api.js'
 import { aPipeline } from '../../tests/support/builders.js'
 import { aDatabase } from '../../tests/support/database.js'
 import { aRunner } from '../../tests/support/runner.js'
 import { run } from '../../tests/support/runs.js'
 import { waitFor } from '../../tests/support/wait.js'
-import { onTestFinished } from 'vitest'
 
 it('keeps what the runners said about a run, and forgets it with the run', async () => {
   const database = await aDatabase({ cinema: true })
   const api = anApi(database.loginUrl('meta'))
   onTestFinished(() => api.close())
-  const { id } = await aPipeline(database, { sourceQuery: 'SELECT id AS film_id, 1 / 0 AS title FROM content.film_work' })
+  const { id } = await aPipeline(database, {
+    sourceQuery: 'SELECT id AS film_id, 1 / 0 AS title FROM content.film_work',
+  })
   await aRunner(database)
   const failed = await run(database, id)
   expect(failed.status).toBe('FAILED')
@@ -25,10 +26,14 @@ it('keeps what the runners said about a run, and forgets it with the run', async
   expect(log[0]).toMatchObject({ level: 'info', message: 'Run started.' })
   const errors = (await api.get(`/runs/${failed.id}/log?errors_only=true`)).json().items
   expect(errors.length).toBeLessThan(log.length)
-  await database.query("UPDATE etl.etl_runs SET finished_at = now() - interval '100 days' WHERE id = $1", [failed.id])
+  await database.query("UPDATE etl.etl_runs SET finished_at = now() - interval '100 days' WHERE id = $1", [
+    failed.id,
+  ])
   expect((await run(database, id)).status).toBe('FAILED')
   const again = anApi(database.loginUrl('meta'))
   onTestFinished(() => again.close())
   await again.app.ready()
-  await waitFor(async () => (await again.get(`/runs/${failed.id}`)).statusCode === 404, { what: 'the old run to be forgotten' })
+  await waitFor(async () => (await again.get(`/runs/${failed.id}`)).statusCode === 404, {
+    what: 'the old run to be forgotten',
+  })
 })

@@ -1,17 +1,19 @@
 import type { Command } from 'commander'
-import { startApi } from '../main/api.js'
 import { tellReady } from '../main/child.js'
 import { withExistingDatabase } from '../main/database.js'
 import { readEnvironment } from '../main/environment.js'
 import { aborted, untilStopped } from '../main/shutdown.js'
-import { createTelemetry } from '../main/telemetry.js'
 import { printAddresses } from './banner.js'
+import { command } from './command.js'
 
 export function addApi(program: Command): void {
-  program.command('api').description('Start the API and the console, without a runner.').action(serve)
+  command(program, 'api', 'Start the API and the console, without a runner.', 'api').action(serve)
 }
 
 async function serve(): Promise<void> {
+  // Not at the top: every other command would wait 0.2 s for a server that it does not start.
+  const { startApi } = await import('../main/api.js')
+  const { createTelemetry } = await import('../main/telemetry.js')
   await untilStopped(async (signal) => {
     const settings = await withExistingDatabase(readEnvironment())
     const api = await startApi(settings, createTelemetry(settings, 'api'))

@@ -6,17 +6,16 @@ import { VitrinaError } from '../model/errors.js'
 
 /** A command with examples in its help: most people read only those. */
 export function command(parent: Command, usage: string, description: string, ...examples: string[]): Command {
-  return withExamples(parent.command(usage).description(description), ...examples)
+  const lines = examples.map((example) => `  $ vitrina ${example}`)
+  return parent
+    .command(usage)
+    .description(description)
+    .addHelpText('after', `\nExamples:\n${lines.join('\n')}`)
 }
 
 /** A command that holds others. */
 export function group(program: Command, name: string, description: string): Command {
   return program.command(name).description(description)
-}
-
-export function withExamples(made: Command, ...examples: string[]): Command {
-  const lines = examples.map((example) => `  $ vitrina ${example}`)
-  return made.addHelpText('after', `\nExamples:\n${lines.join('\n')}`)
 }
 
 /** A command that speaks to a server. */

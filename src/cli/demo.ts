@@ -8,6 +8,7 @@ import { withPassingToken } from '../main/token.js'
 import { type Tree, withTree } from '../main/tree.js'
 import { verifyMart } from '../main/verify.js'
 import { printBanner } from './banner.js'
+import { command } from './command.js'
 import { type EndedRun, followRun } from './follow-run.js'
 import { bad, bold, detail, good, print, step } from './output.js'
 import { prepareAndTell } from './prepare.js'
@@ -18,9 +19,13 @@ const FIRST_ROWS = 5
 const WIDTH = 120
 
 export function addDemo(program: Command): void {
-  program
-    .command('demo')
-    .description('Start everything with a sample cinema and build its marts before your eyes.')
+  command(
+    program,
+    'demo',
+    'Start everything with a sample cinema and build its marts before your eyes.',
+    'demo',
+    'demo --once',
+  )
     .option('--once', 'compare every mart with its source, then stop; exit code 1 when one differs')
     .action(({ once = false }: { once?: boolean }) => untilStopped((signal) => showDemo(once, signal)))
 }

@@ -1,14 +1,19 @@
 import type { Command } from 'commander'
 import { examine } from '../main/doctor.js'
 import type { Finding } from '../main/finding.js'
+import { command } from './command.js'
 import { bad, dim, good, print, printJson } from './output.js'
 
 const MARKS = { ok: good('✓'), failed: bad('✗'), skipped: dim('–') }
 
 export function addDoctor(program: Command): void {
-  program
-    .command('doctor')
-    .description('Look at everything Vitrina needs, and say what to mend. Changes nothing.')
+  command(
+    program,
+    'doctor',
+    'Look at everything Vitrina needs, and say what to mend. Changes nothing.',
+    'doctor',
+    'doctor --json',
+  )
     .option('--json', 'print the findings as JSON')
     .action(async ({ json = false }: { json?: boolean }) => {
       const findings = await examine()

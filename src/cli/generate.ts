@@ -3,7 +3,7 @@ import { withMainDatabase } from '../main/database.js'
 import { readEnvironment } from '../main/environment.js'
 import { generateCinema } from '../main/generate.js'
 import { untilStopped } from '../main/shutdown.js'
-import { wholeNumber, withExamples } from './command.js'
+import { command, wholeNumber } from './command.js'
 import { detail, print, printJson, step } from './output.js'
 
 interface Options {
@@ -17,15 +17,18 @@ interface Options {
 const PROGRESS_MS = 1_000
 
 export function addGenerate(program: Command): void {
-  program
-    .command('generate')
-    .description('Add films, people and an audience of any size to the sample cinema.')
+  command(
+    program,
+    'generate',
+    'Add films, people and an audience of any size to the sample cinema.',
+    'generate --films 100000 --ratings 1000000 --seed 7',
+    'generate --replace --films 1000 --json',
+  )
     .option('--films <n>', 'how many films', wholeNumber, 1_000)
     .option('--ratings <n>', 'how many ratings', wholeNumber, 100_000)
     .option('--seed <n>', 'the same seed and sizes give the same rows', wholeNumber, 1)
     .option('--replace', 'empty the cinema first')
     .option('--json', 'print the counts as JSON')
-    .addHelpText('after', '\nExample: vitrina generate --films 100000 --ratings 1000000 --seed 7')
     .action((options: Options) => untilStopped((signal) => fill(options, signal)))
 }
 

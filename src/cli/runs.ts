@@ -97,7 +97,10 @@ export function runPageFlags({ status, limit, cursor }: RunFlags) {
 }
 
 export function printRuns(page: { items: Run[]; next_cursor: string | null }, { json }: RunFlags): void {
-  if (json) return printJson(page)
+  if (json) {
+    printJson(page)
+    return
+  }
   printTable(
     ['run', 'pipeline', 'status', 'started', 'took', 'read', 'written', 'deleted', 'error'],
     page.items.map((run) => [

@@ -12,7 +12,10 @@ export function printTable(
   rows: readonly (readonly Cell[])[],
   none: string,
 ): void {
-  if (rows.length === 0) return detail(none)
+  if (rows.length === 0) {
+    detail(none)
+    return
+  }
   const isSeen = process.stdout.isTTY === true
   const width = isSeen ? (process.stdout.columns ?? 120) : Number.POSITIVE_INFINITY
   const cells = rows.map((row) =>

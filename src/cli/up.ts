@@ -4,14 +4,17 @@ import { readEnvironment } from '../main/environment.js'
 import { aborted, untilStopped } from '../main/shutdown.js'
 import { withTree } from '../main/tree.js'
 import { printBanner } from './banner.js'
+import { command } from './command.js'
 import { step } from './output.js'
 import { prepareAndTell } from './prepare.js'
 
 export function addUp(program: Command): void {
-  program
-    .command('up')
-    .description('Start everything: database (unless DATABASE_URL is set), API, runner and console.')
-    .action(() => untilStopped(bringUp))
+  command(
+    program,
+    'up',
+    'Start everything: database (unless DATABASE_URL is set), API, runner and console.',
+    'up',
+  ).action(() => untilStopped(bringUp))
 }
 
 async function bringUp(signal: AbortSignal): Promise<void> {

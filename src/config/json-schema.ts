@@ -91,7 +91,6 @@ function isOfType(schema: JsonSchema, value: unknown): boolean {
   if (schema.type === 'array') return Array.isArray(value)
   if (schema.type === 'object') return isMapping(value)
   if (schema.type === 'integer') return Number.isInteger(value)
-  // biome-ignore lint/suspicious/useValidTypeof: the remaining types are called alike.
   return typeof value === schema.type
 }
 

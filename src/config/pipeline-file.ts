@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
+import { dirname, isAbsolute, join } from 'node:path'
 import { type Document, LineCounter, parseAllDocuments } from 'yaml'
 import { checkValue, isMapping, type JsonSchema } from './json-schema.js'
 import { type FileMistake, type Place, SourceText } from './source-text.js'
@@ -143,7 +143,7 @@ async function readQuery(
   at: readonly Step[],
 ): Promise<SourceText | FileMistake | null> {
   if (typeof name !== 'string') return null
-  const path = resolve(source.file === '-' ? '.' : dirname(source.file), name)
+  const path = isAbsolute(name) ? name : join(dirname(source.file), name)
   try {
     return new SourceText(path, await readFile(path, 'utf8'))
   } catch (error) {

@@ -93,7 +93,11 @@ export const SETTINGS = {
     means: 'How long events can be read again by their number.',
     example: '24',
   },
-  RUNS_RETENTION_DAYS: { schema: count(1, 36_500).default(90), means: 'How long ended runs are kept, with their batches and their log.', example: '90' },
+  RUNS_RETENTION_DAYS: {
+    schema: count(1, 36_500).default(90),
+    means: 'How long ended runs are kept, with their batches and their log.',
+    example: '90',
+  },
   RUNNER_POLL_INTERVAL_MS: {
     schema: count(10, 600_000).default(1000),
     means: 'How often a runner looks for work when nothing wakes it.',

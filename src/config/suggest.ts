@@ -1,5 +1,5 @@
 /** The word among `known` that somebody most likely meant; null when none is near. */
-export function nearest(word: string, known: readonly string[]): string | null {
+function nearest(word: string, known: readonly string[]): string | null {
   const most = Math.max(1, Math.floor(word.length / 3))
   const near = known
     .map((one) => ({ one, distance: distance(word.toLowerCase(), one.toLowerCase()) }))

@@ -40,8 +40,11 @@ export class YamlPlaces {
     const start = this.#start(node)
     if (!isScalar(node) || start === null) return this.ofValue(path)
     if (node.type === 'BLOCK_LITERAL') return this.#inBlock(node, start.line + line, column)
+    const written = this.#source.text.slice(node.range?.[0], node.range?.[1])
+    // Folded over several lines, the text has others than the file.
+    if (line > 1 || written.includes('\n') || node.type === 'BLOCK_FOLDED') return this.ofValue(path)
     const quote = node.type === 'PLAIN' ? 0 : 1
-    return line === 1 ? this.#source.place(start.line, start.col + quote + column - 1) : this.ofValue(path)
+    return this.#source.place(start.line, start.col + quote + column - 1)
   }
 
   /** In a block each line of the value is one of the file, moved to the right. */

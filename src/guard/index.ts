@@ -3,6 +3,7 @@ import type { GuardSession } from './reach.js'
 import { readByServer } from './server.js'
 import type { GuardRules, Refusal, ServerAccepted, TextAccepted } from './verdict.js'
 
+export { KeptSessions } from './kept-sessions.js'
 export type { Position } from './position.js'
 export type { GuardSession } from './reach.js'
 export type { GuardColumn, GuardRules, Problem, Refusal, ServerAccepted, TextAccepted } from './verdict.js'

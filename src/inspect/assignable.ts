@@ -8,8 +8,12 @@ import { requireAssignable, type Target } from '../sinks/postgres/target.js'
 export async function assignableProblem(session: Session, target: Target): Promise<unknown | null> {
   await session.run('BEGIN')
   try {
-    await session.run(`CREATE TEMP TABLE vitrina_copy (LIKE ${target.quoted} INCLUDING IDENTITY INCLUDING GENERATED)`)
-    const [{ schema } = { schema: '' }] = await session.rows('SELECT nspname AS schema FROM pg_namespace WHERE oid = pg_my_temp_schema()')
+    await session.run(
+      `CREATE TEMP TABLE vitrina_copy (LIKE ${target.quoted} INCLUDING IDENTITY INCLUDING GENERATED)`,
+    )
+    const [{ schema } = { schema: '' }] = await session.rows(
+      'SELECT nspname AS schema FROM pg_namespace WHERE oid = pg_my_temp_schema()',
+    )
     await requireAssignable(session, { ...target, name: { schema: schema!, table: 'vitrina_copy' } })
     return null
   } catch (error) {

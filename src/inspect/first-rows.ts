@@ -7,9 +7,18 @@ import { asRelation } from '../sql/selection.js'
 const MOST_CHARACTERS = 2_000
 
 /** Only the text that the server itself wrote is run, in a snapshot that cannot write, within a few seconds. */
-export async function readFirstRows(session: Session, canonical: string, columns: readonly { name: string; type: string }[], limit: number): Promise<Preview> {
-  await session.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = '5s'; SET LOCAL search_path = ''")
-  const texts = columns.map((column, index) => `left(${quoteIdentifier(column.name)}::text, ${MOST_CHARACTERS + 1}) AS c${index}`)
+export async function readFirstRows(
+  session: Session,
+  canonical: string,
+  columns: readonly { name: string; type: string }[],
+  limit: number,
+): Promise<Preview> {
+  await session.run(
+    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = '5s'; SET LOCAL search_path = ''",
+  )
+  const texts = columns.map(
+    (column, index) => `left(${quoteIdentifier(column.name)}::text, ${MOST_CHARACTERS + 1}) AS c${index}`,
+  )
   const rows = await session.rows(`SELECT ${texts.join(', ')} FROM ${asRelation(canonical)} LIMIT ${limit}`)
   await session.run('ROLLBACK')
   const values = rows.map((row) => columns.map((_, index) => row[`c${index}`] ?? null))

@@ -1,14 +1,14 @@
-import { type SqlGuard } from '../guard/index.js'
+import type { SqlGuard } from '../guard/index.js'
 import { VitrinaError } from '../model/errors.js'
 import { finalTarget, type Pipeline, readerQuery, strategyOf, type Way } from '../model/pipeline.js'
 import { isAllowedTarget, type TargetRules } from '../model/target.js'
 import type { Finding, Preview, Validation } from '../model/validation.js'
+import type { Inspector } from '../ports/inspector.js'
 import { databaseError } from '../postgres/errors.js'
 import { Session } from '../postgres/session.js'
-import type { Inspector } from '../ports/inspector.js'
 import { type Examined, examine } from '../transfers/examine.js'
-import { readFirstRows } from './first-rows.js'
 import { assignableProblem } from './assignable.js'
+import { readFirstRows } from './first-rows.js'
 import { warningsFor } from './warnings.js'
 
 export interface InspectorSettings {
@@ -34,18 +34,23 @@ export class PostgresInspector implements Inspector {
   async judge(pipeline: Pipeline, signal: AbortSignal): Promise<Finding[]> {
     const { guard } = this.#settings
     const query = readerQuery(pipeline)
-    const verdict = await guard.check(query, () => this.#openSource(pipeline, signal)).catch((error) => {
-      // A source that is down cannot say more than the text does.
-      if (error instanceof VitrinaError && error.class === 'lost') return guard.check(query)
-      throw error
-    })
+    const verdict = await guard
+      .check(query, () => this.#openSource(pipeline, signal))
+      .catch((error) => {
+        // A source that is down cannot say more than the text does.
+        if (error instanceof VitrinaError && error.class === 'lost') return guard.check(query)
+        throw error
+      })
     if (verdict.ok) return []
     const field = queryField(pipeline)
     return verdict.problems.map((problem) => ({ ...problem, field }))
   }
 
   async validate(pipeline: Pipeline, signal: AbortSignal): Promise<Validation> {
-    const errors = [...this.#targetFindings(pipeline), ...(await this.judge(pipeline, signal).catch((error) => [asFinding(error, queryField(pipeline))]))]
+    const errors = [
+      ...this.#targetFindings(pipeline),
+      ...(await this.judge(pipeline, signal).catch((error) => [asFinding(error, queryField(pipeline))])),
+    ]
     if (errors.length > 0) return this.#invalid(pipeline, errors)
     try {
       return await this.#withSessions(pipeline, signal, async (source, target) => {
@@ -60,7 +65,9 @@ export class PostgresInspector implements Inspector {
   }
 
   async preview(pipeline: Pipeline, limit: number, signal: AbortSignal): Promise<Preview> {
-    const verdict = await this.#settings.guard.check(readerQuery(pipeline), () => this.#openSource(pipeline, signal))
+    const verdict = await this.#settings.guard.check(readerQuery(pipeline), () =>
+      this.#openSource(pipeline, signal),
+    )
     if (!verdict.ok) {
       const [first] = verdict.problems
       throw new VitrinaError(first!.code, first!.message, first!.hint)
@@ -78,7 +85,11 @@ export class PostgresInspector implements Inspector {
   #targetFindings(pipeline: Pipeline): Finding[] {
     const target = finalTarget(pipeline)
     if (isAllowedTarget(target, this.#settings.targets)) return []
-    const error = new VitrinaError('TARGET_REFUSED', `"${target}" is not among the targets that are allowed (${this.#settings.targets.tables.join(', ')}).`, 'Choose an allowed target, or have an administrator extend ALLOWED_TARGET_TABLES.')
+    const error = new VitrinaError(
+      'TARGET_REFUSED',
+      `"${target}" is not among the targets that are allowed (${this.#settings.targets.tables.join(', ')}).`,
+      'Choose an allowed target, or have an administrator extend ALLOWED_TARGET_TABLES.',
+    )
     return [asFinding(error, 'target_table')]
   }
 
@@ -101,7 +112,11 @@ export class PostgresInspector implements Inspector {
     }
   }
 
-  async #withSessions<T>(pipeline: Pipeline, signal: AbortSignal, work: (source: Session, target: Session) => Promise<T>): Promise<T> {
+  async #withSessions<T>(
+    pipeline: Pipeline,
+    signal: AbortSignal,
+    work: (source: Session, target: Session) => Promise<T>,
+  ): Promise<T> {
     const source = await this.#openSource(pipeline, signal)
     try {
       const target = await this.#open(pipeline.targetConnection, this.#settings.martUrl, signal)
@@ -122,7 +137,11 @@ export class PostgresInspector implements Inspector {
   async #open(connection: string | null, main: string, signal: AbortSignal): Promise<Session> {
     const url = connection === null ? main : this.#settings.connections.get(connection.toLowerCase())
     if (url === undefined) {
-      throw new VitrinaError('CONNECTION_UNKNOWN', `There is no connection "${connection}".`, `Set VITRINA_CONNECTION_${connection?.toUpperCase()}_URL for API and runner.`)
+      throw new VitrinaError(
+        'CONNECTION_UNKNOWN',
+        `There is no connection "${connection}".`,
+        `Set VITRINA_CONNECTION_${connection?.toUpperCase()}_URL for API and runner.`,
+      )
     }
     const session = await Session.open(url, 'vitrina-inspect', signal)
     await session.run(`SET statement_timeout = '${LOOK_TIMEOUT}'; SET lock_timeout = '2s'`)

@@ -5,29 +5,68 @@ import { asRelation, columnList } from '../sql/selection.js'
 import { type Examined, isSpread } from '../transfers/examine.js'
 
 /** What works, but not as its owner may think. */
-export async function warningsFor(source: Session, pipeline: Pipeline, examined: Examined): Promise<Finding[]> {
-  return [...indexWarnings(pipeline, examined), ...guaranteeWarnings(pipeline, examined), ...typeWarnings(examined), ...(await keyWarnings(source, examined))]
+export async function warningsFor(
+  source: Session,
+  pipeline: Pipeline,
+  examined: Examined,
+): Promise<Finding[]> {
+  return [
+    ...indexWarnings(pipeline, examined),
+    ...guaranteeWarnings(pipeline, examined),
+    ...typeWarnings(examined),
+    ...(await keyWarnings(source, examined)),
+  ]
 }
 
 function indexWarnings(pipeline: Pipeline, { paged, facts, order }: Examined): Finding[] {
   if (paged || pipeline.mode !== 'incremental' || pipeline.capture !== 'key' || isSpread(facts)) return []
   const columns = columnList(order.columns)
-  return [warning('INDEX_MISSING', 'incremental_key', `No index serves the order (${columns}): every run reads all of ${facts.relations.join(', ')}.`, `CREATE INDEX ON ${facts.relations[0]} (${columns})`)]
+  return [
+    warning(
+      'INDEX_MISSING',
+      'incremental_key',
+      `No index serves the order (${columns}): every run reads all of ${facts.relations.join(', ')}.`,
+      `CREATE INDEX ON ${facts.relations[0]} (${columns})`,
+    ),
+  ]
 }
 
 function guaranteeWarnings(pipeline: Pipeline, { guarantee, facts }: Examined): Finding[] {
   if (guarantee !== 'bounded') return []
   if (isSpread(facts)) {
-    return [warning('GUARANTEE_BOUNDED', pipeline.capture === 'xmin' ? 'capture' : 'incremental_key', 'A row of the mart is made of several rows of the source: one that is deleted there, or moves to another group, is not noticed.', 'Set deletes to "sweep", which computes everything again at the end of a run, or run it in full from time to time.')]
+    return [
+      warning(
+        'GUARANTEE_BOUNDED',
+        pipeline.capture === 'xmin' ? 'capture' : 'incremental_key',
+        'A row of the mart is made of several rows of the source: one that is deleted there, or moves to another group, is not noticed.',
+        'Set deletes to "sweep", which computes everything again at the end of a run, or run it in full from time to time.',
+      ),
+    ]
   }
-  return [warning('GUARANTEE_BOUNDED', 'incremental_key', 'The order of these keys says nothing about the order of commits: a row that is committed late with a lower key is missed.', 'Use a key that the database sets (a timestamp or a sequence), or capture "xmin".')]
+  return [
+    warning(
+      'GUARANTEE_BOUNDED',
+      'incremental_key',
+      'The order of these keys says nothing about the order of commits: a row that is committed late with a lower key is missed.',
+      'Use a key that the database sets (a timestamp or a sequence), or capture "xmin".',
+    ),
+  ]
 }
 
 /** Assignment may round, cut or convert; the table's owner decided so, but should know. */
 function typeWarnings({ target }: Examined): Finding[] {
   if (target === null) return []
   return target.columns.flatMap((column, index) =>
-    column.type === target.types[index] ? [] : [warning('TYPE_DIFFERS', 'target_table', `Column "${column.name}" is ${column.type} in the query and ${target.types[index]} in the table: values are converted when they are written.`, `Write "${column.name}"::${target.types[index]} in the query to see what arrives.`)],
+    column.type === target.types[index]
+      ? []
+      : [
+          warning(
+            'TYPE_DIFFERS',
+            'target_table',
+            `Column "${column.name}" is ${column.type} in the query and ${target.types[index]} in the table: values are converted when they are written.`,
+            `Write "${column.name}"::${target.types[index]} in the query to see what arrives.`,
+          ),
+        ],
   )
 }
 
@@ -36,9 +75,28 @@ async function keyWarnings(source: Session, { query, key, facts }: Examined): Pr
   const columns = columnList(key)
   if (facts.aggregates) return []
   await source.run("SET statement_timeout = '2s'")
-  const found = await source.rows(`SELECT 1 AS found FROM ${asRelation(query)} GROUP BY ${columns} HAVING count(*) > 1 LIMIT 1`).catch(() => null)
-  if (found === null) return [warning('KEY_UNCHECKED', 'key_columns', `Whether (${columns}) is unique could not be told within 2 s.`, 'A unique index on these columns in the source would say so.')]
-  return found.length === 0 ? [] : [warning('KEY_NOT_UNIQUE', 'key_columns', `The query returns several rows with the same (${columns}): the last one of each batch wins, the others are counted as duplicates.`, 'Choose key_columns that identify a row, or aggregate in the query.')]
+  const found = await source
+    .rows(`SELECT 1 AS found FROM ${asRelation(query)} GROUP BY ${columns} HAVING count(*) > 1 LIMIT 1`)
+    .catch(() => null)
+  if (found === null)
+    return [
+      warning(
+        'KEY_UNCHECKED',
+        'key_columns',
+        `Whether (${columns}) is unique could not be told within 2 s.`,
+        'A unique index on these columns in the source would say so.',
+      ),
+    ]
+  return found.length === 0
+    ? []
+    : [
+        warning(
+          'KEY_NOT_UNIQUE',
+          'key_columns',
+          `The query returns several rows with the same (${columns}): the last one of each batch wins, the others are counted as duplicates.`,
+          'Choose key_columns that identify a row, or aggregate in the query.',
+        ),
+      ]
 }
 
 function warning(code: string, field: string, message: string, hint: string): Finding {

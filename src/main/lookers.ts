@@ -11,10 +11,18 @@ export interface LookRules {
   readonly sourceSchemas: readonly string[]
 }
 
-const DEFAULTS: LookRules = { connections: new Map(), targets: { tables: ['analytics.*'] }, sourceSchemas: ['content', 'ugc'] }
+const DEFAULTS: LookRules = {
+  connections: new Map(),
+  targets: { tables: ['analytics.*'] },
+  sourceSchemas: ['content', 'ugc'],
+}
 
 /** What the API looks at databases with: the reader for sources, its own login for marts. */
-export function lookers(readerUrl: string, martUrl: string, rules: LookRules = DEFAULTS): { inspector: Inspector; reconciler: Reconciler } {
+export function lookers(
+  readerUrl: string,
+  martUrl: string,
+  rules: LookRules = DEFAULTS,
+): { inspector: Inspector; reconciler: Reconciler } {
   const guard = new SqlGuard({ sourceSchemas: rules.sourceSchemas })
   return {
     inspector: new PostgresInspector({ readerUrl, martUrl, guard, ...rules }),

@@ -68,7 +68,10 @@ export async function startRunner(
       leaseSeconds,
       graceMs: GRACE_MS,
     })
-    const metrics = settings.RUNNER_METRICS_PORT === undefined ? null : await serveMetrics(meter, settings.RUNNER_METRICS_PORT)
+    const metrics =
+      settings.RUNNER_METRICS_PORT === undefined
+        ? null
+        : await serveMetrics(meter, settings.RUNNER_METRICS_PORT)
     await manager.start()
     const stop = async () => {
       await manager.stop()

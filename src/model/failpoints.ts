@@ -29,8 +29,14 @@ export function failpoint(name: Failpoint): void {
   if (passed === armed.count) process.kill(process.pid, armed.signal)
 }
 
-function parse(text: string | undefined): { name: string; count: number; signal: 'SIGKILL' | 'SIGSTOP' } | null {
+function parse(
+  text: string | undefined,
+): { name: string; count: number; signal: 'SIGKILL' | 'SIGSTOP' } | null {
   const found = /^([a-z.]+)(?:@(\d+))?=(kill|freeze)$/.exec(text ?? '')
   if (found === null) return null
-  return { name: found[1]!, count: Number(found[2] ?? 1), signal: found[3] === 'kill' ? 'SIGKILL' : 'SIGSTOP' }
+  return {
+    name: found[1]!,
+    count: Number(found[2] ?? 1),
+    signal: found[3] === 'kill' ? 'SIGKILL' : 'SIGSTOP',
+  }
 }

@@ -12,7 +12,15 @@ export interface RowCounts {
   readonly duplicates: number
 }
 
-export const NO_ROWS: RowCounts = { read: 0, inserted: 0, updated: 0, unchanged: 0, deleted: 0, quarantined: 0, duplicates: 0 }
+export const NO_ROWS: RowCounts = {
+  read: 0,
+  inserted: 0,
+  updated: 0,
+  unchanged: 0,
+  deleted: 0,
+  quarantined: 0,
+  duplicates: 0,
+}
 
 export function addRows(a: RowCounts, b: RowCounts): RowCounts {
   return {

@@ -7,12 +7,20 @@ const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 export function intervalMs(text: string): number | null {
   const iso = /^P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$/i.exec(text)
   if (iso !== null) {
-    const [weeks, days, hours, minutes, seconds] = iso.slice(1).map((part) => Number(part ?? 0)) as [number, number, number, number, number]
+    const [weeks, days, hours, minutes, seconds] = iso.slice(1).map((part) => Number(part ?? 0)) as [
+      number,
+      number,
+      number,
+      number,
+      number,
+    ]
     return (weeks * 7 + days) * UNITS.d + hours * UNITS.h + minutes * UNITS.m + seconds * UNITS.s || null
   }
   if (!/^(\d+[smhd])+$/i.test(text)) return null
   const parts = [...text.toLowerCase().matchAll(/(\d+)([smhd])/g)]
-  return parts.reduce((sum, [, count, unit]) => sum + Number(count) * UNITS[unit as keyof typeof UNITS], 0) || null
+  return (
+    parts.reduce((sum, [, count, unit]) => sum + Number(count) * UNITS[unit as keyof typeof UNITS], 0) || null
+  )
 }
 
 /**
@@ -25,6 +33,11 @@ export function nextRun(schedule: string, timezone: string, now: Date): Date | n
   try {
     return new Cron(schedule.trim(), { timezone, paused: true }).nextRun(now)
   } catch (error) {
-    throw new VitrinaError('PIPELINE_INVALID', `"${schedule}" is neither an interval nor a cron expression for the zone ${timezone}: ${(error as Error).message}.`, 'Write 15m, 1h30m, PT15M, or a cron expression such as "0 6 * * *", with a zone such as Europe/Moscow.', { cause: error })
+    throw new VitrinaError(
+      'PIPELINE_INVALID',
+      `"${schedule}" is neither an interval nor a cron expression for the zone ${timezone}: ${(error as Error).message}.`,
+      'Write 15m, 1h30m, PT15M, or a cron expression such as "0 6 * * *", with a zone such as Europe/Moscow.',
+      { cause: error },
+    )
   }
 }

@@ -1,4 +1,11 @@
-export const PIPELINE_STATUSES = ['IDLE', 'RUN_REQUESTED', 'RUNNING', 'PAUSE_REQUESTED', 'PAUSED', 'FAILED'] as const
+export const PIPELINE_STATUSES = [
+  'IDLE',
+  'RUN_REQUESTED',
+  'RUNNING',
+  'PAUSE_REQUESTED',
+  'PAUSED',
+  'FAILED',
+] as const
 export type PipelineStatus = (typeof PIPELINE_STATUSES)[number]
 
 export const RUN_STATUSES = ['REQUESTED', 'RUNNING', 'SUCCESS', 'FAILED', 'PAUSED', 'CANCELLED'] as const
@@ -34,5 +41,7 @@ export const TRANSITIONS = {
 } as const satisfies Record<string, Transition>
 
 export function isTransition(from: PipelineStatus, to: PipelineStatus): boolean {
-  return Object.values(TRANSITIONS).some((move) => (move.from as readonly string[]).includes(from) && move.to === to)
+  return Object.values(TRANSITIONS).some(
+    (move) => (move.from as readonly string[]).includes(from) && move.to === to,
+  )
 }

@@ -7,7 +7,11 @@ export interface TargetRules {
 /** The one rule of R4.12: API, validation and writers all ask here. */
 export function isAllowedTarget(target: string, rules: TargetRules): boolean {
   const plain = target.replaceAll('"', '')
-  return rules.tables.some((rule) => (rule.endsWith('.*') ? plain.startsWith(rule.slice(0, -1)) && plain.split('.').length === 2 : rule === plain))
+  return rules.tables.some((rule) =>
+    rule.endsWith('.*')
+      ? plain.startsWith(rule.slice(0, -1)) && plain.split('.').length === 2
+      : rule === plain,
+  )
 }
 
 /** The schemas that hold allowed tables: `analytics` for `analytics.*` and for `analytics.film_dim`. */

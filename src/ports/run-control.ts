@@ -24,7 +24,11 @@ export interface RunControl {
    * Requests the run that mends these rows, each key as the texts of its columns. Null: there is no such pipeline, or a
    * run of it is requested or under way. Throws PIPELINE_DISABLED.
    */
-  requestRepair(pipelineId: string, keys: readonly (readonly (string | null)[])[], author: Author): Promise<Run | null>
+  requestRepair(
+    pipelineId: string,
+    keys: readonly (readonly (string | null)[])[],
+    author: Author,
+  ): Promise<Run | null>
   /** Null when nothing runs. The same answer again while a pause is requested or reached. */
   requestPause(pipelineId: string, author: Author): Promise<Pipeline | null>
   /** A run that nobody took is cancelled at once, one under way at its next batch. Null: there is no such run. */

@@ -20,9 +20,25 @@ export function databaseError(error: unknown, doing: string): VitrinaError {
   const { message, detail, hint } = error as { message?: string; detail?: string; hint?: string }
   const facts = [message, detail].filter(Boolean).join(' ')
   const options = { cause: error, ...(state === null ? {} : { sqlstate: state }) }
-  if (state === null) return new VitrinaError('INTERNAL', `${doing}: ${facts}`, 'See the log for what happened before.', options)
+  if (state === null)
+    return new VitrinaError(
+      'INTERNAL',
+      `${doing}: ${facts}`,
+      'See the log for what happened before.',
+      options,
+    )
   if (isHopeless(error)) {
-    return new VitrinaError('SOURCE_QUERY_FAILED', `${doing}: ${facts} (SQLSTATE ${state}).`, hint ?? 'Correct the query, the target or the grants, then run again.', options)
+    return new VitrinaError(
+      'SOURCE_QUERY_FAILED',
+      `${doing}: ${facts} (SQLSTATE ${state}).`,
+      hint ?? 'Correct the query, the target or the grants, then run again.',
+      options,
+    )
   }
-  return new VitrinaError('DATABASE_ERROR', `${doing}: ${facts} (SQLSTATE ${state}).`, hint ?? 'If it stays, see the log of the server.', options)
+  return new VitrinaError(
+    'DATABASE_ERROR',
+    `${doing}: ${facts} (SQLSTATE ${state}).`,
+    hint ?? 'If it stays, see the log of the server.',
+    options,
+  )
 }

@@ -23,26 +23,50 @@ const ROWS_AT_ONCE = 200_000
  * of keys, computed where the rows are, then the rows of those buckets whose checksums differ. What differs is looked
  * at once more, so that a row which was written in between is not told as drift.
  */
-export async function findDrift(source: Side, target: Side, options: CompareOptions): Promise<{ drift: DeepDrift; confirmed: Differences }> {
+export async function findDrift(
+  source: Side,
+  target: Side,
+  options: CompareOptions,
+): Promise<{ drift: DeepDrift; confirmed: Differences }> {
   const [there, here] = await Promise.all([source.checksums(null), target.checksums(null)])
-  const suspicious = [...new Set([...there.keys(), ...here.keys()])].filter((bucket) => there.get(bucket) !== here.get(bucket))
+  const suspicious = [...new Set([...there.keys(), ...here.keys()])].filter(
+    (bucket) => there.get(bucket) !== here.get(bucket),
+  )
   const found: Differences = { missing: [], extra: [], different: [] }
   let onTheirWay = 0
   for (const buckets of portions(suspicious, there, here)) {
-    const [left, right] = await Promise.all([source.fingerprintsOf(buckets, null), target.fingerprintsOf(buckets, null)])
+    const [left, right] = await Promise.all([
+      source.fingerprintsOf(buckets, null),
+      target.fingerprintsOf(buckets, null),
+    ])
     const suspects = diff(left, right)
     const confirmed = await confirm(source, target, suspects, options.arrived)
     onTheirWay += count(suspects) - count(confirmed)
-    for (const kind of ['missing', 'extra', 'different'] as const) (found[kind] as Fingerprint[]).push(...confirmed[kind])
+    for (const kind of ['missing', 'extra', 'different'] as const)
+      (found[kind] as Fingerprint[]).push(...confirmed[kind])
   }
-  const sample = (rows: readonly Fingerprint[]): Drift => ({ count: rows.length, keys: rows.slice(0, options.sampleSize).map((row) => row.key) })
-  const drift = { keyColumns: options.keyColumns, missing: sample(found.missing), extra: sample(found.extra), different: sample(found.different), onTheirWay }
+  const sample = (rows: readonly Fingerprint[]): Drift => ({
+    count: rows.length,
+    keys: rows.slice(0, options.sampleSize).map((row) => row.key),
+  })
+  const drift = {
+    keyColumns: options.keyColumns,
+    missing: sample(found.missing),
+    extra: sample(found.extra),
+    different: sample(found.different),
+    onTheirWay,
+  }
   return { drift, confirmed: found }
 }
 
 /** Buckets in groups of a bounded number of rows. */
-function portions(buckets: readonly number[], there: Map<number, string>, here: Map<number, string>): number[][] {
-  const size = (bucket: number) => Math.max(...[there, here].map((side) => Number((side.get(bucket) ?? '0/').split('/')[0])))
+function portions(
+  buckets: readonly number[],
+  there: Map<number, string>,
+  here: Map<number, string>,
+): number[][] {
+  const size = (bucket: number) =>
+    Math.max(...[there, here].map((side) => Number((side.get(bucket) ?? '0/').split('/')[0])))
   const groups: number[][] = []
   let rows = Number.POSITIVE_INFINITY
   for (const bucket of buckets) {
@@ -73,7 +97,12 @@ function diff(source: readonly Fingerprint[], target: readonly Fingerprint[]): D
  * The mart first, the source after it: a row that the pipeline writes in between then agrees. What still differs and
  * has not arrived yet, by the pipeline's own checkpoint, is on its way.
  */
-async function confirm(source: Side, target: Side, suspects: Differences, arrived: string | null): Promise<Differences> {
+async function confirm(
+  source: Side,
+  target: Side,
+  suspects: Differences,
+  arrived: string | null,
+): Promise<Differences> {
   const keys = [...suspects.missing, ...suspects.extra, ...suspects.different].map((row) => row.key)
   const right: Fingerprint[] = []
   const left: Fingerprint[] = []
@@ -81,11 +110,16 @@ async function confirm(source: Side, target: Side, suspects: Differences, arrive
   for (const portion of chunks(keys, 1_000)) {
     right.push(...(await target.fingerprintsByKey(portion)))
     left.push(...(await source.fingerprintsByKey(portion)))
-    if (arrived !== null) for (const row of await source.fingerprintsByKey(portion, arrived)) settled.add(keyOf(row))
+    if (arrived !== null)
+      for (const row of await source.fingerprintsByKey(portion, arrived)) settled.add(keyOf(row))
   }
   const again = diff(left, right)
   const isSettled = (row: Fingerprint) => arrived === null || settled.has(keyOf(row))
-  return { missing: again.missing.filter(isSettled), extra: again.extra, different: again.different.filter(isSettled) }
+  return {
+    missing: again.missing.filter(isSettled),
+    extra: again.extra,
+    different: again.different.filter(isSettled),
+  }
 }
 
 function* chunks<T>(items: readonly T[], size: number): Generator<T[]> {

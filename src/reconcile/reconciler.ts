@@ -1,9 +1,9 @@
 import { VitrinaError } from '../model/errors.js'
 import { finalTarget, type Pipeline, readerQuery } from '../model/pipeline.js'
 import type { Reconciliation } from '../model/reconcile.js'
+import type { ReconcileOptions, Reconciler } from '../ports/reconciler.js'
 import { databaseError } from '../postgres/errors.js'
 import { Session } from '../postgres/session.js'
-import type { Reconciler, ReconcileOptions } from '../ports/reconciler.js'
 import { findTarget } from '../sinks/postgres/target.js'
 import { describeQuery } from '../sources/postgres/describe.js'
 import { asRelation, beyond, type Column } from '../sql/selection.js'
@@ -36,18 +36,34 @@ export class PostgresReconciler implements Reconciler {
     const { differences } = await this.#compare(pipeline, { ...options, deep: true })
     const rows = [...differences.missing, ...differences.extra, ...differences.different]
     if (rows.length > MOST_REPAIRS) {
-      throw new VitrinaError('REQUEST_INVALID', `${rows.length} rows differ, more than a repair mends (${MOST_REPAIRS}).`, 'Run the pipeline in full instead.')
+      throw new VitrinaError(
+        'REQUEST_INVALID',
+        `${rows.length} rows differ, more than a repair mends (${MOST_REPAIRS}).`,
+        'Run the pipeline in full instead.',
+      )
     }
     return rows.map((row) => [...row.key])
   }
 
-  async #compare(pipeline: Pipeline, options: ReconcileOptions): Promise<{ reconciliation: Reconciliation; differences: Differences }> {
+  async #compare(
+    pipeline: Pipeline,
+    options: ReconcileOptions,
+  ): Promise<{ reconciliation: Reconciliation; differences: Differences }> {
     const signal = options.signal
-    const source = await Session.open(this.#url(pipeline.sourceConnection, this.#settings.readerUrl), 'vitrina-reconcile', signal)
+    const source = await Session.open(
+      this.#url(pipeline.sourceConnection, this.#settings.readerUrl),
+      'vitrina-reconcile',
+      signal,
+    )
     try {
-      const target = await Session.open(this.#url(pipeline.targetConnection, this.#settings.martUrl), 'vitrina-reconcile', signal)
+      const target = await Session.open(
+        this.#url(pipeline.targetConnection, this.#settings.martUrl),
+        'vitrina-reconcile',
+        signal,
+      )
       try {
-        for (const session of [source, target]) await session.run("SET default_transaction_read_only = on; SET statement_timeout = '10min'")
+        for (const session of [source, target])
+          await session.run("SET default_transaction_read_only = on; SET statement_timeout = '10min'")
         return await this.#between(source, target, pipeline, options)
       } finally {
         await target.close()
@@ -59,22 +75,44 @@ export class PostgresReconciler implements Reconciler {
     }
   }
 
-  async #between(source: Session, target: Session, pipeline: Pipeline, options: ReconcileOptions): Promise<{ reconciliation: Reconciliation; differences: Differences }> {
+  async #between(
+    source: Session,
+    target: Session,
+    pipeline: Pipeline,
+    options: ReconcileOptions,
+  ): Promise<{ reconciliation: Reconciliation; differences: Differences }> {
     const columns = await describeQuery(source, readerQuery(pipeline))
     const table = await findTarget(target, finalTarget(pipeline), columns, pipeline.keyColumns)
     if (table === null) {
-      throw new VitrinaError('TARGET_MISMATCH', `${finalTarget(pipeline)} does not exist yet.`, 'Run the pipeline once, then compare.')
+      throw new VitrinaError(
+        'TARGET_MISMATCH',
+        `${finalTarget(pipeline)} does not exist yet.`,
+        'Run the pipeline once, then compare.',
+      )
     }
     const compared = table.columns.map((column, index) => ({ name: column.name, type: table.types[index]! }))
     const key = table.key.map((name) => compared.find((column) => column.name === name)!)
-    const left = new Side({ session: source, relation: asRelation(readerQuery(pipeline)), columns: compared, key })
+    const left = new Side({
+      session: source,
+      relation: asRelation(readerQuery(pipeline)),
+      columns: compared,
+      key,
+    })
     const right = new Side({ session: target, relation: table.quoted, columns: compared, key })
     const controlField = pipeline.incrementalKey ?? table.key[0]!
     const [there, here] = await Promise.all([left.summary(controlField), right.summary(controlField)])
     const equal = there.count === here.count && there.min === here.min && there.max === here.max
     const summary = { controlField, source: there, target: here }
-    if (!options.deep) return { reconciliation: { ...summary, matches: equal, deep: null }, differences: { missing: [], extra: [], different: [] } }
-    const { drift, confirmed } = await findDrift(left, right, { keyColumns: table.key, arrived: arrivedCondition(pipeline, columns, options), sampleSize: options.sampleSize })
+    if (!options.deep)
+      return {
+        reconciliation: { ...summary, matches: equal, deep: null },
+        differences: { missing: [], extra: [], different: [] },
+      }
+    const { drift, confirmed } = await findDrift(left, right, {
+      keyColumns: table.key,
+      arrived: arrivedCondition(pipeline, columns, options),
+      sampleSize: options.sampleSize,
+    })
     const matches = drift.missing.count + drift.extra.count + drift.different.count === 0
     return { reconciliation: { ...summary, matches, deep: drift }, differences: confirmed }
   }
@@ -83,14 +121,24 @@ export class PostgresReconciler implements Reconciler {
     if (name === null) return main
     const url = this.#settings.connections.get(name.toLowerCase())
     if (url !== undefined) return url
-    throw new VitrinaError('CONNECTION_UNKNOWN', `There is no connection "${name}".`, `Set VITRINA_CONNECTION_${name.toUpperCase()}_URL for API and runner.`)
+    throw new VitrinaError(
+      'CONNECTION_UNKNOWN',
+      `There is no connection "${name}".`,
+      `Set VITRINA_CONNECTION_${name.toUpperCase()}_URL for API and runner.`,
+    )
   }
 }
 
 /** Rows beyond the checkpoint of an incremental pipeline have not been read yet: they are on their way. */
-function arrivedCondition(pipeline: Pipeline, columns: readonly Column[], { checkpoint }: ReconcileOptions): string | null {
+function arrivedCondition(
+  pipeline: Pipeline,
+  columns: readonly Column[],
+  { checkpoint }: ReconcileOptions,
+): string | null {
   if (pipeline.mode !== 'incremental' || pipeline.capture !== 'key' || checkpoint === null) return null
   const names = [pipeline.incrementalKey, ...(checkpoint.length > 1 ? [pipeline.incrementalIdKey] : [])]
   const order = names.flatMap((name) => columns.filter((column) => column.name === name))
-  return order.length === checkpoint.length ? beyond({ columns: order }, '<=', checkpoint) : beyond({ columns: order }, '<=', checkpoint.slice(0, order.length))
+  return order.length === checkpoint.length
+    ? beyond({ columns: order }, '<=', checkpoint)
+    : beyond({ columns: order }, '<=', checkpoint.slice(0, order.length))
 }

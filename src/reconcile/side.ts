@@ -17,7 +17,8 @@ export interface Fingerprint {
 /** So many parts that a differing row condemns a thousandth of the table, and their sums still fit into one answer. */
 export const BUCKETS = 1024
 
-const HAS_MIN = /^(smallint|integer|bigint|numeric|real|double|timestamp|date|time|interval|text|character|inet|money|oid)/
+const HAS_MIN =
+  /^(smallint|integer|bigint|numeric|real|double|timestamp|date|time|interval|text|character|inet|money|oid)/
 
 /**
  * One side of a comparison: the query in the source, or the table of the mart. Fingerprints and their sums are computed
@@ -29,7 +30,12 @@ export class Side {
   readonly #columns: readonly ComparedColumn[]
   readonly #key: readonly ComparedColumn[]
 
-  constructor(options: { session: Session; relation: string; columns: readonly ComparedColumn[]; key: readonly ComparedColumn[] }) {
+  constructor(options: {
+    session: Session
+    relation: string
+    columns: readonly ComparedColumn[]
+    key: readonly ComparedColumn[]
+  }) {
     this.#session = options.session
     this.#relation = options.relation
     this.#columns = options.columns
@@ -40,7 +46,9 @@ export class Side {
     const type = this.#columns.find((column) => column.name === field)?.type ?? ''
     // uuid and some other types have an order but no min().
     const column = `${quoteIdentifier(field)}${HAS_MIN.test(type) ? '' : '::text COLLATE "C"'}`
-    const [row] = await this.#session.rows(`SELECT count(*) AS n, min(${column})::text AS low, max(${column})::text AS high FROM ${this.#relation}`)
+    const [row] = await this.#session.rows(
+      `SELECT count(*) AS n, min(${column})::text AS low, max(${column})::text AS high FROM ${this.#relation}`,
+    )
     return { count: Number(row!.n), min: row!.low ?? null, max: row!.high ?? null }
   }
 
@@ -59,17 +67,28 @@ export class Side {
   }
 
   /** The rows with some keys, wherever they stand now. */
-  async fingerprintsByKey(keys: readonly (readonly (string | null)[])[], condition: string | null = null): Promise<Fingerprint[]> {
+  async fingerprintsByKey(
+    keys: readonly (readonly (string | null)[])[],
+    condition: string | null = null,
+  ): Promise<Fingerprint[]> {
     if (keys.length === 0) return []
-    const values = keys.map((key) => `(${key.map((text, index) => (text === null ? 'NULL' : `${quoteLiteral(text)}::${this.#key[index]!.type}`)).join(', ')})`)
+    const values = keys.map(
+      (key) =>
+        `(${key.map((text, index) => (text === null ? 'NULL' : `${quoteLiteral(text)}::${this.#key[index]!.type}`)).join(', ')})`,
+    )
     const inKeys = `(${this.#key.map((column) => quoteIdentifier(column.name)).join(', ')}) IN (${values.join(', ')})`
     return this.#fingerprints(condition === null ? inKeys : `(${condition}) AND ${inKeys}`)
   }
 
   async #fingerprints(condition: string): Promise<Fingerprint[]> {
     const key = this.#key.map((column, index) => `${this.#value(column)}::text AS k${index}`)
-    const rows = await this.#session.rows(`SELECT ${key.join(', ')}, ${this.#hash()} AS hash FROM ${this.#relation}${where(condition)}`)
-    return rows.map((row) => ({ key: this.#key.map((_, index) => row[`k${index}`] ?? null), hash: row.hash! }))
+    const rows = await this.#session.rows(
+      `SELECT ${key.join(', ')}, ${this.#hash()} AS hash FROM ${this.#relation}${where(condition)}`,
+    )
+    return rows.map((row) => ({
+      key: this.#key.map((_, index) => row[`k${index}`] ?? null),
+      hash: row.hash!,
+    }))
   }
 
   #hash(): string {

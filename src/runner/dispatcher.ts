@@ -3,7 +3,7 @@ import type { Claim } from '../model/claim.js'
 import { VitrinaError, vtr } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'
 import { NO_ROWS } from '../model/run.js'
-import type { PipelineExecutor, ExecutorParts } from './executor.js'
+import type { ExecutorParts, PipelineExecutor } from './executor.js'
 import { Lease } from './lease.js'
 import { asVitrinaError, MAX_ATTEMPTS, waitBeforeRetry } from './retry.js'
 
@@ -34,7 +34,14 @@ export class PipelineDispatcher {
 
   /** For those that do not end in time. */
   cut(): void {
-    for (const lease of this.#leases) lease.cut(new VitrinaError('DATABASE_UNAVAILABLE', 'The runner was told to stop at once.', 'Any runner goes on from the last checkpoint.'))
+    for (const lease of this.#leases)
+      lease.cut(
+        new VitrinaError(
+          'DATABASE_UNAVAILABLE',
+          'The runner was told to stop at once.',
+          'Any runner goes on from the last checkpoint.',
+        ),
+      )
   }
 
   async dispatch(claim: Claim): Promise<void> {
@@ -74,7 +81,11 @@ export class PipelineDispatcher {
 
   async #pauseBeforeRetry(claim: Claim, failures: number, error: VitrinaError, lease: Lease): Promise<void> {
     const waitMs = waitBeforeRetry(failures)
-    await this.#parts.queue.retrying(claim, claim.attempt, { message: error.message, code: vtr(error.code), hint: error.hint })
+    await this.#parts.queue.retrying(claim, claim.attempt, {
+      message: error.message,
+      code: vtr(error.code),
+      hint: error.hint,
+    })
     this.#parts.events.retrying(claim, claim.attempt, waitMs, error)
     // A runner that stops does not wait: the next attempt gives the run back.
     const signal = AbortSignal.any([lease.signal, this.#stop.signal])
@@ -117,5 +128,9 @@ export class PipelineDispatcher {
 }
 
 function diedAgain(claim: Claim): VitrinaError {
-  return new VitrinaError('RUNNER_DIED_AGAIN', `The runner died ${claim.deaths} times in a row in pipeline "${claim.pipeline.name}" without committing a batch.`, 'See the log and the memory of the runner; a smaller batch_size may help. Then run it again by hand.')
+  return new VitrinaError(
+    'RUNNER_DIED_AGAIN',
+    `The runner died ${claim.deaths} times in a row in pipeline "${claim.pipeline.name}" without committing a batch.`,
+    'See the log and the memory of the runner; a smaller batch_size may help. Then run it again by hand.',
+  )
 }

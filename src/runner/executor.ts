@@ -54,14 +54,24 @@ export class PipelineExecutor {
     }
   }
 
-  async #end(claim: Claim, status: 'SUCCESS' | 'PAUSED' | 'CANCELLED', progress: Progress, began: number): Promise<Outcome> {
+  async #end(
+    claim: Claim,
+    status: 'SUCCESS' | 'PAUSED' | 'CANCELLED',
+    progress: Progress,
+    began: number,
+  ): Promise<Outcome> {
     failpoint('run.finishing')
     await this.#parts.queue.finish(claim, { status })
     this.#parts.events.runEnded(claim, { status }, progress, performance.now() - began)
     return status
   }
 
-  async #runSteps(claim: Claim, transfer: Transfer, lease: Lease, isStopping: () => boolean): Promise<'SUCCESS' | 'PAUSED' | 'CANCELLED' | 'RELEASED'> {
+  async #runSteps(
+    claim: Claim,
+    transfer: Transfer,
+    lease: Lease,
+    isStopping: () => boolean,
+  ): Promise<'SUCCESS' | 'PAUSED' | 'CANCELLED' | 'RELEASED'> {
     const size = new BatchSize(claim.pipeline.batchSize)
     for (const step of await this.#steps(claim, transfer)) {
       for (;;) {
@@ -123,6 +133,10 @@ function wish(control: Control): 'CANCELLED' | 'PAUSED' | null {
 function requireKnownTransforms(pipeline: Pipeline): void {
   const transform = pipeline.tasks.find((task) => task.taskType === 'PYTHON')
   if (transform !== undefined) {
-    throw new VitrinaError('PIPELINE_INVALID', `Task ${transform.orderIndex} names the transform "${transform.body}", but no transform is registered.`, 'Register it, or take the task out of the plan.')
+    throw new VitrinaError(
+      'PIPELINE_INVALID',
+      `Task ${transform.orderIndex} names the transform "${transform.body}", but no transform is registered.`,
+      'Register it, or take the task out of the plan.',
+    )
   }
 }

@@ -61,7 +61,15 @@ export class Lease {
     } catch (error) {
       const late = performance.now() - this.#renewedAt > this.#seconds * 1000
       if (error instanceof VitrinaError && error.class === 'stale') return this.cut(error)
-      if (late) return this.cut(new VitrinaError('LEASE_LOST', 'The lease could not be renewed in time.', 'See whether the main database is reachable; recovery goes on from the last checkpoint.', { cause: error }))
+      if (late)
+        return this.cut(
+          new VitrinaError(
+            'LEASE_LOST',
+            'The lease could not be renewed in time.',
+            'See whether the main database is reachable; recovery goes on from the last checkpoint.',
+            { cause: error },
+          ),
+        )
     }
     this.#schedule()
   }

@@ -63,7 +63,8 @@ export class PipelineManager {
       try {
         await this.#tick()
       } catch (error) {
-        if (error instanceof VitrinaError && error.class === 'lost') this.#parts.events.connectionLost('the meta store', error)
+        if (error instanceof VitrinaError && error.class === 'lost')
+          this.#parts.events.connectionLost('the meta store', error)
         else this.#parts.events.tickFailed(error as Error)
       }
       await nap

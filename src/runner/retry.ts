@@ -13,5 +13,7 @@ export function waitBeforeRetry(failures: number): number {
 export function asVitrinaError(error: unknown): VitrinaError {
   if (error instanceof VitrinaError) return error
   const message = error instanceof Error ? error.message : String(error)
-  return new VitrinaError('INTERNAL', message, 'See the log of the runner for what happened before.', { cause: error })
+  return new VitrinaError('INTERNAL', message, 'See the log of the runner for what happened before.', {
+    cause: error,
+  })
 }

@@ -1,7 +1,7 @@
 import type { ScheduledPipeline } from '../model/claim.js'
+import { nextRun } from '../model/schedule.js'
 import type { RunQueue } from '../ports/run-queue.js'
 import type { Events } from '../telemetry/events.js'
-import { nextRun } from '../model/schedule.js'
 
 /** R3.5: requests the runs that are due, on the database's clock. Of several runners exactly one starts each. */
 export class Scheduler {

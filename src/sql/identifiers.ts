@@ -28,8 +28,13 @@ export function parseTable(text: string): TableName {
   const part = '(?:"((?:[^"]|"")+)"|([\\p{L}_][\\p{L}\\p{N}_$]*))'
   const found = new RegExp(`^${part}\\.${part}$`, 'u').exec(text.trim())
   if (found === null) {
-    throw new VitrinaError('TARGET_REFUSED', `"${text}" is not a table name with its schema.`, 'Write the target as schema.table, for example analytics.film_dim.')
+    throw new VitrinaError(
+      'TARGET_REFUSED',
+      `"${text}" is not a table name with its schema.`,
+      'Write the target as schema.table, for example analytics.film_dim.',
+    )
   }
-  const name = (quoted: string | undefined, plain: string | undefined) => quoted?.replaceAll('""', '"') ?? plain?.replace(/[A-Z]/g, (letter) => letter.toLowerCase()) ?? ''
+  const name = (quoted: string | undefined, plain: string | undefined) =>
+    quoted?.replaceAll('""', '"') ?? plain?.replace(/[A-Z]/g, (letter) => letter.toLowerCase()) ?? ''
   return { schema: name(found[1], found[2]), table: name(found[3], found[4]) }
 }

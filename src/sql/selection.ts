@@ -25,7 +25,8 @@ export function asRelation(query: string): string {
 }
 
 /** Quoted texts and names, comments, blanks: what has to be read as one piece to find where a statement really ends. */
-const PIECES = /[eE]'(?:[^'\\]|\\.|'')*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(?:[A-Za-z_]\w*)?\$|--[^\n]*|\/\*[\s\S]*?\*\/|\s+|;|\w+|./gs
+const PIECES =
+  /[eE]'(?:[^'\\]|\\.|'')*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(?:[A-Za-z_]\w*)?\$|--[^\n]*|\/\*[\s\S]*?\*\/|\s+|;|\w+|./gs
 const NOTHING = /^(?:--|\/\*|\s|;)/
 
 /** Without the semicolons, comments and blanks after its last word: a bracket is going to follow. */
@@ -61,7 +62,13 @@ export function beyond(order: Order, operator: '>' | '<=', cursor: Cursor): stri
 }
 
 /** Rows of the query after `after` and up to `upTo`, both optional. */
-export function selectRange(query: string, columns: readonly Column[], order: Order, after: Cursor | null, upTo: Cursor | null): string {
+export function selectRange(
+  query: string,
+  columns: readonly Column[],
+  order: Order,
+  after: Cursor | null,
+  upTo: Cursor | null,
+): string {
   return `SELECT ${columnList(columns)} FROM ${asRelation(query)}${where(range(order, after, upTo))}`
 }
 

@@ -7,14 +7,17 @@ export function sqlstateOf(error: unknown): string | null {
 /** Node's own codes for a socket that is gone or was never there. */
 const SOCKET = /^(ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|EADDRNOTAVAIL)/
 /** What pg says without any code when the server goes away. */
-const GONE = /Connection terminated|connection is not queryable|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|Client was closed/i
+const GONE =
+  /Connection terminated|connection is not queryable|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|Client was closed/i
 
 export function isLostConnection(error: unknown): boolean {
   const state = sqlstateOf(error)
   // 57P01 to 57P05: the administrator, a crash or a time-out ended the session; 25P03/25P04: it idled too long.
   if (state !== null) return /^(08|57P0[1-5]|25P0[34])/.test(state)
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
-  return (typeof code === 'string' && SOCKET.test(code)) || (typeof message === 'string' && GONE.test(message))
+  return (
+    (typeof code === 'string' && SOCKET.test(code)) || (typeof message === 'string' && GONE.test(message))
+  )
 }
 
 /** The data of a single row was refused: other rows of the batch may be fine. */

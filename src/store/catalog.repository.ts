@@ -10,8 +10,8 @@ import type {
   PageRequest,
   PipelineFilter,
   QuarantineFilter,
-  RunLogFilter,
   RunFilter,
+  RunLogFilter,
   State,
 } from '../ports/catalog.js'
 import { findPipeline, findRun, findState } from './catalog-find.js'

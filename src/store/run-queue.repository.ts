@@ -79,7 +79,12 @@ export class RunQueueRepository implements RunQueue {
       if (row === undefined) return null
       const recovered = row.previous_status !== 'RUN_REQUESTED'
       // Somebody may have cleared the history meanwhile: without its run the pipeline would stop the whole queue.
-      const [run] = await session.query<{ attempt: number; deaths: number; cancel_requested: boolean; trigger: string }>(
+      const [run] = await session.query<{
+        attempt: number
+        deaths: number
+        cancel_requested: boolean
+        trigger: string
+      }>(
         `INSERT INTO etl.etl_runs AS r (id, pipeline_id, status, started_at, runner_id, attempt, deaths, config_version)
          VALUES ($1, $5, 'RUNNING', clock_timestamp(), $2, 1, $3, $4)
          ON CONFLICT (id) DO UPDATE
@@ -208,7 +213,9 @@ export class RunQueueRepository implements RunQueue {
   }
 
   async resetDone(claim: Claim): Promise<void> {
-    await this.#database.query('UPDATE etl.etl_state SET reset = false WHERE pipeline_id = $1', [claim.pipeline.id])
+    await this.#database.query('UPDATE etl.etl_state SET reset = false WHERE pipeline_id = $1', [
+      claim.pipeline.id,
+    ])
   }
 
   async toReplay(claim: Claim): Promise<HeldRow[]> {
@@ -220,7 +227,8 @@ export class RunQueueRepository implements RunQueue {
   }
 
   async replayed(_claim: Claim, rows: readonly HeldRow[], session: MetaSession | null): Promise<void> {
-    const text = "UPDATE etl.etl_quarantine SET status = 'REPLAYED', settled_at = clock_timestamp() WHERE id = ANY($1)"
+    const text =
+      "UPDATE etl.etl_quarantine SET status = 'REPLAYED', settled_at = clock_timestamp() WHERE id = ANY($1)"
     const values = [rows.map((row) => row.id)]
     await (session === null ? this.#database.query(text, values) : session.query(text, values))
   }

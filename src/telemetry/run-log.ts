@@ -42,9 +42,26 @@ class KeepingLog implements Logger {
   }
 
   #hand(level: RunLogLine['level'], message: string, fields: Fields): void {
-    const { run_id: runId, pipeline: _name, pipeline_id: _id, err, ...rest } = { ...this.#fields, ...fields } as Fields & { err?: Error; run_id?: unknown; pipeline?: unknown; pipeline_id?: unknown }
+    const {
+      run_id: runId,
+      pipeline: _name,
+      pipeline_id: _id,
+      err,
+      ...rest
+    } = { ...this.#fields, ...fields } as Fields & {
+      err?: Error
+      run_id?: unknown
+      pipeline?: unknown
+      pipeline_id?: unknown
+    }
     if (typeof runId !== 'string') return
     const error = err instanceof Error ? { error: redactText(err.message) } : {}
-    this.#keep({ runId, at: new Date().toISOString(), level, message: redactText(message), fields: redactFields({ ...rest, ...error }) })
+    this.#keep({
+      runId,
+      at: new Date().toISOString(),
+      level,
+      message: redactText(message),
+      fields: redactFields({ ...rest, ...error }),
+    })
   }
 }

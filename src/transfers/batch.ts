@@ -1,11 +1,11 @@
+import type { Progress } from '../model/claim.js'
 import { VitrinaError } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'
-import type { Progress } from '../model/claim.js'
 import { addRows, NO_ROWS, type RefusedRow, type RowCounts } from '../model/run.js'
-import { databaseError } from '../postgres/errors.js'
-import type { Session } from '../postgres/session.js'
 import type { MetaSession } from '../ports/run-queue.js'
 import type { BatchDone, Ledger } from '../ports/transfer.js'
+import { databaseError } from '../postgres/errors.js'
+import type { Session } from '../postgres/session.js'
 import type { Checkpoint, CheckpointStore, Position } from '../sinks/postgres/checkpoint.js'
 import { targetError } from '../sinks/postgres/target.js'
 
@@ -72,7 +72,9 @@ export class BatchRunner {
   async run(step: string, work: (meta: MetaSession | null) => Promise<Moved>): Promise<BatchDone> {
     const { session, checkpoints, ledger, runId, isMain } = this.#parts
     const began = performance.now()
-    const meta: MetaSession | null = isMain ? { query: async (text, values) => ({ rows: await session.rows(text, values) }) } : null
+    const meta: MetaSession | null = isMain
+      ? { query: async (text, values) => ({ rows: await session.rows(text, values) }) }
+      : null
     // A deferred constraint would refuse a row at COMMIT, when it can no longer be told which.
     await session.run('BEGIN; SET CONSTRAINTS ALL IMMEDIATE')
     failpoint('batch.begun')
@@ -80,7 +82,11 @@ export class BatchRunner {
       const moved = await work(meta)
       const progress = { rows: addRows(this.#progress.rows, moved.rows), batches: this.#progress.batches + 1 }
       const done = moved.ends === true ? [...this.#done, step] : this.#done
-      await checkpoints.move({ key: moved.key, id: moved.id, position: { ...moved.position, run: { id: runId, ...progress, done } } })
+      await checkpoints.move({
+        key: moved.key,
+        id: moved.id,
+        position: { ...moved.position, run: { id: runId, ...progress, done } },
+      })
       failpoint('checkpoint.moved')
       const record = {
         batch: progress.batches,
@@ -91,7 +97,8 @@ export class BatchRunner {
         durationMs: performance.now() - began,
         copiedCheckpoint: isMain ? null : { key: moved.key, id: moved.id },
       }
-      if (moved.refused !== undefined && moved.refused.length > 0) await ledger.quarantine(moved.refused, meta)
+      if (moved.refused !== undefined && moved.refused.length > 0)
+        await ledger.quarantine(moved.refused, meta)
       const control = await ledger.record(record, progress, meta)
       failpoint('lease.renewed')
       await session.run('COMMIT')

@@ -1,7 +1,7 @@
 import { NO_ROWS } from '../model/run.js'
+import type { BatchDone, Step } from '../ports/transfer.js'
 import { databaseError } from '../postgres/errors.js'
 import type { Session } from '../postgres/session.js'
-import type { BatchDone, Step } from '../ports/transfer.js'
 import type { SweepFrom } from '../sources/postgres/changes.js'
 import { asRelation, type Column, columnList } from '../sql/selection.js'
 import { deleteAbsent, type WholeParts } from './replace.js'
@@ -40,7 +40,16 @@ export class ChangedRows implements Step {
       const deleted = await deleteAbsent(this.#parts, 'pg_temp.vitrina_pass', 'pg_temp.vitrina_keys')
       const written = await writer.write(`SELECT ${columnList(columns)} FROM pg_temp.vitrina_pass`, rows)
       const { key, id, position } = batches.state
-      return { rows: { ...NO_ROWS, ...written.rows, deleted }, refused: written.refused, firstKey: null, lastKey: null, key, id, position: { ...position, xmin: next }, ends: true }
+      return {
+        rows: { ...NO_ROWS, ...written.rows, deleted },
+        refused: written.refused,
+        firstKey: null,
+        lastKey: null,
+        key,
+        id,
+        position: { ...position, xmin: next },
+        ends: true,
+      }
     })
   }
 

@@ -23,23 +23,45 @@ export interface Examined {
 }
 
 /** Looks at query, keys and target, and refuses what cannot work before anything is read or written. */
-export async function examine(source: Session, target: Session, pipeline: Pipeline, sourceSchemas: readonly string[]): Promise<Examined> {
+export async function examine(
+  source: Session,
+  target: Session,
+  pipeline: Pipeline,
+  sourceSchemas: readonly string[],
+): Promise<Examined> {
   const query = readerQuery(pipeline)
   const columns = await describeQuery(source, query)
   const table = await findTarget(target, finalTarget(pipeline), columns, pipeline.keyColumns)
   const key = keyOf(pipeline, columns, table)
   const order = orderOf(pipeline, columns, key)
-  const facts = await planFacts(source, `SELECT ${columnList(columns)} FROM ${asRelation(query)} ORDER BY ${orderBy(order)} LIMIT 10000`)
+  const facts = await planFacts(
+    source,
+    `SELECT ${columnList(columns)} FROM ${asRelation(query)} ORDER BY ${orderBy(order)} LIMIT 10000`,
+  )
   requireAllowed(facts, sourceSchemas)
-  if (pipeline.mode === 'incremental' && pipeline.capture === 'key') await requireUsableKey(source, order, facts, query)
+  if (pipeline.mode === 'incremental' && pipeline.capture === 'key')
+    await requireUsableKey(source, order, facts, query)
   const paged = facts.walksIndex && order.columns.every((column) => column.notNull)
-  return { query, columns, target: table, key, order, facts, paged, guarantee: guaranteeOf(pipeline, order, facts) }
+  return {
+    query,
+    columns,
+    target: table,
+    key,
+    order,
+    facts,
+    paged,
+    guarantee: guaranteeOf(pipeline, order, facts),
+  }
 }
 
 function keyOf(pipeline: Pipeline, columns: readonly Column[], target: Target | null): Column[] {
   const names = target?.key ?? pipeline.keyColumns
   if (names.length === 0) {
-    throw new VitrinaError('TARGET_KEY_MISSING', `${finalTarget(pipeline)} does not exist, and the pipeline names no key_columns to create it with.`, 'Set key_columns to the columns that identify a row of the mart.')
+    throw new VitrinaError(
+      'TARGET_KEY_MISSING',
+      `${finalTarget(pipeline)} does not exist, and the pipeline names no key_columns to create it with.`,
+      'Set key_columns to the columns that identify a row of the mart.',
+    )
   }
   return names.map((name) => requireColumn(columns, name, 'key_columns'))
 }
@@ -52,10 +74,17 @@ function keyOf(pipeline: Pipeline, columns: readonly Column[], target: Target | 
 function orderOf(pipeline: Pipeline, columns: readonly Column[], key: readonly Column[]): Order {
   if (pipeline.mode === 'full' || pipeline.capture === 'xmin') return { columns: key }
   if (pipeline.incrementalKey === null) {
-    throw new VitrinaError('PIPELINE_INVALID', 'An incremental pipeline with capture "key" needs incremental_key.', 'Set incremental_key to the column that grows with every change, or choose capture "xmin".')
+    throw new VitrinaError(
+      'PIPELINE_INVALID',
+      'An incremental pipeline with capture "key" needs incremental_key.',
+      'Set incremental_key to the column that grows with every change, or choose capture "xmin".',
+    )
   }
   const first = requireColumn(columns, pipeline.incrementalKey, 'incremental_key')
-  const second = pipeline.incrementalIdKey === null ? [] : [requireColumn(columns, pipeline.incrementalIdKey, 'incremental_id_key')]
+  const second =
+    pipeline.incrementalIdKey === null
+      ? []
+      : [requireColumn(columns, pipeline.incrementalIdKey, 'incremental_id_key')]
   return { columns: [...new Set([first, ...second, ...key])] }
 }
 
@@ -72,14 +101,30 @@ function requireAllowed(facts: PlanFacts, sourceSchemas: readonly string[]): voi
 }
 
 /** A row whose key is NULL lies beyond no checkpoint: it would be missed for ever, so the run does not begin. */
-async function requireUsableKey(source: Session, order: Order, facts: PlanFacts, query: string): Promise<void> {
-  await new Horizon({ session: source, key: order.columns[0]!, relations: facts.relations, self: '' }).requireSight()
+async function requireUsableKey(
+  source: Session,
+  order: Order,
+  facts: PlanFacts,
+  query: string,
+): Promise<void> {
+  await new Horizon({
+    session: source,
+    key: order.columns[0]!,
+    relations: facts.relations,
+    self: '',
+  }).requireSight()
   const doubtful = order.columns.filter((column) => !column.notNull || facts.outerJoin || facts.aggregates)
   if (doubtful.length === 0) return
   const nulls = doubtful.map((column) => `${quoteIdentifier(column.name)} IS NULL`)
-  const found = await source.rows(`SELECT 1 AS found FROM ${asRelation(query)} WHERE ${nulls.join(' OR ')} LIMIT 1`)
+  const found = await source.rows(
+    `SELECT 1 AS found FROM ${asRelation(query)} WHERE ${nulls.join(' OR ')} LIMIT 1`,
+  )
   if (found.length > 0) {
-    throw new VitrinaError('KEY_NULL', `The query returns rows where ${doubtful.map((column) => column.name).join(' or ')} is NULL: no checkpoint could ever cover them.`, 'Give them a value in the query (COALESCE), leave them out (WHERE … IS NOT NULL), or choose capture "xmin".')
+    throw new VitrinaError(
+      'KEY_NULL',
+      `The query returns rows where ${doubtful.map((column) => column.name).join(' or ')} is NULL: no checkpoint could ever cover them.`,
+      'Give them a value in the query (COALESCE), leave them out (WHERE … IS NOT NULL), or choose capture "xmin".',
+    )
   }
 }
 

@@ -28,7 +28,11 @@ export class Transfers implements TransferFactory {
     const { pipeline } = claim
     const target = finalTarget(pipeline)
     if (!isAllowedTarget(target, this.#settings.targets)) {
-      throw new VitrinaError('TARGET_REFUSED', `"${target}" is not among the targets that are allowed (${this.#settings.targets.tables.join(', ')}).`, 'Choose an allowed target, or have an administrator extend ALLOWED_TARGET_TABLES.')
+      throw new VitrinaError(
+        'TARGET_REFUSED',
+        `"${target}" is not among the targets that are allowed (${this.#settings.targets.tables.join(', ')}).`,
+        'Choose an allowed target, or have an administrator extend ALLOWED_TARGET_TABLES.',
+      )
     }
     const { sourceConnection, targetConnection } = pipeline
     return new PostgresTransfer({
@@ -51,6 +55,10 @@ export class Transfers implements TransferFactory {
     const url = this.#settings.connections.get(name.toLowerCase())
     if (url !== undefined) return url
     const known = [...this.#settings.connections.keys()].join(', ') || 'none'
-    throw new VitrinaError('CONNECTION_UNKNOWN', `There is no connection "${name}"; configured: ${known}.`, `Set VITRINA_CONNECTION_${name.toUpperCase()}_URL for API and runner.`)
+    throw new VitrinaError(
+      'CONNECTION_UNKNOWN',
+      `There is no connection "${name}"; configured: ${known}.`,
+      `Set VITRINA_CONNECTION_${name.toUpperCase()}_URL for API and runner.`,
+    )
   }
 }

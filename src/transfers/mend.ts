@@ -1,6 +1,6 @@
-import { databaseError } from '../postgres/errors.js'
 import type { MetaSession } from '../ports/run-queue.js'
 import type { BatchDone, Step } from '../ports/transfer.js'
+import { databaseError } from '../postgres/errors.js'
 import { quoteIdentifier, quoteLiteral } from '../sql/identifiers.js'
 import { asRelation, type Column, columnList } from '../sql/selection.js'
 import { deleteAbsent, type WholeParts } from './replace.js'
@@ -42,11 +42,19 @@ export class Mend implements Step {
     if (portion.length === 0) return null
     const rows = await this.#collect(portion)
     const done = await batches.run(this.name, async (meta) => {
-      const deleted = removeAbsent ? await deleteAbsent({ ...this.#parts, brake: 1 }, 'pg_temp.vitrina_pass', this.#asRelation(portion)) : 0
+      const deleted = removeAbsent
+        ? await deleteAbsent({ ...this.#parts, brake: 1 }, 'pg_temp.vitrina_pass', this.#asRelation(portion))
+        : 0
       const written = await writer.write(`SELECT ${columnList(columns)} FROM pg_temp.vitrina_pass`, rows)
       await settle(first, portion.length, meta)
       const text = (key: KeyTexts | undefined) => key?.join(', ') ?? null
-      return { ...batches.state, refused: written.refused, rows: { ...written.rows, deleted }, firstKey: text(portion[0]), lastKey: text(portion.at(-1)) }
+      return {
+        ...batches.state,
+        refused: written.refused,
+        rows: { ...written.rows, deleted },
+        firstKey: text(portion[0]),
+        lastKey: text(portion.at(-1)),
+      }
     })
     this.#next = first + portion.length
     return done
@@ -55,7 +63,9 @@ export class Mend implements Step {
   async #collect(portion: readonly KeyTexts[]): Promise<number> {
     const { query, columns, mover, target } = this.#parts
     await target.run('DROP TABLE IF EXISTS pg_temp.vitrina_pass')
-    const conditions = portion.map((key) => `(${key.map((text, index) => this.#equals(index, text)).join(' AND ')})`)
+    const conditions = portion.map(
+      (key) => `(${key.map((text, index) => this.#equals(index, text)).join(' AND ')})`,
+    )
     const selection = `SELECT ${columnList(columns)} FROM ${asRelation(query)} WHERE ${conditions.join(' OR ')}`
     return mover.collect(selection, 'vitrina_pass', columns).catch((error) => {
       throw databaseError(error, 'Reading the source')
@@ -64,12 +74,17 @@ export class Mend implements Step {
 
   #equals(index: number, text: string | null): string {
     const column = this.#parts.key[index]!
-    return text === null ? `${quoteIdentifier(column.name)} IS NULL` : `${quoteIdentifier(column.name)} = ${quoteLiteral(text)}::${column.type}`
+    return text === null
+      ? `${quoteIdentifier(column.name)} IS NULL`
+      : `${quoteIdentifier(column.name)} = ${quoteLiteral(text)}::${column.type}`
   }
 
   #asRelation(portion: readonly KeyTexts[]): string {
     const { key } = this.#parts
-    const rows = portion.map((texts) => `(${texts.map((text, index) => (text === null ? 'NULL' : quoteLiteral(text)) + `::${key[index]!.type}`).join(', ')})`)
+    const rows = portion.map(
+      (texts) =>
+        `(${texts.map((text, index) => (text === null ? 'NULL' : quoteLiteral(text)) + `::${key[index]!.type}`).join(', ')})`,
+    )
     return `(SELECT * FROM (VALUES ${rows.join(', ')}) AS mended (${columnList(key)}))`
   }
 }

@@ -1,10 +1,22 @@
 import { VitrinaError } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'
 import { NO_ROWS } from '../model/run.js'
+import type { BatchDone, Step } from '../ports/transfer.js'
 import { databaseError } from '../postgres/errors.js'
 import type { Session } from '../postgres/session.js'
-import type { BatchDone, Step } from '../ports/transfer.js'
-import { asRelation, type Column, type Cursor, columnList, cursorColumns, cursorOf, type Order, orderBy, range, selectRange, where } from '../sql/selection.js'
+import {
+  asRelation,
+  type Column,
+  type Cursor,
+  columnList,
+  cursorColumns,
+  cursorOf,
+  type Order,
+  orderBy,
+  range,
+  selectRange,
+  where,
+} from '../sql/selection.js'
 import type { BatchRunner } from './batch.js'
 import type { Mover } from './mover.js'
 import type { Progression } from './progression.js'
@@ -66,7 +78,12 @@ export class PagedPass implements Step {
     const done = await batches.run(this.name, async () => {
       const selection = selectRange(query, columns, order, after, upTo)
       const written = await writer.write(selection, rows)
-      const state = await progression.moved({ last: upTo, isLast, session: source, relation: `(${selection}) AS batch` })
+      const state = await progression.moved({
+        last: upTo,
+        isLast,
+        session: source,
+        relation: `(${selection}) AS batch`,
+      })
       return { ...written, ...state, firstKey: keyText(after), lastKey: keyText(upTo), ends: isLast }
     })
     this.#after = upTo
@@ -83,7 +100,11 @@ export class PagedPass implements Step {
     )
     const shape = row!.shape ?? ''
     if (this.#shape !== null && this.#shape !== shape) {
-      throw new VitrinaError('SOURCE_CHANGED', `The columns of ${this.#parts.relations.join(', ')} changed while the run was reading.`, 'Look at the query and the mart, then run again: it goes on from the last checkpoint.')
+      throw new VitrinaError(
+        'SOURCE_CHANGED',
+        `The columns of ${this.#parts.relations.join(', ')} changed while the run was reading.`,
+        'Look at the query and the mart, then run again: it goes on from the last checkpoint.',
+      )
     }
     this.#shape = shape
   }
@@ -92,7 +113,9 @@ export class PagedPass implements Step {
   async #edge(direction: 'ASC' | 'DESC', offset: number, upTo: Cursor | null): Promise<Cursor | null> {
     const { query, order, source } = this.#parts
     const [row] = await source
-      .rows(`SELECT ${cursorColumns(order)} FROM ${asRelation(query)}${where(range(order, this.#after, upTo))} ORDER BY ${orderBy(order, direction)} OFFSET ${offset} LIMIT 1`)
+      .rows(
+        `SELECT ${cursorColumns(order)} FROM ${asRelation(query)}${where(range(order, this.#after, upTo))} ORDER BY ${orderBy(order, direction)} OFFSET ${offset} LIMIT 1`,
+      )
       .catch((error) => {
         throw databaseError(error, 'Reading the source')
       })
@@ -101,7 +124,9 @@ export class PagedPass implements Step {
 
   async #count(after: Cursor | null, upTo: Cursor): Promise<number> {
     const { query, order, source } = this.#parts
-    const [row] = await source.rows(`SELECT count(*) AS n FROM ${asRelation(query)}${where(range(order, after, upTo))}`)
+    const [row] = await source.rows(
+      `SELECT count(*) AS n FROM ${asRelation(query)}${where(range(order, after, upTo))}`,
+    )
     return Number(row!.n)
   }
 }
@@ -150,7 +175,12 @@ export class StagedPass implements Step {
     const selection = `SELECT ${columnList(columns)} FROM pg_temp.${PASS_TABLE} WHERE ctid > '${this.#place}' AND ctid <= '${place}'`
     const done = await batches.run(this.name, async () => {
       const written = await writer.write(selection, rows)
-      const state = await progression.moved({ last, isLast, session: target, relation: `(${selection}) AS batch` })
+      const state = await progression.moved({
+        last,
+        isLast,
+        session: target,
+        relation: `(${selection}) AS batch`,
+      })
       return { ...written, ...state, firstKey: null, lastKey: keyText(last), ends: isLast }
     })
     this.#applied += rows
@@ -175,14 +205,18 @@ export class StagedPass implements Step {
     const { query, columns, order, progression } = this.#parts
     const { after } = progression
     // A row without a key is beyond no cursor. It comes last, so a pass that goes on has still to refuse it.
-    const beyondCursor = range(order, after, null).map((condition) => (progression.unfinished ? `(${condition}) IS NOT FALSE` : condition))
+    const beyondCursor = range(order, after, null).map((condition) =>
+      progression.unfinished ? `(${condition}) IS NOT FALSE` : condition,
+    )
     return `SELECT ${columnList(columns)} FROM ${asRelation(query)}${where(beyondCursor)} ORDER BY ${orderBy(order)}`
   }
 
   /** The n-th row after the last one that was applied. */
   async #rowAt(n: number): Promise<{ place: string; last: Cursor | null }> {
     const { order, target } = this.#parts
-    const [row] = await target.rows(`SELECT ctid::text AS place, ${cursorColumns(order)} FROM pg_temp.${PASS_TABLE} WHERE ctid > '${this.#place}' OFFSET ${n - 1} LIMIT 1`)
+    const [row] = await target.rows(
+      `SELECT ctid::text AS place, ${cursorColumns(order)} FROM pg_temp.${PASS_TABLE} WHERE ctid > '${this.#place}' OFFSET ${n - 1} LIMIT 1`,
+    )
     return { place: row!.place!, last: Object.values(row!).includes(null) ? null : cursorOf(row!, order) }
   }
 }

@@ -3,10 +3,10 @@ import { type Claim, type Progress, type RunPlan, SESSION_PREFIX, sessionName } 
 import { failpoint } from '../model/failpoints.js'
 import { finalTarget, strategyOf, type Way } from '../model/pipeline.js'
 import { type HeldBack, type HeldRow, NO_ROWS, type RepairKey } from '../model/run.js'
-import { databaseError } from '../postgres/errors.js'
-import { Session } from '../postgres/session.js'
 import type { MetaSession } from '../ports/run-queue.js'
 import type { Ledger, Step, Transfer } from '../ports/transfer.js'
+import { databaseError } from '../postgres/errors.js'
+import { Session } from '../postgres/session.js'
 import { type Checkpoint, CheckpointStore } from '../sinks/postgres/checkpoint.js'
 import { createTarget, requireAssignable, type Target } from '../sinks/postgres/target.js'
 import { canSweepFrom, changedKeysSql, type SweepFrom, sweepStart } from '../sources/postgres/changes.js'
@@ -25,6 +25,7 @@ import { Relay } from './relay.js'
 import { Replace, type WholeParts } from './replace.js'
 import type { RowTransform } from './rows.js'
 import { Sweep } from './sweep.js'
+import { MOST_ROWS_AT_ONCE, WholePass } from './whole-pass.js'
 import { MartWriter } from './writer.js'
 
 export interface Addresses {
@@ -75,20 +76,52 @@ export class PostgresTransfer implements Transfer {
     const { source } = this.#open
     await this.#open.endPredecessors(claim)
     if (source !== target) await source.run('SET default_transaction_read_only = on')
-    const { query, columns, key, order, facts, paged, guarantee, ...examined } = await examine(source, target, pipeline, this.#options.sourceSchemas)
-    const table = examined.target ?? (await createTarget(target, finalTarget(pipeline), columns, pipeline.keyColumns))
+    const { query, columns, key, order, facts, paged, guarantee, ...examined } = await examine(
+      source,
+      target,
+      pipeline,
+      this.#options.sourceSchemas,
+    )
+    const table =
+      examined.target ?? (await createTarget(target, finalTarget(pipeline), columns, pipeline.keyColumns))
     await requireAssignable(target, table)
     const checkpoints = new CheckpointStore(target, pipeline.id, claim.fence)
     const isMain = addresses.isMain || (await isMainDatabase(target, claim))
     if (!isMain) await checkpoints.create()
     const checkpoint = await this.#checkpoint(checkpoints)
     failpoint('fence.taken')
-    const mover = way === 'pushdown' ? new Pushdown(target) : new Relay({ source, target, table, columns, transform: way === 'rows' ? (this.#options.transform ?? ((rows) => rows)) : null })
+    const mover =
+      way === 'pushdown'
+        ? new Pushdown(target)
+        : new Relay({
+            source,
+            target,
+            table,
+            columns,
+            transform: way === 'rows' ? (this.#options.transform ?? ((rows) => rows)) : null,
+          })
     await mover.prepare()
-    const batches = new BatchRunner({ session: target, checkpoints, ledger: this.#options.ledger, runId: claim.runId, isMain }, checkpoint)
+    const batches = new BatchRunner(
+      { session: target, checkpoints, ledger: this.#options.ledger, runId: claim.runId, isMain },
+      checkpoint,
+    )
     const [mart] = await target.rows(`SELECT EXISTS (SELECT FROM ${table.quoted})::text AS filled`)
-    const sweepFrom = pipeline.mode === 'incremental' && pipeline.capture === 'xmin' ? await sweepStart(source) : null
-    this.#open.made = { query, columns, table, key, order, facts, paged, mover, batches, martIsEmpty: mart!.filled === 'false', sweepFrom, isSweepable: await this.#isSweepable(source, batches) }
+    const sweepFrom =
+      pipeline.mode === 'incremental' && pipeline.capture === 'xmin' ? await sweepStart(source) : null
+    this.#open.made = {
+      query,
+      columns,
+      table,
+      key,
+      order,
+      facts,
+      paged,
+      mover,
+      batches,
+      martIsEmpty: mart!.filled === 'false',
+      sweepFrom,
+      isSweepable: await this.#isSweepable(source, batches),
+    }
     // Refuses before anything is read what a changed row could not be traced through.
     if (sweepFrom !== null) await this.#changedKeys(sweepFrom)
     return { strategy: strategyOf(pipeline), way, guarantee }
@@ -97,13 +130,15 @@ export class PostgresTransfer implements Transfer {
   replay(held: readonly HeldRow[]): Step {
     const { key } = this.#made
     const keys = held.map((row) => key.map((column) => row.texts[row.columns.indexOf(column.name)] ?? null))
-    const settle = (first: number, count: number, meta: MetaSession | null) => this.#options.ledger.replayed(held.slice(first, first + count), meta)
+    const settle = (first: number, count: number, meta: MetaSession | null) =>
+      this.#options.ledger.replayed(held.slice(first, first + count), meta)
     return new Mend('replay', { ...this.#whole(), key, keys, removeAbsent: false, settle })
   }
 
   repair(asked: readonly RepairKey[]): Step {
     const keys = asked.map((row) => row.key)
-    const settle = (first: number, count: number, meta: MetaSession | null) => this.#options.ledger.repaired(asked.slice(first, first + count), meta)
+    const settle = (first: number, count: number, meta: MetaSession | null) =>
+      this.#options.ledger.repaired(asked.slice(first, first + count), meta)
     return new Mend('repair', { ...this.#whole(), key: this.#made.key, keys, removeAbsent: true, settle })
   }
 
@@ -119,12 +154,21 @@ export class PostgresTransfer implements Transfer {
   }
 
   fullPass(): Step {
-    return this.#pass('full', this.#made.order, new FullProgression('full', this.#fingerprint(), this.#made.batches.state))
+    return this.#pass(
+      'full',
+      this.#made.order,
+      new FullProgression('full', this.#fingerprint(), this.#made.batches.state),
+    )
   }
 
   incrementalPass(): Step {
     const { order, facts, batches } = this.#made
-    const horizon = new Horizon({ session: this.#sessions.source, key: order.columns[0]!, relations: facts.relations, self: sessionName(this.#options.claim) })
+    const horizon = new Horizon({
+      session: this.#sessions.source,
+      key: order.columns[0]!,
+      relations: facts.relations,
+      self: sessionName(this.#options.claim),
+    })
     this.#incremental = new IncrementalProgression(order, horizon, batches.state)
     return this.#pass('incremental', order, this.#incremental)
   }
@@ -135,7 +179,15 @@ export class PostgresTransfer implements Transfer {
     if (last === undefined || !isSweepable) return this.#initialSweep(sweepFrom!)
     return this.#unlessDone({
       name: 'changed',
-      next: once(async () => new ChangedRows({ ...this.#whole(), source: this.#sessions.source, changedKeys: await this.#changedKeys(last), key, next: sweepFrom! }).next()),
+      next: once(async () =>
+        new ChangedRows({
+          ...this.#whole(),
+          source: this.#sessions.source,
+          changedKeys: await this.#changedKeys(last),
+          key,
+          next: sweepFrom!,
+        }).next(),
+      ),
     })
   }
 
@@ -144,7 +196,9 @@ export class PostgresTransfer implements Transfer {
   }
 
   sweep(): Step {
-    return this.#unlessDone(isSpread(this.#made.facts) ? new Replace('sweep', this.#whole()) : new Sweep(this.#whole()))
+    return this.#unlessDone(
+      isSpread(this.#made.facts) ? new Replace('sweep', this.#whole()) : new Sweep(this.#whole()),
+    )
   }
 
   get heldBack(): HeldBack | null {
@@ -207,9 +261,24 @@ export class PostgresTransfer implements Transfer {
   #pass(name: string, order: Order, progression: Progression): Step {
     const { facts, query, columns, mover, batches, paged } = this.#made
     const { source, target } = this.#sessions
-    const writer = this.#writer(paged ? mover : new Pushdown(target), order, progression.after === null)
-    const parts: PassParts = { name, query, columns, relations: facts.relations, order, source, target, mover, writer, batches, progression }
-    return this.#unlessDone(paged ? new PagedPass(parts) : new StagedPass(parts))
+    // A size that somebody set is kept; `auto` leaves it to us.
+    const { batchSize } = this.#options.claim.pipeline
+    const atOnce = !paged && name === 'full' && batchSize === null && progression.after === null && facts.rows <= MOST_ROWS_AT_ONCE
+    const writer = this.#writer(paged || atOnce ? mover : new Pushdown(target), order, progression.after === null)
+    const parts: PassParts = {
+      name,
+      query,
+      columns,
+      relations: facts.relations,
+      order,
+      source,
+      target,
+      mover,
+      writer,
+      batches,
+      progression,
+    }
+    return this.#unlessDone(atOnce ? new WholePass(parts) : paged ? new PagedPass(parts) : new StagedPass(parts))
   }
 
   /** A run that is continued after its last batch would otherwise read everything once more. */
@@ -233,16 +302,35 @@ export class PostgresTransfer implements Transfer {
   #whole(): WholeParts {
     const { query, columns, table, mover, batches, order } = this.#made
     const { target } = this.#sessions
-    return { query, columns, table, target, mover, batches, writer: this.#writer(new Pushdown(target), order, true), brake: this.#options.claim.pipeline.deleteBrake }
+    return {
+      query,
+      columns,
+      table,
+      target,
+      mover,
+      batches,
+      writer: this.#writer(new Pushdown(target), order, true),
+      brake: this.#options.claim.pipeline.deleteBrake,
+    }
   }
 
   /** A pass that was left unfinished can only be continued with the same query into the same target. */
   #fingerprint(): string {
     const { pipeline } = this.#options.claim
     const { query, table } = this.#made
-    return createHash('sha256').update(JSON.stringify([query, table.quoted, table.key, pipeline.sourceConnection, pipeline.targetConnection])).digest('hex').slice(0, 16)
+    return createHash('sha256')
+      .update(
+        JSON.stringify([
+          query,
+          table.quoted,
+          table.key,
+          pipeline.sourceConnection,
+          pipeline.targetConnection,
+        ]),
+      )
+      .digest('hex')
+      .slice(0, 16)
   }
-
 }
 
 interface Made {
@@ -294,9 +382,14 @@ class Open {
  * another database, the copy of the checkpoint would wait for the checkpoint itself.
  */
 async function isMainDatabase(target: Session, claim: Claim): Promise<boolean> {
-  const [meta] = await target.rows("SELECT has_table_privilege(to_regclass('etl.etl_pipelines'), 'SELECT')::text AS readable")
+  const [meta] = await target.rows(
+    "SELECT has_table_privilege(to_regclass('etl.etl_pipelines'), 'SELECT')::text AS readable",
+  )
   if (meta!.readable !== 'true') return false
-  const found = await target.rows('SELECT 1 AS found FROM etl.etl_pipelines WHERE id = $1 AND fence = $2 AND current_run_id = $3', [claim.pipeline.id, claim.fence, claim.runId])
+  const found = await target.rows(
+    'SELECT 1 AS found FROM etl.etl_pipelines WHERE id = $1 AND fence = $2 AND current_run_id = $3',
+    [claim.pipeline.id, claim.fence, claim.runId],
+  )
   return found.length > 0
 }
 

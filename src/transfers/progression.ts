@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { HeldBack } from '../model/run.js'
 import type { Session } from '../postgres/session.js'
-import type { StateAfter } from './batch.js'
 import { type Horizon, isClockKey, isSafe, type Seen, type Watermark } from '../sources/postgres/horizon.js'
 import { quoteIdentifier, quoteLiteral } from '../sql/identifiers.js'
 import { type Cursor, cursorColumns, cursorOf, type Order, orderBy } from '../sql/selection.js'
+import type { StateAfter } from './batch.js'
 
 /** Where the checkpoint stands after a batch: the two strategies that walk through rows differ only in this. */
 export interface Progression {
@@ -18,7 +18,12 @@ export interface Progression {
    * After they were written. `relation` holds the rows of the batch and can be asked through `session`; `last` is the
    * last of them, null when there was none.
    */
-  moved(batch: { last: Cursor | null; isLast: boolean; session: Session; relation: string }): Promise<StateAfter>
+  moved(batch: {
+    last: Cursor | null
+    isLast: boolean
+    session: Session
+    relation: string
+  }): Promise<StateAfter>
 }
 
 /** A full pass: the position is forgotten when its end is reached. */
@@ -49,7 +54,11 @@ export class FullProgression implements Progression {
     const { pass: _pass, ...rest } = this.#from.position
     const kept = { ...rest, cursor: { columns: [], values: this.#last ?? [] } }
     const pass = { name: this.#name, fingerprint: this.#fingerprint, after: this.#last }
-    return { key: this.#last?.[0] ?? null, id: this.#last?.[1] ?? null, position: batch.isLast ? kept : { ...kept, pass } }
+    return {
+      key: this.#last?.[0] ?? null,
+      id: this.#last?.[1] ?? null,
+      position: batch.isLast ? kept : { ...kept, pass },
+    }
   }
 }
 
@@ -57,8 +66,12 @@ export class FullProgression implements Progression {
  * The whole cursor, unless somebody has set the checkpoint to another value by hand. Null also when it speaks of other
  * columns: the pipeline had another key, or another mode, and every row has to be read anew.
  */
-function cursorFrom({ key, id, position: { cursor } }: StateAfter, columns: readonly string[]): Cursor | null {
-  const isOurs = cursor !== undefined && (cursor.values[0] ?? null) === key && (cursor.values[1] ?? null) === id
+function cursorFrom(
+  { key, id, position: { cursor } }: StateAfter,
+  columns: readonly string[],
+): Cursor | null {
+  const isOurs =
+    cursor !== undefined && (cursor.values[0] ?? null) === key && (cursor.values[1] ?? null) === id
   if (isOurs) return cursor.columns.join() === columns.join() ? cursor.values : null
   return key === null ? null : id === null ? [key] : [key, id]
 }
@@ -103,16 +116,27 @@ export class IncrementalProgression implements Progression {
     else if (this.#seen === null) await this.#settle()
   }
 
-  async moved(batch: { last: Cursor | null; isLast: boolean; session: Session; relation: string }): Promise<StateAfter> {
+  async moved(batch: {
+    last: Cursor | null
+    isLast: boolean
+    session: Session
+    relation: string
+  }): Promise<StateAfter> {
     if (batch.last !== null && !this.#stopped) await this.#follow(batch.last, batch.session, batch.relation)
     const { pass: _pass, seen: _seen, cursor: _cursor, ...kept } = this.#from.position
-    const position = { ...kept, ...(this.#seen === null ? {} : { seen: this.#seen }), ...(this.#safe === null ? {} : { cursor: { columns: this.#columns, values: this.#safe } }) }
+    const position = {
+      ...kept,
+      ...(this.#seen === null ? {} : { seen: this.#seen }),
+      ...(this.#safe === null ? {} : { cursor: { columns: this.#columns, values: this.#safe } }),
+    }
     return { key: this.#safe?.[0] ?? null, id: this.#safe?.[1] ?? null, position }
   }
 
   async #follow(last: Cursor, session: Session, relation: string): Promise<void> {
     const key = this.#order.columns[0]!
-    const [verdict] = await session.rows(`SELECT (${isSafe(this.#watermark, key, `${quoteLiteral(last[0]!)}::${key.type}`)})::text AS safe`)
+    const [verdict] = await session.rows(
+      `SELECT (${isSafe(this.#watermark, key, `${quoteLiteral(last[0]!)}::${key.type}`)})::text AS safe`,
+    )
     if (verdict!.safe === 'true') {
       this.#safe = last
       return

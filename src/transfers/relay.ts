@@ -1,19 +1,25 @@
 import type { Session } from '../postgres/session.js'
+import type { Target } from '../sinks/postgres/target.js'
 import { quoteIdentifier } from '../sql/identifiers.js'
 import { type Column, columnList } from '../sql/selection.js'
-import type { Target } from '../sinks/postgres/target.js'
 import type { Brought, Mover } from './mover.js'
-import { type RowTransform, RowStream } from './rows.js'
+import { RowStream, type RowTransform } from './rows.js'
 
 /**
  * Types whose binary form is the same in every PostgreSQL and names nothing by number. The others travel as text:
  * enums, composites and the reg* types carry numbers that mean something else in another database.
  */
 const BINARY = new Set([
-  ...[16, 17, 18, 20, 21, 23, 25, 114, 600, 601, 603, 650, 700, 701, 718, 790, 829, 869, 1042, 1043, 1082, 1083, 1114, 1184, 1186, 1266],
+  ...[
+    16, 17, 18, 20, 21, 23, 25, 114, 600, 601, 603, 650, 700, 701, 718, 790, 829, 869, 1042, 1043, 1082, 1083,
+    1114, 1184, 1186, 1266,
+  ],
   ...[1560, 1562, 1700, 2950, 3802],
   // Their arrays.
-  ...[1000, 1001, 1005, 1007, 1009, 1014, 1015, 1016, 1021, 1022, 1041, 1115, 1182, 1183, 1185, 1231, 2951, 3807],
+  ...[
+    1000, 1001, 1005, 1007, 1009, 1014, 1015, 1016, 1021, 1022, 1041, 1115, 1182, 1183, 1185, 1231, 2951,
+    3807,
+  ],
 ])
 
 /**
@@ -29,14 +35,23 @@ export class Relay implements Mover {
   readonly #format: string
   readonly #transform: RowTransform | null
 
-  constructor(options: { source: Session; target: Session; table: Target; columns: readonly Column[]; transform: RowTransform | null }) {
+  constructor(options: {
+    source: Session
+    target: Session
+    table: Target
+    columns: readonly Column[]
+    transform: RowTransform | null
+  }) {
     this.#source = options.source
     this.#target = options.target
     this.#table = options.table
     this.#columns = options.columns
     this.#transform = options.transform
     this.way = options.transform === null ? 'relay' : 'rows'
-    this.#format = options.transform === null && options.columns.every((column) => BINARY.has(column.typeOid)) ? 'binary' : 'text'
+    this.#format =
+      options.transform === null && options.columns.every((column) => BINARY.has(column.typeOid))
+        ? 'binary'
+        : 'text'
   }
 
   /** Outside any batch: a batch that is rolled back must not take its staging table with it. */
@@ -46,7 +61,10 @@ export class Relay implements Mover {
 
   async bring(selection: string): Promise<Brought> {
     await this.#target.run('TRUNCATE pg_temp.vitrina_batch')
-    return { relation: 'pg_temp.vitrina_batch AS batch', rows: await this.#copy(selection, 'pg_temp.vitrina_batch', this.#columns) }
+    return {
+      relation: 'pg_temp.vitrina_batch AS batch',
+      rows: await this.#copy(selection, 'pg_temp.vitrina_batch', this.#columns),
+    }
   }
 
   async fill(selection: string): Promise<number | null> {
@@ -68,11 +86,17 @@ export class Relay implements Mover {
 
   async #createTemporary(name: string, columns: readonly Column[]): Promise<void> {
     const definitions = columns.map((column) => `${quoteIdentifier(column.name)} ${column.type}`)
-    await this.#target.run(`DROP TABLE IF EXISTS pg_temp.${name}; CREATE TEMP TABLE ${name} (${definitions.join(', ')})`)
+    await this.#target.run(
+      `DROP TABLE IF EXISTS pg_temp.${name}; CREATE TEMP TABLE ${name} (${definitions.join(', ')})`,
+    )
   }
 
   #copy(selection: string, into: string, columns: readonly Column[]): Promise<number> {
     const bytes = this.#source.copyOut(`COPY (${selection}) TO STDOUT (FORMAT ${this.#format})`)
-    return this.#target.copyIn(`COPY ${into} (${columnList(columns)}) FROM STDIN (FORMAT ${this.#format})`, bytes, this.#transform === null ? [] : [new RowStream(this.#transform)])
+    return this.#target.copyIn(
+      `COPY ${into} (${columnList(columns)}) FROM STDIN (FORMAT ${this.#format})`,
+      bytes,
+      this.#transform === null ? [] : [new RowStream(this.#transform)],
+    )
   }
 }

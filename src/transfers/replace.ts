@@ -1,9 +1,9 @@
 import { VitrinaError } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'
 import type { RowCounts } from '../model/run.js'
+import type { BatchDone, Step } from '../ports/transfer.js'
 import { databaseError } from '../postgres/errors.js'
 import type { Session } from '../postgres/session.js'
-import type { BatchDone, Step } from '../ports/transfer.js'
 import { absentFrom } from '../sinks/postgres/merge.js'
 import type { Target } from '../sinks/postgres/target.js'
 import { quoteList } from '../sql/identifiers.js'
@@ -28,10 +28,17 @@ export interface WholeParts {
  * Deletes rows of the mart that `kept` does not hold, and stops before it removes more than the brake allows: an empty
  * source is more often a mistake upstream than the wish for an empty mart.
  */
-export async function deleteAbsent(parts: Pick<WholeParts, 'target' | 'table' | 'brake'>, kept: string, among: string | null): Promise<number> {
+export async function deleteAbsent(
+  parts: Pick<WholeParts, 'target' | 'table' | 'brake'>,
+  kept: string,
+  among: string | null,
+): Promise<number> {
   const { target, table, brake } = parts
   const [size] = await target.rows(`SELECT count(*) AS n FROM ${table.quoted}`)
-  const condition = [absentFrom(table, kept), ...(among === null ? [] : [`NOT ${absentFrom(table, among)}`])].join(' AND ')
+  const condition = [
+    absentFrom(table, kept),
+    ...(among === null ? [] : [`NOT ${absentFrom(table, among)}`]),
+  ].join(' AND ')
   const deleted = await target.count(`DELETE FROM ${table.quoted} AS mart WHERE ${condition}`)
   if (deleted > Number(size!.n) * brake) {
     throw new VitrinaError(
@@ -79,6 +86,14 @@ export class Replace implements Step {
     failpoint('replace.merged')
     const counts: RowCounts = { ...written.rows, deleted }
     const { pass: _pass, ...position } = batches.state.position
-    return { ...batches.state, rows: counts, refused: written.refused, firstKey: null, lastKey: null, position, ends: true }
+    return {
+      ...batches.state,
+      rows: counts,
+      refused: written.refused,
+      firstKey: null,
+      lastKey: null,
+      position,
+      ends: true,
+    }
   }
 }

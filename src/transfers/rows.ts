@@ -7,7 +7,15 @@ export type RowTransform = (rows: TextValues[]) => Promise<TextValues[]> | TextV
 
 const NEWLINE = 0x0a
 const ESCAPES: Record<string, string> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' }
-const SPECIAL: Record<string, string> = { '\b': '\\b', '\f': '\\f', '\n': '\\n', '\r': '\\r', '\t': '\\t', '\v': '\\v', '\\': '\\\\' }
+const SPECIAL: Record<string, string> = {
+  '\b': '\\b',
+  '\f': '\\f',
+  '\n': '\\n',
+  '\r': '\\r',
+  '\t': '\\t',
+  '\v': '\\v',
+  '\\': '\\\\',
+}
 
 /** One line of COPY text as values, exactly as the server wrote them. */
 export function decodeLine(line: string): (string | null)[] {

@@ -1,7 +1,7 @@
 import { failpoint } from '../model/failpoints.js'
 import { NO_ROWS } from '../model/run.js'
-import { databaseError } from '../postgres/errors.js'
 import type { BatchDone, Step } from '../ports/transfer.js'
+import { databaseError } from '../postgres/errors.js'
 import { asRelation, columnList } from '../sql/selection.js'
 import { deleteAbsent, type WholeParts } from './replace.js'
 
@@ -24,9 +24,11 @@ export class Sweep implements Step {
     const { query, columns, table, target, mover, batches } = this.#parts
     const keys = columns.filter((column) => table.key.includes(column.name))
     await target.run('DROP TABLE IF EXISTS pg_temp.vitrina_keys')
-    await mover.collect(`SELECT ${columnList(keys)} FROM ${asRelation(query)}`, 'vitrina_keys', keys).catch((error) => {
-      throw databaseError(error, 'Reading the keys of the source')
-    })
+    await mover
+      .collect(`SELECT ${columnList(keys)} FROM ${asRelation(query)}`, 'vitrina_keys', keys)
+      .catch((error) => {
+        throw databaseError(error, 'Reading the keys of the source')
+      })
     await target.run('ANALYZE pg_temp.vitrina_keys')
     return batches.run(this.name, async () => {
       const deleted = await deleteAbsent(this.#parts, 'pg_temp.vitrina_keys', null)

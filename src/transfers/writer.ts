@@ -45,7 +45,15 @@ export class MartWriter {
   #manner: Manner
   #refusedSoFar: number
 
-  constructor(options: { session: Session; target: Target; mover: Mover; newestBy: readonly string[]; quarantineLimit: number; empty: boolean; refusedSoFar: number }) {
+  constructor(options: {
+    session: Session
+    target: Target
+    mover: Mover
+    newestBy: readonly string[]
+    quarantineLimit: number
+    empty: boolean
+    refusedSoFar: number
+  }) {
     this.#session = options.session
     this.#target = options.target
     this.#mover = options.mover
@@ -86,31 +94,46 @@ export class MartWriter {
       return { rows: { ...NO_ROWS, read: inserted, inserted }, refused: [] }
     }
     if (manner === 'sift') return this.#sift(brought.relation)
-    return { rows: await this.#upsert(brought.relation, brought.rows ?? rows, manner === 'newest'), refused: [] }
+    return {
+      rows: await this.#upsert(brought.relation, brought.rows ?? rows, manner === 'newest'),
+      refused: [],
+    }
   }
 
   async #upsert(relation: string, read: number | null, keysRepeat: boolean): Promise<RowCounts> {
     const newest = keysRepeat ? this.#newestBy : null
     const existing = this.#target.partitioned ? await this.#countExisting(relation) : null
-    const [row] = await this.#session.rows(upsertSql(this.#target, relation, newest))
+    const countRead = read === null && newest === null
+    const [row] = await this.#session.rows(upsertSql(this.#target, relation, { newestBy: newest, countRead }))
     const written = Number(row!.written)
     const counted = newest === null ? null : await this.#count(relation)
-    const total = counted?.rows ?? Math.max(read ?? written, written)
+    const total = counted?.rows ?? Math.max(countRead ? Number(row!.read) : (read ?? written), written)
     const duplicates = counted === null ? 0 : counted.rows - counted.keys
     const inserted = existing === null ? Number(row!.inserted) : total - duplicates - existing
-    return { ...NO_ROWS, read: total, inserted, updated: written - inserted, unchanged: total - duplicates - written, duplicates }
+    return {
+      ...NO_ROWS,
+      read: total,
+      inserted,
+      updated: written - inserted,
+      unchanged: total - duplicates - written,
+      duplicates,
+    }
   }
 
   /** A partitioned table does not tell whether a row was inserted or updated, so it is asked beforehand. */
   async #countExisting(relation: string): Promise<number> {
     const same = this.#target.key.map((key) => `mart.${quoteIdentifier(key)} = batch.${quoteIdentifier(key)}`)
-    const [row] = await this.#session.rows(`SELECT count(*) AS n FROM ${this.#target.quoted} AS mart WHERE EXISTS (SELECT FROM ${relation} WHERE ${same.join(' AND ')})`)
+    const [row] = await this.#session.rows(
+      `SELECT count(*) AS n FROM ${this.#target.quoted} AS mart WHERE EXISTS (SELECT FROM ${relation} WHERE ${same.join(' AND ')})`,
+    )
     return Number(row!.n)
   }
 
   async #count(relation: string): Promise<{ rows: number; keys: number }> {
     const key = quoteList(this.#target.key)
-    const [row] = await this.#session.rows(`SELECT coalesce(sum(n), 0) AS rows, count(*) AS keys FROM (SELECT count(*) AS n FROM ${relation} GROUP BY ${key}) AS keys`)
+    const [row] = await this.#session.rows(
+      `SELECT coalesce(sum(n), 0) AS rows, count(*) AS keys FROM (SELECT count(*) AS n FROM ${relation} GROUP BY ${key}) AS keys`,
+    )
     return { rows: Number(row!.rows), keys: Number(row!.keys) }
   }
 
@@ -120,17 +143,25 @@ export class MartWriter {
     const total = await this.#session.count(this.#numberedSql(relation)).catch((error: unknown) => {
       throw databaseError(error, 'The source query fails on a row')
     })
-    const [kept] = await this.#session.rows('SELECT count(*) AS n FROM pg_temp.vitrina_sift WHERE NOT vitrina_superseded')
+    const [kept] = await this.#session.rows(
+      'SELECT count(*) AS n FROM pg_temp.vitrina_sift WHERE NOT vitrina_superseded',
+    )
     const refused: RefusedRow[] = []
     const rows = await this.#siftRange(1, Number(kept!.n), refused)
     await this.#session.run('DROP TABLE pg_temp.vitrina_sift')
-    return { rows: { ...rows, quarantined: refused.length, read: total, duplicates: total - Number(kept!.n) }, refused }
+    return {
+      rows: { ...rows, quarantined: refused.length, read: total, duplicates: total - Number(kept!.n) },
+      refused,
+    }
   }
 
   /** Superseded rows get the last numbers. A row without a key supersedes none: it has to be refused by itself. */
   #numberedSql(relation: string): string {
     const key = quoteList(this.#target.key)
-    const newest = this.#newestBy.length === 0 ? '' : ` ORDER BY ${this.#newestBy.map((column) => `${quoteIdentifier(column)} DESC`).join(', ')}`
+    const newest =
+      this.#newestBy.length === 0
+        ? ''
+        : ` ORDER BY ${this.#newestBy.map((column) => `${quoteIdentifier(column)} DESC`).join(', ')}`
     return `CREATE TEMP TABLE vitrina_sift AS SELECT row_number() OVER (ORDER BY vitrina_superseded) AS vitrina_n, numbered.*
       FROM (SELECT batch.*, row_number() OVER (PARTITION BY ${key}${newest}) > 1 AND ROW(${key}) IS NOT NULL AS vitrina_superseded
               FROM ${relation.replace(/ AS batch$/, '')} AS batch) AS numbered`
@@ -159,10 +190,19 @@ export class MartWriter {
   }
 
   async #refuse(number: number, error: unknown): Promise<RefusedRow> {
-    const texts = this.#target.columns.map((column, index) => `${quoteIdentifier(column.name)}::text AS c${index}`)
-    const [row] = await this.#session.rows(`SELECT ${texts.join(', ')} FROM pg_temp.vitrina_sift WHERE vitrina_n = ${number}`)
+    const texts = this.#target.columns.map(
+      (column, index) => `${quoteIdentifier(column.name)}::text AS c${index}`,
+    )
+    const [row] = await this.#session.rows(
+      `SELECT ${texts.join(', ')} FROM pg_temp.vitrina_sift WHERE vitrina_n = ${number}`,
+    )
     const values = this.#target.columns.map((_, index) => row![`c${index}`] ?? null)
-    const key = keyText(this.#target.key.map((name) => values[this.#target.columns.findIndex((column) => column.name === name)] ?? null), values)
+    const key = keyText(
+      this.#target.key.map(
+        (name) => values[this.#target.columns.findIndex((column) => column.name === name)] ?? null,
+      ),
+      values,
+    )
     const reason = (error as Error).message
     this.#refusedSoFar += 1
     if (this.#refusedSoFar > this.#quarantineLimit) {
@@ -173,12 +213,20 @@ export class MartWriter {
         { cause: error, sqlstate: sqlstateOf(error) ?? 'XX000' },
       )
     }
-    return { key, columns: this.#target.columns.map((column) => column.name), texts: values, reason, sqlstate: sqlstateOf(error) }
+    return {
+      key,
+      columns: this.#target.columns.map((column) => column.name),
+      texts: values,
+      reason,
+      sqlstate: sqlstateOf(error),
+    }
   }
 }
 
 /** Different rows get different texts: composite keys as JSON, a key with a NULL in it together with a digest of its row. */
 function keyText(key: readonly (string | null)[], row: readonly (string | null)[]): string {
   const text = key.length === 1 && key[0] != null ? key[0] : JSON.stringify(key)
-  return key.includes(null) ? `${text} ${createHash('sha256').update(JSON.stringify(row)).digest('hex').slice(0, 12)}` : text
+  return key.includes(null)
+    ? `${text} ${createHash('sha256').update(JSON.stringify(row)).digest('hex').slice(0, 12)}`
+    : text
 }

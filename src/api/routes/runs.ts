@@ -50,7 +50,9 @@ export function runRoutes(app: Api, runs: RunService): void {
   app.get(
     '/runs/:id/log',
     {
-      config: rule('viewer', TAG, 'Lists what the runners said about a run, oldest first.', { problems: [404] }),
+      config: rule('viewer', TAG, 'Lists what the runners said about a run, oldest first.', {
+        problems: [404],
+      }),
       schema: { params: byId, querystring: logQuery, response: { 200: logPage } },
     },
     async (request, reply) => {

@@ -14,7 +14,11 @@ export class RequestInvalid extends VitrinaError {
     const told = errors
       .map(({ field, message }) => (field === '' ? message : `${field}: ${message}`))
       .join('; ')
-    super('REQUEST_INVALID', `The request is not valid. ${told.replace(/[.]$/, '')}.`, 'Correct the fields that "errors" names.')
+    super(
+      'REQUEST_INVALID',
+      `The request is not valid. ${told.replace(/[.]$/, '')}.`,
+      'Correct the fields that "errors" names.',
+    )
     this.errors = errors
   }
 }

@@ -119,7 +119,8 @@ export class EditService {
   ): Promise<Pipeline> {
     const before = await this.#pipelines.get(id)
     const wanted = unsaved(draftOf(before))
-    if (readerQuery(wanted) !== readerQuery(before) || wanted.sourceConnection !== before.sourceConnection) await this.#requireHarmless(wanted)
+    if (readerQuery(wanted) !== readerQuery(before) || wanted.sourceConnection !== before.sourceConnection)
+      await this.#requireHarmless(wanted)
     const decide = (current: Pipeline, hasCheckpoint: boolean) => {
       requireVersion(current, ifMatch)
       const draft = draftOf(current)
@@ -137,7 +138,15 @@ export class EditService {
   async #requireHarmless(pipeline: Pipeline): Promise<void> {
     const judged = await this.#inspector.judge(pipeline, AbortSignal.timeout(JUDGE_MS))
     const findings = judged.filter((finding) => finding.code === 'SOURCE_REFUSED')
-    if (findings.length > 0) throw new RequestInvalid(findings.map(({ field, code, message, position }) => ({ field, code, message: position === null ? message : `line ${position.line}, column ${position.column}: ${message}` })))
+    if (findings.length > 0)
+      throw new RequestInvalid(
+        findings.map(({ field, code, message, position }) => ({
+          field,
+          code,
+          message:
+            position === null ? message : `line ${position.line}, column ${position.column}: ${message}`,
+        })),
+      )
   }
 }
 

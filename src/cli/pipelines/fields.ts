@@ -77,10 +77,16 @@ export async function readFields(flags: FieldFlags): Promise<{ fields: Fields; f
   return { fields, file }
 }
 
-/** The one pipeline of a file. */
-export async function readOne(path: string): Promise<FilePipeline> {
+/** Every pipeline of a file or a folder. */
+export async function readSome(path: string): Promise<readonly FilePipeline[]> {
   const { pipelines, mistakes } = await readPipelineFiles([path], readPipelineSchema(PIPELINE_SCHEMA))
   requireNoMistakes(mistakes)
+  return pipelines
+}
+
+/** The one pipeline of a file. */
+export async function readOne(path: string): Promise<FilePipeline> {
+  const pipelines = await readSome(path)
   const [only, ...more] = pipelines
   if (only !== undefined && more.length === 0) return only
   throw new VitrinaError(

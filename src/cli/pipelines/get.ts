@@ -21,7 +21,7 @@ export function addGet(pipelines: Command): void {
   })
 }
 
-export function printPipeline({ tasks, key_columns, created_at, updated_at, ...fields }: Pipeline): void {
+function printPipeline({ tasks, key_columns, created_at, updated_at, ...fields }: Pipeline): void {
   printFields({
     ...fields,
     key_columns: key_columns.join(', '),

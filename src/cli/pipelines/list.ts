@@ -62,7 +62,7 @@ async function list(flags: Flags): Promise<void> {
   tellOfMore(page.next_cursor)
 }
 
-function enabledFilter({ enabled, disabled }: Flags): { enabled?: 'true' | 'false' } {
-  if (enabled) return { enabled: 'true' }
-  return disabled ? { enabled: 'false' } : {}
+function enabledFilter({ enabled, disabled }: Flags): { enabled?: boolean } {
+  if (enabled) return { enabled: true }
+  return disabled ? { enabled: false } : {}
 }

@@ -61,7 +61,11 @@ async function repair(server: Server, pipeline: Pipeline, flags: Flags): Promise
 
 function tell(name: string, answer: Reconciliation, { json }: Flags): void {
   if (!answer.matches) process.exitCode = 1
-  if (json) return printJson(answer)
+  if (json) printJson(answer)
+  else printComparison(name, answer)
+}
+
+function printComparison(name: string, answer: Reconciliation): void {
   print(answer.matches ? `${good('✓')} ${name} matches.` : `${bad('✗')} ${name} differs.`)
   const { source, target, control_field: field } = answer
   printTable(

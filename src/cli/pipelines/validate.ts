@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { FilePipeline } from '../../config/pipeline-file.js'
 import { VitrinaError } from '../../model/errors.js'
 import { readingCommand } from '../command.js'
 import { inFile, inTexts, type Locate, printFinding } from '../findings.js'
@@ -9,7 +10,7 @@ import { findPipeline } from '../server/find-pipeline.js'
 import { openServer, type Server } from '../server/server.js'
 import type { Pipeline, Validation } from '../server/wire.js'
 import { printTable } from '../show.js'
-import { readOne } from './fields.js'
+import { readSome } from './fields.js'
 
 interface Flags extends ServerFlags {
   readonly json?: boolean
@@ -23,31 +24,42 @@ export function addValidate(pipelines: Command): void {
     'Say whether a run would start, and how it would read and write. Exit code 1 when it would not.',
     'pipelines validate film_dim',
     'pipelines validate --file film_dim.yaml',
+    'pipelines validate --file pipelines/',
   )
-    .option('--file <file>', 'a YAML file with a pipeline that is not saved, - for stdin')
+    .option('--file <file>', 'a YAML file or folder with pipelines that are not saved, - for stdin')
     .action(validate)
 }
 
 async function validate(name: string | undefined, flags: Flags): Promise<void> {
   requireOne(name, flags.file)
-  const file = flags.file === undefined ? null : await readOne(flags.file)
+  const files = flags.file === undefined ? [] : await readSome(flags.file)
   const server = await openServer(flags)
-  const { answer, locate, title } =
-    file === null
-      ? await validateSaved(server, name ?? '')
-      : {
-          answer: await inPlaceOf(file, () =>
-            server.ask(server.api.POST('/validate', { body: file.fields as never })),
-          ),
-          locate: inFile(file),
-          title: file.name,
-        }
-  if (!answer.valid) process.exitCode = 1
-  if (flags.json) printJson(answer)
-  else printValidation(title, answer, locate)
+  const judged = name === undefined ? [] : [await validateSaved(server, name)]
+  for (const file of files) judged.push(await validateFile(server, file))
+  if (judged.some(({ answer }) => !answer.valid)) process.exitCode = 1
+  if (flags.json) printJson(toJson(judged))
+  else for (const one of judged) printValidation(one)
 }
 
-async function validateSaved(server: Server, name: string) {
+interface Judged {
+  readonly title: string
+  readonly answer: Validation
+  readonly locate: Locate
+}
+
+/** The answer of the API; several get their names. */
+function toJson(judged: readonly Judged[]): unknown {
+  if (judged.length === 1) return judged[0]?.answer
+  return { items: judged.map(({ title, answer }) => ({ name: title, ...answer })) }
+}
+
+async function validateFile(server: Server, file: FilePipeline): Promise<Judged> {
+  const body = file.fields as never
+  const answer = await inPlaceOf(file, () => server.ask(server.api.POST('/validate', { body })))
+  return { answer, locate: inFile(file), title: file.name }
+}
+
+async function validateSaved(server: Server, name: string): Promise<Judged> {
   const pipeline = await findPipeline(server, name)
   const params = { path: { id: pipeline.id } }
   const answer = await server.ask(server.api.POST('/pipelines/{id}/validate', { params }))
@@ -58,10 +70,14 @@ function textsOf({ source_query, tasks }: Pipeline): Record<string, string> {
   return { source_query, ...Object.fromEntries(tasks.map(({ body }, n) => [`tasks.${n}.body`, body])) }
 }
 
-function printValidation(name: string, answer: Validation, locate: Locate): void {
+function printValidation({ title: name, answer, locate }: Judged): void {
   for (const finding of answer.errors) printFinding(finding, 'error', locate)
   for (const finding of answer.warnings) printFinding(finding, 'warning', locate)
-  if (!answer.valid) return print(`${bad('✗')} ${name} is not valid.`)
+  if (answer.valid) printStrategy(name, answer)
+  else print(`${bad('✗')} ${name} is not valid.`)
+}
+
+function printStrategy(name: string, answer: Validation): void {
   const ways = [answer.strategy, answer.way, answer.reads, answer.guarantee].filter((word) => word !== null)
   print(
     `${good('✓')} ${name} is valid: ${ways.join(', ')}${answer.creates_target ? ', creates its target' : ''}.`,

@@ -59,10 +59,11 @@ async function list(name: string, flags: Flags): Promise<void> {
 async function restore(name: string, version: string, flags: RestoreFlags): Promise<void> {
   const server = await openServer(flags)
   const { id, config_version } = await findPipeline(server, name)
-  const params = { path: { id, version }, header: { 'if-match': `"${config_version}"` } }
+  const params = { path: { id, version } }
+  const headers = { 'if-match': `"${config_version}"` }
   const body = checkpointWish(flags)
   const pipeline = await server.ask(
-    server.api.POST('/pipelines/{id}/versions/{version}/restore', { params, body }),
+    server.api.POST('/pipelines/{id}/versions/{version}/restore', { params, headers, body }),
   )
   if (flags.json) printJson(pipeline)
   else print(`${pipeline.name} is like version ${version} again, now at version ${pipeline.config_version}.`)

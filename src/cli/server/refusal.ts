@@ -40,6 +40,7 @@ function told(status: number, problem: Problem, url: string) {
 function hintFor(code: ErrorCode, hint: string | undefined): string {
   if (code === 'CHECKPOINT_INVALID')
     return 'Add --reset-checkpoint to read everything again from the start, or --keep-checkpoint to go on from the checkpoint as it is.'
+  if (code === 'REQUEST_INVALID') return 'Correct what is named above; --help shows what the command takes.'
   if (code === 'UNAUTHENTICATED')
     return 'Give the token of this server with --token, VITRINA_API_TOKEN or "vitrina context add"; the server of this folder keeps its own in VITRINA_HOME/api-token.'
   return hint ?? 'See whether the address is that of a Vitrina API, and look at its log.'

@@ -52,7 +52,7 @@ export function describeRun(run: Run): string {
   const attempt = run.attempt > 1 ? `, attempt ${run.attempt}` : ''
   const deleted = run.rows_deleted > 0 ? `, ${run.rows_deleted} deleted` : ''
   const held = run.rows_quarantined > 0 ? `, ${run.rows_quarantined} in quarantine` : ''
-  return `${run.status.toLowerCase()}${attempt}, ${run.rows_read} rows read, ${run.rows_written} written${deleted}${held}, ${run.batches} batches`
+  return `${run.status.toLowerCase()}${attempt}, ${run.rows_read} rows read, ${run.rows_written} written${deleted}${held}, ${run.batches} ${run.batches === 1 ? 'batch' : 'batches'}`
 }
 
 export function requireSuccess<T extends Run>(run: T): T {

@@ -15,12 +15,10 @@ export type Pipeline = Get<'/pipelines/{id}'>
 export type Run = Get<'/pipelines/{id}/runs'>['items'][number]
 export type RunDetail = Get<'/runs/{id}'>
 export type Status = Get<'/pipelines/{id}/status'>
-export type Version = Get<'/pipelines/{id}/versions'>['items'][number]
 export type Reconciliation = Get<'/pipelines/{id}/reconcile'>
 export type Validation = Post<'/validate', 200>
 export type Finding = Validation['errors'][number]
 export type Preview = Post<'/preview', 200>
-export type QuarantinedRow = Get<'/pipelines/{id}/quarantine'>['items'][number]
 export type RunStatus = Run['status']
 export type PipelineStatus = Pipeline['status']
 

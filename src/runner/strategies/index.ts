@@ -5,7 +5,9 @@ import type { Step, Transfer } from '../../ports/transfer.js'
 type Plan = (transfer: Transfer, pipeline: Pipeline) => Step[]
 
 const full: Plan = (transfer, pipeline) =>
-  pipeline.fullStrategy === 'replace' ? [transfer.replace()] : [transfer.fullPass(), ...sweep(transfer, pipeline)]
+  pipeline.fullStrategy === 'replace'
+    ? [transfer.replace()]
+    : [transfer.fullPass(), ...sweep(transfer, pipeline)]
 
 const incremental: Plan = (transfer, pipeline) => [
   pipeline.capture === 'xmin' ? transfer.changedRows() : transfer.incrementalPass(),

@@ -76,7 +76,11 @@ export class CheckpointStore {
     )
     if (row === undefined) throw stale()
     this.#version = Number(row.ver)
-    return { key: row.last_processed_key ?? null, id: row.last_processed_id ?? null, position: JSON.parse(row.position ?? '{}') as Position }
+    return {
+      key: row.last_processed_key ?? null,
+      id: row.last_processed_id ?? null,
+      position: JSON.parse(row.position ?? '{}') as Position,
+    }
   }
 
   /** Sets it to what somebody chose by hand. Repeating it changes nothing. */
@@ -92,7 +96,14 @@ export class CheckpointStore {
     const moved = await this.#session.count(
       `UPDATE etl.etl_state SET ver = ver + 1, last_processed_key = $4, last_processed_id = $5, position = $6, updated_at = clock_timestamp()
         WHERE pipeline_id = $1 AND ver = $2 AND fence = $3`,
-      [this.#pipelineId, this.#version, this.#fence, checkpoint.key, checkpoint.id, JSON.stringify(checkpoint.position)],
+      [
+        this.#pipelineId,
+        this.#version,
+        this.#fence,
+        checkpoint.key,
+        checkpoint.id,
+        JSON.stringify(checkpoint.position),
+      ],
     )
     if (moved !== 1) throw stale()
   }
@@ -104,5 +115,9 @@ export class CheckpointStore {
 }
 
 function stale(): VitrinaError {
-  return new VitrinaError('LEASE_LOST', 'The checkpoint was moved by another holder of this pipeline.', 'Nothing has to be done: whoever holds it now goes on from the last checkpoint.')
+  return new VitrinaError(
+    'LEASE_LOST',
+    'The checkpoint was moved by another holder of this pipeline.',
+    'Nothing has to be done: whoever holds it now goes on from the last checkpoint.',
+  )
 }

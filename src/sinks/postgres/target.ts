@@ -30,12 +30,19 @@ interface Attribute {
 }
 
 /** Creates the table with exactly the query's columns, in its order and with its types. */
-export async function createTarget(session: Session, address: string, columns: readonly Column[], keyColumns: readonly string[]): Promise<Target> {
+export async function createTarget(
+  session: Session,
+  address: string,
+  columns: readonly Column[],
+  keyColumns: readonly string[],
+): Promise<Target> {
   const name = parseTable(address)
   const definitions = columns.map((column) => `${quoteIdentifier(column.name)} ${column.type}`)
   await session
     // The lock: IF NOT EXISTS does not help two runs that create the same table at the same moment.
-    .run(`SELECT pg_advisory_xact_lock(hashtext('vitrina.target')); CREATE TABLE IF NOT EXISTS ${quoteTable(name)} (${definitions.join(', ')}, PRIMARY KEY (${quoteList(keyColumns)}))`)
+    .run(
+      `SELECT pg_advisory_xact_lock(hashtext('vitrina.target')); CREATE TABLE IF NOT EXISTS ${quoteTable(name)} (${definitions.join(', ')}, PRIMARY KEY (${quoteList(keyColumns)}))`,
+    )
     .catch((error) => {
       throw targetError(error, `Creating ${name.schema}.${name.table}`)
     })
@@ -43,13 +50,22 @@ export async function createTarget(session: Session, address: string, columns: r
 }
 
 /** The table as it is, or null when there is none yet. Nothing is changed. */
-export async function findTarget(session: Session, address: string, columns: readonly Column[], keyColumns: readonly string[]): Promise<Target | null> {
+export async function findTarget(
+  session: Session,
+  address: string,
+  columns: readonly Column[],
+  keyColumns: readonly string[],
+): Promise<Target | null> {
   const name = parseTable(address)
   for (const key of keyColumns) requireColumn(columns, key, 'key_columns')
   const kind = await relationKind(session, name)
   if (kind === null) return null
   if (kind !== 'r' && kind !== 'p') {
-    throw new VitrinaError('TARGET_MISMATCH', `${address} is not a table but a ${kind === 'v' ? 'view' : kind === 'f' ? 'foreign table' : `relation of kind "${kind}"`}.`, 'Choose a table, or a name that is free: it is created then.')
+    throw new VitrinaError(
+      'TARGET_MISMATCH',
+      `${address} is not a table but a ${kind === 'v' ? 'view' : kind === 'f' ? 'foreign table' : `relation of kind "${kind}"`}.`,
+      'Choose a table, or a name that is free: it is created then.',
+    )
   }
   const attributes = await attributesOf(session, name)
   const key = await conflictKey(session, name, columns, attributes, keyColumns)
@@ -60,16 +76,24 @@ export async function findTarget(session: Session, address: string, columns: rea
     columns: written,
     key,
     partitioned: kind === 'p',
-    overriding: attributes.some((attribute) => attribute.identity === 'a' && written.some((column) => column.name === attribute.name)),
+    overriding: attributes.some(
+      (attribute) => attribute.identity === 'a' && written.some((column) => column.name === attribute.name),
+    ),
     types: written.map((column) => attributes.find((attribute) => attribute.name === column.name)!.type),
-    sameTypes: written.length === columns.length && written.every((column) => attributes.find((a) => a.name === column.name)?.type === column.type),
+    sameTypes:
+      written.length === columns.length &&
+      written.every((column) => attributes.find((a) => a.name === column.name)?.type === column.type),
   }
 }
 
 export function requireColumn(columns: readonly Column[], name: string, setting: string): Column {
   const found = columns.find((column) => column.name === name)
   if (found !== undefined) return found
-  throw new VitrinaError('KEY_MISSING', `The query returns no column "${name}", which ${setting} names; it returns ${columns.map((column) => column.name).join(', ')}.`, `Add the column to the query, or correct ${setting}.`)
+  throw new VitrinaError(
+    'KEY_MISSING',
+    `The query returns no column "${name}", which ${setting} names; it returns ${columns.map((column) => column.name).join(', ')}.`,
+    `Add the column to the query, or correct ${setting}.`,
+  )
 }
 
 async function relationKind(session: Session, name: TableName): Promise<string | null> {
@@ -100,7 +124,13 @@ async function attributesOf(session: Session, name: TableName): Promise<Attribut
 }
 
 /** The columns to upsert by: those that the pipeline names, else the primary key. A unique index must stand behind them. */
-async function conflictKey(session: Session, name: TableName, columns: readonly Column[], attributes: readonly Attribute[], keyColumns: readonly string[]): Promise<string[]> {
+async function conflictKey(
+  session: Session,
+  name: TableName,
+  columns: readonly Column[],
+  attributes: readonly Attribute[],
+  keyColumns: readonly string[],
+): Promise<string[]> {
   const rows = await session.rows(
     `SELECT i.indisprimary::text AS is_primary, (SELECT array_to_json(array_agg(a.attname ORDER BY k.n))::text
               FROM unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, n) JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
@@ -109,50 +139,92 @@ async function conflictKey(session: Session, name: TableName, columns: readonly 
       ORDER BY i.indisprimary DESC`,
     [quoteTable(name)],
   )
-  const unique = rows.map((row) => ({ primary: row.is_primary === 'true', columns: JSON.parse(row.columns!) as string[] }))
+  const unique = rows.map((row) => ({
+    primary: row.is_primary === 'true',
+    columns: JSON.parse(row.columns!) as string[],
+  }))
   const wanted = keyColumns.length > 0 ? [...keyColumns] : unique.find((index) => index.primary)?.columns
   const address = `${name.schema}.${name.table}`
   if (wanted === undefined) {
-    throw new VitrinaError('TARGET_KEY_MISSING', `${address} has no primary key, and the pipeline names no key_columns.`, 'Give the table a primary key, or set key_columns to the columns of a unique index.')
+    throw new VitrinaError(
+      'TARGET_KEY_MISSING',
+      `${address} has no primary key, and the pipeline names no key_columns.`,
+      'Give the table a primary key, or set key_columns to the columns of a unique index.',
+    )
   }
-  const same = (index: { columns: string[] }) => index.columns.length === wanted.length && wanted.every((column) => index.columns.includes(column))
+  const same = (index: { columns: string[] }) =>
+    index.columns.length === wanted.length && wanted.every((column) => index.columns.includes(column))
   if (!unique.some(same)) {
-    throw new VitrinaError('TARGET_KEY_MISSING', `${address} has no unique index on (${wanted.join(', ')}).`, `CREATE UNIQUE INDEX ON ${quoteTable(name)} (${quoteList(wanted)})`)
+    throw new VitrinaError(
+      'TARGET_KEY_MISSING',
+      `${address} has no unique index on (${wanted.join(', ')}).`,
+      `CREATE UNIQUE INDEX ON ${quoteTable(name)} (${quoteList(wanted)})`,
+    )
   }
   for (const column of wanted) {
     requireColumn(columns, column, keyColumns.length > 0 ? 'key_columns' : `the primary key of ${address}`)
     if (attributes.some((attribute) => attribute.name === column && !attribute.notNull)) {
-      throw new VitrinaError('TARGET_KEY_MISSING', `Key column "${column}" of ${address} may be NULL: rows with NULL there would be doubled by a second run.`, `ALTER TABLE ${quoteTable(name)} ALTER COLUMN ${quoteIdentifier(column)} SET NOT NULL`)
+      throw new VitrinaError(
+        'TARGET_KEY_MISSING',
+        `Key column "${column}" of ${address} may be NULL: rows with NULL there would be doubled by a second run.`,
+        `ALTER TABLE ${quoteTable(name)} ALTER COLUMN ${quoteIdentifier(column)} SET NOT NULL`,
+      )
     }
   }
   return wanted
 }
 
-function writtenColumns(address: string, columns: readonly Column[], attributes: readonly Attribute[], key: readonly string[]): Column[] {
+function writtenColumns(
+  address: string,
+  columns: readonly Column[],
+  attributes: readonly Attribute[],
+  key: readonly string[],
+): Column[] {
   const problems = columns
     .filter((column) => !attributes.some((attribute) => attribute.name === column.name))
     .map((column) => `the table has no column "${column.name}" (${column.type})`)
   for (const attribute of attributes) {
     const given = columns.some((column) => column.name === attribute.name)
-    if (!given && attribute.notNull && !attribute.hasDefault && attribute.identity === '' && !attribute.generated) {
-      problems.push(`column "${attribute.name}" must not be NULL, has no default, and the query does not return it`)
+    if (
+      !given &&
+      attribute.notNull &&
+      !attribute.hasDefault &&
+      attribute.identity === '' &&
+      !attribute.generated
+    ) {
+      problems.push(
+        `column "${attribute.name}" must not be NULL, has no default, and the query does not return it`,
+      )
     }
     if (given && attribute.identity === 'a' && !key.includes(attribute.name)) {
-      problems.push(`column "${attribute.name}" is GENERATED ALWAYS AS IDENTITY and not part of the key, so it cannot be updated`)
+      problems.push(
+        `column "${attribute.name}" is GENERATED ALWAYS AS IDENTITY and not part of the key, so it cannot be updated`,
+      )
     }
   }
   if (problems.length > 0) {
-    throw new VitrinaError('TARGET_MISMATCH', `The query does not fit ${address}: ${problems.join('; ')}.`, 'Change the query or the table so that their columns agree.')
+    throw new VitrinaError(
+      'TARGET_MISMATCH',
+      `The query does not fit ${address}: ${problems.join('; ')}.`,
+      'Change the query or the table so that their columns agree.',
+    )
   }
-  return columns.filter((column) => !attributes.find((attribute) => attribute.name === column.name)?.generated)
+  return columns.filter(
+    (column) => !attributes.find((attribute) => attribute.name === column.name)?.generated,
+  )
 }
 
 /** The server itself says whether each value can be assigned, before anything is read. */
-export async function requireAssignable(session: Session, { name, columns, overriding: overrides }: Target): Promise<void> {
+export async function requireAssignable(
+  session: Session,
+  { name, columns, overriding: overrides }: Target,
+): Promise<void> {
   const overriding = overrides ? 'OVERRIDING SYSTEM VALUE ' : ''
   const nulls = columns.map((column) => `NULL::${column.type}`)
   await session
-    .rows(`EXPLAIN INSERT INTO ${quoteTable(name)} (${columns.map((column) => quoteIdentifier(column.name)).join(', ')}) ${overriding}SELECT ${nulls.join(', ')} LIMIT 0`)
+    .rows(
+      `EXPLAIN INSERT INTO ${quoteTable(name)} (${columns.map((column) => quoteIdentifier(column.name)).join(', ')}) ${overriding}SELECT ${nulls.join(', ')} LIMIT 0`,
+    )
     .catch((error) => {
       throw targetError(error, `The query does not fit ${name.schema}.${name.table}`)
     })
@@ -162,5 +234,8 @@ export async function requireAssignable(session: Session, { name, columns, overr
 export function targetError(error: unknown, doing: string): VitrinaError {
   const known = databaseError(error, doing)
   if (known.code !== 'SOURCE_QUERY_FAILED') return known
-  return new VitrinaError('TARGET_MISMATCH', known.message, known.hint, { cause: error, ...(known.sqlstate === null ? {} : { sqlstate: known.sqlstate }) })
+  return new VitrinaError('TARGET_MISMATCH', known.message, known.hint, {
+    cause: error,
+    ...(known.sqlstate === null ? {} : { sqlstate: known.sqlstate }),
+  })
 }

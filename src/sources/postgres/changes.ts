@@ -14,7 +14,9 @@ const OLDEST_AGE = 1_500_000_000
 
 /** The oldest transaction that is still open now: whatever commits later has a number from here on. */
 export async function sweepStart(session: Session): Promise<SweepFrom> {
-  const [row] = await session.rows(`SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS "from", ${SYSTEM} AS system`)
+  const [row] = await session.rows(
+    `SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS "from", ${SYSTEM} AS system`,
+  )
   return { from: row!.from!, system: row!.system! }
 }
 
@@ -35,14 +37,23 @@ export async function canSweepFrom(session: Session, last: SweepFrom): Promise<b
  * itself; a change in another table is followed along every foreign key that can lead there: from that table, to that
  * table, or through a link table. The query may join by any of them.
  */
-export async function changedKeysSql(session: Session, key: readonly Column[], relations: readonly string[], from: SweepFrom): Promise<string> {
+export async function changedKeysSql(
+  session: Session,
+  key: readonly Column[],
+  relations: readonly string[],
+  from: SweepFrom,
+): Promise<string> {
   const base = await keyTable(session, key)
   const links = await foreignKeys(session, relations)
   const isNew = `age(t.xmin) <= age('${BigInt(from.from) % 4_294_967_296n}'::xid)`
   const branches = relations.flatMap((relation) => {
     const ways = waysToKey(relation, base, links)
     if (ways.length > 0) return ways.map((way) => `${way} WHERE ${isNew}`)
-    throw new VitrinaError('CAPTURE_UNSUPPORTED', `The query reads ${relation}, but no foreign key leads from it to the key of the mart (${base.relation}: ${base.columns.join(', ')}), so a change there could not be followed.`, 'Declare the foreign key, choose capture "key" with a column that moves with every change, or mode "full".')
+    throw new VitrinaError(
+      'CAPTURE_UNSUPPORTED',
+      `The query reads ${relation}, but no foreign key leads from it to the key of the mart (${base.relation}: ${base.columns.join(', ')}), so a change there could not be followed.`,
+      'Declare the foreign key, choose capture "key" with a column that moves with every change, or mode "full".',
+    )
   })
   return branches.join(' UNION ')
 }
@@ -51,21 +62,31 @@ export async function changedKeysSql(session: Session, key: readonly Column[], r
 function waysToKey(relation: string, base: KeyTable, links: readonly ForeignKey[]): string[] {
   const own = relation === base.relation ? [`SELECT ${quoteList(base.columns, 't.')} FROM ${relation} t`] : []
   const towards = links.filter((link) => leadsToKey(link, base))
-  const direct = towards.filter((link) => link.from === relation).map((link) => `SELECT ${keyColumns(link, base, 't')} FROM ${relation} t`)
+  const direct = towards
+    .filter((link) => link.from === relation)
+    .map((link) => `SELECT ${keyColumns(link, base, 't')} FROM ${relation} t`)
   const outward = links
     .filter((link) => link.from === base.relation && link.to === relation)
-    .map((link) => `SELECT ${quoteList(base.columns, 'l.')} FROM ${relation} t JOIN ${link.from} l ON ${joined(link)}`)
+    .map(
+      (link) =>
+        `SELECT ${quoteList(base.columns, 'l.')} FROM ${relation} t JOIN ${link.from} l ON ${joined(link)}`,
+    )
   const through = towards.flatMap((link) =>
     links
       .filter((hop) => hop.from === link.from && hop.to === relation && hop !== link)
-      .map((hop) => `SELECT ${keyColumns(link, base, 'l')} FROM ${relation} t JOIN ${link.from} l ON ${joined(hop)}`),
+      .map(
+        (hop) =>
+          `SELECT ${keyColumns(link, base, 'l')} FROM ${relation} t JOIN ${link.from} l ON ${joined(hop)}`,
+      ),
   )
   return [...own, ...direct, ...outward, ...through]
 }
 
 /** A foreign key as a condition: the table that has it is l, the table that it names is t. */
 function joined(link: ForeignKey): string {
-  return link.fromColumns.map((column, index) => `l.${quoteIdentifier(column)} = t.${quoteIdentifier(link.toColumns[index]!)}`).join(' AND ')
+  return link.fromColumns
+    .map((column, index) => `l.${quoteIdentifier(column)} = t.${quoteIdentifier(link.toColumns[index]!)}`)
+    .join(' AND ')
 }
 
 interface KeyTable {
@@ -77,14 +98,21 @@ async function keyTable(session: Session, key: readonly Column[]): Promise<KeyTa
   const tables = new Set(key.map((column) => column.base?.tableId ?? null))
   const [tableId] = tables
   if (tables.size !== 1 || tableId === null || tableId === undefined) {
-    throw new VitrinaError('CAPTURE_UNSUPPORTED', `The key columns (${key.map((column) => column.name).join(', ')}) are not plain columns of one table, so changed rows cannot be traced to them.`, 'Take the key from one table unchanged, choose capture "key", or mode "full".')
+    throw new VitrinaError(
+      'CAPTURE_UNSUPPORTED',
+      `The key columns (${key.map((column) => column.name).join(', ')}) are not plain columns of one table, so changed rows cannot be traced to them.`,
+      'Take the key from one table unchanged, choose capture "key", or mode "full".',
+    )
   }
   const rows = await session.rows(
     `SELECT n.nspname AS schema, c.relname AS relation, a.attname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
        JOIN pg_attribute a ON a.attrelid = c.oid JOIN unnest($2::int2[]) WITH ORDINALITY AS k(attnum, n) ON k.attnum = a.attnum WHERE c.oid = $1::oid ORDER BY k.n`,
     [tableId, key.map((column) => column.base!.attribute)],
   )
-  return { relation: quoteTable({ schema: rows[0]!.schema!, table: rows[0]!.relation! }), columns: rows.map((row) => row.name!) }
+  return {
+    relation: quoteTable({ schema: rows[0]!.schema!, table: rows[0]!.relation! }),
+    columns: rows.map((row) => row.name!),
+  }
 }
 
 interface ForeignKey {
@@ -95,14 +123,20 @@ interface ForeignKey {
 }
 
 async function foreignKeys(session: Session, relations: readonly string[]): Promise<ForeignKey[]> {
-  const names = (attributes: string, table: string) => `(SELECT json_agg(a.attname ORDER BY k.n)::text FROM unnest(${attributes}) WITH ORDINALITY AS k(attnum, n) JOIN pg_attribute a ON a.attrelid = ${table} AND a.attnum = k.attnum)`
+  const names = (attributes: string, table: string) =>
+    `(SELECT json_agg(a.attname ORDER BY k.n)::text FROM unnest(${attributes}) WITH ORDINALITY AS k(attnum, n) JOIN pg_attribute a ON a.attrelid = ${table} AND a.attnum = k.attnum)`
   const rows = await session.rows(
     `SELECT f.name AS "from", t.name AS "to", ${names('c.conkey', 'c.conrelid')} AS from_columns, ${names('c.confkey', 'c.confrelid')} AS to_columns
        FROM pg_constraint c JOIN unnest($1::text[]) AS f(name) ON f.name::regclass = c.conrelid JOIN unnest($1::text[]) AS t(name) ON t.name::regclass = c.confrelid
       WHERE c.contype = 'f'`,
     [relations],
   )
-  return rows.map((row) => ({ from: row.from!, to: row.to!, fromColumns: JSON.parse(row.from_columns!) as string[], toColumns: JSON.parse(row.to_columns!) as string[] }))
+  return rows.map((row) => ({
+    from: row.from!,
+    to: row.to!,
+    fromColumns: JSON.parse(row.from_columns!) as string[],
+    toColumns: JSON.parse(row.to_columns!) as string[],
+  }))
 }
 
 function leadsToKey(link: ForeignKey, base: KeyTable): boolean {
@@ -110,5 +144,7 @@ function leadsToKey(link: ForeignKey, base: KeyTable): boolean {
 }
 
 function keyColumns(link: ForeignKey, base: KeyTable, alias: string): string {
-  return base.columns.map((column) => `${alias}.${quoteIdentifier(link.fromColumns[link.toColumns.indexOf(column)]!)}`).join(', ')
+  return base.columns
+    .map((column) => `${alias}.${quoteIdentifier(link.fromColumns[link.toColumns.indexOf(column)]!)}`)
+    .join(', ')
 }

@@ -7,14 +7,24 @@ import { asRelation, type Column } from '../../sql/selection.js'
 /** The columns that a query returns, asked of the server itself. Nothing is executed. */
 export async function describeQuery(session: Session, query: string): Promise<Column[]> {
   if (query.trim() === '') {
-    throw new VitrinaError('PIPELINE_INVALID', 'The pipeline has neither a source query nor a task plan.', 'Set source_query, or give the pipeline tasks whose first one is SQL.')
+    throw new VitrinaError(
+      'PIPELINE_INVALID',
+      'The pipeline has neither a source query nor a task plan.',
+      'Set source_query, or give the pipeline tasks whose first one is SQL.',
+    )
   }
   const fields = await session.fields(`SELECT * FROM ${asRelation(query)} LIMIT 0`).catch((error) => {
     throw databaseError(error, 'The source query')
   })
-  const double = fields.find((field, index) => fields.findIndex((other) => other.name === field.name) !== index)
+  const double = fields.find(
+    (field, index) => fields.findIndex((other) => other.name === field.name) !== index,
+  )
   if (double !== undefined) {
-    throw new VitrinaError('KEY_MISSING', `The query returns two columns called "${double.name}".`, 'Give each column a name of its own with AS.')
+    throw new VitrinaError(
+      'KEY_MISSING',
+      `The query returns two columns called "${double.name}".`,
+      'Give each column a name of its own with AS.',
+    )
   }
   const types = await typesOf(session, await withDomains(session, query, fields))
   return fields.map((field, index) => ({
@@ -28,15 +38,22 @@ export async function describeQuery(session: Session, query: string): Promise<Co
 
 /** The protocol names a domain by the type beneath it; the server itself knows better. Nothing is executed here either. */
 async function withDomains(session: Session, query: string, fields: readonly Field[]): Promise<Field[]> {
-  const types = fields.map((field, index) => `pg_catalog.pg_typeof(source.${quoteIdentifier(field.name)})::oid AS t${index}`)
-  const [row] = await session.rows(`SELECT ${types.join(', ')} FROM (SELECT) AS one LEFT JOIN ${asRelation(query)} ON false`)
+  const types = fields.map(
+    (field, index) => `pg_catalog.pg_typeof(source.${quoteIdentifier(field.name)})::oid AS t${index}`,
+  )
+  const [row] = await session.rows(
+    `SELECT ${types.join(', ')} FROM (SELECT) AS one LEFT JOIN ${asRelation(query)} ON false`,
+  )
   return fields.map((field, index) => {
     const typeOid = Number(row![`t${index}`])
     return typeOid === field.typeOid ? field : { ...field, typeOid, typeModifier: -1 }
   })
 }
 
-async function typesOf(session: Session, fields: readonly Field[]): Promise<{ type: string; notNull: boolean }[]> {
+async function typesOf(
+  session: Session,
+  fields: readonly Field[],
+): Promise<{ type: string; notNull: boolean }[]> {
   // An empty search_path makes format_type write the schema of every type that is not PostgreSQL's own.
   const rows = await session.rows(
     `SELECT pg_catalog.format_type(f.type, f.modifier) AS type, coalesce(a.attnotnull, false)::text AS not_null
@@ -44,7 +61,12 @@ async function typesOf(session: Session, fields: readonly Field[]): Promise<{ ty
             unnest($1::oid[], $2::int4[], $3::oid[], $4::int2[]) WITH ORDINALITY AS f(type, modifier, relation, attribute, position)
        LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = f.relation AND a.attnum = f.attribute
       ORDER BY f.position`,
-    [fields.map((f) => f.typeOid), fields.map((f) => f.typeModifier), fields.map((f) => f.tableId), fields.map((f) => f.columnId)],
+    [
+      fields.map((f) => f.typeOid),
+      fields.map((f) => f.typeModifier),
+      fields.map((f) => f.tableId),
+      fields.map((f) => f.columnId),
+    ],
   )
   await session.run('RESET search_path')
   return rows.map((row) => ({ type: row.type!, notNull: row.not_null === 'true' }))
@@ -52,6 +74,8 @@ async function typesOf(session: Session, fields: readonly Field[]): Promise<{ ty
 
 /** What the planner would do with a statement: enough to tell a walk along an index from a whole computation. */
 export interface PlanFacts {
+  /** How many rows the planner expects. */
+  readonly rows: number
   /** Every node is a walk along an index: each batch reads its own rows and no others. */
   readonly walksIndex: boolean
   /** A row may appear with NULLs in place of a table's columns. */
@@ -64,12 +88,23 @@ export interface PlanFacts {
 interface PlanNode {
   'Node Type': string
   'Join Type'?: string
+  'Plan Rows'?: number
   Schema?: string
   'Relation Name'?: string
   Plans?: PlanNode[]
 }
 
-const WALK = new Set(['Limit', 'Index Scan', 'Index Only Scan', 'Subquery Scan', 'Result', 'Merge Append', 'Append', 'LockRows', 'Incremental Sort'])
+const WALK = new Set([
+  'Limit',
+  'Index Scan',
+  'Index Only Scan',
+  'Subquery Scan',
+  'Result',
+  'Merge Append',
+  'Append',
+  'LockRows',
+  'Incremental Sort',
+])
 
 export async function planFacts(session: Session, statement: string): Promise<PlanFacts> {
   const [row] = await session.rows(`EXPLAIN (FORMAT JSON, VERBOSE) ${statement}`).catch((error) => {
@@ -77,10 +112,20 @@ export async function planFacts(session: Session, statement: string): Promise<Pl
   })
   const nodes = flatten((JSON.parse(row!['QUERY PLAN']!) as { Plan: PlanNode }[])[0]!.Plan)
   return {
+    // Beneath the LIMIT of the statement.
+    rows: nodes[1]?.['Plan Rows'] ?? 0,
     walksIndex: nodes.every((node) => WALK.has(node['Node Type'])),
     outerJoin: nodes.some((node) => ['Left', 'Right', 'Full'].includes(node['Join Type'] ?? '')),
     aggregates: nodes.some((node) => /Aggregate|Group|Unique|WindowAgg|SetOp/.test(node['Node Type'])),
-    relations: [...new Set(nodes.flatMap((node) => (node['Relation Name'] === undefined ? [] : [`${quoted(node.Schema!)}.${quoted(node['Relation Name'])}`])))],
+    relations: [
+      ...new Set(
+        nodes.flatMap((node) =>
+          node['Relation Name'] === undefined
+            ? []
+            : [`${quoted(node.Schema!)}.${quoted(node['Relation Name'])}`],
+        ),
+      ),
+    ],
   }
 }
 

@@ -57,12 +57,22 @@ export class Horizon {
 
   /** Refuses a source where open transactions cannot be seen: there the checkpoint would pass rows unnoticed. */
   async requireSight(): Promise<void> {
-    const [row] = await this.#session.rows(`SELECT pg_is_in_recovery()::text AS replica, pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')::text AS sees`)
+    const [row] = await this.#session.rows(
+      `SELECT pg_is_in_recovery()::text AS replica, pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')::text AS sees`,
+    )
     if (row!.replica === 'true') {
-      throw new VitrinaError('HORIZON_BLIND', 'The source is a replica: the open transactions of its primary cannot be seen there.', 'Read from the primary, or choose capture "xmin".')
+      throw new VitrinaError(
+        'HORIZON_BLIND',
+        'The source is a replica: the open transactions of its primary cannot be seen there.',
+        'Read from the primary, or choose capture "xmin".',
+      )
     }
     if (row!.sees !== 'true') {
-      throw new VitrinaError('HORIZON_BLIND', 'The login that reads the source may not see when other transactions began.', `As an administrator of the source: GRANT pg_read_all_stats TO the login (${LOGINS.reader}), or choose capture "xmin".`)
+      throw new VitrinaError(
+        'HORIZON_BLIND',
+        'The login that reads the source may not see when other transactions began.',
+        `As an administrator of the source: GRANT pg_read_all_stats TO the login (${LOGINS.reader}), or choose capture "xmin".`,
+      )
     }
   }
 
@@ -88,8 +98,12 @@ export class Horizon {
     const clock = this.#clock
     this.#clock = open.now
     if (open.prepared) return { limit: null, heldBack: open.heldBack }
-    const moments = [clock, ...(open.since === null ? [] : [open.since])].map((moment) => `${quoteLiteral(moment)}::timestamptz`)
-    const [row] = await this.#session.rows(`SELECT (${inKeyType(this.#key, `least(${moments.join(', ')})`)})::text AS key`)
+    const moments = [clock, ...(open.since === null ? [] : [open.since])].map(
+      (moment) => `${quoteLiteral(moment)}::timestamptz`,
+    )
+    const [row] = await this.#session.rows(
+      `SELECT (${inKeyType(this.#key, `least(${moments.join(', ')})`)})::text AS key`,
+    )
     return { limit: { operator: '<', key: row!.key! }, heldBack: open.heldBack }
   }
 
@@ -104,14 +118,21 @@ export class Horizon {
   async newest(): Promise<Seen | null> {
     const { base } = this.#key
     if (base === null) return null
-    const [column] = await this.#session.rows('SELECT quote_ident(attname) AS name, attrelid::regclass::text AS relation FROM pg_attribute WHERE attrelid = $1::oid AND attnum = $2', [base.tableId, base.attribute])
-    const [row] = await this.#session.rows(`SELECT ${column!.name}::text AS key FROM ${column!.relation} WHERE ${column!.name} IS NOT NULL AND ${isFinite(this.#key, column!.name!)} ORDER BY ${column!.name} DESC LIMIT 1`)
+    const [column] = await this.#session.rows(
+      'SELECT quote_ident(attname) AS name, attrelid::regclass::text AS relation FROM pg_attribute WHERE attrelid = $1::oid AND attnum = $2',
+      [base.tableId, base.attribute],
+    )
+    const [row] = await this.#session.rows(
+      `SELECT ${column!.name}::text AS key FROM ${column!.relation} WHERE ${column!.name} IS NOT NULL AND ${isFinite(this.#key, column!.name!)} ORDER BY ${column!.name} DESC LIMIT 1`,
+    )
     // The clock is read after the key: every transaction that could still undercut it was open by then.
     return row === undefined ? null : { key: row.key!, seenAt: await this.now() }
   }
 
   /** The oldest transaction that could still write to the tables of the query, and was open at `since` if given. */
-  async #oldestTransaction(since: string | null = null): Promise<{ now: string; since: string | null; prepared: boolean; heldBack: HeldBack | null }> {
+  async #oldestTransaction(
+    since: string | null = null,
+  ): Promise<{ now: string; since: string | null; prepared: boolean; heldBack: HeldBack | null }> {
     const [row] = await this.#session.rows(
       `SELECT clock_timestamp()::text AS now, o.pid::text, o.began::text, o.application_name, o.state,
               (SELECT p.gid FROM pg_prepared_xacts p WHERE p.database = current_database() LIMIT 1) AS prepared
@@ -131,11 +152,29 @@ export class Horizon {
     )
     const { now, pid, began, prepared } = row!
     if (prepared !== null && prepared !== undefined) {
-      return { now: now!, since: began ?? null, prepared: true, heldBack: { reason: `the prepared transaction "${prepared}" is neither committed nor rolled back`, pid: null, since: null } }
+      return {
+        now: now!,
+        since: began ?? null,
+        prepared: true,
+        heldBack: {
+          reason: `the prepared transaction "${prepared}" is neither committed nor rolled back`,
+          pid: null,
+          since: null,
+        },
+      }
     }
     if (pid === null || pid === undefined) return { now: now!, since: null, prepared: false, heldBack: null }
     const who = row!.application_name === '' ? '' : ` of ${row!.application_name}`
-    return { now: now!, since: began!, prepared: false, heldBack: { reason: `an open transaction${who} (${row!.state}) could still commit older keys`, pid: Number(pid), since: began! } }
+    return {
+      now: now!,
+      since: began!,
+      prepared: false,
+      heldBack: {
+        reason: `an open transaction${who} (${row!.state}) could still commit older keys`,
+        pid: Number(pid),
+        since: began!,
+      },
+    }
   }
 }
 

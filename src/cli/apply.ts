@@ -1,0 +1,109 @@
+import type { Command } from 'commander'
+import { VitrinaError } from '../model/errors.js'
+import { confirm, serverCommand } from './command.js'
+import { inPlaceOf, requireNoMistakes } from './mistakes.js'
+import { detail, good, print, printJson } from './output.js'
+import { checkpointWish } from './pipelines/update.js'
+import { needsWish } from './plan/impact.js'
+import { hasChanges, type Plan, type Update } from './plan/plan.js'
+import { planToJson, printPlan } from './plan/print-plan.js'
+import { readPlan } from './plan/read-plan.js'
+import type { ServerFlags } from './server/connection.js'
+import { openServer, type Server } from './server/server.js'
+import type { Fields } from './server/wire.js'
+
+interface Flags extends ServerFlags {
+  readonly yes?: boolean
+  readonly prune?: boolean
+  readonly dryRun?: boolean
+  readonly json?: boolean
+  readonly validate: boolean
+  readonly resetCheckpoint?: boolean
+  readonly keepCheckpoint?: boolean
+}
+
+export function addApply(program: Command): void {
+  serverCommand(
+    program,
+    'apply <paths...>',
+    'Make the server like these files and folders. Shows the plan and asks first. A field that a file leaves out gets its default; only enabled stays as it is.',
+    'apply pipelines/',
+    'apply pipelines/ --yes --prune',
+    'apply film_dim.yaml --reset-checkpoint',
+  )
+    .option('--yes', 'do not ask; needed where nobody can answer')
+    .option('--dry-run', 'only show the plan')
+    .option('--prune', 'delete pipelines that are in none of the files')
+    .option('--reset-checkpoint', 'where a change makes the checkpoint invalid, read everything again')
+    .option('--keep-checkpoint', 'go on from the checkpoint although a change makes it doubtful')
+    .option('--no-validate', 'do not ask the server first whether the changes would work')
+    .option('--json', 'print the plan as JSON')
+    .action(apply)
+}
+
+async function apply(paths: string[], flags: Flags): Promise<void> {
+  const wish = checkpointWish(flags)
+  const { server, plan, mistakes } = await readPlan(() => openServer(flags), paths, flags)
+  const prune = flags.prune ?? false
+  if (flags.json) printJson(planToJson(plan))
+  else printPlan(plan, prune)
+  requireNoMistakes(mistakes)
+  if (flags.dryRun || !hasChanges(plan, prune)) return
+  requireWish(plan, wish)
+  if (!(await confirm('Apply this plan?', flags))) return detail('Nothing was changed.')
+  await carryOut(server, plan, { wish, prune, tell: flags.json ? detail : print })
+}
+
+interface How {
+  readonly wish: Fields
+  readonly prune: boolean
+  readonly tell: (line: string) => void
+}
+
+/** One after another: what was done before a failure stays, and the next apply goes on from there. */
+async function carryOut(server: Server, plan: Plan, { wish, prune, tell }: How): Promise<void> {
+  for (const file of plan.creates) {
+    await inPlaceOf(file, () => server.ask(server.api.POST('/pipelines', { body: file.fields as never })))
+    tell(`${good('✓')} created ${file.name}`)
+  }
+  for (const update of plan.updates) {
+    await change(server, update, wish)
+    tell(`${good('✓')} updated ${update.file.name}`)
+  }
+  for (const { id, name, config_version } of prune ? plan.extra : []) {
+    const params = { path: { id }, header: { 'if-match': `"${config_version}"` } }
+    await server.ask(server.api.DELETE('/pipelines/{id}', { params }))
+    tell(`${good('✓')} deleted ${name}`)
+  }
+}
+
+/** If-Match: what somebody changed after we showed the plan is not overwritten. */
+async function change(
+  server: Server,
+  { file, current, changes, impact }: Update,
+  wish: Fields,
+): Promise<void> {
+  const params = { path: { id: current.id }, header: { 'if-match': `"${current.config_version}"` } }
+  const fields = Object.fromEntries(changes.map(({ field, new: value }) => [field, value]))
+  // Said only where it is needed: a wish for one pipeline must not reset the others.
+  const send = (extra: Fields) =>
+    inPlaceOf(file, () =>
+      server.ask(server.api.PATCH('/pipelines/{id}', { params, body: { ...fields, ...extra } as never })),
+    )
+  if (needsWish(impact)) return void (await send(wish))
+  await send({}).catch((error: VitrinaError) => {
+    // A pass that was not finished is a checkpoint too, though it has no value to show.
+    if (error.code === 'CHECKPOINT_INVALID' && Object.keys(wish).length > 0) return send(wish)
+    throw error
+  })
+}
+
+function requireWish(plan: Plan, wish: Fields): void {
+  const names = plan.updates.filter(({ impact }) => needsWish(impact)).map(({ file }) => file.name)
+  if (names.length === 0 || Object.keys(wish).length > 0) return
+  throw new VitrinaError(
+    'CHECKPOINT_INVALID',
+    `The checkpoint of ${names.join(', ')} means nothing after this change.`,
+    'Add --reset-checkpoint to read everything again from the start, or --keep-checkpoint to go on from the checkpoint as it is.',
+  )
+}

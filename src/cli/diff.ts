@@ -1,0 +1,39 @@
+import type { Command } from 'commander'
+import { readingCommand } from './command.js'
+import { requireNoMistakes } from './mistakes.js'
+import { printJson } from './output.js'
+import { hasChanges } from './plan/plan.js'
+import { planToJson, printPlan } from './plan/print-plan.js'
+import { readPlan } from './plan/read-plan.js'
+import type { ServerFlags } from './server/connection.js'
+import { openServer } from './server/server.js'
+
+interface Flags extends ServerFlags {
+  readonly json?: boolean
+  readonly exitCode?: boolean
+  readonly validate: boolean
+}
+
+/** As Terraform and git have it: 1 is kept for what went wrong. */
+const CHANGED = 2
+
+export function addDiff(program: Command): void {
+  readingCommand(
+    program,
+    'diff <paths...>',
+    'Show what "apply" would do with these files and folders. Changes nothing.',
+    'diff pipelines/',
+    'diff pipelines/ --exit-code --json',
+  )
+    .option('--exit-code', 'exit code 2 when something would change, 0 when nothing')
+    .option('--no-validate', 'do not ask the server whether the changes would work')
+    .action(diff)
+}
+
+async function diff(paths: string[], flags: Flags): Promise<void> {
+  const { plan, mistakes } = await readPlan(() => openServer(flags), paths, flags)
+  if (flags.json) printJson(planToJson(plan))
+  else printPlan(plan, false)
+  requireNoMistakes(mistakes)
+  if (flags.exitCode && hasChanges(plan, false)) process.exitCode = CHANGED
+}

@@ -1,0 +1,64 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import { readPipelineSchema, readSchemaText } from '../config/pipeline-schema.js'
+import { SCHEMA_FILE, toYaml } from '../config/pipeline-yaml.js'
+import { PIPELINE_SCHEMA } from '../main/paths.js'
+import { serverCommand } from './command.js'
+import { detail, print } from './output.js'
+import type { ServerFlags } from './server/connection.js'
+import { findPipeline, listPipelines } from './server/find-pipeline.js'
+import { openServer, type Server } from './server/server.js'
+import type { Pipeline } from './server/wire.js'
+
+export function addExport(program: Command): void {
+  serverCommand(
+    program,
+    'export [names...]',
+    'Write pipelines as YAML that applies back without a change.',
+    'export > pipelines.yaml',
+    'export film_dim genre_dim --out pipelines',
+  )
+    .option('--out <folder>', 'one file for each pipeline into this folder, with the schema for editors')
+    .action(exportPipelines)
+}
+
+async function exportPipelines(names: string[], flags: ServerFlags & { out?: string }): Promise<void> {
+  const server = await openServer(flags)
+  const pipelines = await chosen(server, names)
+  const schema = readPipelineSchema(PIPELINE_SCHEMA)
+  const texts = pipelines.map((pipeline) => ({ name: pipeline.name, text: toYaml(pipeline, schema) }))
+  if (flags.out !== undefined) return writeFolder(flags.out, texts)
+  process.stdout.write(texts.map(({ text }) => text).join('---\n'))
+}
+
+/** Lists have no tasks left out, so one question is enough for all. */
+async function chosen(server: Server, names: readonly string[]): Promise<Pipeline[]> {
+  if (names.length === 0) return listPipelines(server)
+  return Promise.all(names.map((name) => findPipeline(server, name)))
+}
+
+async function writeFolder(folder: string, texts: readonly { name: string; text: string }[]): Promise<void> {
+  await mkdir(folder, { recursive: true })
+  const taken = new Set<string>()
+  for (const { name, text } of texts) {
+    const file = join(folder, fileName(name, taken))
+    await writeFile(file, text)
+    print(file)
+  }
+  await writeFile(join(folder, SCHEMA_FILE), readSchemaText(PIPELINE_SCHEMA))
+  detail(`"vitrina diff ${folder}" compares them with the server.`)
+}
+
+/** Names may hold what file names may not, and two of them may look alike then. */
+function fileName(name: string, taken: Set<string>): string {
+  const plain =
+    name
+      .replace(/[^\p{L}\p{N}_.-]+/gu, '_')
+      .replace(/^\.+/, '_')
+      .slice(0, 60) || 'pipeline'
+  let file = plain
+  for (let n = 2; taken.has(file.toLowerCase()); n++) file = `${plain}-${n}`
+  taken.add(file.toLowerCase())
+  return `${file}.yaml`
+}

@@ -1,0 +1,56 @@
+import type { FilePipeline } from '../../config/pipeline-file.js'
+import type { FileMistake } from '../../config/source-text.js'
+import { refusedFields } from '../mistakes.js'
+import { Refusal } from '../server/refusal.js'
+import type { Server } from '../server/server.js'
+import type { Fields, Validation } from '../server/wire.js'
+import type { Change, Normalise } from './changes.js'
+import type { Plan } from './plan.js'
+
+/** Changes that cannot make a query or a target wrong. */
+const HARMLESS: readonly string[] = [
+  'description',
+  'enabled',
+  'batch_size',
+  'schedule_interval',
+  'schedule_timezone',
+  'quarantine_limit',
+  'delete_brake',
+]
+
+/** Asks the server about everything that would change. Answers all mistakes, each in its place. */
+export async function checkPlan(server: Server, plan: Plan, normalise: Normalise): Promise<FileMistake[]> {
+  const mistakes: FileMistake[] = []
+  for (const file of plan.creates) mistakes.push(...(await checkOne(server, file, file.fields)))
+  for (const { file, changes } of plan.updates) {
+    const found = await checkOne(server, file, normalise(file.fields))
+    // Its source may be away for a while; that must not keep anybody from changing a schedule.
+    if (found.length > 0 && !(isHarmless(changes) && found.every(({ isRefused }) => !isRefused)))
+      mistakes.push(...found)
+  }
+  return mistakes
+}
+
+type Found = FileMistake & { readonly isRefused: boolean }
+
+async function checkOne(server: Server, file: FilePipeline, fields: Readonly<Fields>): Promise<Found[]> {
+  try {
+    const answer = await server.ask(server.api.POST('/validate', { body: fields as never }))
+    return findings(file, answer)
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.mistakes.length === 0) throw error
+    return refusedFields(file, error).map((mistake) => ({ ...mistake, isRefused: true }))
+  }
+}
+
+function findings(file: FilePipeline, { errors }: Validation): Found[] {
+  return errors.map(({ field, position, code, message, hint }) => ({
+    place: file.locate(field, position),
+    message: `${field}: ${code}: ${message} ${hint}`,
+    isRefused: false,
+  }))
+}
+
+function isHarmless(changes: readonly Change[]): boolean {
+  return changes.every(({ field }) => HARMLESS.includes(field))
+}

@@ -1,0 +1,65 @@
+import type { Server } from '../server/server.js'
+import type { Pipeline } from '../server/wire.js'
+import type { Change } from './changes.js'
+
+/** What a checkpoint speaks of: rows of one query in one order, written to one place. */
+const CHECKPOINT_FIELDS: readonly string[] = [
+  'source_query',
+  'source_connection',
+  'target_table',
+  'target_connection',
+  'mode',
+  'capture',
+  'incremental_key',
+  'incremental_id_key',
+  'key_columns',
+  'tasks',
+]
+const FREE_WHILE_RUNNING: readonly string[] = [
+  'name',
+  'description',
+  'batch_size',
+  'enabled',
+  'schedule_interval',
+  'schedule_timezone',
+  'quarantine_limit',
+  'delete_brake',
+]
+
+/** What a change does beyond the field itself. */
+export async function impactOf(
+  server: Server,
+  current: Pipeline,
+  changes: readonly Change[],
+): Promise<string[]> {
+  const fields = changes.map(({ field }) => field)
+  const isRunning = current.status === 'RUNNING' || current.status === 'PAUSE_REQUESTED'
+  const fixed = isRunning ? fields.filter((field) => !FREE_WHILE_RUNNING.includes(field)) : []
+  return [
+    ...(await checkpointImpact(server, current, fields)),
+    ...(fixed.length === 0
+      ? []
+      : [`the pipeline is ${current.status}: ${fixed.join(', ')} can change only after a pause or its end`]),
+    ...(fields.includes('target_table')
+      ? [`the mart ${current.target_table} stays as it is; the next run fills the new one`]
+      : []),
+  ]
+}
+
+async function checkpointImpact(
+  server: Server,
+  { id }: Pipeline,
+  fields: readonly string[],
+): Promise<string[]> {
+  const changed = fields.filter((field) => CHECKPOINT_FIELDS.includes(field))
+  if (changed.length === 0) return []
+  const state = await server.ask(server.api.GET('/pipelines/{id}/state', { params: { path: { id } } }))
+  if (state.last_processed_key === null) return []
+  return [
+    `changes ${changed.join(', ')}: the checkpoint (${state.last_processed_key}) becomes invalid, needs --reset-checkpoint`,
+  ]
+}
+
+export function needsWish(impact: readonly string[]): boolean {
+  return impact.some((line) => line.includes('--reset-checkpoint'))
+}

@@ -1,0 +1,46 @@
+import type { FilePipeline } from '../../config/pipeline-file.js'
+import { listPipelines } from '../server/find-pipeline.js'
+import type { Server } from '../server/server.js'
+import type { Pipeline } from '../server/wire.js'
+import { type Change, changesOf, type Normalise } from './changes.js'
+import { impactOf } from './impact.js'
+
+export interface Update {
+  readonly file: FilePipeline
+  readonly current: Pipeline
+  readonly changes: readonly Change[]
+  readonly impact: readonly string[]
+}
+
+/** What stands between the files and the server. */
+export interface Plan {
+  readonly creates: readonly FilePipeline[]
+  readonly updates: readonly Update[]
+  readonly unchanged: readonly FilePipeline[]
+  /** On the server, in no file. */
+  readonly extra: readonly Pipeline[]
+}
+
+export async function makePlan(
+  server: Server,
+  files: readonly FilePipeline[],
+  normalise: Normalise,
+): Promise<Plan> {
+  const current = new Map((await listPipelines(server)).map((pipeline) => [pipeline.name, pipeline]))
+  const creates: FilePipeline[] = []
+  const unchanged: FilePipeline[] = []
+  const updates: Update[] = []
+  for (const file of files) {
+    const found = current.get(file.name)
+    const changes = found === undefined ? [] : changesOf(file.fields, found, normalise)
+    if (found === undefined) creates.push(file)
+    else if (changes.length === 0) unchanged.push(file)
+    else updates.push({ file, current: found, changes, impact: await impactOf(server, found, changes) })
+    current.delete(file.name)
+  }
+  return { creates, updates, unchanged, extra: [...current.values()] }
+}
+
+export function hasChanges({ creates, updates, extra }: Plan, prune: boolean): boolean {
+  return creates.length + updates.length + (prune ? extra.length : 0) > 0
+}

@@ -1,0 +1,62 @@
+import { bad, bold, dim, good, print } from '../output.js'
+import type { Change } from './changes.js'
+import { lineDiff } from './line-diff.js'
+import type { Plan } from './plan.js'
+
+/** What would be done, pipeline by pipeline and field by field. */
+export function printPlan({ creates, updates, unchanged, extra }: Plan, prune: boolean): void {
+  for (const { name, fields } of creates) {
+    print(good(`+ create ${name}`))
+    for (const [field, value] of Object.entries(fields)) printValue(field, value)
+  }
+  for (const { file, changes, impact } of updates) {
+    print(bold(`~ update ${file.name}`))
+    for (const change of changes) printChange(change)
+    for (const line of impact) print(`    ! ${line}`)
+  }
+  for (const { name } of unchanged) print(dim(`= unchanged ${name}`))
+  for (const { name } of extra) print(prune ? bad(`- delete ${name}`) : dim(`? not in files ${name}`))
+  print(summary({ creates, updates, unchanged, extra }, prune))
+}
+
+function summary({ creates, updates, unchanged, extra }: Plan, prune: boolean): string {
+  const rest = `${extra.length} ${prune ? 'to delete' : 'not in files'}`
+  return `${creates.length} to create, ${updates.length} to update, ${unchanged.length} unchanged, ${rest}.`
+}
+
+function printValue(field: string, value: unknown): void {
+  const lines = shown(value).split('\n')
+  print(lines.length === 1 ? `    ${field}: ${lines[0]}` : `    ${field}:`)
+  if (lines.length > 1) for (const line of lines) print(`      ${line}`)
+}
+
+function printChange({ field, old, new: wanted }: Change): void {
+  const [before, after] = [shown(old), shown(wanted)]
+  const isLong = `${before}${after}`.includes('\n')
+  print(isLong ? `    ${field}:` : `    ${field}: ${before} → ${after}`)
+  if (isLong) for (const line of lineDiff(before, after)) print(`      ${coloured(line)}`)
+}
+
+function shown(value: unknown): string {
+  if (typeof value === 'string') return value === '' ? '""' : value
+  const isPlain =
+    value === null ||
+    typeof value !== 'object' ||
+    Object.values(value).every((one) => typeof one !== 'object')
+  return JSON.stringify(value, null, isPlain ? undefined : 2).replaceAll('\\n', '\n')
+}
+
+function coloured(line: string): string {
+  if (line.startsWith('+')) return good(line)
+  return line.startsWith('-') ? bad(line) : line
+}
+
+/** The plan for programs. */
+export function planToJson({ creates, updates, unchanged, extra }: Plan) {
+  return {
+    create: creates.map(({ name, fields }) => ({ name, fields })),
+    update: updates.map(({ file, changes, impact }) => ({ name: file.name, changes, impact })),
+    unchanged: unchanged.map(({ name }) => name),
+    not_in_files: extra.map(({ name }) => name),
+  }
+}

@@ -1,0 +1,32 @@
+import { readPipelineFiles } from '../../config/pipeline-files.js'
+import { readPipelineSchema } from '../../config/pipeline-schema.js'
+import type { FileMistake } from '../../config/source-text.js'
+import { PIPELINE_SCHEMA } from '../../main/paths.js'
+import { requireNoMistakes } from '../mistakes.js'
+import type { Server } from '../server/server.js'
+import { normaliser } from './changes.js'
+import { checkPlan } from './check-plan.js'
+import { makePlan, type Plan } from './plan.js'
+
+/** The plan, and what the server would refuse of it. */
+export interface ReadPlan {
+  readonly server: Server
+  readonly plan: Plan
+  readonly mistakes: readonly FileMistake[]
+}
+
+/** Reads the files and compares them with the server. Throws when the files themselves are wrong. */
+export async function readPlan(
+  open: () => Promise<Server>,
+  paths: readonly string[],
+  { validate }: { validate: boolean },
+): Promise<ReadPlan> {
+  const schema = readPipelineSchema(PIPELINE_SCHEMA)
+  const { pipelines, mistakes } = await readPipelineFiles(paths, schema)
+  // Before anybody is asked: a misspelt field is found without a server.
+  requireNoMistakes(mistakes)
+  const server = await open()
+  const normalise = normaliser(schema)
+  const plan = await makePlan(server, pipelines, normalise)
+  return { server, plan, mistakes: validate ? await checkPlan(server, plan, normalise) : [] }
+}

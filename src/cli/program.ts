@@ -1,0 +1,46 @@
+import { Command } from 'commander'
+import { VERSION } from '../main/paths.js'
+import { addApi } from './api.js'
+import { addApply } from './apply.js'
+import { addAudit } from './audit.js'
+import { addCompletion } from './completion.js'
+import { addContext } from './context.js'
+import { addDemo } from './demo.js'
+import { addDiff } from './diff.js'
+import { addDoctor } from './doctor.js'
+import { addExport } from './export.js'
+import { addGenerate } from './generate.js'
+import { addMigrate } from './migrate.js'
+import { addPipelines } from './pipelines/index.js'
+import { addQuarantine } from './quarantine.js'
+import { addRunner } from './runner.js'
+import { addRunners } from './runners.js'
+import { addRuns } from './runs.js'
+import { addSchema } from './schema.js'
+import { addTokens } from './tokens.js'
+import { addUp } from './up.js'
+
+/** Every command, in the order in which somebody meets them. */
+const GROUPS = {
+  'Start it:': [addUp, addApi, addRunner, addMigrate, addDoctor, addDemo, addGenerate],
+  'Work with a server:': [addPipelines, addRuns, addQuarantine, addRunners, addTokens, addAudit, addContext],
+  'Configuration as code:': [addDiff, addApply, addExport, addSchema],
+  'Your shell:': [addCompletion],
+}
+
+export function createProgram(): Command {
+  const program = new Command('vitrina')
+    .description('Configuration-driven ETL: marts in PostgreSQL and beyond.')
+    .version(VERSION)
+    .showHelpAfterError('(vitrina --help shows every command)')
+    .exitOverride()
+    .addHelpText(
+      'after',
+      '\nSettings come from the environment and from .env; docs/reference/settings.md lists them.\nExit code 0: done; 1: failed; 2: wrong usage. Results go to stdout, everything else to stderr.',
+    )
+  for (const [title, adds] of Object.entries(GROUPS)) {
+    program.commandsGroup(title)
+    for (const add of adds) add(program)
+  }
+  return program
+}

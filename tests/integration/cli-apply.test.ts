@@ -1,0 +1,218 @@
+import { execFile } from 'node:child_process'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { aPipeline } from '../support/builders.js'
+import { aCliStand } from '../support/cli.js'
+
+const stand = aCliStand()
+const json = (text: string) => JSON.parse(text)
+const EXAMPLES = fileURLToPath(new URL('../../examples/cinema/pipelines', import.meta.url))
+
+const GENRES = `name: genres
+source_query: |-
+  SELECT id,
+         name
+    FROM content.genre
+target_table: analytics.genres
+key_columns: [id]
+`
+
+describe('vitrina diff and apply', () => {
+  it('find nothing to change in a demo database with the pipelines of the examples', async () => {
+    const { code, stdout } = await stand().vitrina('diff', EXAMPLES, '--exit-code')
+    expect(stdout).toContain('0 to create, 0 to update, 3 unchanged')
+    expect(code).toBe(0)
+  })
+
+  it('create, then find it unchanged, then change exactly what the file changed', async () => {
+    const { vitrina, file } = stand()
+    await file('genres.yaml', GENRES)
+    const planned = await vitrina('diff', 'genres.yaml', '--exit-code')
+    expect(planned.code).toBe(2)
+    expect(planned.stdout).toMatch(/\+ create genres\n[\s\S]*\? not in files film_dim_full/)
+    expect((await vitrina('apply', 'genres.yaml', '--yes')).stdout).toContain('✓ created genres')
+    const again = await vitrina('apply', 'genres.yaml')
+    expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining('= unchanged genres') })
+
+    await file(
+      'genres.yaml',
+      GENRES.replace('         name', '         upper(name) AS name').concat('batch_size: 50\n'),
+    )
+    const changed = await vitrina('diff', 'genres.yaml')
+    expect(changed.code).toBe(0)
+    expect(changed.stdout).toContain('~ update genres')
+    expect(changed.stdout).toMatch(/-\s+name\n\s+\+\s+upper\(name\) AS name\n/)
+    expect(changed.stdout).toContain('batch_size: auto → 50')
+    const plan = json((await vitrina('diff', 'genres.yaml', '--json')).stdout)
+    expect(plan.update[0].changes).toContainEqual({ field: 'batch_size', old: 'auto', new: 50 })
+    expect((await vitrina('apply', 'genres.yaml', '--dry-run')).code).toBe(0)
+    expect((await vitrina('apply', 'genres.yaml', '--yes')).stdout).toContain('✓ updated genres')
+    expect((await vitrina('diff', 'genres.yaml', '--exit-code')).code).toBe(0)
+  })
+
+  it('leave a switch alone that the file does not mention', async () => {
+    const { vitrina } = stand()
+    await vitrina('pipelines', 'disable', 'genre_dim_full')
+    expect((await vitrina('diff', EXAMPLES, '--exit-code')).code).toBe(0)
+    await vitrina('pipelines', 'enable', 'genre_dim_full')
+  })
+
+  it('ask before they change something, and cannot where nobody is', async () => {
+    const { vitrina, file } = stand()
+    await file('asked.yaml', GENRES.replace('name: genres', 'name: asked'))
+    const { code, stderr } = await vitrina('apply', 'asked.yaml')
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/USAGE_INVALID: .*\n {2}→ Add --yes/)
+    expect((await vitrina('pipelines', 'get', 'asked')).code).toBe(1)
+  })
+
+  it('say what becomes of a checkpoint, and want to be told', async () => {
+    const { vitrina, file, database } = stand()
+    const text = `name: by_time
+source_query: SELECT id, name, modified, created FROM content.genre
+target_table: analytics.by_time
+key_columns: [id]
+mode: incremental
+incremental_key: modified
+incremental_id_key: id
+`
+    await file('by_time.yaml', text)
+    await vitrina('apply', 'by_time.yaml', '--yes')
+    expect((await vitrina('pipelines', 'run', 'by_time', '--wait')).code).toBe(0)
+    await file('by_time.yaml', text.replace('_key: modified', '_key: created'))
+    expect((await vitrina('diff', 'by_time.yaml')).stdout).toMatch(
+      /! changes .*incremental_key: the checkpoint .* becomes invalid, needs --reset-checkpoint/,
+    )
+    const refused = await vitrina('apply', 'by_time.yaml', '--yes')
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('VTR-5106 CHECKPOINT_INVALID') })
+    expect((await vitrina('apply', 'by_time.yaml', '--yes', '--reset-checkpoint')).code).toBe(0)
+    const [state] = await database.query<{ last_processed_key: string | null }>(
+      "SELECT last_processed_key FROM etl.etl_state JOIN etl.etl_pipelines p ON p.id = pipeline_id WHERE p.name = 'by_time'",
+    )
+    expect(state?.last_processed_key).toBeNull()
+  })
+
+  it('tell all mistakes of all files at once, each in its place', async () => {
+    const { vitrina, folder } = stand()
+    await mkdir(join(folder, 'wrong/sql'), { recursive: true })
+    await writeFile(
+      join(folder, 'wrong/a.yaml'),
+      'pipelines:\n  - name: a\n    souce_query: SELECT 1\n    target_table: analytics.a\n    batch_size: many\n',
+    )
+    await writeFile(
+      join(folder, 'wrong/b.yaml'),
+      'name: a\ntarget_table: analytics.b\nsource_query_file: sql/gone.sql\n---\nmode: [\n',
+    )
+    const { code, stderr, stdout } = await vitrina('diff', 'wrong', '--exit-code')
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toContain(
+      'wrong/a.yaml:3:5: unknown field "souce_query". Did you mean "source_query"?\n  3 |     souce_query: SELECT 1\n    |     ^^^^^^^^^^^\n',
+    )
+    expect(stderr).toContain(
+      'wrong/a.yaml:5:17: batch_size must be a whole number from 1 to 1000000, or "auto"',
+    )
+    expect(stderr).toContain('wrong/b.yaml:1:7: "a" is already in wrong/a.yaml:2')
+    expect(stderr).toContain('wrong/b.yaml:3:20: source_query_file cannot be read')
+    expect(stderr).toMatch(/wrong\/b\.yaml:\d+:\d+: not valid YAML/)
+    expect(stderr).toMatch(/VTR-1204 FILE_INVALID: \d mistakes in /)
+  })
+
+  it('show what only the server knows in the file that says it', async () => {
+    const { vitrina, folder } = stand()
+    await mkdir(join(folder, 'refused/sql'), { recursive: true })
+    await writeFile(join(folder, 'refused/sql/c.sql'), 'SELECT id,\n       nope\n  FROM content.genre\n')
+    await writeFile(
+      join(folder, 'refused/c.yaml'),
+      'name: c\nsource_query_file: sql/c.sql\ntarget_table: analytics.c\nkey_columns: [id]\n',
+    )
+    await writeFile(
+      join(folder, 'refused/d.yaml'),
+      'name: d\nsource_query: SELECT id FROM content.genre\ntarget_table: public.d\nschedule_interval: whenever\n',
+    )
+    const { code, stderr } = await vitrina('apply', 'refused', '--yes')
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/refused\/sql\/c\.sql:2:8: source_query: .*nope.*\n {2}2 \| {8}nope\n {4}\| {8}\^/)
+    expect(stderr).toContain('refused/d.yaml:3:15: target_table: ')
+    expect(stderr).toContain('refused/d.yaml:4:20: schedule_interval: ')
+    expect((await vitrina('pipelines', 'get', 'c')).code).toBe(1)
+  })
+})
+
+describe('vitrina export', () => {
+  it('writes files that apply back without a change, whatever the SQL looks like', async () => {
+    const { vitrina, database, folder } = stand()
+    const queries = [
+      '  SELECT 1 AS film_id\n\n',
+      "SELECT 'a: b # c' AS film_id, $$\ttab $$ AS t  \nFROM content.genre",
+      'SELECT 1 AS film_id\r\n-- two\r\n',
+      '\n\nSELECT 1 AS film_id',
+    ]
+    for (const [n, sourceQuery] of queries.entries())
+      await aPipeline(database, {
+        name: `odd ${n}/x`,
+        sourceQuery,
+        enabled: false,
+        deleteBrake: 0.25,
+        description: 'yes',
+      })
+    await aPipeline(database, {
+      name: 'planned',
+      sourceQuery: '',
+      tasks: [
+        { taskType: 'SQL', body: 'SELECT id AS film_id\n  FROM content.genre', sourceTable: 'content.genre' },
+      ],
+    })
+    const written = await vitrina('export', '--out', 'out')
+    expect(written.code).toBe(0)
+    expect(await readdir(join(folder, 'out'))).toContain('pipeline.schema.json')
+    const text = await readFile(join(folder, 'out/genre_dim_full.yaml'), 'utf8')
+    expect(text).toMatch(
+      /^# yaml-language-server: \$schema=pipeline\.schema\.json\napiVersion: vitrina\/v1\nname: genre_dim_full\n/,
+    )
+    expect(text).toContain('source_query: |-\n  SELECT g.id AS genre_id')
+    const { stdout, code } = await vitrina('diff', 'out', '--exit-code', '--no-validate')
+    expect(stdout).toMatch(/0 to create, 0 to update, \d+ unchanged, 0 not in files/)
+    expect(code).toBe(0)
+  })
+
+  it('writes several documents to stdout, and prune deletes what they leave out', async () => {
+    const { vitrina, file, database } = stand()
+    await aPipeline(database, { name: 'left_out' })
+    const names = json((await vitrina('pipelines', 'list', '--json')).stdout).items.map(
+      ({ name }: { name: string }) => name,
+    )
+    const { stdout } = await vitrina('export', ...names.filter((name: string) => name !== 'left_out'))
+    await file('all.yaml', stdout)
+    const pruned = await vitrina('apply', 'all.yaml', '--prune', '--yes', '--no-validate')
+    expect(pruned).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/- delete left_out\n[\s\S]*✓ deleted left_out/),
+    })
+    expect((await vitrina('pipelines', 'get', 'left_out')).code).toBe(1)
+  })
+})
+
+describe('help for editors and shells', () => {
+  it('prints the schema of the files', async () => {
+    const schema = json((await stand().vitrina('schema')).stdout)
+    expect(schema.$schema).toBe('https://json-schema.org/draft/2020-12/schema')
+    expect(schema.$defs.pipeline.properties.source_query.description).toMatch(/SELECT/)
+  })
+
+  it('completes commands and options in bash', async () => {
+    const { stdout } = await stand().vitrina('completion', 'bash')
+    const typed = async (...words: string[]) => {
+      const script = `${stdout}\nCOMP_WORDS=(vitrina ${words.join(' ')} ""); COMP_CWORD=${words.length + 1}; _vitrina; echo "\${COMPREPLY[@]}"`
+      return (await promisify(execFile)('bash', ['-c', script])).stdout.trim().split(' ')
+    }
+    expect(await typed('pipelines')).toEqual(expect.arrayContaining(['list', 'reconcile', 'run']))
+    expect(await typed('pipelines', 'run', 'film_dim')).toEqual(
+      expect.arrayContaining(['--follow', '--wait']),
+    )
+    for (const shell of ['zsh', 'fish'])
+      expect((await stand().vitrina('completion', shell)).stdout).toContain('reconcile')
+  })
+})

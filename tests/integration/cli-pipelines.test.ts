@@ -1,0 +1,228 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { aPipeline } from '../support/builders.js'
+import { aCliStand, TOKEN } from '../support/cli.js'
+
+const stand = aCliStand()
+const json = (text: string) => JSON.parse(text)
+
+describe('vitrina pipelines', () => {
+  it('lists pipelines as a table for people and as the JSON of the API for programs', async () => {
+    const table = await stand().vitrina('pipelines', 'list', '--q', 'film_dim_full')
+    expect(table).toMatchObject({ code: 0, stderr: '' })
+    expect(table.stdout).toMatch(
+      /^name +status .*\n─.*\nfilm_dim_full +IDLE +yes +full +analytics\.film_dim /,
+    )
+    const page = json((await stand().vitrina('pipelines', 'list', '--limit', '1', '--json')).stdout)
+    expect(page).toMatchObject({ items: [{ name: 'film_dim_full' }], next_cursor: expect.any(String) })
+  })
+
+  it('shows a pipeline by its name and by its id', async () => {
+    const byName = json((await stand().vitrina('pipelines', 'get', 'genre_dim_full', '--json')).stdout)
+    const byId = json((await stand().vitrina('pipelines', 'get', byName.id, '--json')).stdout)
+    expect(byId).toEqual(byName)
+  })
+
+  it('says which pipeline somebody may have meant', async () => {
+    const { code, stderr } = await stand().vitrina('pipelines', 'get', 'genre_dim_ful')
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/VTR-5101 PIPELINE_NOT_FOUND: .*Did you mean "genre_dim_full"\?\n {2}→ /)
+  })
+
+  it('creates, changes, switches and deletes a pipeline from flags', async () => {
+    const { vitrina } = stand()
+    const query = 'SELECT id, name FROM content.genre'
+    const created = await vitrina(
+      'pipelines',
+      'create',
+      '--name',
+      'by_flags',
+      '--query',
+      query,
+      '--target',
+      'analytics.by_flags',
+      '--key',
+      'id',
+      '--disabled',
+      '--json',
+    )
+    expect(json(created.stdout)).toMatchObject({ name: 'by_flags', key_columns: ['id'], enabled: false })
+    expect((await vitrina('pipelines', 'update', 'by_flags', '--batch-size', '7')).stdout).toContain(
+      'version 2',
+    )
+    expect(
+      (await vitrina('pipelines', 'update', 'by_flags', '--batch-size', '8', '--if-match', '1')).stderr,
+    ).toContain('VERSION_STALE')
+    expect((await vitrina('pipelines', 'enable', 'by_flags')).stdout).toBe('by_flags is enabled.\n')
+    const versions = json((await vitrina('pipelines', 'versions', 'by_flags', '--json')).stdout)
+    expect(versions.items.map((one: { version: number }) => one.version)).toEqual([3, 2, 1])
+    expect((await vitrina('pipelines', 'restore', 'by_flags', '1')).code).toBe(0)
+    expect((await vitrina('pipelines', 'delete', 'by_flags')).stdout).toBe('Deleted by_flags.\n')
+    expect((await vitrina('pipelines', 'get', 'by_flags')).code).toBe(1)
+  })
+
+  it('answers wrong usage with exit code 2 and what to do', async () => {
+    for (const args of [
+      ['update', 'genre_dim_full'],
+      ['validate'],
+      ['list', '--status', 'NOPE'],
+      ['reconcile', 'x', '--wait'],
+    ]) {
+      const { code, stderr, stdout } = await stand().vitrina('pipelines', ...args)
+      expect({ args, code, stdout }).toEqual({ args, code: 2, stdout: '' })
+      expect(stderr).toMatch(/→|--help/)
+    }
+  })
+})
+
+describe('vitrina pipelines run', () => {
+  it('answers at once with the run, and finds it again by its key', async () => {
+    const { vitrina } = stand()
+    const key = ['--idempotency-key', 'once', '--external-ref', 'dag:1', '--json']
+    const first = json((await vitrina('pipelines', 'run', 'film_dim_full', ...key)).stdout)
+    const again = json((await vitrina('pipelines', 'run', 'film_dim_full', ...key)).stdout)
+    expect(again.run_id).toBe(first.run_id)
+    expect(json((await vitrina('runs', 'get', first.run_id, '--json')).stdout)).toMatchObject({
+      external_ref: 'dag:1',
+    })
+  })
+
+  it('waits for success, and shows how it gets on', async () => {
+    const { code, stdout, stderr } = await stand().vitrina('pipelines', 'run', 'genre_dim_full', '--follow')
+    expect({ code, stderr }).toMatchObject({ code: 0 })
+    expect(stdout).toMatch(/✓ genre_dim_full: success, 14 rows read/)
+    expect(stderr).toMatch(/genre_dim_full: success/)
+    expect((await stand().vitrina('pipelines', 'status', 'genre_dim_full')).stdout).toMatch(/status +IDLE/)
+    expect(
+      (await stand().vitrina('pipelines', 'runs', 'genre_dim_full', '--status', 'SUCCESS')).stdout,
+    ).toContain('SUCCESS')
+  })
+
+  it('fails with the error of the run', async () => {
+    await aPipeline(stand().database, {
+      name: 'breaks',
+      sourceQuery: 'SELECT id AS film_id, 1/0 AS x FROM content.film_work',
+    })
+    const { code, stderr, stdout } = await stand().vitrina('pipelines', 'run', 'breaks', '--wait', '--json')
+    expect(code).toBe(1)
+    expect(json(stdout)).toMatchObject({ status: 'FAILED', batch_history: [] })
+    expect(stderr).toMatch(/VTR-\d+ \w+: The run of breaks ended FAILED: .*division by zero.*\n {2}→ /)
+  })
+
+  it('detaches on Ctrl-C and leaves the run alone; cancel and pause reach it', async () => {
+    await stand().database.query('CREATE TABLE content.held AS SELECT g AS id FROM generate_series(1, 3) g')
+    await stand().database.query('GRANT SELECT ON content.held TO PUBLIC')
+    await aPipeline(stand().database, {
+      name: 'held',
+      sourceQuery: 'SELECT id FROM content.held',
+      keyColumns: ['id'],
+    })
+    const holder = await stand().database.client()
+    await holder.query('BEGIN; LOCK TABLE content.held')
+    const following = stand().start('pipelines', 'run', 'held', '--follow')
+    await following.waitForOutput(/held: running/)
+    following.kill('SIGINT')
+    expect(await following.exited).toBe(130)
+    expect(following.stderr).toMatch(/Detached: the run goes on.*vitrina runs cancel/)
+    expect((await stand().vitrina('pipelines', 'pause', 'held')).stdout).toMatch(/held is PAUSE_REQUESTED/)
+    const cancelled = await stand().vitrina('pipelines', 'cancel', 'held')
+    expect(cancelled).toMatchObject({ code: 0, stdout: expect.stringContaining('of held stops after') })
+    await holder.query('ROLLBACK')
+  })
+})
+
+describe('what would happen', () => {
+  it('shows the place in the query that cannot work, and exits 1', async () => {
+    await aPipeline(stand().database, {
+      name: 'misspelt',
+      sourceQuery: 'SELECT id AS film_id,\n  nope\n FROM content.film_work',
+    })
+    const { code, stdout } = await stand().vitrina('pipelines', 'validate', 'misspelt')
+    expect(code).toBe(1)
+    expect(stdout).toContain('✗ source_query:2:3: SOURCE_QUERY_FAILED')
+    expect(stdout).toContain('    2 |   nope\n      |   ^\n')
+  })
+
+  it('shows the place in a file, through the indentation of YAML', async () => {
+    const { file, vitrina } = stand()
+    const path = await file(
+      'guard.yaml',
+      'name: guarded\nsource_query: |\n    SELECT id\n      FROM auth.users\ntarget_table: analytics.guarded\nkey_columns: [id]\n',
+    )
+    const { code, stdout } = await vitrina('pipelines', 'validate', '--file', path)
+    expect(code).toBe(1)
+    expect(stdout).toMatch(
+      /✗ guard\.yaml:4:12: SOURCE_REFUSED: .*\n {4}4 \| {7}FROM auth\.users\n {6}\| {12}\^/,
+    )
+  })
+
+  it('previews rows as a table', async () => {
+    const { stdout } = await stand().vitrina('pipelines', 'preview', 'genre_dim_full', '--limit', '2')
+    expect(stdout.trimEnd().split('\n')).toHaveLength(4)
+    expect(stdout).toMatch(/^genre_id +name +description/)
+  })
+
+  it('finds a mart that differs, repairs it, and finds it equal', async () => {
+    const { vitrina, database } = stand()
+    await vitrina('pipelines', 'run', 'film_rating_agg_full', '--wait')
+    expect((await vitrina('pipelines', 'reconcile', 'film_rating_agg_full')).code).toBe(0)
+    await database.query(
+      'DELETE FROM analytics.film_rating_agg WHERE film_id = (SELECT min(film_id::text)::uuid FROM analytics.film_rating_agg)',
+    )
+    const differs = await vitrina('pipelines', 'reconcile', 'film_rating_agg_full', '--deep')
+    expect(differs.code).toBe(1)
+    expect(differs.stdout).toMatch(/differs\.[\s\S]*missing: 1 rows/)
+    const mended = await vitrina('pipelines', 'reconcile', 'film_rating_agg_full', '--repair', '--wait')
+    expect(mended).toMatchObject({ code: 0, stdout: expect.stringContaining('film_rating_agg_full matches') })
+  })
+})
+
+describe('the server that is spoken to', () => {
+  it('is told when it does not answer', async () => {
+    const { code, stderr } = await stand().vitrina('pipelines', 'list', '--url', 'http://127.0.0.1:9')
+    expect(code).toBe(1)
+    expect(stderr).toMatch(
+      /VTR-1203 SERVER_UNREACHABLE: No Vitrina API answers at http:\/\/127\.0\.0\.1:9: .*\n {2}→ Start one/,
+    )
+  })
+
+  it('is told when it refuses the token, or when there is none', async () => {
+    const refused = await stand().vitrina('pipelines', 'list', '--token', 'another-token-altogether')
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('VTR-7001 UNAUTHENTICATED') })
+    const none = await stand().vitrinaWith({}, 'runs', 'list', '--url', 'http://vitrina.invalid')
+    expect(none.stderr).toMatch(/UNAUTHENTICATED: There is no token for http:\/\/vitrina\.invalid/)
+  })
+
+  it('comes from a context that only its owner can read', async () => {
+    const { vitrinaWith, url, folder } = stand()
+    expect((await vitrinaWith({}, 'context', 'add', 'here', '--url', url, '--token', TOKEN)).code).toBe(0)
+    const { mode } = await stat(join(folder, '.config/vitrina/contexts.json'))
+    expect(mode & 0o777).toBe(0o600)
+    expect((await vitrinaWith({}, 'pipelines', 'list', '--context', 'here')).code).toBe(0)
+    expect((await vitrinaWith({ VITRINA_CONTEXT: 'here' }, 'runners', 'list')).stdout).toContain('holds')
+    expect((await vitrinaWith({}, 'context', 'use', 'here')).code).toBe(0)
+    expect((await vitrinaWith({}, 'pipelines', 'list')).code).toBe(0)
+    const listed = await vitrinaWith({}, 'context', 'list', '--json')
+    expect(listed.stdout).not.toContain(TOKEN)
+    expect(json(listed.stdout).items).toEqual([{ name: 'here', url, has_token: true, current: true }])
+    expect((await vitrinaWith({}, 'pipelines', 'list', '--context', 'her')).stderr).toContain(
+      'Did you mean "here"?',
+    )
+    expect((await vitrinaWith({}, 'context', 'remove', 'here')).code).toBe(0)
+  })
+
+  it('makes tokens that are shown once, and keeps an audit of it', async () => {
+    const { vitrina } = stand()
+    const made = await vitrina('tokens', 'create', '--name', 'ci', '--role', 'viewer', '--expires', '1d')
+    const token = made.stdout.trim()
+    expect((await vitrina('pipelines', 'list', '--token', token)).code).toBe(0)
+    expect((await vitrina('pipelines', 'disable', 'genre_dim_full', '--token', token)).stderr).toContain(
+      'FORBIDDEN',
+    )
+    expect((await vitrina('tokens', 'list')).stdout).not.toContain(token)
+    expect((await vitrina('tokens', 'revoke', 'ci')).code).toBe(0)
+    expect((await vitrina('pipelines', 'list', '--token', token)).code).toBe(1)
+    expect((await vitrina('audit', '--action', 'token.revoke')).stdout).toMatch(/token\.revoke +ci/)
+  })
+})

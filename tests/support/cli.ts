@@ -1,0 +1,76 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll } from 'vitest'
+import { addDemoPipelines } from '../../src/main/demo-data.js'
+import type { MainSettings } from '../../src/main/environment.js'
+import { aDatabase, type TestDatabase } from './database.js'
+import { type SpawnedVitrina, spawnVitrina } from './processes.js'
+
+export const TOKEN = 'a-token-for-cli-tests'
+
+export interface Ended {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** The program beside a real server: one API and one runner for all tests of a file. */
+export interface CliStand {
+  readonly database: TestDatabase
+  readonly url: string
+  /** The working folder and the home of whoever types the commands. */
+  readonly folder: string
+  /** Runs a command to its end, as the administrator. */
+  vitrina(...args: string[]): Promise<Ended>
+  /** With other settings than those of the administrator. */
+  vitrinaWith(env: Record<string, string>, ...args: string[]): Promise<Ended>
+  /** Starts a command and does not wait. */
+  start(...args: string[]): SpawnedVitrina
+  file(name: string, text: string): Promise<string>
+}
+
+/** In a database with the cinema and its demo pipelines. */
+export function aCliStand(): () => CliStand {
+  let stand: CliStand
+  let folder: string
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'vitrina cli '))
+    stand = await startStand(folder)
+  })
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+  return () => stand
+}
+
+async function startStand(folder: string): Promise<CliStand> {
+  const database = await aDatabase({ cinema: true })
+  await addDemoPipelines({ DATABASE_URL: database.url } as MainSettings)
+  const server = { DATABASE_URL: database.url, RUNNER_POLL_INTERVAL_MS: '100', LOG_LEVEL: 'warn' }
+  const api = spawnVitrina(
+    ['api'],
+    { ...server, VITRINA_PORT: '0', VITRINA_API_TOKEN: TOKEN },
+    { cwd: folder },
+  )
+  spawnVitrina(['runner'], server, { cwd: folder })
+  const [, url = ''] = await api.waitForOutput(/API\s+(http\S+)\/api\/v1/)
+  const start = (env: Record<string, string>, args: readonly string[]) =>
+    spawnVitrina(args, { HOME: folder, ...env }, { cwd: folder })
+  const admin = { VITRINA_URL: url, VITRINA_API_TOKEN: TOKEN }
+  return {
+    database,
+    url,
+    folder,
+    vitrina: (...args) => ended(start(admin, args)),
+    vitrinaWith: (env, ...args) => ended(start(env, args)),
+    start: (...args) => start(admin, args),
+    file: async (name, text) => {
+      await writeFile(join(folder, name), text)
+      return name
+    },
+  }
+}
+
+async function ended(vitrina: SpawnedVitrina): Promise<Ended> {
+  const code = await vitrina.exited
+  return { code, stdout: vitrina.stdout, stderr: vitrina.stderr }
+}
