@@ -9,20 +9,26 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
 import pg from 'pg'
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
-import { pipeline } from 'node:stream/promises'
 import { generate } from '../dist/cinema/index.js'
 import { removeEmbedded, startEmbedded } from '../dist/embedded/index.js'
 import { migrate } from '../dist/store/migrate.js'
 import { grantRoles } from '../dist/store/roles.js'
 
 const { values: options } = parseArgs({
-  options: { rounds: { type: 'string', default: '3' }, rows: { type: 'string', default: '1000000' }, films: { type: 'string', default: '200000' }, only: { type: 'string' } },
+  options: {
+    rounds: { type: 'string', default: '3' },
+    rows: { type: 'string', default: '1000000' },
+    films: { type: 'string', default: '200000' },
+    only: { type: 'string' },
+  },
 })
 const RATINGS = 'SELECT id, film_id, user_id, rating, created, modified FROM ugc.ratings'
-const AGG = 'SELECT film_id, avg(rating) AS avg_rating, count(*) AS rating_count, max(modified) AS updated_at FROM ugc.ratings GROUP BY film_id'
+const AGG =
+  'SELECT film_id, avg(rating) AS avg_rating, count(*) AS rating_count, max(modified) AS updated_at FROM ugc.ratings GROUP BY film_id'
 const FILMS = `SELECT f.id AS film_id, f.title, f.rating, f.type, g.genres, p.persons, f.modified AS updated_at
   FROM content.film_work f
   LEFT JOIN (SELECT gf.film_work_id, array_agg(g.name ORDER BY g.name) AS genres FROM content.genre_film_work gf JOIN content.genre g ON g.id = gf.genre_id GROUP BY 1) g ON g.film_work_id = f.id
@@ -36,7 +42,10 @@ const CASES = [
 ].filter((one) => options.only === undefined || options.only.split(',').includes(one.name))
 
 const home = mkdtempSync(join(tmpdir(), 'vitrina-bench-'))
-const server = await startEmbedded({ home, settings: { max_wal_size: '4GB', checkpoint_timeout: '30min', shared_buffers: '512MB' } })
+const server = await startEmbedded({
+  home,
+  settings: { max_wal_size: '4GB', checkpoint_timeout: '30min', shared_buffers: '512MB' },
+})
 const urlOf = (name) => Object.assign(new URL(server.url), { pathname: `/${name}` }).href
 let runner = null
 try {
@@ -48,7 +57,14 @@ try {
       const samples = { empty: { limit: [], vitrina: [] }, filled: { limit: [], vitrina: [] } }
       for (let round = 0; round < Number(options.rounds); round++) await measure(one, databases, samples)
       for (const [mart, { limit, vitrina }] of Object.entries(samples)) {
-        const row = { case: one.name, databases, mart, limit_ms: median(limit), vitrina_ms: median(vitrina), ratio: Number((median(limit) / median(vitrina)).toFixed(2)) }
+        const row = {
+          case: one.name,
+          databases,
+          mart,
+          limit_ms: median(limit),
+          vitrina_ms: median(vitrina),
+          ratio: Number((median(limit) / median(vitrina)).toFixed(2)),
+        }
         table.push(row)
         console.log(JSON.stringify(row))
       }
@@ -69,12 +85,25 @@ async function prepare() {
   await query('postgres', 'CREATE DATABASE main')
   await query('postgres', 'CREATE DATABASE dwh')
   await migrate(urlOf('main'))
-  await connected('main', (client) => generate(client, { films: Number(options.films), ratings: Number(options.rows), seed: 1 }))
-  await grantRoles({ administratorUrl: urlOf('main'), sourceSchemas: ['content', 'ugc'], targetSchemas: ['analytics'] })
+  await connected('main', (client) =>
+    generate(client, { films: Number(options.films), ratings: Number(options.rows), seed: 1 }),
+  )
+  await grantRoles({
+    administratorUrl: urlOf('main'),
+    sourceSchemas: ['content', 'ugc'],
+    targetSchemas: ['analytics'],
+  })
   await query('dwh', 'CREATE SCHEMA analytics')
   for (const one of CASES) {
-    for (const [suffix, connection] of [['1', null], ['2', 'dwh']]) {
-      await query('main', `INSERT INTO etl.etl_pipelines (name, source_query, target_table, key_columns, target_connection) VALUES ($1, $2, $3, $4, $5)`, [`${one.name}${suffix}`, one.query, `analytics.${one.name}_vitrina`, [one.key], connection])
+    for (const [suffix, connection] of [
+      ['1', null],
+      ['2', 'dwh'],
+    ]) {
+      await query(
+        'main',
+        `INSERT INTO etl.etl_pipelines (name, source_query, target_table, key_columns, target_connection) VALUES ($1, $2, $3, $4, $5)`,
+        [`${one.name}${suffix}`, one.query, `analytics.${one.name}_vitrina`, [one.key], connection],
+      )
     }
   }
   await query('main', 'VACUUM ANALYZE')
@@ -87,7 +116,10 @@ async function measure(one, databases, samples) {
   for (const who of ['limit', 'vitrina']) {
     const mart = `analytics.${one.name}_${who}`
     await query(target, `DROP TABLE IF EXISTS ${mart}`)
-    await query(target, `CREATE TABLE ${mart} (${columns.map((c) => `${c.name} ${c.type}`).join(', ')}, PRIMARY KEY (${one.key}))`)
+    await query(
+      target,
+      `CREATE TABLE ${mart} (${columns.map((c) => `${c.name} ${c.type}`).join(', ')}, PRIMARY KEY (${one.key}))`,
+    )
     await query('main', 'CHECKPOINT')
     samples.empty[who].push(await timed(who, one, databases, columns, mart))
     await query(target, `UPDATE ${mart} SET ${touch(columns, one.key)}`)
@@ -100,7 +132,9 @@ async function measure(one, databases, samples) {
 async function timed(who, one, databases, columns, mart) {
   if (who === 'vitrina') return runPipeline(`${one.name}${databases}`)
   const began = performance.now()
-  await (databases === 1 ? query('main', `${insertInto(mart, columns)} ${one.query} ${onConflict(one.key, columns)}`) : copyAndMerge(one, columns, mart))
+  await (databases === 1
+    ? query('main', `${insertInto(mart, columns)} ${one.query} ${onConflict(one.key, columns)}`)
+    : copyAndMerge(one, columns, mart))
   return performance.now() - began
 }
 
@@ -109,7 +143,10 @@ async function copyAndMerge(one, columns, mart) {
   await connected('main', (from) =>
     connected('dwh', async (to) => {
       await to.query(`CREATE TEMP TABLE staging (${columns.map((c) => `${c.name} ${c.type}`).join(', ')})`)
-      await pipeline(from.query(copyTo(`COPY (${one.query}) TO STDOUT (FORMAT binary)`)), to.query(copyFrom('COPY staging FROM STDIN (FORMAT binary)')))
+      await pipeline(
+        from.query(copyTo(`COPY (${one.query}) TO STDOUT (FORMAT binary)`)),
+        to.query(copyFrom('COPY staging FROM STDIN (FORMAT binary)')),
+      )
       await to.query(`${insertInto(mart, columns)} SELECT * FROM staging ${onConflict(one.key, columns)}`)
     }),
   )
@@ -117,7 +154,11 @@ async function copyAndMerge(one, columns, mart) {
 
 async function runPipeline(name) {
   const began = performance.now()
-  const [{ current_run_id: id }] = await query('main', "UPDATE etl.etl_pipelines SET status = 'RUN_REQUESTED' WHERE name = $1 RETURNING current_run_id", [name])
+  const [{ current_run_id: id }] = await query(
+    'main',
+    "UPDATE etl.etl_pipelines SET status = 'RUN_REQUESTED' WHERE name = $1 RETURNING current_run_id",
+    [name],
+  )
   for (;;) {
     const [run] = await query('main', 'SELECT status, error FROM etl.etl_runs WHERE id = $1', [id])
     if (run.status === 'SUCCESS') return performance.now() - began
@@ -128,17 +169,26 @@ async function runPipeline(name) {
 
 /** From the request to the end of a run that moves one batch of 1,000 simple rows, and to its first committed row. */
 async function latency() {
-  await query('main', 'CREATE TABLE content.small AS SELECT g AS id, md5(g::text) AS text FROM generate_series(1, 1000) g')
+  await query(
+    'main',
+    'CREATE TABLE content.small AS SELECT g AS id, md5(g::text) AS text FROM generate_series(1, 1000) g',
+  )
   await query('main', 'ALTER TABLE content.small ADD PRIMARY KEY (id); ANALYZE content.small')
   await query('main', 'GRANT SELECT ON content.small TO vitrina_reader')
-  await query('main', "INSERT INTO etl.etl_pipelines (name, source_query, target_table, key_columns, batch_size) VALUES ('small', 'SELECT id, text FROM content.small', 'analytics.small', '{id}', 1000)")
+  await query(
+    'main',
+    "INSERT INTO etl.etl_pipelines (name, source_query, target_table, key_columns, batch_size) VALUES ('small', 'SELECT id, text FROM content.small', 'analytics.small', '{id}', 1000)",
+  )
   const batch = []
   const first = []
   for (let n = 0; n < 30; n++) {
     await query('main', 'DROP TABLE IF EXISTS analytics.small')
     await runPipeline('small')
-    const [row] = await query('main', `SELECT b.duration_ms, extract(epoch FROM b.finished_at - r.requested_at)::float8 * 1000 AS first_row_ms
-      FROM etl.etl_runs r JOIN etl.etl_run_batches b ON b.run_id = r.id JOIN etl.etl_pipelines p ON p.current_run_id = r.id WHERE p.name = 'small'`)
+    const [row] = await query(
+      'main',
+      `SELECT b.duration_ms, extract(epoch FROM b.finished_at - r.requested_at)::float8 * 1000 AS first_row_ms
+      FROM etl.etl_runs r JOIN etl.etl_run_batches b ON b.run_id = r.id JOIN etl.etl_pipelines p ON p.current_run_id = r.id WHERE p.name = 'small'`,
+    )
     batch.push(row.duration_ms)
     first.push(row.first_row_ms)
   }
@@ -146,8 +196,16 @@ async function latency() {
 }
 
 function startRunner() {
-  const env = { ...process.env, DATABASE_URL: urlOf('main'), VITRINA_CONNECTION_DWH_URL: urlOf('dwh'), LOG_LEVEL: 'warn' }
-  return spawn(process.execPath, [new URL('../bin/vitrina.js', import.meta.url).pathname, 'runner'], { env, stdio: ['ignore', 'inherit', 'inherit'] })
+  const env = {
+    ...process.env,
+    DATABASE_URL: urlOf('main'),
+    VITRINA_CONNECTION_DWH_URL: urlOf('dwh'),
+    LOG_LEVEL: 'warn',
+  }
+  return spawn(process.execPath, [new URL('../bin/vitrina.js', import.meta.url).pathname, 'runner'], {
+    env,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
 }
 
 /** Linux keeps the highest resident size of a process. */
@@ -176,7 +234,10 @@ function query(name, text, values) {
 async function columnsOf(text) {
   return connected('main', async (client) => {
     const { fields } = await client.query(`SELECT * FROM (${text}) q LIMIT 0`)
-    const { rows } = await client.query('SELECT format_type(t, m) AS type FROM unnest($1::oid[], $2::int[]) WITH ORDINALITY AS f(t, m, n) ORDER BY n', [fields.map((f) => f.dataTypeID), fields.map((f) => f.dataTypeModifier)])
+    const { rows } = await client.query(
+      'SELECT format_type(t, m) AS type FROM unnest($1::oid[], $2::int[]) WITH ORDINALITY AS f(t, m, n) ORDER BY n',
+      [fields.map((f) => f.dataTypeID), fields.map((f) => f.dataTypeModifier)],
+    )
     return fields.map((field, index) => ({ name: field.name, type: rows[index].type }))
   })
 }

@@ -5,7 +5,11 @@ import type { Api } from './schemas/type-provider.js'
 import type { Housekeeping } from './services/housekeeping.js'
 
 /** What begins with the server and has to end with it, in the right order. */
-export function closeInOrder(app: Api, { health, streams, hub }: Services, housekeeping: Housekeeping): void {
+export function closeInOrder(
+  app: Api,
+  { health, streams, hub, inspect }: Services,
+  housekeeping: Housekeeping,
+): void {
   const unused = unusedSockets(app.server)
   app.addHook('onReady', async () => housekeeping.start())
   app.addHook('preClose', async () => {
@@ -17,6 +21,7 @@ export function closeInOrder(app: Api, { health, streams, hub }: Services, house
   app.addHook('onClose', async () => {
     await housekeeping.stop()
     await hub.stop()
+    await inspect.close()
   })
 }
 

@@ -45,10 +45,7 @@ export async function generate(
 }
 
 /** The rows of a generated set, table by table; nothing is made before it is asked for. */
-export function generateCinema(
-  { films, persons, seed, ...size }: Sizes,
-  genres: readonly Uuid[],
-): TableRows[] {
+function generateCinema({ films, persons, seed, ...size }: Sizes, genres: readonly Uuid[]): TableRows[] {
   const made = generatedFilms(films, seed)
   return [
     ...catalogue(made, { films, persons, genres }, seed),

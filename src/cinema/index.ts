@@ -2,4 +2,4 @@
 export { type GenerateOptions, generate } from './generate.js'
 export type { Progress } from './load.js'
 export { loadSample } from './sample.js'
-export { type Counts, createCinemaSchema, TABLE_NAMES, type TableName } from './schema.js'
+export { type Counts, createCinemaSchema, TABLE_NAMES } from './schema.js'

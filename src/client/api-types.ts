@@ -672,6 +672,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/runs/{id}/log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists what the runners said about a run, oldest first.
+         * @description Needs the role viewer.
+         */
+        get: operations["getRunsByIdLog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/tokens": {
         parameters: {
             query?: never;
@@ -769,6 +789,20 @@ export interface components {
             rows_updated: number;
             /** @description The step of the run it belongs to. */
             step: string;
+        };
+        LogLine: {
+            /** @description When it was said. */
+            at: string;
+            /** @description The facts that belong to it. */
+            fields: {
+                [key: string]: unknown;
+            };
+            /** @description Grows with every line. */
+            id: number;
+            /** @description info, warn or error. */
+            level: string;
+            /** @description What was said. */
+            message: string;
         };
         Pipeline: {
             /** @description Rows in a batch; auto keeps a batch near its target duration. */
@@ -1900,7 +1934,9 @@ export interface operations {
                     "application/json": {
                         /** @description The columns with their types. */
                         columns: {
+                            /** @description The name of the column. */
                             name: string;
+                            /** @description Its type as PostgreSQL writes it. */
                             type: string;
                         }[];
                         /** @description The first rows as they would be written, each value as text. */
@@ -2122,14 +2158,20 @@ export interface operations {
                         on_their_way?: number;
                         /** @description What the query gives. */
                         source: {
+                            /** @description How many rows. */
                             count: number;
+                            /** @description The highest value of the control field, as text. */
                             max: string | null;
+                            /** @description The lowest value of the control field, as text. */
                             min: string | null;
                         };
                         /** @description What the mart holds. */
                         target: {
+                            /** @description How many rows. */
                             count: number;
+                            /** @description The highest value of the control field, as text. */
                             max: string | null;
+                            /** @description The lowest value of the control field, as text. */
                             min: string | null;
                         };
                     };
@@ -2475,7 +2517,9 @@ export interface operations {
                     "application/json": {
                         /** @description The columns of the query with their types. */
                         columns: {
+                            /** @description The name of the column. */
                             name: string;
+                            /** @description Its type as PostgreSQL writes it. */
                             type: string;
                         }[];
                         /** @description The first run creates the table. */
@@ -2492,8 +2536,11 @@ export interface operations {
                             message: string;
                             /** @description Where in the text; null when it is about the whole. */
                             position: {
+                                /** @description Counted from 1. */
                                 column: number;
+                                /** @description Counted from 1. */
                                 line: number;
+                                /** @description From the start of the text, counted from 0. */
                                 offset: number;
                             } | null;
                         }[];
@@ -2517,8 +2564,11 @@ export interface operations {
                             message: string;
                             /** @description Where in the text; null when it is about the whole. */
                             position: {
+                                /** @description Counted from 1. */
                                 column: number;
+                                /** @description Counted from 1. */
                                 line: number;
+                                /** @description From the start of the text, counted from 0. */
                                 offset: number;
                             } | null;
                         }[];
@@ -2674,7 +2724,9 @@ export interface operations {
                     "application/json": {
                         /** @description The columns with their types. */
                         columns: {
+                            /** @description The name of the column. */
                             name: string;
+                            /** @description Its type as PostgreSQL writes it. */
                             type: string;
                         }[];
                         /** @description The first rows as they would be written, each value as text. */
@@ -2972,6 +3024,48 @@ export interface operations {
             503: components["responses"]["Problem"];
         };
     };
+    getRunsByIdLog: {
+        parameters: {
+            query?: {
+                /** @description next_cursor of the page before. */
+                cursor?: string;
+                /** @description Warnings and errors only. */
+                errors_only?: unknown;
+                /** @description How many to give at most. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description This page. */
+                        items: components["schemas"]["LogLine"][];
+                        /** @description Give it back as cursor for the next page; null at the end. */
+                        next_cursor: string | null;
+                    };
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
     getTokens: {
         parameters: {
             query?: {
@@ -3126,7 +3220,9 @@ export interface operations {
                     "application/json": {
                         /** @description The columns of the query with their types. */
                         columns: {
+                            /** @description The name of the column. */
                             name: string;
+                            /** @description Its type as PostgreSQL writes it. */
                             type: string;
                         }[];
                         /** @description The first run creates the table. */
@@ -3143,8 +3239,11 @@ export interface operations {
                             message: string;
                             /** @description Where in the text; null when it is about the whole. */
                             position: {
+                                /** @description Counted from 1. */
                                 column: number;
+                                /** @description Counted from 1. */
                                 line: number;
+                                /** @description From the start of the text, counted from 0. */
                                 offset: number;
                             } | null;
                         }[];
@@ -3168,8 +3267,11 @@ export interface operations {
                             message: string;
                             /** @description Where in the text; null when it is about the whole. */
                             position: {
+                                /** @description Counted from 1. */
                                 column: number;
+                                /** @description Counted from 1. */
                                 line: number;
+                                /** @description From the start of the text, counted from 0. */
                                 offset: number;
                             } | null;
                         }[];

@@ -4,9 +4,8 @@ import { readByServer } from './server.js'
 import type { GuardRules, Refusal, ServerAccepted, TextAccepted } from './verdict.js'
 
 export { KeptSessions } from './kept-sessions.js'
-export type { Position } from './position.js'
 export type { GuardSession } from './reach.js'
-export type { GuardColumn, GuardRules, Problem, Refusal, ServerAccepted, TextAccepted } from './verdict.js'
+export type { GuardRules, Refusal, ServerAccepted, TextAccepted } from './verdict.js'
 
 /**
  * Whether a query may be run. Two layers judge the text; the third is how it is run: only `canonical`, prepared, in a

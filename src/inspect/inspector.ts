@@ -1,4 +1,4 @@
-import type { SqlGuard } from '../guard/index.js'
+import { type GuardSession, KeptSessions, type SqlGuard } from '../guard/index.js'
 import { VitrinaError } from '../model/errors.js'
 import { finalTarget, type Pipeline, readerQuery, strategyOf, type Way } from '../model/pipeline.js'
 import { isAllowedTarget, type TargetRules } from '../model/target.js'
@@ -26,21 +26,27 @@ const LOOK_TIMEOUT = '10s'
 
 export class PostgresInspector implements Inspector {
   readonly #settings: InspectorSettings
+  /** Opening a session costs more than a verdict: those of the main database are kept for a while. */
+  readonly #kept: KeptSessions
+  readonly #life = new AbortController()
 
   constructor(settings: InspectorSettings) {
     this.#settings = settings
+    this.#kept = new KeptSessions(() => this.#open(null, settings.readerUrl, this.#life.signal))
+  }
+
+  async close(): Promise<void> {
+    await this.#kept.end()
   }
 
   async judge(pipeline: Pipeline, signal: AbortSignal): Promise<Finding[]> {
     const { guard } = this.#settings
     const query = readerQuery(pipeline)
-    const verdict = await guard
-      .check(query, () => this.#openSource(pipeline, signal))
-      .catch((error) => {
-        // A source that is down cannot say more than the text does.
-        if (error instanceof VitrinaError && error.class === 'lost') return guard.check(query)
-        throw error
-      })
+    const verdict = await guard.check(query, this.#forVerdict(pipeline, signal)).catch((error) => {
+      // A source that is down cannot say more than the text does.
+      if (error instanceof VitrinaError && error.class === 'lost') return guard.check(query)
+      throw error
+    })
     if (verdict.ok) return []
     const field = queryField(pipeline)
     return verdict.problems.map((problem) => ({ ...problem, field }))
@@ -65,8 +71,9 @@ export class PostgresInspector implements Inspector {
   }
 
   async preview(pipeline: Pipeline, limit: number, signal: AbortSignal): Promise<Preview> {
-    const verdict = await this.#settings.guard.check(readerQuery(pipeline), () =>
-      this.#openSource(pipeline, signal),
+    const verdict = await this.#settings.guard.check(
+      readerQuery(pipeline),
+      this.#forVerdict(pipeline, signal),
     )
     if (!verdict.ok) {
       const [first] = verdict.problems
@@ -128,6 +135,10 @@ export class PostgresInspector implements Inspector {
     } finally {
       await source.close()
     }
+  }
+
+  #forVerdict(pipeline: Pipeline, signal: AbortSignal): () => Promise<GuardSession> {
+    return pipeline.sourceConnection === null ? this.#kept.borrow : () => this.#openSource(pipeline, signal)
   }
 
   #openSource(pipeline: Pipeline, signal: AbortSignal): Promise<Session> {

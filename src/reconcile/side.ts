@@ -15,7 +15,7 @@ export interface Fingerprint {
 }
 
 /** So many parts that a differing row condemns a thousandth of the table, and their sums still fit into one answer. */
-export const BUCKETS = 1024
+const BUCKETS = 1024
 
 const HAS_MIN =
   /^(smallint|integer|bigint|numeric|real|double|timestamp|date|time|interval|text|character|inet|money|oid)/

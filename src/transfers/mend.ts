@@ -83,7 +83,7 @@ export class Mend implements Step {
     const { key } = this.#parts
     const rows = portion.map(
       (texts) =>
-        `(${texts.map((text, index) => (text === null ? 'NULL' : quoteLiteral(text)) + `::${key[index]!.type}`).join(', ')})`,
+        `(${texts.map((text, index) => `${text === null ? 'NULL' : quoteLiteral(text)}::${key[index]!.type}`).join(', ')})`,
     )
     return `(SELECT * FROM (VALUES ${rows.join(', ')}) AS mended (${columnList(key)}))`
   }

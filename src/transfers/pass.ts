@@ -39,7 +39,7 @@ export interface PassParts {
 }
 
 /** A cursor for people who look at the history of a run. */
-export function keyText(cursor: Cursor | null): string | null {
+function keyText(cursor: Cursor | null): string | null {
   return cursor === null ? null : cursor.join(', ')
 }
 

@@ -263,8 +263,17 @@ export class PostgresTransfer implements Transfer {
     const { source, target } = this.#sessions
     // A size that somebody set is kept; `auto` leaves it to us.
     const { batchSize } = this.#options.claim.pipeline
-    const atOnce = !paged && name === 'full' && batchSize === null && progression.after === null && facts.rows <= MOST_ROWS_AT_ONCE
-    const writer = this.#writer(paged || atOnce ? mover : new Pushdown(target), order, progression.after === null)
+    const atOnce =
+      !paged &&
+      name === 'full' &&
+      batchSize === null &&
+      progression.after === null &&
+      facts.rows <= MOST_ROWS_AT_ONCE
+    const writer = this.#writer(
+      paged || atOnce ? mover : new Pushdown(target),
+      order,
+      progression.after === null,
+    )
     const parts: PassParts = {
       name,
       query,
@@ -278,7 +287,9 @@ export class PostgresTransfer implements Transfer {
       batches,
       progression,
     }
-    return this.#unlessDone(atOnce ? new WholePass(parts) : paged ? new PagedPass(parts) : new StagedPass(parts))
+    return this.#unlessDone(
+      atOnce ? new WholePass(parts) : paged ? new PagedPass(parts) : new StagedPass(parts),
+    )
   }
 
   /** A run that is continued after its last batch would otherwise read everything once more. */

@@ -18,14 +18,14 @@ const SPECIAL: Record<string, string> = {
 }
 
 /** One line of COPY text as values, exactly as the server wrote them. */
-export function decodeLine(line: string): (string | null)[] {
+function decodeLine(line: string): (string | null)[] {
   return line.split('\t').map((field) => {
     if (field === '\\N') return null
     return field.includes('\\') ? field.replace(/\\(.)/gs, (_, char: string) => ESCAPES[char] ?? char) : field
   })
 }
 
-export function encodeLine(values: TextValues): string {
+function encodeLine(values: TextValues): string {
   return `${values.map((value) => (value === null ? '\\N' : /[\b\f\n\r\t\v\\]/.test(value) ? value.replace(/[\b\f\n\r\t\v\\]/g, (char) => SPECIAL[char]!) : value)).join('\t')}\n`
 }
 

@@ -31,6 +31,10 @@ export class InspectService {
     this.#parts = parts
   }
 
+  close(): Promise<void> {
+    return this.#parts.inspector.close()
+  }
+
   async validate(id: string, signal: AbortSignal): Promise<Validation> {
     return this.#parts.inspector.validate(await this.#parts.pipelines.get(id), signal)
   }

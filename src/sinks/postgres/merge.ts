@@ -45,7 +45,7 @@ function onConflict(rest: readonly { readonly name: string }[]): string {
  * `*<>` compares the stored bytes: it tells 1.0 from 1.00 and works for json, xml and point, which have no equality.
  * IS DISTINCT FROM does neither.
  */
-export function differs(columns: readonly { readonly name: string }[], left: string, right: string): string {
+function differs(columns: readonly { readonly name: string }[], left: string, right: string): string {
   return `ROW(${columnList(columns, left)})::record *<> ROW(${columnList(columns, right)})::record`
 }
 

@@ -22,11 +22,11 @@ export interface Watermark {
 /** SQL that is true for a safe key. Infinity never becomes a checkpoint, because nothing is beyond it. */
 export function isSafe(watermark: Watermark, key: Column, expression: string): string {
   if (watermark.limit === null) return 'false'
-  return `${expression} ${watermark.limit.operator} ${quoteLiteral(watermark.limit.key)}::${key.type} AND ${isFinite(key, expression)}`
+  return `${expression} ${watermark.limit.operator} ${quoteLiteral(watermark.limit.key)}::${key.type} AND ${hasPlace(key, expression)}`
 }
 
 /** Infinity is on no clock, so a time needs no test; the numbers that can be infinite can also be NaN. */
-function isFinite(key: Column, expression: string): string {
+function hasPlace(key: Column, expression: string): string {
   return /^(numeric|real|double)/.test(key.type) ? `(${expression})::text !~* 'inf|nan'` : 'true'
 }
 
@@ -123,7 +123,7 @@ export class Horizon {
       [base.tableId, base.attribute],
     )
     const [row] = await this.#session.rows(
-      `SELECT ${column!.name}::text AS key FROM ${column!.relation} WHERE ${column!.name} IS NOT NULL AND ${isFinite(this.#key, column!.name!)} ORDER BY ${column!.name} DESC LIMIT 1`,
+      `SELECT ${column!.name}::text AS key FROM ${column!.relation} WHERE ${column!.name} IS NOT NULL AND ${hasPlace(this.#key, column!.name!)} ORDER BY ${column!.name} DESC LIMIT 1`,
     )
     // The clock is read after the key: every transaction that could still undercut it was open by then.
     return row === undefined ? null : { key: row.key!, seenAt: await this.now() }
