@@ -46,6 +46,7 @@ const RULES: Record<string, Role | 'open'> = {
   'GET /runs': 'viewer',
   'GET /runs/:id': 'viewer',
   'GET /runs/:id/batches': 'viewer',
+  'GET /runs/:id/log': 'viewer',
   'GET /runners': 'viewer',
   'POST /pipelines/:id/validate': 'viewer',
   'POST /validate': 'viewer',

@@ -137,3 +137,22 @@ describe('R5.5 reconcile over the API', () => {
     })
   })
 })
+
+it('promises less for a key from a sequence that hands out numbers ahead', async () => {
+  await database.query(
+    'CREATE TABLE content.counted (id bigint GENERATED ALWAYS AS IDENTITY (CACHE 20) PRIMARY KEY, note text)',
+  )
+  await database.query('GRANT SELECT ON content.counted TO vitrina_reader')
+  const draft = {
+    ...DRAFT,
+    source_query: 'SELECT id, note FROM content.counted',
+    key_columns: ['id'],
+    mode: 'incremental',
+    incremental_key: 'id',
+  }
+  expect((await api.post('/validate', draft)).json()).toMatchObject({ valid: true, guarantee: 'bounded' })
+  await database.query('ALTER TABLE content.counted ALTER COLUMN id SET CACHE 1')
+  expect((await api.post('/validate', draft)).json()).toMatchObject({
+    guarantee: 'lossless if the database sets the key',
+  })
+})

@@ -30,7 +30,7 @@ export async function grantRoles(options: RoleOptions): Promise<string[]> {
     await client.connect()
     for (const login of Object.keys(LOGINS) as Login[])
       await createLogin(client, login, options.administratorUrl)
-    await client.query(grantsOnMetaStore())
+    await retryConcurrent(() => client.query(grantsOnMetaStore()))
     await grantSources(client, options.sourceSchemas)
     await grantMarts(client, options.targetSchemas)
     return await grantStatistics(client)

@@ -3,7 +3,7 @@ import { finalTarget, type Guarantee, type Pipeline, readerQuery } from '../mode
 import type { Session } from '../postgres/session.js'
 import { findTarget, requireColumn, type Target } from '../sinks/postgres/target.js'
 import { describeQuery, type PlanFacts, planFacts } from '../sources/postgres/describe.js'
-import { Horizon, isClockKey, isCountingKey } from '../sources/postgres/horizon.js'
+import { Horizon, isCachedSequence, isClockKey, isCountingKey } from '../sources/postgres/horizon.js'
 import { parseTable, quoteIdentifier } from '../sql/identifiers.js'
 import { asRelation, type Column, columnList, type Order, orderBy } from '../sql/selection.js'
 
@@ -50,7 +50,7 @@ export async function examine(
     order,
     facts,
     paged,
-    guarantee: guaranteeOf(pipeline, order, facts),
+    guarantee: await guaranteeOf(source, pipeline, order, facts),
   }
 }
 
@@ -128,13 +128,19 @@ async function requireUsableKey(
   }
 }
 
-function guaranteeOf(pipeline: Pipeline, order: Order, facts: PlanFacts): Guarantee {
+async function guaranteeOf(
+  source: Session,
+  pipeline: Pipeline,
+  order: Order,
+  facts: PlanFacts,
+): Promise<Guarantee> {
   const spreads = isSpread(facts)
   if (pipeline.mode === 'full' || (spreads && pipeline.deletes === 'sweep')) return 'lossless'
   if (spreads) return 'bounded'
   if (pipeline.capture === 'xmin') return 'lossless'
   const key = order.columns[0]!
-  return isClockKey(key) || isCountingKey(key) ? 'lossless if the database sets the key' : 'bounded'
+  const ordered = isClockKey(key) || (isCountingKey(key) && !(await isCachedSequence(source, key)))
+  return ordered ? 'lossless if the database sets the key' : 'bounded'
 }
 
 /**

@@ -1,7 +1,9 @@
+import { databaseError } from '../postgres/errors.js'
 import type { Session } from '../postgres/session.js'
 import type { Target } from '../sinks/postgres/target.js'
 import { quoteIdentifier } from '../sql/identifiers.js'
 import { type Column, columnList } from '../sql/selection.js'
+import { sqlstateOf } from '../sql/sqlstate.js'
 import type { Brought, Mover } from './mover.js'
 import { RowStream, type RowTransform } from './rows.js'
 
@@ -93,10 +95,17 @@ export class Relay implements Mover {
 
   #copy(selection: string, into: string, columns: readonly Column[]): Promise<number> {
     const bytes = this.#source.copyOut(`COPY (${selection}) TO STDOUT (FORMAT ${this.#format})`)
-    return this.#target.copyIn(
-      `COPY ${into} (${columnList(columns)}) FROM STDIN (FORMAT ${this.#format})`,
-      bytes,
-      this.#transform === null ? [] : [new RowStream(this.#transform)],
-    )
+    // A row that the query itself fails on is nobody's poison: there is no row to set apart.
+    let refusal: unknown = null
+    bytes.once('error', (error) => {
+      refusal = error
+    })
+    const through = this.#transform === null ? [] : [new RowStream(this.#transform)]
+    const statement = `COPY ${into} (${columnList(columns)}) FROM STDIN (FORMAT ${this.#format})`
+    return this.#target.copyIn(statement, bytes, through).catch((error: unknown) => {
+      throw error === refusal && sqlstateOf(error) !== null
+        ? databaseError(error, 'Reading the source')
+        : error
+    })
   }
 }

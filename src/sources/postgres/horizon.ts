@@ -192,3 +192,19 @@ export function isClockKey(key: Column): boolean {
 export function isCountingKey(key: Column): boolean {
   return NUMBERS.test(key.type)
 }
+
+/** With CACHE each session takes numbers ahead and uses them later: a low one may come long after a high one. */
+export async function isCachedSequence(session: Session, key: Column): Promise<boolean> {
+  if (key.base === null) return false
+  const rows = await session.rows(
+    `SELECT 1 AS found FROM pg_attrdef a
+       JOIN pg_depend d ON d.classid = 'pg_attrdef'::regclass AND d.objid = a.oid AND d.refclassid = 'pg_class'::regclass
+       JOIN pg_sequence s ON s.seqrelid = d.refobjid
+      WHERE a.adrelid = $1::oid AND a.adnum = $2 AND s.seqcache > 1
+     UNION ALL
+     SELECT 1 FROM pg_depend d JOIN pg_sequence s ON s.seqrelid = d.objid
+      WHERE d.refobjid = $1::oid AND d.refobjsubid = $2 AND d.classid = 'pg_class'::regclass AND s.seqcache > 1`,
+    [key.base.tableId, key.base.attribute],
+  )
+  return rows.length > 0
+}
