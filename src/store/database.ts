@@ -13,6 +13,13 @@ export interface Queryable {
   query<R extends pg.QueryResultRow>(text: string, values?: readonly unknown[]): Promise<R[]>
 }
 
+/**
+ * Nothing waits inside a transaction: a runner that is frozen in one would keep a pipeline from everybody else. Set by
+ * statement, because a pooler in between refuses to pass them on when a connection is opened.
+ */
+const TIME_OUTS =
+  "SET statement_timeout = '30s'; SET lock_timeout = '10s'; SET idle_in_transaction_session_timeout = '5s'"
+
 /** The meta store's connections. Every statement is short; nothing waits for a lock for more than a few seconds. */
 export class Database implements Queryable {
   readonly #pool: pg.Pool
@@ -26,17 +33,16 @@ export class Database implements Queryable {
       connectionTimeoutMillis: 5_000,
       idleTimeoutMillis: 30_000,
       keepAlive: true,
-      statement_timeout: 30_000,
-      lock_timeout: 10_000,
-      // Nothing waits inside a transaction. A runner that is frozen in one would keep a pipeline from everybody else.
-      idle_in_transaction_session_timeout: 5_000,
       // The server may be unreachable without a reset; a statement that got no answer by then never will.
       query_timeout: 35_000,
     })
     // An idle connection that breaks is replaced by the pool at its next use; without a listener it would end the process.
     this.#pool.on('error', () => {})
     // The same for one that is in use: its statement fails, and that is heard; pg raises the error a second time.
-    this.#pool.on('connect', (client) => client.on('error', () => {}))
+    this.#pool.on('connect', (client) => {
+      client.on('error', () => {})
+      client.query(TIME_OUTS).catch(() => {})
+    })
   }
 
   async query<R extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []): Promise<R[]> {

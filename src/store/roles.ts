@@ -61,7 +61,9 @@ async function retryConcurrent(work: () => Promise<unknown>): Promise<void> {
       await work()
       return
     } catch (error) {
-      if (tries === 10 || !/concurrently updated/.test((error as Error).message)) throw error
+      const { code, message } = error as { code?: string; message: string }
+      const isMeeting = code === '23505' || /concurrently updated/.test(message)
+      if (tries === 10 || !isMeeting) throw error
     }
   }
 }
