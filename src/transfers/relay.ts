@@ -1,7 +1,7 @@
 import { databaseError } from '../postgres/errors.js'
 import type { Session } from '../postgres/session.js'
 import type { Target } from '../sinks/postgres/target.js'
-import { quoteIdentifier } from '../sql/identifiers.js'
+import { quoteIdentifier, quoteList } from '../sql/identifiers.js'
 import { type Column, columnList } from '../sql/selection.js'
 import { sqlstateOf } from '../sql/sqlstate.js'
 import type { Brought, Mover } from './mover.js'
@@ -71,7 +71,9 @@ export class Relay implements Mover {
 
   async fill(selection: string): Promise<number | null> {
     if (!this.#table.sameTypes || this.#table.overriding) return null
-    return this.#copy(selection, this.#table.quoted, this.#columns)
+    // In the order of the key: the index is filled from one end, and later merges, sorted too, walk along the table.
+    const ordered = `${selection} ORDER BY ${quoteList(this.#table.key)}`
+    return this.#copy(ordered, this.#table.quoted, this.#columns)
   }
 
   /**

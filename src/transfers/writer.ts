@@ -4,7 +4,7 @@ import { failpoint } from '../model/failpoints.js'
 import { addRows, NO_ROWS, type RefusedRow, type RowCounts } from '../model/run.js'
 import { databaseError } from '../postgres/errors.js'
 import type { Session } from '../postgres/session.js'
-import { insertSql, upsertSql } from '../sinks/postgres/merge.js'
+import { countingUpsertSql, insertSql, upsertSql } from '../sinks/postgres/merge.js'
 import type { Target } from '../sinks/postgres/target.js'
 import { quoteIdentifier, quoteList } from '../sql/identifiers.js'
 import { columnList } from '../sql/selection.js'
@@ -101,23 +101,49 @@ export class MartWriter {
   }
 
   async #upsert(relation: string, read: number | null, keysRepeat: boolean): Promise<RowCounts> {
-    const newest = keysRepeat ? this.#newestBy : null
     const existing = this.#target.partitioned ? await this.#countExisting(relation) : null
-    const countRead = read === null && newest === null
-    const [row] = await this.#session.rows(upsertSql(this.#target, relation, { newestBy: newest, countRead }))
-    const written = Number(row!.written)
-    const counted = newest === null ? null : await this.#count(relation)
-    const total = counted?.rows ?? Math.max(countRead ? Number(row!.read) : (read ?? written), written)
+    const before = await this.#insertedSoFar()
+    const merged = await this.#merge(relation, read, keysRepeat)
+    const counted = keysRepeat ? await this.#count(relation) : null
+    const total = counted?.rows ?? Math.max(merged.read, merged.written)
     const duplicates = counted === null ? 0 : counted.rows - counted.keys
-    const inserted = existing === null ? Number(row!.inserted) : total - duplicates - existing
+    const inserted =
+      existing === null
+        ? Math.min((await this.#insertedSoFar()) - before, merged.written)
+        : total - duplicates - existing
     return {
       ...NO_ROWS,
       read: total,
       inserted,
-      updated: written - inserted,
-      unchanged: total - duplicates - written,
+      updated: merged.written - inserted,
+      unchanged: total - duplicates - merged.written,
       duplicates,
     }
+  }
+
+  async #merge(
+    relation: string,
+    read: number | null,
+    keysRepeat: boolean,
+  ): Promise<{ read: number; written: number }> {
+    if (read === null && !keysRepeat) {
+      const [row] = await this.#session.rows(countingUpsertSql(this.#target, relation))
+      return { read: Number(row!.read), written: Number(row!.written) }
+    }
+    const newestBy = keysRepeat ? this.#newestBy : null
+    const written = await this.#session.count(upsertSql(this.#target, relation, newestBy))
+    return { read: read ?? written, written }
+  }
+
+  /**
+   * The server counts what a transaction inserts into a table anyway; what was written and not inserted was updated.
+   * Asking each row with RETURNING cost 7 % of a merge.
+   */
+  async #insertedSoFar(): Promise<number> {
+    const [row] = await this.#session.rows('SELECT pg_stat_get_xact_tuples_inserted($1::regclass) AS n', [
+      this.#target.quoted,
+    ])
+    return Number(row!.n)
   }
 
   /** A partitioned table does not tell whether a row was inserted or updated, so it is asked beforehand. */

@@ -8,25 +8,24 @@ export function insertSql(target: Target, relation: string): string {
 }
 
 /**
- * Brings the rows of a relation into the mart; unchanged rows are not rewritten. Returns `inserted` and `updated`.
+ * Brings the rows of a relation into the mart; unchanged rows are not rewritten.
  * Sorted by the key: two pipelines that fill one table then lock its rows in the same order (179 deadlocks in 8 s
- * without, none with). `newestBy` keeps one row for each key, the one that sorts last by those columns. `countRead` also
- * tells how many rows the relation gave, unchanged ones too.
+ * without, none with). `newestBy` keeps one row for each key, the one that sorts last by those columns.
  */
-export function upsertSql(
-  target: Target,
-  relation: string,
-  { newestBy, countRead }: { newestBy: readonly string[] | null; countRead: boolean },
-): string {
+export function upsertSql(target: Target, relation: string, newestBy: readonly string[] | null): string {
   const key = quoteList(target.key)
   const rest = target.columns.filter((column) => !target.key.includes(column.name))
   const distinct = newestBy === null ? '' : `DISTINCT ON (${key}) `
   const newest =
     newestBy === null ? '' : newestBy.map((column) => `, ${quoteIdentifier(column)} DESC`).join('')
-  const counted = countRead ? `batch AS MATERIALIZED (SELECT * FROM ${relation}), ` : ''
-  const insert = `${insertInto(target)} SELECT ${distinct}${columnList(target.columns)} FROM ${countRead ? 'batch' : relation} ORDER BY ${key}${newest}`
-  return `WITH ${counted}written AS (${insert} ON CONFLICT (${key}) ${onConflict(rest)} RETURNING ${target.partitioned ? 'NULL::boolean' : 'mart.xmax = 0'} AS inserted)
-    SELECT count(*) FILTER (WHERE inserted) AS inserted, count(*) FILTER (WHERE NOT inserted) AS updated, count(*) AS written${countRead ? ', (SELECT count(*) FROM batch) AS read' : ''} FROM written`
+  return `${insertInto(target)} SELECT ${distinct}${columnList(target.columns)} FROM ${relation} ORDER BY ${key}${newest}
+    ON CONFLICT (${key}) ${onConflict(rest)}`
+}
+
+/** The same, and tells how many rows the relation gave (`read`) and how many of them were `written`. */
+export function countingUpsertSql(target: Target, relation: string): string {
+  return `WITH batch AS MATERIALIZED (SELECT * FROM ${relation}), written AS (${upsertSql(target, 'batch', null)} RETURNING 1)
+    SELECT (SELECT count(*) FROM batch) AS read, (SELECT count(*) FROM written) AS written`
 }
 
 function insertInto(target: Target): string {
