@@ -32,13 +32,13 @@ export class ChangedRows implements Step {
   async next(): Promise<BatchDone | null> {
     if (this.#done) return null
     this.#done = true
-    const rows = await this.#collect().catch((error) => {
+    await this.#collect().catch((error) => {
       throw databaseError(error, 'Reading the changed rows')
     })
     const { batches, columns, writer, next } = this.#parts
     return batches.run(this.name, async () => {
       const deleted = await deleteAbsent(this.#parts, 'pg_temp.vitrina_pass', 'pg_temp.vitrina_keys')
-      const written = await writer.write(`SELECT ${columnList(columns)} FROM pg_temp.vitrina_pass`, rows)
+      const written = await writer.write(`SELECT ${columnList(columns)} FROM pg_temp.vitrina_pass`)
       const { key, id, position } = batches.state
       return {
         rows: { ...NO_ROWS, ...written.rows, deleted },
@@ -54,19 +54,18 @@ export class ChangedRows implements Step {
   }
 
   /** Keys and rows out of one snapshot: a key that changes between the two would look deleted. */
-  async #collect(): Promise<number> {
+  async #collect(): Promise<void> {
     const { source, target, mover, query, columns, key, changedKeys } = this.#parts
     await target.run('DROP TABLE IF EXISTS pg_temp.vitrina_keys, pg_temp.vitrina_pass')
     await source.run('BEGIN ISOLATION LEVEL REPEATABLE READ')
     const keys = `(${changedKeys}) AS changed (${columnList(key)})`
     await mover.collect(`SELECT ${columnList(key)} FROM ${keys}`, 'vitrina_keys', key)
-    const rows = await mover.collect(
+    await mover.collect(
       `SELECT ${columnList(columns)} FROM ${asRelation(query)} WHERE (${columnList(key)}) IN (SELECT ${columnList(key)} FROM ${keys}) ORDER BY ${columnList(key)}`,
       'vitrina_pass',
       columns,
     )
     await source.run('COMMIT')
     await target.run('ANALYZE pg_temp.vitrina_keys; ANALYZE pg_temp.vitrina_pass')
-    return rows
   }
 }

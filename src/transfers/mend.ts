@@ -40,12 +40,12 @@ export class Mend implements Step {
     const first = this.#next
     const portion = keys.slice(first, first + Math.min(limit, MOST_KEYS))
     if (portion.length === 0) return null
-    const rows = await this.#collect(portion)
+    await this.#collect(portion)
     const done = await batches.run(this.name, async (meta) => {
       const deleted = removeAbsent
         ? await deleteAbsent({ ...this.#parts, brake: 1 }, 'pg_temp.vitrina_pass', this.#asRelation(portion))
         : 0
-      const written = await writer.write(`SELECT ${columnList(columns)} FROM pg_temp.vitrina_pass`, rows)
+      const written = await writer.write(`SELECT ${columnList(columns)} FROM pg_temp.vitrina_pass`)
       await settle(first, portion.length, meta)
       const text = (key: KeyTexts | undefined) => key?.join(', ') ?? null
       return {
@@ -60,14 +60,14 @@ export class Mend implements Step {
     return done
   }
 
-  async #collect(portion: readonly KeyTexts[]): Promise<number> {
+  async #collect(portion: readonly KeyTexts[]): Promise<void> {
     const { query, columns, mover, target } = this.#parts
     await target.run('DROP TABLE IF EXISTS pg_temp.vitrina_pass')
     const conditions = portion.map(
       (key) => `(${key.map((text, index) => this.#equals(index, text)).join(' AND ')})`,
     )
     const selection = `SELECT ${columnList(columns)} FROM ${asRelation(query)} WHERE ${conditions.join(' OR ')}`
-    return mover.collect(selection, 'vitrina_pass', columns).catch((error) => {
+    await mover.collect(selection, 'vitrina_pass', columns).catch((error) => {
       throw databaseError(error, 'Reading the source')
     })
   }

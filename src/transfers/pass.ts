@@ -74,10 +74,9 @@ export class PagedPass implements Step {
     const bound = await this.#edge('ASC', limit - 1, this.#end)
     const upTo = bound ?? this.#end
     const isLast = bound === null || bound.every((value, index) => value === this.#end?.[index])
-    const rows = bound === null ? await this.#count(after, upTo) : limit
     const done = await batches.run(this.name, async () => {
       const selection = selectRange(query, columns, order, after, upTo)
-      const written = await writer.write(selection, rows)
+      const written = await writer.write(selection)
       const state = await progression.moved({
         last: upTo,
         isLast,
@@ -120,14 +119,6 @@ export class PagedPass implements Step {
         throw databaseError(error, 'Reading the source')
       })
     return row === undefined ? null : cursorOf(row, order)
-  }
-
-  async #count(after: Cursor | null, upTo: Cursor): Promise<number> {
-    const { query, order, source } = this.#parts
-    const [row] = await source.rows(
-      `SELECT count(*) AS n FROM ${asRelation(query)}${where(range(order, after, upTo))}`,
-    )
-    return Number(row!.n)
   }
 }
 
@@ -174,7 +165,7 @@ export class StagedPass implements Step {
     const { place, last } = await this.#rowAt(rows)
     const selection = `SELECT ${columnList(columns)} FROM pg_temp.${PASS_TABLE} WHERE ctid > '${this.#place}' AND ctid <= '${place}'`
     const done = await batches.run(this.name, async () => {
-      const written = await writer.write(selection, rows)
+      const written = await writer.write(selection)
       const state = await progression.moved({
         last,
         isLast,

@@ -1,5 +1,5 @@
 import type { Session } from '../postgres/session.js'
-import type { Brought, Mover } from './mover.js'
+import type { Mover } from './mover.js'
 
 /** Source and target in one database: the rows never leave the server. */
 export class Pushdown implements Mover {
@@ -12,8 +12,8 @@ export class Pushdown implements Mover {
 
   async prepare(): Promise<void> {}
 
-  async bring(selection: string): Promise<Brought> {
-    return { relation: `(${selection}) AS batch`, rows: null }
+  async bring(selection: string): Promise<string> {
+    return `(${selection}) AS batch`
   }
 
   async fill(): Promise<null> {

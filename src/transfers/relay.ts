@@ -4,7 +4,7 @@ import type { Target } from '../sinks/postgres/target.js'
 import { quoteIdentifier, quoteList } from '../sql/identifiers.js'
 import { type Column, columnList } from '../sql/selection.js'
 import { sqlstateOf } from '../sql/sqlstate.js'
-import type { Brought, Mover } from './mover.js'
+import type { Mover } from './mover.js'
 import { RowStream, type RowTransform } from './rows.js'
 
 /**
@@ -61,12 +61,10 @@ export class Relay implements Mover {
     await this.#createTemporary('vitrina_batch', this.#columns)
   }
 
-  async bring(selection: string): Promise<Brought> {
+  async bring(selection: string): Promise<string> {
     await this.#target.run('TRUNCATE pg_temp.vitrina_batch')
-    return {
-      relation: 'pg_temp.vitrina_batch AS batch',
-      rows: await this.#copy(selection, 'pg_temp.vitrina_batch', this.#columns),
-    }
+    await this.#copy(selection, 'pg_temp.vitrina_batch', this.#columns)
+    return 'pg_temp.vitrina_batch AS batch'
   }
 
   async fill(selection: string): Promise<number | null> {

@@ -71,18 +71,18 @@ export class Replace implements Step {
     const { query, columns, target, mover, batches, table } = this.#parts
     const selection = `SELECT ${columnList(columns)} FROM ${asRelation(query)} ORDER BY ${quoteList(table.key)}`
     await target.run('DROP TABLE IF EXISTS pg_temp.vitrina_pass')
-    const rows = await mover.collect(selection, 'vitrina_pass', columns).catch((error) => {
+    await mover.collect(selection, 'vitrina_pass', columns).catch((error) => {
       throw databaseError(error, 'Reading the source')
     })
     await target.run('ANALYZE pg_temp.vitrina_pass')
     failpoint('pass.collected')
-    return batches.run(this.name, () => this.#exchange(rows))
+    return batches.run(this.name, () => this.#exchange())
   }
 
-  async #exchange(rows: number): Promise<Moved> {
+  async #exchange(): Promise<Moved> {
     const { columns, writer, batches } = this.#parts
     const deleted = await deleteAbsent(this.#parts, 'pg_temp.vitrina_pass', null)
-    const written = await writer.write(`SELECT ${columnList(columns)} FROM pg_temp.vitrina_pass`, rows)
+    const written = await writer.write(`SELECT ${columnList(columns)} FROM pg_temp.vitrina_pass`)
     failpoint('replace.merged')
     const counts: RowCounts = { ...written.rows, deleted }
     const { pass: _pass, ...position } = batches.state.position

@@ -25,7 +25,7 @@ export class WholePass implements Step {
     const { query, columns, target, writer, batches, progression } = this.#parts
     const selection = `SELECT ${columnList(columns)} FROM ${asRelation(query)}`
     return batches.run(this.name, async () => {
-      const written = await writer.write(selection, null)
+      const written = await writer.write(selection)
       const state = await progression.moved({ last: null, isLast: true, session: target, relation: '' })
       return { ...written, ...state, firstKey: null, lastKey: null, ends: true }
     })

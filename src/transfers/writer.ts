@@ -4,7 +4,7 @@ import { failpoint } from '../model/failpoints.js'
 import { addRows, NO_ROWS, type RefusedRow, type RowCounts } from '../model/run.js'
 import { databaseError } from '../postgres/errors.js'
 import type { Session } from '../postgres/session.js'
-import { countingUpsertSql, insertSql, upsertSql } from '../sinks/postgres/merge.js'
+import { insertSql, merge, upsertSql } from '../sinks/postgres/merge.js'
 import type { Target } from '../sinks/postgres/target.js'
 import { quoteIdentifier, quoteList } from '../sql/identifiers.js'
 import { columnList } from '../sql/selection.js'
@@ -63,12 +63,12 @@ export class MartWriter {
     this.#refusedSoFar = options.refusedSoFar
   }
 
-  /** Writes the rows of a selection inside the current transaction. `rows` says how many they are, when it is known. */
-  async write(selection: string, rows: number | null): Promise<Written> {
+  /** Writes the rows of a selection inside the current transaction. */
+  async write(selection: string): Promise<Written> {
     for (let manner: Manner = this.#manner; ; ) {
       await this.#session.run('SAVEPOINT write')
       try {
-        const written = await this.#attempt(manner, selection, rows)
+        const written = await this.#attempt(manner, selection)
         failpoint('batch.merged')
         return written
       } catch (error) {
@@ -82,77 +82,37 @@ export class MartWriter {
     }
   }
 
-  async #attempt(manner: Manner, selection: string, rows: number | null): Promise<Written> {
+  async #attempt(manner: Manner, selection: string): Promise<Written> {
     if (manner === 'fill') {
       const filled = await this.#mover.fill(selection)
       if (filled !== null) return { rows: { ...NO_ROWS, read: filled, inserted: filled }, refused: [] }
     }
-    const brought = await this.#mover.bring(selection)
+    const relation = await this.#mover.bring(selection)
     failpoint('batch.staged')
     if (manner === 'fill') {
-      const inserted = await this.#session.count(insertSql(this.#target, brought.relation))
+      const inserted = await this.#session.count(insertSql(this.#target, relation))
       return { rows: { ...NO_ROWS, read: inserted, inserted }, refused: [] }
     }
-    if (manner === 'sift') return this.#sift(brought.relation)
-    return {
-      rows: await this.#upsert(brought.relation, brought.rows ?? rows, manner === 'newest'),
-      refused: [],
-    }
+    if (manner === 'sift') return this.#sift(relation)
+    return { rows: await this.#upsert(relation, manner === 'newest'), refused: [] }
   }
 
-  async #upsert(relation: string, read: number | null, keysRepeat: boolean): Promise<RowCounts> {
-    const existing = this.#target.partitioned ? await this.#countExisting(relation) : null
-    const before = await this.#insertedSoFar()
-    const merged = await this.#merge(relation, read, keysRepeat)
+  async #upsert(relation: string, keysRepeat: boolean): Promise<RowCounts> {
+    const merged = await merge(
+      this.#session,
+      upsertSql(this.#target, relation, keysRepeat ? this.#newestBy : null),
+    )
+    const { read, inserted, updated } = merged
     const counted = keysRepeat ? await this.#count(relation) : null
-    const total = counted?.rows ?? Math.max(merged.read, merged.written)
     const duplicates = counted === null ? 0 : counted.rows - counted.keys
-    const inserted =
-      existing === null
-        ? Math.min((await this.#insertedSoFar()) - before, merged.written)
-        : total - duplicates - existing
     return {
       ...NO_ROWS,
-      read: total,
+      read: read + duplicates,
       inserted,
-      updated: merged.written - inserted,
-      unchanged: total - duplicates - merged.written,
+      updated,
+      unchanged: read - inserted - updated,
       duplicates,
     }
-  }
-
-  async #merge(
-    relation: string,
-    read: number | null,
-    keysRepeat: boolean,
-  ): Promise<{ read: number; written: number }> {
-    if (read === null && !keysRepeat) {
-      const [row] = await this.#session.rows(countingUpsertSql(this.#target, relation))
-      return { read: Number(row!.read), written: Number(row!.written) }
-    }
-    const newestBy = keysRepeat ? this.#newestBy : null
-    const written = await this.#session.count(upsertSql(this.#target, relation, newestBy))
-    return { read: read ?? written, written }
-  }
-
-  /**
-   * The server counts what a transaction inserts into a table anyway; what was written and not inserted was updated.
-   * Asking each row with RETURNING cost 7 % of a merge.
-   */
-  async #insertedSoFar(): Promise<number> {
-    const [row] = await this.#session.rows('SELECT pg_stat_get_xact_tuples_inserted($1::regclass) AS n', [
-      this.#target.quoted,
-    ])
-    return Number(row!.n)
-  }
-
-  /** A partitioned table does not tell whether a row was inserted or updated, so it is asked beforehand. */
-  async #countExisting(relation: string): Promise<number> {
-    const same = this.#target.key.map((key) => `mart.${quoteIdentifier(key)} = batch.${quoteIdentifier(key)}`)
-    const [row] = await this.#session.rows(
-      `SELECT count(*) AS n FROM ${this.#target.quoted} AS mart WHERE EXISTS (SELECT FROM ${relation} WHERE ${same.join(' AND ')})`,
-    )
-    return Number(row!.n)
   }
 
   async #count(relation: string): Promise<{ rows: number; keys: number }> {
@@ -198,7 +158,7 @@ export class MartWriter {
     await this.#session.run('SAVEPOINT half')
     try {
       const relation = `(SELECT * FROM pg_temp.vitrina_sift WHERE vitrina_n BETWEEN ${first} AND ${last}) AS batch`
-      const rows = await this.#upsert(relation, last - first + 1, false)
+      const rows = await this.#upsert(relation, false)
       await this.#session.run('RELEASE half')
       return rows
     } catch (error) {

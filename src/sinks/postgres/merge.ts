@@ -1,3 +1,4 @@
+import type { Session } from '../../postgres/session.js'
 import { quoteIdentifier, quoteList } from '../../sql/identifiers.js'
 import { columnList } from '../../sql/selection.js'
 import type { Target } from './target.js'
@@ -22,10 +23,28 @@ export function upsertSql(target: Target, relation: string, newestBy: readonly s
     ON CONFLICT (${key}) ${onConflict(rest)}`
 }
 
-/** The same, and tells how many rows the relation gave (`read`) and how many of them were `written`. */
-export function countingUpsertSql(target: Target, relation: string): string {
-  return `WITH batch AS MATERIALIZED (SELECT * FROM ${relation}), written AS (${upsertSql(target, 'batch', null)} RETURNING 1)
-    SELECT (SELECT count(*) FROM batch) AS read, (SELECT count(*) FROM written) AS written`
+/** What a merge did, as the server itself counted it. */
+export interface Merged {
+  readonly read: number
+  readonly inserted: number
+  readonly updated: number
+}
+
+/**
+ * Runs a merge and reads its counts off the executor: EXPLAIN ANALYZE knows how many rows were inserted, how many were
+ * there already and how many of those were left alone, also for a partitioned table. RETURNING cost 7 % of a merge, and
+ * does not tell of rows that were left alone.
+ */
+export async function merge(session: Session, statement: string): Promise<Merged> {
+  const [row] = await session.rows(
+    `EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF, BUFFERS OFF, SUMMARY OFF, FORMAT JSON) ${statement}`,
+  )
+  const [{ Plan: node }] = JSON.parse(row!['QUERY PLAN']!) as [{ Plan: Record<string, number | undefined> }]
+  const inserted = node['Tuples Inserted'] ?? 0
+  const conflicting = node['Conflicting Tuples'] ?? 0
+  const isUpdate = (node['Conflict Resolution'] as unknown) === 'UPDATE'
+  const leftAlone = isUpdate ? (node['Rows Removed by Conflict Filter'] ?? 0) : conflicting
+  return { read: inserted + conflicting, inserted, updated: conflicting - leftAlone }
 }
 
 function insertInto(target: Target): string {
