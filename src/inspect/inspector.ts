@@ -4,6 +4,7 @@ import { finalTarget, type Pipeline, readerQuery, strategyOf, type Way } from '.
 import { isAllowedTarget, type TargetRules } from '../model/target.js'
 import type { Finding, Preview, Validation } from '../model/validation.js'
 import type { Inspector } from '../ports/inspector.js'
+import { connectionUrl } from '../postgres/connections.js'
 import { databaseError } from '../postgres/errors.js'
 import { Session } from '../postgres/session.js'
 import { type Examined, examine } from '../transfers/examine.js'
@@ -146,14 +147,7 @@ export class PostgresInspector implements Inspector {
   }
 
   async #open(connection: string | null, main: string, signal: AbortSignal): Promise<Session> {
-    const url = connection === null ? main : this.#settings.connections.get(connection.toLowerCase())
-    if (url === undefined) {
-      throw new VitrinaError(
-        'CONNECTION_UNKNOWN',
-        `There is no connection "${connection}".`,
-        `Set VITRINA_CONNECTION_${connection?.toUpperCase()}_URL for API and runner.`,
-      )
-    }
+    const url = connectionUrl(this.#settings.connections, connection, main)
     const session = await Session.open(url, 'vitrina-inspect', signal)
     await session.run(`SET statement_timeout = '${LOOK_TIMEOUT}'; SET lock_timeout = '2s'`)
     return session

@@ -11,17 +11,11 @@ export interface LookRules {
   readonly sourceSchemas: readonly string[]
 }
 
-const DEFAULTS: LookRules = {
-  connections: new Map(),
-  targets: { tables: ['analytics.*'] },
-  sourceSchemas: ['content', 'ugc'],
-}
-
 /** What the API looks at databases with: the reader for sources, its own login for marts. */
 export function lookers(
   readerUrl: string,
   martUrl: string,
-  rules: LookRules = DEFAULTS,
+  rules: LookRules,
 ): { inspector: Inspector; reconciler: Reconciler } {
   const guard = new SqlGuard({ sourceSchemas: rules.sourceSchemas })
   return {

@@ -2,6 +2,7 @@ import { VitrinaError } from '../model/errors.js'
 import { finalTarget, type Pipeline, readerQuery } from '../model/pipeline.js'
 import type { Reconciliation } from '../model/reconcile.js'
 import type { ReconcileOptions, Reconciler } from '../ports/reconciler.js'
+import { connectionUrl } from '../postgres/connections.js'
 import { databaseError } from '../postgres/errors.js'
 import { Session } from '../postgres/session.js'
 import { findTarget } from '../sinks/postgres/target.js'
@@ -49,15 +50,16 @@ export class PostgresReconciler implements Reconciler {
     pipeline: Pipeline,
     options: ReconcileOptions,
   ): Promise<{ reconciliation: Reconciliation; differences: Differences }> {
-    const signal = options.signal
+    const { signal } = options
+    const { connections, readerUrl, martUrl } = this.#settings
     const source = await Session.open(
-      this.#url(pipeline.sourceConnection, this.#settings.readerUrl),
+      connectionUrl(connections, pipeline.sourceConnection, readerUrl),
       'vitrina-reconcile',
       signal,
     )
     try {
       const target = await Session.open(
-        this.#url(pipeline.targetConnection, this.#settings.martUrl),
+        connectionUrl(connections, pipeline.targetConnection, martUrl),
         'vitrina-reconcile',
         signal,
       )
@@ -115,17 +117,6 @@ export class PostgresReconciler implements Reconciler {
     })
     const matches = drift.missing.count + drift.extra.count + drift.different.count === 0
     return { reconciliation: { ...summary, matches, deep: drift }, differences: confirmed }
-  }
-
-  #url(name: string | null, main: string): string {
-    if (name === null) return main
-    const url = this.#settings.connections.get(name.toLowerCase())
-    if (url !== undefined) return url
-    throw new VitrinaError(
-      'CONNECTION_UNKNOWN',
-      `There is no connection "${name}".`,
-      `Set VITRINA_CONNECTION_${name.toUpperCase()}_URL for API and runner.`,
-    )
   }
 }
 

@@ -3,6 +3,7 @@ import { VitrinaError } from '../model/errors.js'
 import { finalTarget, type Way } from '../model/pipeline.js'
 import { isAllowedTarget, type TargetRules } from '../model/target.js'
 import type { Ledger, Transfer, TransferFactory } from '../ports/transfer.js'
+import { connectionUrl } from '../postgres/connections.js'
 import { PostgresTransfer } from './postgres-transfer.js'
 
 export interface TransferSettings {
@@ -35,13 +36,14 @@ export class Transfers implements TransferFactory {
       )
     }
     const { sourceConnection, targetConnection } = pipeline
+    const { connections, readerUrl, writerUrl } = this.#settings
     return new PostgresTransfer({
       claim,
       ledger,
       signal,
       addresses: {
-        source: sourceConnection === null ? this.#settings.readerUrl : this.#url(sourceConnection),
-        target: targetConnection === null ? this.#settings.writerUrl : this.#url(targetConnection),
+        source: connectionUrl(connections, sourceConnection, readerUrl),
+        target: connectionUrl(connections, targetConnection, writerUrl),
         together: sourceConnection === targetConnection,
         isMain: targetConnection === null,
       },
@@ -49,16 +51,5 @@ export class Transfers implements TransferFactory {
       transform: null,
       way: this.#settings.way ?? null,
     })
-  }
-
-  #url(name: string): string {
-    const url = this.#settings.connections.get(name.toLowerCase())
-    if (url !== undefined) return url
-    const known = [...this.#settings.connections.keys()].join(', ') || 'none'
-    throw new VitrinaError(
-      'CONNECTION_UNKNOWN',
-      `There is no connection "${name}"; configured: ${known}.`,
-      `Set VITRINA_CONNECTION_${name.toUpperCase()}_URL for API and runner.`,
-    )
   }
 }

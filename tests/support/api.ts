@@ -28,6 +28,8 @@ export interface ApiOptions {
   readonly connections?: readonly string[]
   /** For validate, preview and reconcile. */
   readonly readerUrl?: string
+  /** Where the named connections lead. */
+  readonly urls?: ReadonlyMap<string, string>
 }
 
 /** `url` is that of the API's own login, so that a right it lacks fails a test and not a user. Whoever makes it closes it. */
@@ -51,7 +53,11 @@ export function anApi(url: string, options: ApiOptions = {}): TestApi {
     token: TOKEN,
     version: '0.0.0-test',
     rules: { targets: { tables: ['analytics.*'] }, connections: new Set(options.connections ?? []) },
-    ...lookers(options.readerUrl ?? url, url),
+    ...lookers(options.readerUrl ?? url, url, {
+      connections: options.urls ?? new Map(),
+      targets: { tables: ['analytics.*'] },
+      sourceSchemas: ['content', 'ugc'],
+    }),
     rateLimit: options.rateLimit ?? 1_000_000,
     retention: { eventsHours: 24, runsDays: 90 },
     consoleDir: options.consoleDir,

@@ -1,0 +1,89 @@
+import { expect, it, onTestFinished } from 'vitest'
+import { readSettings } from '../../src/config/settings.js'
+import { startRunner } from '../../src/main/runner.js'
+import { createLog } from '../../src/telemetry/log.js'
+import { createMeter } from '../../src/telemetry/meter.js'
+import { anApi } from '../support/api.js'
+import { aPipeline } from '../support/builders.js'
+import { aDatabase } from '../support/database.js'
+import { requestRun, runEnded } from '../support/runs.js'
+import { waitFor } from '../support/wait.js'
+
+const CANARY = 'canary-5f1e'
+
+/** A connection that is refused, and one that nobody answers: both with a secret in their address. */
+function canaries(url: string): Map<string, string> {
+  const refused = new URL(url)
+  refused.password = CANARY
+  const nobody = new URL(url)
+  nobody.password = CANARY
+  nobody.port = '1'
+  return new Map([
+    ['refused', refused.href],
+    ['nobody', nobody.href],
+  ])
+}
+
+it('R6.3 tells no secret in any answer, log line, run or metric, whatever fails', async () => {
+  const database = await aDatabase({ cinema: true })
+  const connections = canaries(database.url)
+  const lines: string[] = []
+  const log = createLog({
+    service: 'runner',
+    version: '0',
+    level: 'debug',
+    format: 'json',
+    destination: { write: (line) => void lines.push(line) },
+  })
+  const meter = createMeter({ version: '0' })
+  const env = Object.fromEntries(
+    [...connections].map(([name, url]) => [`VITRINA_CONNECTION_${name.toUpperCase()}_URL`, url]),
+  )
+  const runner = await startRunner(
+    readSettings({ DATABASE_URL: database.url, RUNNER_POLL_INTERVAL_MS: '100', ...env }),
+    { log, meter },
+  )
+  onTestFinished(() => runner.stop())
+  const api = anApi(database.loginUrl('meta'), {
+    readerUrl: database.loginUrl('reader'),
+    connections: [...connections.keys()],
+    urls: connections,
+  })
+  onTestFinished(() => api.close())
+
+  const answers: string[] = []
+  for (const side of ['sourceConnection', 'targetConnection'] as const) {
+    const { id } = await aPipeline(database, { [side]: 'refused' })
+    expect(await runEnded(database, await requestRun(database, id))).toMatchObject({ status: 'FAILED' })
+    const lost = await aPipeline(database, { [side]: 'nobody' })
+    await requestRun(database, lost.id)
+    await waitFor(async () => lines.some((line) => line.includes(lost.id) && line.includes('ECONNREFUSED')), {
+      what: 'the lost connection to be told',
+    })
+    for (const pipeline of [id, lost.id]) {
+      for (const path of ['validate', 'preview', 'reconcile/repair'])
+        answers.push((await api.post(`/pipelines/${pipeline}/${path}`)).body)
+      for (const path of ['', '/status', '/runs', '/reconcile?deep=true', '/versions'])
+        answers.push((await api.get(`/pipelines/${pipeline}${path}`)).body)
+    }
+  }
+  answers.push(
+    (await api.call({ method: 'GET', url: '/pipelines', headers: { authorization: `Bearer ${CANARY}` } }))
+      .body,
+  )
+  for (const path of ['/runs', '/runners', '/audit', '/metrics', '/health/ready'])
+    answers.push((await api.get(path)).body)
+  const stored = await database.query<{ text: string }>(
+    "SELECT coalesce(string_agg(r::text, ' '), '') AS text FROM etl.etl_runs r UNION ALL SELECT coalesce(string_agg(l::text, ' '), '') FROM etl.etl_run_log l",
+  )
+
+  const everything = [
+    ...answers,
+    ...lines,
+    ...api.lines.map((line) => JSON.stringify(line)),
+    await meter.text(),
+    ...stored.map((row) => row.text),
+  ]
+  expect(everything.length).toBeGreaterThan(40)
+  expect(everything.filter((text) => text.includes(CANARY))).toEqual([])
+})
