@@ -156,3 +156,23 @@ it('promises less for a key from a sequence that hands out numbers ahead', async
     guarantee: 'lossless if the database sets the key',
   })
 })
+
+it('refuses a key that cannot be ordered', async () => {
+  await database.query(
+    "CREATE COLLATION content.loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
+  )
+  await database.query(
+    'CREATE TABLE content.odd (id integer PRIMARY KEY, data json NOT NULL, code text COLLATE content.loose NOT NULL)',
+  )
+  await database.query('GRANT SELECT ON content.odd TO vitrina_reader')
+  const draft = {
+    ...DRAFT,
+    source_query: 'SELECT id, data, code FROM content.odd',
+    key_columns: ['id'],
+    mode: 'incremental',
+  }
+  for (const key of ['data', 'code']) {
+    const { errors } = (await api.post('/validate', { ...draft, incremental_key: key })).json()
+    expect(errors).toMatchObject([{ code: 'KEY_UNORDERED', field: 'incremental_key' }])
+  }
+})

@@ -6,6 +6,7 @@ import { describeQuery, type PlanFacts, planFacts } from '../sources/postgres/de
 import { Horizon, isCachedSequence, isClockKey, isCountingKey } from '../sources/postgres/horizon.js'
 import { parseTable, quoteIdentifier } from '../sql/identifiers.js'
 import { asRelation, type Column, columnList, type Order, orderBy } from '../sql/selection.js'
+import { sqlstateOf } from '../sql/sqlstate.js'
 
 /** What can be told about a pipeline without changing anything. */
 export interface Examined {
@@ -34,13 +35,14 @@ export async function examine(
   const table = await findTarget(target, finalTarget(pipeline), columns, pipeline.keyColumns)
   const key = keyOf(pipeline, columns, table)
   const order = orderOf(pipeline, columns, key)
+  const byKey = pipeline.mode === 'incremental' && pipeline.capture === 'key'
+  if (byKey) await requireOrderable(source, order)
   const facts = await planFacts(
     source,
     `SELECT ${columnList(columns)} FROM ${asRelation(query)} ORDER BY ${orderBy(order)} LIMIT 10000`,
   )
   requireAllowed(facts, sourceSchemas)
-  if (pipeline.mode === 'incremental' && pipeline.capture === 'key')
-    await requireUsableKey(source, order, facts, query)
+  if (byKey) await requireUsableKey(source, order, facts, query)
   const paged = facts.walksIndex && order.columns.every((column) => column.notNull)
   return {
     query,
@@ -86,6 +88,42 @@ function orderOf(pipeline: Pipeline, columns: readonly Column[], key: readonly C
       ? []
       : [requireColumn(columns, pipeline.incrementalIdKey, 'incremental_id_key')]
   return { columns: [...new Set([first, ...second, ...key])] }
+}
+
+/**
+ * A pass goes on where the last one stopped, so the database must be able to tell what comes after a key. json and
+ * point have no order; under a nondeterministic collation two different texts may stand at the same place.
+ */
+async function requireOrderable(source: Session, { columns }: Order): Promise<void> {
+  for (const column of columns) {
+    const ordered = await source
+      .rows(`SELECT NULL::${column.type} AS key ORDER BY 1`)
+      .then(() => true)
+      .catch((error: unknown) => {
+        if (sqlstateOf(error) !== '42883') throw error
+        return false
+      })
+    if (!ordered || (await isLooselyCollated(source, column))) throw unordered(column, ordered)
+  }
+}
+
+async function isLooselyCollated(source: Session, { base }: Column): Promise<boolean> {
+  if (base === null) return false
+  const rows = await source.rows(
+    `SELECT 1 AS found FROM pg_attribute a JOIN pg_collation c ON c.oid = a.attcollation
+      WHERE a.attrelid = $1::oid AND a.attnum = $2 AND NOT c.collisdeterministic`,
+    [base.tableId, base.attribute],
+  )
+  return rows.length > 0
+}
+
+function unordered({ name, type }: Column, ordered: boolean): VitrinaError {
+  const why = ordered ? 'its collation takes different texts for equal' : `${type} has no order`
+  return new VitrinaError(
+    'KEY_UNORDERED',
+    `Rows cannot be read in the order of "${name}": ${why}.`,
+    'Choose another key, or write the column with COLLATE "C" or as another type in the query.',
+  )
 }
 
 /** The planner names every table that the query reaches, also through views. With pushdown the writer reads it. */
