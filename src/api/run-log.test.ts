@@ -30,7 +30,7 @@ it('keeps what the runners said about a run, and forgets it with the run', async
     failed.id,
   ])
   expect((await run(database, id)).status).toBe('FAILED')
-  const again = anApi(database.loginUrl('meta'))
+  const again = anApi(database.loginUrl('meta'), { runsDays: 90 })
   onTestFinished(() => again.close())
   await again.app.ready()
   await waitFor(async () => (await again.get(`/runs/${failed.id}`)).statusCode === 404, {

@@ -25,6 +25,8 @@ export interface TestApi {
 export interface ApiOptions {
   readonly consoleDir?: string
   readonly rateLimit?: number
+  /** Default a century: tests write runs of any age. */
+  readonly runsDays?: number
   readonly connections?: readonly string[]
   /** For validate, preview and reconcile. */
   readonly readerUrl?: string
@@ -59,7 +61,7 @@ export function anApi(url: string, options: ApiOptions = {}): TestApi {
       sourceSchemas: ['content', 'ugc'],
     }),
     rateLimit: options.rateLimit ?? 1_000_000,
-    retention: { eventsHours: 24, runsDays: 90 },
+    retention: { eventsHours: 24, runsDays: options.runsDays ?? 36_500 },
     consoleDir: options.consoleDir,
   })
   const call = (request: InjectOptions) =>
