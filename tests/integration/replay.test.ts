@@ -1,0 +1,57 @@
+import { expect, it } from 'vitest'
+import { aPipeline } from '../support/builders.js'
+import { aDatabase } from '../support/database.js'
+import { aRunner } from '../support/runner.js'
+import { run } from '../support/runs.js'
+
+it('writes rows out of the quarantine when somebody asks for it, and holds them again when they are refused again', async () => {
+  const database = await aDatabase({ cinema: true })
+  await database.query(
+    'CREATE TABLE analytics.rated (id uuid PRIMARY KEY, rating smallint CONSTRAINT small CHECK (rating < 10), modified timestamptz)',
+  )
+  await database.query('GRANT ALL ON analytics.rated TO vitrina_writer')
+  const { id } = await aPipeline(database, {
+    sourceQuery: 'SELECT id, rating, modified FROM ugc.ratings',
+    targetTable: 'analytics.rated',
+    keyColumns: ['id'],
+    mode: 'incremental',
+    incrementalKey: 'modified',
+    incrementalIdKey: 'id',
+    quarantineLimit: 4000,
+  })
+  await aRunner(database)
+  const [source] = await database.query<{ tens: number }>(
+    'SELECT count(*)::int AS tens FROM ugc.ratings WHERE rating = 10',
+  )
+  expect(await run(database, id)).toMatchObject({ status: 'SUCCESS', rows_quarantined: source!.tens })
+  const ask = () =>
+    database.query("UPDATE etl.etl_quarantine SET status = 'REPLAY_REQUESTED' WHERE status = 'HELD'")
+  const byStatus = async () =>
+    Object.fromEntries(
+      (
+        await database.query<{ status: string; n: number }>(
+          'SELECT status, count(*)::int AS n FROM etl.etl_quarantine GROUP BY 1',
+        )
+      ).map((row) => [row.status, row.n]),
+    )
+
+  await ask()
+  expect(await run(database, id)).toMatchObject({
+    status: 'SUCCESS',
+    rows_inserted: 0,
+    rows_quarantined: source!.tens,
+  })
+  expect(await byStatus()).toEqual({ REPLAYED: source!.tens, HELD: source!.tens })
+
+  await database.query('ALTER TABLE analytics.rated DROP CONSTRAINT small')
+  await ask()
+  expect(await run(database, id)).toMatchObject({
+    status: 'SUCCESS',
+    rows_inserted: source!.tens,
+    rows_quarantined: 0,
+  })
+  expect(await byStatus()).toEqual({ REPLAYED: 2 * source!.tens })
+  expect(
+    await database.query('SELECT id, rating FROM ugc.ratings EXCEPT SELECT id, rating FROM analytics.rated'),
+  ).toEqual([])
+})
