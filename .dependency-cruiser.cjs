@@ -1,7 +1,7 @@
 /** Who may import whom. docs/architecture.md shows the same table; tests may import everything. */
 const ROOMS = {
   model: [],
-  ports: ['model'],
+  ports: ['model', 'sql'],
   config: ['model'],
   telemetry: ['model'],
   sql: ['model'],
@@ -10,7 +10,8 @@ const ROOMS = {
   store: ['model', 'ports', 'telemetry', 'sql', 'postgres'],
   guard: ['model', 'ports', 'sql', 'postgres'],
   sources: ['model', 'ports', 'telemetry', 'sql', 'postgres'],
-  sinks: ['model', 'ports', 'telemetry', 'sql', 'postgres'],
+  sinks: ['model', 'ports', 'config', 'telemetry', 'sql', 'postgres'],
+  transforms: ['model', 'ports', 'config', 'telemetry', 'sql'],
   // Moves rows from one adapter to another, and so knows both.
   transfers: ['model', 'ports', 'telemetry', 'sql', 'postgres', 'sources', 'sinks'],
   // Look at what both adapters see, and change nothing.
@@ -32,7 +33,7 @@ const DOORS = {
     rooms: 'store|postgres|sources/postgres|sinks/postgres|transfers|embedded|cinema|main',
   },
   fastify: { is: '(^|/)node_modules/@?fastify', rooms: 'api|main' },
-  child_process: { is: '^(node:)?child_process$', rooms: 'embedded|main' },
+  child_process: { is: '^(node:)?child_process$', rooms: 'embedded|transforms/python|main' },
 }
 
 /** Tests, and what only tests read. */

@@ -2,13 +2,20 @@ import { z } from 'zod'
 import { VitrinaError } from '../model/errors.js'
 import { LOGINS, type Login, loginPassword } from '../model/logins.js'
 
-const list = (value: string) =>
+/** A comma-separated list. */
+export const list = (value: string): string[] =>
   value
     .split(',')
     .map((item) => item.trim())
     .filter((item) => item !== '')
-const count = (least: number, most: number) => z.coerce.number().int().min(least).max(most)
+export const count = (least: number, most: number) => z.coerce.number().int().min(least).max(most)
 const databaseUrl = z.string().regex(/^postgres(ql)?:\/\//, 'must begin with postgres://')
+
+/** Settings with their defaults and what they mean; a sink brings a table of its own. */
+export type SettingsTable = Record<string, { schema: z.ZodType; means: string; example: string }>
+export type SettingsOf<Table extends SettingsTable> = {
+  readonly [Name in keyof Table]: z.output<Table[Name]['schema']>
+}
 
 /** Every setting, its default and what it means. `.env.sample` and docs/reference/settings.md follow this table. */
 export const SETTINGS = {
@@ -128,33 +135,58 @@ export const SETTINGS = {
     means: 'One JSON object a line, or lines for people. Unset: pretty on a terminal, else json.',
     example: 'json',
   },
-} as const satisfies Record<string, { schema: z.ZodType; means: string; example: string }>
+} as const satisfies SettingsTable
 
 type Name = keyof typeof SETTINGS
-export type Settings = { readonly [K in Name]: z.output<(typeof SETTINGS)[K]['schema']> } & {
+export type Settings = SettingsOf<typeof SETTINGS> & {
   /** Named databases besides the main one, by lower-case name. */
   readonly connections: ReadonlyMap<string, string>
+  /** What all of this was read from: sinks and transforms read their own settings in it. */
+  readonly environment: NodeJS.ProcessEnv
 }
 
 /** Reads the environment once. All mistakes are told together. */
 export function readSettings(environment: NodeJS.ProcessEnv): Settings {
-  const values: Record<string, unknown> = {}
   const mistakes: string[] = []
-  for (const [name, { schema }] of Object.entries(SETTINGS)) {
+  const values = parseTable(SETTINGS, environment, mistakes)
+  const connections = readConnections(environment, mistakes)
+  requireNone(mistakes)
+  return { ...values, connections, environment }
+}
+
+/** The settings of one table. */
+export function readTable<Table extends SettingsTable>(
+  table: Table,
+  environment: NodeJS.ProcessEnv,
+): SettingsOf<Table> {
+  const mistakes: string[] = []
+  const values = parseTable(table, environment, mistakes)
+  requireNone(mistakes)
+  return values
+}
+
+function parseTable<Table extends SettingsTable>(
+  table: Table,
+  environment: NodeJS.ProcessEnv,
+  mistakes: string[],
+): SettingsOf<Table> {
+  const values: Record<string, unknown> = {}
+  for (const [name, { schema }] of Object.entries(table)) {
     // An empty variable is how compose files and shells say "not set".
     const parsed = schema.safeParse(environment[name] || undefined)
     if (parsed.success) values[name] = parsed.data
     else mistakes.push(`${name} ${parsed.error.issues.map((issue) => issue.message).join(', ')}`)
   }
-  values.connections = readConnections(environment, mistakes)
-  if (mistakes.length > 0) {
-    throw new VitrinaError(
-      'SETTING_INVALID',
-      mistakes.join('; '),
-      'Correct the environment or .env; .env.sample explains every setting.',
-    )
-  }
-  return values as Settings
+  return values as SettingsOf<Table>
+}
+
+function requireNone(mistakes: readonly string[]): void {
+  if (mistakes.length === 0) return
+  throw new VitrinaError(
+    'SETTING_INVALID',
+    mistakes.join('; '),
+    'Correct the environment or .env; .env.sample explains every setting.',
+  )
 }
 
 function readConnections(environment: NodeJS.ProcessEnv, mistakes: string[]): Map<string, string> {

@@ -6,6 +6,7 @@ import { NotifyWakeups } from '../store/wakeups.js'
 import { lookers } from './lookers.js'
 import { CONSOLE_DIR, VERSION } from './paths.js'
 import { listenFailed } from './port.js'
+import { targetRules } from './targets.js'
 import type { Telemetry } from './telemetry.js'
 import { type ApiToken, apiToken } from './token.js'
 
@@ -25,6 +26,7 @@ export async function startApi(settings: Settings, { log, meter }: Telemetry): P
     // A database that is not there or not migrated is better told now than to the first visitor.
     await stores.catalog.ping()
     const token = await apiToken(settings)
+    const targets = targetRules(settings)
     const server = createServer({
       stores,
       wakeups: new NotifyWakeups(metaUrl, 'vitrina_events'),
@@ -33,12 +35,12 @@ export async function startApi(settings: Settings, { log, meter }: Telemetry): P
       token: token.token,
       version: VERSION,
       rules: {
-        targets: { tables: settings.ALLOWED_TARGET_TABLES },
+        targets,
         connections: new Set(settings.connections.keys()),
       },
       ...lookers(loginUrl(settings, 'reader'), metaUrl, {
         connections: settings.connections,
-        targets: { tables: settings.ALLOWED_TARGET_TABLES },
+        targets,
         sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS,
       }),
       rateLimit: settings.API_RATE_LIMIT,

@@ -16,6 +16,7 @@ import { keepingRunLines } from '../telemetry/run-log.js'
 import { Transfers } from '../transfers/factory.js'
 import { serveMetrics } from './metrics.js'
 import { VERSION } from './paths.js'
+import { targetRules } from './targets.js'
 import type { Telemetry } from './telemetry.js'
 
 /** Less than what systemd, Kubernetes and `vitrina up` wait before they kill. */
@@ -52,7 +53,7 @@ export async function startRunner(
       readerUrl: loginUrl(settings, 'reader'),
       writerUrl,
       connections: settings.connections,
-      targets: { tables: settings.ALLOWED_TARGET_TABLES },
+      targets: targetRules(settings),
       sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS,
       ...options,
     })

@@ -57,6 +57,27 @@ export const ERRORS = {
     means: 'The reader cannot see when open transactions began.',
   },
   CAPTURE_UNSUPPORTED: { number: 2105, class: 'stop', means: 'The query does not allow the chosen capture.' },
+  TRANSFORM_UNKNOWN: {
+    number: 3001,
+    class: 'stop',
+    means: 'A task names a transform that is not registered.',
+  },
+  TRANSFORM_FAILED: { number: 3002, class: 'retry', means: 'A transform raised an error.' },
+  TRANSFORM_KILLED: {
+    number: 3003,
+    class: 'retry',
+    means: 'A transform took too long or too much memory, or ended its process.',
+  },
+  TRANSFORM_RESULT: {
+    number: 3004,
+    class: 'stop',
+    means: 'A transform returned something that is not rows of the mart.',
+  },
+  TRANSFORM_HOST_MISSING: {
+    number: 3005,
+    class: 'stop',
+    means: 'The host of the transforms cannot be started.',
+  },
   TARGET_REFUSED: { number: 4001, class: 'stop', means: 'The target is not among those that are allowed.' },
   TARGET_MISMATCH: {
     number: 4002,
@@ -64,12 +85,32 @@ export const ERRORS = {
     means: 'The target table does not fit the columns of the query.',
   },
   TARGET_KEY_MISSING: { number: 4003, class: 'stop', means: 'The target has no unique key to upsert by.' },
+  SINK_MISSING: {
+    number: 4004,
+    class: 'stop',
+    means: 'The kind of target is not configured, or its client is not installed.',
+  },
+  TARGET_VALUE: {
+    number: 4005,
+    class: 'stop',
+    means: 'The target has no place for a type or a value of the query.',
+  },
   ROWS_REFUSED: {
     number: 4101,
     class: 'stop',
     means: 'The target refused more rows than the quarantine may take.',
   },
   BRAKE: { number: 4102, class: 'stop', means: 'A refresh would remove more of the mart than is allowed.' },
+  SINK_UNAVAILABLE: { number: 4201, class: 'retry', means: 'The server of the target does not answer.' },
+  SINK_OVERLOADED: { number: 4202, class: 'retry', means: 'The server of the target takes no more for now.' },
+  SINK_REFUSED: { number: 4203, class: 'stop', means: 'The server of the target refused the request.' },
+  SINK_LOGIN: {
+    number: 4204,
+    class: 'stop',
+    means: 'The server of the target does not accept the credentials.',
+  },
+  SINK_BLOCKED: { number: 4205, class: 'retry', means: 'The target is locked against writing.' },
+  SINK_GONE: { number: 4206, class: 'retry', means: 'The target disappeared or changed during the run.' },
   TRANSITION_REFUSED: {
     number: 5001,
     class: 'stop',

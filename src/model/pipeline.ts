@@ -26,6 +26,8 @@ export interface PipelineSpec {
   readonly sourceQuery: string
   readonly targetTable: string
   readonly targetConnection: string | null
+  /** What only this kind of target knows; its sink reads it. */
+  readonly targetOptions: Readonly<Record<string, unknown>>
   readonly mode: 'full' | 'incremental'
   readonly fullStrategy: 'upsert' | 'replace'
   readonly incrementalKey: string | null

@@ -29,6 +29,7 @@ const COLUMNS = {
   sourceQuery: 'source_query',
   targetTable: 'target_table',
   targetConnection: 'target_connection',
+  targetOptions: 'target_options',
   mode: 'mode',
   fullStrategy: 'full_strategy',
   incrementalKey: 'incremental_key',

@@ -4,7 +4,7 @@ import type { PipelineStatus, RunStatus } from '../model/status.js'
 
 /** Timestamps leave the database as text: a JS Date drops microseconds. */
 export const PIPELINE_COLUMNS = `
-  p.id, p.name, p.description, p.type, p.source_type, p.source_connection, p.source_query, p.target_table, p.target_connection,
+  p.id, p.name, p.description, p.type, p.source_type, p.source_connection, p.source_query, p.target_table, p.target_connection, p.target_options,
   p.mode, p.full_strategy, p.incremental_key, p.incremental_id_key, p.capture, p.deletes, p.key_columns, p.batch_size, p.enabled,
   p.schedule_interval, p.schedule_timezone, p.quarantine_limit, p.delete_brake, p.status, p.config_version,
   etl.rfc3339(p.created_at) AS created_at, etl.rfc3339(p.updated_at) AS updated_at,
@@ -22,6 +22,7 @@ export interface PipelineRow {
   source_query: string
   target_table: string
   target_connection: string | null
+  target_options: Record<string, unknown>
   mode: 'full' | 'incremental'
   full_strategy: 'upsert' | 'replace'
   incremental_key: string | null
@@ -53,6 +54,7 @@ export function toPipeline(row: PipelineRow): Pipeline {
     sourceQuery: row.source_query,
     targetTable: row.target_table,
     targetConnection: row.target_connection,
+    targetOptions: row.target_options,
     mode: row.mode,
     fullStrategy: row.full_strategy,
     incrementalKey: row.incremental_key,

@@ -87,6 +87,7 @@ CREATE TABLE etl.etl_pipelines (
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   updated_at timestamp with time zone DEFAULT now() NOT NULL,
   config_xact xid8 DEFAULT pg_current_xact_id(),
+  target_options jsonb DEFAULT '{}'::jsonb NOT NULL,
   CONSTRAINT etl_pipelines_name_key UNIQUE (name),
   CONSTRAINT etl_pipelines_pkey PRIMARY KEY (id),
   CONSTRAINT etl_pipelines_batch_size_check CHECK ((batch_size > 0)),
@@ -98,6 +99,7 @@ CREATE TABLE etl.etl_pipelines (
   CONSTRAINT etl_pipelines_name_check CHECK ((name <> ''::text)),
   CONSTRAINT etl_pipelines_quarantine_limit_check CHECK ((quarantine_limit >= 0)),
   CONSTRAINT etl_pipelines_status_check CHECK ((status = ANY (ARRAY['IDLE'::text, 'RUN_REQUESTED'::text, 'RUNNING'::text, 'PAUSE_REQUESTED'::text, 'PAUSED'::text, 'FAILED'::text]))),
+  CONSTRAINT etl_pipelines_target_options_check CHECK ((jsonb_typeof(target_options) = 'object'::text)),
   CONSTRAINT etl_pipelines_type_check CHECK ((type = ANY (ARRAY['SQL'::text, 'PYTHON'::text])))
 );
 CREATE TABLE etl.etl_quarantine (
@@ -510,11 +512,13 @@ CREATE OR REPLACE FUNCTION etl.version_pipeline()
 AS $function$
 BEGIN
   IF OLD.status IN ('RUNNING', 'PAUSE_REQUESTED') AND
-     ROW(OLD.source_query, OLD.source_connection, OLD.target_table, OLD.target_connection, OLD.mode, OLD.full_strategy,
-         OLD.incremental_key, OLD.incremental_id_key, OLD.capture, OLD.deletes, OLD.key_columns, OLD.type, OLD.source_type)
+     ROW(OLD.source_query, OLD.source_connection, OLD.target_table, OLD.target_connection, OLD.target_options, OLD.mode,
+         OLD.full_strategy, OLD.incremental_key, OLD.incremental_id_key, OLD.capture, OLD.deletes, OLD.key_columns, OLD.type,
+         OLD.source_type)
      IS DISTINCT FROM
-     ROW(NEW.source_query, NEW.source_connection, NEW.target_table, NEW.target_connection, NEW.mode, NEW.full_strategy,
-         NEW.incremental_key, NEW.incremental_id_key, NEW.capture, NEW.deletes, NEW.key_columns, NEW.type, NEW.source_type)
+     ROW(NEW.source_query, NEW.source_connection, NEW.target_table, NEW.target_connection, NEW.target_options, NEW.mode,
+         NEW.full_strategy, NEW.incremental_key, NEW.incremental_id_key, NEW.capture, NEW.deletes, NEW.key_columns, NEW.type,
+         NEW.source_type)
   THEN
     RAISE EXCEPTION 'pipeline "%" is %: its query, target, mode and keys cannot change now', OLD.name, OLD.status
       USING ERRCODE = 'VT002', HINT = 'Pause it or wait until it is IDLE, then change it.';
@@ -543,6 +547,7 @@ CREATE TRIGGER move_pipeline BEFORE UPDATE OF status ON etl.etl_pipelines FOR EA
 CREATE TRIGGER tell_of_change AFTER UPDATE ON etl.etl_pipelines FOR EACH ROW WHEN (((old.status <> new.status) OR (old.config_version <> new.config_version))) EXECUTE FUNCTION etl.tell_of_pipeline();
 CREATE TRIGGER tell_of_pipeline AFTER INSERT OR DELETE ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.tell_of_pipeline();
 CREATE TRIGGER version_pipeline BEFORE UPDATE ON etl.etl_pipelines FOR EACH ROW WHEN ((((((((((((((((((((((old.name IS DISTINCT FROM new.name) OR (old.description IS DISTINCT FROM new.description)) OR (old.type IS DISTINCT FROM new.type)) OR (old.source_type IS DISTINCT FROM new.source_type)) OR (old.source_connection IS DISTINCT FROM new.source_connection)) OR (old.source_query IS DISTINCT FROM new.source_query)) OR (old.target_table IS DISTINCT FROM new.target_table)) OR (old.target_connection IS DISTINCT FROM new.target_connection)) OR (old.mode IS DISTINCT FROM new.mode)) OR (old.full_strategy IS DISTINCT FROM new.full_strategy)) OR (old.incremental_key IS DISTINCT FROM new.incremental_key)) OR (old.incremental_id_key IS DISTINCT FROM new.incremental_id_key)) OR (old.capture IS DISTINCT FROM new.capture)) OR (old.deletes IS DISTINCT FROM new.deletes)) OR (old.key_columns IS DISTINCT FROM new.key_columns)) OR (old.batch_size IS DISTINCT FROM new.batch_size)) OR (old.enabled IS DISTINCT FROM new.enabled)) OR (old.schedule_interval IS DISTINCT FROM new.schedule_interval)) OR (old.schedule_timezone IS DISTINCT FROM new.schedule_timezone)) OR (old.quarantine_limit IS DISTINCT FROM new.quarantine_limit)) OR (old.delete_brake IS DISTINCT FROM new.delete_brake))) EXECUTE FUNCTION etl.version_pipeline();
+CREATE TRIGGER version_target_options BEFORE UPDATE OF target_options ON etl.etl_pipelines FOR EACH ROW WHEN ((old.target_options IS DISTINCT FROM new.target_options)) EXECUTE FUNCTION etl.version_pipeline();
 CREATE TRIGGER tell_of_batch AFTER INSERT OR UPDATE ON etl.etl_run_batches FOR EACH ROW EXECUTE FUNCTION etl.tell_of_batch();
 CREATE TRIGGER tell_of_new_run AFTER INSERT ON etl.etl_runs FOR EACH ROW EXECUTE FUNCTION etl.tell_of_run();
 CREATE TRIGGER tell_of_run AFTER UPDATE ON etl.etl_runs FOR EACH ROW WHEN ((((((old.status IS DISTINCT FROM new.status) OR (old.attempt IS DISTINCT FROM new.attempt)) OR (old.cancel_requested IS DISTINCT FROM new.cancel_requested)) OR (old.held_back IS DISTINCT FROM new.held_back)) OR (old.error IS DISTINCT FROM new.error))) EXECUTE FUNCTION etl.tell_of_run();

@@ -1,5 +1,5 @@
 import { Transform } from 'node:stream'
-import { decodeLines, encodeLines, type TextValues } from './copy-text.js'
+import { decodeLines, encodeLines, type TextValues } from '../sql/copy-text.js'
 
 /** Rows in, rows out: it may drop, add and change rows. */
 export type RowTransform = (rows: TextValues[]) => Promise<TextValues[]> | TextValues[]

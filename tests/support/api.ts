@@ -54,10 +54,13 @@ export function anApi(url: string, options: ApiOptions = {}): TestApi {
     meter,
     token: TOKEN,
     version: '0.0.0-test',
-    rules: { targets: { tables: ['analytics.*'] }, connections: new Set(options.connections ?? []) },
+    rules: {
+      targets: { tables: ['analytics.*'], kinds: [] },
+      connections: new Set(options.connections ?? []),
+    },
     ...lookers(options.readerUrl ?? url, url, {
       connections: options.urls ?? new Map(),
-      targets: { tables: ['analytics.*'] },
+      targets: { tables: ['analytics.*'], kinds: [] },
       sourceSchemas: ['content', 'ugc'],
     }),
     rateLimit: options.rateLimit ?? 1_000_000,

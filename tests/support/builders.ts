@@ -28,6 +28,7 @@ function defaultSpec(): PipelineSpec {
     sourceQuery: 'SELECT id AS film_id, title, rating, modified AS updated_at FROM content.film_work',
     targetTable: `analytics.mart_${built}`,
     targetConnection: null,
+    targetOptions: {},
     mode: 'full',
     fullStrategy: 'upsert',
     incrementalKey: null,

@@ -41,12 +41,17 @@ export const pipelineFields = {
     .describe('The SELECT whose rows fill the target. Tasks have priority over it.')
     .meta({ example: 'SELECT id AS film_id, title, modified AS updated_at FROM content.film_work' }),
   target_table: table
-    .describe('The address of the mart: schema.table, or es:index.')
+    .describe('The address of the mart: schema.table, es:index, ch:table or s3:prefix.')
     .meta({ example: 'analytics.film_dim' }),
   target_connection: line(100)
     .nullable()
     .default(null)
     .describe('Name of the connection that is written. null: the main database.'),
+  target_options: z
+    .record(line(100), z.unknown())
+    .default({})
+    .describe('What only this kind of target knows; see the page of its sink. For tables: none.')
+    .meta({ example: { write_mode: 'index' } }),
   mode: z
     .enum(['full', 'incremental'])
     .default('full')

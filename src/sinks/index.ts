@@ -1,0 +1,15 @@
+import { readTable, type SettingsOf, type SettingsTable } from '../config/settings.js'
+import type { SinkKind } from '../ports/sink.js'
+
+/** What a folder of this room exports: its settings, and what is made of them. */
+export interface SinkModule<Table extends SettingsTable = SettingsTable> {
+  readonly settings: Table
+  create(settings: SettingsOf<Table>): SinkKind
+}
+
+/** Every sink besides PostgreSQL. A new one is a folder and a line here. */
+export const SINKS: readonly SinkModule[] = []
+
+export function sinkKinds(environment: NodeJS.ProcessEnv): SinkKind[] {
+  return SINKS.map((sink) => sink.create(readTable(sink.settings, environment)))
+}
