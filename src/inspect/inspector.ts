@@ -7,9 +7,11 @@ import type { Inspector } from '../ports/inspector.js'
 import { connectionUrl } from '../postgres/connections.js'
 import { databaseError } from '../postgres/errors.js'
 import { Session } from '../postgres/session.js'
-import { type Examined, examine } from '../transfers/examine.js'
+import { findTarget, type Target } from '../sinks/postgres/target.js'
+import { examine } from '../transfers/examine.js'
 import { assignableProblem } from './assignable.js'
 import { readFirstRows } from './first-rows.js'
+import type { Looked } from './look.js'
 import { warningsFor } from './warnings.js'
 
 export interface InspectorSettings {
@@ -61,10 +63,15 @@ export class PostgresInspector implements Inspector {
     if (errors.length > 0) return this.#invalid(pipeline, errors)
     try {
       return await this.#withSessions(pipeline, signal, async (source, target) => {
-        const examined = await examine(source, target, pipeline, this.#settings.sourceSchemas)
-        const misfit = examined.target === null ? null : await assignableProblem(target, examined.target)
-        if (misfit !== null) return this.#invalid(pipeline, [asFinding(misfit, 'target_table')], examined)
-        return this.#valid(pipeline, examined, await warningsFor(source, pipeline, examined))
+        let table: Target | null = null
+        const examined = await examine(source, pipeline, this.#settings.sourceSchemas, async (columns) => {
+          table = await findTarget(target, finalTarget(pipeline), columns, pipeline.keyColumns)
+          return table?.key ?? pipeline.keyColumns
+        })
+        const looked: Looked = { ...examined, target: table }
+        const misfit = table === null ? null : await assignableProblem(target, table)
+        if (misfit !== null) return this.#invalid(pipeline, [asFinding(misfit, 'target_table')], looked)
+        return this.#valid(pipeline, looked, await warningsFor(source, pipeline, looked))
       })
     } catch (error) {
       return this.#invalid(pipeline, [asFinding(error, fieldOf(error, pipeline))])
@@ -101,15 +108,15 @@ export class PostgresInspector implements Inspector {
     return [asFinding(error, 'target_table')]
   }
 
-  #valid(pipeline: Pipeline, examined: Examined, warnings: Finding[]): Validation {
+  #valid(pipeline: Pipeline, examined: Looked, warnings: Finding[]): Validation {
     return { ...this.#told(pipeline, examined), valid: true, errors: [], warnings }
   }
 
-  #invalid(pipeline: Pipeline, errors: Finding[], examined: Examined | null = null): Validation {
+  #invalid(pipeline: Pipeline, errors: Finding[], examined: Looked | null = null): Validation {
     return { ...this.#told(pipeline, examined), valid: false, errors, warnings: [] }
   }
 
-  #told(pipeline: Pipeline, examined: Examined | null): Omit<Validation, 'valid' | 'errors' | 'warnings'> {
+  #told(pipeline: Pipeline, examined: Looked | null): Omit<Validation, 'valid' | 'errors' | 'warnings'> {
     return {
       columns: examined?.columns.map(({ name, type }) => ({ name, type })) ?? [],
       strategy: strategyOf(pipeline),

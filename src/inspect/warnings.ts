@@ -3,13 +3,10 @@ import type { Finding } from '../model/validation.js'
 import type { Session } from '../postgres/session.js'
 import { asRelation, columnList } from '../sql/selection.js'
 import { type Examined, isSpread } from '../transfers/examine.js'
+import type { Looked } from './look.js'
 
 /** What works, but not as its owner may think. */
-export async function warningsFor(
-  source: Session,
-  pipeline: Pipeline,
-  examined: Examined,
-): Promise<Finding[]> {
+export async function warningsFor(source: Session, pipeline: Pipeline, examined: Looked): Promise<Finding[]> {
   return [
     ...indexWarnings(pipeline, examined),
     ...guaranteeWarnings(pipeline, examined),
@@ -54,7 +51,7 @@ function guaranteeWarnings(pipeline: Pipeline, { guarantee, facts }: Examined): 
 }
 
 /** Assignment may round, cut or convert; the table's owner decided so, but should know. */
-function typeWarnings({ target }: Examined): Finding[] {
+function typeWarnings({ target }: Pick<Looked, 'target'>): Finding[] {
   if (target === null) return []
   return target.columns.flatMap((column, index) =>
     column.type === target.types[index]

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { loginUrl, type Settings } from '../config/settings.js'
+import { VitrinaError } from '../model/errors.js'
 import type { Way } from '../model/pipeline.js'
+import type { TransformHosts } from '../ports/transforms.js'
 import { PipelineDispatcher } from '../runner/dispatcher.js'
 import { PipelineExecutor } from '../runner/executor.js'
 import { PipelineManager } from '../runner/manager.js'
@@ -21,6 +23,14 @@ import type { Telemetry } from './telemetry.js'
 
 /** Less than what systemd, Kubernetes and `vitrina up` wait before they kill. */
 const GRACE_MS = 20_000
+
+const NO_TRANSFORMS: TransformHosts = {
+  list: async () => ({ items: [], problems: [] }),
+  open: async ([name]) => {
+    throw new VitrinaError('TRANSFORM_UNKNOWN', `No transform is called "${name}".`, 'Register it.')
+  },
+  close: async () => {},
+}
 
 export interface RunningRunner {
   readonly id: string
@@ -55,6 +65,7 @@ export async function startRunner(
       connections: settings.connections,
       targets: targetRules(settings),
       sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS,
+      transforms: NO_TRANSFORMS,
       ...options,
     })
     const parts = { queue, transfers, events, leaseSeconds }

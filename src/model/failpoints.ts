@@ -7,6 +7,7 @@ export const FAILPOINTS = [
   'run.prepared',
   'fence.taken',
   'pass.collected',
+  'batch.written',
   'batch.begun',
   'batch.staged',
   'batch.merged',

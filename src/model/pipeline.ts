@@ -66,6 +66,11 @@ export function finalTarget(pipeline: Pick<Pipeline, 'tasks' | 'targetTable'>): 
   return pipeline.tasks.at(-1)?.targetTable ?? pipeline.targetTable
 }
 
+/** Registered functions change the rows on their way. */
+export function hasTransforms(pipeline: Pick<Pipeline, 'tasks'>): boolean {
+  return pipeline.tasks.some((task) => task.taskType === 'PYTHON')
+}
+
 export function strategyOf(pipeline: Pick<Pipeline, 'tasks' | 'mode'>): Strategy {
   return `${pipeline.tasks.length > 0 ? 'tasks' : 'sql'}_${pipeline.mode}`
 }

@@ -44,7 +44,10 @@ export interface Replacement {
    * Lets readers see it in the place of the old one, all at once. `written` is how many rows all batches wrote, of which
    * `rewritten` may have been written before: the count is checked, and the brake is asked before rows disappear.
    */
-  publish(id: BatchId, written: { readonly rows: number; readonly rewritten: number }): Promise<Removal>
+  publish(
+    id: BatchId,
+    written: { readonly rows: number; readonly rewritten: number; readonly marks: readonly string[] },
+  ): Promise<Removal>
 }
 
 /**

@@ -25,6 +25,8 @@ export interface Ledger {
   quarantine(rows: readonly RefusedRow[], session: MetaSession | null): Promise<void>
   replayed(rows: readonly HeldRow[], session: MetaSession | null): Promise<void>
   repaired(rows: readonly RepairKey[], session: MetaSession | null): Promise<void>
+  /** A line that a transform printed. */
+  said(line: { readonly transform: string; readonly text: string }): void
 }
 
 /**
@@ -48,6 +50,8 @@ export interface Transfer {
   replace(): Step
   /** Removes rows that the source no longer has. */
   sweep(): Step
+  /** Lets readers see what the other steps wrote; null: they see it as it is committed. */
+  publish(): Step | null
   readonly heldBack: HeldBack | null
   /** Totals of the run so far, also those of earlier attempts. */
   readonly progress: Progress

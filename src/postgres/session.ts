@@ -110,14 +110,14 @@ export class Session {
     return bytes.on('error', () => {})
   }
 
-  /** Feeds COPY … FROM STDIN; returns how many rows went in. `through` may change the bytes on the way. */
-  async copyIn(text: string, bytes: Readable, through: NodeJS.ReadWriteStream[] = []): Promise<number> {
+  /** Feeds COPY … FROM STDIN; returns how many rows went in. */
+  async copyIn(text: string, bytes: Readable): Promise<number> {
     const sink = this.#client.query(copyFrom(text))
     const readToEnd = new Promise<void>((resolve) =>
       bytes.once('end', resolve).once('error', () => resolve()),
     )
     try {
-      await this.#guarded(() => flow(bytes, through, sink))
+      await this.#guarded(() => flow(bytes, sink))
     } catch (error) {
       sink.destroy(error as Error)
       // What is left has to be read: before that, the session that sends it takes no other statement.
@@ -151,10 +151,10 @@ function one(text: string, values: readonly unknown[]): pg.QueryConfig {
 }
 
 /** Node's own pipeline() waits until the sink is destroyed, and one that the server has refused never says that it is. */
-function flow(bytes: Readable, through: readonly NodeJS.ReadWriteStream[], sink: Writable): Promise<void> {
+function flow(bytes: Readable, sink: Writable): Promise<void> {
   return new Promise((resolve, reject) => {
-    for (const stream of [bytes, ...through, sink] as NodeJS.EventEmitter[]) stream.on('error', reject)
+    for (const stream of [bytes, sink] as NodeJS.EventEmitter[]) stream.on('error', reject)
     sink.once('finish', resolve)
-    through.reduce<NodeJS.ReadableStream>((from, to) => from.pipe(to), bytes).pipe(sink)
+    bytes.pipe(sink)
   })
 }

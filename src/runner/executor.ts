@@ -1,7 +1,6 @@
 import type { Claim, Control, Progress, RunEnd } from '../model/claim.js'
-import { VitrinaError } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'
-import { type Pipeline, strategyOf } from '../model/pipeline.js'
+import { strategyOf } from '../model/pipeline.js'
 import { NO_ROWS } from '../model/run.js'
 import type { RunQueue } from '../ports/run-queue.js'
 import type { Ledger, Step, Transfer, TransferFactory } from '../ports/transfer.js'
@@ -37,7 +36,6 @@ export class PipelineExecutor {
     // Asked for before it began, or while nobody held it: nothing has to be opened for that.
     const early = wish(lease.control)
     if (early !== null) return this.#end(claim, early, { rows: NO_ROWS, batches: 0 }, began)
-    requireKnownTransforms(claim.pipeline)
     const transfer = transfers.open(claim, this.#ledger(claim, lease), lease.signal)
     try {
       const plan = await transfer.prepare()
@@ -88,10 +86,12 @@ export class PipelineExecutor {
   /** A repair mends and nothing else; every other run first tries again what somebody wants out of the quarantine. */
   async #steps(claim: Claim, transfer: Transfer): Promise<Step[]> {
     const { queue } = this.#parts
-    if (claim.trigger === 'repair') return [transfer.repair(await queue.toRepair(claim))]
+    const publish = transfer.publish()
+    const shown = publish === null ? [] : [publish]
+    if (claim.trigger === 'repair') return [transfer.repair(await queue.toRepair(claim)), ...shown]
     const held = await queue.toReplay(claim)
     const replay = held.length > 0 ? [transfer.replay(held)] : []
-    return [...replay, ...STRATEGIES[strategyOf(claim.pipeline)](transfer, claim.pipeline)]
+    return [...replay, ...STRATEGIES[strategyOf(claim.pipeline)](transfer, claim.pipeline), ...shown]
   }
 
   async #runBatch(claim: Claim, step: Step, size: BatchSize): Promise<boolean> {
@@ -114,6 +114,7 @@ export class PipelineExecutor {
       },
       resetWish: () => queue.resetWish(claim),
       resetDone: () => queue.resetDone(claim),
+      said: (line) => events.transformSaid(claim, line),
       replayed: (rows, session) => queue.replayed(claim, rows, session),
       repaired: (rows, session) => queue.repaired(claim, rows, session),
       quarantine: async (rows, session) => {
@@ -127,16 +128,4 @@ export class PipelineExecutor {
 /** What people asked for, as the end of a run. */
 function wish(control: Control): 'CANCELLED' | 'PAUSED' | null {
   return control.cancel ? 'CANCELLED' : control.pause ? 'PAUSED' : null
-}
-
-/** R4.9: only functions that were registered beforehand can be named. */
-function requireKnownTransforms(pipeline: Pipeline): void {
-  const transform = pipeline.tasks.find((task) => task.taskType === 'PYTHON')
-  if (transform !== undefined) {
-    throw new VitrinaError(
-      'PIPELINE_INVALID',
-      `Task ${transform.orderIndex} names the transform "${transform.body}", but no transform is registered.`,
-      'Register it, or take the task out of the plan.',
-    )
-  }
 }

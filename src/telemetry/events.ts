@@ -123,6 +123,10 @@ export class Events {
     )
   }
 
+  transformSaid(claim: Claim, { transform, text }: { transform: string; text: string }): void {
+    this.#log.info(text, { ...aboutRun(claim), transform })
+  }
+
   quarantined(claim: Claim, count: number, reason: string): void {
     this.#log.warn(`Put ${many(count, 'row')} into quarantine.`, { ...aboutRun(claim), rows: count, reason })
   }

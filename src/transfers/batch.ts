@@ -24,6 +24,12 @@ export interface Moved extends StateAfter {
   readonly refused?: readonly RefusedRow[]
   readonly firstKey: string | null
   readonly lastKey: string | null
+  /** What a sink has to be told when the run's rows are to be seen; kept with the checkpoint until then. */
+  readonly marks?: readonly string[]
+  /** All marks were told. */
+  readonly published?: boolean
+  /** What else is written down with the batch. */
+  readonly settle?: (meta: MetaSession | null) => Promise<void>
 }
 
 interface Parts {
@@ -33,6 +39,8 @@ interface Parts {
   readonly runId: string
   /** The target is the main database: checkpoint, history and lease stand in the very transaction of the rows. */
   readonly isMain: boolean
+  /** False: the rows go to a server that cannot commit together with the checkpoint. They are written first. */
+  readonly transactional: boolean
 }
 
 /**
@@ -68,10 +76,18 @@ export class BatchRunner {
     return this.#done.includes(step)
   }
 
-  /** `work` gets the session for the meta store when that stands in this very transaction. */
-  async run(step: string, work: (meta: MetaSession | null) => Promise<Moved>): Promise<BatchDone> {
-    const { session, checkpoints, ledger, runId, isMain } = this.#parts
+  /** What readers of the mart do not see yet. */
+  get unpublished(): readonly string[] {
+    return this.#state.position.unpublished ?? []
+  }
+
+  /** `work` gets the number of the batch. A batch that failed and is tried again has its number again. */
+  async run(step: string, work: (batch: number) => Promise<Moved>): Promise<BatchDone> {
+    const { session, checkpoints, ledger, runId, isMain, transactional } = this.#parts
     const began = performance.now()
+    const number = this.#progress.batches + 1
+    // Nothing is held open in the main database while another server takes its time.
+    const written = transactional ? null : await this.#writeFirst(work, number)
     const meta: MetaSession | null = isMain
       ? { query: async (text, values) => ({ rows: await session.rows(text, values) }) }
       : null
@@ -79,13 +95,15 @@ export class BatchRunner {
     await session.run('BEGIN; SET CONSTRAINTS ALL IMMEDIATE')
     failpoint('batch.begun')
     try {
-      const moved = await work(meta)
-      const progress = { rows: addRows(this.#progress.rows, moved.rows), batches: this.#progress.batches + 1 }
+      const moved = written ?? (await work(number))
+      await moved.settle?.(meta)
+      const progress = { rows: addRows(this.#progress.rows, moved.rows), batches: number }
       const done = moved.ends === true ? [...this.#done, step] : this.#done
+      const position = this.#positionAfter(moved)
       await checkpoints.move({
         key: moved.key,
         id: moved.id,
-        position: { ...moved.position, run: { id: runId, ...progress, done } },
+        position: { ...position, run: { id: runId, ...progress, done } },
       })
       failpoint('checkpoint.moved')
       const record = {
@@ -105,13 +123,25 @@ export class BatchRunner {
       checkpoints.committed()
       this.#progress = progress
       this.#done = done
-      this.#state = { key: moved.key, id: moved.id, position: moved.position }
+      this.#state = { key: moved.key, id: moved.id, position }
       failpoint('batch.committed')
       return { record, progress, control }
     } catch (error) {
       await session.run('ROLLBACK').catch(() => {})
       throw error instanceof VitrinaError ? error : batchError(error)
     }
+  }
+
+  async #writeFirst(work: (batch: number) => Promise<Moved>, number: number): Promise<Moved> {
+    const moved = await work(number)
+    failpoint('batch.written')
+    return moved
+  }
+
+  #positionAfter(moved: Moved): StateAfter['position'] {
+    const { unpublished: _stale, ...position } = moved.position
+    const unpublished = moved.published === true ? [] : [...this.unpublished, ...(moved.marks ?? [])]
+    return unpublished.length === 0 ? position : { ...position, unpublished }
   }
 }
 

@@ -1,19 +1,17 @@
 import { VitrinaError } from '../model/errors.js'
 import { finalTarget, type Guarantee, type Pipeline, readerQuery } from '../model/pipeline.js'
 import type { Session } from '../postgres/session.js'
-import { findTarget, requireColumn, type Target } from '../sinks/postgres/target.js'
+import { requireColumn } from '../sinks/postgres/target.js'
 import { describeQuery, type PlanFacts, planFacts } from '../sources/postgres/describe.js'
 import { Horizon, isCachedSequence, isClockKey, isCountingKey } from '../sources/postgres/horizon.js'
 import { parseTable, quoteIdentifier } from '../sql/identifiers.js'
 import { asRelation, type Column, columnList, type Order, orderBy } from '../sql/selection.js'
 import { sqlstateOf } from '../sql/sqlstate.js'
 
-/** What can be told about a pipeline without changing anything. */
+/** What can be told about a pipeline's source without changing anything. */
 export interface Examined {
   readonly query: string
   readonly columns: readonly Column[]
-  /** Null: the table is not there yet and will be created. */
-  readonly target: Target | null
   /** The columns that identify a row of the mart. */
   readonly key: readonly Column[]
   readonly order: Order
@@ -23,17 +21,19 @@ export interface Examined {
   readonly guarantee: Guarantee
 }
 
-/** Looks at query, keys and target, and refuses what cannot work before anything is read or written. */
+/**
+ * Looks at the query and its keys, and refuses what cannot work before anything is read or written. `martKey` looks at
+ * the mart for these columns and tells what identifies a row there.
+ */
 export async function examine(
   source: Session,
-  target: Session,
   pipeline: Pipeline,
   sourceSchemas: readonly string[],
+  martKey: (columns: readonly Column[]) => Promise<readonly string[]>,
 ): Promise<Examined> {
   const query = readerQuery(pipeline)
   const columns = await describeQuery(source, query)
-  const table = await findTarget(target, finalTarget(pipeline), columns, pipeline.keyColumns)
-  const key = keyOf(pipeline, columns, table)
+  const key = keyOf(pipeline, columns, await martKey(columns))
   const order = orderOf(pipeline, columns, key)
   const byKey = pipeline.mode === 'incremental' && pipeline.capture === 'key'
   if (byKey) await requireOrderable(source, order)
@@ -47,7 +47,6 @@ export async function examine(
   return {
     query,
     columns,
-    target: table,
     key,
     order,
     facts,
@@ -56,8 +55,7 @@ export async function examine(
   }
 }
 
-function keyOf(pipeline: Pipeline, columns: readonly Column[], target: Target | null): Column[] {
-  const names = target?.key ?? pipeline.keyColumns
+function keyOf(pipeline: Pipeline, columns: readonly Column[], names: readonly string[]): Column[] {
   if (names.length === 0) {
     throw new VitrinaError(
       'TARGET_KEY_MISSING',

@@ -1,17 +1,22 @@
 import type { Claim } from '../model/claim.js'
 import { VitrinaError } from '../model/errors.js'
-import { finalTarget, type Way } from '../model/pipeline.js'
-import { isAllowedTarget, type TargetRules } from '../model/target.js'
+import { finalTarget, hasTransforms, type Way } from '../model/pipeline.js'
+import { allowedInstead, isAllowedTarget, kindOf, type TargetRules } from '../model/target.js'
+import type { SinkKind } from '../ports/sink.js'
 import type { Ledger, Transfer, TransferFactory } from '../ports/transfer.js'
+import type { TransformHosts } from '../ports/transforms.js'
 import { connectionUrl } from '../postgres/connections.js'
 import { PostgresTransfer } from './postgres-transfer.js'
+import { type Destination, SinkDestination, TableDestination } from './rows/destination.js'
+import { RowsTransfer } from './rows/transfer.js'
 
 export interface TransferSettings {
   /** How the main database is read and written. */
   readonly readerUrl: string
   readonly writerUrl: string
   readonly connections: ReadonlyMap<string, string>
-  readonly targets: TargetRules
+  readonly targets: TargetRules<SinkKind>
+  readonly transforms: TransformHosts
   /** What a source query may read. */
   readonly sourceSchemas: readonly string[]
   /** For tests and benches: the way to take, whether or not a faster one is possible. */
@@ -26,30 +31,45 @@ export class Transfers implements TransferFactory {
   }
 
   open(claim: Claim, ledger: Ledger, signal: AbortSignal): Transfer {
+    const { targets, sourceSchemas, transforms, way } = this.#settings
     const { pipeline } = claim
     const target = finalTarget(pipeline)
-    if (!isAllowedTarget(target, this.#settings.targets)) {
-      throw new VitrinaError(
-        'TARGET_REFUSED',
-        `"${target}" is not among the targets that are allowed (${this.#settings.targets.tables.join(', ')}).`,
-        'Choose an allowed target, or have an administrator extend ALLOWED_TARGET_TABLES.',
-      )
-    }
-    const { sourceConnection, targetConnection } = pipeline
-    const { connections, readerUrl, writerUrl } = this.#settings
+    requireAllowed(target, targets)
+    const source = this.#url(pipeline.sourceConnection, this.#settings.readerUrl)
+    const rows = (destination: Destination) =>
+      new RowsTransfer({ claim, ledger, signal, sourceUrl: source, sourceSchemas, transforms }, destination)
+    const sink = kindOf(target, targets)
+    if (sink !== null)
+      return rows(new SinkDestination(claim, sink.kind, { url: this.#settings.writerUrl, signal }))
+    const isMain = pipeline.targetConnection === null
+    const url = this.#url(pipeline.targetConnection, this.#settings.writerUrl)
+    if (hasTransforms(pipeline) || way === 'rows') return rows(new TableDestination(claim, { url, isMain }))
     return new PostgresTransfer({
       claim,
       ledger,
       signal,
       addresses: {
-        source: connectionUrl(connections, sourceConnection, readerUrl),
-        target: connectionUrl(connections, targetConnection, writerUrl),
-        together: sourceConnection === targetConnection,
-        isMain: targetConnection === null,
+        source,
+        target: url,
+        together: pipeline.sourceConnection === pipeline.targetConnection,
+        isMain,
       },
-      sourceSchemas: this.#settings.sourceSchemas,
-      transform: null,
-      way: this.#settings.way ?? null,
+      sourceSchemas,
+      way: way ?? null,
     })
   }
+
+  #url(connection: string | null, main: string): string {
+    return connectionUrl(this.#settings.connections, connection, main)
+  }
+}
+
+function requireAllowed(target: string, targets: TargetRules): void {
+  if (isAllowedTarget(target, targets)) return
+  const { setting, names } = allowedInstead(target, targets)
+  throw new VitrinaError(
+    'TARGET_REFUSED',
+    `"${target}" is not among the targets that are allowed (${names.join(', ')}).`,
+    `Choose an allowed target, or have an administrator extend ${setting}.`,
+  )
 }

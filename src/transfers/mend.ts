@@ -41,16 +41,16 @@ export class Mend implements Step {
     const portion = keys.slice(first, first + Math.min(limit, MOST_KEYS))
     if (portion.length === 0) return null
     await this.#collect(portion)
-    const done = await batches.run(this.name, async (meta) => {
+    const done = await batches.run(this.name, async () => {
       const deleted = removeAbsent
         ? await deleteAbsent({ ...this.#parts, brake: 1 }, 'pg_temp.vitrina_pass', this.#asRelation(portion))
         : 0
       const written = await writer.write(`SELECT ${columnList(columns)} FROM pg_temp.vitrina_pass`)
-      await settle(first, portion.length, meta)
       const text = (key: KeyTexts | undefined) => key?.join(', ') ?? null
       return {
         ...batches.state,
         refused: written.refused,
+        settle: (meta: MetaSession | null) => settle(first, portion.length, meta),
         rows: { ...written.rows, deleted },
         firstKey: text(portion[0]),
         lastKey: text(portion.at(-1)),

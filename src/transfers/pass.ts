@@ -1,9 +1,9 @@
-import { VitrinaError } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'
 import { NO_ROWS } from '../model/run.js'
 import type { BatchDone, Step } from '../ports/transfer.js'
 import { databaseError } from '../postgres/errors.js'
 import type { Session } from '../postgres/session.js'
+import type { Watermark } from '../sources/postgres/horizon.js'
 import {
   asRelation,
   type Column,
@@ -19,7 +19,8 @@ import {
 } from '../sql/selection.js'
 import type { BatchRunner } from './batch.js'
 import type { Mover } from './mover.js'
-import type { Progression } from './progression.js'
+import { PageWalk } from './page-walk.js'
+import { NO_WATERMARK, type Progression } from './progression.js'
 import type { MartWriter } from './writer.js'
 
 /** What both kinds of pass work with. */
@@ -39,93 +40,63 @@ export interface PassParts {
 }
 
 /** A cursor for people who look at the history of a run. */
-function keyText(cursor: Cursor | null): string | null {
+export function keyText(cursor: Cursor | null): string | null {
   return cursor === null ? null : cursor.join(', ')
 }
 
-/**
- * Walks along an index of the source: each batch is a range of keys and reads its own rows only, in a snapshot of its
- * own. The end of a range is looked up before its rows are read: that beats LIMIT, and it never splits equal keys.
- */
+/** Walks along an index of the source: each batch is a range of keys and reads its own rows only, in a snapshot of its own. */
 export class PagedPass implements Step {
   readonly name: string
   readonly #parts: PassParts
-  #after: Cursor | null
-  /** The last row when the pass began: rows that keep arriving are left to the next run, or this one would never end. */
-  #end: Cursor | null | undefined
-  #shape: string | null = null
+  readonly #walk: PageWalk
+  #began = false
 
   constructor(parts: PassParts) {
     this.name = parts.name
     this.#parts = parts
-    this.#after = parts.progression.after
+    this.#walk = new PageWalk(parts, parts.progression.after)
   }
 
   async next(limit: number): Promise<BatchDone | null> {
     const { query, columns, order, source, writer, batches, progression } = this.#parts
-    if (this.#end === undefined) {
-      this.#end = await this.#edge('DESC', 0, null)
-      if (this.#end === null && progression.unfinished) return closePass(this.#parts)
+    if (!(await this.#walk.hasMore())) {
+      const isOver = this.#began
+      this.#began = true
+      return !isOver && progression.unfinished ? closePass(this.#parts) : null
     }
-    if (this.#end === null) return null
-    await this.#requireUnchanged()
-    await progression.beforeRead()
-    const after = this.#after
-    const bound = await this.#edge('ASC', limit - 1, this.#end)
-    const upTo = bound ?? this.#end
-    const isLast = bound === null || bound.every((value, index) => value === this.#end?.[index])
-    const done = await batches.run(this.name, async () => {
+    this.#began = true
+    const watermark = await progression.beforeRead()
+    const { after, upTo, isLast } = await this.#walk.next(limit)
+    return batches.run(this.name, async () => {
       const selection = selectRange(query, columns, order, after, upTo)
       const written = await writer.write(selection)
       const state = await progression.moved({
         last: upTo,
         isLast,
+        watermark,
         session: source,
         relation: `(${selection}) AS batch`,
       })
       return { ...written, ...state, firstKey: keyText(after), lastKey: keyText(upTo), ends: isLast }
     })
-    this.#after = upTo
-    if (isLast) this.#end = null
-    return done
-  }
-
-  /** A column that changes its type between two batches would change the values on the way. */
-  async #requireUnchanged(): Promise<void> {
-    const [row] = await this.#parts.source.rows(
-      `SELECT md5(string_agg(concat_ws(' ', attrelid, attnum, attname, atttypid, atttypmod, attisdropped), ',' ORDER BY attrelid, attnum)) AS shape
-         FROM pg_attribute WHERE attrelid = ANY($1::regclass[]::oid[]) AND attnum > 0`,
-      [this.#parts.relations],
-    )
-    const shape = row!.shape ?? ''
-    if (this.#shape !== null && this.#shape !== shape) {
-      throw new VitrinaError(
-        'SOURCE_CHANGED',
-        `The columns of ${this.#parts.relations.join(', ')} changed while the run was reading.`,
-        'Look at the query and the mart, then run again: it goes on from the last checkpoint.',
-      )
-    }
-    this.#shape = shape
-  }
-
-  /** The row at a position beyond the cursor, from either end. */
-  async #edge(direction: 'ASC' | 'DESC', offset: number, upTo: Cursor | null): Promise<Cursor | null> {
-    const { query, order, source } = this.#parts
-    const [row] = await source
-      .rows(
-        `SELECT ${cursorColumns(order)} FROM ${asRelation(query)}${where(range(order, this.#after, upTo))} ORDER BY ${orderBy(order, direction)} OFFSET ${offset} LIMIT 1`,
-      )
-      .catch((error) => {
-        throw databaseError(error, 'Reading the source')
-      })
-    return row === undefined ? null : cursorOf(row, order)
   }
 }
 
 /** A pass that was left unfinished turns out to have nothing more: only its position has to be forgotten. */
-function closePass({ name, batches, progression, target }: PassParts): Promise<BatchDone> {
+export function closePass({
+  name,
+  batches,
+  progression,
+  target,
+}: Pick<PassParts, 'name' | 'batches' | 'progression' | 'target'>): Promise<BatchDone> {
   return batches.run(name, async () => {
-    const state = await progression.moved({ last: null, isLast: true, session: target, relation: '' })
+    const state = await progression.moved({
+      last: null,
+      isLast: true,
+      watermark: NO_WATERMARK,
+      session: target,
+      relation: '',
+    })
     return { rows: NO_ROWS, ...state, firstKey: null, lastKey: null, ends: true }
   })
 }
@@ -145,6 +116,7 @@ export class StagedPass implements Step {
   /** Where the last row that was applied stands in the table. */
   #place = '(0,0)'
   #done = false
+  #watermark: Watermark = NO_WATERMARK
 
   constructor(parts: PassParts) {
     this.name = parts.name
@@ -169,6 +141,7 @@ export class StagedPass implements Step {
       const state = await progression.moved({
         last,
         isLast,
+        watermark: this.#watermark,
         session: target,
         relation: `(${selection}) AS batch`,
       })
@@ -183,7 +156,7 @@ export class StagedPass implements Step {
 
   async #collect(): Promise<number> {
     const { target, mover, columns, progression } = this.#parts
-    await progression.beforeRead()
+    this.#watermark = await progression.beforeRead()
     await target.run(`DROP TABLE IF EXISTS pg_temp.${PASS_TABLE}`)
     this.#collected = await mover.collect(this.#selection(), PASS_TABLE, columns).catch((error) => {
       throw databaseError(error, 'Reading the source')

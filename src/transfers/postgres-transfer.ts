@@ -1,29 +1,28 @@
-import { createHash } from 'node:crypto'
-import { type Claim, type Progress, type RunPlan, SESSION_PREFIX, sessionName } from '../model/claim.js'
+import { type Claim, type Progress, type RunPlan, sessionName } from '../model/claim.js'
 import { failpoint } from '../model/failpoints.js'
-import { finalTarget, strategyOf, type Way } from '../model/pipeline.js'
+import { finalTarget, strategyOf } from '../model/pipeline.js'
 import { type HeldBack, type HeldRow, NO_ROWS, type RepairKey } from '../model/run.js'
 import type { MetaSession } from '../ports/run-queue.js'
 import type { Ledger, Step, Transfer } from '../ports/transfer.js'
 import { databaseError } from '../postgres/errors.js'
 import { Session } from '../postgres/session.js'
-import { type Checkpoint, CheckpointStore } from '../sinks/postgres/checkpoint.js'
-import { createTarget, requireAssignable, type Target } from '../sinks/postgres/target.js'
+import { CheckpointStore } from '../sinks/postgres/checkpoint.js'
+import { createTarget, findTarget, requireAssignable, type Target } from '../sinks/postgres/target.js'
 import { canSweepFrom, changedKeysSql, type SweepFrom, sweepStart } from '../sources/postgres/changes.js'
 import type { PlanFacts } from '../sources/postgres/describe.js'
 import { Horizon } from '../sources/postgres/horizon.js'
 import type { Column, Order } from '../sql/selection.js'
+import { endPredecessors, isMainDatabase, passFingerprint, takeCheckpoint, unlessDone } from './attempt.js'
 import { BatchRunner } from './batch.js'
 import { ChangedRows } from './changed-rows.js'
 import { examine, isSpread } from './examine.js'
 import { Mend } from './mend.js'
 import type { Mover } from './mover.js'
 import { PagedPass, type PassParts, StagedPass } from './pass.js'
-import { FullProgression, IncrementalProgression, type Progression } from './progression.js'
+import { FullProgression, IncrementalProgression, initialSweep, type Progression } from './progression.js'
 import { Pushdown } from './pushdown.js'
 import { Relay } from './relay.js'
 import { Replace, type WholeParts } from './replace.js'
-import type { RowTransform } from './rows.js'
 import { Sweep } from './sweep.js'
 import { MOST_ROWS_AT_ONCE, WholePass } from './whole-pass.js'
 import { MartWriter } from './writer.js'
@@ -44,12 +43,11 @@ interface Options {
   readonly signal: AbortSignal
   readonly addresses: Addresses
   readonly sourceSchemas: readonly string[]
-  readonly transform: RowTransform | null
   /** Rules out pushdown, although it would be possible. */
-  readonly way: Way | null
+  readonly way: 'pushdown' | 'relay' | null
 }
 
-/** From one PostgreSQL into another, or into itself. */
+/** From one PostgreSQL into another, or into itself, without a look at the values. */
 export class PostgresTransfer implements Transfer {
   readonly #options: Options
   #open: Open | null = null
@@ -74,35 +72,36 @@ export class PostgresTransfer implements Transfer {
     this.#open = new Open(target, target)
     if (way !== 'pushdown') this.#open = new Open(await Session.open(addresses.source, name, signal), target)
     const { source } = this.#open
-    await this.#open.endPredecessors(claim)
+    await endPredecessors([source, target], claim)
     if (source !== target) await source.run('SET default_transaction_read_only = on')
-    const { query, columns, key, order, facts, paged, guarantee, ...examined } = await examine(
+    let found: Target | null = null
+    const { query, columns, key, order, facts, paged, guarantee } = await examine(
       source,
-      target,
       pipeline,
       this.#options.sourceSchemas,
+      async (columns) => {
+        found = await findTarget(target, finalTarget(pipeline), columns, pipeline.keyColumns)
+        return found?.key ?? pipeline.keyColumns
+      },
     )
-    const table =
-      examined.target ?? (await createTarget(target, finalTarget(pipeline), columns, pipeline.keyColumns))
+    const table = found ?? (await createTarget(target, finalTarget(pipeline), columns, pipeline.keyColumns))
     await requireAssignable(target, table)
     const checkpoints = new CheckpointStore(target, pipeline.id, claim.fence)
     const isMain = addresses.isMain || (await isMainDatabase(target, claim))
     if (!isMain) await checkpoints.create()
-    const checkpoint = await this.#checkpoint(checkpoints)
+    const checkpoint = await takeCheckpoint(checkpoints, this.#options.ledger)
     failpoint('fence.taken')
-    const mover =
-      way === 'pushdown'
-        ? new Pushdown(target)
-        : new Relay({
-            source,
-            target,
-            table,
-            columns,
-            transform: way === 'rows' ? (this.#options.transform ?? ((rows) => rows)) : null,
-          })
+    const mover = way === 'pushdown' ? new Pushdown(target) : new Relay({ source, target, table, columns })
     await mover.prepare()
     const batches = new BatchRunner(
-      { session: target, checkpoints, ledger: this.#options.ledger, runId: claim.runId, isMain },
+      {
+        session: target,
+        checkpoints,
+        ledger: this.#options.ledger,
+        runId: claim.runId,
+        isMain,
+        transactional: true,
+      },
       checkpoint,
     )
     const [mart] = await target.rows(`SELECT EXISTS (SELECT FROM ${table.quoted})::text AS filled`)
@@ -142,17 +141,6 @@ export class PostgresTransfer implements Transfer {
     return new Mend('repair', { ...this.#whole(), key: this.#made.key, keys, removeAbsent: true, settle })
   }
 
-  /** In another database the authoritative checkpoint has not heard yet of one that was set by hand. */
-  async #checkpoint(checkpoints: CheckpointStore): Promise<Checkpoint> {
-    const { ledger } = this.#options
-    const found = await checkpoints.takeFence()
-    const wish = await ledger.resetWish()
-    if (wish === null) return found
-    const checkpoint = await checkpoints.reset(wish)
-    await ledger.resetDone()
-    return checkpoint
-  }
-
   fullPass(): Step {
     return this.#pass(
       'full',
@@ -177,7 +165,7 @@ export class PostgresTransfer implements Transfer {
     const { batches, key, sweepFrom, isSweepable } = this.#made
     const last = batches.state.position.xmin
     if (last === undefined || !isSweepable) return this.#initialSweep(sweepFrom!)
-    return this.#unlessDone({
+    return unlessDone(this.#made.batches, {
       name: 'changed',
       next: once(async () =>
         new ChangedRows({
@@ -192,13 +180,19 @@ export class PostgresTransfer implements Transfer {
   }
 
   replace(): Step {
-    return this.#unlessDone(new Replace('replace', this.#whole()))
+    return unlessDone(this.#made.batches, new Replace('replace', this.#whole()))
   }
 
   sweep(): Step {
-    return this.#unlessDone(
+    return unlessDone(
+      this.#made.batches,
       isSpread(this.#made.facts) ? new Replace('sweep', this.#whole()) : new Sweep(this.#whole()),
     )
+  }
+
+  /** What is committed is seen. */
+  publish(): null {
+    return null
   }
 
   get heldBack(): HeldBack | null {
@@ -221,10 +215,9 @@ export class PostgresTransfer implements Transfer {
     return this.#open!
   }
 
-  #way(): Way {
-    const { transform, addresses, way } = this.#options
-    if (way !== null) return way
-    return transform !== null ? 'rows' : addresses.together ? 'pushdown' : 'relay'
+  #way(): 'pushdown' | 'relay' {
+    const { addresses, way } = this.#options
+    return way ?? (addresses.together ? 'pushdown' : 'relay')
   }
 
   async #isSweepable(source: Session, batches: BatchRunner): Promise<boolean> {
@@ -237,24 +230,10 @@ export class PostgresTransfer implements Transfer {
     return changedKeysSql(this.#sessions.source, key, facts.relations, from)
   }
 
-  /** The first sweep is a full pass; where the second begins was taken before it, and is kept if it is interrupted. */
+  /** The first sweep is a full pass. */
   #initialSweep(from: SweepFrom): Step {
     const { batches, order } = this.#made
-    const begun = batches.state.position.pass === undefined ? from : (batches.state.position.xminNext ?? from)
-    const state = { ...batches.state, position: { ...batches.state.position, xminNext: begun } }
-    const full = new FullProgression('initial', this.#fingerprint(), state)
-    const progression: Progression = {
-      after: full.after,
-      unfinished: true,
-      beforeRead: () => full.beforeRead(),
-      moved: async (batch) => {
-        const after = await full.moved(batch)
-        if (!batch.isLast) return after
-        const { xminNext, ...position } = after.position
-        return { ...after, position: { ...position, ...(xminNext === undefined ? {} : { xmin: xminNext }) } }
-      },
-    }
-    return this.#pass('initial', order, progression)
+    return this.#pass('initial', order, initialSweep(this.#fingerprint(), batches.state, from))
   }
 
   /** Along an index when the planner would walk one, else read once. */
@@ -287,14 +266,10 @@ export class PostgresTransfer implements Transfer {
       batches,
       progression,
     }
-    return this.#unlessDone(
+    return unlessDone(
+      this.#made.batches,
       atOnce ? new WholePass(parts) : paged ? new PagedPass(parts) : new StagedPass(parts),
     )
-  }
-
-  /** A run that is continued after its last batch would otherwise read everything once more. */
-  #unlessDone(step: Step): Step {
-    return this.#made.batches.isDone(step.name) ? { name: step.name, next: async () => null } : step
   }
 
   #writer(mover: Mover, order: Order, fromStart: boolean): MartWriter {
@@ -325,22 +300,9 @@ export class PostgresTransfer implements Transfer {
     }
   }
 
-  /** A pass that was left unfinished can only be continued with the same query into the same target. */
   #fingerprint(): string {
-    const { pipeline } = this.#options.claim
     const { query, table } = this.#made
-    return createHash('sha256')
-      .update(
-        JSON.stringify([
-          query,
-          table.quoted,
-          table.key,
-          pipeline.sourceConnection,
-          pipeline.targetConnection,
-        ]),
-      )
-      .digest('hex')
-      .slice(0, 16)
+    return passFingerprint(this.#options.claim.pipeline, query, table.key)
   }
 }
 
@@ -368,40 +330,9 @@ class Open {
     readonly target: Session,
   ) {}
 
-  /**
-   * A predecessor that was frozen may still hold locks in an open transaction. It can commit nothing any more, but
-   * waiting for it costs seconds; ending its sessions costs 12 ms. Never those of a successor: we may be the one who
-   * was frozen.
-   */
-  async endPredecessors(claim: Claim): Promise<void> {
-    for (const session of new Set([this.source, this.target])) {
-      await session.rows(
-        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-          WHERE starts_with(application_name, $1) AND split_part(application_name, '/', 2)::bigint < $2 AND usename = current_user`,
-        [`${SESSION_PREFIX}${claim.pipeline.id}/`, claim.fence],
-      )
-    }
-  }
-
   async close(): Promise<void> {
     await Promise.all([...new Set([this.source, this.target])].map((session) => session.close()))
   }
-}
-
-/**
- * A named connection may lead back to the main database, by whatever address: there our own claim can be seen. Taken for
- * another database, the copy of the checkpoint would wait for the checkpoint itself.
- */
-async function isMainDatabase(target: Session, claim: Claim): Promise<boolean> {
-  const [meta] = await target.rows(
-    "SELECT has_table_privilege(to_regclass('etl.etl_pipelines'), 'SELECT')::text AS readable",
-  )
-  if (meta!.readable !== 'true') return false
-  const found = await target.rows(
-    'SELECT 1 AS found FROM etl.etl_pipelines WHERE id = $1 AND fence = $2 AND current_run_id = $3',
-    [claim.pipeline.id, claim.fence, claim.runId],
-  )
-  return found.length > 0
 }
 
 function once<T>(work: () => Promise<T>): () => Promise<T | null> {

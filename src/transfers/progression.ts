@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { HeldBack } from '../model/run.js'
 import type { Session } from '../postgres/session.js'
+import type { SweepFrom } from '../sources/postgres/changes.js'
 import { type Horizon, isClockKey, isSafe, type Seen, type Watermark } from '../sources/postgres/horizon.js'
 import { quoteIdentifier, quoteLiteral } from '../sql/identifiers.js'
 import { type Cursor, cursorColumns, cursorOf, type Order, orderBy } from '../sql/selection.js'
@@ -12,19 +13,25 @@ export interface Progression {
   readonly after: Cursor | null
   /** It goes on with a pass that an earlier run left, and whose position has to be forgotten at the end. */
   readonly unfinished: boolean
-  /** Before the rows of a batch are read. */
-  beforeRead(): Promise<void>
+  /** Before the rows of a batch are read: what was certain then. It belongs to these rows, whatever is read meanwhile. */
+  beforeRead(): Promise<Watermark>
   /**
    * After they were written. `relation` holds the rows of the batch and can be asked through `session`; `last` is the
    * last of them, null when there was none.
    */
-  moved(batch: {
-    last: Cursor | null
-    isLast: boolean
-    session: Session
-    relation: string
-  }): Promise<StateAfter>
+  moved(batch: MovedBatch): Promise<StateAfter>
 }
+
+export interface MovedBatch {
+  readonly last: Cursor | null
+  readonly isLast: boolean
+  readonly watermark: Watermark
+  readonly session: Session
+  readonly relation: string
+}
+
+/** Nothing waits for anything. */
+export const NO_WATERMARK: Watermark = { limit: null, heldBack: null }
 
 /** A full pass: the position is forgotten when its end is reached. */
 export class FullProgression implements Progression {
@@ -47,7 +54,9 @@ export class FullProgression implements Progression {
     return this.after !== null
   }
 
-  async beforeRead(): Promise<void> {}
+  async beforeRead(): Promise<Watermark> {
+    return NO_WATERMARK
+  }
 
   async moved(batch: { last: Cursor | null; isLast: boolean }): Promise<StateAfter> {
     this.#last = batch.last ?? this.#last
@@ -59,6 +68,28 @@ export class FullProgression implements Progression {
       id: this.#last?.[1] ?? null,
       position: batch.isLast ? kept : { ...kept, pass },
     }
+  }
+}
+
+/** A full pass at whose end the next sweep over row versions knows where to begin: that was taken before the pass. */
+export function initialSweep(fingerprint: string, from: StateAfter, taken: SweepFrom): Progression {
+  const { position } = from
+  // Of a pass that was interrupted, the place that was taken before its beginning.
+  const begun = position.pass === undefined ? taken : (position.xminNext ?? taken)
+  const full = new FullProgression('initial', fingerprint, {
+    ...from,
+    position: { ...position, xminNext: begun },
+  })
+  return {
+    after: full.after,
+    unfinished: true,
+    beforeRead: () => full.beforeRead(),
+    moved: async (batch) => {
+      const after = await full.moved(batch)
+      if (!batch.isLast) return after
+      const { xminNext, ...kept } = after.position
+      return { ...after, position: { ...kept, ...(xminNext === undefined ? {} : { xmin: xminNext }) } }
+    },
   }
 }
 
@@ -93,7 +124,7 @@ export class IncrementalProgression implements Progression {
   readonly #from: StateAfter
   #safe: Cursor | null
   #stopped = false
-  #watermark: Watermark = { limit: null, heldBack: null }
+  #watermark: Watermark = NO_WATERMARK
   #seen: Seen | null = null
   #heldBack: HeldBack | null = null
 
@@ -110,19 +141,15 @@ export class IncrementalProgression implements Progression {
     return this.#heldBack
   }
 
-  async beforeRead(): Promise<void> {
-    if (this.#stopped) return
+  async beforeRead(): Promise<Watermark> {
+    if (this.#stopped) return this.#watermark
     if (isClockKey(this.#order.columns[0]!)) this.#watermark = await this.#horizon.watermark(null)
     else if (this.#seen === null) await this.#settle()
+    return this.#watermark
   }
 
-  async moved(batch: {
-    last: Cursor | null
-    isLast: boolean
-    session: Session
-    relation: string
-  }): Promise<StateAfter> {
-    if (batch.last !== null && !this.#stopped) await this.#follow(batch.last, batch.session, batch.relation)
+  async moved(batch: MovedBatch): Promise<StateAfter> {
+    if (batch.last !== null && !this.#stopped) await this.#follow(batch.last, batch)
     const { pass: _pass, seen: _seen, cursor: _cursor, ...kept } = this.#from.position
     const position = {
       ...kept,
@@ -132,19 +159,19 @@ export class IncrementalProgression implements Progression {
     return { key: this.#safe?.[0] ?? null, id: this.#safe?.[1] ?? null, position }
   }
 
-  async #follow(last: Cursor, session: Session, relation: string): Promise<void> {
+  async #follow(last: Cursor, { watermark, session, relation }: MovedBatch): Promise<void> {
     const key = this.#order.columns[0]!
     const [verdict] = await session.rows(
-      `SELECT (${isSafe(this.#watermark, key, `${quoteLiteral(last[0]!)}::${key.type}`)})::text AS safe`,
+      `SELECT (${isSafe(watermark, key, `${quoteLiteral(last[0]!)}::${key.type}`)})::text AS safe`,
     )
     if (verdict!.safe === 'true') {
       this.#safe = last
       return
     }
     this.#stopped = true
-    this.#heldBack = this.#watermark.heldBack
+    this.#heldBack = watermark.heldBack
     const [row] = await session.rows(
-      `SELECT ${cursorColumns(this.#order)} FROM ${relation} WHERE ${isSafe(this.#watermark, key, quoteIdentifier(key.name))} ORDER BY ${orderBy(this.#order, 'DESC')} LIMIT 1`,
+      `SELECT ${cursorColumns(this.#order)} FROM ${relation} WHERE ${isSafe(watermark, key, quoteIdentifier(key.name))} ORDER BY ${orderBy(this.#order, 'DESC')} LIMIT 1`,
     )
     if (row !== undefined) this.#safe = cursorOf(row, this.#order)
   }

@@ -5,7 +5,6 @@ import { quoteIdentifier, quoteList } from '../sql/identifiers.js'
 import { type Column, columnList } from '../sql/selection.js'
 import { sqlstateOf } from '../sql/sqlstate.js'
 import type { Mover } from './mover.js'
-import { RowStream, type RowTransform } from './rows.js'
 
 /**
  * Types whose binary form is the same in every PostgreSQL and names nothing by number. The others travel as text:
@@ -24,36 +23,26 @@ const BINARY = new Set([
   ],
 ])
 
-/**
- * Two databases: what COPY gives on one side goes into COPY on the other, and JavaScript never sees a value.
- * With a transform it does: then the rows travel as text, are taken apart, transformed and put together again.
- */
+/** Two databases: what COPY gives on one side goes into COPY on the other, and JavaScript never sees a value. */
 export class Relay implements Mover {
-  readonly way: 'relay' | 'rows'
+  readonly way = 'relay'
   readonly #source: Session
   readonly #target: Session
   readonly #table: Target
   readonly #columns: readonly Column[]
   readonly #format: string
-  readonly #transform: RowTransform | null
 
   constructor(options: {
     source: Session
     target: Session
     table: Target
     columns: readonly Column[]
-    transform: RowTransform | null
   }) {
     this.#source = options.source
     this.#target = options.target
     this.#table = options.table
     this.#columns = options.columns
-    this.#transform = options.transform
-    this.way = options.transform === null ? 'relay' : 'rows'
-    this.#format =
-      options.transform === null && options.columns.every((column) => BINARY.has(column.typeOid))
-        ? 'binary'
-        : 'text'
+    this.#format = options.columns.every((column) => BINARY.has(column.typeOid)) ? 'binary' : 'text'
   }
 
   /** Outside any batch: a batch that is rolled back must not take its staging table with it. */
@@ -100,9 +89,8 @@ export class Relay implements Mover {
     bytes.once('error', (error) => {
       refusal = error
     })
-    const through = this.#transform === null ? [] : [new RowStream(this.#transform)]
     const statement = `COPY ${into} (${columnList(columns)}) FROM STDIN (FORMAT ${this.#format})`
-    return this.#target.copyIn(statement, bytes, through).catch((error: unknown) => {
+    return this.#target.copyIn(statement, bytes).catch((error: unknown) => {
       throw error === refusal && sqlstateOf(error) !== null
         ? databaseError(error, 'Reading the source')
         : error

@@ -1,4 +1,4 @@
-import { VitrinaError } from '../model/errors.js'
+import { requireBelowBrake } from '../model/brake.js'
 import { failpoint } from '../model/failpoints.js'
 import type { RowCounts } from '../model/run.js'
 import type { BatchDone, Step } from '../ports/transfer.js'
@@ -40,13 +40,7 @@ export async function deleteAbsent(
     ...(among === null ? [] : [`NOT ${absentFrom(table, among)}`]),
   ].join(' AND ')
   const deleted = await target.count(`DELETE FROM ${table.quoted} AS mart WHERE ${condition}`)
-  if (deleted > Number(size!.n) * brake) {
-    throw new VitrinaError(
-      'BRAKE',
-      `The run would delete ${deleted} of the ${size!.n} rows of ${table.name.schema}.${table.name.table}; delete_brake allows ${Math.round(brake * 100)} %.`,
-      'See whether the source is complete. If the deletion is right, raise delete_brake for this run (1 lets everything go).',
-    )
-  }
+  requireBelowBrake(`${table.name.schema}.${table.name.table}`, deleted, Number(size!.n), brake)
   return deleted
 }
 

@@ -1,6 +1,7 @@
 import type { BatchDone, Step } from '../ports/transfer.js'
 import { asRelation, columnList } from '../sql/selection.js'
 import type { PassParts } from './pass.js'
+import { NO_WATERMARK } from './progression.js'
 
 /** So many rows are written in a few seconds: too few for a pause in between to be missed. */
 export const MOST_ROWS_AT_ONCE = 500_000
@@ -26,7 +27,13 @@ export class WholePass implements Step {
     const selection = `SELECT ${columnList(columns)} FROM ${asRelation(query)}`
     return batches.run(this.name, async () => {
       const written = await writer.write(selection)
-      const state = await progression.moved({ last: null, isLast: true, session: target, relation: '' })
+      const state = await progression.moved({
+        last: null,
+        isLast: true,
+        watermark: NO_WATERMARK,
+        session: target,
+        relation: '',
+      })
       return { ...written, ...state, firstKey: null, lastKey: null, ends: true }
     })
   }

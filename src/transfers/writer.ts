@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import { VitrinaError } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'
+import { keyText } from '../model/quarantine.js'
 import { addRows, NO_ROWS, type RefusedRow, type RowCounts } from '../model/run.js'
 import { databaseError } from '../postgres/errors.js'
 import type { Session } from '../postgres/session.js'
@@ -10,7 +10,7 @@ import { quoteIdentifier, quoteList } from '../sql/identifiers.js'
 import { columnList } from '../sql/selection.js'
 import { isPoison, sqlstateOf } from '../sql/sqlstate.js'
 import { batchError } from './batch.js'
-import type { Mover } from './mover.js'
+import type { Bringer } from './mover.js'
 
 export interface Written {
   readonly rows: RowCounts
@@ -35,10 +35,11 @@ function fallback(manner: Manner, error: unknown): Manner | null {
   return manner !== 'sift' && isPoison(error) ? 'sift' : null
 }
 
-export class MartWriter {
+/** `Rows` is what names the rows of a batch: a selection, or the rows themselves. */
+export class MartWriter<Rows = string> {
   readonly #session: Session
   readonly #target: Target
-  readonly #mover: Mover
+  readonly #mover: Bringer<Rows>
   readonly #quarantineLimit: number
   /** Columns that tell which of two rows with one key came last. */
   readonly #newestBy: readonly string[]
@@ -48,7 +49,7 @@ export class MartWriter {
   constructor(options: {
     session: Session
     target: Target
-    mover: Mover
+    mover: Bringer<Rows>
     newestBy: readonly string[]
     quarantineLimit: number
     empty: boolean
@@ -63,12 +64,12 @@ export class MartWriter {
     this.#refusedSoFar = options.refusedSoFar
   }
 
-  /** Writes the rows of a selection inside the current transaction. */
-  async write(selection: string): Promise<Written> {
+  /** Writes the rows inside the current transaction. */
+  async write(rows: Rows): Promise<Written> {
     for (let manner: Manner = this.#manner; ; ) {
       await this.#session.run('SAVEPOINT write')
       try {
-        const written = await this.#attempt(manner, selection)
+        const written = await this.#attempt(manner, rows)
         failpoint('batch.merged')
         return written
       } catch (error) {
@@ -82,12 +83,12 @@ export class MartWriter {
     }
   }
 
-  async #attempt(manner: Manner, selection: string): Promise<Written> {
+  async #attempt(manner: Manner, rows: Rows): Promise<Written> {
     if (manner === 'fill') {
-      const filled = await this.#mover.fill(selection)
+      const filled = await this.#mover.fill(rows)
       if (filled !== null) return { rows: { ...NO_ROWS, read: filled, inserted: filled }, refused: [] }
     }
-    const relation = await this.#mover.bring(selection)
+    const relation = await this.#mover.bring(rows)
     failpoint('batch.staged')
     if (manner === 'fill') {
       const inserted = await this.#session.count(insertSql(this.#target, relation))
@@ -207,12 +208,4 @@ export class MartWriter {
       sqlstate: sqlstateOf(error),
     }
   }
-}
-
-/** Different rows get different texts: composite keys as JSON, a key with a NULL in it together with a digest of its row. */
-function keyText(key: readonly (string | null)[], row: readonly (string | null)[]): string {
-  const text = key.length === 1 && key[0] != null ? key[0] : JSON.stringify(key)
-  return key.includes(null)
-    ? `${text} ${createHash('sha256').update(JSON.stringify(row)).digest('hex').slice(0, 12)}`
-    : text
 }

@@ -21,10 +21,18 @@ export function addGet(pipelines: Command): void {
   })
 }
 
-function printPipeline({ tasks, key_columns, created_at, updated_at, ...fields }: Pipeline): void {
+function printPipeline({
+  tasks,
+  key_columns,
+  target_options,
+  created_at,
+  updated_at,
+  ...fields
+}: Pipeline): void {
   printFields({
     ...fields,
     key_columns: key_columns.join(', '),
+    target_options: JSON.stringify(target_options),
     created_at: moment(created_at),
     updated_at: moment(updated_at),
   })

@@ -21,12 +21,20 @@ export interface Position {
     readonly done: readonly string[]
   }
   /** An unfinished pass: which one, over what, and up to where. */
-  readonly pass?: { readonly name: string; readonly fingerprint: string; readonly after: Cursor | null }
+  readonly pass?: {
+    readonly name: string
+    readonly fingerprint: string
+    readonly after: Cursor | null
+    /** What was written beside the mart so far, when it is to be replaced. */
+    readonly written?: RowCounts
+  }
   /**
    * The checkpoint with all its values, of which last_processed_key and last_processed_id are the first two, and the
    * columns that it speaks of; none after a full pass, which is no place to go on from.
    */
   readonly cursor?: { readonly columns: readonly string[]; readonly values: Cursor }
+  /** What a sink has to be told before readers see the rows of these batches. */
+  readonly unpublished?: readonly string[]
   /** Keys from a sequence are safe once the transactions that were open when they were seen have ended. */
   readonly seen?: { readonly key: string; readonly seenAt: string }
   /** Where the next sweep over row versions begins. */

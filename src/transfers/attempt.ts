@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto'
+import { type Claim, SESSION_PREFIX } from '../model/claim.js'
+import { finalTarget, type Pipeline } from '../model/pipeline.js'
+import type { Ledger, Step } from '../ports/transfer.js'
+import type { Session } from '../postgres/session.js'
+import type { Checkpoint, CheckpointStore } from '../sinks/postgres/checkpoint.js'
+import type { BatchRunner } from './batch.js'
+
+/**
+ * A predecessor that was frozen may still hold locks in an open transaction. It can commit nothing any more, but
+ * waiting for it costs seconds; ending its sessions costs 12 ms. Never those of a successor: we may be the one who
+ * was frozen.
+ */
+export async function endPredecessors(sessions: readonly Session[], claim: Claim): Promise<void> {
+  for (const session of new Set(sessions)) {
+    await session.rows(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE starts_with(application_name, $1) AND split_part(application_name, '/', 2)::bigint < $2 AND usename = current_user`,
+      [`${SESSION_PREFIX}${claim.pipeline.id}/`, claim.fence],
+    )
+  }
+}
+
+/**
+ * A named connection may lead back to the main database, by whatever address: there our own claim can be seen. Taken for
+ * another database, the copy of the checkpoint would wait for the checkpoint itself.
+ */
+export async function isMainDatabase(target: Session, claim: Claim): Promise<boolean> {
+  const [meta] = await target.rows(
+    "SELECT has_table_privilege(to_regclass('etl.etl_pipelines'), 'SELECT')::text AS readable",
+  )
+  if (meta!.readable !== 'true') return false
+  const found = await target.rows(
+    'SELECT 1 AS found FROM etl.etl_pipelines WHERE id = $1 AND fence = $2 AND current_run_id = $3',
+    [claim.pipeline.id, claim.fence, claim.runId],
+  )
+  return found.length > 0
+}
+
+/** In another database the authoritative checkpoint has not heard yet of one that was set by hand. */
+export async function takeCheckpoint(checkpoints: CheckpointStore, ledger: Ledger): Promise<Checkpoint> {
+  const found = await checkpoints.takeFence()
+  const wish = await ledger.resetWish()
+  if (wish === null) return found
+  const checkpoint = await checkpoints.reset(wish)
+  await ledger.resetDone()
+  return checkpoint
+}
+
+/** A pass that was left unfinished can only be continued with the same query into the same target. */
+export function passFingerprint(pipeline: Pipeline, query: string, key: readonly string[]): string {
+  const { sourceConnection, targetConnection, tasks } = pipeline
+  const transforms = tasks.slice(1).map((task) => task.body)
+  return createHash('sha256')
+    .update(
+      JSON.stringify([query, finalTarget(pipeline), key, sourceConnection, targetConnection, transforms]),
+    )
+    .digest('hex')
+    .slice(0, 16)
+}
+
+/** A run that is continued after its last batch would otherwise read everything once more. */
+export function unlessDone(batches: BatchRunner, step: Step): Step {
+  return batches.isDone(step.name) ? { name: step.name, next: async () => null } : step
+}

@@ -1,0 +1,46 @@
+import { failpoint } from '../../model/failpoints.js'
+import { databaseError } from '../../postgres/errors.js'
+import type { Session } from '../../postgres/session.js'
+import { RowBatch } from '../../sql/row-batch.js'
+
+const NEWLINE = 0x0a
+
+/** The rows of a selection as COPY text, as they come. Has to be read to its end, or the session is lost. */
+export async function* linesOf(source: Session, selection: string): AsyncGenerator<Buffer> {
+  try {
+    for await (const chunk of source.copyOut(`COPY (${selection}) TO STDOUT`)) yield chunk as Buffer
+  } catch (error) {
+    throw databaseError(error, 'Reading the source')
+  }
+  failpoint('pass.collected')
+}
+
+/** All of them at once: for selections whose size is bounded. */
+export async function readLines(source: Session, selection: string): Promise<RowBatch> {
+  const chunks: Buffer[] = []
+  for await (const chunk of linesOf(source, selection)) chunks.push(chunk)
+  const bytes = Buffer.concat(chunks)
+  return RowBatch.ofLines(bytes, countLines(bytes))
+}
+
+/** In portions of whole rows, for selections of any size. */
+export async function* readPortions(source: Session, selection: string): AsyncGenerator<RowBatch> {
+  let rest: Buffer[] = []
+  for await (const chunk of linesOf(source, selection)) {
+    const end = chunk.lastIndexOf(NEWLINE) + 1
+    if (end === 0) {
+      rest.push(chunk)
+      continue
+    }
+    const bytes = Buffer.concat([...rest, chunk.subarray(0, end)])
+    rest = [chunk.subarray(end)]
+    yield RowBatch.ofLines(bytes, countLines(bytes))
+  }
+}
+
+/** A newline inside a value is escaped, so each one ends a row. */
+export function countLines(bytes: Buffer): number {
+  let count = 0
+  for (let at = bytes.indexOf(NEWLINE); at >= 0; at = bytes.indexOf(NEWLINE, at + 1)) count += 1
+  return count
+}
