@@ -8,6 +8,7 @@ import { PipelineDispatcher } from '../runner/dispatcher.js'
 import { PipelineExecutor } from '../runner/executor.js'
 import { PipelineManager } from '../runner/manager.js'
 import { Scheduler } from '../runner/scheduler.js'
+import type { SinkModule } from '../sinks/index.js'
 import { Database } from '../store/database.js'
 import { requireMigrated } from '../store/migrate.js'
 import { RunLogWriter } from '../store/run-log.js'
@@ -37,11 +38,11 @@ export interface RunningRunner {
   stop(): Promise<void>
 }
 
-/** `way` is for tests and benches: it takes that way whether or not a faster one is possible. */
+/** `way` and `sinks` are for tests and benches: a way that is taken whether or not a faster one is possible, other sinks. */
 export async function startRunner(
   settings: Settings,
   { log, meter }: Telemetry,
-  options: { way?: Way } = {},
+  { sinks, ...options }: { way?: Way; sinks?: readonly SinkModule[] } = {},
 ): Promise<RunningRunner> {
   const writerUrl = loginUrl(settings, 'writer')
   const concurrency = settings.RUNNER_CONCURRENCY
@@ -63,7 +64,7 @@ export async function startRunner(
       readerUrl: loginUrl(settings, 'reader'),
       writerUrl,
       connections: settings.connections,
-      targets: targetRules(settings),
+      targets: targetRules(settings, sinks),
       sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS,
       transforms: NO_TRANSFORMS,
       ...options,

@@ -10,6 +10,6 @@ export interface SinkModule<Table extends SettingsTable = SettingsTable> {
 /** Every sink besides PostgreSQL. A new one is a folder and a line here. */
 export const SINKS: readonly SinkModule[] = []
 
-export function sinkKinds(environment: NodeJS.ProcessEnv): SinkKind[] {
-  return SINKS.map((sink) => sink.create(readTable(sink.settings, environment)))
+export function sinkKinds(environment: NodeJS.ProcessEnv, sinks = SINKS): SinkKind[] {
+  return sinks.map((sink) => sink.create(readTable(sink.settings, environment)))
 }

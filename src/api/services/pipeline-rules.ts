@@ -1,12 +1,15 @@
 import { nextRun } from '../../model/schedule.js'
-import { isAllowedTarget, type TargetRules } from '../../model/target.js'
+import { allowedInstead, isAllowedTarget, kindOf, type TargetRules } from '../../model/target.js'
 import { type Mistake, type TaskText, taskPlanMistakes } from '../../model/task-plan.js'
+import type { SinkKind } from '../../ports/sink.js'
 import { parseTable } from '../../sql/identifiers.js'
 import type { PipelineInput } from '../schemas/pipeline-input.js'
 
+type Targets = TargetRules<SinkKind>
+
 /** What the configuration of this server allows. */
 export interface PipelineRules {
-  readonly targets: TargetRules
+  readonly targets: Targets
   /** Names of the databases besides the main one. */
   readonly connections: ReadonlySet<string>
 }
@@ -19,6 +22,7 @@ export function pipelineMistakes(draft: Draft, rules: PipelineRules): Mistake[] 
   return [
     ...sourceMistakes(draft),
     ...targetMistakes(draft, rules.targets),
+    ...optionMistakes(draft, rules.targets),
     ...connectionMistakes(draft, rules.connections),
     ...keyMistakes(draft),
     ...scheduleMistakes(draft),
@@ -32,32 +36,65 @@ function sourceMistakes({ source_query, tasks }: Draft): Mistake[] {
   return [mistake('source_query', 'SOURCE_MISSING', 'must be a query, unless there are tasks')]
 }
 
-function targetMistakes({ target_table, tasks = [] }: Draft, targets: TargetRules): Mistake[] {
+function targetMistakes({ target_table, tasks = [] }: Draft, targets: Targets): Mistake[] {
   const addresses = [
     ['target_table', target_table] as const,
     ...tasks.map((task, n) => [`tasks.${n}.target_table`, task.target_table] as const),
   ]
   return addresses.flatMap(([field, address]) =>
-    address === undefined || address === null || isUsable(address, targets)
-      ? []
-      : [
-          mistake(
-            field,
-            'TARGET_REFUSED',
-            `must be one of the allowed targets (${targets.tables.join(', ')}), written as schema.table`,
-          ),
-        ],
+    address === undefined || address === null ? [] : addressMistakes(field, address, targets),
   )
 }
 
-function isUsable(address: string, targets: TargetRules): boolean {
-  if (!isAllowedTarget(address, targets)) return false
+function addressMistakes(field: string, address: string, targets: Targets): Mistake[] {
+  const sink = kindOf(address, targets)
+  const problem = sink?.kind.nameProblem(sink.name) ?? null
+  if (problem !== null) return [mistake(field, 'TARGET_NAME', problem)]
+  if (isAllowedTarget(address, targets) && (sink !== null || isTable(address))) return []
+  const { names } = allowedInstead(address, targets)
+  const spelling = sink === null ? ', written as schema.table' : ''
+  return [
+    mistake(field, 'TARGET_REFUSED', `must be one of the allowed targets (${names.join(', ')})${spelling}`),
+  ]
+}
+
+function isTable(address: string): boolean {
   try {
     parseTable(address)
     return true
   } catch {
     return false
   }
+}
+
+/** What only one kind of target knows is judged by that kind. */
+function optionMistakes(draft: Draft, targets: Targets): Mistake[] {
+  const { target_table, target_options: options = {}, target_connection, tasks = [] } = draft
+  const target = tasks.at(-1)?.target_table ?? target_table
+  if (target === undefined) return []
+  const sink = kindOf(target, targets)
+  if (sink === null)
+    return Object.keys(options).map((name) =>
+      mistake(`target_options.${name}`, 'OPTION_UNKNOWN', 'is no option of a table'),
+    )
+  const connection =
+    typeof target_connection === 'string'
+      ? [
+          mistake(
+            'target_connection',
+            'TARGET_CONNECTION',
+            `is for tables; ${sink.kind.prefix} targets have their own setting`,
+          ),
+        ]
+      : []
+  const read = sink.kind.readOptions(options)
+  if (!('problems' in read)) return connection
+  return [
+    ...connection,
+    ...read.problems.map(({ field, message }) =>
+      mistake(`target_options.${field}`, 'OPTION_INVALID', message),
+    ),
+  ]
 }
 
 function connectionMistakes(draft: Draft, known: ReadonlySet<string>): Mistake[] {

@@ -6,6 +6,7 @@ import type { Sink, SinkKind } from '../../ports/sink.js'
 import type { Ledger } from '../../ports/transfer.js'
 import type { TransformHosts } from '../../ports/transforms.js'
 import type { Session } from '../../postgres/session.js'
+import { openSink } from '../../sinks/open.js'
 import {
   createTarget,
   findTarget,
@@ -169,39 +170,6 @@ export class SinkDestination implements Destination {
   async close(): Promise<void> {
     await this.#sink?.close()
   }
-}
-
-/** Opens a sink, or says what is missing for it. */
-export async function openSink(
-  kind: SinkKind,
-  mart: {
-    readonly target: string
-    readonly columns: readonly Column[]
-    readonly key: readonly string[]
-    readonly rawOptions: Readonly<Record<string, unknown>>
-    readonly brake: number
-    readonly signal: AbortSignal
-  },
-): Promise<Sink> {
-  const missing = await kind.missing()
-  if (missing !== null) throw new VitrinaError('SINK_MISSING', missing.message, missing.hint)
-  const read = kind.readOptions(mart.rawOptions)
-  if ('problems' in read) {
-    throw new VitrinaError(
-      'PIPELINE_INVALID',
-      `target_options of ${mart.target}: ${read.problems.map(({ field, message }) => `${field} ${message}`).join('; ')}.`,
-      'Correct target_options.',
-    )
-  }
-  const { columns, key, brake, signal } = mart
-  return kind.open({
-    name: mart.target.slice(kind.prefix.length),
-    columns,
-    key,
-    options: read.options,
-    brake,
-    signal,
-  })
 }
 
 function asError(errors: readonly Finding[]): VitrinaError {
