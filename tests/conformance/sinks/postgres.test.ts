@@ -1,0 +1,22 @@
+import { type SeenRow, sinkSuite } from './suite.js'
+
+sinkSuite({
+  name: 'PostgreSQL, by the rows way',
+  inProcesses: false,
+  start: async () => ({
+    env: {},
+    way: 'rows',
+    target: (name) => `analytics.${name}`,
+    read: async (database, name) => {
+      const [table] = await database.query<{ found: string | null }>(
+        'SELECT to_regclass($1)::text AS found',
+        [`analytics.${name}`],
+      )
+      if (table!.found === null) return null
+      return database.query<SeenRow & Record<string, unknown>>(
+        `SELECT id::text, title, n::text FROM analytics.${name} ORDER BY id`,
+      )
+    },
+    close: async () => {},
+  }),
+})

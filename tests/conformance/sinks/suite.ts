@@ -1,0 +1,263 @@
+import { randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { PipelineSpec } from '../../../src/model/pipeline.js'
+import type { SinkModule } from '../../../src/sinks/index.js'
+import { aPipeline } from '../../support/builders.js'
+import { aDatabase, type TestDatabase } from '../../support/database.js'
+import { spawnVitrina } from '../../support/processes.js'
+import { aRunner } from '../../support/runner.js'
+import { type RunRow, requestRun, run, runById, runEnded } from '../../support/runs.js'
+import { waitFor } from '../../support/wait.js'
+
+/** A row of the mart as its readers see it, each value as text. */
+export interface SeenRow {
+  readonly id: string
+  readonly title: string | null
+  readonly n: string | null
+}
+
+/** A server that marts live on, and an eye that does not look through the code under test. */
+export interface SinkServer {
+  readonly env: Readonly<Record<string, string>>
+  /** Sinks that are not part of the product. */
+  readonly sinks?: readonly SinkModule[]
+  /** The way that has to be forced for a table to pass through the same engine. */
+  readonly way?: 'rows'
+  readonly options?: Readonly<Record<string, unknown>>
+  /** The address of a mart with this name. */
+  target(name: string): string
+  /** Null: there is no such mart. */
+  read(database: TestDatabase, name: string): Promise<SeenRow[] | null>
+  close(): Promise<void>
+}
+
+interface Suite {
+  readonly name: string
+  start(): Promise<SinkServer>
+  /** False for a sink that only the tests know: a process of its own does not have it. */
+  readonly inProcesses: boolean
+}
+
+const QUERY = 'SELECT id, title, n, modified FROM content.thing'
+
+/** What every sink promises, on a real server. */
+export function sinkSuite({ name, start, inProcesses }: Suite): void {
+  describe(`a mart in ${name}`, () => {
+    let server: SinkServer
+    let database: TestDatabase
+    let runner: Awaited<ReturnType<typeof aRunner>>
+
+    beforeAll(async () => {
+      server = await start()
+      database = await aDatabase()
+      await database.query('CREATE SCHEMA IF NOT EXISTS content')
+      await database.query('CREATE SCHEMA IF NOT EXISTS analytics')
+      runner = await startRunner()
+    }, 300_000)
+    afterAll(async () => {
+      await runner?.stop()
+      await server?.close()
+    })
+
+    const startRunner = () =>
+      aRunner(database, {
+        env: server.env,
+        ...(server.way === undefined ? {} : { way: server.way }),
+        ...(server.sinks === undefined ? {} : { sinks: server.sinks }),
+      })
+
+    /** A source table of its own with rows 1 to `rows`, and a pipeline that brings it into a mart of its own. */
+    const aMart = async (rows: number, spec: Partial<PipelineSpec> = {}, query = QUERY) => {
+      const mart = `m_${randomBytes(4).toString('hex')}`
+      const source = `content.${mart}`
+      await database.query(
+        `CREATE TABLE ${source} (id bigint PRIMARY KEY, title text, n integer, modified timestamptz NOT NULL DEFAULT clock_timestamp())`,
+      )
+      await database.query(`CREATE INDEX ON ${source} (modified, id)`)
+      await database.query(`GRANT SELECT ON ${source} TO PUBLIC; GRANT USAGE ON SCHEMA content TO PUBLIC`)
+      await database.query(
+        `INSERT INTO ${source} SELECT g, 'Title ' || g, g % 7, clock_timestamp() FROM generate_series(1, ${rows}) AS g`,
+      )
+      await database.query(`ANALYZE ${source}`)
+      const { id } = await aPipeline(database, {
+        sourceQuery: query.replaceAll('content.thing', source),
+        targetTable: server.target(mart),
+        targetOptions: server.options ?? {},
+        keyColumns: ['id'],
+        ...spec,
+      })
+      return {
+        id,
+        source,
+        run: (): Promise<RunRow> => run(database, id),
+        read: async () => server.read(database, mart),
+        /** Fails with the rows that differ. */
+        expectEqual: async (where = 'true') => {
+          const expected = await database.query<SeenRow & Record<string, unknown>>(
+            `SELECT t.id::text AS id, title, n::text AS n FROM ${source} AS t WHERE ${where} ORDER BY t.id`,
+          )
+          const seen = (await server.read(database, mart)) ?? []
+          expect([...seen].sort((a, b) => Number(a.id) - Number(b.id))).toEqual(expected)
+        },
+      }
+    }
+    const incremental = { mode: 'incremental', incrementalKey: 'modified', incrementalIdKey: 'id' } as const
+
+    it('holds every row of the source once, and is as it was after a second run', async () => {
+      const mart = await aMart(2_500, { batchSize: 400 })
+      expect(await mart.run()).toMatchObject({ status: 'SUCCESS', way: 'rows', rows_read: 2_500 })
+      await mart.expectEqual()
+      expect(await mart.run()).toMatchObject({ status: 'SUCCESS', rows_read: 2_500, rows_deleted: 0 })
+      await mart.expectEqual()
+    })
+
+    it('keeps texts as they are: empty, NULL, signs, other alphabets', async () => {
+      const mart = await aMart(0)
+      const texts = [
+        '',
+        ' ',
+        '\\N',
+        'a\tb\nc\\d',
+        '"quoted"',
+        "it's",
+        '{"json": 1}',
+        'ключ 🎬',
+        'null',
+        '\u0001',
+      ]
+      for (const [place, text] of texts.entries())
+        await database.query(`INSERT INTO ${mart.source} VALUES ($1, $2, 1)`, [place, text])
+      await database.query(`INSERT INTO ${mart.source} VALUES (100, NULL, NULL)`)
+      expect(await mart.run()).toMatchObject({ status: 'SUCCESS', rows_quarantined: 0 })
+      await mart.expectEqual()
+    })
+
+    it('R4.4 takes in what changed since, and nothing twice', async () => {
+      const mart = await aMart(1_000, { ...incremental, batchSize: 300 })
+      expect(await mart.run()).toMatchObject({ status: 'SUCCESS', rows_read: 1_000 })
+      await database.query(
+        `UPDATE ${mart.source} SET title = 'new', n = NULL, modified = clock_timestamp() WHERE id <= 5`,
+      )
+      await database.query(`INSERT INTO ${mart.source} VALUES (5000, 'later', 1)`)
+      expect(await mart.run()).toMatchObject({ status: 'SUCCESS', rows_read: 6 })
+      await mart.expectEqual()
+      expect(await mart.run()).toMatchObject({ status: 'SUCCESS', rows_read: 0, rows_written: 0 })
+    })
+
+    it('finds changes and deletions by row versions', async () => {
+      const mart = await aMart(500, { mode: 'incremental', capture: 'xmin', deletes: 'sweep' })
+      expect(await mart.run()).toMatchObject({ status: 'SUCCESS', rows_read: 500 })
+      await database.query(`UPDATE ${mart.source} SET n = 100 WHERE id <= 3`)
+      await database.query(`DELETE FROM ${mart.source} WHERE id = 10`)
+      expect(await mart.run()).toMatchObject({ status: 'SUCCESS' })
+      await mart.expectEqual()
+    })
+
+    it('loses the rows that the source lost, but not more than the brake allows', async () => {
+      const mart = await aMart(300, { deletes: 'sweep' })
+      expect((await mart.run()).status).toBe('SUCCESS')
+      await database.query(`DELETE FROM ${mart.source} WHERE id % 10 = 0`)
+      expect(await mart.run()).toMatchObject({ status: 'SUCCESS', rows_deleted: 30 })
+      await mart.expectEqual()
+      const before = await mart.read()
+      await database.query(`DELETE FROM ${mart.source}`)
+      expect(await mart.run()).toMatchObject({ status: 'FAILED', error_code: 'VTR-4102' })
+      expect(await mart.read()).toHaveLength(before!.length)
+    })
+
+    it('R4.3 is replaced as a whole: readers see the old mart or the new one', async () => {
+      const mart = await aMart(2_000, { fullStrategy: 'replace', batchSize: 200, deleteBrake: 1 })
+      expect((await mart.run()).status).toBe('SUCCESS')
+      await mart.expectEqual()
+      await database.query(`DELETE FROM ${mart.source} WHERE id > 1500`)
+      await database.query(`UPDATE ${mart.source} SET title = 'second'`)
+      const runId = await requestRun(database, mart.id)
+      const seen: string[] = []
+      for (let status = 'RUNNING'; ['REQUESTED', 'RUNNING'].includes(status); ) {
+        const rows = (await mart.read()) ?? []
+        seen.push(`${rows.length} ${rows.filter((row) => row.title === 'second').length}`)
+        status = (await runById(database, runId)).status
+      }
+      expect(await runEnded(database, runId)).toMatchObject({ status: 'SUCCESS', rows_read: 1_500 })
+      expect(seen.filter((one) => one !== '2000 0' && one !== '1500 1500')).toEqual([])
+      await mart.expectEqual()
+    })
+
+    it('stays as it is when a replacement would remove too much', async () => {
+      const mart = await aMart(100, { fullStrategy: 'replace' })
+      expect((await mart.run()).status).toBe('SUCCESS')
+      await database.query(`DELETE FROM ${mart.source} WHERE id > 10`)
+      expect(await mart.run()).toMatchObject({ status: 'FAILED', error_code: 'VTR-4102' })
+      expect(await mart.read()).toHaveLength(100)
+    })
+
+    it('sets rows apart that it cannot hold, with the reason, and takes the others', async () => {
+      const mart = await aMart(50, {}, 'SELECT nullif(id, 7) AS id, title, n, modified FROM content.thing')
+      expect(await mart.run()).toMatchObject({ status: 'SUCCESS', rows_quarantined: 1, rows_read: 50 })
+      await mart.expectEqual('id <> 7')
+      const [held] = await database.query<{ reason: string; row: Record<string, unknown> }>(
+        'SELECT reason, to_jsonb(q) AS row FROM etl.etl_quarantine q WHERE pipeline_id = $1',
+        [mart.id],
+      )
+      expect(held!.reason).not.toBe('')
+      expect(JSON.stringify(held!.row)).toContain('Title 7')
+    })
+
+    it('fails when it refuses more rows than the quarantine may take, and goes on when that is mended', async () => {
+      const query = 'SELECT nullif(id, nullif(id % 2, 0) * id) AS id, title, n, modified FROM content.thing'
+      const mart = await aMart(20, { quarantineLimit: 3 }, query)
+      expect(await mart.run()).toMatchObject({ status: 'FAILED', error_code: 'VTR-4101' })
+      await database.query('UPDATE etl.etl_pipelines SET quarantine_limit = 100 WHERE id = $1', [mart.id])
+      expect(await mart.run()).toMatchObject({ status: 'SUCCESS', rows_quarantined: 10 })
+      await mart.expectEqual('id % 2 = 0')
+    })
+
+    it('R3.3 is left in order by a cancelled run, and completed by the next', async () => {
+      const mart = await aMart(3_000, { batchSize: 10 })
+      const runId = await requestRun(database, mart.id)
+      await waitFor(async () => (await runById(database, runId)).batches > 3, { what: 'a few batches' })
+      await database.query('UPDATE etl.etl_runs SET cancel_requested = true WHERE id = $1', [runId])
+      const cancelled = await runEnded(database, runId)
+      expect(cancelled.status).toBe('CANCELLED')
+      expect(cancelled.rows_read).toBeLessThan(3_000)
+      const next = await mart.run()
+      expect(next.status).toBe('SUCCESS')
+      expect(next.rows_read).toBe(3_000 - cancelled.rows_read)
+      await mart.expectEqual()
+    })
+
+    it('R3.3 is completed by the run after a pause', async () => {
+      const mart = await aMart(3_000, { batchSize: 10 })
+      const first = await requestRun(database, mart.id)
+      await waitFor(async () => (await runById(database, first)).batches > 3, { what: 'a few batches' })
+      await database.query("UPDATE etl.etl_pipelines SET status = 'PAUSE_REQUESTED' WHERE id = $1", [mart.id])
+      const paused = await runEnded(database, first)
+      expect(paused.status).toBe('PAUSED')
+      const rest = await mart.run()
+      expect(paused.rows_read + rest.rows_read).toBe(3_000)
+      await mart.expectEqual()
+    })
+
+    describe.runIf(inProcesses)('when the runner dies', () => {
+      it.each(['batch.written@2', 'batch.begun@2', 'checkpoint.moved@2', 'batch.committed@2'])(
+        'loses and doubles nothing at %s',
+        async (point) => {
+          await runner.stop()
+          const mart = await aMart(1_000, { batchSize: 150 })
+          const armed = spawnVitrina(['runner'], {
+            DATABASE_URL: database.url,
+            ...server.env,
+            VITRINA_FAILPOINT: `${point}=kill`,
+            RUNNER_LEASE_SECONDS: '1',
+            RUNNER_POLL_INTERVAL_MS: '100',
+          })
+          const runId = await requestRun(database, mart.id)
+          expect(await armed.exited).toBe(137)
+          runner = await startRunner()
+          expect(await runEnded(database, runId)).toMatchObject({ status: 'SUCCESS', rows_read: 1_000 })
+          await mart.expectEqual()
+        },
+      )
+    })
+  })
+}
