@@ -39,7 +39,7 @@ export async function* readPortions(source: Session, selection: string): AsyncGe
 }
 
 /** A newline inside a value is escaped, so each one ends a row. */
-export function countLines(bytes: Buffer): number {
+function countLines(bytes: Buffer): number {
   let count = 0
   for (let at = bytes.indexOf(NEWLINE); at >= 0; at = bytes.indexOf(NEWLINE, at + 1)) count += 1
   return count
