@@ -116,6 +116,8 @@ export interface SinkMart {
   readonly options: Readonly<Record<string, unknown>>
   /** Share of the mart that one run may remove. */
   readonly brake: number
+  /** Runs build the mart anew (`full_strategy` replace): what is there now need not fit. */
+  readonly replaces?: boolean
   readonly signal: AbortSignal
 }
 

@@ -216,7 +216,7 @@ function stale(target: string, reason: string): VitrinaError {
   return new VitrinaError(
     'SINK_GONE',
     `${target} holds documents of a later writer than this run: ${reason}`,
-    'If another runner took the pipeline over, all is well. If the pipeline was created anew or its database restored, its versions begin below those in the index: rebuild it with one run in full_mode replace, or delete the index.',
+    'If another runner took the pipeline over, all is well. If the pipeline was created anew or its database restored, its versions begin below those in the index: rebuild it with one run in full_strategy replace, or delete the index.',
   )
 }
 

@@ -123,7 +123,7 @@ export function fitFindings(columns: readonly Column[], properties: Properties, 
 }
 
 const HINT =
-  'The type of a field cannot be changed: cast the column in the query, or let full_mode replace build the index anew, or delete the index.'
+  'The type of a field cannot be changed: cast the column in the query, or let full_strategy replace build the index anew, or delete the index.'
 
 /** A dot in a name leads into an object. */
 export function findProperty(properties: Properties, name: string): Property | null {

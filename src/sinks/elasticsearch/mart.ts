@@ -41,6 +41,7 @@ export class Mart {
   readonly target: string
   readonly columns: readonly Column[]
   readonly options: ElasticsearchOptions
+  readonly #replaces: boolean
   readonly #cluster: Cluster
 
   constructor(parts: {
@@ -48,12 +49,14 @@ export class Mart {
     target: string
     columns: readonly Column[]
     options: ElasticsearchOptions
+    replaces: boolean
     cluster: Cluster
   }) {
     this.name = parts.name
     this.target = parts.target
     this.columns = parts.columns
     this.options = parts.options
+    this.#replaces = parts.replaces
     this.#cluster = parts.cluster
   }
 
@@ -61,7 +64,9 @@ export class Mart {
     const mode = this.options.write_mode
     const state = await this.find()
     const fits =
-      state === null ? { errors: [], warnings: [] } : fitFindings(this.columns, state.properties, mode)
+      state === null || this.#replaces
+        ? { errors: [], warnings: [] }
+        : fitFindings(this.columns, state.properties, mode)
     return {
       exists: state !== null,
       errors: [...nameFindings(this.columns), ...fits.errors],

@@ -99,11 +99,3 @@ export function unavailable(error: NoAnswer): VitrinaError {
     { cause: error },
   )
 }
-
-export function brakeError(target: string, deleted: number, count: number, brake: number): VitrinaError {
-  return new VitrinaError(
-    'BRAKE',
-    `The run would delete ${deleted} of the ${count} documents of ${target}; delete_brake allows ${Math.round(brake * 100)} %.`,
-    'See whether the source is complete. If the deletion is right, raise delete_brake for this run (1 lets everything go).',
-  )
-}

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto'
+import { requireBelowBrake } from '../../model/brake.js'
 import { VitrinaError } from '../../model/errors.js'
 import type { BatchId, Removal, Replacement, WriteResult } from '../../ports/sink.js'
 import type { RowBatch } from '../../sql/row-batch.js'
 import type { Cluster } from './cluster.js'
 import type { DocumentWriter } from './document-writer.js'
 import { type IndexState, type Mart, writeAlias } from './mart.js'
-import { brakeError } from './problems.js'
 import type { Scan } from './scan.js'
 
 interface Parts {
@@ -58,7 +58,7 @@ export class IndexReplacement implements Replacement {
     this.#requireWhole(count, written)
     const oldCount = old === null ? 0 : await scan.count(old.index)
     const removed = Math.max(0, oldCount - count)
-    if (removed > oldCount * brake) throw brakeError(mart.target, removed, oldCount, brake)
+    requireBelowBrake(mart.target, removed, oldCount, brake)
     await this.#settle()
     await this.#swap(old)
     return this.#finish(removed)

@@ -1,3 +1,4 @@
+import { requireBelowBrake } from '../../model/brake.js'
 import type {
   BatchId,
   Examination,
@@ -17,7 +18,7 @@ import { documentId } from './document-id.js'
 import { DocumentWriter } from './document-writer.js'
 import { KeySet } from './key-set.js'
 import { Mart, writeAlias } from './mart.js'
-import { brakeError, gone } from './problems.js'
+import { gone } from './problems.js'
 import { IndexReplacement } from './replacement.js'
 import { Digester, Scan, summarise } from './scan.js'
 
@@ -36,11 +37,13 @@ export class ElasticsearchSink implements Sink {
     const target = settings.ES_TARGET_PREFIX + parts.name
     this.#parts = parts
     this.#cluster = new Cluster(settings, parts.signal)
+    const replaces = parts.replaces === true
     this.#mart = new Mart({
       name: parts.name,
       target,
       columns: parts.columns,
       options,
+      replaces,
       cluster: this.#cluster,
     })
     this.#scan = new Scan(this.#cluster, target)
@@ -53,8 +56,8 @@ export class ElasticsearchSink implements Sink {
   }
 
   async prepare(): Promise<void> {
-    const { index } = await this.#mart.prepare()
-    this.#index = index
+    // What is built anew is created when it is built.
+    if (this.#parts.replaces !== true) this.#index = (await this.#mart.prepare()).index
   }
 
   async write(batch: RowBatch, id: BatchId): Promise<WriteResult> {
@@ -76,8 +79,7 @@ export class ElasticsearchSink implements Sink {
       count += hits.length
       for (const { _id } of hits) if (!kept.has(_id)) absent.push(_id)
     }
-    if (absent.length > count * this.#parts.brake)
-      throw brakeError(this.#mart.target, absent.length, count, this.#parts.brake)
+    requireBelowBrake(this.#mart.target, absent.length, count, this.#parts.brake)
     return { deleted: await this.#documents.remove(absent, id, await this.#alias()) }
   }
 
