@@ -6,6 +6,7 @@ export interface Exchange {
   readonly method: string
   readonly path: string
   readonly body: Buffer
+  readonly headers: http.IncomingHttpHeaders
 }
 
 /** What becomes of one request. `pass` lets the server do it, and may change what it answers. */
@@ -63,7 +64,12 @@ export class FaultProxy {
   ): Promise<void> {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
-    const exchange = { method: request.method!, path: request.url!, body: Buffer.concat(chunks) }
+    const exchange = {
+      method: request.method!,
+      path: request.url!,
+      body: Buffer.concat(chunks),
+      headers: request.headers,
+    }
     this.seen.push(exchange)
     const fault = this.fault(exchange) ?? PASS
     if (fault.kind === 'answer') {
@@ -72,7 +78,7 @@ export class FaultProxy {
       return
     }
     if (fault.kind === 'cut') return void request.socket.destroy()
-    const { status, body } = await forward(upstream, exchange, request.headers)
+    const { status, body } = await forward(upstream, exchange)
     if (fault.kind === 'lose') return void request.socket.destroy()
     const text = fault.kind === 'pass' && fault.change !== undefined ? fault.change(body) : body
     response.writeHead(status, {
@@ -84,11 +90,7 @@ export class FaultProxy {
   }
 }
 
-async function forward(
-  upstream: string,
-  { method, path, body }: Exchange,
-  headers: http.IncomingHttpHeaders,
-) {
+async function forward(upstream: string, { method, path, body, headers }: Exchange) {
   const answer = await fetch(upstream + path, {
     method,
     headers: { 'content-type': headers['content-type'] ?? 'application/json' },
