@@ -90,8 +90,8 @@ export class BulkSender {
       const answer = await this.#post(pending, to)
       if (answer instanceof NoAnswer) {
         if (isUntrusted(answer) || !(await patience.wait())) throw unavailable(answer)
-      } else if (answer.status === 413) {
-        return this.#settleHalves(pending, to, tally)
+      } else if (answer.status === 413 || isUnreadable(answer)) {
+        return this.#settleHalves(pending, to, tally, answer)
       } else if (answer.status !== 200) {
         if (!mayPass(answer.status) || !(await patience.wait(answer.retryAfterMs)))
           throw problemOf(answer.status, errorOf(answer), to.target)
@@ -122,11 +122,14 @@ export class BulkSender {
     }
   }
 
-  /** The server takes no request of this size; a single document of it never fits. */
-  async #settleHalves(bulk: Bulk, to: BulkTarget, tally: Tally): Promise<void> {
+  /** Some item keeps the server from taking all the others: it is looked for by halves, and refused when it is alone. */
+  async #settleHalves(bulk: Bulk, to: BulkTarget, tally: Tally, answer: Answer): Promise<void> {
     const count = bulk.rows.length
     if (count === 1) {
-      const reason = `The document has ${bulk.bytes.length} bytes, more than the server takes in one request (413)`
+      const reason =
+        answer.status === 413
+          ? `The document has ${bulk.bytes.length} bytes, more than the server takes in one request (413)`
+          : reasonOf(errorOf(answer))
       tally.refused.push({ row: bulk.rows[0]!, reason })
       return
     }
@@ -142,6 +145,11 @@ export class BulkSender {
       tally,
     )
   }
+}
+
+/** One document that cannot be read (a field twice, nested too deep, a number of a thousand digits) makes the whole request so. */
+function isUnreadable(answer: Answer): boolean {
+  return answer.status === 400 && /pars|stream_/.test(errorOf(answer).type)
 }
 
 /** One answer to one bulk, item by item: HTTP says 200 even when every document was refused. */

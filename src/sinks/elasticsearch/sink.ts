@@ -17,7 +17,7 @@ import type { ElasticsearchOptions, ElasticsearchSettings } from './config.js'
 import { documentId } from './document-id.js'
 import { DocumentWriter } from './document-writer.js'
 import { KeySet } from './key-set.js'
-import { Mart, writeAlias } from './mart.js'
+import { type IndexState, Mart, writeAlias } from './mart.js'
 import { gone } from './problems.js'
 import { IndexReplacement } from './replacement.js'
 import { Digester, Scan, summarise } from './scan.js'
@@ -60,6 +60,10 @@ export class ElasticsearchSink implements Sink {
     if (this.#parts.replaces !== true) this.#index = (await this.#mart.prepare()).index
   }
 
+  async identity(): Promise<string> {
+    return String((await this.#found()).settings['index.uuid'])
+  }
+
   async write(batch: RowBatch, id: BatchId): Promise<WriteResult> {
     return this.#documents.write(batch, id, await this.#alias())
   }
@@ -94,8 +98,7 @@ export class ElasticsearchSink implements Sink {
 
   async summary(column: string): Promise<MartSummary> {
     const { name, columns } = this.#parts
-    const state = await this.#mart.find()
-    if (state === null) throw gone(this.#mart.target, 'there is no such index')
+    const state = await this.#found()
     await this.#scan.refresh(name)
     const { write_mode: mode } = this.#mart.options
     return summarise(this.#scan, name, columns.find((one) => one.name === column)!, state.properties, mode)
@@ -117,8 +120,13 @@ export class ElasticsearchSink implements Sink {
 
   /** Found once: when the index is replaced meanwhile, its alias goes with it and the write says so. */
   async #alias(): Promise<string> {
-    this.#index ??= (await this.#mart.find())?.index ?? null
-    if (this.#index === null) throw gone(this.#mart.target, 'there is no such index')
+    this.#index ??= (await this.#found()).index
     return writeAlias(this.#index)
+  }
+
+  async #found(): Promise<IndexState> {
+    const state = await this.#mart.find()
+    if (state === null) throw gone(this.#mart.target, 'there is no such index')
+    return state
   }
 }
