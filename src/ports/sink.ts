@@ -63,6 +63,11 @@ export interface Sink {
   /** Creates what is missing: table, index, mapping. Safe before every run. */
   prepare(): Promise<void>
   /**
+   * Which mart this is, after `prepare`: one that was deleted and created again has another identity, and a checkpoint
+   * that was reached with the old one says nothing about what is in it.
+   */
+  identity?(): Promise<string>
+  /**
    * Puts the whole batch there and returns when the server has it, or throws. A batch is repeated after a crash, so
    * writing it twice leaves the mart as after the first time (invariant 2), and a batch that comes late must not undo a
    * later one where the server can tell (invariant 4).
@@ -116,6 +121,8 @@ export interface SinkMart {
   readonly options: Readonly<Record<string, unknown>>
   /** Share of the mart that one run may remove. */
   readonly brake: number
+  /** Runs build the mart anew (`full_strategy` replace): what is there now need not fit. */
+  readonly replaces?: boolean
   readonly signal: AbortSignal
 }
 

@@ -1,0 +1,165 @@
+import type { BatchId, Refusal } from '../../ports/sink.js'
+import type { RowBatch } from '../../sql/row-batch.js'
+import type { Column } from '../../sql/selection.js'
+import type { Bulk } from './bulk.js'
+import { CopyFields } from './copy-fields.js'
+import { documentId } from './document-id.js'
+import { JsonBytes } from './json-bytes.js'
+import { type FieldType, fieldType, Unfit, type WriteMode } from './types.js'
+
+export interface BulkLimits {
+  readonly bytes: number
+  /** Bulks that travel at the same time: a batch is cut into so many, where it is large enough. */
+  readonly parallel: number
+}
+
+/** Fewer documents in a request cost more in requests than parallel work gains. */
+const FEW = 500
+
+interface Field {
+  readonly column: Column
+  readonly type: FieldType
+  /** `"name":` */
+  readonly name: Buffer
+  /** Merging would keep what the last object had and this one has not. */
+  readonly isMerged: boolean
+}
+
+/** Of two batches of a pipeline the later one has the greater version (invariant 4). */
+export function versionOf({ fence, number }: BatchId): bigint {
+  return (BigInt(fence) << 32n) + BigInt(number)
+}
+
+const NULL = Buffer.from('null')
+const COMMA = Buffer.from(',')
+const IS_OBJECT = /^\s*\{/
+
+/** Writes rows as lines of a bulk request, straight from COPY's bytes: nothing in between is built as an object. */
+export class BulkEncoder {
+  readonly #fields: readonly Field[]
+  readonly #key: readonly number[]
+  readonly #mode: WriteMode
+  readonly #limits: BulkLimits
+
+  constructor(columns: readonly Column[], key: readonly string[], mode: WriteMode, limits: BulkLimits) {
+    this.#fields = columns.map((column) => {
+      const type = fieldType(column.type, mode)
+      const isMerged = mode === 'update' && type.mapping.type === 'object' && !column.type.endsWith('[]')
+      return { column, type, name: Buffer.from(`${JSON.stringify(column.name)}:`), isMerged }
+    })
+    this.#key = key.map((name) => columns.findIndex((column) => column.name === name))
+    this.#mode = mode
+    this.#limits = limits
+  }
+
+  /** The last row of each _id, and what cannot be written at all. */
+  open(batch: RowBatch): EncodedBatch {
+    const fields = new CopyFields(batch, this.#fields.length)
+    const last = new Map<string, number>()
+    const refused: Refusal[] = []
+    for (let row = 0; row < batch.count; row++) {
+      const id = documentId(this.#key.map((column) => fields.text(row, column)))
+      if (id === null) refused.push({ row, reason: this.#nullKey(fields, row) })
+      else last.set(id, row)
+    }
+    return { fields, last, refused, duplicates: batch.count - refused.length - last.size }
+  }
+
+  /** Bulks one after another, each only when it is asked for. What does not fit goes to `refused`. */
+  *bulks({ fields, last, refused }: EncodedBatch, id: BatchId): Generator<Bulk> {
+    const most = Math.max(FEW, Math.ceil(last.size / this.#limits.parallel))
+    let bulk = this.#begin(fields.bytes.length)
+    for (const [documentId, row] of last) {
+      const start = bulk.json.length
+      const reason = this.#item(bulk.json, fields, row, documentId, id)
+      if (reason !== null) {
+        refused.push({ row, reason })
+        bulk.json.cut(start)
+        continue
+      }
+      if (start > 0 && bulk.json.length > this.#limits.bytes) {
+        const spilled = Buffer.from(bulk.json.taken().subarray(start))
+        bulk.json.cut(start)
+        yield closed(bulk)
+        bulk = this.#begin(spilled.length)
+        bulk.json.bytes(spilled)
+      }
+      bulk.rows.push(row)
+      bulk.ends.push(bulk.json.length)
+      if (bulk.rows.length >= most) {
+        yield closed(bulk)
+        bulk = this.#begin(fields.bytes.length)
+      }
+    }
+    if (bulk.rows.length > 0) yield closed(bulk)
+  }
+
+  #begin(bytes: number): OpenBulk {
+    const size = Math.min(this.#limits.bytes, Math.max(4096, bytes))
+    return { json: new JsonBytes(size), rows: [], ends: [] }
+  }
+
+  /** Action and document. Why not, when a value has no place in it. */
+  #item(json: JsonBytes, fields: CopyFields, row: number, documentId: string, id: BatchId): string | null {
+    const isUpdate = this.#mode === 'update'
+    const quoted = JSON.stringify(documentId)
+    json.text(
+      isUpdate
+        ? `{"update":{"_id":${quoted}}}\n{"doc":{`
+        : `{"index":{"_id":${quoted},"version":${versionOf(id)},"version_type":"external_gte"}}\n{`,
+    )
+    const merged: string[] = []
+    for (const [column, field] of this.#fields.entries()) {
+      const reason = this.#value(json, fields, row, column)
+      if (reason !== null) return reason
+      if (field.isMerged && IS_OBJECT.test(fields.text(row, column) ?? '')) merged.push(field.column.name)
+    }
+    json.withoutComma()
+    // What the merged objects became is asked for, because it may be more than what was sent.
+    const shown = merged.length === 0 ? '' : `,"_source":${JSON.stringify(merged)}`
+    json.text(isUpdate ? `},"doc_as_upsert":true${shown}}\n` : '}\n')
+    return null
+  }
+
+  #value(json: JsonBytes, fields: CopyFields, row: number, column: number): string | null {
+    const { type, name } = this.#fields[column]!
+    json.bytes(name)
+    if (fields.isNull(row, column)) json.bytes(NULL)
+    else if (type.copy === 'quoted')
+      json.quoted(fields.bytes, fields.start(row, column), fields.end(row, column))
+    else if (type.copy === 'bare') json.bare(fields.bytes, fields.start(row, column), fields.end(row, column))
+    else {
+      try {
+        json.text(type.literal(fields.text(row, column)!))
+      } catch (error) {
+        if (error instanceof Unfit) return `${this.#fields[column]!.column.name} ${error.message}`
+        throw error
+      }
+    }
+    json.bytes(COMMA)
+    return null
+  }
+
+  #nullKey(fields: CopyFields, row: number): string {
+    const column = this.#key.find((index) => fields.isNull(row, index))!
+    return `${this.#fields[column]!.column.name} is NULL, and a key column has to identify the document`
+  }
+}
+
+interface OpenBulk {
+  readonly json: JsonBytes
+  readonly rows: number[]
+  readonly ends: number[]
+}
+
+function closed({ json, rows, ends }: OpenBulk): Bulk {
+  return { bytes: json.taken(), rows, ends }
+}
+
+export interface EncodedBatch {
+  readonly fields: CopyFields
+  /** The row of each _id that is written. */
+  readonly last: ReadonlyMap<string, number>
+  readonly refused: Refusal[]
+  readonly duplicates: number
+}

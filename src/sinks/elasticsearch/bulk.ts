@@ -1,0 +1,273 @@
+import { VitrinaError } from '../../model/errors.js'
+import type { Refusal } from '../../ports/sink.js'
+import { type Answer, NoAnswer } from './client.js'
+import type { Cluster } from './cluster.js'
+import { Patience } from './patience.js'
+import {
+  errorOf,
+  isUntrusted,
+  mayPass,
+  problemOf,
+  reasonOf,
+  type ServerError,
+  unavailable,
+} from './problems.js'
+
+/** Lines of a bulk request that are settled one by one. */
+export interface Bulk {
+  readonly bytes: Buffer
+  /** Where each item ends in the bytes. */
+  readonly ends: readonly number[]
+  /** The row that each item comes from. */
+  readonly rows: readonly number[]
+}
+
+interface Item {
+  readonly status: number
+  readonly result?: 'created' | 'updated' | 'noop' | 'deleted' | 'not_found'
+  readonly error?: ServerError
+  readonly get?: { readonly _source?: Readonly<Record<string, unknown>> }
+}
+
+interface BulkAnswer extends Answer {
+  readonly items: readonly Item[]
+}
+
+export interface Tally {
+  created: number
+  updated: number
+  noop: number
+  deleted: number
+  refused: Refusal[]
+  /** Items that answered with what they became, and that answer. */
+  shown: { readonly item: Buffer; readonly source: Readonly<Record<string, unknown>> }[]
+}
+
+export interface BulkTarget {
+  /** As messages name it. */
+  readonly target: string
+  /** The alias that is written through. It goes with its index, and nothing is created in its place: see mart.ts. */
+  readonly alias: string
+  readonly isVersioned: boolean
+  /** Goes before the items of every request; what becomes of it does not matter. */
+  readonly preamble?: Buffer
+}
+
+const FILTER = 'errors,items.*.status,items.*.result,items.*.error,items.*.get._source'
+
+/** Sends bulks, several at a time, and settles every item of them: done, refused, or sent again. */
+export class BulkSender {
+  readonly #cluster: Cluster
+  readonly #parallel: number
+  readonly #patienceMs: number
+
+  constructor(cluster: Cluster, parallel: number, patienceMs: number) {
+    this.#cluster = cluster
+    this.#parallel = parallel
+    this.#patienceMs = patienceMs
+  }
+
+  /** Returns when every item is settled. After an error nothing is on its way any more that was not answered. */
+  async send(bulks: Iterator<Bulk>, to: BulkTarget): Promise<Tally> {
+    const tally: Tally = { created: 0, updated: 0, noop: 0, deleted: 0, refused: [], shown: [] }
+    const failures: unknown[] = []
+    const lane = async () => {
+      while (failures.length === 0) {
+        const next = bulks.next()
+        if (next.done) return
+        await this.#settle(next.value, to, tally)
+      }
+    }
+    const lanes = Array.from({ length: this.#parallel }, () => lane().catch((error) => failures.push(error)))
+    await Promise.all(lanes)
+    if (failures.length > 0) throw failures[0]
+    return tally
+  }
+
+  async #settle(bulk: Bulk, to: BulkTarget, tally: Tally): Promise<void> {
+    const patience = new Patience(this.#patienceMs, this.#cluster.signal)
+    for (let pending: Bulk | null = bulk; pending !== null; ) {
+      const answer = await this.#post(pending, to)
+      if (answer instanceof NoAnswer) {
+        if (isUntrusted(answer) || !(await patience.wait())) throw unavailable(answer)
+      } else if (answer.status === 413 || isUnreadable(answer)) {
+        return this.#settleHalves(pending, to, tally, answer)
+      } else if (answer.status !== 200) {
+        if (!mayPass(answer.status) || !(await patience.wait(answer.retryAfterMs)))
+          throw problemOf(answer.status, errorOf(answer), to.target)
+      } else {
+        const again = new Settlement(pending, to, tally).read(answer.items)
+        if (again.count < pending.rows.length) patience.progressed()
+        pending = again.bulk
+        if (pending !== null && !(await patience.wait())) throw again.problem
+      }
+    }
+  }
+
+  async #post({ bytes }: Bulk, { alias, preamble }: BulkTarget): Promise<BulkAnswer | NoAnswer> {
+    const body = preamble === undefined ? bytes : Buffer.concat([preamble, bytes])
+    const path = `/${encodeURIComponent(alias)}/_bulk?require_alias=true&filter_path=${FILTER}`
+    try {
+      const answer = await this.#cluster.client.send({
+        method: 'POST',
+        path,
+        body,
+        signal: this.#cluster.signal,
+      })
+      const items = answer.status === 200 ? itemsOf(answer.body) : []
+      return { ...answer, items: preamble === undefined ? items : items.slice(1) }
+    } catch (error) {
+      if (error instanceof NoAnswer) return error
+      throw error
+    }
+  }
+
+  /** Some item keeps the server from taking all the others: it is looked for by halves, and refused when it is alone. */
+  async #settleHalves(bulk: Bulk, to: BulkTarget, tally: Tally, answer: Answer): Promise<void> {
+    const count = bulk.rows.length
+    if (count === 1) {
+      const reason =
+        answer.status === 413
+          ? `The document has ${bulk.bytes.length} bytes, more than the server takes in one request (413)`
+          : reasonOf(errorOf(answer))
+      tally.refused.push({ row: bulk.rows[0]!, reason })
+      return
+    }
+    const half = Math.ceil(count / 2)
+    await this.#settle(
+      portion(bulk, (item) => item < half),
+      to,
+      tally,
+    )
+    await this.#settle(
+      portion(bulk, (item) => item >= half),
+      to,
+      tally,
+    )
+  }
+}
+
+/** One document that cannot be read (a field twice, nested too deep, a number of a thousand digits) makes the whole request so. */
+function isUnreadable(answer: Answer): boolean {
+  return answer.status === 400 && /pars|stream_/.test(errorOf(answer).type)
+}
+
+/** One answer to one bulk, item by item: HTTP says 200 even when every document was refused. */
+class Settlement {
+  readonly #bulk: Bulk
+  readonly #to: BulkTarget
+  readonly #tally: Tally
+
+  constructor(bulk: Bulk, to: BulkTarget, tally: Tally) {
+    this.#bulk = bulk
+    this.#to = to
+    this.#tally = tally
+  }
+
+  /** What has to be sent again, and what is told when there is no time left for that. */
+  read(items: readonly Item[]): { bulk: Bulk | null; count: number; problem: VitrinaError | null } {
+    if (items.length !== this.#bulk.rows.length)
+      throw new VitrinaError(
+        'SINK_REFUSED',
+        `The answer to ${this.#bulk.rows.length} items of a bulk has ${items.length}.`,
+        'Something between Vitrina and Elasticsearch changes answers; see what ELASTICSEARCH_URL leads to.',
+      )
+    const again = new Set<number>()
+    let problem: VitrinaError | null = null
+    for (const [index, item] of items.entries()) {
+      if (this.#isSettled(index, item)) continue
+      again.add(index)
+      problem ??= problemOf(item.status, item.error!, this.#to.target)
+    }
+    const bulk = again.size === 0 ? null : portion(this.#bulk, (index) => again.has(index))
+    return { bulk, count: again.size, problem }
+  }
+
+  #isSettled(index: number, item: Item): boolean {
+    if (item.error === undefined) {
+      this.#count(index, item)
+      return true
+    }
+    const { status, error } = item
+    if (status === 409) {
+      if (this.#to.isVersioned) throw stale(this.#to.target, reasonOf(error))
+      return false
+    }
+    if (mayPass(status)) return false
+    // The document is not there: what should be taken out of it is not either.
+    if (error.type === 'document_missing_exception') return true
+    if (status === 400 && error.type !== 'index_closed_exception') {
+      this.#tally.refused.push({ row: this.#bulk.rows[index]!, reason: reasonOf(error) })
+      return true
+    }
+    throw problemOf(status, error, this.#to.target)
+  }
+
+  #count(index: number, { result, get }: Item): void {
+    if (result !== undefined && result !== 'not_found') this.#tally[result] += 1
+    if (get?._source !== undefined && result !== 'created')
+      this.#tally.shown.push({ item: bytesOf(this.#bulk, index), source: get._source })
+  }
+}
+
+/** An answer that is no bulk's: what happened to the items is not known. */
+function itemsOf(body: string): Item[] {
+  try {
+    const { items } = JSON.parse(body) as { items: Record<string, Item>[] }
+    return items.map((action) => Object.values(action)[0]!)
+  } catch (error) {
+    throw new NoAnswer('something that is no answer to a bulk came back', { cause: error })
+  }
+}
+
+function stale(target: string, reason: string): VitrinaError {
+  return new VitrinaError(
+    'SINK_GONE',
+    `${target} holds documents of a later writer than this run: ${reason}`,
+    'If another runner took the pipeline over, all is well. If the pipeline was created anew or its database restored, its versions begin below those in the index: rebuild it with one run in full_strategy replace, or delete the index.',
+  )
+}
+
+function bytesOf({ bytes, ends }: Bulk, index: number): Buffer {
+  return bytes.subarray(index === 0 ? 0 : ends[index - 1], ends[index])
+}
+
+function portion(bulk: Bulk, isChosen: (index: number) => boolean): Bulk {
+  const chosen = bulk.rows.map((_, index) => index).filter(isChosen)
+  return gathered(
+    chosen.map((index) => bytesOf(bulk, index)),
+    chosen.map((index) => bulk.rows[index]!),
+  )
+}
+
+function gathered(items: readonly Buffer[], rows: readonly number[]): Bulk {
+  let end = 0
+  const ends = items.map((item) => {
+    end += item.length
+    return end
+  })
+  return { bytes: Buffer.concat(items, end), ends, rows }
+}
+
+/** Items that are ready, in bulks of at most so many bytes. */
+export function* bulksOf(items: Iterable<Buffer>, bytes: number): Generator<Bulk> {
+  let gathering: Buffer[] = []
+  let size = 0
+  let first = 0
+  const bulk = () =>
+    gathered(
+      gathering,
+      gathering.map((_, index) => first + index),
+    )
+  for (const item of items) {
+    if (gathering.length > 0 && size + item.length > bytes) {
+      yield bulk()
+      first += gathering.length
+      gathering = []
+      size = 0
+    }
+    gathering.push(item)
+    size += item.length
+  }
+  if (gathering.length > 0) yield bulk()
+}

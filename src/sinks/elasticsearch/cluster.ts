@@ -1,0 +1,60 @@
+import { type Answer, Client, NoAnswer, type Request } from './client.js'
+import type { ElasticsearchSettings } from './config.js'
+import { Patience } from './patience.js'
+import { errorOf, isUntrusted, mayPass, problemOf, unavailable } from './problems.js'
+
+/** Questions about an index are small: a server that does not answer them soon is down. */
+const ASK_MS = 5_000
+
+export interface Question extends Omit<Request, 'signal'> {
+  /** What it is about, as the messages name it: `es:film_dim`. */
+  readonly target: string
+  /** Statuses besides 2xx that are answers too. */
+  readonly accept?: readonly number[]
+  /** Asking twice gives something else: a scroll moves on with every question. */
+  readonly once?: boolean
+}
+
+/** The cluster as one attempt sees it: asks, waits a little, and says what an answer means. */
+export class Cluster {
+  readonly client: Client
+  readonly signal: AbortSignal
+
+  constructor(settings: ElasticsearchSettings, signal: AbortSignal) {
+    this.client = new Client(settings)
+    this.signal = signal
+  }
+
+  async ask<T>(question: Question): Promise<{ status: number; body: T }> {
+    const { status, body } = await this.askText(question)
+    try {
+      return { status, body: (body === '' ? null : JSON.parse(body)) as T }
+    } catch (error) {
+      throw unavailable(new NoAnswer(`${this.client.address}: what came back is not JSON`, { cause: error }))
+    }
+  }
+
+  async askText({ target, accept = [], once = false, ...request }: Question): Promise<Answer> {
+    const patience = new Patience(once ? 0 : ASK_MS, this.signal)
+    for (;;) {
+      const answer = await this.#try(request)
+      if (answer instanceof NoAnswer) {
+        if (isUntrusted(answer) || !(await patience.wait())) throw unavailable(answer)
+        continue
+      }
+      const { status } = answer
+      if ((status >= 200 && status < 300) || accept.includes(status)) return answer
+      if (!mayPass(status) || !(await patience.wait(answer.retryAfterMs)))
+        throw problemOf(status, errorOf(answer), target)
+    }
+  }
+
+  async #try(request: Omit<Request, 'signal'>): Promise<Answer | NoAnswer> {
+    try {
+      return await this.client.send({ ...request, signal: this.signal })
+    } catch (error) {
+      if (error instanceof NoAnswer) return error
+      throw error
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import { z } from 'zod'
+import { count, list, type SettingsOf, type SettingsTable } from '../../config/settings.js'
+
+/** The message never repeats the value: it may hold a password. */
+const addresses = z
+  .string()
+  .transform(list)
+  .refine(
+    (urls) => urls.length > 0 && urls.every(isAddress),
+    'must be http:// or https:// addresses, separated by commas',
+  )
+  .refine((urls) => new Set(urls.map(schemeOf)).size < 2, 'must be all http:// or all https://')
+
+function isAddress(text: string): boolean {
+  return schemeOf(text) !== undefined && URL.canParse(text)
+}
+
+function schemeOf(text: string): string | undefined {
+  return /^https?:(?=\/\/)/.exec(text)?.[0]
+}
+
+export const SETTINGS = {
+  ELASTICSEARCH_URL: {
+    schema: addresses.optional(),
+    means:
+      'Elasticsearch or OpenSearch, for targets that begin with ES_TARGET_PREFIX. Several nodes of one cluster are separated by commas.',
+    example: 'https://es1:9200,https://es2:9200',
+  },
+  ELASTICSEARCH_API_KEY: {
+    schema: z.string().min(1).optional(),
+    means: 'API key for Elasticsearch, in its encoded form. Wins over user and password.',
+    example: 'VnVhQ2ZHY0JDZGJrUW0tZTVhT3g6dWkybHAyYXhUTm1zeWFrdzl0dk5udw==',
+  },
+  ELASTICSEARCH_USERNAME: {
+    schema: z.string().min(1).optional(),
+    means: 'User of Elasticsearch. Unset: the one in ELASTICSEARCH_URL, if any.',
+    example: 'vitrina',
+  },
+  ELASTICSEARCH_PASSWORD: {
+    schema: z.string().min(1).optional(),
+    means: 'Password of ELASTICSEARCH_USERNAME.',
+    example: 'secret',
+  },
+  ELASTICSEARCH_CA_FILE: {
+    schema: z.string().min(1).optional(),
+    means:
+      "PEM file with the authority that signed Elasticsearch's certificate. Unset: those that Node.js trusts.",
+    example: '/etc/vitrina/es-ca.crt',
+  },
+  ELASTICSEARCH_BULK_MIB: {
+    schema: count(1, 95).default(5),
+    means: 'Largest bulk request, in MiB. A document that is larger travels alone.',
+    example: '5',
+  },
+  ELASTICSEARCH_PARALLEL_BULKS: {
+    schema: count(1, 32).default(3),
+    means: 'Bulk requests of one pipeline that are on their way at the same time.',
+    example: '3',
+  },
+  ELASTICSEARCH_RETRY_SECONDS: {
+    schema: count(0, 3600).default(60),
+    means:
+      'How long a write that Elasticsearch cannot take now (overloaded, restarting) is tried again before the attempt fails.',
+    example: '60',
+  },
+  ES_TARGET_PREFIX: {
+    schema: z.string().min(1).default('es:'),
+    means: 'How the address of a target in Elasticsearch begins.',
+    example: 'es:',
+  },
+  ALLOWED_ES_INDEXES: {
+    schema: z.string().default('film_dim,film_rating_agg,genre_dim').transform(list),
+    means: 'Indexes a pipeline may write: exact names, or patterns with *.',
+    example: 'film_dim,mart_*',
+  },
+} as const satisfies SettingsTable
+
+export type ElasticsearchSettings = SettingsOf<typeof SETTINGS>
+
+const optionsSchema = z.strictObject({
+  /** `update` keeps fields that others wrote; `index` writes whole documents and refuses late writers. */
+  write_mode: z.enum(['update', 'index']).default('update'),
+  shards: z.number().int().min(1).max(1024).optional(),
+  replicas: z.number().int().min(0).max(100).optional(),
+})
+
+export type ElasticsearchOptions = z.output<typeof optionsSchema>
+
+export function readOptions(raw: Readonly<Record<string, unknown>>) {
+  const parsed = optionsSchema.safeParse(raw)
+  if (parsed.success) return { options: parsed.data }
+  const problems = parsed.error.issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.map((key) => ({ field: key, message: 'is not an option of Elasticsearch targets' }))
+      : [{ field: issue.path.join('.'), message: issue.message }],
+  )
+  return { problems }
+}

@@ -1,0 +1,70 @@
+import type { BatchId, SinkMart, WriteResult } from '../../ports/sink.js'
+import type { RowBatch } from '../../sql/row-batch.js'
+import { BulkSender, type BulkTarget, bulksOf } from './bulk.js'
+import { BulkEncoder, versionOf } from './bulk-encoder.js'
+import type { Cluster } from './cluster.js'
+import type { ElasticsearchOptions, ElasticsearchSettings } from './config.js'
+import { leftoversOf } from './merged-objects.js'
+
+const MIB = 1024 * 1024
+
+/**
+ * A delete with a version creates the index that it does not find, alias or not. An update does not, and where one item
+ * of a request asks for an alias the whole request does. No row has this _id.
+ */
+const ALIAS_ONLY = Buffer.from('{"update":{"_id":"~!"}}\n{"doc":{}}\n')
+
+/** Batches and keys as bulk requests to the index behind an alias. */
+export class DocumentWriter {
+  readonly #encoder: BulkEncoder
+  readonly #sender: BulkSender
+  readonly #target: string
+  readonly #bytes: number
+  readonly #isVersioned: boolean
+
+  constructor(mart: SinkMart, cluster: Cluster, settings: ElasticsearchSettings) {
+    const { write_mode: mode } = mart.options as ElasticsearchOptions
+    const parallel = settings.ELASTICSEARCH_PARALLEL_BULKS
+    this.#bytes = settings.ELASTICSEARCH_BULK_MIB * MIB
+    this.#encoder = new BulkEncoder(mart.columns, mart.key, mode, { bytes: this.#bytes, parallel })
+    this.#sender = new BulkSender(cluster, parallel, settings.ELASTICSEARCH_RETRY_SECONDS * 1000)
+    this.#target = settings.ES_TARGET_PREFIX + mart.name
+    this.#isVersioned = mode === 'index'
+  }
+
+  async write(batch: RowBatch, id: BatchId, alias: string): Promise<WriteResult> {
+    const encoded = this.#encoder.open(batch)
+    const tally = await this.#sender.send(this.#encoder.bulks(encoded, id), this.#to(alias))
+    const leftovers = leftoversOf(tally.shown)
+    for (const which of ['emptied', 'item'] as const)
+      await this.#sender.send(
+        bulksOf(
+          leftovers.map((leftover) => leftover[which]),
+          this.#bytes,
+        ),
+        this.#to(alias),
+      )
+    return {
+      inserted: tally.created,
+      updated: tally.updated,
+      unchanged: tally.noop,
+      duplicates: encoded.duplicates,
+      refused: [...encoded.refused, ...tally.refused].sort((a, b) => a.row - b.row),
+    }
+  }
+
+  /** How many were there. */
+  async remove(ids: Iterable<string>, id: BatchId, alias: string): Promise<number> {
+    const version = this.#isVersioned ? `,"version":${versionOf(id)},"version_type":"external_gte"` : ''
+    const items = function* () {
+      for (const documentId of ids)
+        yield Buffer.from(`{"delete":{"_id":${JSON.stringify(documentId)}${version}}}\n`)
+    }
+    const to = { ...this.#to(alias), preamble: ALIAS_ONLY }
+    return (await this.#sender.send(bulksOf(items(), this.#bytes), to)).deleted
+  }
+
+  #to(alias: string): BulkTarget {
+    return { target: this.#target, alias, isVersioned: this.#isVersioned }
+  }
+}

@@ -1,0 +1,52 @@
+import type { SinkKind } from '../../ports/sink.js'
+import { Cluster } from './cluster.js'
+import { type ElasticsearchSettings, readOptions, SETTINGS } from './config.js'
+import { ElasticsearchSink } from './sink.js'
+
+/** R4.11: `es:<index>`. */
+export const elasticsearch = {
+  settings: SETTINGS,
+  create: (settings: ElasticsearchSettings): SinkKind => ({
+    kind: 'elasticsearch',
+    prefix: settings.ES_TARGET_PREFIX,
+    allowList: { setting: 'ALLOWED_ES_INDEXES', names: settings.ALLOWED_ES_INDEXES },
+    missing: async () => (settings.ELASTICSEARCH_URL === undefined ? MISSING : null),
+    nameProblem,
+    readOptions,
+    ping: (signal) => ping(settings, signal),
+    open: async (mart) => new ElasticsearchSink(mart, settings),
+  }),
+}
+
+const MISSING = {
+  message: 'ELASTICSEARCH_URL is not set, so there is no Elasticsearch to write to.',
+  hint: 'Set ELASTICSEARCH_URL, for example to http://localhost:9200, for the API and for the runners.',
+}
+
+/** The server allows 255 bytes; the names of replacements and of the alias that is written through are longer than the mart's. */
+const MAX_BYTES = 200
+
+/** The rules of the server for the name of an index. */
+function nameProblem(name: string): string | null {
+  if (name === '') return 'the name of the index is missing'
+  if (name !== name.toLowerCase()) return 'the name of an index is in lower case'
+  if (/[\\/*?"<>| ,#:\p{Cc}]/u.test(name))
+    return 'the name of an index holds none of \\ / * ? " < > | , # : and no space'
+  if (/^[-_+.]/.test(name)) return 'the name of an index does not begin with - _ + or a dot'
+  if (Buffer.byteLength(name) > MAX_BYTES) return `the name of an index has at most ${MAX_BYTES} bytes`
+  return null
+}
+
+async function ping(settings: ElasticsearchSettings, signal: AbortSignal): Promise<string> {
+  const cluster = new Cluster(settings, signal)
+  try {
+    const { body } = await cluster.ask<{ cluster_name: string; status: string }>({
+      method: 'GET',
+      path: '/_cluster/health',
+      target: 'Elasticsearch',
+    })
+    return `cluster ${body.cluster_name} answers at ${cluster.client.address} and is ${body.status}`
+  } finally {
+    cluster.client.close()
+  }
+}

@@ -1,0 +1,179 @@
+import { VitrinaError } from '../../model/errors.js'
+import type { Examination } from '../../ports/sink.js'
+import type { Column } from '../../sql/selection.js'
+import type { Cluster } from './cluster.js'
+import type { ElasticsearchOptions } from './config.js'
+import { findProperty, fitFindings, lossFindings, nameFindings, type Properties } from './fit.js'
+import { gone, problemOf, type ServerError } from './problems.js'
+import { fieldType } from './types.js'
+
+/** The index behind a name, which may be its own or an alias. */
+export interface IndexState {
+  readonly index: string
+  readonly aliases: readonly string[]
+  readonly properties: Properties
+  readonly meta: Readonly<Record<string, unknown>>
+  readonly settings: Readonly<Record<string, unknown>>
+}
+
+interface IndexBody {
+  readonly aliases: Readonly<Record<string, unknown>>
+  readonly mappings: { readonly properties?: Properties; readonly _meta?: Readonly<Record<string, unknown>> }
+  readonly settings: Readonly<Record<string, unknown>>
+  readonly data_stream?: string
+}
+
+/** How long deleted documents keep their version, so that a late writer does not bring them back. */
+const REMEMBER_DELETED = '1h'
+
+/**
+ * Elasticsearch creates an index that is written to and missing, with whatever types the first document suggests: after
+ * somebody deletes the mart in the middle of a run, the next bulk would make a wrong one. Writes therefore go through an
+ * alias that disappears with its index, and ask for an alias.
+ */
+export function writeAlias(index: string): string {
+  return `${index}.vitrina`
+}
+
+/** A mart as an index: what it looks like, and what it should look like. */
+export class Mart {
+  readonly name: string
+  readonly target: string
+  readonly columns: readonly Column[]
+  readonly options: ElasticsearchOptions
+  readonly #replaces: boolean
+  readonly #cluster: Cluster
+
+  constructor(parts: {
+    name: string
+    target: string
+    columns: readonly Column[]
+    options: ElasticsearchOptions
+    replaces: boolean
+    cluster: Cluster
+  }) {
+    this.name = parts.name
+    this.target = parts.target
+    this.columns = parts.columns
+    this.options = parts.options
+    this.#replaces = parts.replaces
+    this.#cluster = parts.cluster
+  }
+
+  async examine(): Promise<Examination> {
+    const mode = this.options.write_mode
+    const state = await this.find()
+    const fits =
+      state === null || this.#replaces
+        ? { errors: [], warnings: [] }
+        : fitFindings(this.columns, state.properties, mode)
+    return {
+      exists: state !== null,
+      errors: [...nameFindings(this.columns), ...fits.errors],
+      warnings: [...fits.warnings, ...lossFindings(this.columns, mode)],
+    }
+  }
+
+  /** Null: there is nothing by this name. */
+  async find(name = this.name): Promise<IndexState | null> {
+    const { status, body } = await this.#cluster.ask<Record<string, IndexBody>>({
+      method: 'GET',
+      path: `/${encodeURIComponent(name)}?flat_settings=true`,
+      target: this.target,
+      accept: [404],
+    })
+    if (status === 404) return null
+    const found = Object.entries(body)
+    const [[index, state] = ['', null]] = found
+    if (found.length !== 1 || state === null || state.data_stream !== undefined)
+      throw this.#noSingleIndex(found.length)
+    const { aliases, mappings, settings } = state
+    return {
+      index,
+      aliases: Object.keys(aliases),
+      properties: mappings.properties ?? {},
+      meta: mappings._meta ?? {},
+      settings,
+    }
+  }
+
+  /** Creates the index, or adds to it what it lacks. Two that do so at once meet in the same index. */
+  async prepare(): Promise<IndexState> {
+    const state = (await this.find()) ?? (await this.#createOrFind())
+    const { errors } = fitFindings(this.columns, state.properties, this.options.write_mode)
+    const [problem] = [...nameFindings(this.columns), ...errors]
+    if (problem !== undefined)
+      throw new VitrinaError('TARGET_MISMATCH', `${this.target}: ${problem.message}`, problem.hint)
+    await this.#addFields(state)
+    if (!state.aliases.includes(writeAlias(state.index))) await this.#addWriteAlias(state.index)
+    return state
+  }
+
+  /** False: it is there already. */
+  async create(index: string, settings: object, meta: object = {}): Promise<boolean> {
+    const { shards, replicas } = this.options
+    const { status, body } = await this.#cluster.ask<{ error?: ServerError }>({
+      method: 'PUT',
+      path: `/${encodeURIComponent(index)}`,
+      target: this.target,
+      accept: [400],
+      body: {
+        settings: {
+          ...(shards === undefined ? {} : { number_of_shards: shards }),
+          ...(replicas === undefined ? {} : { number_of_replicas: replicas }),
+          gc_deletes: REMEMBER_DELETED,
+          ...settings,
+        },
+        mappings: {
+          dynamic: 'strict',
+          _meta: { vitrina: { mart: this.name, ...meta } },
+          properties: this.#properties(this.columns),
+        },
+        aliases: { [writeAlias(index)]: { is_hidden: true } },
+      },
+    })
+    if (body.error !== undefined && body.error.type !== 'resource_already_exists_exception')
+      throw problemOf(status, body.error, this.target)
+    return status === 200
+  }
+
+  async #createOrFind(): Promise<IndexState> {
+    await this.create(this.name, {})
+    const state = await this.find()
+    if (state === null) throw gone(this.target, 'it was created and is not there')
+    return state
+  }
+
+  #properties(columns: readonly Column[]): Properties {
+    const mode = this.options.write_mode
+    return Object.fromEntries(columns.map(({ name, type }) => [name, fieldType(type, mode).mapping]))
+  }
+
+  async #addFields(state: IndexState): Promise<void> {
+    const missing = this.columns.filter(({ name }) => findProperty(state.properties, name) === null)
+    if (missing.length === 0) return
+    await this.#cluster.ask({
+      method: 'PUT',
+      path: `/${encodeURIComponent(state.index)}/_mapping`,
+      target: this.target,
+      body: { properties: this.#properties(missing) },
+    })
+  }
+
+  async #addWriteAlias(index: string): Promise<void> {
+    await this.#cluster.ask({
+      method: 'POST',
+      path: '/_aliases',
+      target: this.target,
+      body: { actions: [{ add: { index, alias: writeAlias(index), is_hidden: true } }] },
+    })
+  }
+
+  #noSingleIndex(count: number): VitrinaError {
+    return new VitrinaError(
+      'TARGET_MISMATCH',
+      `${this.target} is ${count > 1 ? `an alias of ${count} indexes` : 'a data stream'}, and a mart is one index.`,
+      'Let the alias lead to one index, or choose another target.',
+    )
+  }
+}

@@ -1,0 +1,141 @@
+import { hash } from 'node:crypto'
+import { requireBelowBrake } from '../../model/brake.js'
+import { VitrinaError } from '../../model/errors.js'
+import type { BatchId, Removal, Replacement, WriteResult } from '../../ports/sink.js'
+import type { RowBatch } from '../../sql/row-batch.js'
+import type { Cluster } from './cluster.js'
+import type { DocumentWriter } from './document-writer.js'
+import { type IndexState, type Mart, writeAlias } from './mart.js'
+import type { Scan } from './scan.js'
+
+interface Parts {
+  readonly mart: Mart
+  readonly scan: Scan
+  readonly cluster: Cluster
+  readonly documents: DocumentWriter
+  readonly runId: string
+  readonly brake: number
+}
+
+/** Nobody reads it yet: no copies, no refreshes, until it is whole. */
+const WHILE_BUILDING = { refresh_interval: '-1', number_of_replicas: 0 }
+
+/** A new index beside the one that people read; one change of aliases puts it in its place. */
+export class IndexReplacement implements Replacement {
+  readonly isResumable = true
+  readonly #parts: Parts
+  readonly #index: string
+
+  private constructor(parts: Parts, index: string) {
+    this.#parts = parts
+    this.#index = index
+  }
+
+  /** Goes on with what this run built so far; what other runs left unfinished is removed. */
+  static async open(parts: Parts): Promise<IndexReplacement> {
+    const { mart, runId } = parts
+    const index = `${mart.name}-${hash('sha256', runId, 'hex').slice(0, 10)}`
+    const replacement = new IndexReplacement(parts, index)
+    await replacement.#removeOthers()
+    await mart.create(index, WHILE_BUILDING)
+    return replacement
+  }
+
+  write(batch: RowBatch, id: BatchId): Promise<WriteResult> {
+    return this.#parts.documents.write(batch, id, writeAlias(this.#index))
+  }
+
+  async publish(
+    _id: BatchId,
+    written: { readonly rows: number; readonly rewritten: number },
+  ): Promise<Removal> {
+    const { mart, scan, brake } = this.#parts
+    const old = await mart.find()
+    // It was published, and the process died before it could say so.
+    if (old?.index === this.#index) return this.#finish(0)
+    await scan.refresh(this.#index)
+    const count = await scan.count(this.#index)
+    this.#requireWhole(count, written)
+    const oldCount = old === null ? 0 : await scan.count(old.index)
+    const removed = Math.max(0, oldCount - count)
+    requireBelowBrake(mart.target, removed, oldCount, brake)
+    await this.#settle()
+    await this.#swap(old)
+    return this.#finish(removed)
+  }
+
+  #requireWhole(count: number, { rows, rewritten }: { rows: number; rewritten: number }): void {
+    if (count <= rows && count >= rows - rewritten) return
+    throw new VitrinaError(
+      'SINK_GONE',
+      `The new index of ${this.#parts.mart.target} has ${count} documents, and ${rows} rows were written (${rewritten} of them perhaps twice): it does not take the place of the old one.`,
+      'See who else writes to or deletes from the indexes of this mart. The old one is as it was; run the pipeline again.',
+    )
+  }
+
+  /** As an index that people read should be; its copies are made from now on. */
+  async #settle(): Promise<void> {
+    const { cluster, mart } = this.#parts
+    await cluster.ask({
+      method: 'PUT',
+      path: `/${encodeURIComponent(this.#index)}/_settings`,
+      target: mart.target,
+      body: { index: { refresh_interval: null, number_of_replicas: mart.options.replicas ?? null } },
+    })
+  }
+
+  /** Readers see the old mart until this moment and the new one from it on; an index of that name makes room for the alias. */
+  async #swap(old: IndexState | null): Promise<void> {
+    const { cluster, mart } = this.#parts
+    const away =
+      old === null
+        ? []
+        : old.index === mart.name
+          ? [{ remove_index: { index: old.index } }]
+          : [{ remove: { index: old.index, alias: mart.name } }]
+    await cluster.ask({
+      method: 'POST',
+      path: '/_aliases',
+      target: mart.target,
+      body: { actions: [...away, { add: { index: this.#index, alias: mart.name } }] },
+    })
+  }
+
+  async #finish(deleted: number): Promise<Removal> {
+    // The new mart is there; an old index that stays is removed by the next run.
+    await this.#removeOthers().catch(() => null)
+    return { deleted }
+  }
+
+  /** Indexes that were built for this mart and that it is not: old ones, and those of runs that never ended. */
+  async #removeOthers(): Promise<void> {
+    const { cluster, mart } = this.#parts
+    const { body } = await cluster.ask<Record<string, IndexBody>>({
+      method: 'GET',
+      path: `/${encodeURIComponent(`${mart.name}-*`)}?features=aliases,mappings`,
+      target: mart.target,
+    })
+    for (const [index, state] of Object.entries(body)) {
+      if (index === this.#index || !isLeftover(index, state, mart.name)) continue
+      await cluster.ask({
+        method: 'DELETE',
+        path: `/${encodeURIComponent(index)}`,
+        target: mart.target,
+        accept: [404],
+      })
+    }
+  }
+}
+
+interface IndexBody {
+  readonly aliases: Readonly<Record<string, unknown>>
+  readonly mappings: { readonly _meta?: { readonly vitrina?: { readonly mart?: string } } }
+}
+
+/** Ours, built for this mart, and nobody reads it: only our own alias leads to it. */
+function isLeftover(index: string, { aliases, mappings }: IndexBody, name: string): boolean {
+  return (
+    mappings._meta?.vitrina?.mart === name &&
+    Object.keys(aliases).every((alias) => alias === writeAlias(index))
+  )
+}

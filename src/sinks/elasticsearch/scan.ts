@@ -1,0 +1,196 @@
+import { hash } from 'node:crypto'
+import type { MartSummary, RowDigest } from '../../ports/sink.js'
+import type { TextValues } from '../../sql/copy-text.js'
+import type { Column } from '../../sql/selection.js'
+import { NoAnswer } from './client.js'
+import type { Cluster } from './cluster.js'
+import { keyOfId } from './document-id.js'
+import { normalJson, parseExact } from './exact-json.js'
+import { findProperty, type Properties } from './fit.js'
+import { unavailable } from './problems.js'
+import { type FieldType, fieldType, Unfit, type WriteMode } from './types.js'
+
+export interface Hit {
+  readonly _id: string
+  readonly _source: Readonly<Record<string, unknown>>
+}
+
+interface Page {
+  readonly _scroll_id: string
+  readonly hits: { readonly hits: readonly Hit[] }
+  readonly _shards: { readonly failed: unknown }
+}
+
+const PORTION = 2000
+const KEEP = '5m'
+
+/** Looks at an index as its readers see it. */
+export class Scan {
+  readonly #cluster: Cluster
+  readonly #target: string
+
+  constructor(cluster: Cluster, target: string) {
+    this.#cluster = cluster
+    this.#target = target
+  }
+
+  /** Lets everybody see what was written until now. */
+  async refresh(index: string): Promise<void> {
+    await this.#cluster.ask({
+      method: 'POST',
+      path: `/${encodeURIComponent(index)}/_refresh`,
+      target: this.#target,
+    })
+  }
+
+  async count(index: string): Promise<number> {
+    const { body } = await this.#cluster.ask<{ count: number; _shards: { failed: number } }>({
+      method: 'GET',
+      path: `/${encodeURIComponent(index)}/_count`,
+      target: this.#target,
+    })
+    // A count without one of the shards would let a half mart pass for a whole one.
+    if (body._shards.failed > 0) throw this.#incomplete()
+    return body.count
+  }
+
+  /** Every document in portions, as of the first one. A scroll is what Elasticsearch and OpenSearch both have. */
+  async *documents(index: string, source: boolean): AsyncGenerator<readonly Hit[]> {
+    let page = await this.#page(
+      `/${encodeURIComponent(index)}/_search?scroll=${KEEP}&allow_partial_search_results=false`,
+      {
+        size: PORTION,
+        sort: ['_doc'],
+        _source: source,
+      },
+    )
+    try {
+      while (page.hits.hits.length > 0) {
+        yield page.hits.hits
+        page = await this.#page('/_search/scroll', { scroll: KEEP, scroll_id: page._scroll_id })
+      }
+    } finally {
+      await this.#forget(page._scroll_id)
+    }
+  }
+
+  /** The documents with the least values of a field, or the greatest. */
+  async edge(index: string, field: string, column: string, order: 'asc' | 'desc'): Promise<readonly Hit[]> {
+    const { hits } = await this.#page(
+      `/${encodeURIComponent(index)}/_search?allow_partial_search_results=false`,
+      {
+        size: 100,
+        sort: [{ [field]: { order } }],
+        query: { exists: { field } },
+        track_total_hits: false,
+        _source: [column],
+      },
+    )
+    return hits.hits
+  }
+
+  /** Asked once: when the answer to a scroll is lost, the next question would skip a portion. */
+  async #page(path: string, body: object): Promise<Page> {
+    const answer = await this.#cluster.askText({
+      method: 'POST',
+      path,
+      body,
+      target: this.#target,
+      once: true,
+    })
+    const page = parseExact(answer.body) as Page
+    if (normalJson(page._shards.failed) !== '0') throw this.#incomplete()
+    return page
+  }
+
+  async #forget(id: string): Promise<void> {
+    const question = {
+      method: 'DELETE',
+      path: '/_search/scroll',
+      body: { scroll_id: id },
+      target: this.#target,
+    } as const
+    // It is forgotten after a while in any case, and what was read is not worse for it.
+    await this.#cluster.ask({ ...question, accept: [404], once: true }).catch(() => null)
+  }
+
+  #incomplete() {
+    return unavailable(
+      new NoAnswer(`${this.#cluster.client.address}: not every shard of ${this.#target} took part`),
+    )
+  }
+}
+
+/** Rows as digests, the same from a document as from the row that it was made of. */
+export class Digester {
+  readonly #columns: readonly { readonly name: string; readonly type: FieldType }[]
+  readonly #key: readonly number[]
+
+  constructor(columns: readonly Column[], key: readonly string[], mode: WriteMode) {
+    this.#columns = columns.map(({ name, type }) => ({ name, type: fieldType(type, mode) }))
+    this.#key = key.map((name) => columns.findIndex((column) => column.name === name))
+  }
+
+  ofDocument({ _id, _source }: Hit): RowDigest {
+    const values = this.#columns.map(({ name }) => (name in _source ? _source[name] : undefined))
+    return { key: keyOfId(_id, this.#key.length) ?? this.#keyOf(values), digest: digest(values) }
+  }
+
+  ofRow(row: TextValues): RowDigest {
+    const values = this.#columns.map(({ type }, index) => parsed(type, row[index]!))
+    return { key: this.#key.map((index) => row[index]!), digest: digest(values) }
+  }
+
+  #keyOf(values: readonly unknown[]): TextValues {
+    return this.#key.map((index) => this.#columns[index]!.type.text(values[index]))
+  }
+}
+
+function parsed(type: FieldType, text: string | null): unknown {
+  if (text === null) return null
+  try {
+    return parseExact(type.literal(text))
+  } catch (error) {
+    // It was never written: no document is like it.
+    if (error instanceof Unfit) return { unfit: text }
+    throw error
+  }
+}
+
+/** A field that is missing is not one that is NULL: the document was not written by us. */
+function digest(values: readonly unknown[]): string {
+  const text = values.map((value) => (value === undefined ? '' : normalJson(value))).join('\n')
+  return hash('sha256', text, 'base64')
+}
+
+/** The field that a column can be sorted by; null: none. */
+export function sortField(properties: Properties, column: string): string | null {
+  const property = findProperty(properties, column)
+  if (property === null) return null
+  if (property.type === 'text') return property.fields?.keyword === undefined ? null : `${column}.keyword`
+  return ['object', 'nested', 'flattened', 'binary', undefined].includes(property.type) ? null : column
+}
+
+export async function summarise(
+  scan: Scan,
+  index: string,
+  column: Column,
+  properties: Properties,
+  mode: WriteMode,
+): Promise<MartSummary> {
+  const count = await scan.count(index)
+  const field = sortField(properties, column.name)
+  if (field === null) return { count, min: null, max: null }
+  const type = fieldType(column.type, mode)
+  const texts = async (order: 'asc' | 'desc') =>
+    (await scan.edge(index, field, column.name, order)).flatMap(
+      ({ _source }) => type.text(_source[column.name]) ?? [],
+    )
+  const [least, greatest] = [await texts('asc'), await texts('desc')]
+  if (type.mapping.type === 'date') {
+    // Sorted by milliseconds; the microseconds are in the texts.
+    least.sort()
+    greatest.sort().reverse()
+  }
+  return { count, min: least[0] ?? null, max: greatest[0] ?? null }
+}

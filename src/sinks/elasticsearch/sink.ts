@@ -1,0 +1,132 @@
+import { requireBelowBrake } from '../../model/brake.js'
+import type {
+  BatchId,
+  Examination,
+  MartSummary,
+  Removal,
+  Replacement,
+  RowDigest,
+  Sink,
+  SinkMart,
+  WriteResult,
+} from '../../ports/sink.js'
+import type { TextValues } from '../../sql/copy-text.js'
+import type { RowBatch } from '../../sql/row-batch.js'
+import { Cluster } from './cluster.js'
+import type { ElasticsearchOptions, ElasticsearchSettings } from './config.js'
+import { documentId } from './document-id.js'
+import { DocumentWriter } from './document-writer.js'
+import { KeySet } from './key-set.js'
+import { type IndexState, Mart, writeAlias } from './mart.js'
+import { gone } from './problems.js'
+import { IndexReplacement } from './replacement.js'
+import { Digester, Scan, summarise } from './scan.js'
+
+/** A mart as an index of Elasticsearch or OpenSearch: one document for each row. */
+export class ElasticsearchSink implements Sink {
+  readonly #parts: SinkMart
+  readonly #cluster: Cluster
+  readonly #mart: Mart
+  readonly #scan: Scan
+  readonly #documents: DocumentWriter
+  readonly #digester: Digester
+  #index: string | null = null
+
+  constructor(parts: SinkMart, settings: ElasticsearchSettings) {
+    const options = parts.options as ElasticsearchOptions
+    const target = settings.ES_TARGET_PREFIX + parts.name
+    this.#parts = parts
+    this.#cluster = new Cluster(settings, parts.signal)
+    const replaces = parts.replaces === true
+    this.#mart = new Mart({
+      name: parts.name,
+      target,
+      columns: parts.columns,
+      options,
+      replaces,
+      cluster: this.#cluster,
+    })
+    this.#scan = new Scan(this.#cluster, target)
+    this.#documents = new DocumentWriter(parts, this.#cluster, settings)
+    this.#digester = new Digester(parts.columns, parts.key, options.write_mode)
+  }
+
+  examine(): Promise<Examination> {
+    return this.#mart.examine()
+  }
+
+  async prepare(): Promise<void> {
+    // What is built anew is created when it is built.
+    if (this.#parts.replaces !== true) this.#index = (await this.#mart.prepare()).index
+  }
+
+  async identity(): Promise<string> {
+    return String((await this.#found()).settings['index.uuid'])
+  }
+
+  async write(batch: RowBatch, id: BatchId): Promise<WriteResult> {
+    return this.#documents.write(batch, id, await this.#alias())
+  }
+
+  async remove(keys: readonly TextValues[], id: BatchId): Promise<Removal> {
+    const ids = new Set(keys.map(documentId).filter((one) => one !== null))
+    return { deleted: await this.#documents.remove(ids, id, await this.#alias()) }
+  }
+
+  async removeAbsent(keys: AsyncIterable<readonly TextValues[]>, id: BatchId): Promise<Removal> {
+    const kept = new KeySet()
+    for await (const portion of keys) for (const key of portion) kept.add(documentId(key) ?? '')
+    const absent: string[] = []
+    await this.#scan.refresh(this.#parts.name)
+    let count = 0
+    for await (const hits of this.#scan.documents(this.#parts.name, false)) {
+      count += hits.length
+      for (const { _id } of hits) if (!kept.has(_id)) absent.push(_id)
+    }
+    requireBelowBrake(this.#mart.target, absent.length, count, this.#parts.brake)
+    return { deleted: await this.#documents.remove(absent, id, await this.#alias()) }
+  }
+
+  async replacement(runId: string): Promise<Replacement> {
+    const parts = { mart: this.#mart, scan: this.#scan, cluster: this.#cluster, documents: this.#documents }
+    return IndexReplacement.open({ ...parts, runId, brake: this.#parts.brake })
+  }
+
+  async publish(): Promise<void> {
+    await this.#scan.refresh(this.#parts.name)
+  }
+
+  async summary(column: string): Promise<MartSummary> {
+    const { name, columns } = this.#parts
+    const state = await this.#found()
+    await this.#scan.refresh(name)
+    const { write_mode: mode } = this.#mart.options
+    return summarise(this.#scan, name, columns.find((one) => one.name === column)!, state.properties, mode)
+  }
+
+  async *digests(): AsyncGenerator<readonly RowDigest[]> {
+    await this.#scan.refresh(this.#parts.name)
+    for await (const hits of this.#scan.documents(this.#parts.name, true))
+      yield hits.map((hit) => this.#digester.ofDocument(hit))
+  }
+
+  digestOf(row: TextValues): RowDigest {
+    return this.#digester.ofRow(row)
+  }
+
+  async close(): Promise<void> {
+    this.#cluster.client.close()
+  }
+
+  /** Found once: when the index is replaced meanwhile, its alias goes with it and the write says so. */
+  async #alias(): Promise<string> {
+    this.#index ??= (await this.#found()).index
+    return writeAlias(this.#index)
+  }
+
+  async #found(): Promise<IndexState> {
+    const state = await this.#mart.find()
+    if (state === null) throw gone(this.#mart.target, 'there is no such index')
+    return state
+  }
+}

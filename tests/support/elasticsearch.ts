@@ -1,0 +1,113 @@
+import { randomBytes } from 'node:crypto'
+import { inject, onTestFinished } from 'vitest'
+import { readTable } from '../../src/config/settings.js'
+import type { BatchId, Sink, SinkKind } from '../../src/ports/sink.js'
+import { elasticsearch } from '../../src/sinks/elasticsearch/index.js'
+import type { Column } from '../../src/sql/selection.js'
+import type { SearchServer } from './elasticsearch-server.js'
+
+/** The one server of this run, started when the first file asks; or why there is none. */
+export async function searchServer(): Promise<SearchServer> {
+  return (await (await fetch(inject('searchServer'))).json()) as SearchServer
+}
+
+/** Talks to a server as a person with curl would. */
+export class SearchLab {
+  readonly url: string
+
+  constructor(url: string) {
+    this.url = url
+  }
+
+  /** A name that no other test has. Everything that begins with it goes with the test. */
+  name(): string {
+    const name = `t${randomBytes(5).toString('hex')}`
+    onTestFinished(async () => {
+      const found = await this.call<Record<string, unknown>>(
+        'GET',
+        `/${name},${name}-*?ignore_unavailable=true`,
+      )
+      for (const index of Object.keys(found)) await this.call('DELETE', `/${index}`)
+    })
+    return name
+  }
+
+  async call<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const answer = await fetch(this.url + path, {
+      method,
+      ...(body === undefined
+        ? {}
+        : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+    })
+    return (await answer.json()) as T
+  }
+
+  /** The document as the server has it, as text: numbers as they are written. */
+  async source(name: string, id: string): Promise<string | null> {
+    const answer = await fetch(`${this.url}/${name}/_source/${encodeURIComponent(id)}`)
+    return answer.ok ? answer.text() : null
+  }
+
+  async count(name: string): Promise<number> {
+    await this.call('POST', `/${name}/_refresh`)
+    return (await this.call<{ count: number }>('GET', `/${name}/_count`)).count
+  }
+
+  async ids(name: string): Promise<string[]> {
+    await this.call('POST', `/${name}/_refresh`)
+    const found = await this.call<{ hits: { hits: { _id: string }[] } }>(
+      'GET',
+      `/${name}/_search?size=1000&_source=false`,
+    )
+    return found.hits.hits.map(({ _id }) => _id).sort()
+  }
+
+  async exists(name: string): Promise<boolean> {
+    return (await fetch(`${this.url}/${name}`)).ok
+  }
+}
+
+export function elasticsearchKind(url: string, environment: NodeJS.ProcessEnv = {}): SinkKind {
+  return elasticsearch.create(readTable(elasticsearch.settings, { ELASTICSEARCH_URL: url, ...environment }))
+}
+
+interface SinkWish {
+  readonly url: string
+  readonly name: string
+  /** Columns as `name type`. */
+  readonly columns: readonly string[]
+  readonly key?: readonly string[]
+  readonly options?: Readonly<Record<string, unknown>>
+  readonly environment?: NodeJS.ProcessEnv
+  readonly brake?: number
+  readonly replaces?: boolean
+  readonly signal?: AbortSignal
+}
+
+/** A sink for one test, closed with it. The first column is the key unless another is named. */
+export async function openSink(wish: SinkWish): Promise<Sink> {
+  const kind = elasticsearchKind(wish.url, wish.environment)
+  const read = kind.readOptions(wish.options ?? {})
+  if ('problems' in read) throw new Error(JSON.stringify(read.problems))
+  const columns = wish.columns.map(toColumn)
+  const sink = await kind.open({
+    name: wish.name,
+    columns,
+    key: wish.key ?? [columns[0]!.name],
+    options: read.options,
+    brake: wish.brake ?? 1,
+    signal: wish.signal ?? new AbortController().signal,
+    ...(wish.replaces === undefined ? {} : { replaces: wish.replaces }),
+  })
+  onTestFinished(() => sink.close())
+  return sink
+}
+
+export function toColumn(text: string): Column {
+  const [name = '', ...type] = text.split(' ')
+  return { name, type: type.join(' '), typeOid: 0, base: null, notNull: false }
+}
+
+export function batchId(number = 1, fence = 1): BatchId {
+  return { pipelineId: 'p', runId: 'r', fence, number }
+}

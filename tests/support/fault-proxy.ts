@@ -1,0 +1,100 @@
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { onTestFinished } from 'vitest'
+
+export interface Exchange {
+  readonly method: string
+  readonly path: string
+  readonly body: Buffer
+  readonly headers: http.IncomingHttpHeaders
+}
+
+/** What becomes of one request. `pass` lets the server do it, and may change what it answers. */
+export type Fault =
+  | {
+      readonly kind: 'answer'
+      readonly status: number
+      readonly body?: unknown
+      readonly headers?: http.OutgoingHttpHeaders
+    }
+  /** The server never hears of it. */
+  | { readonly kind: 'cut' }
+  /** The server does it, and nobody learns. */
+  | { readonly kind: 'lose' }
+  /** The answer ends in the middle. */
+  | { readonly kind: 'half' }
+  | { readonly kind: 'pass'; readonly change?: (body: string) => string }
+
+const PASS: Fault = { kind: 'pass' }
+
+/** A proxy before a server, which does to each request what the test says. */
+export class FaultProxy {
+  readonly url: string
+  /** Asked for every request; null lets it pass. */
+  fault: (exchange: Exchange) => Fault | null = () => null
+  readonly seen: Exchange[] = []
+
+  private constructor(url: string) {
+    this.url = url
+  }
+
+  static async before(upstream: string): Promise<FaultProxy> {
+    const server = http.createServer()
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const proxy = new FaultProxy(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    server.on('request', (request, response) => {
+      proxy.#serve(upstream, request, response).catch(() => request.socket.destroy())
+    })
+    onTestFinished(async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    })
+    return proxy
+  }
+
+  /** Requests that the server was asked for, by the end of their path. */
+  bulks(): Exchange[] {
+    return this.seen.filter(({ path }) => path.includes('/_bulk'))
+  }
+
+  async #serve(
+    upstream: string,
+    request: http.IncomingMessage,
+    response: http.ServerResponse,
+  ): Promise<void> {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    const exchange = {
+      method: request.method!,
+      path: request.url!,
+      body: Buffer.concat(chunks),
+      headers: request.headers,
+    }
+    this.seen.push(exchange)
+    const fault = this.fault(exchange) ?? PASS
+    if (fault.kind === 'answer') {
+      response.writeHead(fault.status, { 'content-type': 'application/json', ...fault.headers })
+      response.end(JSON.stringify(fault.body ?? {}))
+      return
+    }
+    if (fault.kind === 'cut') return void request.socket.destroy()
+    const { status, body } = await forward(upstream, exchange)
+    if (fault.kind === 'lose') return void request.socket.destroy()
+    const text = fault.kind === 'pass' && fault.change !== undefined ? fault.change(body) : body
+    response.writeHead(status, {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(text),
+    })
+    if (fault.kind === 'pass') return void response.end(text)
+    response.write(text.slice(0, text.length / 2), () => request.socket.destroy())
+  }
+}
+
+async function forward(upstream: string, { method, path, body, headers }: Exchange) {
+  const answer = await fetch(upstream + path, {
+    method,
+    headers: { 'content-type': headers['content-type'] ?? 'application/json' },
+    ...(body.length === 0 ? {} : { body }),
+  })
+  return { status: answer.status, body: await answer.text() }
+}
