@@ -198,8 +198,12 @@ export class ClickHouseSink implements Sink {
   }
 }
 
-/** The order of UUIDs in ClickHouse is not that of their texts; in PostgreSQL it is. */
+/** Two orders are not those of PostgreSQL: a UUID is not ordered like its text, and NaN is not the greatest number. */
 function endSql(end: 'min' | 'max', column: string, codec: Codec): string {
-  if (codec.type === 'UUID') return `ifNull(${end}(toString(${quote(column)})), '')`
-  return codec.canonicalSql(`assumeNotNull(${end}(${quote(column)}))`)
+  const name = quote(column)
+  if (codec.type === 'UUID') return `ifNull(${end}(toString(${name})), '')`
+  if (!codec.type.startsWith('Float')) return codec.canonicalSql(`assumeNotNull(${end}(${name}))`)
+  const others = `${end}If(${name}, NOT isNaN(${name}))`
+  const isNan = end === 'max' ? `countIf(isNaN(${name})) > 0` : `countIf(NOT isNaN(${name})) = 0`
+  return `if(${isNan}, 'nan', ${codec.canonicalSql(`assumeNotNull(${others})`)})`
 }
