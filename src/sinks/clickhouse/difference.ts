@@ -1,4 +1,4 @@
-import { VitrinaError } from '../../model/errors.js'
+import { requireBelowBrake } from '../../model/brake.js'
 import type { Server } from './client.js'
 import { quoted } from './quoting.js'
 import type { RowCodec } from './rows.js'
@@ -37,10 +37,6 @@ export async function requireBrake(
     doing: `Comparing the keys of ${names.shown()}`,
   })
   const [there = 0, gone = 0, kept = 0] = row!.map(Number)
-  if (gone <= there * brake) return { gone, kept }
-  throw new VitrinaError(
-    'BRAKE',
-    `The run would delete ${gone} of the ${there} rows of ch:${names.shown()}; delete_brake allows ${Math.round(brake * 100)} %.`,
-    'See whether the source is complete. If the deletion is right, raise delete_brake for this run (1 lets everything go).',
-  )
+  requireBelowBrake(`ch:${names.shown()}`, gone, there, brake)
+  return { gone, kept }
 }

@@ -26,7 +26,9 @@ describe('a replacement (real engine, HTTP front of our own)', () => {
       ['1', 'old'],
       ['2', 'old'],
     ])
-    expect(await replacement.publish(batch(2, 3), { rows: 3, rewritten: 0 })).toEqual({ deleted: 1 })
+    expect(await replacement.publish(batch(2, 3), { rows: 3, rewritten: 0, marks: [] })).toEqual({
+      deleted: 1,
+    })
     expect(await mart.read()).toEqual([
       ['2', 'new'],
       ['3', 'new'],
@@ -46,7 +48,7 @@ describe('a replacement (real engine, HTTP front of our own)', () => {
     })()
     for (let number = 1; number <= 5; number++)
       await replacement.write(rowsOf([`${number}0`, 'new'], [`${number}1`, 'new']), batch(2, number))
-    await replacement.publish(batch(2, 6), { rows: 10, rewritten: 0 })
+    await replacement.publish(batch(2, 6), { rows: 10, rewritten: 0, marks: [] })
     seen.add((await mart.read('count()'))[0]![0]!)
     asking = false
     await reader
@@ -64,7 +66,7 @@ describe('a replacement (real engine, HTTP front of our own)', () => {
     await expect(first.write(rowsOf(['3', 'late']), batch(2, 3))).rejects.toMatchObject({
       code: 'LEASE_LOST',
     })
-    await second.publish(batch(3, 3), { rows: 4, rewritten: 1 })
+    await second.publish(batch(3, 3), { rows: 4, rewritten: 1, marks: [] })
     expect(await mart.read()).toEqual([
       ['1', 'new'],
       ['2', 'new'],
@@ -77,12 +79,12 @@ describe('a replacement (real engine, HTTP front of our own)', () => {
     const first = await (await mart.open()).replacement(RUN)
     await first.write(rowsOf(['1', 'new']), batch(2, 1))
     await server.fail({ pattern: '^EXCHANGE', times: 1, lose: true })
-    await expect(first.publish(batch(2, 2), { rows: 1, rewritten: 0 })).rejects.toMatchObject({
+    await expect(first.publish(batch(2, 2), { rows: 1, rewritten: 0, marks: [] })).rejects.toMatchObject({
       code: 'SINK_UNAVAILABLE',
     })
     const second = await (await mart.open()).replacement(RUN)
     await second.write(rowsOf(['1', 'new']), batch(3, 1))
-    await second.publish(batch(3, 2), { rows: 1, rewritten: 1 })
+    await second.publish(batch(3, 2), { rows: 1, rewritten: 1, marks: [] })
     expect(await mart.read()).toEqual([['1', 'new']])
     expect(await tablesOf(mart.database)).toEqual(BARE)
   })
@@ -91,7 +93,9 @@ describe('a replacement (real engine, HTTP front of our own)', () => {
     const { mart } = await filled({ brake: 0.4 })
     const replacement = await (await mart.open()).replacement(RUN)
     await replacement.write(rowsOf(['2', 'new']), batch(2, 1))
-    await expect(replacement.publish(batch(2, 2), { rows: 1, rewritten: 0 })).rejects.toMatchObject({
+    await expect(
+      replacement.publish(batch(2, 2), { rows: 1, rewritten: 0, marks: [] }),
+    ).rejects.toMatchObject({
       code: 'BRAKE',
       message: expect.stringContaining('1 of the 2 rows'),
     })
@@ -103,10 +107,12 @@ describe('a replacement (real engine, HTTP front of our own)', () => {
     const replacement = await (await mart.open()).replacement(RUN)
     await replacement.write(rowsOf(['1', 'new'], ['2', 'new']), batch(2, 1))
     for (const rows of [3, 1])
-      await expect(replacement.publish(batch(2, 2), { rows, rewritten: 0 })).rejects.toMatchObject({
-        code: 'SINK_GONE',
-        message: expect.stringContaining(`holds 2 rows, but ${rows} were written`),
-      })
+      await expect(replacement.publish(batch(2, 2), { rows, rewritten: 0, marks: [] })).rejects.toMatchObject(
+        {
+          code: 'SINK_GONE',
+          message: expect.stringContaining(`holds 2 rows, but ${rows} were written`),
+        },
+      )
     expect(await mart.read()).toEqual([
       ['1', 'old'],
       ['2', 'old'],
@@ -117,8 +123,11 @@ describe('a replacement (real engine, HTTP front of our own)', () => {
     const { mart } = await filled()
     const replacement = await (await mart.open()).replacement(RUN)
     await replacement.write(rowsOf(['1', 'a'], ['2', 'b']), batch(2, 1))
-    await replacement.write(rowsOf(['1', 'c']), batch(2, 2))
-    await replacement.publish(batch(2, 3), { rows: 3, rewritten: 0 })
+    expect(await replacement.write(rowsOf(['1', 'c']), batch(2, 2))).toMatchObject({
+      inserted: 0,
+      updated: 1,
+    })
+    await replacement.publish(batch(2, 3), { rows: 3, rewritten: 1, marks: [] })
     expect(await mart.read()).toEqual([
       ['1', 'c'],
       ['2', 'b'],
@@ -132,9 +141,9 @@ describe('a replacement (real engine, HTTP front of our own)', () => {
     const replacement = await (await mart.open()).replacement(RUN)
     await replacement.write(rowsOf(['1', 'new']), batch(3, 1))
     await expect(
-      left.publish(batch(2, 2, { runId: 'a run that died' }), { rows: 1, rewritten: 0 }),
+      left.publish(batch(2, 2, { runId: 'a run that died' }), { rows: 1, rewritten: 0, marks: [] }),
     ).rejects.toMatchObject({ code: 'SINK_GONE' })
-    await replacement.publish(batch(3, 2), { rows: 1, rewritten: 0 })
+    await replacement.publish(batch(3, 2), { rows: 1, rewritten: 0, marks: [] })
     expect(await mart.read()).toEqual([['1', 'new']])
     expect(await tablesOf(mart.database)).toEqual(BARE)
   })
@@ -144,7 +153,7 @@ describe('a replacement (real engine, HTTP front of our own)', () => {
     await server.rows(`ALTER TABLE ${mart.database}.mart__data ADD INDEX by_title title TYPE bloom_filter`)
     const replacement = await (await mart.open()).replacement(RUN)
     await replacement.write(rowsOf(['1', 'new']), batch(2, 1))
-    await replacement.publish(batch(2, 2), { rows: 1, rewritten: 0 })
+    await replacement.publish(batch(2, 2), { rows: 1, rewritten: 0, marks: [] })
     const next = await mart.open()
     await next.write(rowsOf(['1', 'newer']), batch(3, 1))
     expect(await mart.read()).toEqual([['1', 'newer']])
