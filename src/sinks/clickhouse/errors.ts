@@ -33,7 +33,7 @@ const HINTS: Readonly<Partial<Record<ErrorCode, string>>> = {
   SINK_REFUSED: 'Correct the table, the grants of the user or the options of the target.',
 }
 
-export function serverCode(error: unknown): number | null {
+function serverCode(error: unknown): number | null {
   const { code, type } = error as { code?: unknown; type?: unknown }
   return typeof type === 'string' && /^\d+$/.test(String(code)) ? Number(code) : null
 }

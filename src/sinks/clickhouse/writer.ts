@@ -177,7 +177,7 @@ class Insert {
 }
 
 /** Cut where the sum of sizes passes the limit. */
-export function* portions<T>(
+function* portions<T>(
   all: readonly T[],
   limit: number,
   sizeOf: (one: T) => number,
