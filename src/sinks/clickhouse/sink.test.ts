@@ -89,6 +89,7 @@ describe('a mart in ClickHouse (real engine, HTTP front of our own)', () => {
     await first.write(rowsOf(['1', 'one']), batch(1, 1))
     const second = await mart.open()
     await second.remove([['1']], batch(1, 1))
+    expect(await mart.read()).toEqual([])
     const third = await mart.open()
     await third.write(rowsOf(['1', 'one']), batch(1, 1))
     expect(await mart.read()).toEqual([['1', 'one']])
@@ -187,6 +188,15 @@ describe('deletes (real engine, HTTP front of our own)', () => {
     expect(await sink.removeAbsent(portions(['1', '9'], [], ['4']), batch(1, 2))).toEqual({ deleted: 2 })
     expect(await mart.read('id')).toEqual([['1'], ['4']])
     expect(await server.rows(`SHOW TABLES FROM ${mart.database}`)).toEqual([['mart'], ['mart__data']])
+  })
+
+  it('takes a key for a key that is spelled like its column', async () => {
+    const mart = aMart(server, { columns: { name: 'text!' }, key: ['name'] })
+    const sink = await mart.open()
+    await sink.prepare()
+    await sink.write(rowsOf(['name'], ['other']), batch(1, 1))
+    expect(await sink.removeAbsent(portions(['name']), batch(1, 2))).toEqual({ deleted: 1 })
+    expect(await mart.read()).toEqual([['name']])
   })
 
   it('stops before it removes more than the brake allows', async () => {

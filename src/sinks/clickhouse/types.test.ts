@@ -159,14 +159,6 @@ describe('values (real engine, HTTP front of our own)', () => {
       expect(await sink.summary('value'), type).toEqual({ count: texts.length + 1, ...ends })
     }
   })
-
-  it('are told apart where a first line could be taken for a heading', async () => {
-    const mart = aMart(server, { columns: { name: 'text!', title: 'text' }, key: ['name'] })
-    const sink = await mart.open()
-    await sink.prepare()
-    await sink.write(rowsOf(['name', 'title']), batch(1, 1))
-    expect(await mart.read()).toEqual([['name', 'title']])
-  })
 })
 
 describe('values that have no place in ClickHouse', () => {

@@ -177,11 +177,7 @@ class Insert {
 }
 
 /** Cut where the sum of sizes passes the limit. */
-function* portions<T>(
-  all: readonly T[],
-  limit: number,
-  sizeOf: (one: T) => number,
-): Generator<readonly T[]> {
+function* portions<T>(all: readonly T[], limit: number, sizeOf: (one: T) => number): Generator<readonly T[]> {
   let start = 0
   let size = 0
   for (let at = 0; at < all.length; at++) {
