@@ -32,6 +32,7 @@ const DOORS = {
     is: '(^|/)node_modules/(@types/)?pg(-copy-streams|-cursor)?/',
     rooms: 'store|postgres|sources/postgres|sinks/postgres|transfers|embedded|cinema|main',
   },
+  clickhouse: { is: '(^|/)node_modules/@clickhouse/', rooms: 'sinks/clickhouse' },
   fastify: { is: '(^|/)node_modules/@?fastify', rooms: 'api|main' },
   child_process: { is: '^(node:)?child_process$', rooms: 'embedded|transforms/python|main' },
 }

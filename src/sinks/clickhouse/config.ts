@@ -1,0 +1,98 @@
+import { z } from 'zod'
+import { list, type SettingsOf, type SettingsTable } from '../../config/settings.js'
+import type { SinkKind } from '../../ports/sink.js'
+
+export const SETTINGS = {
+  CLICKHOUSE_URL: {
+    schema: z
+      .string()
+      .refine((text) => /^https?:\/\//.test(text) && URL.canParse(text), 'must be an http:// or https:// URL')
+      .optional(),
+    means:
+      'HTTP interface of the ClickHouse for targets ch:…, with user, password and database if you like. Unset: there are no such targets.',
+    example: 'http://etl:secret@clickhouse:8123/analytics',
+  },
+  CLICKHOUSE_USERNAME: {
+    schema: z.string().optional(),
+    means: 'User of ClickHouse. Unset: that of CLICKHOUSE_URL, or default.',
+    example: 'etl',
+  },
+  CLICKHOUSE_PASSWORD: {
+    schema: z.string().optional(),
+    means: 'Password of that user. Unset: that of CLICKHOUSE_URL, or none.',
+    example: 'secret',
+  },
+  CLICKHOUSE_DATABASE: {
+    schema: z.string().min(1).optional(),
+    means:
+      'Database of a target that names none (ch:film_dim). Unset: the path of CLICKHOUSE_URL, or default.',
+    example: 'analytics',
+  },
+  ALLOWED_CH_TABLES: {
+    schema: z.string().default('analytics.*').transform(list),
+    means:
+      'Marts a pipeline may write in ClickHouse, as the target names them after ch: exact names or patterns with *.',
+    example: 'analytics.*,film_dim',
+  },
+} as const satisfies SettingsTable
+
+export type Settings = SettingsOf<typeof SETTINGS>
+
+/** Where the server is and who we are there. */
+export interface Address {
+  /** Without user and password: this one may be shown. */
+  readonly origin: string
+  readonly username: string
+  readonly password: string
+  /** Of marts that name none. */
+  readonly database: string
+}
+
+export function addressOf(settings: Settings): Address | null {
+  if (settings.CLICKHOUSE_URL === undefined) return null
+  const url = new URL(settings.CLICKHOUSE_URL)
+  return {
+    origin: url.origin,
+    username: settings.CLICKHOUSE_USERNAME ?? (decodeURIComponent(url.username) || 'default'),
+    password: settings.CLICKHOUSE_PASSWORD ?? decodeURIComponent(url.password),
+    database: settings.CLICKHOUSE_DATABASE ?? (decodeURIComponent(url.pathname.slice(1)) || 'default'),
+  }
+}
+
+export interface Options {
+  /** What `numeric` without a precision becomes: Decimal(76, 38), or its text. */
+  readonly numeric: 'decimal' | 'string'
+  /** Look up which rows of a batch are there already and leave unchanged ones alone. */
+  readonly compare: boolean
+}
+
+const OPTIONS = z.strictObject({
+  numeric: z.enum(['decimal', 'string'], 'must be decimal or string').default('decimal'),
+  compare: z.boolean('must be true or false').default(true),
+})
+
+export const readOptions: SinkKind['readOptions'] = (raw) => {
+  const parsed = OPTIONS.safeParse(raw)
+  if (parsed.success) return { options: parsed.data }
+  const problems = parsed.error.issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.map((field) => ({ field, message: 'is no option of ch: targets (numeric, compare)' }))
+      : [{ field: issue.path.join('.'), message: issue.message }],
+  )
+  return { problems }
+}
+
+/** A file of the server is named after every table, with what we append to it. */
+const LONGEST = 150
+const RESERVED = /^(system|information_schema)$/i
+
+export function nameProblem(name: string): string | null {
+  const parts = name.split('.')
+  if (parts.length > 2 || !parts.every((part) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(part)))
+    return 'must be table or database.table, in letters, digits and _'
+  if (parts.some((part) => part.length > LONGEST)) return `must not be longer than ${LONGEST} characters`
+  if (parts.length === 2 && RESERVED.test(parts[0]!)) return `must not be in the database ${parts[0]}`
+  if (/__(data$|new_|keys_)/.test(parts.at(-1)!))
+    return 'must not contain __data, __new_ or __keys_: the tables behind a mart are called so'
+  return null
+}

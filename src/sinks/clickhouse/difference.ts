@@ -1,0 +1,42 @@
+import { requireBelowBrake } from '../../model/brake.js'
+import type { Server } from './client.js'
+import { quoted } from './quoting.js'
+import type { RowCodec } from './rows.js'
+import type { MartNames } from './table.js'
+
+export interface Difference {
+  readonly server: Server
+  readonly names: MartNames
+  readonly codec: RowCodec
+  /** The tables: what the mart holds, and what is to stay. */
+  readonly data: string
+  readonly kept: string
+}
+
+/** Keys of both tables with where they are. Grouping, not a join: the server can do it on disk. */
+function keysOfBoth({ names, codec, data, kept }: Difference): string {
+  const key = quoted(codec.key.map(({ name }) => name))
+  return `(SELECT ${key}, max(_is_there) AS _is_there, max(_stays) AS _stays FROM (
+      SELECT ${key}, 1 AS _is_there, 0 AS _stays FROM ${names.full(data)} FINAL
+      UNION ALL SELECT ${key}, 0, 1 FROM ${names.full(kept)} FINAL) GROUP BY ${key})`
+}
+
+/** SELECT … FROM the keys that would disappear. */
+export function absentSql(difference: Difference, what: string): string {
+  return `SELECT ${what} FROM ${keysOfBoth(difference)} WHERE _is_there = 1 AND _stays = 0`
+}
+
+/** How many rows would disappear, and how many stay; throws BRAKE when these are too many. */
+export async function requireBrake(
+  difference: Difference,
+  brake: number,
+): Promise<{ readonly gone: number; readonly kept: number }> {
+  const { server, names } = difference
+  const [row] = await server.rows({
+    sql: `SELECT sum(_is_there), countIf(_is_there = 1 AND _stays = 0), sum(_stays) FROM ${keysOfBoth(difference)}`,
+    doing: `Comparing the keys of ${names.shown()}`,
+  })
+  const [there = 0, gone = 0, kept = 0] = row!.map(Number)
+  requireBelowBrake(`ch:${names.shown()}`, gone, there, brake)
+  return { gone, kept }
+}

@@ -1,0 +1,66 @@
+import type { Finding } from '../../model/validation.js'
+import type { Column } from '../../sql/selection.js'
+import { valueType } from '../../sql/value-types.js'
+import type { MartColumn, RowCodec } from './rows.js'
+import { targetFinding } from './table.js'
+
+/** What can be said of the query's columns without a server. */
+export function examineColumns(
+  columns: readonly Column[],
+  codec: RowCodec,
+): { readonly errors: Finding[]; readonly warnings: Finding[] } {
+  return {
+    errors: [...codec.key.flatMap(keyProblem), ...columns.flatMap(nameProblem)],
+    warnings: columns.flatMap((column, index) => contractWarning(column, codec.columns[index]!)),
+  }
+}
+
+function keyProblem({ name, codec }: MartColumn): Finding[] {
+  if (codec.isNullable && !codec.type.startsWith('Float')) return []
+  const what = codec.isNullable ? 'a floating-point number' : 'an array'
+  return [
+    targetFinding(
+      'TARGET_VALUE',
+      `Column "${name}" is ${what} (${codec.type}), which cannot identify a row in ClickHouse.`,
+      'Choose other key_columns, or cast the column to numeric or text in the query.',
+      'key_columns',
+    ),
+  ]
+}
+
+function nameProblem({ name }: Column): Finding[] {
+  if (!name.startsWith('_vitrina_')) return []
+  return [
+    targetFinding(
+      'TARGET_VALUE',
+      `The query returns a column "${name}"; names that begin with _vitrina_ are those of the hidden columns.`,
+      'Give the column another name in the query.',
+      'source_query',
+    ),
+  ]
+}
+
+/** Where the contract of docs/guides/clickhouse.md does not say "as it is". */
+function contractWarning({ name, type, notNull }: Column, { codec }: MartColumn): Finding[] {
+  const warn = (message: string, hint: string) => [
+    targetFinding('TARGET_VALUE', `Column "${name}" (${type}) ${message}`, hint, 'source_query'),
+  ]
+  const value = valueType(type)
+  if (value.kind === 'array' && !notNull)
+    return warn(
+      'becomes an empty array where it is NULL: ClickHouse has no array that is NULL.',
+      'If the difference matters, add a column that tells it, such as "x IS NULL AS x_is_null".',
+    )
+  if (value.kind !== 'numeric') return []
+  if (codec.type === 'String')
+    return warn(
+      'is stored as text, which is exact but neither sorted nor added up as a number.',
+      'Cast it to numeric(p,s) with at most 76 digits in the query.',
+    )
+  if (value.precision === null)
+    return warn(
+      `is stored as ${codec.type}; rows with more digits are refused, never rounded.`,
+      'Cast it to numeric(p,s) in the query for a smaller type, or set the option numeric to string.',
+    )
+  return []
+}

@@ -1,0 +1,155 @@
+import { createServer } from 'node:net'
+import { describe, expect, it } from 'vitest'
+import { aClickHouse } from '../../../tests/support/clickhouse.js'
+import { aMart, batch, columnsOf, kindFor, rowsOf } from '../../../tests/support/clickhouse-mart.js'
+
+const server = await aClickHouse()
+
+async function prepared() {
+  const mart = aMart(server, { columns: { id: 'bigint', title: 'text' } })
+  const sink = await mart.open()
+  await sink.prepare()
+  return { mart, sink }
+}
+
+describe('rows that are refused (real engine, HTTP front of our own)', () => {
+  it('are found before they are sent, and the others are written', async () => {
+    const mart = aMart(server, { columns: { id: 'bigint', day: 'date', price: 'numeric' } })
+    const sink = await mart.open()
+    await sink.prepare()
+    const result = await sink.write(
+      rowsOf(['1', '2024-01-01', '1'], ['2', 'infinity', '1'], [null, null, null], ['4', null, 'NaN']),
+      batch(1, 1),
+    )
+    expect(result).toMatchObject({ inserted: 1, refused: [{ row: 1 }, { row: 2 }, { row: 3 }] })
+    expect(result.refused.map(({ reason }) => reason)).toEqual([
+      'Column "day": infinity is not within 1900-01-01 and 2299-12-31.',
+      'Column "id" is NULL, which a key cannot be.',
+      'Column "price": NaN is no number of Decimal.',
+    ])
+    expect(await mart.read('id')).toEqual([['1']])
+  })
+
+  it('are found by halving when only the server knows why', async () => {
+    const { mart, sink } = await prepared()
+    await server.rows(
+      `ALTER TABLE ${mart.database}.mart__data ADD CONSTRAINT short CHECK _vitrina_deleted = 1 OR length(assumeNotNull(title)) < 5`,
+    )
+    const rows = Array.from({ length: 100 }, (_, id) => [String(id), id % 40 === 7 ? 'too long' : 'ok'])
+    const result = await sink.write(rowsOf(...rows), batch(1, 1))
+    expect(result.inserted).toBe(97)
+    expect(result.refused.map(({ row }) => row)).toEqual([7, 47, 87])
+    expect(result.refused[0]!.reason).toContain('`short`')
+    expect(await mart.read('count()')).toEqual([['97']])
+    expect(await sink.write(rowsOf(...rows), batch(1, 1))).toMatchObject({ inserted: 0, unchanged: 97 })
+  })
+})
+
+describe('a server that does not do as asked (real engine, HTTP front of our own)', () => {
+  it('is asked again when it is busy for a moment only', async () => {
+    const { mart, sink } = await prepared()
+    await server.fail({ pattern: '^INSERT', times: 2, code: 252, type: 'TOO_MANY_PARTS' })
+    await sink.write(rowsOf(['1', 'one']), batch(1, 1))
+    expect(await mart.read()).toEqual([['1', 'one']])
+  })
+
+  const ANSWERS = [
+    [252, 'TOO_MANY_PARTS', 'SINK_OVERLOADED', 'retry'],
+    [241, 'MEMORY_LIMIT_EXCEEDED', 'SINK_OVERLOADED', 'retry'],
+    [243, 'NOT_ENOUGH_SPACE', 'SINK_OVERLOADED', 'retry'],
+    [201, 'QUOTA_EXCEEDED', 'SINK_OVERLOADED', 'retry'],
+    [242, 'TABLE_IS_READ_ONLY', 'SINK_BLOCKED', 'retry'],
+    [164, 'READONLY', 'SINK_BLOCKED', 'retry'],
+    [60, 'UNKNOWN_TABLE', 'SINK_GONE', 'retry'],
+    [516, 'AUTHENTICATION_FAILED', 'SINK_LOGIN', 'stop'],
+    [497, 'ACCESS_DENIED', 'SINK_REFUSED', 'stop'],
+    [62, 'SYNTAX_ERROR', 'SINK_REFUSED', 'stop'],
+  ] as const
+  for (const [code, type, expected, outcome] of ANSWERS) {
+    it(`says ${type}: ${expected}, which is "${outcome}"`, async () => {
+      const { mart, sink } = await prepared()
+      await server.fail({ pattern: '^INSERT', times: 9, code, type })
+      await expect(sink.write(rowsOf(['1', 'one']), batch(1, 1))).rejects.toMatchObject({
+        code: expected,
+        class: outcome,
+        message: expect.stringMatching(
+          new RegExp(`Writing to ${mart.database}.mart__data at http.*${code}, ${type}`),
+        ),
+      })
+      await server.fail()
+    })
+  }
+
+  it('is missed when the mart was dropped in the middle of a run', async () => {
+    const { mart, sink } = await prepared()
+    await sink.write(rowsOf(['1', 'one']), batch(1, 1))
+    await server.rows(`DROP TABLE ${mart.database}.mart__data`)
+    await expect(sink.write(rowsOf(['2', 'two']), batch(1, 2))).rejects.toMatchObject({ code: 'SINK_GONE' })
+  })
+
+  it('is told by name when a column was dropped in the middle of a run', async () => {
+    const { mart, sink } = await prepared()
+    await sink.write(rowsOf(['1', 'one']), batch(1, 1))
+    await server.rows(`ALTER TABLE ${mart.database}.mart__data DROP COLUMN title`)
+    await expect(sink.write(rowsOf(['2', 'two']), batch(1, 2))).rejects.toMatchObject({
+      message: expect.stringContaining('title'),
+    })
+  })
+
+  it('is given up when the holder is told to stop', async () => {
+    const { mart } = await prepared()
+    const stop = new AbortController()
+    const sink = await mart.open({ signal: stop.signal })
+    await server.fail({ pattern: '^INSERT', times: 99, code: 252, type: 'TOO_MANY_PARTS' })
+    const writing = sink.write(rowsOf(['1', 'one']), batch(1, 1))
+    const reason = new Error('the lease is lost')
+    stop.abort(reason)
+    await expect(writing).rejects.toBe(reason)
+    await server.fail()
+  })
+
+  it('does not let a wrong password in, and the message holds none', async () => {
+    const kind = kindFor(server, { CLICKHOUSE_PASSWORD: 'no secret at all' })
+    const refused = kind.ping(new AbortController().signal)
+    await expect(refused).rejects.toMatchObject({ code: 'SINK_LOGIN' })
+    await expect(refused).rejects.not.toMatchObject({ message: expect.stringContaining('secret') })
+  })
+
+  it('answers a ping with its version', async () => {
+    expect(await kindFor(server).ping(new AbortController().signal)).toMatch(
+      /^ClickHouse \d+\.\d+.* at http:\/\/127/,
+    )
+  })
+})
+
+describe('an address where nothing answers', () => {
+  it('is SINK_UNAVAILABLE after a short patience, without the password', async () => {
+    const url = `http://etl:hidden@127.0.0.1:${await freePort()}`
+    const kind = kindFor(server, { CLICKHOUSE_URL: url })
+    const { signal } = new AbortController()
+    const mart = {
+      name: 'a',
+      columns: columnsOf({ id: 'bigint' }),
+      key: ['id'],
+      options: {},
+      brake: 1,
+      signal,
+    }
+    const sink = await kind.open(mart)
+    const refused = sink.examine()
+    await expect(refused).rejects.toMatchObject({
+      code: 'SINK_UNAVAILABLE',
+      message: expect.stringContaining('ECONNREFUSED'),
+    })
+    await expect(refused).rejects.not.toMatchObject({ message: expect.stringContaining('hidden') })
+    await sink.close()
+  })
+})
+
+async function freePort(): Promise<number> {
+  const listener = createServer()
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
+  const { port } = listener.address() as { port: number }
+  await new Promise((resolve) => listener.close(resolve))
+  return port
+}

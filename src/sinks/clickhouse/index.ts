@@ -1,0 +1,62 @@
+import { VitrinaError } from '../../model/errors.js'
+import type { Sink, SinkKind, SinkMart } from '../../ports/sink.js'
+import { CLIENT_PACKAGE, findClient, loadClient, requireVersion, Server } from './client.js'
+import { addressOf, nameProblem, readOptions, SETTINGS, type Settings } from './config.js'
+import { ClickHouseSink } from './sink.js'
+
+/** Targets `ch:<table>` and `ch:<database>.<table>`. */
+class ClickHouseKind implements SinkKind {
+  readonly kind = 'clickhouse'
+  readonly prefix = 'ch:'
+  readonly allowList: SinkKind['allowList']
+  readonly readOptions = readOptions
+  readonly nameProblem = nameProblem
+  readonly #settings: Settings
+  readonly #load: typeof loadClient
+
+  constructor(settings: Settings, load: typeof loadClient) {
+    this.#settings = settings
+    this.#load = load
+    this.allowList = { setting: 'ALLOWED_CH_TABLES', names: settings.ALLOWED_CH_TABLES }
+  }
+
+  async missing(): ReturnType<SinkKind['missing']> {
+    if (addressOf(this.#settings) === null)
+      return {
+        message: 'CLICKHOUSE_URL is not set, so that there is no ClickHouse to write to.',
+        hint: 'Set CLICKHOUSE_URL to its HTTP interface, for example http://etl:secret@clickhouse:8123/analytics.',
+      }
+    if ((await findClient(this.#load)) === null)
+      return {
+        message: 'The client of ClickHouse is not installed.',
+        hint: `Install it beside Vitrina: npm install --save-exact ${CLIENT_PACKAGE}`,
+      }
+    return null
+  }
+
+  async ping(signal: AbortSignal): Promise<string> {
+    const server = await this.#connect(signal)
+    try {
+      return `ClickHouse ${await requireVersion(server)} at ${server.origin}`
+    } finally {
+      await server.close()
+    }
+  }
+
+  async open(mart: SinkMart): Promise<Sink> {
+    const server = await this.#connect(mart.signal)
+    return new ClickHouseSink(mart, server, addressOf(this.#settings)!.database)
+  }
+
+  async #connect(signal: AbortSignal): Promise<Server> {
+    const missing = await this.missing()
+    if (missing !== null) throw new VitrinaError('SINK_MISSING', missing.message, missing.hint)
+    const client = await findClient(this.#load)
+    return new Server(client!, addressOf(this.#settings)!, signal)
+  }
+}
+
+export const clickhouse = {
+  settings: SETTINGS,
+  create: (settings: Settings, load = loadClient): SinkKind => new ClickHouseKind(settings, load),
+}

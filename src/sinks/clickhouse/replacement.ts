@@ -1,0 +1,95 @@
+import { VitrinaError } from '../../model/errors.js'
+import type { BatchId, Removal, Replacement, WriteResult } from '../../ports/sink.js'
+import type { RowBatch } from '../../sql/row-batch.js'
+import { requireBrake } from './difference.js'
+import { dropTable, tablesLike } from './table.js'
+import { BatchWriter, type MartParts } from './writer.js'
+
+/** A table beside the data, which takes its place by EXCHANGE: the server does that at one moment for all readers. */
+export class TableReplacement implements Replacement {
+  readonly isResumable = true
+  readonly #parts: MartParts
+  readonly #runId: string
+  readonly #brake: number
+  readonly #fresh: string
+  #writer: Promise<BatchWriter> | null = null
+
+  private constructor(parts: MartParts, runId: string, brake: number) {
+    // Always: how many rows are new is what the count of the whole is checked against.
+    this.#parts = { ...parts, compare: true }
+    this.#runId = runId
+    this.#brake = brake
+    this.#fresh = parts.names.fresh(runId)
+  }
+
+  static async open(parts: MartParts, runId: string, brake: number): Promise<TableReplacement> {
+    const replacement = new TableReplacement(parts, runId, brake)
+    await replacement.#open()
+    return replacement
+  }
+
+  async #open(): Promise<void> {
+    const { server, names, ownership } = this.#parts
+    for (const table of await tablesLike(server, names, names.freshPrefix))
+      if (table !== this.#fresh) await dropTable(server, names, table)
+    if ((await ownership.runThatBuilt(names.data)) === this.#runId) return
+    await server.command({
+      // As the data: engine, order, settings and whatever an administrator gave it.
+      sql: `CREATE TABLE IF NOT EXISTS ${names.full(this.#fresh)} AS ${names.full(names.data)}`,
+      doing: `Creating ${names.shown(this.#fresh)}`,
+    })
+  }
+
+  async write(batch: RowBatch, id: BatchId): Promise<WriteResult> {
+    this.#writer ??= this.#begin(id)
+    return (await this.#writer).write(batch, id)
+  }
+
+  /** A batch that is repeated after the exchange belongs where the new table is now. */
+  async #begin(id: BatchId): Promise<BatchWriter> {
+    const { names, ownership } = this.#parts
+    if (await this.#isPublished()) return new BatchWriter(this.#parts, names.data)
+    await ownership.extendTo(this.#fresh, id)
+    return new BatchWriter(this.#parts, this.#fresh)
+  }
+
+  async publish(
+    id: BatchId,
+    written: { readonly rows: number; readonly rewritten: number; readonly marks: readonly string[] },
+  ): Promise<Removal> {
+    const { server, names, ownership, codec } = this.#parts
+    await ownership.version(id)
+    // An exchange whose answer was lost must not be undone by a second one.
+    if (await this.#isPublished()) return this.#tidy(0)
+    await ownership.extendTo(this.#fresh, id)
+    const difference = { server, names, codec, data: names.data, kept: this.#fresh }
+    const { gone, kept } = await requireBrake(difference, this.#brake)
+    this.#requireCount(kept, written)
+    await server.commandOnce({
+      sql: `EXCHANGE TABLES ${names.full(names.data)} AND ${names.full(this.#fresh)}`,
+      doing: `Exchanging ${names.shown(names.data)} for ${names.shown(this.#fresh)}`,
+    })
+    return this.#tidy(gone)
+  }
+
+  async #isPublished(): Promise<boolean> {
+    const { names, ownership } = this.#parts
+    return (await ownership.runThatBuilt(names.data)) === this.#runId
+  }
+
+  #requireCount(count: number, { rows, rewritten }: { rows: number; rewritten: number }): void {
+    if (count <= rows && count >= rows - rewritten) return
+    throw new VitrinaError(
+      'SINK_GONE',
+      `${this.#parts.names.shown(this.#fresh)} holds ${count} rows, but ${rows} were written${rewritten > 0 ? ` (${rewritten} of them perhaps twice)` : ''}.`,
+      'See whether somebody else wrote to that table; the next run builds it anew.',
+    )
+  }
+
+  /** What is in the way of removing the old rows must not fail a run whose mart is right; the next one tries again. */
+  async #tidy(deleted: number): Promise<Removal> {
+    const { server, names } = this.#parts
+    await dropTable(server, names, this.#fresh).catch(() => {})
+    return { deleted }
+  }
+}

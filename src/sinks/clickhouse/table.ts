@@ -1,0 +1,196 @@
+import type { Finding } from '../../model/validation.js'
+import type { Server } from './client.js'
+import { literal, quote, quoted } from './quoting.js'
+import type { RowCodec } from './rows.js'
+
+/** Hidden columns: which of two rows of a key is the later one, and whether it says that the key is gone. */
+export const VERSION = '_vitrina_version'
+export const DELETED = '_vitrina_deleted'
+
+/** The mart and the tables behind it. People query the view, which shows each key once and no deleted ones. */
+export class MartNames {
+  readonly database: string
+  readonly mart: string
+
+  constructor(name: string, database: string) {
+    const parts = name.split('.')
+    this.mart = parts.at(-1)!
+    this.database = parts.length === 2 ? parts[0]! : database
+  }
+
+  get data(): string {
+    return `${this.mart}__data`
+  }
+
+  /** Where a run builds what is to replace the data. */
+  fresh(runId: string): string {
+    return `${this.freshPrefix}${plainId(runId)}`
+  }
+
+  get freshPrefix(): string {
+    return `${this.mart}__new_`
+  }
+
+  /** Where a run puts the keys that are to stay. */
+  keys(runId: string): string {
+    return `${this.keysPrefix}${plainId(runId)}`
+  }
+
+  get keysPrefix(): string {
+    return `${this.mart}__keys_`
+  }
+
+  full(table: string): string {
+    return `${quote(this.database)}.${quote(table)}`
+  }
+
+  /** As people write it. */
+  shown(table = this.mart): string {
+    return `${this.database}.${table}`
+  }
+}
+
+function plainId(id: string): string {
+  return id.replace(/[^A-Za-z0-9]/g, '')
+}
+
+export function createData(names: MartNames, codec: RowCodec): string {
+  const columns = codec.columns.map((column) => `${quote(column.name)} ${column.type}`)
+  return `CREATE TABLE IF NOT EXISTS ${names.full(names.data)}
+    (${columns.join(', ')}, ${quote(VERSION)} UInt64, ${quote(DELETED)} UInt8)
+    ENGINE = ReplacingMergeTree(${quote(VERSION)}, ${quote(DELETED)})
+    ORDER BY (${quoted(codec.key.map(({ name }) => name))})
+    SETTINGS non_replicated_deduplication_window = 1000`
+}
+
+export function createView(names: MartNames, codec: RowCodec): string {
+  return `CREATE OR REPLACE VIEW ${names.full(names.mart)} AS
+    SELECT ${quoted(codec.columns.map(({ name }) => name))} FROM ${names.full(names.data)} FINAL`
+}
+
+export interface TableFacts {
+  readonly engine: string
+  readonly comment: string
+  readonly sortingKey: string
+  /** Of a view. */
+  readonly select: string
+  readonly columns: readonly { readonly name: string; readonly type: string }[]
+}
+
+export async function hasDatabase(server: Server, names: MartNames): Promise<boolean> {
+  const doing = `Looking for the database ${names.database}`
+  const found = await server.rows({
+    sql: `SELECT 1 FROM system.databases WHERE name = ${literal(names.database)}`,
+    doing,
+  })
+  return found.length > 0
+}
+
+/** Null: there is none. */
+export async function findTable(server: Server, names: MartNames, table: string): Promise<TableFacts | null> {
+  const doing = `Looking at ${names.shown(table)}`
+  const here = `database = ${literal(names.database)}`
+  const [facts] = await server.rows({
+    sql: `SELECT engine, comment, sorting_key, as_select FROM system.tables WHERE ${here} AND name = ${literal(table)}`,
+    doing,
+  })
+  if (facts === undefined) return null
+  const columns = await server.rows({
+    sql: `SELECT name, type FROM system.columns WHERE ${here} AND table = ${literal(table)} ORDER BY position`,
+    doing,
+  })
+  return {
+    engine: facts[0]!,
+    comment: facts[1]!,
+    sortingKey: facts[2]!,
+    select: facts[3]!,
+    columns: columns.map(([name, type]) => ({ name: name!, type: type! })),
+  }
+}
+
+/** Tables that a run which died left behind. */
+export async function tablesLike(server: Server, names: MartNames, prefix: string): Promise<string[]> {
+  const rows = await server.rows({
+    sql: `SELECT name FROM system.tables WHERE database = ${literal(names.database)} AND startsWith(name, ${literal(prefix)})`,
+    doing: `Looking for ${names.shown(prefix)}…`,
+  })
+  return rows.map(([name]) => name!)
+}
+
+export async function dropTable(server: Server, names: MartNames, table: string): Promise<void> {
+  await server.command({
+    sql: `DROP TABLE IF EXISTS ${names.full(table)}`,
+    doing: `Dropping ${names.shown(table)}`,
+  })
+}
+
+/** What keeps the query from being written to the tables that are there. */
+export function mismatches(
+  names: MartNames,
+  codec: RowCodec,
+  view: TableFacts | null,
+  data: TableFacts | null,
+): Finding[] {
+  const wrong: { message: string; hint: string }[] = []
+  if (view !== null && !view.select.includes(names.data))
+    wrong.push({
+      message: `${names.shown()} exists and is not a mart of Vitrina but ${view.engine === 'View' ? 'a view of something else' : `a table (${view.engine})`}.`,
+      hint: 'Choose a name that is free, or rename what is there.',
+    })
+  if (data !== null) wrong.push(...dataMismatches(names, codec, data))
+  return wrong.map((one) => targetFinding('TARGET_MISMATCH', one.message, one.hint))
+}
+
+export function targetFinding(code: string, message: string, hint: string, field = 'target_table'): Finding {
+  return { code, message, hint, field, position: null }
+}
+
+function dataMismatches(names: MartNames, codec: RowCodec, data: TableFacts) {
+  const table = names.shown(names.data)
+  const wrong: { message: string; hint: string }[] = []
+  if (!data.engine.endsWith('ReplacingMergeTree'))
+    wrong.push({
+      message: `${table} has the engine ${data.engine}; a mart needs ReplacingMergeTree(${VERSION}, ${DELETED}).`,
+      hint: `Drop ${table} so that the next run creates it.`,
+    })
+  const key = codec.key.map(({ name }) => name)
+  if (plainKey(data.sortingKey) !== plainKey(key.map(quote).join(', ')))
+    wrong.push({
+      message: `${table} is ordered by ${data.sortingKey || 'nothing'}, but the key of the pipeline is ${key.join(', ')}.`,
+      hint: `Set key_columns accordingly, or drop ${table} so that the next run creates it.`,
+    })
+  const expected = [...codec.columns, { name: VERSION, type: 'UInt64' }, { name: DELETED, type: 'UInt8' }]
+  return [...wrong, ...expected.flatMap((column) => columnMismatch(table, column, data))]
+}
+
+/** The server writes a single column with brackets or without, and quotes only where it must. */
+function plainKey(key: string): string {
+  return key.replace(/[\s`()]/g, '')
+}
+
+function columnMismatch(
+  table: string,
+  column: { readonly name: string; readonly type: string },
+  data: TableFacts,
+): { message: string; hint: string }[] {
+  const found = data.columns.find(({ name }) => name === column.name)
+  const change = (how: string) =>
+    `ALTER TABLE ${table} ${how} COLUMN ${quote(column.name)} ${column.type}, or drop ${table} so that the next run creates it.`
+  if (found === undefined)
+    return [{ message: `${table} has no column "${column.name}".`, hint: change('ADD') }]
+  if (holds(found.type, column.type)) return []
+  const message = `Column "${column.name}" of ${table} is ${found.type}; the query needs ${column.type}.`
+  return [{ message, hint: change('MODIFY') }]
+}
+
+/** LowCardinality is only another way to store, and a column that may be NULL takes what is not. */
+function holds(found: string, needed: string): boolean {
+  const plain = found.replace(/^LowCardinality\((.*)\)$/, '$1')
+  return plain === needed || plain === `Nullable(${needed})`
+}
+
+/** Columns of the table that the query does not fill. */
+export function unfilled(codec: RowCodec, data: TableFacts): string[] {
+  const filled = new Set([...codec.columns.map(({ name }) => name), VERSION, DELETED])
+  return data.columns.filter(({ name }) => !filled.has(name)).map(({ name }) => name)
+}

@@ -1,0 +1,191 @@
+import { VitrinaError } from '../../model/errors.js'
+import type { BatchId, Refusal, WriteResult } from '../../ports/sink.js'
+import type { TextValues } from '../../sql/copy-text.js'
+import type { RowBatch } from '../../sql/row-batch.js'
+import type { Server } from './client.js'
+import { UnfitValue } from './codec.js'
+import { firstLine, isAboutValues, isLateWriter } from './errors.js'
+import type { Ownership } from './ownership.js'
+import { quoted } from './quoting.js'
+import { type EncodedRow, RowCodec } from './rows.js'
+import { DELETED, type MartNames, VERSION } from './table.js'
+import { structure } from './types.js'
+
+export interface MartParts {
+  readonly server: Server
+  readonly names: MartNames
+  readonly codec: RowCodec
+  readonly ownership: Ownership
+  readonly compare: boolean
+}
+
+/** Characters that go in one request. */
+const PART = 16 * 1024 * 1024
+const KEYS_PART = 4 * 1024 * 1024
+/** A row that the server refuses is found by halving, some 17 requests in a batch of 50,000. */
+const MOST_REFUSED = 1000
+
+/** Writes batches to one table. */
+export class BatchWriter {
+  readonly #parts: MartParts
+  readonly #table: string
+
+  constructor(parts: MartParts, table: string) {
+    this.#parts = parts
+    this.#table = table
+  }
+
+  async write(batch: RowBatch, id: BatchId): Promise<WriteResult> {
+    const version = await this.#parts.ownership.version(id)
+    const refused: Refusal[] = []
+    const fit = this.#encode(batch, refused)
+    const rows = [...new Map(fit.map((row) => [row.identity, row])).values()]
+    const present = this.#parts.compare ? await this.find(rows) : new Map<string, string>()
+    const changed = rows.filter((row) => present.get(row.identity) !== this.#digest(row, present))
+    const insert = new Insert(this.#parts, this.#table, id, version)
+    for (const part of portions(changed, PART, (row) => row.line.length)) await insert.send(part)
+    const left = new Set(insert.refused.map(({ row }) => row))
+    const written = changed.filter(({ row }) => !left.has(row))
+    const updated = written.filter(({ identity }) => present.has(identity)).length
+    return {
+      inserted: written.length - updated,
+      updated,
+      unchanged: rows.length - changed.length,
+      duplicates: fit.length - rows.length,
+      refused: [...refused, ...insert.refused],
+    }
+  }
+
+  /** Only needed for a row that is there. */
+  #digest(row: EncodedRow, present: ReadonlyMap<string, string>): string | null {
+    return present.has(row.identity) ? this.#parts.codec.digest(row.values) : null
+  }
+
+  #encode(batch: RowBatch, refused: Refusal[]): EncodedRow[] {
+    return batch.rows.flatMap((values, row) => {
+      try {
+        return [this.#parts.codec.encode(values, row)]
+      } catch (error) {
+        if (!(error instanceof UnfitValue)) throw error
+        refused.push({ row, reason: error.message })
+        return []
+      }
+    })
+  }
+
+  /** Which of these keys the table holds, with the digests of their rows. */
+  async find(rows: readonly { readonly key: string }[]): Promise<Map<string, string>> {
+    const { server, codec, names } = this.#parts
+    const found = new Map<string, string>()
+    for (const part of portions(rows, KEYS_PART, (row) => row.key.length)) {
+      const existing = await server.rows({
+        sql: `SELECT ${[...codec.keySql, codec.digestSql].join(', ')} FROM ${names.full(this.#table)} FINAL
+          WHERE (${quoted(codec.key.map(({ name }) => name))}) IN (SELECT * FROM ${keysSql(codec, part)})`,
+        doing: `Looking up rows of ${names.shown(this.#table)}`,
+      })
+      for (const fields of existing) found.set(RowCodec.identityOf(fields.slice(0, -1)), fields.at(-1)!)
+    }
+    return found
+  }
+
+  /** Says of keys that they are gone. Answers how many were there. */
+  async remove(keys: readonly TextValues[], id: BatchId): Promise<number> {
+    const { codec, ownership } = this.#parts
+    const version = await ownership.version(id)
+    const named = keys.flatMap((key) => codec.encodeKey(key) ?? [])
+    const present = await this.find(named)
+    const gone = [...new Map(named.map((one) => [one.identity, one])).values()].filter(({ identity }) =>
+      present.has(identity),
+    )
+    const insert = new Insert(this.#parts, this.#table, id, version)
+    for (const part of portions(gone, PART, (one) => one.key.length)) await insert.sendGone(part)
+    return gone.length
+  }
+}
+
+/** The keys as a relation: one text that the server takes apart, however many there are. */
+function keysSql(codec: RowCodec, rows: readonly { readonly key: string }[]): string {
+  const lines = rows.map(({ key }) => `${key}\n`).join('')
+  // $ ends the text, so that none may stand in it.
+  return `format(TabSeparated, ${structure(codec.key.map((column) => column.codec))}, $vitrina$${lines.replaceAll('$', '\\x24')}$vitrina$)`
+}
+
+/** The rows of one batch on their way into one table. */
+class Insert {
+  readonly refused: Refusal[] = []
+  readonly #parts: MartParts
+  readonly #table: string
+  readonly #id: BatchId
+  readonly #version: bigint
+  #requests = 0
+
+  constructor(parts: MartParts, table: string, id: BatchId, version: bigint) {
+    this.#parts = parts
+    this.#table = table
+    this.#id = id
+    this.#version = version
+  }
+
+  /** Halves what the server refuses until it stands alone. */
+  async send(rows: readonly EncodedRow[]): Promise<void> {
+    const lines = rows.map(({ line }) => `${line}\t${this.#version}\n`).join('')
+    const columns = [...this.#parts.codec.columns.map(({ name }) => name), VERSION]
+    const problem = await this.#request(columns, lines)
+    if (problem === null) return
+    if (rows.length === 1) return this.#refuse(rows[0]!, problem)
+    const middle = Math.ceil(rows.length / 2)
+    await this.send(rows.slice(0, middle))
+    await this.send(rows.slice(middle))
+  }
+
+  async sendGone(keys: readonly { readonly key: string }[]): Promise<void> {
+    const lines = keys.map(({ key }) => `${key}\t${this.#version}\t1\n`).join('')
+    const columns = [...this.#parts.codec.key.map(({ name }) => name), VERSION, DELETED]
+    const problem = await this.#request(columns, lines)
+    if (problem !== null) throw this.#parts.server.error(problem, this.#doing)
+  }
+
+  get #doing(): string {
+    return `Writing to ${this.#parts.names.shown(this.#table)}`
+  }
+
+  /** Null when the server has it; what it says of the values otherwise. */
+  async #request(columns: readonly string[], lines: string): Promise<unknown> {
+    const { server, names, ownership } = this.#parts
+    // In the order of requests, so that each half of a refused part has a token of its own.
+    const { pipelineId, runId, fence, number } = this.#id
+    const token = `${pipelineId}/${runId}/${fence}/${number}/${this.#table}/${this.#requests++}`
+    try {
+      await server.insert(`${names.full(this.#table)} (${quoted(columns)})`, lines, token)
+      return null
+    } catch (error) {
+      if (isLateWriter(error)) throw await ownership.lost(this.#id)
+      if (isAboutValues(error)) return error
+      throw server.error(error, this.#doing)
+    }
+  }
+
+  #refuse({ row }: EncodedRow, problem: unknown): void {
+    this.refused.push({ row, reason: firstLine(problem) })
+    if (this.refused.length < MOST_REFUSED) return
+    throw new VitrinaError(
+      'ROWS_REFUSED',
+      `ClickHouse refused ${MOST_REFUSED} rows of one batch for ${this.#parts.names.shown()}, the last one because: ${firstLine(problem)}`,
+      'Compare the columns of the table and its constraints with what the query returns.',
+    )
+  }
+}
+
+/** Cut where the sum of sizes passes the limit. */
+function* portions<T>(all: readonly T[], limit: number, sizeOf: (one: T) => number): Generator<readonly T[]> {
+  let start = 0
+  let size = 0
+  for (let at = 0; at < all.length; at++) {
+    size += sizeOf(all[at]!)
+    if (size < limit) continue
+    yield all.slice(start, at + 1)
+    start = at + 1
+    size = 0
+  }
+  if (start < all.length) yield all.slice(start)
+}
