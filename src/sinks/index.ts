@@ -1,5 +1,6 @@
 import { readTable, type SettingsOf, type SettingsTable } from '../config/settings.js'
 import type { SinkKind } from '../ports/sink.js'
+import { s3 } from './s3/index.js'
 
 /** What a folder of this room exports: its settings, and what is made of them. */
 export interface SinkModule<Table extends SettingsTable = SettingsTable> {
@@ -8,7 +9,7 @@ export interface SinkModule<Table extends SettingsTable = SettingsTable> {
 }
 
 /** Every sink besides PostgreSQL. A new one is a folder and a line here. */
-export const SINKS: readonly SinkModule[] = []
+export const SINKS: readonly SinkModule[] = [s3]
 
 export function sinkKinds(environment: NodeJS.ProcessEnv, sinks = SINKS): SinkKind[] {
   return sinks.map((sink) => sink.create(readTable(sink.settings, environment)))
