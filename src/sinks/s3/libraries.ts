@@ -31,6 +31,8 @@ export async function loadParquet(): Promise<ParquetLibrary> {
 }
 
 export async function loadClient(): Promise<typeof import('@aws-sdk/client-s3')> {
+  // On Node 20 it warns about versions of next year; ours is pinned, and the warning would be in everybody's log.
+  process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true'
   return import('@aws-sdk/client-s3').catch(notThere)
 }
 
