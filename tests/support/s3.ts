@@ -26,6 +26,7 @@ export interface TestS3 {
 export async function startS3(): Promise<TestS3 | { readonly missing: string }> {
   const tools = await pythonTools()
   if ('missing' in tools) return tools
+  process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED = 'true'
   const folder = await mkdtemp(join(tmpdir(), 'vitrina-s3-'))
   afterAll(() => rm(folder, { recursive: true, force: true }))
   const login = { accessKeyId: 'vitrina', secretAccessKey: randomBytes(16).toString('hex') }

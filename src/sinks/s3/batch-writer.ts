@@ -2,6 +2,7 @@ import { VitrinaError } from '../../model/errors.js'
 import type { BatchId, Refusal, WriteResult } from '../../ports/sink.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import type { RowBatch } from '../../sql/row-batch.js'
+import { rangeOf } from './key-ranges.js'
 import { batchFile, LONGEST_PARTITION, partitionFolder } from './layout.js'
 import { type FileEntry, markOf } from './manifest.js'
 import type { MartContext, MartFiles } from './mart-files.js'
@@ -98,8 +99,10 @@ export class BatchWriter {
 
   #put(path: string, rows: readonly Row[]): Promise<FileEntry> {
     const writer = this.#files.newWriter()
-    writer.write(this.#mart.storages.map((_, index) => rows.map(({ values }) => values[index]!)))
-    return this.#files.put(path, writer)
+    const columns = this.#mart.storages.map((_, index) => rows.map(({ values }) => values[index]!))
+    writer.write(columns)
+    const [first] = this.#mart.keys
+    return this.#files.put(path, writer, rangeOf(first!, columns[this.#mart.storages.indexOf(first!)]!))
   }
 
   #tooMany(count: number): VitrinaError {

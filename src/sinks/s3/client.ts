@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3'
 import type { S3Settings } from './config.js'
 import { isAbsent, isConditionFailed, type Place, sinkError } from './errors.js'
@@ -9,6 +10,7 @@ const SILENCE_MS = 60_000
 /** What the client sends again itself, waiting a little longer each time: lost connections, 5xx, "slow down". */
 const ATTEMPTS = 3
 const DELETED_AT_ONCE = 1000
+const LISTENERS = 100
 
 export interface StoredObject {
   readonly bytes: Buffer
@@ -36,6 +38,8 @@ export class Bucket {
     this.name = settings.S3_BUCKET
     this.#place = { bucket: settings.S3_BUCKET, endpoint: settings.S3_ENDPOINT }
     this.#signal = signal
+    // Each request under way listens to it, and a batch with partitions has many.
+    setMaxListeners(LISTENERS, signal)
   }
 
   static async open(
@@ -65,6 +69,19 @@ export class Bucket {
       try {
         const answer = await this.#client.send(command, { abortSignal: this.#signal })
         return { bytes: Buffer.from(await answer.Body!.transformToByteArray()), etag: answer.ETag ?? '' }
+      } catch (error) {
+        if (isAbsent(error)) return null
+        throw error
+      }
+    })
+  }
+
+  /** Bytes of an object; null: there is none. */
+  async size(key: string): Promise<number | null> {
+    const command = new this.#sdk.HeadObjectCommand({ Bucket: this.name, Key: key })
+    return this.#try(`Looking at ${key}`, async () => {
+      try {
+        return (await this.#client.send(command, { abortSignal: this.#signal })).ContentLength ?? 0
       } catch (error) {
         if (isAbsent(error)) return null
         throw error

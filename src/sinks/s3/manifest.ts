@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { VitrinaError } from '../../model/errors.js'
 import type { BatchId } from '../../ports/sink.js'
 import type { Bucket, Condition } from './client.js'
+import type { KeyRange } from './key-ranges.js'
 import { MANIFEST, partitionOf } from './layout.js'
 
 const file = z.object({
@@ -13,6 +14,8 @@ const file = z.object({
   sha256: z.string(),
   /** The value of the partition column, as PostgreSQL writes it; absent in marts without partitions. */
   partition: z.string().nullable().optional(),
+  /** Of the first key column; absent where that is not known. Files beside which no new key can stand are not read again. */
+  range: z.object({ least: z.string(), greatest: z.string() }).optional(),
 })
 
 const manifest = z.object({
@@ -94,32 +97,37 @@ export function requireHolder(seen: Seen | null, id: BatchId): void {
 }
 
 /** What the sink asks to be kept until it publishes: the file, and what the manifest will tell of it. */
-export function markOf(entry: FileEntry): string {
-  return `${entry.path}?rows=${entry.rows}&bytes=${entry.bytes}&sha256=${entry.sha256}`
+export function markOf({ path, rows, bytes, sha256, range }: FileEntry): string {
+  const facts = new URLSearchParams({ rows: String(rows), bytes: String(bytes), sha256, ...range })
+  return `${path}?${facts}`
 }
 
 export type Step =
   | { readonly kind: 'rows'; readonly file: FileEntry }
   | { readonly kind: 'removal'; readonly path: string }
 
-const ROWS_MARK = /^(data\/.+\.parquet)\?rows=(\d+)&bytes=(\d+)&sha256=([0-9a-f]{64})$/
-
 export function stepOf(mark: string): Step {
   if (/^removed\/.+\.json$/.test(mark)) return { kind: 'removal', path: mark }
-  const parts = ROWS_MARK.exec(mark)
-  if (parts === null)
-    throw new VitrinaError(
-      'SINK_GONE',
-      `The checkpoint names something that is no file of this sink: ${mark.slice(0, 200)}`,
-      'Reset the pipeline and run it in full.',
-    )
-  const [, path, rows, bytes, sha256] = parts
-  return { kind: 'rows', file: entryOf(path!, Number(rows), Number(bytes), sha256!) }
+  const [path = '', query = ''] = mark.split('?')
+  const facts = new URLSearchParams(query)
+  const [rows, bytes, sha256] = [Number(facts.get('rows')), Number(facts.get('bytes')), facts.get('sha256')]
+  if (!path.startsWith('data/') || !(rows > 0) || !(bytes > 0) || sha256 === null) throw strangeMark(mark)
+  const [least, greatest] = [facts.get('least'), facts.get('greatest')]
+  const range = least === null || greatest === null ? null : { least, greatest }
+  return { kind: 'rows', file: entryOf({ path, rows, bytes, sha256 }, range) }
 }
 
-export function entryOf(path: string, rows: number, bytes: number, sha256: string): FileEntry {
-  const partition = partitionOf(path)
-  return { path, rows, bytes, sha256, ...(partition === undefined ? {} : { partition }) }
+function strangeMark(mark: string): VitrinaError {
+  return new VitrinaError(
+    'SINK_GONE',
+    `The checkpoint names something that is no file of this sink: ${mark.slice(0, 200)}`,
+    'Reset the pipeline and run it in full.',
+  )
+}
+
+export function entryOf(file: FileEntry, range: KeyRange | null): FileEntry {
+  const partition = partitionOf(file.path)
+  return { ...file, ...(partition === undefined ? {} : { partition }), ...(range === null ? {} : { range }) }
 }
 
 export function digestOfMarks(kind: 'append' | 'replace', id: BatchId, marks: readonly string[]): string {

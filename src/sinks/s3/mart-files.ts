@@ -4,6 +4,7 @@ import { VitrinaError } from '../../model/errors.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import type { Bucket } from './client.js'
 import { digestOfTexts } from './digests.js'
+import type { KeyRange } from './key-ranges.js'
 import type { ParquetLibrary } from './libraries.js'
 import { entryOf, type FileEntry } from './manifest.js'
 import { type Columns, ParquetFileReader, ParquetFileWriter } from './parquet.js'
@@ -12,6 +13,7 @@ import type { Storage } from './types.js'
 
 /** A file below this is fetched whole: a second request costs more than the bytes. */
 const WHOLE_BYTES = 1_000_000
+const LOOKS_AT_ONCE = 16
 
 /** What everything that touches the files of a mart needs. */
 export interface MartContext extends Shape {
@@ -37,10 +39,24 @@ export class MartFiles {
     return new ParquetFileWriter(this.#mart.parquet, this.#mart.storages, this.#mart.options.compression)
   }
 
-  async put(path: string, writer: ParquetFileWriter): Promise<FileEntry> {
+  async put(path: string, writer: ParquetFileWriter, range: KeyRange | null): Promise<FileEntry> {
     const bytes = writer.finish()
     await this.#mart.bucket.put(this.#mart.prefix + path, bytes, 'application/vnd.apache.parquet')
-    return entryOf(path, writer.rows, bytes.length, createHash('sha256').update(bytes).digest('hex'))
+    const sha256 = createHash('sha256').update(bytes).digest('hex')
+    return entryOf({ path, rows: writer.rows, bytes: bytes.length, sha256 }, range)
+  }
+
+  /** A manifest that names a file which is not there would break every reader. */
+  async requireThere(entries: readonly FileEntry[]): Promise<void> {
+    for (let start = 0; start < entries.length; start += LOOKS_AT_ONCE) {
+      await Promise.all(entries.slice(start, start + LOOKS_AT_ONCE).map((entry) => this.#requireSize(entry)))
+    }
+  }
+
+  async #requireSize(file: FileEntry): Promise<void> {
+    const bytes = await this.#mart.bucket.size(this.#mart.prefix + file.path)
+    if (bytes === null) throw this.#gone(file, 'is not there')
+    if (bytes !== file.bytes) throw this.#gone(file, `has ${bytes} bytes instead of ${file.bytes}`)
   }
 
   /** Portions of some columns, in the order of the rows. */

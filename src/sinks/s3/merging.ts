@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { BatchId } from '../../ports/sink.js'
 import type { DeadRows } from './digests.js'
+import { around } from './key-ranges.js'
 import { folderOf, mergedFile } from './layout.js'
 import type { FileEntry } from './manifest.js'
 import type { MartContext, MartFiles } from './mart-files.js'
@@ -41,7 +42,7 @@ export async function merge(
   const kept = alone.filter(({ dead }) => dead.count === 0).map(({ file }) => file)
   const rewritten: FileEntry[] = []
   for (const group of [...alone.filter(({ dead }) => dead.count > 0).map((one) => [one]), ...groups]) {
-    rewritten.push(await rewrite(files, group, id))
+    rewritten.push(await rewrite(mart, files, group, id))
   }
   return [...kept, ...rewritten]
 }
@@ -72,7 +73,12 @@ function portions(tier: readonly Living[], most: number): Living[][] {
   return groups.filter((group) => group.length > 1)
 }
 
-async function rewrite(files: MartFiles, group: readonly Living[], id: BatchId): Promise<FileEntry> {
+async function rewrite(
+  mart: MartContext,
+  files: MartFiles,
+  group: readonly Living[],
+  id: BatchId,
+): Promise<FileEntry> {
   const output = new Output(files)
   const digest = createHash('sha256')
   for (const { file, dead } of group) {
@@ -80,7 +86,11 @@ async function rewrite(files: MartFiles, group: readonly Living[], id: BatchId):
     await output.take(file, dead)
   }
   const name = mergedFile(id, folderOf(group[0]!.file.path), digest.digest('hex').slice(0, 16))
-  return files.put(name, output.finish())
+  const range = around(
+    mart.keys[0]!,
+    group.map(({ file }) => file.range ?? null),
+  )
+  return files.put(name, output.finish(), range)
 }
 
 /** Rows that count, gathered into row groups of a decent size. */

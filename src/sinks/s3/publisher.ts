@@ -86,7 +86,9 @@ export class Publisher {
   async #next(publication: Publication, seen: Seen | null): Promise<{ manifest: Manifest; deleted: number }> {
     const { kind, marks, id, inspect } = publication
     const older = seen?.manifest.files ?? []
-    const resolution = await resolve(this.#mart, this.#files, marks.map(stepOf), older)
+    const steps = marks.map(stepOf)
+    await this.#files.requireThere(steps.flatMap((step) => (step.kind === 'rows' ? [step.file] : [])))
+    const resolution = await resolve(this.#mart, this.#files, steps, older)
     inspect(resolution, seen)
     const deleted = kind === 'replace' ? resolution.untouched : 0
     const merged = await merge(
@@ -126,7 +128,7 @@ export class Publisher {
 
   /** So that there is a file with the columns to read, also where there are no rows. */
   #emptyFile(id: BatchId): Promise<FileEntry> {
-    return this.#files.put(emptyFile(id), this.#files.newWriter())
+    return this.#files.put(emptyFile(id), this.#files.newWriter(), null)
   }
 }
 

@@ -2,8 +2,10 @@ import { z } from 'zod'
 import { VitrinaError } from '../../model/errors.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import { DeadRows, DigestSet, digestOfTexts } from './digests.js'
+import { type KeyRange, KeySpans, rangeOf } from './key-ranges.js'
 import type { FileEntry, Step } from './manifest.js'
 import type { MartContext, MartFiles } from './mart-files.js'
+import type { Scalar } from './types.js'
 
 /** Digests that are held at once: 64 MB. More keys than that are looked at in several rounds. */
 const KEYS_AT_ONCE = 2_000_000
@@ -29,43 +31,118 @@ export async function resolve(
   steps: readonly Step[],
   older: readonly FileEntry[],
 ): Promise<Resolution> {
-  const written = steps.flatMap((step) => (step.kind === 'rows' ? [step.file] : []))
-  const paths = new Set(written.map(({ path }) => path))
-  const before = older.filter(({ path }) => !paths.has(path))
-  const all = [...before, ...new Map(written.map((file) => [file.path, file])).values()]
-  const dead = new Map(all.map((file) => [file.path, new DeadRows(file.rows)]))
-  const count = written.reduce((sum, { rows }) => sum + rows, 0)
-  const rounds = steps.length === 0 ? 0 : Math.ceil(Math.max(count, 1) / KEYS_AT_ONCE)
-  let untouched = steps.length === 0 ? before.reduce((sum, { rows }) => sum + rows, 0) : 0
+  const work = await prepare(mart, steps, older)
+  const dead = new Map(work.files.map((file) => [file.path, new DeadRows(file.rows)]))
+  const count = work.steps.reduce(
+    (sum, step) => sum + (step.kind === 'rows' ? step.file.rows : step.keys.length),
+    0,
+  )
+  const rounds = Math.ceil(count / KEYS_AT_ONCE)
+  let untouched = rowsOf(work.apart) + (rounds === 0 ? rowsOf(work.older) : 0)
   for (let round = 0; round < rounds; round++) {
     const isOurs = (digest: Buffer) => digest[15]! % rounds === round
-    const later = await laterKeys(mart, files, steps, dead, isOurs)
-    for (const file of before) untouched += await settle(files, file, later, dead.get(file.path)!, isOurs)
+    const later = await laterKeys(files, work.steps, dead, isOurs)
+    for (const file of work.older) untouched += await settle(files, file, later, dead.get(file.path)!, isOurs)
   }
-  return { files: all, dead, untouched }
+  return { files: work.files, dead, untouched }
 }
+
+type ReadStep =
+  | { readonly kind: 'rows'; readonly file: FileEntry; readonly range: KeyRange | null }
+  | { readonly kind: 'removal'; readonly keys: readonly TextValues[]; readonly range: KeyRange | null }
+
+interface Work {
+  readonly files: readonly FileEntry[]
+  /** Steps that may share a key with another step or an older file. */
+  readonly steps: readonly ReadStep[]
+  /** Older files that may hold a key of a step, and those that cannot. */
+  readonly older: readonly FileEntry[]
+  readonly apart: readonly FileEntry[]
+}
+
+/** Leaves out what need not be read: a full pass in the order of the key reads nothing again. */
+async function prepare(
+  mart: MartContext,
+  steps: readonly Step[],
+  older: readonly FileEntry[],
+): Promise<Work> {
+  const first = mart.keys[0]!
+  const read = await readSteps(mart, steps)
+  const written = new Map(read.flatMap((step) => (step.kind === 'rows' ? [[step.file.path, step.file]] : [])))
+  const before = older.filter(({ path, rows }) => rows > 0 && !written.has(path))
+  const beside = new KeySpans(
+    first,
+    before.map(({ range }) => range ?? null),
+  )
+  const named = new KeySpans(
+    first,
+    read.map(({ range }) => range),
+  )
+  const apart = before.filter(({ range }) => !named.touch(range ?? null))
+  const alone = loners(mart, read)
+  return {
+    files: [...before, ...written.values()],
+    steps: read.filter((step) => !alone.has(step) || beside.touch(step.range)),
+    older: before.filter((file) => !apart.includes(file)),
+    apart,
+  }
+}
+
+async function readSteps(mart: MartContext, steps: readonly Step[]): Promise<ReadStep[]> {
+  const read: ReadStep[] = []
+  const seen = new Set<string>()
+  for (const step of steps) {
+    const path = step.kind === 'rows' ? step.file.path : step.path
+    // A batch that was repeated under the same name is one file.
+    if (seen.has(path)) continue
+    seen.add(path)
+    if (step.kind === 'rows') read.push({ ...step, range: step.file.range ?? null })
+    else read.push(await readRemoval(mart, step.path))
+  }
+  return read
+}
+
+/** Steps whose keys no other step can have. */
+function loners(mart: MartContext, steps: readonly ReadStep[]): ReadonlySet<ReadStep> {
+  const compare = mart.keys[0]!.compare
+  if (compare === null || steps.some(({ range }) => range === null)) return new Set()
+  const spans = steps
+    .map((step) => ({
+      step,
+      least: bound(mart, step.range!.least),
+      greatest: bound(mart, step.range!.greatest),
+    }))
+    .sort((left, right) => compare(left.least, right.least))
+  const alone = new Set<ReadStep>()
+  let reached: Scalar | null = null
+  for (const [index, { step, least, greatest }] of spans.entries()) {
+    const next = spans[index + 1]
+    const isClear = reached === null || compare(reached, least) < 0
+    if (isClear && (next === undefined || compare(greatest, next.least) < 0)) alone.add(step)
+    if (reached === null || compare(greatest, reached) > 0) reached = greatest
+  }
+  return alone
+}
+
+const bound = (mart: MartContext, text: string) => mart.keys[0]!.read(text) as Scalar
+const rowsOf = (files: readonly FileEntry[]) => files.reduce((sum, { rows }) => sum + rows, 0)
 
 /** The keys that the steps name, each counted where it is met last; earlier rows with it are noted as dead. */
 async function laterKeys(
-  mart: MartContext,
   files: MartFiles,
-  steps: readonly Step[],
+  steps: readonly ReadStep[],
   dead: ReadonlyMap<string, DeadRows>,
   isOurs: (digest: Buffer) => boolean,
 ): Promise<DigestSet> {
   const later = new DigestSet()
-  const seen = new Set<string>()
   for (const step of steps.toReversed()) {
     if (step.kind === 'removal') {
-      for (const key of await removedKeys(mart, step.path)) {
+      for (const key of step.keys) {
         const digest = digestOfTexts(key)
         if (isOurs(digest)) later.add(digest)
       }
       continue
     }
-    // A batch that was repeated under the same name is one file.
-    if (seen.has(step.file.path)) continue
-    seen.add(step.file.path)
     let row = 0
     for await (const digests of files.keyDigests(step.file)) {
       for (const digest of digests) {
@@ -101,7 +178,7 @@ async function settle(
 
 const removal = z.object({ keys: z.array(z.array(z.string().nullable())) })
 
-async function removedKeys({ bucket, prefix }: MartContext, path: string): Promise<TextValues[]> {
+async function readRemoval({ bucket, prefix, keys: [first] }: MartContext, path: string): Promise<ReadStep> {
   const object = await bucket.get(prefix + path)
   if (object === null)
     throw new VitrinaError(
@@ -109,7 +186,12 @@ async function removedKeys({ bucket, prefix }: MartContext, path: string): Promi
       `${prefix}${path} in bucket ${bucket.name} is not there.`,
       'Something else changes objects below the prefix. Reset the pipeline and run it in full.',
     )
-  return removal.parse(JSON.parse(object.bytes.toString('utf8'))).keys
+  const { keys } = removal.parse(JSON.parse(object.bytes.toString('utf8')))
+  const range = rangeOf(
+    first!,
+    keys.map(([text]) => first!.read(text!)),
+  )
+  return { kind: 'removal', keys, range }
 }
 
 export function removalBody(keys: readonly TextValues[]): Buffer {

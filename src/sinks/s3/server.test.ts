@@ -33,7 +33,10 @@ await describeS3('An S3 server', (s3) => {
     const errors = [
       await mart.kind.ping(signal).catch((error) => error),
       await (await mart.open()).prepare().catch((error) => error),
-      await new TestRun().write(await mart.open(), ROW).catch((error) => error),
+      // SeaweedFS makes a bucket for whoever writes into it, so a run must have looked before.
+      ...(code === 'SINK_REFUSED'
+        ? []
+        : [await new TestRun().write(await mart.open(), ROW).catch((error) => error)]),
     ]
     for (const error of errors) {
       expect(error).toMatchObject({ code })
@@ -158,7 +161,7 @@ describe('The kind of sink called s3', () => {
       options: { partition_by: 'genre', compression: 'snappy', file_size_mb: 32, keep_hours: 24 },
     })
     const { problems } = kind({}).readOptions({ compression: 'zip', keep_hours: 0 }) as {
-      problems: { field: string }[]
+      problems: readonly { readonly field: string }[]
     }
     expect(problems.map(({ field }) => field)).toEqual(['compression', 'keep_hours'])
   })
