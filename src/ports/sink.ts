@@ -42,7 +42,8 @@ export interface Replacement {
   write(batch: RowBatch, id: BatchId): Promise<WriteResult>
   /**
    * Lets readers see it in the place of the old one, all at once. `written` is how many rows all batches wrote, of which
-   * `rewritten` may have been written before: the count is checked, and the brake is asked before rows disappear.
+   * `rewritten` may have been written before, and the marks of all batches: the count is checked, and the brake is asked
+   * before rows disappear.
    */
   publish(
     id: BatchId,
@@ -75,8 +76,15 @@ export interface Sink {
   write(batch: RowBatch, id: BatchId): Promise<WriteResult>
   /** Removes rows by key, each key as texts in the order of the key columns. Absent ones are no error. */
   remove(keys: readonly TextValues[], id: BatchId): Promise<Removal>
-  /** Removes every row whose key is not among these; throws BRAKE first if that is more than the brake allows. */
-  removeAbsent(keys: AsyncIterable<readonly TextValues[]>, id: BatchId): Promise<Removal>
+  /**
+   * Removes every row whose key is not among these; throws BRAKE first if that is more than the brake allows. `marks` are
+   * those of all batches since the last `publish`: what they wrote counts as there.
+   */
+  removeAbsent(
+    keys: AsyncIterable<readonly TextValues[]>,
+    id: BatchId,
+    marks: readonly string[],
+  ): Promise<Removal>
   replacement(runId: string): Promise<Replacement>
   /** After the last batch of a run that wrote something: lets readers see it, where that needs a word. `marks` are those of all batches since the last call. */
   publish(marks: readonly string[], id: BatchId): Promise<void>

@@ -2,6 +2,7 @@ import { readTable, type SettingsOf, type SettingsTable } from '../config/settin
 import type { SinkKind } from '../ports/sink.js'
 import { clickhouse } from './clickhouse/index.js'
 import { elasticsearch } from './elasticsearch/index.js'
+import { s3 } from './s3/index.js'
 
 /** What a folder of this room exports: its settings, and what is made of them. */
 export interface SinkModule<Table extends SettingsTable = SettingsTable> {
@@ -10,7 +11,7 @@ export interface SinkModule<Table extends SettingsTable = SettingsTable> {
 }
 
 /** Every sink besides PostgreSQL. A new one is a folder and a line here. */
-export const SINKS: readonly SinkModule[] = [clickhouse, elasticsearch]
+export const SINKS: readonly SinkModule[] = [clickhouse, elasticsearch, s3]
 
 export function sinkKinds(environment: NodeJS.ProcessEnv, sinks = SINKS): SinkKind[] {
   return sinks.map((sink) => sink.create(readTable(sink.settings, environment)))

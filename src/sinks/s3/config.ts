@@ -1,0 +1,80 @@
+import { z } from 'zod'
+import { list, type SettingsOf, type SettingsTable } from '../../config/settings.js'
+
+export const SETTINGS = {
+  S3_BUCKET: {
+    schema: z.string().min(3).optional(),
+    means: 'The bucket of s3: targets. Unset: such targets fail validation.',
+    example: 'marts-of-the-cinema',
+  },
+  S3_ENDPOINT: {
+    schema: z
+      .string()
+      .regex(/^https?:\/\//, 'must begin with http:// or https://')
+      .optional(),
+    means: 'Address of a server that speaks S3, such as MinIO or SeaweedFS. Unset: that of AWS.',
+    example: 'http://localhost:9000',
+  },
+  S3_REGION: {
+    schema: z.string().min(1).optional(),
+    means: 'Region of the bucket. Unset: AWS_REGION or the AWS profile; us-east-1 with S3_ENDPOINT.',
+    example: 'eu-central-1',
+  },
+  S3_ACCESS_KEY_ID: {
+    schema: z.string().min(1).optional(),
+    means:
+      'Access key for the bucket. Unset: the usual AWS chain (environment, profile, role of the machine).',
+    example: 'AKIAIOSFODNN7EXAMPLE',
+  },
+  S3_SECRET_ACCESS_KEY: {
+    schema: z.string().min(1).optional(),
+    means: 'The secret of S3_ACCESS_KEY_ID.',
+    example: 'change-me',
+  },
+  S3_FORCE_PATH_STYLE: {
+    schema: z.enum(['true', 'false']).optional(),
+    means: 'Whether the bucket stands in the path instead of the host name. Unset: only with S3_ENDPOINT.',
+    example: 'true',
+  },
+  ALLOWED_S3_PREFIXES: {
+    schema: z.string().default('marts/*').transform(list),
+    means: 'Prefixes in the bucket that s3: targets may use: exact names or patterns with *',
+    example: 'marts/*',
+  },
+} as const satisfies SettingsTable
+
+export type S3Settings = SettingsOf<typeof SETTINGS>
+
+const options = z.strictObject({
+  partition_by: z.string().min(1).nullable().default(null),
+  compression: z.enum(['snappy', 'gzip', 'uncompressed']).default('snappy'),
+  file_size_mb: z.number().min(0).max(512).default(32),
+  keep_hours: z.number().min(1).max(8760).default(24),
+})
+
+/** target_options of a pipeline with an s3: target. */
+export type S3Options = z.output<typeof options>
+
+export function readOptions(raw: Readonly<Record<string, unknown>>) {
+  const parsed = options.safeParse(raw)
+  if (parsed.success) return { options: parsed.data }
+  const problems = parsed.error.issues.map((issue) => ({
+    field: issue.path.join('.'),
+    message: issue.message,
+  }))
+  return { problems }
+}
+
+const LONGEST_PREFIX = 400
+/** What a mart keeps below its prefix; a mart inside one of these would be cleaned away with it. */
+const OWN_FOLDERS = ['data', 'removed']
+
+export function nameProblem(name: string): string | null {
+  const segments = name.split('/')
+  const odd = segments.find((segment) => !/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(segment))
+  if (odd !== undefined)
+    return `"${odd}" is no part of a prefix: letters, digits, ".", "_" and "-", beginning with a letter or a digit, parts separated by one "/".`
+  const own = segments.slice(1).find((segment) => OWN_FOLDERS.includes(segment))
+  if (own !== undefined) return `"${own}" is the name of a folder inside a mart.`
+  return name.length > LONGEST_PREFIX ? `It is longer than ${LONGEST_PREFIX} characters.` : null
+}

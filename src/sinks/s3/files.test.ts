@@ -1,0 +1,183 @@
+import { GetObjectCommand } from '@aws-sdk/client-s3'
+import { expect, it } from 'vitest'
+import { aMart, describeS3, runOnce, TestRun } from '../../../tests/support/s3-mart.js'
+
+const films = (from: number, to: number, mark = '') =>
+  Array.from({ length: to - from + 1 }, (_, index) => [String(from + index), `film ${from + index}${mark}`])
+const HOUR = 3_600_000
+
+await describeS3('Files of a mart', (s3) => {
+  it('stand in a folder for each value of the partition column, which stays inside them', async () => {
+    const types = { id: 'bigint', genre: 'text', title: 'text' }
+    const mart = aMart(s3, { types, options: { partition_by: 'genre' } })
+    const genres = [
+      'drama',
+      'sci-fi & more/=%',
+      null,
+      '',
+      '__HIVE_DEFAULT_PARTITION__',
+      'Ж 🚀',
+      '.',
+      'a'.repeat(300),
+    ]
+    const rows = genres.map((genre, index) => [String(index), genre, `film ${index}`])
+    const sink = await mart.open()
+    const run = new TestRun()
+    const { refused } = await run.write(sink, rows)
+    expect(refused).toEqual([
+      { row: 7, reason: 'genre: the name of the partition would be longer than 255 characters' },
+    ])
+    await run.publish(sink)
+    const { files } = (await mart.manifest())!
+    expect(files.map(({ partition }) => partition)).toEqual(genres.slice(0, -1))
+    expect(files.map(({ path }) => path.split('/').at(-2))).toEqual([
+      'genre=drama',
+      'genre=sci-fi%20%26%20more%2F%3D%25',
+      'genre=__HIVE_DEFAULT_PARTITION__',
+      'genre=',
+      'genre=%5F_HIVE_DEFAULT_PARTITION__',
+      'genre=%D0%96%20%F0%9F%9A%80',
+      'genre=.',
+    ])
+    expect(await mart.read('SELECT id::VARCHAR, genre, title FROM mart ORDER BY id')).toEqual(
+      rows.slice(0, -1),
+    )
+  })
+
+  it('let go of a row that moved to another partition', async () => {
+    const types = { id: 'bigint', month: 'date' }
+    const mart = aMart(s3, { types, options: { partition_by: 'month' } })
+    await runOnce(mart, [
+      ['1', '2024-01-01'],
+      ['2', '2024-01-01'],
+    ])
+    await runOnce(mart, [['1', '2024-02-01']], new TestRun(2))
+    expect(await mart.read('SELECT id::VARCHAR, month::VARCHAR FROM mart ORDER BY id')).toEqual([
+      ['1', '2024-02-01'],
+      ['2', '2024-01-01'],
+    ])
+    const partitions = (await mart.manifest())!.files.map(({ partition, rows }) => [partition, rows])
+    expect(partitions.sort()).toEqual([
+      ['2024-01-01', 1],
+      ['2024-02-01', 1],
+    ])
+  })
+
+  it('are not made by the thousand: a column with too many values is refused', async () => {
+    const mart = aMart(s3, { options: { partition_by: 'id' } })
+    const run = new TestRun()
+    await expect(run.write(await mart.open(), films(1, 501))).rejects.toMatchObject({ code: 'TARGET_VALUE' })
+  })
+
+  it.each(['snappy', 'gzip', 'uncompressed'])(
+    'are read by DuckDB and by us when they are compressed with %s',
+    async (compression) => {
+      const mart = aMart(s3, { options: { compression } })
+      await runOnce(mart, films(1, 300))
+      await runOnce(mart, films(300, 301, ' new'), new TestRun(2))
+      expect(await mart.read()).toEqual([...films(1, 299), ...films(300, 301, ' new')])
+    },
+  )
+
+  it('hold 100,000 rows of 20 batches, equal to what was written, in few files', async () => {
+    const mart = aMart(s3)
+    const sink = await mart.open()
+    const run = new TestRun()
+    for (let batch = 0; batch < 20; batch++)
+      await run.write(sink, films(batch * 5000 + 1, batch * 5000 + 5000))
+    await run.publish(sink)
+    expect((await mart.manifest())!.files).toHaveLength(1)
+    expect(await mart.read()).toEqual(films(1, 100_000))
+    // A third of them once more, spread over all files.
+    const next = new TestRun(2)
+    const changed = films(1, 100_000)
+      .filter((_, index) => index % 3 === 0)
+      .map(([id]) => [id!, 'changed'])
+    for (let start = 0; start < changed.length; start += 5000)
+      await next.write(sink, changed.slice(start, start + 5000))
+    await next.publish(sink)
+    const expected = films(1, 100_000).map(([id, title], index) => [id, index % 3 === 0 ? 'changed' : title])
+    expect(await mart.read()).toEqual(expected)
+  })
+
+  it('are put together when many small ones came about, unless that is not wanted', async () => {
+    const mart = aMart(s3)
+    const apart = aMart(s3, { options: { file_size_mb: 0 } })
+    for (let fence = 1; fence <= 9; fence++) {
+      await runOnce(mart, films(fence, fence), new TestRun(fence))
+      await runOnce(apart, films(fence, fence), new TestRun(fence))
+    }
+    expect((await mart.manifest())!.files.map(({ rows }) => rows)).toEqual([8, 1])
+    expect((await apart.manifest())!.files).toHaveLength(9)
+    expect(await mart.read()).toEqual(films(1, 9))
+    expect(await apart.read()).toEqual(films(1, 9))
+  })
+
+  it('are there for readers of an older manifest for a day, then they go, and others stay', async () => {
+    let now = Date.now()
+    const mart = aMart(s3, { now: () => new Date(now) })
+    await runOnce(mart, films(1, 2))
+    const [old] = (await mart.manifest())!.files.map(({ path }) => path)
+    const abandoned = new TestRun(2)
+    await abandoned.write(await mart.open(), films(7, 7))
+    await s3.client.send(
+      new (await import('@aws-sdk/client-s3')).PutObjectCommand({
+        Bucket: mart.bucket,
+        Key: `${mart.name}/data/notes.txt`,
+        Body: 'mine',
+      }),
+    )
+    await runOnce(mart, films(2, 2, ' new'), new TestRun(3))
+    expect(await mart.objects()).toContain(old)
+    now += 23 * HOUR
+    await runOnce(mart, films(3, 3), new TestRun(4))
+    expect(await mart.objects()).toContain(old)
+    now += 2 * HOUR
+    await runOnce(mart, films(4, 4), new TestRun(5))
+    const objects = await mart.objects()
+    expect(objects).not.toContain(old)
+    expect(objects.filter((path) => path.includes(abandoned.id))).toEqual([])
+    expect(objects).toContain('data/notes.txt')
+    expect((await mart.manifest())!.retired).toEqual([])
+    expect(await mart.read()).toEqual([...films(1, 1), ...films(2, 2, ' new'), ...films(3, 4)])
+  })
+
+  it('are whole for whoever reads while runs are published', async () => {
+    const mart = aMart(s3)
+    await runOnce(mart, films(1, 50, ' run 1'))
+    let ended = false
+    const seen: number[] = []
+    const reader = (async () => {
+      while (!ended) seen.push(await readRun(mart.name))
+    })()
+    for (let fence = 2; fence <= 12; fence++) {
+      const sink = await mart.open()
+      const run = new TestRun(fence)
+      await run.write(sink, films(1, 25, ` run ${fence}`))
+      await run.write(sink, films(26, 50, ` run ${fence}`))
+      await run.publish(sink)
+    }
+    ended = true
+    await reader
+    expect(seen.length).toBeGreaterThan(3)
+    expect(seen).toEqual([...seen].sort((left, right) => left - right))
+  })
+
+  /** Reads the mart as its manifest says; all 50 rows must be of one run, which is returned. */
+  async function readRun(name: string): Promise<number> {
+    const { parquetReadObjects } = await import('hyparquet')
+    const get = async (key: string) => {
+      const object = await s3.client.send(new GetObjectCommand({ Bucket: s3.bucket, Key: `${name}/${key}` }))
+      return (await object.Body!.transformToByteArray()).slice().buffer as ArrayBuffer
+    }
+    const { files } = JSON.parse(Buffer.from(await get('manifest.json')).toString())
+    const rows = await Promise.all(
+      files.map(async ({ path }: { path: string }) => parquetReadObjects({ file: await get(path) })),
+    )
+    const titles = rows.flat().map(({ title }) => title as string)
+    const runs = new Set(titles.map((title) => title.replace(/^film \d+ run /, '')))
+    expect(titles).toHaveLength(50)
+    expect(runs.size).toBe(1)
+    return Number([...runs][0])
+  }
+})

@@ -1,0 +1,82 @@
+import type { Columns } from './parquet.js'
+import type { Scalar, Storage } from './types.js'
+
+/** The least and the greatest value of the first key column, as texts; in marks and manifest beside each file. */
+export interface KeyRange {
+  readonly least: string
+  readonly greatest: string
+}
+
+/** A manifest is read whole: keys that are books themselves have no place in it. */
+const LONGEST = 100
+
+/** Null: not known, so it may hold any key. */
+export function rangeOf(storage: Storage, values: Columns[number]): KeyRange | null {
+  const { compare } = storage
+  if (compare === null || values.length === 0) return null
+  let [least, greatest] = [values[0] as Scalar, values[0] as Scalar]
+  for (const value of values as readonly Scalar[]) {
+    if (compare(value, least) < 0) least = value
+    else if (compare(value, greatest) > 0) greatest = value
+  }
+  return short({ least: storage.text(least)!, greatest: storage.text(greatest)! })
+}
+
+/** One range around all of them. */
+export function around(storage: Storage, ranges: readonly (KeyRange | null)[]): KeyRange | null {
+  if (ranges.length === 0 || ranges.includes(null)) return null
+  const known = ranges as readonly KeyRange[]
+  const values = known.flatMap(({ least, greatest }) => [storage.read(least), storage.read(greatest)])
+  return rangeOf(storage, values)
+}
+
+function short(range: KeyRange): KeyRange | null {
+  return range.least.length > LONGEST || range.greatest.length > LONGEST ? null : range
+}
+
+interface Span {
+  readonly least: Scalar
+  greatest: Scalar
+}
+
+/** Ranges on the line of one column. Says which others can share a key with them. */
+export class KeySpans {
+  readonly #storage: Storage
+  /** Apart from each other, in order; null: some range is not known, and everything may meet. */
+  readonly #spans: readonly Span[] | null
+
+  constructor(storage: Storage, ranges: readonly (KeyRange | null)[]) {
+    this.#storage = storage
+    this.#spans =
+      ranges.includes(null) || storage.compare === null ? null : this.#merged(ranges as readonly KeyRange[])
+  }
+
+  touch(range: KeyRange | null): boolean {
+    const spans = this.#spans
+    if (spans === null || range === null) return true
+    const { least, greatest } = this.#span(range)
+    const compare = this.#storage.compare!
+    let [low, high] = [0, spans.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (compare(spans[middle]!.greatest, least) < 0) low = middle + 1
+      else high = middle
+    }
+    return low < spans.length && compare(spans[low]!.least, greatest) <= 0
+  }
+
+  #merged(ranges: readonly KeyRange[]): Span[] {
+    const compare = this.#storage.compare!
+    const merged: Span[] = []
+    for (const span of ranges.map((range) => this.#span(range)).sort((a, b) => compare(a.least, b.least))) {
+      const last = merged.at(-1)
+      if (last === undefined || compare(last.greatest, span.least) < 0) merged.push(span)
+      else if (compare(span.greatest, last.greatest) > 0) last.greatest = span.greatest
+    }
+    return merged
+  }
+
+  #span({ least, greatest }: KeyRange): Span {
+    return { least: this.#storage.read(least) as Scalar, greatest: this.#storage.read(greatest) as Scalar }
+  }
+}

