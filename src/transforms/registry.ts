@@ -1,0 +1,130 @@
+import { didYouMean } from '../config/suggest.js'
+import { VitrinaError } from '../model/errors.js'
+import type {
+  Said,
+  TransformChain,
+  TransformHosts,
+  TransformInfo,
+  TransformList,
+} from '../ports/transforms.js'
+import type { Column } from '../sql/selection.js'
+import { LanguageCatalog } from './catalog.js'
+import { Chain } from './chain.js'
+import { columnsAfter, requireDistinct } from './columns.js'
+import type { Limits } from './failures.js'
+import type { Language } from './host.js'
+import { Segment, type SegmentPlan } from './segment.js'
+
+/** All transforms of all languages, under one set of names. */
+export class TransformRegistry implements TransformHosts {
+  readonly #catalogs: readonly LanguageCatalog[]
+  readonly #limits: Limits
+  readonly #open = new Set<Chain>()
+
+  constructor(languages: readonly Language[], limits: Limits) {
+    this.#catalogs = languages.map((language) => new LanguageCatalog(language))
+    this.#limits = limits
+  }
+
+  async list(): Promise<TransformList> {
+    const lists = await Promise.all(this.#catalogs.map((catalog) => catalog.list()))
+    return withoutDoubled({
+      items: lists.flatMap(({ items }) => items),
+      problems: lists.flatMap(({ problems }) => problems),
+    })
+  }
+
+  async open(
+    names: readonly string[],
+    columns: readonly Column[],
+    options: { readonly signal: AbortSignal; readonly said: Said },
+  ): Promise<TransformChain> {
+    const infos = names.length === 0 ? [] : findAll(names, await this.list())
+    if (infos.length > 0) requireDistinct(columns)
+    const plans = this.#plan(infos, columns)
+    const segments = plans.map((plan) => new Segment(plan, this.#limits, options.said))
+    const chain: Chain = new Chain(columns, segments, {
+      signal: options.signal,
+      closed: () => void this.#open.delete(chain),
+    })
+    this.#open.add(chain)
+    try {
+      await chain.open()
+      return chain
+    } catch (error) {
+      await chain.close()
+      throw error
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#open].map((chain) => chain.close()))
+  }
+
+  /** Functions of one language that follow each other share a host: values pass between them as they are. */
+  #plan(infos: readonly TransformInfo[], columns: readonly Column[]): SegmentPlan[] {
+    const plans: (SegmentPlan & { steps: { name: string; columns: Column[] }[]; files: string[] })[] = []
+    let current = columns
+    for (const info of infos) {
+      const after = columnsAfter(current, info)
+      const last = plans.at(-1)
+      const plan =
+        last?.language.name === info.language
+          ? last
+          : { language: this.#language(info), files: [], columns: current, steps: [] }
+      if (plan !== last) plans.push(plan)
+      plan.steps.push({ name: info.name, columns: after })
+      const file = fileOf(info)
+      if (!plan.files.includes(file)) plan.files.push(file)
+      current = after
+    }
+    return plans
+  }
+
+  #language({ language }: TransformInfo): Language {
+    return this.#catalogs.find((catalog) => catalog.language.name === language)!.language
+  }
+}
+
+function fileOf({ file }: TransformInfo): string {
+  return file.slice(0, file.lastIndexOf(':'))
+}
+
+function findAll(names: readonly string[], list: TransformList): TransformInfo[] {
+  return names.map((name) => {
+    const found = list.items.find((item) => item.name === name)
+    if (found === undefined) throw unknownTransform(name, list)
+    return found
+  })
+}
+
+/** For the run and for whoever validates. */
+export function unknownTransform(name: string, { items, problems }: TransformList): VitrinaError {
+  const known = items.map((item) => item.name)
+  const about = problems.find(({ message }) => message.includes(`"${name}"`))
+  const files = problems.length === 0 ? '' : ` ${problems.length} files have problems.`
+  return new VitrinaError(
+    'TRANSFORM_UNKNOWN',
+    `No transform is registered as "${name}".${about === undefined ? didYouMean(name, known) : ` ${about.message}`}`,
+    known.length === 0
+      ? `Register it in a file of VITRINA_PYTHON_TASKS or VITRINA_TYPESCRIPT_TASKS.${files}`
+      : `"vitrina tasks list" shows those that are.${files}`,
+  )
+}
+
+/** Two functions of one name: none of them is taken, for it might be the wrong one. */
+function withoutDoubled({ items, problems }: TransformList): TransformList {
+  const places = new Map<string, TransformInfo[]>()
+  for (const item of items) places.set(item.name, [...(places.get(item.name) ?? []), item])
+  const doubled = [...places.values()].filter((same) => same.length > 1)
+  const messages = doubled.map((same) => ({
+    file: same[0]!.file,
+    message: `"${same[0]!.name}" is registered more than once: ${same.map((one) => `${one.file} (${one.language})`).join(', ')}.`,
+  }))
+  return {
+    items: items
+      .filter((item) => places.get(item.name)!.length === 1)
+      .sort((a, b) => (a.name < b.name ? -1 : 1)),
+    problems: [...problems, ...messages],
+  }
+}
