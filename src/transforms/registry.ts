@@ -91,24 +91,28 @@ function fileOf({ file }: TransformInfo): string {
 }
 
 function findAll(names: readonly string[], list: TransformList): TransformInfo[] {
-  return names.map((name) => {
-    const found = list.items.find((item) => item.name === name)
-    if (found === undefined) throw unknownTransform(name, list)
-    return found
-  })
+  const found = names.map((name) => list.items.find((item) => item.name === name))
+  const unknown = names.filter((_, n) => found[n] === undefined)
+  if (unknown.length > 0) throw unknownTransforms(unknown, list)
+  return found as TransformInfo[]
 }
 
-/** For the run and for whoever validates. */
-export function unknownTransform(name: string, { items, problems }: TransformList): VitrinaError {
+/** All of them together, each with a sentence of its own. */
+function unknownTransforms(names: readonly string[], { items, problems }: TransformList): VitrinaError {
   const known = items.map((item) => item.name)
-  const about = problems.find(({ message }) => message.includes(`"${name}"`))
+  const unknown = [...new Set(names)].map((transform) => {
+    const about = problems.find(({ message }) => message.includes(`"${transform}"`))
+    const more = about === undefined ? didYouMean(transform, known) : ` ${about.message}`
+    return { transform, detail: `No transform is registered as "${transform}".${more}` }
+  })
   const files = problems.length === 0 ? '' : ` ${problems.length} files have problems.`
   return new VitrinaError(
     'TRANSFORM_UNKNOWN',
-    `No transform is registered as "${name}".${about === undefined ? didYouMean(name, known) : ` ${about.message}`}`,
+    unknown.map(({ detail }) => detail).join(' '),
     known.length === 0
       ? `Register it in a file of VITRINA_PYTHON_TASKS or VITRINA_TYPESCRIPT_TASKS.${files}`
       : `"vitrina tasks list" shows those that are.${files}`,
+    { facts: { unknown } },
   )
 }
 
