@@ -98,16 +98,17 @@ class Column:
         place_of = before.places().get
         texts = []
         for place, value in enumerate(values):
-            text = self._write_one(value, place)
             came = None if value is None else place_of(id(value))
-            texts.append(text if came is None else self._text_that_came(text, came, before))
+            same = came is not None and self._says_the_same(value, before.texts[came])
+            texts.append(before.raw[came] if same else self._write_one(value, place))
         return texts
 
-    def _text_that_came(self, text, place, before):
-        came = before.raw[place]
-        if text == came or text == escape(self.writer(self.lenient(before.texts[place]))):
-            return came
-        return text
+    def _says_the_same(self, value, text):
+        try:
+            now = self.writer(value)
+            return now == text or now == self.writer(self.lenient(text))
+        except Refused:
+            return False
 
     def _write_one(self, value, place):
         if value is None:

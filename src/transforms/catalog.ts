@@ -6,16 +6,21 @@ import type { Language, LoadedTask } from './host.js'
 import { type FileProblem, type Scanned, scan } from './scan.js'
 import { fingerprint, taskFiles } from './task-files.js'
 
+/** A list, and why there is none when the host cannot even be started. */
+export interface LanguageList extends TransformList {
+  readonly missing: VitrinaError | null
+}
+
 /** What one language has registered. Looked up again only when a file has changed. */
 export class LanguageCatalog {
   readonly language: Language
-  #known: { readonly mark: string; readonly list: Promise<TransformList> } | null = null
+  #known: { readonly mark: string; readonly list: Promise<LanguageList> } | null = null
 
   constructor(language: Language) {
     this.language = language
   }
 
-  async list(): Promise<TransformList> {
+  async list(): Promise<LanguageList> {
     const { folder, extensions } = this.language
     const mark = await fingerprint(folder, extensions)
     if (this.#known?.mark !== mark) {
@@ -23,7 +28,7 @@ export class LanguageCatalog {
       this.#known = known
       // An interpreter that was missing may be installed without any file changing.
       known.list.then(
-        ({ problems }) => problems.some(({ file }) => file === folder) && this.#forget(known),
+        ({ missing }) => missing !== null && this.#forget(known),
         () => this.#forget(known),
       )
     }
@@ -34,15 +39,16 @@ export class LanguageCatalog {
     if (this.#known === known) this.#known = null
   }
 
-  async #look(): Promise<TransformList> {
+  async #look(): Promise<LanguageList> {
     const { folder, extensions, name } = this.language
     const files = await taskFiles(folder, extensions)
-    if (files.length === 0) return { items: [], problems: [] }
+    if (files.length === 0) return { items: [], problems: [], missing: null }
     try {
-      return listOf(name, await scan(this.language, files))
+      return { ...listOf(name, await scan(this.language, files)), missing: null }
     } catch (error) {
       if (!(error instanceof VitrinaError)) throw error
-      return { items: [], problems: [{ file: folder, message: `${error.message} ${error.hint}` }] }
+      const problem = { file: folder, message: `${error.message} ${error.hint}` }
+      return { items: [], problems: [problem], missing: error }
     }
   }
 }

@@ -8,7 +8,7 @@ import type {
   TransformList,
 } from '../ports/transforms.js'
 import type { Column } from '../sql/selection.js'
-import { LanguageCatalog } from './catalog.js'
+import { LanguageCatalog, type LanguageList } from './catalog.js'
 import { Chain } from './chain.js'
 import { columnsAfter, requireDistinct } from './columns.js'
 import type { Limits } from './failures.js'
@@ -27,11 +27,8 @@ export class TransformRegistry implements TransformHosts {
   }
 
   async list(): Promise<TransformList> {
-    const lists = await Promise.all(this.#catalogs.map((catalog) => catalog.list()))
-    return withoutDoubled({
-      items: lists.flatMap(({ items }) => items),
-      problems: lists.flatMap(({ problems }) => problems),
-    })
+    const { items, problems } = await this.#look()
+    return { items, problems }
   }
 
   async open(
@@ -39,7 +36,7 @@ export class TransformRegistry implements TransformHosts {
     columns: readonly Column[],
     options: { readonly signal: AbortSignal; readonly said: Said },
   ): Promise<TransformChain> {
-    const infos = names.length === 0 ? [] : findAll(names, await this.list())
+    const infos = names.length === 0 ? [] : findAll(names, await this.#look())
     if (infos.length > 0) requireDistinct(columns)
     const plans = this.#plan(infos, columns)
     const segments = plans.map((plan) => new Segment(plan, this.#limits, options.said))
@@ -59,6 +56,15 @@ export class TransformRegistry implements TransformHosts {
 
   async close(): Promise<void> {
     await Promise.all([...this.#open].map((chain) => chain.close()))
+  }
+
+  async #look(): Promise<LanguageList> {
+    const lists = await Promise.all(this.#catalogs.map((catalog) => catalog.list()))
+    const whole = withoutDoubled({
+      items: lists.flatMap(({ items }) => items),
+      problems: lists.flatMap(({ problems }) => problems),
+    })
+    return { ...whole, missing: lists.find(({ missing }) => missing !== null)?.missing ?? null }
   }
 
   /** Functions of one language that follow each other share a host: values pass between them as they are. */
@@ -90,10 +96,11 @@ function fileOf({ file }: TransformInfo): string {
   return file.slice(0, file.lastIndexOf(':'))
 }
 
-function findAll(names: readonly string[], list: TransformList): TransformInfo[] {
+function findAll(names: readonly string[], list: LanguageList): TransformInfo[] {
   const found = names.map((name) => list.items.find((item) => item.name === name))
   const unknown = names.filter((_, n) => found[n] === undefined)
-  if (unknown.length > 0) throw unknownTransforms(unknown, list)
+  // Nobody can tell whether it is registered where no file can be looked at.
+  if (unknown.length > 0) throw list.missing ?? unknownTransforms(unknown, list)
   return found as TransformInfo[]
 }
 
