@@ -48,6 +48,7 @@ const RULES: Record<string, Role | 'open'> = {
   'GET /runs/:id/batches': 'viewer',
   'GET /runs/:id/log': 'viewer',
   'GET /runners': 'viewer',
+  'GET /tasks': 'viewer',
   'POST /pipelines/:id/validate': 'viewer',
   'POST /validate': 'viewer',
   'GET /pipelines/:id/reconcile': 'viewer',

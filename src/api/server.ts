@@ -6,6 +6,7 @@ import type { PipelineEditor } from '../ports/pipeline-editor.js'
 import type { Reconciler } from '../ports/reconciler.js'
 import type { RunControl } from '../ports/run-control.js'
 import type { TokenStore } from '../ports/token-store.js'
+import type { TransformCatalog } from '../ports/transforms.js'
 import type { Wakeups } from '../ports/wakeups.js'
 import { ApiEvents } from '../telemetry/api-events.js'
 import type { Logger } from '../telemetry/log.js'
@@ -64,6 +65,7 @@ export interface ServerOptions {
   readonly rules: PipelineRules
   readonly inspector: Inspector
   readonly reconciler: Reconciler
+  readonly transforms: TransformCatalog
   /** Requests that one token may make in a minute. */
   readonly rateLimit: number
   readonly retention: Retention
@@ -144,5 +146,6 @@ function createServices(options: ServerOptions): Services {
     streams: new EventStreams(),
     health: new HealthService(catalog, version),
     metrics: new MetricsService(catalog, meter),
+    transforms: options.transforms,
   }
 }

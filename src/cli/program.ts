@@ -17,13 +17,23 @@ import { addRunner } from './runner.js'
 import { addRunners } from './runners.js'
 import { addRuns } from './runs.js'
 import { addSchema } from './schema.js'
+import { addTasks } from './tasks.js'
 import { addTokens } from './tokens.js'
 import { addUp } from './up.js'
 
 /** Every command, in the order in which somebody meets them. */
 const GROUPS = {
   'Start it:': [addUp, addApi, addRunner, addMigrate, addDoctor, addDemo, addGenerate],
-  'Work with a server:': [addPipelines, addRuns, addQuarantine, addRunners, addTokens, addAudit, addContext],
+  'Work with a server:': [
+    addPipelines,
+    addRuns,
+    addQuarantine,
+    addTasks,
+    addRunners,
+    addTokens,
+    addAudit,
+    addContext,
+  ],
   'Configuration as code:': [addDiff, addApply, addExport, addSchema],
   'Your shell:': [addCompletion],
 }

@@ -692,6 +692,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/tasks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the functions that a task plan can name, as they are now.
+         * @description Needs the role viewer.
+         */
+        get: operations["getTasks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/tokens": {
         parameters: {
             query?: never;
@@ -3079,6 +3099,62 @@ export interface operations {
             401: components["responses"]["Problem"];
             403: components["responses"]["Problem"];
             404: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    getTasks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Ordered by name. */
+                        items: {
+                            /** @description Columns that it adds or whose type it changes, with their types. */
+                            adds: {
+                                [key: string]: string;
+                            };
+                            /** @description Its docstring or the comment above it; empty when there is none. */
+                            doc: string;
+                            /** @description Columns that it takes away. */
+                            drops: string[];
+                            /** @description Where it stands in the folder of tasks, with the line. */
+                            file: string;
+                            /**
+                             * @description What it is written in.
+                             * @enum {string}
+                             */
+                            language: "python" | "typescript";
+                            /** @description What the body of a task names. */
+                            name: string;
+                            /** @description As it stands in the code. */
+                            signature: string;
+                        }[];
+                        /** @description Files that could not be loaded, names that stand twice. */
+                        problems: {
+                            /** @description The file or the folder. */
+                            file: string;
+                            /** @description What is wrong with it. */
+                            message: string;
+                        }[];
+                    };
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
             503: components["responses"]["Problem"];

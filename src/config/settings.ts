@@ -125,6 +125,31 @@ export const SETTINGS = {
     means: 'Port for the metrics of a runner on the loopback address. Unset: none.',
     example: '9464',
   },
+  VITRINA_PYTHON: {
+    schema: z.string().min(1).default('python3'),
+    means: 'The interpreter of Python tasks, 3.9 or newer.',
+    example: '/opt/venv/bin/python',
+  },
+  VITRINA_PYTHON_TASKS: {
+    schema: z.string().min(1).default('pipelines/python'),
+    means: 'Folder with the files that register Python tasks.',
+    example: 'pipelines/python',
+  },
+  VITRINA_TYPESCRIPT_TASKS: {
+    schema: z.string().min(1).default('pipelines/typescript'),
+    means: 'Folder with the files that register TypeScript and JavaScript tasks.',
+    example: 'pipelines/typescript',
+  },
+  VITRINA_TASK_TIMEOUT_SECONDS: {
+    schema: count(1, 86_400).default(300),
+    means: 'How long the tasks of a pipeline may work on one batch before they are killed.',
+    example: '300',
+  },
+  VITRINA_TASK_MEMORY_MB: {
+    schema: count(64, 1_048_576).default(1024),
+    means: 'How much memory the tasks of one run may take.',
+    example: '1024',
+  },
   LOG_LEVEL: {
     schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
     means: 'The least important lines that are logged.',

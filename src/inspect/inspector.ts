@@ -4,14 +4,17 @@ import { finalTarget, type Pipeline, readerQuery, strategyOf, type Way } from '.
 import { isAllowedTarget, type TargetRules } from '../model/target.js'
 import type { Finding, Preview, Validation } from '../model/validation.js'
 import type { Inspector } from '../ports/inspector.js'
+import type { TransformHosts } from '../ports/transforms.js'
 import { connectionUrl } from '../postgres/connections.js'
 import { databaseError } from '../postgres/errors.js'
 import { Session } from '../postgres/session.js'
 import { findTarget, type Target } from '../sinks/postgres/target.js'
+import type { Column } from '../sql/selection.js'
 import { examine } from '../transfers/examine.js'
 import { assignableProblem } from './assignable.js'
 import { readFirstRows } from './first-rows.js'
 import type { Looked } from './look.js'
+import { transformField, transformFirstRows, unknownTransforms, withTransforms } from './transformed-rows.js'
 import { warningsFor } from './warnings.js'
 
 export interface InspectorSettings {
@@ -22,6 +25,7 @@ export interface InspectorSettings {
   readonly targets: TargetRules
   readonly sourceSchemas: readonly string[]
   readonly guard: SqlGuard
+  readonly transforms: TransformHosts
 }
 
 /** Longer than any look should take, shorter than the patience of whoever waits for it. */
@@ -64,18 +68,31 @@ export class PostgresInspector implements Inspector {
     try {
       return await this.#withSessions(pipeline, signal, async (source, target) => {
         let table: Target | null = null
+        let written: readonly Column[] = []
         const examined = await examine(source, pipeline, this.#settings.sourceSchemas, async (columns) => {
-          table = await findTarget(target, finalTarget(pipeline), columns, pipeline.keyColumns)
+          written = await this.#writtenColumns(pipeline, columns, signal)
+          table = await findTarget(target, finalTarget(pipeline), written, pipeline.keyColumns)
           return table?.key ?? pipeline.keyColumns
         })
-        const looked: Looked = { ...examined, target: table }
+        const looked: Looked = { ...examined, written, target: table }
         const misfit = table === null ? null : await assignableProblem(target, table)
         if (misfit !== null) return this.#invalid(pipeline, [asFinding(misfit, 'target_table')], looked)
         return this.#valid(pipeline, looked, await warningsFor(source, pipeline, looked))
       })
     } catch (error) {
-      return this.#invalid(pipeline, [asFinding(error, fieldOf(error, pipeline))])
+      const unknown = unknownTransforms(error, pipeline)
+      return this.#invalid(pipeline, unknown ?? [asFinding(error, fieldOf(error, pipeline))])
     }
+  }
+
+  /** What reaches the mart. Also says whether the transforms can be loaded at all. */
+  #writtenColumns(
+    pipeline: Pipeline,
+    columns: readonly Column[],
+    signal: AbortSignal,
+  ): Promise<readonly Column[]> {
+    const looking = { hosts: this.#settings.transforms, pipeline, signal }
+    return withTransforms(looking, columns, async (chain) => chain?.columns ?? columns)
   }
 
   async preview(pipeline: Pipeline, limit: number, signal: AbortSignal): Promise<Preview> {
@@ -87,9 +104,16 @@ export class PostgresInspector implements Inspector {
       const [first] = verdict.problems
       throw new VitrinaError(first!.code, first!.message, first!.hint)
     }
+    const { canonical, columns } = verdict
     const source = await this.#openSource(pipeline, signal)
     try {
-      return await readFirstRows(source, verdict.canonical, verdict.columns, limit)
+      const looking = { hosts: this.#settings.transforms, pipeline, signal }
+      const read = columns.map((column) => ({ ...column, typeOid: 0, base: null, notNull: false }))
+      return await withTransforms(looking, read, (chain) =>
+        chain === null
+          ? readFirstRows(source, canonical, columns, limit)
+          : transformFirstRows(source, canonical, read, { chain, limit }),
+      )
     } catch (error) {
       throw databaseError(error, 'The preview')
     } finally {
@@ -118,7 +142,7 @@ export class PostgresInspector implements Inspector {
 
   #told(pipeline: Pipeline, examined: Looked | null): Omit<Validation, 'valid' | 'errors' | 'warnings'> {
     return {
-      columns: examined?.columns.map(({ name, type }) => ({ name, type })) ?? [],
+      columns: examined?.written.map(({ name, type }) => ({ name, type })) ?? [],
       strategy: strategyOf(pipeline),
       way: examined === null ? null : wayOf(pipeline),
       guarantee: examined?.guarantee ?? null,
@@ -182,7 +206,8 @@ const FIELDS: Record<string, string> = {
 }
 
 function fieldOf(error: unknown, pipeline: Pipeline): string {
-  return (error instanceof VitrinaError ? FIELDS[error.code] : undefined) ?? queryField(pipeline)
+  const known = error instanceof VitrinaError ? FIELDS[error.code] : undefined
+  return known ?? transformField(error, pipeline) ?? queryField(pipeline)
 }
 
 function asFinding(error: unknown, field: string): Finding {

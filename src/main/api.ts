@@ -3,6 +3,7 @@ import { loginUrl, type Settings } from '../config/settings.js'
 import { catalogStores } from '../store/catalog-stores.js'
 import { Database } from '../store/database.js'
 import { NotifyWakeups } from '../store/wakeups.js'
+import { createTransforms } from '../transforms/index.js'
 import { lookers } from './lookers.js'
 import { CONSOLE_DIR, VERSION } from './paths.js'
 import { listenFailed } from './port.js'
@@ -27,6 +28,7 @@ export async function startApi(settings: Settings, { log, meter }: Telemetry): P
     await stores.catalog.ping()
     const token = await apiToken(settings)
     const targets = targetRules(settings)
+    const transforms = createTransforms(settings)
     const server = createServer({
       stores,
       wakeups: new NotifyWakeups(metaUrl, 'vitrina_events'),
@@ -42,7 +44,9 @@ export async function startApi(settings: Settings, { log, meter }: Telemetry): P
         connections: settings.connections,
         targets,
         sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS,
+        transforms,
       }),
+      transforms,
       rateLimit: settings.API_RATE_LIMIT,
       retention: { eventsHours: settings.EVENTS_RETENTION_HOURS, runsDays: settings.RUNS_RETENTION_DAYS },
       consoleDir: CONSOLE_DIR,
@@ -53,6 +57,7 @@ export async function startApi(settings: Settings, { log, meter }: Telemetry): P
     })
     const stop = async () => {
       await server.close()
+      await transforms.close()
       await database.close()
     }
     return { url: readableUrl(url), token, stop }

@@ -3,12 +3,14 @@ import { PostgresInspector } from '../inspect/inspector.js'
 import type { TargetRules } from '../model/target.js'
 import type { Inspector } from '../ports/inspector.js'
 import type { Reconciler } from '../ports/reconciler.js'
+import type { TransformHosts } from '../ports/transforms.js'
 import { PostgresReconciler } from '../reconcile/reconciler.js'
 
 export interface LookRules {
   readonly connections: ReadonlyMap<string, string>
   readonly targets: TargetRules
   readonly sourceSchemas: readonly string[]
+  readonly transforms: TransformHosts
 }
 
 /** What the API looks at databases with: the reader for sources, its own login for marts. */

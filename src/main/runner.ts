@@ -1,9 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { loginUrl, type Settings } from '../config/settings.js'
-import { VitrinaError } from '../model/errors.js'
 import type { Way } from '../model/pipeline.js'
-import type { TransformHosts } from '../ports/transforms.js'
 import { PipelineDispatcher } from '../runner/dispatcher.js'
 import { PipelineExecutor } from '../runner/executor.js'
 import { PipelineManager } from '../runner/manager.js'
@@ -17,6 +15,7 @@ import { NotifyWakeups } from '../store/wakeups.js'
 import { Events } from '../telemetry/events.js'
 import { keepingRunLines } from '../telemetry/run-log.js'
 import { Transfers } from '../transfers/factory.js'
+import { createTransforms } from '../transforms/index.js'
 import { serveMetrics } from './metrics.js'
 import { VERSION } from './paths.js'
 import { targetRules } from './targets.js'
@@ -24,14 +23,6 @@ import type { Telemetry } from './telemetry.js'
 
 /** Less than what systemd, Kubernetes and `vitrina up` wait before they kill. */
 const GRACE_MS = 20_000
-
-const NO_TRANSFORMS: TransformHosts = {
-  list: async () => ({ items: [], problems: [] }),
-  open: async ([name]) => {
-    throw new VitrinaError('TRANSFORM_UNKNOWN', `No transform is called "${name}".`, 'Register it.')
-  },
-  close: async () => {},
-}
 
 export interface RunningRunner {
   readonly id: string
@@ -60,13 +51,14 @@ export async function startRunner(
     // New with every start: a runner that comes back never takes itself for its predecessor.
     const id = `${hostname()}-${process.pid}-${randomBytes(3).toString('hex')}`
     const runner = { id, host: hostname(), pid: process.pid, version: VERSION, concurrency }
+    const transforms = createTransforms(settings)
     const transfers = new Transfers({
       readerUrl: loginUrl(settings, 'reader'),
       writerUrl,
       connections: settings.connections,
       targets: targetRules(settings, sinks),
       sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS,
-      transforms: NO_TRANSFORMS,
+      transforms,
       ...options,
     })
     const parts = { queue, transfers, events, leaseSeconds }
@@ -88,6 +80,7 @@ export async function startRunner(
     await manager.start()
     const stop = async () => {
       await manager.stop()
+      await transforms.close()
       await metrics?.close()
       await runLog.close()
       await database.close()

@@ -14,7 +14,7 @@ export interface TaskText {
 }
 
 /** Never a path, a module or code (R4.9). */
-const TRANSFORM_NAME = /^[\p{L}_][\p{L}\p{N}_-]{0,199}$/u
+export const TRANSFORM_NAME = /^[\p{L}_][\p{L}\p{N}_-]{0,199}$/u
 
 /** The rules of R4.7, each with a mistake of its own: a SQL reader first, registered transforms after it. */
 export function taskPlanMistakes(tasks: readonly TaskText[]): Mistake[] {

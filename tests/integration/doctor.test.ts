@@ -28,6 +28,8 @@ describe('vitrina doctor', () => {
         'source content',
         'source ugc',
         'target analytics',
+        'Python',
+        'tasks',
         'port',
       ],
     ])

@@ -1,11 +1,13 @@
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
 import { createServer } from '../../src/api/server.js'
+import { readSettings } from '../../src/config/settings.js'
 import { lookers } from '../../src/main/lookers.js'
 import { catalogStores } from '../../src/store/catalog-stores.js'
 import { Database } from '../../src/store/database.js'
 import { NotifyWakeups } from '../../src/store/wakeups.js'
 import { createLog } from '../../src/telemetry/log.js'
 import { createMeter } from '../../src/telemetry/meter.js'
+import { createTransforms } from '../../src/transforms/index.js'
 
 export const TOKEN = 'a-token-for-tests-only'
 
@@ -32,6 +34,8 @@ export interface ApiOptions {
   readonly readerUrl?: string
   /** Where the named connections lead. */
   readonly urls?: ReadonlyMap<string, string>
+  /** Settings of the transforms; without them there are none. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
 /** `url` is that of the API's own login, so that a right it lacks fails a test and not a user. Whoever makes it closes it. */
@@ -47,6 +51,7 @@ export function anApi(url: string, options: ApiOptions = {}): TestApi {
   })
   const database = new Database(url, { name: 'vitrina-api', size: 4 })
   const meter = createMeter({ version: '0.0.0-test' })
+  const transforms = createTransforms(readSettings({ VITRINA_PYTHON_TASKS: '/nowhere', ...options.env }))
   const app = createServer({
     stores: catalogStores(database),
     wakeups: new NotifyWakeups(url, 'vitrina_events'),
@@ -62,7 +67,9 @@ export function anApi(url: string, options: ApiOptions = {}): TestApi {
       connections: options.urls ?? new Map(),
       targets: { tables: ['analytics.*'], kinds: [] },
       sourceSchemas: ['content', 'ugc'],
+      transforms,
     }),
+    transforms,
     rateLimit: options.rateLimit ?? 1_000_000,
     retention: { eventsHours: 24, runsDays: options.runsDays ?? 36_500 },
     consoleDir: options.consoleDir,
@@ -85,6 +92,7 @@ export function anApi(url: string, options: ApiOptions = {}): TestApi {
       }),
     close: async () => {
       await app.close()
+      await transforms.close()
       await database.close()
     },
   }

@@ -1,3 +1,4 @@
+import type { TransformCatalog } from '../../ports/transforms.js'
 import type { Api } from '../schemas/type-provider.js'
 import type { ControlService } from '../services/control.js'
 import type { EditService } from '../services/edit.js'
@@ -19,6 +20,7 @@ import { metricsRoutes } from './metrics.js'
 import { pipelineRoutes } from './pipelines.js'
 import { quarantineRoutes } from './quarantine.js'
 import { runRoutes } from './runs.js'
+import { taskRoutes } from './tasks.js'
 import { tokenRoutes } from './tokens.js'
 import { versionRoutes } from './versions.js'
 
@@ -34,6 +36,7 @@ export interface Services {
   readonly streams: EventStreams
   readonly health: HealthService
   readonly metrics: MetricsService
+  readonly transforms: TransformCatalog
 }
 
 export function apiRoutes(app: Api, services: Services): void {
@@ -46,6 +49,7 @@ export function apiRoutes(app: Api, services: Services): void {
   inspectRoutes(app, services.inspect)
   runRoutes(app, services.runs)
   historyRoutes(app, history)
+  taskRoutes(app, services.transforms)
   tokenRoutes(app, services.tokens)
   eventRoutes(app, services.hub, services.streams)
   healthRoutes(app, services.health)

@@ -1,0 +1,10 @@
+"""Started by a runner, never by hand."""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from vitrina._host import main  # noqa: E402
+
+main()

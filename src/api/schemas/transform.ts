@@ -1,0 +1,31 @@
+import { z } from 'zod'
+import type { TransformList } from '../../ports/transforms.js'
+
+const transformWire = z.object({
+  name: z.string().describe('What the body of a task names.'),
+  language: z.enum(['python', 'typescript']).describe('What it is written in.'),
+  signature: z.string().describe('As it stands in the code.'),
+  doc: z.string().describe('Its docstring or the comment above it; empty when there is none.'),
+  file: z.string().describe('Where it stands in the folder of tasks, with the line.'),
+  adds: z
+    .record(z.string(), z.string())
+    .describe('Columns that it adds or whose type it changes, with their types.'),
+  drops: z.array(z.string()).describe('Columns that it takes away.'),
+})
+
+const problemWire = z.object({
+  file: z.string().describe('The file or the folder.'),
+  message: z.string().describe('What is wrong with it.'),
+})
+
+export const transformListWire = z.object({
+  items: z.array(transformWire).describe('Ordered by name.'),
+  problems: z.array(problemWire).describe('Files that could not be loaded, names that stand twice.'),
+})
+
+export function transformListToWire({ items, problems }: TransformList): z.infer<typeof transformListWire> {
+  return {
+    items: items.map((item) => ({ ...item, adds: { ...item.adds }, drops: [...item.drops] })),
+    problems: problems.map((problem) => ({ ...problem })),
+  }
+}

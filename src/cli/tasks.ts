@@ -1,0 +1,39 @@
+import type { Command } from 'commander'
+import { group, readingCommand } from './command.js'
+import { bad, print, printJson } from './output.js'
+import type { ServerFlags } from './server/connection.js'
+import { openServer } from './server/server.js'
+import { printTable } from './show.js'
+
+export function addTasks(program: Command): void {
+  const tasks = group(program, 'tasks', 'Look at the functions that a task plan can name.')
+  readingCommand(
+    tasks,
+    'list',
+    'Show what is registered, and which files could not be loaded.',
+    'tasks list',
+    'tasks list --json | jq ".items[].name"',
+  ).action(list)
+}
+
+async function list(flags: ServerFlags & { json?: boolean }): Promise<void> {
+  const server = await openServer(flags)
+  const answer = await server.ask(server.api.GET('/tasks'))
+  if (flags.json) return printJson(answer)
+  printTable(
+    ['name', 'language', 'signature', 'adds', 'drops', 'file', 'doc'],
+    answer.items.map((one) => [
+      one.name,
+      one.language,
+      one.signature,
+      Object.entries(one.adds)
+        .map(([column, type]) => `${column} ${type}`)
+        .join(', ') || null,
+      one.drops.join(', ') || null,
+      one.file,
+      one.doc.split('\n')[0] || null,
+    ]),
+    'No task is registered; docs/guides/python-tasks.md shows how.',
+  )
+  for (const { file, message } of answer.problems) print(`${bad('✗')} ${file}: ${message}`)
+}

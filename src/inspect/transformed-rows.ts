@@ -1,0 +1,115 @@
+import { VitrinaError } from '../model/errors.js'
+import type { Pipeline } from '../model/pipeline.js'
+import type { Finding, Preview } from '../model/validation.js'
+import type { TransformChain, TransformHosts } from '../ports/transforms.js'
+import type { Session } from '../postgres/session.js'
+import { RowBatch } from '../sql/row-batch.js'
+import { asRelation, type Column, columnList } from '../sql/selection.js'
+import { cutValues, IN_A_SNAPSHOT } from './first-rows.js'
+
+/** Functions of users are not waited for longer than this when somebody only looks. */
+const PATIENCE_MS = 10_000
+/** More than this is not read for a preview, however large the values. */
+const MOST_BYTES = 32 * 1024 * 1024
+const NEWLINE = 0x0a
+
+interface Looking {
+  readonly hosts: TransformHosts
+  readonly pipeline: Pipeline
+  readonly signal: AbortSignal
+}
+
+/** Opens the transforms of a pipeline as a run would, for as long as `use` takes. Null: it has none. */
+export async function withTransforms<T>(
+  { hosts, pipeline, signal }: Looking,
+  columns: readonly Column[],
+  use: (chain: TransformChain | null) => Promise<T>,
+): Promise<T> {
+  const names = pipeline.tasks.filter((task) => task.taskType === 'PYTHON').map((task) => task.body)
+  if (names.length === 0) return use(null)
+  const patience = AbortSignal.timeout(PATIENCE_MS)
+  const chain = await hosts.open(names, columns, {
+    signal: AbortSignal.any([signal, patience]),
+    said: () => {},
+  })
+  try {
+    return await use(chain)
+  } catch (error) {
+    throw patience.aborted ? tooSlow(names) : error
+  } finally {
+    await chain.close()
+  }
+}
+
+/** The first rows as they would be written: read as a run reads them, and sent through the chain. */
+export async function transformFirstRows(
+  session: Session,
+  canonical: string,
+  columns: readonly Column[],
+  { chain, limit }: { readonly chain: TransformChain; readonly limit: number },
+): Promise<Preview> {
+  const batch = await readBatch(session, canonical, columns, limit)
+  const rows = (await chain.run(batch)).rows.slice(0, limit)
+  // COPY writes t where a cast to text writes true, and people read the latter.
+  const isBoolean = chain.columns.map(({ type }) => type === 'boolean')
+  const readable = rows.map((row) =>
+    row.map((text, n) => (isBoolean[n] && text !== null ? String(text === 't') : text)),
+  )
+  return { columns: chain.columns.map(({ name, type }) => ({ name, type })), ...cutValues(readable) }
+}
+
+async function readBatch(
+  session: Session,
+  canonical: string,
+  columns: readonly Column[],
+  limit: number,
+): Promise<RowBatch> {
+  await session.run(IN_A_SNAPSHOT)
+  const selection = `SELECT ${columnList(columns)} FROM ${asRelation(canonical)} LIMIT ${limit}`
+  const pieces: Buffer[] = []
+  let length = 0
+  for await (const piece of session.copyOut(`COPY (${selection}) TO STDOUT`)) {
+    if (length > MOST_BYTES) continue
+    pieces.push(piece)
+    length += piece.length
+  }
+  await session.run('ROLLBACK')
+  const bytes = Buffer.concat(pieces)
+  const lines = bytes.subarray(0, bytes.lastIndexOf(NEWLINE) + 1)
+  return RowBatch.ofLines(lines, countOf(lines))
+}
+
+function countOf(lines: Buffer): number {
+  let count = 0
+  for (let at = lines.indexOf(NEWLINE); at >= 0; at = lines.indexOf(NEWLINE, at + 1)) count += 1
+  return count
+}
+
+/** One finding for each name that is not registered, at the task that names it; null for any other error. */
+export function unknownTransforms(error: unknown, pipeline: Pipeline): Finding[] | null {
+  if (!(error instanceof VitrinaError) || error.code !== 'TRANSFORM_UNKNOWN') return null
+  const unknown = (error.facts.unknown ?? []) as readonly { transform: string; detail: string }[]
+  return pipeline.tasks.flatMap((task, n) => {
+    const found = unknown.find(({ transform }) => task.taskType === 'PYTHON' && transform === task.body)
+    if (found === undefined) return []
+    const { code, hint } = error
+    return [{ code, message: found.detail, hint, field: `tasks.${n}.body`, position: null }]
+  })
+}
+
+/** The task that an error of a transform speaks of: the first one, unless its name stands in the sentence. */
+export function transformField(error: unknown, pipeline: Pipeline): string | null {
+  if (!(error instanceof VitrinaError) || !error.code.startsWith('TRANSFORM_')) return null
+  const named = pipeline.tasks.findIndex(
+    (task) => task.taskType === 'PYTHON' && error.message.includes(`"${task.body}"`),
+  )
+  return `tasks.${named < 0 ? 1 : named}.body`
+}
+
+function tooSlow(names: readonly string[]): VitrinaError {
+  return new VitrinaError(
+    'TRANSFORM_KILLED',
+    `The transforms ${names.join(', ')} did not answer within ${PATIENCE_MS / 1000} s for the first rows and were stopped.`,
+    'A run gives them VITRINA_TASK_TIMEOUT_SECONDS for each batch; look for a loop or a wait in them.',
+  )
+}

@@ -1,0 +1,180 @@
+import { describe, expect, it } from 'vitest'
+import { processesWith } from '../../../tests/support/proc.js'
+import { COLUMNS, failureOf, GOOD, python, ROWS, task } from '../../../tests/support/python-tasks.js'
+import { columnsOf, someTasks } from '../../../tests/support/tasks.js'
+import { waitFor } from '../../../tests/support/wait.js'
+import { RowBatch } from '../../sql/row-batch.js'
+import { MARKER } from './strays.js'
+
+/** What it does, and what is told. */
+const HOSTILE: Record<string, { body: string[]; told: RegExp }> = {
+  hangs: { body: ['while True: pass'], told: /"hangs" worked on one batch for more than 2 s and was killed/ },
+  hangs_in_c: { body: ['import re', 're.match(r"(a+)+$", "a" * 64 + "b")'], told: /for more than 2 s/ },
+  sleeps_deaf: {
+    body: ['import signal', 'for n in (1, 2, 15): signal.signal(n, signal.SIG_IGN)', 'time.sleep(600)'],
+    told: /for more than 2 s/,
+  },
+  exits: { body: ['sys.exit(3)'], told: /"exits" ended its host: SystemExit: 3/ },
+  quits: { body: ['os._exit(7)'], told: /exited with code 7 in the middle of a batch/ },
+  segfaults: { body: ['import ctypes', 'ctypes.string_at(0)'], told: /ended by the signal SIGSEGV/ },
+  kills_itself: { body: ['os.kill(os.getpid(), 9)'], told: /ended by the signal SIGKILL/ },
+  kills_runner: { body: ['os.kill(os.getppid(), 9)'], told: /may not send signals to other processes/ },
+  forks: { body: ['os.fork()', 'return rows'], told: /may not start processes \(os\.fork\)/ },
+  bombs: { body: ['while True: os.fork()'], told: /may not start processes/ },
+  shells: { body: ['os.system("sleep 100 &")', 'return rows'], told: /os\.system/ },
+  spawns: { body: ['import subprocess', 'subprocess.run(["sleep", "100"])'], told: /subprocess\.Popen/ },
+  eats_memory: {
+    body: ['x = []', 'while True: x.append(bytearray(10_000_000))'],
+    told: /more than 256 MB of memory/,
+  },
+  eats_memory_at_once: {
+    body: ['x = "x" * 4_000_000_000', 'return rows'],
+    told: /more than 256 MB of memory/,
+  },
+  endless: {
+    body: ['while True: yield {"id": 1, "title": "x"}'],
+    told: /more than 256 MB of memory|more than 2 s/,
+  },
+  closes_all: {
+    body: ['os.closerange(0, 4096)', 'return rows'],
+    told: /The host of transform "closes_all" .* in the middle of a batch/,
+  },
+}
+
+describe('a Python function that misbehaves is killed and told of, and the next one works', () => {
+  for (const [name, { body, told }] of Object.entries(HOSTILE))
+    it(`when it ${name.replaceAll('_', ' ')}`, async () => {
+      const tasks = await someTasks(python(task(name, ...body), GOOD), {
+        VITRINA_TASK_TIMEOUT_SECONDS: '2',
+        VITRINA_TASK_MEMORY_MB: '256',
+      })
+      const failure = await failureOf(tasks, name)
+      expect(failure.code).toBe('TRANSFORM_KILLED')
+      expect(failure.message).toMatch(told)
+    })
+
+  it('and leaves no process behind, not even one that left its group', async () => {
+    const forked = task(
+      'stray',
+      'import ctypes',
+      'libc = ctypes.CDLL(None)',
+      'if libc.fork() == 0:',
+      '    os.setsid()',
+      '    if libc.fork() == 0: time.sleep(600)',
+      'print("host", os.environ["VITRINA_TASK_HOST"])',
+      'return rows',
+    )
+    const tasks = await someTasks(python(forked, GOOD))
+    const chain = await tasks.open('stray', COLUMNS)
+    expect((await chain.run(RowBatch.ofRows(ROWS))).rows).toEqual(ROWS)
+    const marker = tasks.said[0]!.split(' ').at(-1)!
+    expect(processesWith(MARKER, marker).length).toBeGreaterThan(1)
+    await chain.close()
+    await waitFor(async () => processesWith(MARKER, marker).length === 0, { what: 'all of them to be gone' })
+  })
+
+  it('while batches that were handed over already are answered by a new host', async () => {
+    const tasks = await someTasks(python(task('third', 'if rows[0]["id"] == 3: os._exit(1)', 'return rows')))
+    const chain = await tasks.open('third', COLUMNS)
+    const answers = await Promise.allSettled(
+      ['1', '2', '3', '4', '5'].map((id) => chain.run(RowBatch.ofRows([[id, 'x']]))),
+    )
+    expect(answers.map((answer) => answer.status)).toEqual([
+      'fulfilled',
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+      'fulfilled',
+    ])
+    await chain.close()
+  })
+
+  it('at once when the run is stopped', async () => {
+    const tasks = await someTasks(python(task('hangs', 'time.sleep(600)')))
+    const stop = new AbortController()
+    const chain = await tasks.open('hangs', COLUMNS, stop.signal)
+    const answer = chain.run(RowBatch.ofRows(ROWS))
+    stop.abort(new Error('the runner stops'))
+    await expect(answer).rejects.toThrow('the runner stops')
+    await chain.close()
+  })
+})
+
+/** What it returns, and what is told. */
+const NONSENSE: Record<string, { body: string; told: RegExp; hint?: RegExp }> = {
+  nothing: { body: 'rows', told: /it returned None, not rows/, hint: /return rows/ },
+  one_row: { body: 'return rows[0]', told: /it returned dict .* not a list of rows/ },
+  a_number: { body: 'return 42', told: /it returned int 42/ },
+  a_text: { body: 'return "rows"', told: /it returned str 'rows'/ },
+  lists: {
+    body: 'return [list(row.values()) for row in rows]',
+    told: /a row is list \[1, ' One '\], not a dict/,
+  },
+  a_hole: { body: 'return [rows[0], None]', told: /a row is None, not a dict/ },
+  too_few: { body: 'return [{"id": 1}]', told: /a row has no column "title"/, hint: /drops=\["title"\]/ },
+  too_many: {
+    body: 'return [{**row, "extra": 1} for row in rows]',
+    told: /a row has the column "extra", which is not declared/,
+    hint: /adds=\{"extra": "text"\}/,
+  },
+  other_keys: {
+    body: 'return [{1: 2, "title": "x", "id": 1}]',
+    told: /the column int 1, which is not declared/,
+  },
+  wrong_type: {
+    body: 'rows[1]["title"] = 5; return rows',
+    told: /column "title" \(text\) takes a str, got int 5\. Row 2 of the batch: \{'id': 2, 'title': 5\}/,
+    hint: /str\(value\)/,
+  },
+  wrong_number: {
+    body: 'rows[1]["id"] = "two"; return rows',
+    told: /column "id" \(bigint\) takes an int, got str 'two'/,
+  },
+  half: { body: 'rows[0]["id"] = 1.5; return rows', told: /takes an int, got float 1\.5/ },
+  a_bool: { body: 'rows[0]["id"] = True; return rows', told: /takes an int, got bool True/ },
+  nul: { body: 'rows[2]["title"] = "a\\x00b"; return rows', told: /cannot hold the character NUL/ },
+  surrogate: { body: 'rows[2]["title"] = "\\ud800"; return rows', told: /cannot hold half of a character/ },
+  an_object: {
+    body: 'rows[0]["title"] = object(); return rows',
+    told: /takes a str, got object <object>|got object/,
+  },
+}
+
+describe('a Python function that returns nonsense is told which row and what it should be', () => {
+  it('for every kind of nonsense', async () => {
+    const tasks = await someTasks(
+      python(...Object.entries(NONSENSE).map(([name, { body }]) => task(name, body))),
+    )
+    for (const [name, { told, hint }] of Object.entries(NONSENSE)) {
+      const failure = await tasks.run(name, COLUMNS, ROWS).then(
+        (rows) => ({ code: 'none', message: JSON.stringify(rows), hint: '' }),
+        (error) => error,
+      )
+      expect([name, failure.code]).toEqual([name, 'TRANSFORM_RESULT'])
+      expect(failure.message).toMatch(told)
+      if (hint !== undefined) expect(failure.hint).toMatch(hint)
+    }
+  })
+
+  it('also for times without a zone, and dates that carry a time', async () => {
+    const columns = columnsOf('at timestamp with time zone', 'local timestamp without time zone', 'day date')
+    const tasks = await someTasks(
+      python(
+        task(
+          'naive',
+          'import datetime as d',
+          'return [{**row, "at": d.datetime(2024, 1, 1)} for row in rows]',
+        ),
+        task('aware', 'return [{**row, "local": row["at"]} for row in rows]'),
+        task('timed', 'return [{**row, "day": row["local"]} for row in rows]'),
+      ),
+    )
+    const rows = [['2024-01-01 00:00:00+00', '2024-01-01 12:00:00', '2024-01-01']]
+    await expect(tasks.run('naive', columns, rows)).rejects.toMatchObject({
+      message: expect.stringContaining('takes a datetime with time zone'),
+      hint: expect.stringContaining('timezone.utc'),
+    })
+    await expect(tasks.run('aware', columns, rows)).rejects.toThrow('takes a datetime without time zone')
+    await expect(tasks.run('timed', columns, rows)).rejects.toThrow('takes a date')
+  })
+})

@@ -1,0 +1,38 @@
+import type { Said } from '../ports/transforms.js'
+
+const MOST_LINES = 200
+
+/** Hands on what functions print, up to a bound for each batch. */
+export class SaidLines {
+  readonly #said: Said
+  readonly #first: string
+  #lines = 0
+  #last = ''
+
+  /** `first` stands for lines that no function owns: those of files that are loaded. */
+  constructor(said: Said, first: string) {
+    this.#said = said
+    this.#first = first
+  }
+
+  take(transform: string | null, text: string): void {
+    this.#lines += 1
+    this.#last = transform ?? this.#first
+    if (this.#lines <= MOST_LINES) this.#said({ transform: this.#last, text })
+  }
+
+  skip(lines: number): void {
+    this.#lines += lines
+  }
+
+  /** A traceback is told in full, whatever was said before. */
+  trace(transform: string, text: string): void {
+    for (const line of text.trimEnd().split('\n')) this.#said({ transform, text: line })
+  }
+
+  batchEnded(): void {
+    const more = this.#lines - MOST_LINES
+    if (more > 0) this.#said({ transform: this.#last, text: `… ${more} more lines` })
+    this.#lines = 0
+  }
+}

@@ -1,0 +1,214 @@
+import type { Said } from '../ports/transforms.js'
+import { RowBatch } from '../sql/row-batch.js'
+import type { Column } from '../sql/selection.js'
+import { forHost } from './columns.js'
+import { died, type Limits, notLoaded, notStarted, raised, refused, tookTooLong } from './failures.js'
+import type { Answer, Host, Language, Problem } from './host.js'
+import { SaidLines } from './said-lines.js'
+
+/** How long one file may take to be loaded. */
+export const LOAD_MS = 20_000
+
+export interface SegmentPlan {
+  readonly language: Language
+  readonly files: readonly string[]
+  readonly columns: readonly Column[]
+  /** Functions of one language that follow each other, with the columns that leave each of them. */
+  readonly steps: readonly { readonly name: string; readonly columns: readonly Column[] }[]
+}
+
+interface Waiting {
+  readonly batch: RowBatch
+  readonly resolve: (batch: RowBatch) => void
+  readonly reject: (error: unknown) => void
+}
+
+/**
+ * Functions of one language in one host. Batches are handed to it as they come and answered in their order; it works on
+ * one while the next lies ready in its socket.
+ *
+ *   no host ──run──► loading ──ready──► working ──answer──► working
+ *      ▲                │ failed           │ died, killed: the batch in work fails, the others go to a new host
+ *      └────────────────┴──────────────────┘
+ */
+export class Segment {
+  readonly #plan: SegmentPlan
+  readonly #limits: Limits
+  readonly #said: SaidLines
+  readonly #waiting: Waiting[] = []
+  #host: Host | null = null
+  #isReady = false
+  #working: string
+  #timer: NodeJS.Timeout | undefined
+  /** Why no more batches are taken. */
+  #over: { readonly reason: unknown } | null = null
+  /** The host before this one, until it is gone for good. */
+  #ending: Promise<void> = Promise.resolve()
+  #starting: Promise<void> = Promise.resolve()
+
+  constructor(plan: SegmentPlan, limits: Limits, said: Said) {
+    this.#plan = plan
+    this.#limits = limits
+    this.#working = plan.steps[0]!.name
+    this.#said = new SaidLines(said, this.#working)
+  }
+
+  get columns(): readonly Column[] {
+    return this.#plan.steps.at(-1)!.columns
+  }
+
+  /** Loads the files, so that what is wrong with them is told before the first row is read. */
+  open(): Promise<RowBatch> {
+    return this.run(RowBatch.NONE)
+  }
+
+  run(batch: RowBatch): Promise<RowBatch> {
+    if (this.#over !== null) return Promise.reject(this.#over.reason)
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ batch, resolve, reject })
+      if (this.#isReady) this.#send(batch)
+      else if (this.#host === null && this.#waiting.length === 1) this.#starting = this.#start()
+      this.#watch()
+    })
+  }
+
+  /** Ends the host and refuses everything that waits. */
+  async end(reason: unknown, how: 'close' | 'kill'): Promise<void> {
+    this.#over ??= { reason }
+    const host = this.#host
+    this.#forget()
+    for (const { reject } of this.#waiting.splice(0)) reject(reason)
+    await this.#ending
+    await this.#starting
+    await host?.[how]()
+  }
+
+  async #start(): Promise<void> {
+    const { language, files } = this.#plan
+    try {
+      await this.#ending
+      const host = await language.start({
+        answer: (answer, payload) => this.#answered(answer, payload),
+        said: (transform, text) => this.#said.take(transform, text),
+        unsaid: (lines) => this.#said.skip(lines),
+        working: (transform) => {
+          this.#working = transform
+        },
+        gone: (how, missing) => this.#gone(how, missing),
+      })
+      if (this.#over !== null) return await host.kill()
+      this.#host = host
+      host.ask({ op: 'load', folder: language.folder, files, describe: false })
+      this.#watch()
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
+  #answered(answer: Answer, payload: Buffer): void {
+    if (answer.op === 'loading') this.#restartTimer()
+    else if (answer.op === 'loaded') this.#loaded(answer.file, answer.problem)
+    else if (answer.op === 'ready') this.#ready()
+    else this.#batchAnswered(answer, payload)
+  }
+
+  #loaded(file: string, problem: Problem | null): void {
+    if (problem === null) return
+    this.#said.trace(this.#working, problem.trace)
+    this.#kill(notLoaded(file, problem))
+  }
+
+  #ready(): void {
+    const { columns, steps } = this.#plan
+    this.#isReady = true
+    this.#host?.ask({
+      op: 'open',
+      columns: forHost(columns),
+      steps: steps.map((step) => ({ name: step.name, columns: forHost(step.columns) })),
+    })
+    for (const { batch } of this.#waiting) this.#send(batch)
+    this.#restartTimer()
+  }
+
+  #send(batch: RowBatch): void {
+    this.#working = this.#plan.steps[0]!.name
+    this.#host?.ask({ op: 'batch', rows: batch.count }, batch.bytes)
+  }
+
+  #batchAnswered(answer: Extract<Answer, { op: 'rows' | 'failed' | 'refused' }>, payload: Buffer): void {
+    if (answer.op === 'failed') this.#said.trace(answer.transform, answer.trace)
+    this.#said.batchEnded()
+    if (answer.op === 'failed' && answer.kind !== 'raised') this.#kill(this.#errorOf(answer))
+    else {
+      const done = this.#waiting.shift()
+      if (answer.op === 'rows') done?.resolve(RowBatch.ofLines(payload, answer.rows))
+      else done?.reject(this.#errorOf(answer))
+      this.#restartTimer()
+    }
+  }
+
+  #errorOf(answer: Extract<Answer, { op: 'failed' | 'refused' }>): Error {
+    if (answer.op === 'refused') return refused(answer)
+    const step = this.#plan.steps.findIndex(({ name }) => name === answer.transform)
+    const columns = step > 0 ? this.#plan.steps[step - 1]!.columns : this.#plan.columns
+    return raised(
+      answer,
+      columns.map(({ name }) => name),
+      this.#limits,
+    )
+  }
+
+  #gone(how: string, missing: boolean): void {
+    const { language } = this.#plan
+    const wasReady = this.#isReady
+    this.#forget()
+    this.#said.batchEnded()
+    if (missing) this.#fail(notStarted(language.name, how))
+    else
+      this.#fail(
+        wasReady
+          ? died(this.#working, how)
+          : notLoaded(this.#plan.files.join(', '), { line: `its host ${how}` }),
+      )
+  }
+
+  #kill(error: unknown): void {
+    const host = this.#host
+    this.#forget()
+    if (host !== null) this.#ending = host.kill()
+    // The next batch must not be read while the old host may still hold memory.
+    void this.#ending.then(() => this.#fail(error))
+  }
+
+  #forget(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#host = null
+    this.#isReady = false
+  }
+
+  /** The batch in work has failed; the others get a new host. */
+  #fail(error: unknown): void {
+    this.#waiting.shift()?.reject(error)
+    if (this.#waiting.length > 0 && this.#host === null) this.#starting = this.#start()
+  }
+
+  #restartTimer(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#watch()
+  }
+
+  /** The clock of a batch begins when the host has nothing else before it. */
+  #watch(): void {
+    if (this.#timer !== undefined || this.#host === null || this.#waiting.length === 0) return
+    const patience = this.#isReady ? this.#limits.timeoutMs : LOAD_MS
+    this.#timer = setTimeout(() => {
+      this.#kill(
+        this.#isReady
+          ? tookTooLong(this.#working, this.#limits)
+          : notLoaded(this.#plan.files.join(', '), { line: `not within ${LOAD_MS / 1000} s` }),
+      )
+    }, patience)
+  }
+}

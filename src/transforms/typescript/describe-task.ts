@@ -1,0 +1,50 @@
+import { readFile } from 'node:fs/promises'
+import { relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { LoadedTask } from '../host.js'
+import type { RegisteredTask } from './task.js'
+
+/** Where a task stands and what is written above it. */
+export async function describeTask(
+  { name, run, adds, drops, stack }: RegisteredTask,
+  folder: string,
+  loading: string,
+): Promise<LoadedTask> {
+  const place = placeOf(stack, folder)
+  const file = place?.file ?? loading
+  const line = place?.line ?? 1
+  const source = await readFile(`${folder}/${file}`, 'utf8').catch(() => '')
+  const doc = commentAbove(source.split('\n').slice(0, line - 1))
+  return { name, adds, drops, file, line, signature: signatureOf(name, run), doc }
+}
+
+/** The first line of a stack that stands in this folder; mapped stacks hold paths, others addresses. */
+export function placeOf(stack: string, folder: string): { file: string; line: number } | null {
+  for (const text of stack.split('\n')) {
+    const [, address = '', line] = /((?:file:\/\/)?\/.+?):(\d+):\d+\)?$/.exec(text) ?? []
+    if (line === undefined) continue
+    const path = address.startsWith('file:') ? fileURLToPath(address) : address
+    const file = relative(folder, path)
+    if (!file.startsWith('..')) return { file: file.replaceAll('\\', '/'), line: Number(line) }
+  }
+  return null
+}
+
+/** `clean_titles(rows)`: types are gone when it runs. */
+function signatureOf(name: string, run: (...args: never[]) => unknown): string {
+  const text = run.toString()
+  const parameters = /^(?:async\s*)?(?:function\s*\*?\s*[\w$]*\s*)?\*?\s*(\([^)]*\)|[\w$]+\s*=>)/.exec(
+    text,
+  )?.[1]
+  const bare = (parameters ?? '(…)').replace(/\s*=>$/, '').replace(/\s+/g, ' ')
+  return `${name}${bare.startsWith('(') ? bare : `(${bare})`}`.slice(0, 500)
+}
+
+/** The comment that ends on the line before. */
+function commentAbove(lines: readonly string[]): string {
+  const text = lines.join('\n').trimEnd()
+  const block = /\/\*\*((?:(?!\*\/)[\s\S])*)\*\/$/.exec(text)?.[1]
+  if (block === undefined) return ''
+  const words = block.split('\n').map((line) => line.replace(/^\s*\* ?/, '').trimEnd())
+  return words.join('\n').trim().slice(0, 4_000)
+}

@@ -1,0 +1,46 @@
+import type { News } from './worker.js'
+
+/** Beyond these, lines of one batch are only counted: a loop that prints must not flood the runner. */
+const MOST_LINES = 200
+const LONGEST = 2_000
+
+/** What the console and the two streams of this thread are given becomes lines of the run. */
+export function listenToPrints(tell: (news: News) => void) {
+  let transform: string | null = null
+  let lines = 0
+  const said = (text: string) => {
+    lines += 1
+    if (lines <= MOST_LINES) tell({ op: 'said', transform, text })
+  }
+  const flushes = [process.stdout, process.stderr].map((stream) => intoLines(stream, said))
+  return {
+    working(name: string): void {
+      transform = name
+      tell({ op: 'working', transform: name })
+    },
+    batchEnded(): void {
+      for (const flush of flushes) flush()
+      if (lines > MOST_LINES) tell({ op: 'unsaid', lines: lines - MOST_LINES })
+      lines = 0
+    },
+  }
+}
+
+/** Answers a function that tells what was written without a newline. */
+function intoLines(stream: NodeJS.WriteStream, said: (text: string) => void): () => void {
+  let rest = ''
+  const cut = (text: string) => (text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text)
+  const tellLine = (text: string) => text.trimEnd() !== '' && said(cut(text.trimEnd()))
+  stream.write = ((chunk: unknown, ...more: unknown[]) => {
+    const pieces = (rest + (typeof chunk === 'string' ? chunk : Buffer.from(chunk as Uint8Array))).split('\n')
+    rest = cut(pieces.pop() ?? '')
+    for (const piece of pieces) tellLine(piece)
+    const done = more.find((one) => typeof one === 'function') as (() => void) | undefined
+    if (done !== undefined) queueMicrotask(done)
+    return true
+  }) as typeof stream.write
+  return () => {
+    tellLine(rest)
+    rest = ''
+  }
+}

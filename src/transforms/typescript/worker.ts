@@ -1,0 +1,139 @@
+import { pathToFileURL } from 'node:url'
+import type { MessagePort } from 'node:worker_threads'
+import type { Answer, HostColumn, LoadedTask, Question } from '../host.js'
+import { Codec } from './codec.js'
+import { describeTask, placeOf } from './describe-task.js'
+import { listenToPrints } from './prints.js'
+import { Refusal, shown } from './refusal.js'
+import { checkedRows } from './result.js'
+import { type Row, registered, type TaskFunction } from './task.js'
+
+/** What a thread tells besides its answers. */
+export type News =
+  | { readonly op: 'said'; readonly transform: string | null; readonly text: string }
+  | { readonly op: 'unsaid'; readonly lines: number }
+  | { readonly op: 'working'; readonly transform: string }
+
+const LONGEST_TRACE = 12_000
+
+/** Answers questions one after another, whatever the functions do meanwhile. */
+export function serve(port: MessagePort): void {
+  const post = port.postMessage.bind(port)
+  const tell = (answer: Answer | News, payload?: Uint8Array) =>
+    post({ answer, payload }, payload === undefined ? [] : [payload.buffer as ArrayBuffer])
+  const worker = new TaskWorker(tell)
+  let turn = Promise.resolve()
+  port.on('message', ({ question, payload }: { question: Question; payload?: Uint8Array }) => {
+    turn = turn.then(() => worker.answer(question, payload))
+  })
+}
+
+class TaskWorker {
+  readonly #tell: (answer: Answer | News, payload?: Uint8Array) => void
+  readonly #functions = new Map<string, TaskFunction>()
+  readonly #prints: ReturnType<typeof listenToPrints>
+  #folder = ''
+  #codec: Codec | null = null
+  #steps: readonly { readonly name: string; readonly columns: readonly HostColumn[] }[] = []
+
+  constructor(tell: (answer: Answer | News, payload?: Uint8Array) => void) {
+    this.#tell = tell
+    this.#prints = listenToPrints(tell)
+  }
+
+  async answer(question: Question, payload: Uint8Array = new Uint8Array()): Promise<void> {
+    if (question.op === 'load') return this.#load(question.folder, question.files)
+    if (question.op === 'batch') return this.#transform(payload)
+    this.#steps = question.steps
+    this.#codec = new Codec(question.columns, question.steps.at(-1)!.columns)
+  }
+
+  async #load(folder: string, files: readonly string[]): Promise<void> {
+    this.#folder = folder
+    for (const file of files) {
+      this.#tell({ op: 'loading', file })
+      this.#tell(await this.#loaded(file))
+    }
+    this.#prints.batchEnded()
+    this.#tell({ op: 'ready' })
+  }
+
+  async #loaded(file: string): Promise<Answer> {
+    registered().length = 0
+    let problem: Extract<Answer, { op: 'loaded' }>['problem'] = null
+    try {
+      await import(pathToFileURL(`${this.#folder}/${file}`).href)
+    } catch (error) {
+      problem = { kind: 'raised', line: lineOf(error), trace: traceOf(error) }
+    }
+    const tasks: LoadedTask[] = []
+    for (const task of registered()) {
+      this.#functions.set(task.name, task.run)
+      tasks.push(await describeTask(task, this.#folder, file))
+    }
+    return { op: 'loaded', file, tasks, problem }
+  }
+
+  async #transform(payload: Uint8Array): Promise<void> {
+    let name = this.#steps[0]!.name
+    let rows: Row[] = []
+    let answer: Answer
+    let bytes: Uint8Array | undefined
+    try {
+      const before = this.#codec!.decode(payload)
+      rows = before.rows
+      for (const step of this.#steps) {
+        if (rows.length === 0) break
+        name = step.name
+        this.#prints.working(name)
+        rows = await checkedRows(this.#functions.get(name)!(rows), step.columns)
+      }
+      bytes = new TextEncoder().encode(this.#codec!.encode(rows, before))
+      answer = { op: 'rows', rows: rows.length }
+    } catch (error) {
+      answer = error instanceof Refusal ? refusalOf(error, name) : this.#failureOf(error, name, rows)
+    }
+    this.#prints.batchEnded()
+    this.#tell(answer, bytes)
+  }
+
+  #failureOf(error: unknown, transform: string, rows: readonly Row[]): Answer {
+    const trace = traceOf(error)
+    const sample = rows.length === 0 ? null : shown(rows[0], 1_000)
+    const place = placeOf(trace, this.#folder)
+    const where = place === null ? null : `${place.file}:${place.line}`
+    return {
+      op: 'failed',
+      kind: 'raised',
+      transform,
+      line: lineOf(error),
+      trace,
+      where,
+      row: null,
+      sample,
+      key: null,
+    }
+  }
+}
+
+function refusalOf({ message, row, sample, hint }: Refusal, transform: string): Answer {
+  return {
+    op: 'refused',
+    transform,
+    what: message,
+    row,
+    sample: sample === null ? null : shown(sample, 1_000),
+    hint,
+  }
+}
+
+function lineOf(error: unknown): string {
+  const line = error instanceof Error ? `${error.name}: ${error.message}` : `threw ${shown(error)}`
+  return line.slice(0, 500)
+}
+
+function traceOf(error: unknown): string {
+  const stack = error instanceof Error ? String(error.stack ?? error) : lineOf(error)
+  const lines = stack.split('\n').filter((line) => !line.includes('/transforms/typescript/'))
+  return lines.join('\n').slice(0, LONGEST_TRACE)
+}

@@ -1,0 +1,32 @@
+import { expect } from 'vitest'
+import { columnsOf, type TestTasks } from './tasks.js'
+
+export const COLUMNS = columnsOf('id bigint', 'title text')
+export const ROWS = [
+  ['1', ' One '],
+  ['2', ' Two '],
+  ['3', null],
+]
+
+export const HEAD = 'from vitrina import task\nimport os, sys, time\n'
+/** A task file with these functions. */
+export const python = (...functions: string[]) => ({
+  'python/tasks.py': `${HEAD}\n${functions.join('\n\n')}\n`,
+})
+export const task = (name: string, ...body: string[]) =>
+  `@task("${name}")\ndef ${name}(rows):\n${body.map((line) => `    ${line}`).join('\n')}`
+export const GOOD = task('good', 'return [{**row, "title": (row["title"] or "").strip()} for row in rows]')
+
+/** What a function that misbehaves leads to; the hosts go on, which a good one shows. */
+export async function failureOf(tasks: TestTasks, name: string) {
+  const failure = await tasks.run(name, COLUMNS, ROWS).then(
+    () => null,
+    (error) => error,
+  )
+  expect(await tasks.run('good', COLUMNS, ROWS)).toEqual([
+    ['1', 'One'],
+    ['2', 'Two'],
+    ['3', ''],
+  ])
+  return failure
+}
