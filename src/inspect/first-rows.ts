@@ -13,9 +13,7 @@ export async function readFirstRows(
   columns: readonly { name: string; type: string }[],
   limit: number,
 ): Promise<Preview> {
-  await session.run(
-    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = '5s'; SET LOCAL search_path = ''",
-  )
+  await session.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = '5s'")
   const texts = columns.map(
     (column, index) => `left(${quoteIdentifier(column.name)}::text, ${MOST_CHARACTERS + 1}) AS c${index}`,
   )

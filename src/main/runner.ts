@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { loginUrl, type Settings } from '../config/settings.js'
+import { SqlGuard } from '../guard/index.js'
 import { VitrinaError } from '../model/errors.js'
 import type { Way } from '../model/pipeline.js'
 import type { TransformHosts } from '../ports/transforms.js'
@@ -65,7 +66,10 @@ export async function startRunner(
       writerUrl,
       connections: settings.connections,
       targets: targetRules(settings, sinks),
-      sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS,
+      rules: {
+        judge: new SqlGuard({ sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS }),
+        sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS,
+      },
       transforms: NO_TRANSFORMS,
       ...options,
     })

@@ -108,11 +108,10 @@ async function attributesOf(session: Session, name: TableName): Promise<Attribut
   const rows = await session.rows(
     `SELECT a.attname AS name, format_type(a.atttypid, a.atttypmod) AS type, a.attnotnull::text AS not_null, a.atthasdef::text AS has_default,
             a.attidentity::text AS identity, (a.attgenerated <> '')::text AS generated
-       FROM pg_catalog.set_config('search_path', '', false) AS before, pg_catalog.pg_attribute a
+       FROM pg_catalog.pg_attribute a
       WHERE a.attrelid = pg_catalog.to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`,
     [quoteTable(name)],
   )
-  await session.run('RESET search_path')
   return rows.map((row) => ({
     name: row.name!,
     type: row.type!,

@@ -15,6 +15,7 @@ import {
   type Target,
 } from '../../sinks/postgres/target.js'
 import type { Column, Order } from '../../sql/selection.js'
+import type { SourceRules } from '../examine.js'
 import type { Mart } from './mart.js'
 import { SinkMart } from './sink-mart.js'
 import { TableMart } from './table-mart.js'
@@ -24,7 +25,7 @@ export interface RowsOptions {
   readonly ledger: Ledger
   readonly signal: AbortSignal
   readonly sourceUrl: string
-  readonly sourceSchemas: readonly string[]
+  readonly rules: SourceRules
   readonly transforms: TransformHosts
 }
 
