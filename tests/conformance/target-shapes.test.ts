@@ -182,7 +182,7 @@ onEveryRoute((stand) => {
     ['is empty', ' ', 'VTR-1101'],
     ['reads what is not there', 'SELECT id FROM content.nowhere', 'VTR-2002'],
     ['fails on a row', 'SELECT id, 1 / (id - 5) AS x FROM generate_series(1, 9) AS s (id)', 'VTR-2002'],
-    ['returns a column twice', 'SELECT 1 AS id, 2 AS id', 'VTR-2101'],
+    ['returns a column twice', 'SELECT 1 AS id, 2 AS id', 'VTR-2002'],
   ])('fails at once when the query %s', async (name, sourceQuery, code) => {
     const { id } = await stand().pipeline({ sourceQuery, targetTable: `analytics."query ${name}"` })
     expect(await stand().run(id)).toMatchObject({

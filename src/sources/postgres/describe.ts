@@ -1,24 +1,13 @@
-import { VitrinaError } from '../../model/errors.js'
 import { databaseError } from '../../postgres/errors.js'
 import type { Field, Session } from '../../postgres/session.js'
 import { quoteIdentifier } from '../../sql/identifiers.js'
 import { asRelation, type Column } from '../../sql/selection.js'
 
-/** The columns that a query returns, asked of the server itself. Nothing is executed. */
+/** The columns that a judged query returns, asked of the server itself. Nothing is executed. */
 export async function describeQuery(session: Session, query: string): Promise<Column[]> {
   const fields = await session.fields(`SELECT * FROM ${asRelation(query)} LIMIT 0`).catch((error) => {
     throw databaseError(error, 'The source query')
   })
-  const double = fields.find(
-    (field, index) => fields.findIndex((other) => other.name === field.name) !== index,
-  )
-  if (double !== undefined) {
-    throw new VitrinaError(
-      'KEY_MISSING',
-      `The query returns two columns called "${double.name}".`,
-      'Give each column a name of its own with AS.',
-    )
-  }
   const types = await typesOf(session, await withDomains(session, query, fields))
   return fields.map((field, index) => ({
     name: field.name,
