@@ -1,5 +1,9 @@
+import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { aPipeline } from '../../tests/support/builders.js'
 import { aDatabase, type TestDatabase } from '../../tests/support/database.js'
+import { aRunner } from '../../tests/support/runner.js'
+import { run } from '../../tests/support/runs.js'
 import { FIXTURES } from '../guard/corpus/fixtures.js'
 import { SqlGuard } from '../guard/index.js'
 import { READ_ONLY, Session } from '../postgres/session.js'
@@ -106,4 +110,19 @@ it('reads one moment, cannot write, resolves no names of others and does not wai
     [names],
   )
   expect(rows.map(({ value }) => value)).toEqual(['read committed', ...values.slice(1)])
+})
+
+it('sleeps no more, and pipelines still run, where an administrator does what SECURITY.md proposes', async () => {
+  const [, revoke = ''] = /```sql\n(REVOKE EXECUTE .*?)```/s.exec(readFileSync('SECURITY.md', 'utf8')) ?? []
+  const own = await aDatabase({ cinema: true })
+  await own.query(revoke)
+  const reader = await own.client(own.loginUrl('reader'))
+  for (const sql of [
+    'SELECT pg_sleep(0)',
+    "SELECT pg_logical_emit_message(false, 'x', 'y')",
+    'SELECT lo_create(0)',
+  ])
+    await expect(reader.query(sql)).rejects.toMatchObject({ code: NO_RIGHT })
+  await aRunner(own)
+  expect(await run(own, (await aPipeline(own)).id)).toMatchObject({ status: 'SUCCESS', error: null })
 })

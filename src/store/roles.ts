@@ -33,9 +33,9 @@ export async function grantRoles(options: RoleOptions): Promise<string[]> {
       await createLogin(client, login, options.administratorUrl)
     await retryConcurrent(() => client.query(grantsOnMetaStore()))
     await retryConcurrent(() => client.query(readerSettings()))
-    await revokeSources(client, options.sourceSchemas)
-    await grantSources(client, options.sourceSchemas)
-    await grantMarts(client, options.targetSchemas)
+    await retryConcurrent(() => revokeSources(client, options.sourceSchemas))
+    await retryConcurrent(() => grantSources(client, options.sourceSchemas))
+    await retryConcurrent(() => grantMarts(client, options.targetSchemas))
     return [
       ...(await grantStatistics(client)),
       ...(await retryConcurrent(() => grantTemporary(client))),
@@ -61,7 +61,7 @@ function ignoreDuplicate(error: { code?: string }): void {
   if (error.code !== '42710' && error.code !== '23505') throw error
 }
 
-/** Roles are shared by all databases of a server, and "tuple concurrently updated" is how two ALTER ROLE meet. */
+/** Roles are shared by all databases of a server, and "tuple concurrently updated" is how two ALTER ROLE or GRANT meet. */
 async function retryConcurrent<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {

@@ -3,6 +3,7 @@ import { databaseError } from '../../postgres/errors.js'
 import type { Session } from '../../postgres/session.js'
 import { parseTable, quoteIdentifier, quoteList, quoteTable, type TableName } from '../../sql/identifiers.js'
 import type { Column } from '../../sql/selection.js'
+import { sqlstateOf } from '../../sql/sqlstate.js'
 
 /** The table that a pipeline fills, as far as writing to it is concerned. */
 export interface Target {
@@ -233,8 +234,17 @@ export async function requireAssignable(
 export function targetError(error: unknown, doing: string): VitrinaError {
   const known = databaseError(error, doing)
   if (known.code !== 'SOURCE_QUERY_FAILED') return known
-  return new VitrinaError('TARGET_MISMATCH', known.message, known.hint, {
+  const hint = isNameInsideFunction(error)
+    ? 'Sessions of Vitrina have an empty search_path: write names in triggers and functions of the mart with their schema, or give the function SET search_path.'
+    : known.hint
+  return new VitrinaError('TARGET_MISMATCH', known.message, hint, {
     cause: error,
     ...(known.sqlstate === null ? {} : { sqlstate: known.sqlstate }),
   })
+}
+
+/** No such table, function or type, said by something that the mart calls: our own statements name theirs with the schema. */
+function isNameInsideFunction(error: unknown): boolean {
+  const { where } = error as { where?: string }
+  return /^(42P01|42883|42704)$/.test(sqlstateOf(error) ?? '') && /function /.test(where ?? '')
 }
