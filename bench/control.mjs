@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { removeEmbedded, startEmbedded } from '../dist/embedded/index.js'
+import { SqlGuard } from '../dist/guard/index.js'
 import { PostgresReconciler } from '../dist/reconcile/reconciler.js'
 import { CatalogRepository } from '../dist/store/catalog.repository.js'
 import { Database } from '../dist/store/database.js'
@@ -54,6 +55,7 @@ async function byHand() {
 
 async function reconcile() {
   const reconciler = new PostgresReconciler({
+    judge: new SqlGuard({ sourceSchemas: ['content'] }),
     readerUrl: server.url,
     martUrl: server.url,
     connections: new Map(),

@@ -1,17 +1,21 @@
+import type { JudgeSession, QueryJudge } from '../ports/query-judge.js'
 import { checkText } from './parse.js'
 import type { GuardSession } from './reach.js'
+import { refusalError } from './refusal.js'
 import { readByServer } from './server.js'
 import type { GuardRules, Refusal, ServerAccepted, TextAccepted } from './verdict.js'
 
 export { KeptSessions } from './kept-sessions.js'
 export type { GuardSession } from './reach.js'
+export { refusalError } from './refusal.js'
 export type { GuardRules, Refusal, ServerAccepted, TextAccepted } from './verdict.js'
 
 /**
- * Whether a query may be run. Two layers judge the text; the third is how it is run: only `canonical`, prepared, in a
- * REPEATABLE READ READ ONLY transaction with search_path = '' and time-outs, as a login that may read these schemas only.
+ * Whether a query may be run. Two layers judge the text; the third is how it is run: only `canonical`, in a session with
+ * search_path = '' and time-outs, as a login with few rights, and read-only wherever nothing is written in the same
+ * statement (docs/adr/0014).
  */
-export class SqlGuard {
+export class SqlGuard implements QueryJudge {
   readonly #rules: GuardRules
 
   constructor(rules: GuardRules) {
@@ -34,5 +38,16 @@ export class SqlGuard {
     } finally {
       await session.close()
     }
+  }
+
+  /** The same two layers for whoever is going to run the query in this very session, which stays open. */
+  async textToRun(sql: string, session: JudgeSession): Promise<string> {
+    const verdict = await this.check(sql, async () => ({
+      run: (text) => session.run(text),
+      rows: (text, values) => session.rows(text, values),
+      close: async () => {},
+    }))
+    if (!verdict.ok) throw refusalError(verdict)
+    return verdict.canonical
   }
 }

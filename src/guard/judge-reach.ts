@@ -1,10 +1,8 @@
+import { FIRST_ADDED } from '../postgres/own-objects.js'
 import { allowedHint, isSystemSchema } from './checks.js'
 import { checkCanonical } from './parse.js'
 import type { HiddenText, Reach, ReachedObject, ReachedRelation } from './reach.js'
 import type { GuardRules } from './verdict.js'
-
-/** PostgreSQL's own objects have smaller numbers; what anybody added has not, even in pg_catalog. */
-const FIRST_ADDED = 16_384
 
 /** A reason against the query, and the relation that leads to it, as `schema.table`. */
 export interface Reason {

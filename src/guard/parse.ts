@@ -1,5 +1,6 @@
 import type { WalkRules } from './findings.js'
 import { type Parsed, parseSql, type Tree } from './parser.js'
+import { PassedTexts } from './passed-texts.js'
 import { positionAt, positionOfByte, positionOfCharacter } from './position.js'
 import { type GuardRules, type Problem, refused, type Verdict } from './verdict.js'
 import { Walk } from './walk.js'
@@ -9,12 +10,24 @@ const MAX_BYTES = 256 * 1024
 
 /** The first layer: what the text says, read by PostgreSQL's own parser. No server is asked. */
 export async function checkText(sql: string, rules: GuardRules): Promise<Verdict> {
-  return unreadable(sql) ?? judge(sql, await parseSql(sql), { ...rules, canonical: false })
+  return unreadable(sql) ?? remembered(sql, { ...rules, canonical: false })
 }
 
 /** The same walk over a text that the server wrote. */
 export async function checkCanonical(sql: string, rules: GuardRules): Promise<Verdict> {
-  return judge(sql, await parseSql(sql), { ...rules, canonical: true })
+  return remembered(sql, { ...rules, canonical: true })
+}
+
+const passed = new PassedTexts()
+
+/** What a text says depends on nothing but the text and the rules. */
+async function remembered(sql: string, rules: WalkRules): Promise<Verdict> {
+  const key = JSON.stringify([rules.canonical, rules.sourceSchemas, sql])
+  const known = passed.find(key)
+  if (known !== null) return known
+  const verdict = judge(sql, await parseSql(sql), rules)
+  if (verdict.ok) passed.keep(key, verdict)
+  return verdict
 }
 
 /** Texts that do not mean the same to everybody who reads them, before anybody does. */

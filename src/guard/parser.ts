@@ -16,46 +16,82 @@ type Answer = Parsed | { readonly kind: 'ready' } | { readonly kind: 'broken'; r
 const MAX_DEPTH = 2_000
 /** 256 kB take 1 s on a slow machine. */
 const TIME_LIMIT_MS = 20_000
+/** Texts come in groups: the author's, then the server's, then the next pipeline's. */
+const IDLE_MS = 5_000
 
-/** The one parser of this process: it reserves 137 MB of addresses, and starts when the first text comes. */
-let thread: Promise<Worker> | null = null
-/** One text at a time, so that a crash or a time-out falls on the text that caused it. */
-let turn: Promise<unknown> = Promise.resolve()
+/**
+ * PostgreSQL's parser in a thread of its own, which is there only while texts come: it reserves 137 MB of addresses, and
+ * a runner that knows its texts needs none of it.
+ */
+export class Parser {
+  readonly #idleMs: number
+  #thread: Promise<Worker> | null = null
+  /** One text at a time, so that a crash or a time-out falls on the text that caused it. */
+  #turn: Promise<unknown> = Promise.resolve()
+  #idle: NodeJS.Timeout | undefined
+
+  constructor({ idleMs = IDLE_MS }: { idleMs?: number } = {}) {
+    this.#idleMs = idleMs
+  }
+
+  get isRunning(): boolean {
+    return this.#thread !== null
+  }
+
+  parse(sql: string): Promise<Parsed> {
+    return this.#inTurn(() => this.#parse(sql))
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const mine = this.#turn.then(work)
+    this.#turn = mine.catch(() => {})
+    return mine
+  }
+
+  async #parse(sql: string): Promise<Parsed> {
+    clearTimeout(this.#idle)
+    this.#thread ??= this.#start()
+    const worker = await this.#thread.catch((error) => {
+      this.#thread = null
+      throw error
+    })
+    // Idle it keeps no process alive; while it works it does, or a command would end in the middle of its question.
+    worker.ref()
+    const answer = await ask(worker, sql)
+    worker.unref()
+    if (answer.kind === 'tree' || answer.kind === 'syntax' || answer.kind === 'deep') {
+      this.#idle = setTimeout(() => void this.#inTurn(() => this.#end(worker)), this.#idleMs).unref()
+      return answer
+    }
+    await this.#end(worker)
+    return { kind: 'deep' }
+  }
+
+  async #start(): Promise<Worker> {
+    const worker = new Worker(new URL('./parser-thread.mjs', import.meta.url))
+    const ready = await nextAnswer(worker)
+    if (ready.kind !== 'ready') throw new Error(`The SQL parser did not start: ${JSON.stringify(ready)}`)
+    worker.on('error', () => {})
+    // A thread that died between two questions must not be asked the next one.
+    worker.once('exit', () => {
+      this.#thread = null
+    })
+    worker.unref()
+    return worker
+  }
+
+  /** Waits for its end, so that the next text finds no thread and starts one. */
+  async #end(worker: Worker): Promise<void> {
+    await worker.terminate()
+    this.#thread = null
+  }
+}
+
+/** The one parser of this process. */
+const parser = new Parser()
 
 export function parseSql(sql: string): Promise<Parsed> {
-  const mine = turn.then(() => parseNow(sql))
-  turn = mine.catch(() => {})
-  return mine
-}
-
-async function parseNow(sql: string): Promise<Parsed> {
-  thread ??= startThread()
-  const worker = await thread.catch((error) => {
-    thread = null
-    throw error
-  })
-  // Idle it keeps no process alive; while it works it does, or a command would end in the middle of its question.
-  worker.ref()
-  const answer = await ask(worker, sql)
-  worker.unref()
-  if (answer.kind === 'tree' || answer.kind === 'syntax' || answer.kind === 'deep') return answer
-  // Waits for its end, so that the next text finds no thread and starts one.
-  await worker.terminate()
-  thread = null
-  return { kind: 'deep' }
-}
-
-async function startThread(): Promise<Worker> {
-  const worker = new Worker(new URL('./parser-thread.mjs', import.meta.url))
-  const ready = await nextAnswer(worker)
-  if (ready.kind !== 'ready') throw new Error(`The SQL parser did not start: ${JSON.stringify(ready)}`)
-  worker.on('error', () => {})
-  // A thread that died between two questions must not be asked the next one.
-  worker.once('exit', () => {
-    thread = null
-  })
-  worker.unref()
-  return worker
+  return parser.parse(sql)
 }
 
 function ask(worker: Worker, sql: string): Promise<Answer> {

@@ -1,11 +1,12 @@
-import type { Session, TextRow } from '../postgres/session.js'
+import type { JudgeSession } from '../ports/query-judge.js'
+import type { TextRow } from '../postgres/session.js'
 import type { GuardColumn } from './verdict.js'
 
 /** The view that a question makes of a query, and that nobody ever sees. */
 export const VIEW = 'vitrina_guard'
 
 /** What the guard needs of a session. It must be allowed to make a temporary view; what it makes is rolled back. */
-export type GuardSession = Pick<Session, 'run' | 'rows' | 'close'>
+export type GuardSession = JudgeSession & { close(): Promise<void> }
 
 /** A table, a view or a partition that the query leads to. `via` is null for what the query itself names. */
 export interface ReachedRelation extends TextRow {
@@ -45,7 +46,7 @@ export interface Reach {
 }
 
 /** Reads what the view in this session's transaction leads to. The search_path must be empty, so that names come with their schema. */
-export async function reachOfView(session: GuardSession): Promise<Reach> {
+export async function reachOfView(session: JudgeSession): Promise<Reach> {
   const rows = await session.rows(COLUMNS)
   const direct = await session.rows<Direct>(DIRECT)
   // Most queries name plain tables only. Planning the two longer questions takes 3 of 8 ms, so they are asked at need.
@@ -66,7 +67,7 @@ function isRelation({ name }: Direct): boolean {
 }
 
 async function objectsOf(
-  session: GuardSession,
+  session: JudgeSession,
   views: readonly string[],
 ): Promise<Pick<Reach, 'objects' | 'hidden'>> {
   const objects = await session.rows<ReachedObject>(OBJECTS, [views])

@@ -96,13 +96,14 @@ describe('the server', () => {
   })
 
   it('leaves the session as it was, and nothing in the database', async () => {
+    await session.run('SET search_path = ugc, public')
     await check('SELECT id FROM content.genre')
     await check('SELECT no FROM content.genre')
     const [state] = await session.rows(
       `SELECT current_setting('search_path') AS path, (SELECT count(*) FROM pg_class WHERE relname = 'vitrina_guard') AS views,
               current_setting('transaction_read_only') AS read_only, pg_current_xact_id_if_assigned() AS xid`,
     )
-    expect(state).toEqual({ path: '"$user", public', views: '0', read_only: 'off', xid: null })
+    expect(state).toEqual({ path: 'ugc, public', views: '0', read_only: 'on', xid: null })
   })
 
   it('reads strings as the standard says, whatever the login prefers', async () => {
@@ -118,7 +119,7 @@ describe('a server that cannot be asked', () => {
   it('is told apart from a bad query', async () => {
     const own = await aDatabase({ cinema: true })
     const name = new URL(own.url).pathname.slice(1)
-    await own.query(`REVOKE TEMPORARY ON DATABASE ${name} FROM PUBLIC`)
+    await own.query(`REVOKE TEMPORARY ON DATABASE ${name} FROM PUBLIC, vitrina_reader`)
     const other = await Session.open(own.loginUrl('reader'), 'vitrina-guard', new AbortController().signal)
     try {
       await expect(guard.check('SELECT id FROM content.genre', borrowed(other))).rejects.toMatchObject({

@@ -1,4 +1,4 @@
-import { type GuardSession, KeptSessions, type SqlGuard } from '../guard/index.js'
+import { type GuardSession, KeptSessions, refusalError, type SqlGuard } from '../guard/index.js'
 import { VitrinaError } from '../model/errors.js'
 import { finalTarget, type Pipeline, readerQuery, strategyOf, type Way } from '../model/pipeline.js'
 import { isAllowedTarget, type TargetRules } from '../model/target.js'
@@ -7,7 +7,7 @@ import type { Inspector } from '../ports/inspector.js'
 import type { TransformHosts } from '../ports/transforms.js'
 import { connectionUrl } from '../postgres/connections.js'
 import { databaseError } from '../postgres/errors.js'
-import { Session } from '../postgres/session.js'
+import { READ_ONLY, Session } from '../postgres/session.js'
 import { findTarget, type Target } from '../sinks/postgres/target.js'
 import type { Column } from '../sql/selection.js'
 import { examine } from '../transfers/examine.js'
@@ -69,7 +69,8 @@ export class PostgresInspector implements Inspector {
       return await this.#withSessions(pipeline, signal, async (source, target) => {
         let table: Target | null = null
         let written: readonly Column[] = []
-        const examined = await examine(source, pipeline, this.#settings.sourceSchemas, async (columns) => {
+        const { guard, sourceSchemas } = this.#settings
+        const examined = await examine(source, pipeline, { judge: guard, sourceSchemas }, async (columns) => {
           written = await this.#writtenColumns(pipeline, columns, signal)
           table = await findTarget(target, finalTarget(pipeline), written, pipeline.keyColumns)
           return table?.key ?? pipeline.keyColumns
@@ -100,10 +101,7 @@ export class PostgresInspector implements Inspector {
       readerQuery(pipeline),
       this.#forVerdict(pipeline, signal),
     )
-    if (!verdict.ok) {
-      const [first] = verdict.problems
-      throw new VitrinaError(first!.code, first!.message, first!.hint)
-    }
+    if (!verdict.ok) throw refusalError(verdict)
     const { canonical, columns } = verdict
     const source = await this.#openSource(pipeline, signal)
     try {
@@ -173,8 +171,10 @@ export class PostgresInspector implements Inspector {
     return pipeline.sourceConnection === null ? this.#kept.borrow : () => this.#openSource(pipeline, signal)
   }
 
-  #openSource(pipeline: Pipeline, signal: AbortSignal): Promise<Session> {
-    return this.#open(pipeline.sourceConnection, this.#settings.readerUrl, signal)
+  async #openSource(pipeline: Pipeline, signal: AbortSignal): Promise<Session> {
+    const session = await this.#open(pipeline.sourceConnection, this.#settings.readerUrl, signal)
+    await session.run(READ_ONLY)
+    return session
   }
 
   async #open(connection: string | null, main: string, signal: AbortSignal): Promise<Session> {

@@ -22,6 +22,6 @@ export function lookers(
   const guard = new SqlGuard({ sourceSchemas: rules.sourceSchemas })
   return {
     inspector: new PostgresInspector({ readerUrl, martUrl, guard, ...rules }),
-    reconciler: new PostgresReconciler({ readerUrl, martUrl, connections: rules.connections }),
+    reconciler: new PostgresReconciler({ readerUrl, martUrl, judge: guard, connections: rules.connections }),
   }
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { loginUrl, type Settings } from '../config/settings.js'
+import { SqlGuard } from '../guard/index.js'
 import type { Way } from '../model/pipeline.js'
 import { PipelineDispatcher } from '../runner/dispatcher.js'
 import { PipelineExecutor } from '../runner/executor.js'
@@ -57,7 +58,10 @@ export async function startRunner(
       writerUrl,
       connections: settings.connections,
       targets: targetRules(settings, sinks),
-      sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS,
+      rules: {
+        judge: new SqlGuard({ sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS }),
+        sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS,
+      },
       transforms,
       ...options,
     })

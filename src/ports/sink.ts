@@ -83,7 +83,7 @@ export interface Sink {
   removeAbsent(
     keys: AsyncIterable<readonly TextValues[]>,
     id: BatchId,
-    marks: readonly string[],
+    marks?: readonly string[],
   ): Promise<Removal>
   replacement(runId: string): Promise<Replacement>
   /** After the last batch of a run that wrote something: lets readers see it, where that needs a word. `marks` are those of all batches since the last call. */

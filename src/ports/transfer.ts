@@ -25,6 +25,8 @@ export interface Ledger {
   quarantine(rows: readonly RefusedRow[], session: MetaSession | null): Promise<void>
   replayed(rows: readonly HeldRow[], session: MetaSession | null): Promise<void>
   repaired(rows: readonly RepairKey[], session: MetaSession | null): Promise<void>
+  /** The mart that the checkpoint speaks of is gone, and another one stands in its place: everything is read anew. */
+  martIsNew(): void
   /** A line that a transform printed. */
   said(line: { readonly transform: string; readonly text: string }): void
 }

@@ -11,6 +11,8 @@ const AS_TEXT: pg.CustomTypesConfig = { getTypeParser: () => (text: string | Buf
  * The time-outs free what a runner held that can no longer speak.
  */
 const SETTINGS = {
+  // A name means PostgreSQL's own object or carries its schema: nobody can put one of his own in its place.
+  search_path: '',
   client_encoding: 'UTF8',
   TimeZone: 'UTC',
   DateStyle: 'ISO, YMD',
@@ -26,6 +28,10 @@ const SETTINGS = {
   statement_timeout: '1h',
   idle_in_transaction_session_timeout: '5min',
 }
+
+/** For a session that only reads: every transaction of it sees one moment and can change nothing. */
+export const READ_ONLY =
+  'SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY'
 
 export type TextRow = Record<string, string | null>
 

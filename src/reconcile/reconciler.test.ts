@@ -3,6 +3,7 @@ import { aPipeline, type BuiltPipeline } from '../../tests/support/builders.js'
 import { aDatabase, type TestDatabase } from '../../tests/support/database.js'
 import { aRunner } from '../../tests/support/runner.js'
 import { run } from '../../tests/support/runs.js'
+import { SqlGuard } from '../guard/index.js'
 import type { Pipeline } from '../model/pipeline.js'
 import { PostgresReconciler } from './reconciler.js'
 
@@ -28,6 +29,7 @@ async function aMart(overrides: Parameters<typeof aPipeline>[1] = {}) {
 
 function deepCompare(database: TestDatabase, { id, spec }: BuiltPipeline, checkpoint: string[] | null) {
   const reconciler = new PostgresReconciler({
+    judge: new SqlGuard({ sourceSchemas: ['content', 'ugc'] }),
     readerUrl: database.loginUrl('reader'),
     martUrl: database.loginUrl('meta'),
     connections: new Map(),

@@ -1,10 +1,11 @@
 import { VitrinaError } from '../model/errors.js'
 import { finalTarget, type Pipeline, readerQuery } from '../model/pipeline.js'
 import type { Reconciliation } from '../model/reconcile.js'
+import type { QueryJudge } from '../ports/query-judge.js'
 import type { ReconcileOptions, Reconciler } from '../ports/reconciler.js'
 import { connectionUrl } from '../postgres/connections.js'
 import { databaseError } from '../postgres/errors.js'
-import { Session } from '../postgres/session.js'
+import { READ_ONLY, Session } from '../postgres/session.js'
 import { findTarget } from '../sinks/postgres/target.js'
 import { describeQuery } from '../sources/postgres/describe.js'
 import { asRelation, beyond, type Column } from '../sql/selection.js'
@@ -15,6 +16,7 @@ export interface ReconcilerSettings {
   /** Reads the sources, and the marts of the main database. */
   readonly readerUrl: string
   readonly martUrl: string
+  readonly judge: QueryJudge
   readonly connections: ReadonlyMap<string, string>
 }
 
@@ -65,7 +67,7 @@ export class PostgresReconciler implements Reconciler {
       )
       try {
         for (const session of [source, target])
-          await session.run("SET default_transaction_read_only = on; SET statement_timeout = '10min'")
+          await session.run(`${READ_ONLY}; SET statement_timeout = '10min'`)
         return await this.#between(source, target, pipeline, options)
       } finally {
         await target.close()
@@ -83,7 +85,8 @@ export class PostgresReconciler implements Reconciler {
     pipeline: Pipeline,
     options: ReconcileOptions,
   ): Promise<{ reconciliation: Reconciliation; differences: Differences }> {
-    const columns = await describeQuery(source, readerQuery(pipeline))
+    const query = await this.#settings.judge.textToRun(readerQuery(pipeline), source)
+    const columns = await describeQuery(source, query)
     const table = await findTarget(target, finalTarget(pipeline), columns, pipeline.keyColumns)
     if (table === null) {
       throw new VitrinaError(
@@ -96,7 +99,7 @@ export class PostgresReconciler implements Reconciler {
     const key = table.key.map((name) => compared.find((column) => column.name === name)!)
     const left = new Side({
       session: source,
-      relation: asRelation(readerQuery(pipeline)),
+      relation: asRelation(query),
       columns: compared,
       key,
     })

@@ -115,6 +115,7 @@ export class PipelineExecutor {
       resetWish: () => queue.resetWish(claim),
       resetDone: () => queue.resetDone(claim),
       said: (line) => events.transformSaid(claim, line),
+      martIsNew: () => events.martIsNew(claim),
       replayed: (rows, session) => queue.replayed(claim, rows, session),
       repaired: (rows, session) => queue.repaired(claim, rows, session),
       quarantine: async (rows, session) => {

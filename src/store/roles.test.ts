@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { aPipeline } from '../../tests/support/builders.js'
 import { aDatabase, type TestDatabase } from '../../tests/support/database.js'
 import { LOGINS, type Login } from '../model/logins.js'
+import { excessOf } from './login-limits.js'
 import { migrate } from './migrate.js'
 import { grantRoles } from './roles.js'
 
@@ -25,7 +26,8 @@ beforeAll(async () => {
 /** In a transaction that is undone: what a login may do must not show in the next test. */
 async function attempt(login: Login, sql: string): Promise<'done' | string> {
   const client = clients[login]
-  await client.query('BEGIN')
+  // The reader's sessions begin read-only, which a session may change: here it is about rights.
+  await client.query('BEGIN READ WRITE')
   try {
     await client.query(sql.replaceAll('$pipeline', `'${pipelineId}'`))
     return 'done'
@@ -167,5 +169,46 @@ describe('granting', () => {
     }
     const notices = await Promise.all([...others, ...others].map(grant))
     expect(notices.flat()).toEqual([])
+  })
+
+  /** Of a database whose schemas content and ugc are both there. */
+  async function granted(database: TestDatabase, sourceSchemas: readonly string[]): Promise<string[]> {
+    return grantRoles({ administratorUrl: database.url, sourceSchemas, targetSchemas: ['analytics'] })
+  }
+
+  it('takes back what was allowed once and no longer is', async () => {
+    const database = await aDatabase({ cinema: true })
+    const reader = await database.client(database.loginUrl('reader'))
+    expect((await reader.query('SELECT FROM ugc.ratings LIMIT 1')).rowCount).toBe(1)
+    await granted(database, ['content'])
+    await expect(reader.query('SELECT FROM ugc.ratings LIMIT 1')).rejects.toMatchObject({ code: REFUSED })
+    expect((await reader.query('SELECT FROM content.genre LIMIT 1')).rowCount).toBe(1)
+    await granted(database, ['content', 'ugc'])
+    expect((await reader.query('SELECT FROM ugc.ratings LIMIT 1')).rowCount).toBe(1)
+  })
+
+  it('leaves the logins able to check queries when TEMPORARY is taken from everybody', async () => {
+    const database = await aDatabase({ cinema: true })
+    const name = new URL(database.url).pathname.slice(1)
+    await database.query(`REVOKE ALL ON DATABASE ${name} FROM PUBLIC`)
+    expect(await granted(database, ['content', 'ugc'])).toEqual([])
+    const reader = await database.client(database.loginUrl('reader'))
+    await reader.query('BEGIN READ WRITE; CREATE TEMP VIEW mine AS SELECT 1 AS a; ROLLBACK')
+  })
+
+  it('tells of a power that somebody gave a login by hand', async () => {
+    const administrator = await database.client()
+    // Undone: roles belong to the whole server, and to the tests that run beside this one.
+    await administrator.query(
+      'BEGIN; GRANT pg_read_server_files TO vitrina_reader; ALTER ROLE vitrina_meta BYPASSRLS',
+    )
+    const told = await excessOf(administrator)
+    await administrator.query('ROLLBACK')
+    expect(told).toEqual([
+      expect.stringMatching(/^vitrina_meta has BYPASSRLS, .*: ALTER ROLE vitrina_meta NOBYPASSRLS$/),
+      expect.stringMatching(
+        /^vitrina_reader has the role pg_read_server_files, .*: REVOKE pg_read_server_files FROM vitrina_reader$/,
+      ),
+    ])
   })
 })

@@ -3,6 +3,7 @@ import pg from 'pg'
 import { LOGINS, type Login, loginPassword } from '../model/logins.js'
 import { lostOr } from '../postgres/errors.js'
 import { quoteIdentifier, quoteLiteral } from '../sql/identifiers.js'
+import { excessOf, grantTemporary, readerSettings, revokeSources } from './login-limits.js'
 
 export interface RoleOptions {
   readonly administratorUrl: string
@@ -18,7 +19,7 @@ export interface RoleOptions {
  *   reader  reads the source schemas, nothing else; sees when other transactions began (the horizon needs it)
  *   writer  the runner: reads the sources, writes marts and staging, moves runs and checkpoints; cannot edit configuration
  *   meta    the API: configuration and history; reads marts to compare them; neither reads sources nor writes marts
- * Returns what could not be granted, in words.
+ * Returns what could not be granted, and what they have beyond it, in words.
  */
 export async function grantRoles(options: RoleOptions): Promise<string[]> {
   const client = new pg.Client({
@@ -31,9 +32,15 @@ export async function grantRoles(options: RoleOptions): Promise<string[]> {
     for (const login of Object.keys(LOGINS) as Login[])
       await createLogin(client, login, options.administratorUrl)
     await retryConcurrent(() => client.query(grantsOnMetaStore()))
-    await grantSources(client, options.sourceSchemas)
-    await grantMarts(client, options.targetSchemas)
-    return await grantStatistics(client)
+    await retryConcurrent(() => client.query(readerSettings()))
+    await retryConcurrent(() => revokeSources(client, options.sourceSchemas))
+    await retryConcurrent(() => grantSources(client, options.sourceSchemas))
+    await retryConcurrent(() => grantMarts(client, options.targetSchemas))
+    return [
+      ...(await grantStatistics(client)),
+      ...(await retryConcurrent(() => grantTemporary(client))),
+      ...(await excessOf(client)),
+    ]
   } catch (error) {
     throw lostOr(error)
   } finally {
@@ -54,12 +61,11 @@ function ignoreDuplicate(error: { code?: string }): void {
   if (error.code !== '42710' && error.code !== '23505') throw error
 }
 
-/** Roles are shared by all databases of a server, and "tuple concurrently updated" is how two ALTER ROLE meet. */
-async function retryConcurrent(work: () => Promise<unknown>): Promise<void> {
+/** Roles are shared by all databases of a server, and "tuple concurrently updated" is how two ALTER ROLE or GRANT meet. */
+async function retryConcurrent<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
-      await work()
-      return
+      return await work()
     } catch (error) {
       const { code, message } = error as { code?: string; message: string }
       const isMeeting = code === '23505' || /concurrently updated/.test(message)

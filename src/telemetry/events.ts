@@ -123,6 +123,10 @@ export class Events {
     )
   }
 
+  martIsNew(claim: Claim): void {
+    this.#log.warn('The mart was deleted and made again: every row is read anew.', aboutRun(claim))
+  }
+
   transformSaid(claim: Claim, { transform, text }: { transform: string; text: string }): void {
     this.#log.info(text, { ...aboutRun(claim), transform })
   }

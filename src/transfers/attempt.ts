@@ -47,6 +47,17 @@ export async function takeCheckpoint(checkpoints: CheckpointStore, ledger: Ledge
   return checkpoint
 }
 
+/** A mart that was deleted and made again holds nothing of what the checkpoint speaks of. */
+export async function checkpointFor(
+  checkpoints: CheckpointStore,
+  found: Checkpoint,
+  identity: string | null,
+): Promise<{ readonly checkpoint: Checkpoint; readonly isReset: boolean }> {
+  const { mart } = found.position
+  if (identity === null || mart === undefined || mart === identity) return { checkpoint: found, isReset: false }
+  return { checkpoint: await checkpoints.reset({ key: null, id: null }), isReset: true }
+}
+
 /** A pass that was left unfinished can only be continued with the same query into the same target. */
 export function passFingerprint(pipeline: Pipeline, query: string, key: readonly string[]): string {
   const { sourceConnection, targetConnection, tasks } = pipeline

@@ -41,6 +41,8 @@ interface Parts {
   readonly isMain: boolean
   /** False: the rows go to a server that cannot commit together with the checkpoint. They are written first. */
   readonly transactional: boolean
+  /** Which mart this is, where that can change without a trace; null: it cannot. */
+  readonly identity?: string | null
 }
 
 /**
@@ -141,7 +143,12 @@ export class BatchRunner {
   #positionAfter(moved: Moved): StateAfter['position'] {
     const { unpublished: _stale, ...position } = moved.position
     const unpublished = moved.published === true ? [] : [...this.unpublished, ...(moved.marks ?? [])]
-    return unpublished.length === 0 ? position : { ...position, unpublished }
+    const { identity = null } = this.#parts
+    return {
+      ...position,
+      ...(identity === null ? {} : { mart: identity }),
+      ...(unpublished.length === 0 ? {} : { unpublished }),
+    }
   }
 }
 

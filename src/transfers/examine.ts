@@ -1,5 +1,7 @@
 import { VitrinaError } from '../model/errors.js'
 import { finalTarget, type Guarantee, type Pipeline, readerQuery } from '../model/pipeline.js'
+import type { QueryJudge } from '../ports/query-judge.js'
+import { FIRST_ADDED } from '../postgres/own-objects.js'
 import type { Session } from '../postgres/session.js'
 import { requireColumn } from '../sinks/postgres/target.js'
 import { describeQuery, type PlanFacts, planFacts } from '../sources/postgres/describe.js'
@@ -10,6 +12,7 @@ import { sqlstateOf } from '../sql/sqlstate.js'
 
 /** What can be told about a pipeline's source without changing anything. */
 export interface Examined {
+  /** The text that is run: the server's own, not the author's. */
   readonly query: string
   readonly columns: readonly Column[]
   /** The columns that identify a row of the mart. */
@@ -21,20 +24,38 @@ export interface Examined {
   readonly guarantee: Guarantee
 }
 
+/** The author's text, for the judge. */
+function requiredQuery(pipeline: Pipeline): string {
+  const query = readerQuery(pipeline)
+  if (query.trim() !== '') return query
+  throw new VitrinaError(
+    'PIPELINE_INVALID',
+    'The pipeline has neither a source query nor a task plan.',
+    'Set source_query, or give the pipeline tasks whose first one is SQL.',
+  )
+}
+
+/** What a query may do, and who says so. */
+export interface SourceRules {
+  readonly judge: QueryJudge
+  readonly sourceSchemas: readonly string[]
+}
+
 /**
- * Looks at the query and its keys, and refuses what cannot work before anything is read or written. `martKey` looks at
- * the mart for these columns and tells what identifies a row there.
+ * Has the query judged, looks at it and its keys, and refuses what cannot work before anything is read or written.
+ * `martKey` looks at the mart for these columns and tells what identifies a row there.
  */
 export async function examine(
   source: Session,
   pipeline: Pipeline,
-  sourceSchemas: readonly string[],
+  { judge, sourceSchemas }: SourceRules,
   martKey: (columns: readonly Column[]) => Promise<readonly string[]>,
 ): Promise<Examined> {
-  const query = readerQuery(pipeline)
+  const query = await judge.textToRun(requiredQuery(pipeline), source)
   const columns = await describeQuery(source, query)
   const key = keyOf(pipeline, columns, await martKey(columns))
   const order = orderOf(pipeline, columns, key)
+  await requireOwnOrder(source, order)
   const byKey = pipeline.mode === 'incremental' && pipeline.capture === 'key'
   if (byKey) await requireOrderable(source, order)
   const facts = await planFacts(
@@ -89,6 +110,25 @@ function orderOf(pipeline: Pipeline, columns: readonly Column[], key: readonly C
 }
 
 /**
+ * The operators of a type that somebody added (citext, ltree) are not PostgreSQL's own, and so not found by a session
+ * that resolves no other names: "<" would compare such keys as text, while ORDER BY and the index go by the type.
+ */
+async function requireOwnOrder(source: Session, { columns }: Order): Promise<void> {
+  const added = columns.filter((column) => column.typeOid >= FIRST_ADDED)
+  if (added.length === 0) return
+  const rows = await source.rows(
+    `WITH RECURSIVE type(position, oid) AS (
+       SELECT t.position, t.oid FROM unnest($1::oid[]) WITH ORDINALITY AS t(oid, position)
+       UNION SELECT d.position, t.typbasetype FROM type d JOIN pg_type t ON t.oid = d.oid WHERE t.typtype = 'd')
+     SELECT d.position FROM type d JOIN pg_type t ON t.oid = d.oid
+      WHERE t.typtype = 'b' AND t.typcategory <> 'A' AND t.oid >= ${FIRST_ADDED} ORDER BY d.position LIMIT 1`,
+    [added.map((column) => column.typeOid)],
+  )
+  const column = added[Number(rows[0]?.position ?? 0) - 1]
+  if (column !== undefined) throw unordered(column, `the order of ${column.type} is not PostgreSQL's own`)
+}
+
+/**
  * A pass goes on where the last one stopped, so the database must be able to tell what comes after a key. json and
  * point have no order; under a nondeterministic collation two different texts may stand at the same place.
  */
@@ -101,7 +141,9 @@ async function requireOrderable(source: Session, { columns }: Order): Promise<vo
         if (sqlstateOf(error) !== '42883') throw error
         return false
       })
-    if (!ordered || (await isLooselyCollated(source, column))) throw unordered(column, ordered)
+    if (!ordered) throw unordered(column, `${column.type} has no order`)
+    if (await isLooselyCollated(source, column))
+      throw unordered(column, 'its collation takes different texts for equal')
   }
 }
 
@@ -115,8 +157,7 @@ async function isLooselyCollated(source: Session, { base }: Column): Promise<boo
   return rows.length > 0
 }
 
-function unordered({ name, type }: Column, ordered: boolean): VitrinaError {
-  const why = ordered ? 'its collation takes different texts for equal' : `${type} has no order`
+function unordered({ name }: Column, why: string): VitrinaError {
   return new VitrinaError(
     'KEY_UNORDERED',
     `Rows cannot be read in the order of "${name}": ${why}.`,
@@ -124,7 +165,7 @@ function unordered({ name, type }: Column, ordered: boolean): VitrinaError {
   )
 }
 
-/** The planner names every table that the query reaches, also through views. With pushdown the writer reads it. */
+/** The guard has said so already. The planner names every table once more, also behind a view that was changed since. */
 function requireAllowed(facts: PlanFacts, sourceSchemas: readonly string[]): void {
   const refused = facts.relations.filter((relation) => !sourceSchemas.includes(parseTable(relation).schema))
   if (refused.length > 0) {

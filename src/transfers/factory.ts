@@ -6,6 +6,7 @@ import type { SinkKind } from '../ports/sink.js'
 import type { Ledger, Transfer, TransferFactory } from '../ports/transfer.js'
 import type { TransformHosts } from '../ports/transforms.js'
 import { connectionUrl } from '../postgres/connections.js'
+import type { SourceRules } from './examine.js'
 import { PostgresTransfer } from './postgres-transfer.js'
 import { type Destination, SinkDestination, TableDestination } from './rows/destination.js'
 import { RowsTransfer } from './rows/transfer.js'
@@ -17,8 +18,7 @@ export interface TransferSettings {
   readonly connections: ReadonlyMap<string, string>
   readonly targets: TargetRules<SinkKind>
   readonly transforms: TransformHosts
-  /** What a source query may read. */
-  readonly sourceSchemas: readonly string[]
+  readonly rules: SourceRules
   /** For tests and benches: the way to take, whether or not a faster one is possible. */
   readonly way?: Way
 }
@@ -31,13 +31,13 @@ export class Transfers implements TransferFactory {
   }
 
   open(claim: Claim, ledger: Ledger, signal: AbortSignal): Transfer {
-    const { targets, sourceSchemas, transforms, way } = this.#settings
+    const { targets, rules, transforms, way } = this.#settings
     const { pipeline } = claim
     const target = finalTarget(pipeline)
     requireAllowed(target, targets)
     const source = this.#url(pipeline.sourceConnection, this.#settings.readerUrl)
     const rows = (destination: Destination) =>
-      new RowsTransfer({ claim, ledger, signal, sourceUrl: source, sourceSchemas, transforms }, destination)
+      new RowsTransfer({ claim, ledger, signal, sourceUrl: source, rules, transforms }, destination)
     const sink = kindOf(target, targets)
     if (sink !== null)
       return rows(new SinkDestination(claim, sink.kind, { url: this.#settings.writerUrl, signal }))
@@ -54,7 +54,7 @@ export class Transfers implements TransferFactory {
         together: pipeline.sourceConnection === pipeline.targetConnection,
         isMain,
       },
-      sourceSchemas,
+      rules,
       way: way ?? null,
     })
   }

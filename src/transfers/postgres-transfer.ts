@@ -5,7 +5,7 @@ import { type HeldBack, type HeldRow, NO_ROWS, type RepairKey } from '../model/r
 import type { MetaSession } from '../ports/run-queue.js'
 import type { Ledger, Step, Transfer } from '../ports/transfer.js'
 import { databaseError } from '../postgres/errors.js'
-import { Session } from '../postgres/session.js'
+import { READ_ONLY, Session } from '../postgres/session.js'
 import { CheckpointStore } from '../sinks/postgres/checkpoint.js'
 import { createTarget, findTarget, requireAssignable, type Target } from '../sinks/postgres/target.js'
 import { canSweepFrom, changedKeysSql, type SweepFrom, sweepStart } from '../sources/postgres/changes.js'
@@ -15,7 +15,7 @@ import type { Column, Order } from '../sql/selection.js'
 import { endPredecessors, isMainDatabase, passFingerprint, takeCheckpoint, unlessDone } from './attempt.js'
 import { BatchRunner } from './batch.js'
 import { ChangedRows } from './changed-rows.js'
-import { examine, isSpread } from './examine.js'
+import { examine, isSpread, type SourceRules } from './examine.js'
 import { Mend } from './mend.js'
 import type { Mover } from './mover.js'
 import { PagedPass, type PassParts, StagedPass } from './pass.js'
@@ -42,7 +42,7 @@ interface Options {
   readonly ledger: Ledger
   readonly signal: AbortSignal
   readonly addresses: Addresses
-  readonly sourceSchemas: readonly string[]
+  readonly rules: SourceRules
   /** Rules out pushdown, although it would be possible. */
   readonly way: 'pushdown' | 'relay' | null
 }
@@ -73,12 +73,12 @@ export class PostgresTransfer implements Transfer {
     if (way !== 'pushdown') this.#open = new Open(await Session.open(addresses.source, name, signal), target)
     const { source } = this.#open
     await endPredecessors([source, target], claim)
-    if (source !== target) await source.run('SET default_transaction_read_only = on')
+    if (source !== target) await source.run(READ_ONLY)
     let found: Target | null = null
     const { query, columns, key, order, facts, paged, guarantee } = await examine(
       source,
       pipeline,
-      this.#options.sourceSchemas,
+      this.#options.rules,
       async (columns) => {
         found = await findTarget(target, finalTarget(pipeline), columns, pipeline.keyColumns)
         return found?.key ?? pipeline.keyColumns

@@ -81,6 +81,24 @@ onEveryRoute((stand) => {
     ).toEqual(['(1)'])
   })
 
+  it('says how a trigger has to name what it uses', async () => {
+    await stand().target.query(`
+      CREATE TABLE public.seen (id int);
+      CREATE TABLE analytics.watched (id int PRIMARY KEY, note text, amount int);
+      CREATE FUNCTION analytics.watch() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO seen VALUES (NEW.id); RETURN NEW; END $$;
+      CREATE TRIGGER watch BEFORE INSERT ON analytics.watched FOR EACH ROW EXECUTE FUNCTION analytics.watch();
+      GRANT INSERT ON public.seen TO PUBLIC`)
+    const { id } = await stand().pipeline({ sourceQuery: SOURCE, targetTable: 'analytics.watched' })
+    expect(await stand().run(id)).toMatchObject({
+      status: 'FAILED',
+      error_code: 'VTR-4002',
+      error: expect.stringContaining('relation "seen" does not exist'),
+      error_hint: expect.stringContaining('SET search_path'),
+    })
+    await stand().target.query('ALTER FUNCTION analytics.watch() SET search_path = public')
+    expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', rows_inserted: 20 })
+  })
+
   it.each([
     [
       'that is a view',
@@ -182,7 +200,7 @@ onEveryRoute((stand) => {
     ['is empty', ' ', 'VTR-1101'],
     ['reads what is not there', 'SELECT id FROM content.nowhere', 'VTR-2002'],
     ['fails on a row', 'SELECT id, 1 / (id - 5) AS x FROM generate_series(1, 9) AS s (id)', 'VTR-2002'],
-    ['returns a column twice', 'SELECT 1 AS id, 2 AS id', 'VTR-2101'],
+    ['returns a column twice', 'SELECT 1 AS id, 2 AS id', 'VTR-2002'],
   ])('fails at once when the query %s', async (name, sourceQuery, code) => {
     const { id } = await stand().pipeline({ sourceQuery, targetTable: `analytics."query ${name}"` })
     expect(await stand().run(id)).toMatchObject({

@@ -33,6 +33,8 @@ export interface Position {
    * columns that it speaks of; none after a full pass, which is no place to go on from.
    */
   readonly cursor?: { readonly columns: readonly string[]; readonly values: Cursor }
+  /** Which mart the rest speaks of: one that was deleted and created again is another. */
+  readonly mart?: string
   /** What a sink has to be told before readers see the rows of these batches. */
   readonly unpublished?: readonly string[]
   /** Keys from a sequence are safe once the transactions that were open when they were seen have ended. */

@@ -3,6 +3,7 @@ import { databaseError } from '../../postgres/errors.js'
 import type { Session } from '../../postgres/session.js'
 import { parseTable, quoteIdentifier, quoteList, quoteTable, type TableName } from '../../sql/identifiers.js'
 import type { Column } from '../../sql/selection.js'
+import { sqlstateOf } from '../../sql/sqlstate.js'
 
 /** The table that a pipeline fills, as far as writing to it is concerned. */
 export interface Target {
@@ -108,11 +109,10 @@ async function attributesOf(session: Session, name: TableName): Promise<Attribut
   const rows = await session.rows(
     `SELECT a.attname AS name, format_type(a.atttypid, a.atttypmod) AS type, a.attnotnull::text AS not_null, a.atthasdef::text AS has_default,
             a.attidentity::text AS identity, (a.attgenerated <> '')::text AS generated
-       FROM pg_catalog.set_config('search_path', '', false) AS before, pg_catalog.pg_attribute a
+       FROM pg_catalog.pg_attribute a
       WHERE a.attrelid = pg_catalog.to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`,
     [quoteTable(name)],
   )
-  await session.run('RESET search_path')
   return rows.map((row) => ({
     name: row.name!,
     type: row.type!,
@@ -234,8 +234,17 @@ export async function requireAssignable(
 export function targetError(error: unknown, doing: string): VitrinaError {
   const known = databaseError(error, doing)
   if (known.code !== 'SOURCE_QUERY_FAILED') return known
-  return new VitrinaError('TARGET_MISMATCH', known.message, known.hint, {
+  const hint = isNameInsideFunction(error)
+    ? 'Sessions of Vitrina have an empty search_path: write names in triggers and functions of the mart with their schema, or give the function SET search_path.'
+    : known.hint
+  return new VitrinaError('TARGET_MISMATCH', known.message, hint, {
     cause: error,
     ...(known.sqlstate === null ? {} : { sqlstate: known.sqlstate }),
   })
+}
+
+/** No such table, function or type, said by something that the mart calls: our own statements name theirs with the schema. */
+function isNameInsideFunction(error: unknown): boolean {
+  const { where } = error as { where?: string }
+  return /^(42P01|42883|42704)$/.test(sqlstateOf(error) ?? '') && /function /.test(where ?? '')
 }

@@ -1,31 +1,13 @@
-import { VitrinaError } from '../../model/errors.js'
 import { databaseError } from '../../postgres/errors.js'
 import type { Field, Session } from '../../postgres/session.js'
 import { quoteIdentifier } from '../../sql/identifiers.js'
 import { asRelation, type Column } from '../../sql/selection.js'
 
-/** The columns that a query returns, asked of the server itself. Nothing is executed. */
+/** The columns that a judged query returns, asked of the server itself. Nothing is executed. */
 export async function describeQuery(session: Session, query: string): Promise<Column[]> {
-  if (query.trim() === '') {
-    throw new VitrinaError(
-      'PIPELINE_INVALID',
-      'The pipeline has neither a source query nor a task plan.',
-      'Set source_query, or give the pipeline tasks whose first one is SQL.',
-    )
-  }
   const fields = await session.fields(`SELECT * FROM ${asRelation(query)} LIMIT 0`).catch((error) => {
     throw databaseError(error, 'The source query')
   })
-  const double = fields.find(
-    (field, index) => fields.findIndex((other) => other.name === field.name) !== index,
-  )
-  if (double !== undefined) {
-    throw new VitrinaError(
-      'KEY_MISSING',
-      `The query returns two columns called "${double.name}".`,
-      'Give each column a name of its own with AS.',
-    )
-  }
   const types = await typesOf(session, await withDomains(session, query, fields))
   return fields.map((field, index) => ({
     name: field.name,
@@ -54,11 +36,10 @@ async function typesOf(
   session: Session,
   fields: readonly Field[],
 ): Promise<{ type: string; notNull: boolean }[]> {
-  // An empty search_path makes format_type write the schema of every type that is not PostgreSQL's own.
+  // The search_path of a session is empty, so format_type writes the schema of every type that is not PostgreSQL's own.
   const rows = await session.rows(
     `SELECT pg_catalog.format_type(f.type, f.modifier) AS type, coalesce(a.attnotnull, false)::text AS not_null
-       FROM pg_catalog.set_config('search_path', '', false) AS before,
-            unnest($1::oid[], $2::int4[], $3::oid[], $4::int2[]) WITH ORDINALITY AS f(type, modifier, relation, attribute, position)
+       FROM unnest($1::oid[], $2::int4[], $3::oid[], $4::int2[]) WITH ORDINALITY AS f(type, modifier, relation, attribute, position)
        LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = f.relation AND a.attnum = f.attribute
       ORDER BY f.position`,
     [
@@ -68,7 +49,6 @@ async function typesOf(
       fields.map((f) => f.columnId),
     ],
   )
-  await session.run('RESET search_path')
   return rows.map((row) => ({ type: row.type!, notNull: row.not_null === 'true' }))
 }
 

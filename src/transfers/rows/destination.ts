@@ -15,6 +15,7 @@ import {
   type Target,
 } from '../../sinks/postgres/target.js'
 import type { Column, Order } from '../../sql/selection.js'
+import type { SourceRules } from '../examine.js'
 import type { Mart } from './mart.js'
 import { SinkMart } from './sink-mart.js'
 import { TableMart } from './table-mart.js'
@@ -24,7 +25,7 @@ export interface RowsOptions {
   readonly ledger: Ledger
   readonly signal: AbortSignal
   readonly sourceUrl: string
-  readonly sourceSchemas: readonly string[]
+  readonly rules: SourceRules
   readonly transforms: TransformHosts
 }
 
@@ -40,6 +41,8 @@ export interface Destination {
   find(session: Session, columns: readonly Column[]): Promise<readonly string[]>
   /** Creates what is missing. */
   create(): Promise<void>
+  /** Which mart this is now; null: a table, whose checkpoint stands beside it. */
+  identity(): Promise<string | null>
   open(options: {
     readonly order: Order
     readonly refusedSoFar: number
@@ -82,6 +85,10 @@ export class TableDestination implements Destination {
       pipeline.keyColumns,
     )
     await requireAssignable(this.#session!, this.#table)
+  }
+
+  async identity(): Promise<null> {
+    return null
   }
 
   async open({ order, refusedSoFar, fromStart }: Parameters<Destination['open']>[0]): Promise<Mart> {
@@ -143,6 +150,7 @@ export class SinkDestination implements Destination {
       key: this.#key,
       rawOptions: pipeline.targetOptions,
       brake: pipeline.deleteBrake,
+      replaces: pipeline.mode === 'full' && pipeline.fullStrategy === 'replace',
       signal: this.#signal,
     })
     const { errors } = await this.#sink.examine()
@@ -152,6 +160,10 @@ export class SinkDestination implements Destination {
 
   async create(): Promise<void> {
     await this.#sink!.prepare()
+  }
+
+  async identity(): Promise<string | null> {
+    return (await this.#sink!.identity?.()) ?? null
   }
 
   async open({ refusedSoFar }: Parameters<Destination['open']>[0]): Promise<Mart> {

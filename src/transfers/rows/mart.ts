@@ -15,7 +15,12 @@ export interface Mart {
   write(batch: RowBatch, id: BatchId): Promise<MartChange>
   /** Throws BRAKE first if these are more than this share of the mart. */
   remove(keys: readonly TextValues[], id: BatchId, brake: number): Promise<MartChange>
-  removeAbsent(keys: AsyncIterable<readonly TextValues[]>, id: BatchId): Promise<MartChange>
+  /** `marks` are those that were not published yet. */
+  removeAbsent(
+    keys: AsyncIterable<readonly TextValues[]>,
+    id: BatchId,
+    marks: readonly string[],
+  ): Promise<MartChange>
   replacement(): Promise<MartReplacement>
   /** Null: what is written is seen at once. */
   readonly publish: ((marks: readonly string[], id: BatchId) => Promise<void>) | null

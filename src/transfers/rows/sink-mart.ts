@@ -44,8 +44,12 @@ export class SinkMart implements Mart {
     return removed(await sink.remove(keys, id))
   }
 
-  async removeAbsent(keys: AsyncIterable<readonly TextValues[]>, id: BatchId): Promise<MartChange> {
-    return removed(await this.#parts.sink.removeAbsent(keys, id))
+  async removeAbsent(
+    keys: AsyncIterable<readonly TextValues[]>,
+    id: BatchId,
+    marks: readonly string[],
+  ): Promise<MartChange> {
+    return removed(await this.#parts.sink.removeAbsent(keys, id, marks))
   }
 
   async replacement(): Promise<MartReplacement> {

@@ -26,7 +26,7 @@ export class RowsSweep implements Step {
     this.#done = true
     const { batches, mart, idOf } = this.#parts
     return batches.run(this.name, async (number) => {
-      const change = await mart.removeAbsent(this.#keys(), idOf(number))
+      const change = await mart.removeAbsent(this.#keys(), idOf(number), batches.unpublished)
       return { ...batches.state, ...change, firstKey: null, lastKey: null, ends: true }
     })
   }

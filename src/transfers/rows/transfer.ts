@@ -6,11 +6,11 @@ import type { MetaSession } from '../../ports/run-queue.js'
 import type { Step, Transfer } from '../../ports/transfer.js'
 import type { TransformChain } from '../../ports/transforms.js'
 import { databaseError } from '../../postgres/errors.js'
-import { Session } from '../../postgres/session.js'
+import { READ_ONLY, Session } from '../../postgres/session.js'
 import { CheckpointStore } from '../../sinks/postgres/checkpoint.js'
 import { canSweepFrom, changedKeysSql, type SweepFrom, sweepStart } from '../../sources/postgres/changes.js'
 import { Horizon } from '../../sources/postgres/horizon.js'
-import { endPredecessors, isMainDatabase, passFingerprint, takeCheckpoint, unlessDone } from '../attempt.js'
+import { checkpointFor, endPredecessors, isMainDatabase, passFingerprint, takeCheckpoint, unlessDone } from '../attempt.js'
 import { BatchRunner } from '../batch.js'
 import { type Examined, examine, isSpread } from '../examine.js'
 import { FullProgression, IncrementalProgression, initialSweep, type Progression } from '../progression.js'
@@ -46,15 +46,15 @@ export class RowsTransfer implements Transfer {
   }
 
   async #prepare(): Promise<RunPlan> {
-    const { claim, ledger, sourceSchemas } = this.#options
+    const { claim, ledger, rules } = this.#options
     const { pipeline } = claim
     this.#closing.push(() => this.#destination.close())
     const session = await this.#session(this.#destination.stateUrl)
     const source = await this.#session(this.#options.sourceUrl)
     await endPredecessors([source, session], claim)
-    await source.run('SET default_transaction_read_only = on')
+    await source.run(READ_ONLY)
     let chain: TransformChain | null = null
-    const examined = await examine(source, pipeline, sourceSchemas, async (columns) => {
+    const examined = await examine(source, pipeline, rules, async (columns) => {
       chain = await this.#chain(columns)
       return this.#destination.find(session, (chain as TransformChain | null)?.columns ?? columns)
     })
@@ -63,10 +63,13 @@ export class RowsTransfer implements Transfer {
     const { transactional, isMain: isMainByAddress } = this.#destination
     const isMain = isMainByAddress || (await isMainDatabase(session, claim))
     if (!isMain) await checkpoints.create()
-    const checkpoint = await takeCheckpoint(checkpoints, ledger)
+    const identity = await this.#destination.identity()
+    const taken = await takeCheckpoint(checkpoints, ledger)
+    const { checkpoint, isReset } = await checkpointFor(checkpoints, taken, identity)
+    if (isReset) ledger.martIsNew()
     failpoint('fence.taken')
     const batches = new BatchRunner(
-      { session, checkpoints, ledger, runId: claim.runId, isMain, transactional },
+      { session, checkpoints, ledger, runId: claim.runId, isMain, transactional, identity },
       checkpoint,
     )
     const sweepFrom =

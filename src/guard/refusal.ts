@@ -1,0 +1,17 @@
+import { VitrinaError } from '../model/errors.js'
+import type { Problem, Refusal } from './verdict.js'
+
+/** More than somebody corrects at a time. */
+const MOST_TOLD = 3
+
+/** A refusal as an error, for whoever has no list to show: the places come first, as the API writes them. */
+export function refusalError({ problems }: Refusal): VitrinaError {
+  const { code, hint } = problems[0]!
+  const told = problems.slice(0, MOST_TOLD).map(said)
+  const rest = problems.length - told.length
+  return new VitrinaError(code, [...told, ...(rest > 0 ? [`And ${rest} more.`] : [])].join(' '), hint)
+}
+
+function said({ message, position }: Problem): string {
+  return position === null ? message : `line ${position.line}, column ${position.column}: ${message}`
+}

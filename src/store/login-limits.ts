@@ -1,0 +1,87 @@
+import type pg from 'pg'
+import { LOGINS } from '../model/logins.js'
+import { quoteIdentifier } from '../sql/identifiers.js'
+
+/*
+ * What holds the logins back. Functions of pg_catalog cannot be taken from one login: everybody may call them, by way of
+ * PUBLIC, and taking them from PUBLIC would change the database for everybody else (docs/adr/0014).
+ */
+
+/** How a session of the reader begins, whoever opens it. A session may change these; the guard lets no query do so. */
+const READER_SETTINGS = {
+  default_transaction_read_only: 'on',
+  search_path: '',
+  lock_timeout: '30s',
+  statement_timeout: '1h',
+  idle_in_transaction_session_timeout: '5min',
+}
+
+export function readerSettings(): string {
+  return Object.entries(READER_SETTINGS)
+    .map(([name, value]) => `ALTER ROLE ${LOGINS.reader} SET ${name} = '${value}'`)
+    .join('; ')
+}
+
+/** Schemas that were allowed once and no longer are. What somebody else granted stays: only he can take it back. */
+export async function revokeSources(client: pg.Client, allowed: readonly string[]): Promise<void> {
+  const { rows } = await client.query<{ nspname: string }>(
+    `SELECT DISTINCT n.nspname FROM pg_namespace n, aclexplode(n.nspacl) a
+      WHERE a.grantee = to_regrole($1) AND NOT n.nspname = ANY ($2)`,
+    [LOGINS.reader, allowed],
+  )
+  for (const schema of rows.map(({ nspname }) => quoteIdentifier(nspname))) {
+    await client.query(`
+      REVOKE ALL ON SCHEMA ${schema} FROM ${LOGINS.reader};
+      REVOKE ALL ON ALL TABLES IN SCHEMA ${schema} FROM ${LOGINS.reader};
+      ALTER DEFAULT PRIVILEGES IN SCHEMA ${schema} REVOKE ALL ON TABLES FROM ${LOGINS.reader}`)
+  }
+}
+
+/**
+ * The check of a query makes a temporary view, a run temporary tables: granted by name, so that an administrator may take
+ * TEMPORARY from PUBLIC. Returns what is missing, in words.
+ */
+export async function grantTemporary(client: pg.Client): Promise<string[]> {
+  const logins = Object.values(LOGINS)
+  const { rows } = await client.query<{ name: string }>('SELECT quote_ident(current_database()) AS name')
+  await client
+    .query(`GRANT CONNECT, TEMPORARY ON DATABASE ${rows[0]!.name} TO ${logins.join(', ')}`)
+    .catch((error: { code?: string }) => {
+      // Not the owner of the database. PUBLIC has the right unless somebody took it away, which is looked at below.
+      if (error.code !== '42501') throw error
+    })
+  const missing = await client.query<{ rolname: string }>(
+    `SELECT rolname FROM pg_roles WHERE rolname = ANY ($1) AND NOT has_database_privilege(oid, current_database(), 'TEMPORARY')`,
+    [logins],
+  )
+  return missing.rows.map(
+    ({ rolname }) =>
+      `${rolname} may not make temporary tables: no query can be checked without. Ask an administrator for: GRANT TEMPORARY ON DATABASE ${rows[0]!.name} TO ${rolname}`,
+  )
+}
+
+const EXPECTED: readonly string[] = [
+  `${LOGINS.reader} pg_read_all_stats`,
+  `${LOGINS.writer} pg_read_all_stats`,
+  `${LOGINS.writer} ${LOGINS.reader}`,
+]
+
+/** Powers that somebody gave a login by hand, in words. They are told and left: he may have meant it so. */
+export async function excessOf(client: pg.Client): Promise<string[]> {
+  const { rows } = await client.query<{ login: string; power: string; revoke: string }>(
+    `SELECT r.rolname AS login, p.power, format('ALTER ROLE %I NO%s', r.rolname, p.power) AS revoke
+       FROM pg_roles r CROSS JOIN LATERAL (VALUES (r.rolsuper, 'SUPERUSER'), (r.rolcreaterole, 'CREATEROLE'), (r.rolcreatedb, 'CREATEDB'),
+            (r.rolreplication, 'REPLICATION'), (r.rolbypassrls, 'BYPASSRLS')) AS p(has, power)
+      WHERE r.rolname = ANY ($1) AND p.has
+      UNION ALL
+     SELECT r.rolname, 'the role ' || g.rolname, format('REVOKE %I FROM %I', g.rolname, r.rolname)
+       FROM pg_auth_members m JOIN pg_roles r ON r.oid = m.member JOIN pg_roles g ON g.oid = m.roleid
+      WHERE r.rolname = ANY ($1) AND NOT r.rolname || ' ' || g.rolname = ANY ($2)
+      ORDER BY 1, 2`,
+    [Object.values(LOGINS), EXPECTED],
+  )
+  return rows.map(
+    ({ login, power, revoke }) =>
+      `${login} has ${power}, which Vitrina never grants: a query could do more than it should. Unless it is meant so: ${revoke}`,
+  )
+}
