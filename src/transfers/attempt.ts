@@ -54,7 +54,8 @@ export async function checkpointFor(
   identity: string | null,
 ): Promise<{ readonly checkpoint: Checkpoint; readonly isReset: boolean }> {
   const { mart } = found.position
-  if (identity === null || mart === undefined || mart === identity) return { checkpoint: found, isReset: false }
+  if (identity === null || mart === undefined || mart === identity)
+    return { checkpoint: found, isReset: false }
   return { checkpoint: await checkpoints.reset({ key: null, id: null }), isReset: true }
 }
 

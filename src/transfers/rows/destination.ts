@@ -139,6 +139,11 @@ export class SinkDestination implements Destination {
     this.stateUrl = url
   }
 
+  get #replaces(): boolean {
+    const { mode, fullStrategy } = this.#claim.pipeline
+    return mode === 'full' && fullStrategy === 'replace'
+  }
+
   async find(_session: Session, columns: readonly Column[]): Promise<readonly string[]> {
     const { pipeline } = this.#claim
     this.#columns = columns
@@ -150,7 +155,7 @@ export class SinkDestination implements Destination {
       key: this.#key,
       rawOptions: pipeline.targetOptions,
       brake: pipeline.deleteBrake,
-      replaces: pipeline.mode === 'full' && pipeline.fullStrategy === 'replace',
+      replaces: this.#replaces,
       signal: this.#signal,
     })
     const { errors } = await this.#sink.examine()
@@ -163,6 +168,8 @@ export class SinkDestination implements Destination {
   }
 
   async identity(): Promise<string | null> {
+    // Made anew by every run, so that no checkpoint speaks of it.
+    if (this.#replaces) return null
     return (await this.#sink!.identity?.()) ?? null
   }
 

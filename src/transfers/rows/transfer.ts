@@ -10,7 +10,14 @@ import { READ_ONLY, Session } from '../../postgres/session.js'
 import { CheckpointStore } from '../../sinks/postgres/checkpoint.js'
 import { canSweepFrom, changedKeysSql, type SweepFrom, sweepStart } from '../../sources/postgres/changes.js'
 import { Horizon } from '../../sources/postgres/horizon.js'
-import { checkpointFor, endPredecessors, isMainDatabase, passFingerprint, takeCheckpoint, unlessDone } from '../attempt.js'
+import {
+  checkpointFor,
+  endPredecessors,
+  isMainDatabase,
+  passFingerprint,
+  takeCheckpoint,
+  unlessDone,
+} from '../attempt.js'
 import { BatchRunner } from '../batch.js'
 import { type Examined, examine, isSpread } from '../examine.js'
 import { FullProgression, IncrementalProgression, initialSweep, type Progression } from '../progression.js'
