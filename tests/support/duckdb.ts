@@ -36,21 +36,24 @@ export function readMart(root: string): string[] {
   ]
 }
 
-/** A copy of everything below a prefix, because DuckDB needs an extension from its own site to read S3 itself. */
+/** A copy of the files that the manifest names, because DuckDB needs an extension from its own site to read S3 itself. */
 export async function copyDown(
   s3: TestS3,
   bucket: string,
   prefix: string,
-): Promise<{ root: string; keys: string[]; remove(): Promise<void> }> {
-  const folder = await mkdtemp(join(tmpdir(), 'vitrina-duckdb-'))
-  const keys = await keysOf(s3, bucket, prefix)
-  for (const key of keys) {
-    const object = await s3.client.send(new GetObjectCommand({ Bucket: bucket, Key: key }))
-    const path = join(folder, key)
-    await mkdir(dirname(path), { recursive: true })
-    await writeFile(path, await object.Body!.transformToByteArray())
+): Promise<{ root: string; remove(): Promise<void> } | null> {
+  const get = (path: string) =>
+    s3.client.send(new GetObjectCommand({ Bucket: bucket, Key: `${prefix}/${path}` }))
+  const manifest = await get('manifest.json').catch(() => null)
+  if (manifest === null) return null
+  const root = await mkdtemp(join(tmpdir(), 'vitrina-duckdb-'))
+  const text = await manifest.Body!.transformToString()
+  await writeFile(join(root, 'manifest.json'), text)
+  for (const { path } of JSON.parse(text).files) {
+    await mkdir(dirname(join(root, path)), { recursive: true })
+    await writeFile(join(root, path), await (await get(path)).Body!.transformToByteArray())
   }
-  return { root: join(folder, prefix), keys, remove: () => rm(folder, { recursive: true, force: true }) }
+  return { root, remove: () => rm(root, { recursive: true, force: true }) }
 }
 
 export async function keysOf(s3: TestS3, bucket: string, prefix: string): Promise<string[]> {
