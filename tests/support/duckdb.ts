@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -28,12 +28,16 @@ export async function duckdb(...statements: string[]): Promise<(string | number 
   return JSON.parse((await child).stdout)
 }
 
-/** What docs/guides/s3.md tells people to run. */
-export function readMart(root: string): string[] {
-  return [
-    `SET VARIABLE files = (SELECT list('${root}/' || file.path) FROM (SELECT unnest(files) AS file FROM read_json('${root}/manifest.json')))`,
-    "CREATE VIEW mart AS SELECT * FROM read_parquet(getvariable('files'), hive_partitioning = false)",
-  ]
+const GUIDE = new URL('../../docs/guides/s3.md', import.meta.url)
+
+/** The statements that docs/guides/s3.md tells people to run, for a copy of the mart in a folder. */
+export async function readMart(root: string): Promise<string[]> {
+  const guide = await readFile(GUIDE, 'utf8')
+  const [, variable = '', select = ''] = /(SET VARIABLE files = [^;]+);\s*(SELECT [^;]+);/.exec(guide) ?? []
+  const local = variable
+    .replace(/'s3:[^']+manifest.json'/, `'${root}/manifest.json'`)
+    .replace('list(location ||', `list('${root}/' ||`)
+  return [local, `CREATE VIEW mart AS ${select}`]
 }
 
 /** A copy of the files that the manifest names, because DuckDB needs an extension from its own site to read S3 itself. */

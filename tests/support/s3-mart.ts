@@ -19,7 +19,7 @@ export async function describeS3(name: string, suite: (s3: TestS3) => void): Pro
   else describe(name, () => suite(s3))
 }
 
-export const PIPELINE = '11111111-1111-4111-8111-111111111111'
+const PIPELINE = '11111111-1111-4111-8111-111111111111'
 
 /** `{ id: 'bigint', title: 'text' }` */
 export function columnsOf(types: Readonly<Record<string, string>>): Column[] {
@@ -100,7 +100,7 @@ export async function readWithDuckdb(
   const copy = await copyDown(s3, s3.bucket, name)
   if (copy === null) return null
   try {
-    return await duckdb(...readMart(copy.root), sql)
+    return await duckdb(...(await readMart(copy.root)), sql)
   } finally {
     await copy.remove()
   }
