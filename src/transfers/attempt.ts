@@ -51,11 +51,13 @@ export async function takeCheckpoint(checkpoints: CheckpointStore, ledger: Ledge
 export async function checkpointFor(
   checkpoints: CheckpointStore,
   found: Checkpoint,
-  identity: string | null,
+  mart: { readonly identity: string | null; readonly isNew: boolean },
 ): Promise<{ readonly checkpoint: Checkpoint; readonly isReset: boolean }> {
-  const { mart } = found.position
-  if (identity === null || mart === undefined || mart === identity)
-    return { checkpoint: found, isReset: false }
+  const { mart: known, unpublished = [] } = found.position
+  const isOther = mart.identity !== null && known !== undefined && known !== mart.identity
+  // What was written but not shown yet needs no mart to go on from.
+  const isGone = mart.isNew && unpublished.length === 0 && Object.keys(found.position).length > 0
+  if (!isOther && !isGone) return { checkpoint: found, isReset: false }
   return { checkpoint: await checkpoints.reset({ key: null, id: null }), isReset: true }
 }
 

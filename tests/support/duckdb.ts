@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -28,29 +28,36 @@ export async function duckdb(...statements: string[]): Promise<(string | number 
   return JSON.parse((await child).stdout)
 }
 
-/** What docs/guides/s3.md tells people to run. */
-export function readMart(root: string): string[] {
-  return [
-    `SET VARIABLE files = (SELECT list('${root}/' || file.path) FROM (SELECT unnest(files) AS file FROM read_json('${root}/manifest.json')))`,
-    "CREATE VIEW mart AS SELECT * FROM read_parquet(getvariable('files'), hive_partitioning = false)",
-  ]
+const GUIDE = new URL('../../docs/guides/s3.md', import.meta.url)
+
+/** The statements that docs/guides/s3.md tells people to run, for a copy of the mart in a folder. */
+export async function readMart(root: string): Promise<string[]> {
+  const guide = await readFile(GUIDE, 'utf8')
+  const [, variable = '', select = ''] = /(SET VARIABLE files = [^;]+);\s*(SELECT [^;]+);/.exec(guide) ?? []
+  const local = variable
+    .replace(/'s3:[^']+manifest.json'/, `'${root}/manifest.json'`)
+    .replace('list(location ||', `list('${root}/' ||`)
+  return [local, `CREATE VIEW mart AS ${select}`]
 }
 
-/** A copy of everything below a prefix, because DuckDB needs an extension from its own site to read S3 itself. */
+/** A copy of the files that the manifest names, because DuckDB needs an extension from its own site to read S3 itself. */
 export async function copyDown(
   s3: TestS3,
   bucket: string,
   prefix: string,
-): Promise<{ root: string; keys: string[]; remove(): Promise<void> }> {
-  const folder = await mkdtemp(join(tmpdir(), 'vitrina-duckdb-'))
-  const keys = await keysOf(s3, bucket, prefix)
-  for (const key of keys) {
-    const object = await s3.client.send(new GetObjectCommand({ Bucket: bucket, Key: key }))
-    const path = join(folder, key)
-    await mkdir(dirname(path), { recursive: true })
-    await writeFile(path, await object.Body!.transformToByteArray())
+): Promise<{ root: string; remove(): Promise<void> } | null> {
+  const get = (path: string) =>
+    s3.client.send(new GetObjectCommand({ Bucket: bucket, Key: `${prefix}/${path}` }))
+  const manifest = await get('manifest.json').catch(() => null)
+  if (manifest === null) return null
+  const root = await mkdtemp(join(tmpdir(), 'vitrina-duckdb-'))
+  const text = await manifest.Body!.transformToString()
+  await writeFile(join(root, 'manifest.json'), text)
+  for (const { path } of JSON.parse(text).files) {
+    await mkdir(dirname(join(root, path)), { recursive: true })
+    await writeFile(join(root, path), await (await get(path)).Body!.transformToByteArray())
   }
-  return { root: join(folder, prefix), keys, remove: () => rm(folder, { recursive: true, force: true }) }
+  return { root, remove: () => rm(root, { recursive: true, force: true }) }
 }
 
 export async function keysOf(s3: TestS3, bucket: string, prefix: string): Promise<string[]> {

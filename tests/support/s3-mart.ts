@@ -19,7 +19,7 @@ export async function describeS3(name: string, suite: (s3: TestS3) => void): Pro
   else describe(name, () => suite(s3))
 }
 
-export const PIPELINE = '11111111-1111-4111-8111-111111111111'
+const PIPELINE = '11111111-1111-4111-8111-111111111111'
 
 /** `{ id: 'bigint', title: 'text' }` */
 export function columnsOf(types: Readonly<Record<string, string>>): Column[] {
@@ -85,12 +85,24 @@ export class TestMart {
   async read(
     sql = 'SELECT id::VARCHAR, title FROM mart ORDER BY id',
   ): Promise<(string | number | boolean | null)[][]> {
-    const copy = await copyDown(this.#s3, this.bucket, this.name)
-    try {
-      return await duckdb(...readMart(copy.root), sql)
-    } finally {
-      await copy.remove()
-    }
+    const rows = await readWithDuckdb(this.#s3, this.name, sql)
+    if (rows === null) throw new Error(`there is no manifest in ${this.name}`)
+    return rows
+  }
+}
+
+/** Null: there is no such mart. */
+export async function readWithDuckdb(
+  s3: TestS3,
+  name: string,
+  sql: string,
+): Promise<(string | number | boolean | null)[][] | null> {
+  const copy = await copyDown(s3, s3.bucket, name)
+  if (copy === null) return null
+  try {
+    return await duckdb(...(await readMart(copy.root)), sql)
+  } finally {
+    await copy.remove()
   }
 }
 

@@ -37,7 +37,7 @@ const BUSY = new Set([
 ])
 const CONDITION = new Set(['PreconditionFailed', 'ConditionalRequestConflict'])
 
-export function statusOf(error: unknown): number | null {
+function statusOf(error: unknown): number | null {
   return (error as ServiceError)?.$metadata?.httpStatusCode ?? null
 }
 

@@ -1,4 +1,4 @@
-import { GetObjectCommand } from '@aws-sdk/client-s3'
+import { DeleteObjectCommand, GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3'
 import { expect, it } from 'vitest'
 import { aMart, describeS3, runOnce, TestRun } from '../../../tests/support/s3-mart.js'
 
@@ -113,6 +113,25 @@ await describeS3('Files of a mart', (s3) => {
     expect(await apart.read()).toEqual(films(1, 9))
   })
 
+  it('are not read again when no key of the run can be in them', async () => {
+    const mart = aMart(s3)
+    await runOnce(mart, films(10, 12))
+    const { path } = (await mart.manifest())!.files[0]!
+    const Key = `${mart.name}/${path}`
+    const whole = await s3.client.send(new GetObjectCommand({ Bucket: s3.bucket, Key }))
+    const Body = await whole.Body!.transformToByteArray()
+    await s3.client.send(new DeleteObjectCommand({ Bucket: s3.bucket, Key }))
+    await runOnce(mart, films(1, 9), new TestRun(2))
+    await runOnce(mart, films(13, 20), new TestRun(3))
+    const meets = new TestRun(4)
+    const sink = await mart.open()
+    await meets.write(sink, films(12, 12, ' new'))
+    await expect(meets.publish(sink)).rejects.toMatchObject({ code: 'SINK_GONE' })
+    await s3.client.send(new PutObjectCommand({ Bucket: s3.bucket, Key, Body }))
+    await meets.publish(sink)
+    expect(await mart.read()).toEqual([...films(1, 11), ...films(12, 12, ' new'), ...films(13, 20)])
+  })
+
   it('are there for readers of an older manifest for a day, then they go, and others stay', async () => {
     let now = Date.now()
     const mart = aMart(s3, { now: () => new Date(now) })
@@ -121,7 +140,7 @@ await describeS3('Files of a mart', (s3) => {
     const abandoned = new TestRun(2)
     await abandoned.write(await mart.open(), films(7, 7))
     await s3.client.send(
-      new (await import('@aws-sdk/client-s3')).PutObjectCommand({
+      new PutObjectCommand({
         Bucket: mart.bucket,
         Key: `${mart.name}/data/notes.txt`,
         Body: 'mine',

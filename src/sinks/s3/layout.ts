@@ -9,6 +9,11 @@ import type { BatchId } from '../../ports/sink.js'
 export const MANIFEST = 'manifest.json'
 export const FOLDERS = ['data/', 'removed/'] as const
 
+/** `s3:marts/film_dim`, as the pipeline has it. */
+export function addressOf(prefix: string): string {
+  return `s3:${prefix.slice(0, -1)}`
+}
+
 /** As Hive and DuckDB write a missing value. */
 const NONE = '__HIVE_DEFAULT_PARTITION__'
 /** A key of S3 has 1,024 bytes, and the prefix wants its share. */

@@ -2,6 +2,7 @@ import { VitrinaError } from '../../model/errors.js'
 import type { MartSummary, RowDigest } from '../../ports/sink.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import { digestOfTexts } from './digests.js'
+import { around } from './key-ranges.js'
 import { type FileEntry, readManifest } from './manifest.js'
 import type { MartContext, MartFiles } from './mart-files.js'
 import { Misfit } from './misfit.js'
@@ -24,6 +25,14 @@ export class MartReader {
       throw new VitrinaError('KEY_MISSING', `The mart has no column "${column}".`, 'Name one of its columns.')
     const files = await this.#listed()
     const count = files.reduce((sum, { rows }) => sum + rows, 0)
+    const known =
+      storage === this.#mart.keys[0]
+        ? around(
+            storage,
+            withRows(files).map(({ range }) => range ?? null),
+          )
+        : null
+    if (known !== null) return { count, min: known.least, max: known.greatest }
     const { least, greatest } = await this.#bounds(files, storage)
     return { count, min: storage.text(least), max: storage.text(greatest) }
   }
@@ -85,3 +94,5 @@ export class MartReader {
     return (await readManifest(this.#mart.bucket, this.#mart.prefix))?.manifest.files ?? []
   }
 }
+
+const withRows = (files: readonly FileEntry[]) => files.filter(({ rows }) => rows > 0)

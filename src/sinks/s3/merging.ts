@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import type { BatchId } from '../../ports/sink.js'
 import type { DeadRows } from './digests.js'
-import { around } from './key-ranges.js'
+import { around, type KeyRange, rangeOf } from './key-ranges.js'
 import { folderOf, mergedFile } from './layout.js'
 import type { FileEntry } from './manifest.js'
 import type { MartContext, MartFiles } from './mart-files.js'
 import type { Columns, ParquetFileWriter } from './parquet.js'
 import type { Resolution } from './resolution.js'
-import type { Value } from './types.js'
+import type { Storage, Value } from './types.js'
 
 /** So many small files of about one size, and they become one. */
 const TOGETHER = 8
@@ -79,27 +79,29 @@ async function rewrite(
   group: readonly Living[],
   id: BatchId,
 ): Promise<FileEntry> {
-  const output = new Output(files)
+  const output = new Output(mart, files)
   const digest = createHash('sha256')
   for (const { file, dead } of group) {
     digest.update(file.path).update(dead.bytes)
     await output.take(file, dead)
   }
   const name = mergedFile(id, folderOf(group[0]!.file.path), digest.digest('hex').slice(0, 16))
-  const range = around(
-    mart.keys[0]!,
-    group.map(({ file }) => file.range ?? null),
-  )
-  return files.put(name, output.finish(), range)
+  const { writer, range } = output.finish()
+  return files.put(name, writer, range)
 }
 
 /** Rows that count, gathered into row groups of a decent size. */
 class Output {
   readonly #files: MartFiles
   readonly #writer: ParquetFileWriter
+  readonly #key: Storage
+  readonly #keyPlace: number
+  readonly #ranges: (KeyRange | null)[] = []
   #waiting: Value[][] = []
 
-  constructor(files: MartFiles) {
+  constructor(mart: MartContext, files: MartFiles) {
+    this.#key = mart.keys[0]!
+    this.#keyPlace = mart.storages.indexOf(this.#key)
     this.#files = files
     this.#writer = files.newWriter()
   }
@@ -113,9 +115,9 @@ class Output {
     }
   }
 
-  finish(): ParquetFileWriter {
+  finish(): { writer: ParquetFileWriter; range: KeyRange | null } {
     this.#flush()
-    return this.#writer
+    return { writer: this.#writer, range: around(this.#key, this.#ranges) }
   }
 
   #add(columns: Columns, first: number, dead: DeadRows): void {
@@ -127,6 +129,8 @@ class Output {
   }
 
   #flush(): void {
+    if ((this.#waiting[0]?.length ?? 0) === 0) return
+    this.#ranges.push(rangeOf(this.#key, this.#waiting[this.#keyPlace]!))
     this.#writer.write(this.#waiting)
     this.#waiting = []
   }

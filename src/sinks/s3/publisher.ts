@@ -1,8 +1,8 @@
+import { requireBelowBrake } from '../../model/brake.js'
 import { VitrinaError } from '../../model/errors.js'
 import type { BatchId } from '../../ports/sink.js'
-import { requireBrake } from './brake.js'
 import { cleanUp, stillRetired } from './cleanup.js'
-import { emptyFile } from './layout.js'
+import { addressOf, emptyFile } from './layout.js'
 import {
   digestOfMarks,
   type FileEntry,
@@ -59,7 +59,7 @@ export class Publisher {
       id,
       inspect: ({ untouched }, seen) => {
         requireCount(prefix, marks, written)
-        requireBrake({ deleted: untouched, of: seen?.manifest.rows ?? 0, brake, prefix })
+        requireBelowBrake(addressOf(prefix), untouched, seen?.manifest.rows ?? 0, brake)
       },
     })
   }

@@ -1,8 +1,8 @@
+import { requireBelowBrake } from '../../model/brake.js'
 import type { BatchId, Removal } from '../../ports/sink.js'
 import type { TextValues } from '../../sql/copy-text.js'
-import { requireBrake } from './brake.js'
 import { DigestSet, digestOfTexts } from './digests.js'
-import { removalFile } from './layout.js'
+import { addressOf, removalFile } from './layout.js'
 import { readManifest, stepOf } from './manifest.js'
 import type { MartContext, MartFiles } from './mart-files.js'
 import { Misfit } from './misfit.js'
@@ -35,7 +35,7 @@ export class Remover {
     const resolution = await resolve(this.#mart, this.#files, marks.map(stepOf), seen?.manifest.files ?? [])
     const absent = await this.#absent(resolution, await this.#digests(present))
     const { prefix, brake } = this.#mart
-    requireBrake({ deleted: absent.length, of: livingRows(resolution), brake, prefix })
+    requireBelowBrake(addressOf(prefix), absent.length, livingRows(resolution), brake)
     return { deleted: absent.length, marks: await this.#note(absent, id) }
   }
 

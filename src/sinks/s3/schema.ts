@@ -3,7 +3,7 @@ import type { Finding } from '../../model/validation.js'
 import type { Column } from '../../sql/selection.js'
 import { valueType } from '../../sql/value-types.js'
 import type { S3Options } from './config.js'
-import { MANIFEST } from './layout.js'
+import { addressOf, MANIFEST } from './layout.js'
 import type { Manifest } from './manifest.js'
 import { decimalShape, type Storage, storageOf, WIDEST_DECIMAL } from './types.js'
 
@@ -78,7 +78,7 @@ function differences(shape: Shape, manifest: Manifest): Finding[] {
   return told.map((what) =>
     finding(
       'TARGET_MISMATCH',
-      `The files of s3:${shape.prefix.slice(0, -1)} do not fit: ${what}.`,
+      `The files of ${addressOf(shape.prefix)} do not fit: ${what}.`,
       hint,
       'source_query',
     ),

@@ -41,8 +41,8 @@ export interface Destination {
   find(session: Session, columns: readonly Column[]): Promise<readonly string[]>
   /** Creates what is missing. */
   create(): Promise<void>
-  /** Which mart this is now; null: a table, whose checkpoint stands beside it. */
-  identity(): Promise<string | null>
+  /** Which mart this is now, and whether it was not there before. A table says neither: its checkpoint stands beside it. */
+  identity(): Promise<{ readonly identity: string | null; readonly isNew: boolean }>
   open(options: {
     readonly order: Order
     readonly refusedSoFar: number
@@ -87,8 +87,8 @@ export class TableDestination implements Destination {
     await requireAssignable(this.#session!, this.#table)
   }
 
-  async identity(): Promise<null> {
-    return null
+  async identity(): Promise<{ identity: null; isNew: false }> {
+    return { identity: null, isNew: false }
   }
 
   async open({ order, refusedSoFar, fromStart }: Parameters<Destination['open']>[0]): Promise<Mart> {
@@ -127,6 +127,7 @@ export class SinkDestination implements Destination {
   #sink: Sink | null = null
   #columns: readonly Column[] = []
   #key: readonly string[] = []
+  #exists = true
 
   constructor(
     claim: Claim,
@@ -158,7 +159,8 @@ export class SinkDestination implements Destination {
       replaces: this.#replaces,
       signal: this.#signal,
     })
-    const { errors } = await this.#sink.examine()
+    const { errors, exists } = await this.#sink.examine()
+    this.#exists = exists
     if (errors.length > 0) throw asError(errors)
     return this.#key
   }
@@ -167,10 +169,10 @@ export class SinkDestination implements Destination {
     await this.#sink!.prepare()
   }
 
-  async identity(): Promise<string | null> {
+  async identity(): Promise<{ identity: string | null; isNew: boolean }> {
     // Made anew by every run, so that no checkpoint speaks of it.
-    if (this.#replaces) return null
-    return (await this.#sink!.identity?.()) ?? null
+    if (this.#replaces) return { identity: null, isNew: false }
+    return { identity: (await this.#sink!.identity?.()) ?? null, isNew: !this.#exists }
   }
 
   async open({ refusedSoFar }: Parameters<Destination['open']>[0]): Promise<Mart> {

@@ -70,13 +70,13 @@ export class RowsTransfer implements Transfer {
     const { transactional, isMain: isMainByAddress } = this.#destination
     const isMain = isMainByAddress || (await isMainDatabase(session, claim))
     if (!isMain) await checkpoints.create()
-    const identity = await this.#destination.identity()
+    const mart = await this.#destination.identity()
     const taken = await takeCheckpoint(checkpoints, ledger)
-    const { checkpoint, isReset } = await checkpointFor(checkpoints, taken, identity)
+    const { checkpoint, isReset } = await checkpointFor(checkpoints, taken, mart)
     if (isReset) ledger.martIsNew()
     failpoint('fence.taken')
     const batches = new BatchRunner(
-      { session, checkpoints, ledger, runId: claim.runId, isMain, transactional, identity },
+      { session, checkpoints, ledger, runId: claim.runId, isMain, transactional, identity: mart.identity },
       checkpoint,
     )
     const sweepFrom =
