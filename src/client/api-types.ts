@@ -2192,7 +2192,7 @@ export interface operations {
                                 [key: string]: string | null;
                             }[];
                         };
-                        /** @description Differences that the pipeline has not come to yet. */
+                        /** @description Rows that differ because the pipeline has not come to them yet; no drift. */
                         on_their_way?: number;
                         /** @description What the query gives. */
                         source: {
@@ -2212,6 +2212,8 @@ export interface operations {
                             /** @description The lowest value of the control field, as text. */
                             min: string | null;
                         };
+                        /** @description How many of those might be drift all the same: the source has changed, but the change cannot be followed to a row. */
+                        undecided?: number;
                     };
                 };
             };

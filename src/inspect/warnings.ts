@@ -1,8 +1,9 @@
 import type { Pipeline } from '../model/pipeline.js'
 import type { Finding } from '../model/validation.js'
 import type { Session } from '../postgres/session.js'
+import { isSpread } from '../sources/postgres/describe.js'
 import { asRelation, columnList } from '../sql/selection.js'
-import { type Examined, isSpread } from '../transfers/examine.js'
+import type { Examined } from '../transfers/examine.js'
 import type { Looked } from './look.js'
 
 /** What works, but not as its owner may think. */

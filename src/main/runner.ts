@@ -3,6 +3,7 @@ import { hostname } from 'node:os'
 import { loginUrl, type Settings } from '../config/settings.js'
 import { SqlGuard } from '../guard/index.js'
 import type { Way } from '../model/pipeline.js'
+import { PostgresReconciler } from '../reconcile/reconciler.js'
 import { PipelineDispatcher } from '../runner/dispatcher.js'
 import { PipelineExecutor } from '../runner/executor.js'
 import { PipelineManager } from '../runner/manager.js'
@@ -53,19 +54,24 @@ export async function startRunner(
     const id = `${hostname()}-${process.pid}-${randomBytes(3).toString('hex')}`
     const runner = { id, host: hostname(), pid: process.pid, version: VERSION, concurrency }
     const transforms = createTransforms(settings)
+    const readerUrl = loginUrl(settings, 'reader')
+    const judge = new SqlGuard({ sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS })
     const transfers = new Transfers({
-      readerUrl: loginUrl(settings, 'reader'),
+      readerUrl,
       writerUrl,
       connections: settings.connections,
       targets: targetRules(settings, sinks),
-      rules: {
-        judge: new SqlGuard({ sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS }),
-        sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS,
-      },
+      rules: { judge, sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS },
       transforms,
       ...options,
     })
-    const parts = { queue, transfers, events, leaseSeconds }
+    const reconciler = new PostgresReconciler({
+      readerUrl,
+      martUrl: writerUrl,
+      judge,
+      connections: settings.connections,
+    })
+    const parts = { queue, transfers, reconciler, events, leaseSeconds }
     const manager = new PipelineManager({
       runner,
       queue,

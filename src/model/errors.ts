@@ -150,6 +150,11 @@ export const ERRORS = {
     means: 'The row of the quarantine was already dealt with.',
   },
   TOKEN_NOT_FOUND: { number: 5112, class: 'stop', means: 'There is no such token.' },
+  REPAIR_INCOMPLETE: {
+    number: 5113,
+    class: 'stop',
+    means: 'Rows still differ from the source after they were mended.',
+  },
   RUN_NOT_SUCCEEDED: {
     number: 5120,
     class: 'stop',

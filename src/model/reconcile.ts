@@ -22,6 +22,18 @@ export interface DeepDrift {
   readonly different: Drift
   /** Differences that the pipeline has not come to yet; not drift. */
   readonly onTheirWay: number
+  /** How many of those might be drift all the same: the source has changed, but not traceably in these rows. */
+  readonly undecided: number
+}
+
+/** Rows that were mended, looked at again. */
+export interface Proof {
+  readonly agree: number
+  /** The source has changed them since. */
+  readonly onTheirWay: number
+  readonly differ: number
+  /** The keys of some that differ. */
+  readonly keys: readonly (readonly (string | null)[])[]
 }
 
 export interface Reconciliation {

@@ -21,8 +21,8 @@ export interface RunControl {
    */
   requestRun(request: RunRequest): Promise<{ run: Run; replayed: boolean } | null>
   /**
-   * Requests the run that mends these rows, each key as the texts of its columns. Null: there is no such pipeline, or a
-   * run of it is requested or under way. Throws PIPELINE_DISABLED.
+   * Requests the run that mends these rows, each key as the texts of its columns; one that is requested or under way
+   * takes them along. Null: there is no such pipeline, or it is about to pause. Throws PIPELINE_DISABLED.
    */
   requestRepair(
     pipelineId: string,

@@ -44,7 +44,7 @@ export interface RunQueue {
   /** Rows of the quarantine that somebody wants to be tried again. */
   toReplay(claim: Claim): Promise<HeldRow[]>
   replayed(claim: Claim, rows: readonly HeldRow[], session: MetaSession | null): Promise<void>
-  /** The rows that a repair run has to mend. */
+  /** The rows that somebody wants to be mended. */
   toRepair(claim: Claim): Promise<RepairKey[]>
   repaired(claim: Claim, rows: readonly RepairKey[], session: MetaSession | null): Promise<void>
   heldBack(claim: Claim, by: HeldBack | null): Promise<void>
@@ -53,8 +53,11 @@ export interface RunQueue {
     attempt: number,
     error: { message: string; code: string; hint: string },
   ): Promise<void>
-  /** Ends the run and lets the pipeline go: IDLE, PAUSED or FAILED. */
-  finish(claim: Claim, end: RunEnd): Promise<void>
+  /**
+   * Ends the run and lets the pipeline go: IDLE, PAUSED or FAILED. False, and nothing is ended: it was about to succeed,
+   * and has just been handed rows to mend.
+   */
+  finish(claim: Claim, end: RunEnd): Promise<boolean>
   /** Gives the run back unfinished: any runner may go on with it at once. False: it was no longer ours. */
   release(claim: Claim): Promise<boolean>
   /** Pipelines whose schedule has to be looked at, with the database's own time. */

@@ -1,62 +1,57 @@
-import type { DeepDrift, Drift } from '../model/reconcile.js'
-import type { Fingerprint, Side } from './side.js'
-
-export interface Differences {
-  readonly missing: readonly Fingerprint[]
-  readonly extra: readonly Fingerprint[]
-  readonly different: readonly Fingerprint[]
-}
-
-/** What both sides are compared by, besides the rows themselves. */
-export interface CompareOptions {
-  readonly keyColumns: readonly string[]
-  /** SQL on the source that is true for rows which the pipeline has come past; null: for all. */
-  readonly arrived: string | null
-  readonly sampleSize: number
-}
+import type { Difference, Differences, Judge, Verdict } from './judge.js'
+import { type Fingerprint, type KeyTexts, keyText, type Marked, portionsOf, type Side } from './side.js'
 
 /** So many rows are held in memory at most, whatever the size of the tables. */
 const ROWS_AT_ONCE = 200_000
+
+/** The two sides of a comparison, and who says what a difference means. */
+export interface Parties {
+  readonly source: Side
+  readonly target: Side
+  /** Looks at how far the pipeline has come by now. */
+  judge(): Promise<Judge>
+}
 
 /**
  * Finds the rows that differ between two databases without carrying the tables over: first a checksum for each bucket
  * of keys, computed where the rows are, then the rows of those buckets whose checksums differ. What differs is looked
  * at once more, so that a row which was written in between is not told as drift.
  */
-export async function findDrift(
-  source: Side,
-  target: Side,
-  options: CompareOptions,
-): Promise<{ drift: DeepDrift; confirmed: Differences }> {
-  const [there, here] = await Promise.all([source.checksums(null), target.checksums(null)])
+export async function findDrift(parties: Parties): Promise<Verdict> {
+  const { source, target } = parties
+  const [there, here] = await Promise.all([source.checksums(), target.checksums()])
   const suspicious = [...new Set([...there.keys(), ...here.keys()])].filter(
     (bucket) => there.get(bucket) !== here.get(bucket),
   )
-  const found: Differences = { missing: [], extra: [], different: [] }
-  let onTheirWay = 0
+  const verdicts: Verdict[] = []
   for (const buckets of portions(suspicious, there, here)) {
-    const [left, right] = await Promise.all([
-      source.fingerprintsOf(buckets, null),
-      target.fingerprintsOf(buckets, null),
-    ])
-    const suspects = diff(left, right)
-    const confirmed = await confirm(source, target, suspects, options.arrived)
-    onTheirWay += count(suspects) - count(confirmed)
-    for (const kind of ['missing', 'extra', 'different'] as const)
-      (found[kind] as Fingerprint[]).push(...confirmed[kind])
+    const [left, right] = await Promise.all([source.fingerprintsOf(buckets), target.fingerprintsOf(buckets)])
+    verdicts.push(await lookAgain(parties, differingKeys(left, right)))
   }
-  const sample = (rows: readonly Fingerprint[]): Drift => ({
-    count: rows.length,
-    keys: rows.slice(0, options.sampleSize).map((row) => row.key),
-  })
-  const drift = {
-    keyColumns: options.keyColumns,
-    missing: sample(found.missing),
-    extra: sample(found.extra),
-    different: sample(found.different),
-    onTheirWay,
-  }
-  return { drift, confirmed: found }
+  return together(verdicts)
+}
+
+/**
+ * How far the pipeline has come, then the mart, then the source: what the pipeline writes in between agrees, and what
+ * changes in the source in between is newer than what the pipeline has read. One snapshot of the source, so that a row
+ * cannot go away between being compared and being judged.
+ */
+export async function lookAgain(
+  { source, target, judge }: Parties,
+  keys: readonly KeyTexts[],
+): Promise<Verdict> {
+  if (keys.length === 0) return together([])
+  const sitting = await judge()
+  const right = await rowsOf(target, keys, 'xmin')
+  return source.inOneSnapshot(async () =>
+    sitting.judge(diff(await rowsOf(source, keys, sitting.partOfRow), right)),
+  )
+}
+
+async function rowsOf(side: Side, keys: readonly KeyTexts[], mark: string): Promise<Marked[]> {
+  const rows: Marked[] = []
+  for (const portion of portionsOf(keys)) rows.push(...(await side.fingerprintsByKey(portion, mark)))
+  return rows
 }
 
 /** Buckets in groups of a bounded number of rows. */
@@ -80,56 +75,40 @@ function portions(
   return groups
 }
 
-function diff(source: readonly Fingerprint[], target: readonly Fingerprint[]): Differences {
-  const here = new Map(target.map((row) => [keyOf(row), row]))
-  const missing: Fingerprint[] = []
-  const different: Fingerprint[] = []
+function differingKeys(left: readonly Fingerprint[], right: readonly Fingerprint[]): KeyTexts[] {
+  const unmarked = (rows: readonly Fingerprint[]) => rows.map((row) => ({ ...row, mark: '' }))
+  const { missing, extra, different } = diff(unmarked(left), unmarked(right))
+  return [...missing, ...extra, ...different].map(({ key }) => key)
+}
+
+function diff(source: readonly Marked[], target: readonly Marked[]): Differences {
+  const here = new Map(target.map((row) => [keyText(row.key), row]))
+  const there = new Map<string, Marked>()
+  // A key that the source gives twice stands once in the mart, as one of the two.
   for (const row of source) {
-    const other = here.get(keyOf(row))
-    if (other === undefined) missing.push(row)
-    else if (other.hash !== row.hash) different.push(row)
-    here.delete(keyOf(row))
+    const text = keyText(row.key)
+    if (!there.has(text) || here.get(text)?.hash === row.hash) there.set(text, row)
   }
-  return { missing, extra: [...here.values()], different }
+  const missing: Difference[] = []
+  const different: Difference[] = []
+  for (const [text, { key, hash, mark }] of there) {
+    const other = here.get(text)
+    const part = Number(mark)
+    if (other === undefined) missing.push({ key, part, version: null })
+    else if (other.hash !== hash) different.push({ key, part, version: other.mark })
+    here.delete(text)
+  }
+  const extra = [...here.values()].map(({ key, mark }) => ({ key, part: null, version: mark }))
+  return { missing, extra, different }
 }
 
-/**
- * The mart first, the source after it: a row that the pipeline writes in between then agrees. What still differs and
- * has not arrived yet, by the pipeline's own checkpoint, is on its way.
- */
-async function confirm(
-  source: Side,
-  target: Side,
-  suspects: Differences,
-  arrived: string | null,
-): Promise<Differences> {
-  const keys = [...suspects.missing, ...suspects.extra, ...suspects.different].map((row) => row.key)
-  const right: Fingerprint[] = []
-  const left: Fingerprint[] = []
-  const settled = new Set<string>()
-  for (const portion of chunks(keys, 1_000)) {
-    right.push(...(await target.fingerprintsByKey(portion)))
-    left.push(...(await source.fingerprintsByKey(portion)))
-    if (arrived !== null)
-      for (const row of await source.fingerprintsByKey(portion, arrived)) settled.add(keyOf(row))
-  }
-  const again = diff(left, right)
-  const isSettled = (row: Fingerprint) => arrived === null || settled.has(keyOf(row))
+function together(verdicts: readonly Verdict[]): Verdict {
+  const all = (kind: keyof Differences) => verdicts.flatMap(({ drift }) => drift[kind])
+  const sum = (count: 'onTheirWay' | 'undecided') =>
+    verdicts.reduce((total, verdict) => total + verdict[count], 0)
   return {
-    missing: again.missing.filter(isSettled),
-    extra: again.extra,
-    different: again.different.filter(isSettled),
+    drift: { missing: all('missing'), extra: all('extra'), different: all('different') },
+    onTheirWay: sum('onTheirWay'),
+    undecided: sum('undecided'),
   }
-}
-
-function* chunks<T>(items: readonly T[], size: number): Generator<T[]> {
-  for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size)
-}
-
-function keyOf(row: Fingerprint): string {
-  return JSON.stringify(row.key)
-}
-
-function count(differences: Differences): number {
-  return differences.missing.length + differences.extra.length + differences.different.length
 }

@@ -1,6 +1,6 @@
 import { VitrinaError } from '../model/errors.js'
 import { finalTarget, type Pipeline, readerQuery } from '../model/pipeline.js'
-import type { Reconciliation } from '../model/reconcile.js'
+import type { Drift, Proof, Reconciliation } from '../model/reconcile.js'
 import type { QueryJudge } from '../ports/query-judge.js'
 import type { ReconcileOptions, Reconciler } from '../ports/reconciler.js'
 import { connectionUrl } from '../postgres/connections.js'
@@ -8,9 +8,11 @@ import { databaseError } from '../postgres/errors.js'
 import { READ_ONLY, Session } from '../postgres/session.js'
 import { findTarget } from '../sinks/postgres/target.js'
 import { describeQuery } from '../sources/postgres/describe.js'
-import { asRelation, beyond, type Column } from '../sql/selection.js'
-import { type Differences, findDrift } from './compare.js'
-import { Side } from './side.js'
+import { asRelation } from '../sql/selection.js'
+import { findDrift, lookAgain, type Parties } from './compare.js'
+import { Court } from './court.js'
+import type { Difference, Verdict } from './judge.js'
+import { type KeyTexts, Side } from './side.js'
 
 export interface ReconcilerSettings {
   /** Reads the sources, and the marts of the main database. */
@@ -22,6 +24,12 @@ export interface ReconcilerSettings {
 
 /** More keys than this are not written down for a repair: a full run mends them faster. */
 const MOST_REPAIRS = 100_000
+/** So many keys of rows that a repair could not mend are told. */
+const PROOF_SAMPLE = 10
+
+interface Sides extends Parties {
+  readonly key: readonly string[]
+}
 
 /** Compares a mart with what its query says now. Reads only. */
 export class PostgresReconciler implements Reconciler {
@@ -31,13 +39,32 @@ export class PostgresReconciler implements Reconciler {
     this.#settings = settings
   }
 
-  async compare(pipeline: Pipeline, options: ReconcileOptions): Promise<Reconciliation> {
-    return (await this.#compare(pipeline, options)).reconciliation
+  compare(pipeline: Pipeline, { deep, sampleSize, signal }: ReconcileOptions): Promise<Reconciliation> {
+    return this.#between(pipeline, signal, async (sides) => {
+      const { source, target, key } = sides
+      const controlField = pipeline.incrementalKey ?? key[0]!
+      const [there, here] = await Promise.all([source.summary(controlField), target.summary(controlField)])
+      const summary = { controlField, source: there, target: here }
+      const equal = there.count === here.count && there.min === here.min && there.max === here.max
+      if (!deep) return { ...summary, matches: equal, deep: null }
+      const verdict = await findDrift(sides)
+      return {
+        ...summary,
+        matches: driftingRows(verdict).length === 0,
+        deep: {
+          keyColumns: key,
+          missing: sample(verdict.drift.missing, sampleSize),
+          extra: sample(verdict.drift.extra, sampleSize),
+          different: sample(verdict.drift.different, sampleSize),
+          onTheirWay: verdict.onTheirWay,
+          undecided: verdict.undecided,
+        },
+      }
+    })
   }
 
-  async keysToRepair(pipeline: Pipeline, options: ReconcileOptions): Promise<(string | null)[][]> {
-    const { differences } = await this.#compare(pipeline, { ...options, deep: true })
-    const rows = [...differences.missing, ...differences.extra, ...differences.different]
+  async keysToRepair(pipeline: Pipeline, signal: AbortSignal): Promise<(string | null)[][]> {
+    const rows = driftingRows(await this.#between(pipeline, signal, findDrift))
     if (rows.length > MOST_REPAIRS) {
       throw new VitrinaError(
         'REQUEST_INVALID',
@@ -48,91 +75,68 @@ export class PostgresReconciler implements Reconciler {
     return rows.map((row) => [...row.key])
   }
 
-  async #compare(
-    pipeline: Pipeline,
-    options: ReconcileOptions,
-  ): Promise<{ reconciliation: Reconciliation; differences: Differences }> {
-    const { signal } = options
+  async prove(pipeline: Pipeline, keys: readonly KeyTexts[], signal: AbortSignal): Promise<Proof> {
+    // The run that asks is under way, but not on its way to these rows any more.
+    const settled = { ...pipeline, status: 'IDLE' } as const
+    const verdict = await this.#between(settled, signal, (sides) => lookAgain(sides, keys))
+    const differing = driftingRows(verdict)
+    const { onTheirWay } = verdict
+    return {
+      agree: keys.length - differing.length - onTheirWay,
+      onTheirWay,
+      differ: differing.length,
+      keys: sample(differing, PROOF_SAMPLE).keys,
+    }
+  }
+
+  async #between<T>(pipeline: Pipeline, signal: AbortSignal, look: (sides: Sides) => Promise<T>): Promise<T> {
     const { connections, readerUrl, martUrl } = this.#settings
-    const source = await Session.open(
-      connectionUrl(connections, pipeline.sourceConnection, readerUrl),
-      'vitrina-reconcile',
-      signal,
-    )
+    const opened: Session[] = []
+    const open = async (connection: string | null, otherwise: string) => {
+      const url = connectionUrl(connections, connection, otherwise)
+      const session = await Session.open(url, 'vitrina-reconcile', signal)
+      opened.push(session)
+      await session.run(`${READ_ONLY}; SET statement_timeout = '10min'`)
+      return session
+    }
     try {
-      const target = await Session.open(
-        connectionUrl(connections, pipeline.targetConnection, martUrl),
-        'vitrina-reconcile',
-        signal,
-      )
-      try {
-        for (const session of [source, target])
-          await session.run(`${READ_ONLY}; SET statement_timeout = '10min'`)
-        return await this.#between(source, target, pipeline, options)
-      } finally {
-        await target.close()
-      }
+      const source = await open(pipeline.sourceConnection, readerUrl)
+      const target = await open(pipeline.targetConnection, martUrl)
+      const query = await this.#settings.judge.textToRun(readerQuery(pipeline), source)
+      return await look(await sidesOf(source, target, pipeline, query))
     } catch (error) {
       throw databaseError(error, 'Comparing the mart with its source')
     } finally {
-      await source.close()
+      await Promise.all(opened.map((session) => session.close()))
     }
-  }
-
-  async #between(
-    source: Session,
-    target: Session,
-    pipeline: Pipeline,
-    options: ReconcileOptions,
-  ): Promise<{ reconciliation: Reconciliation; differences: Differences }> {
-    const query = await this.#settings.judge.textToRun(readerQuery(pipeline), source)
-    const columns = await describeQuery(source, query)
-    const table = await findTarget(target, finalTarget(pipeline), columns, pipeline.keyColumns)
-    if (table === null) {
-      throw new VitrinaError(
-        'TARGET_MISMATCH',
-        `${finalTarget(pipeline)} does not exist yet.`,
-        'Run the pipeline once, then compare.',
-      )
-    }
-    const compared = table.columns.map((column, index) => ({ name: column.name, type: table.types[index]! }))
-    const key = table.key.map((name) => compared.find((column) => column.name === name)!)
-    const left = new Side({
-      session: source,
-      relation: asRelation(query),
-      columns: compared,
-      key,
-    })
-    const right = new Side({ session: target, relation: table.quoted, columns: compared, key })
-    const controlField = pipeline.incrementalKey ?? table.key[0]!
-    const [there, here] = await Promise.all([left.summary(controlField), right.summary(controlField)])
-    const equal = there.count === here.count && there.min === here.min && there.max === here.max
-    const summary = { controlField, source: there, target: here }
-    if (!options.deep)
-      return {
-        reconciliation: { ...summary, matches: equal, deep: null },
-        differences: { missing: [], extra: [], different: [] },
-      }
-    const { drift, confirmed } = await findDrift(left, right, {
-      keyColumns: table.key,
-      arrived: arrivedCondition(pipeline, columns, options),
-      sampleSize: options.sampleSize,
-    })
-    const matches = drift.missing.count + drift.extra.count + drift.different.count === 0
-    return { reconciliation: { ...summary, matches, deep: drift }, differences: confirmed }
   }
 }
 
-/** Rows beyond the checkpoint of an incremental pipeline have not been read yet: they are on their way. */
-function arrivedCondition(
-  pipeline: Pipeline,
-  columns: readonly Column[],
-  { checkpoint }: ReconcileOptions,
-): string | null {
-  if (pipeline.mode !== 'incremental' || pipeline.capture !== 'key' || checkpoint === null) return null
-  const names = [pipeline.incrementalKey, ...(checkpoint.length > 1 ? [pipeline.incrementalIdKey] : [])]
-  const order = names.flatMap((name) => columns.filter((column) => column.name === name))
-  return order.length === checkpoint.length
-    ? beyond({ columns: order }, '<=', checkpoint)
-    : beyond({ columns: order }, '<=', checkpoint.slice(0, order.length))
+async function sidesOf(source: Session, target: Session, pipeline: Pipeline, query: string): Promise<Sides> {
+  const columns = await describeQuery(source, query)
+  const table = await findTarget(target, finalTarget(pipeline), columns, pipeline.keyColumns)
+  if (table === null) {
+    throw new VitrinaError(
+      'TARGET_MISMATCH',
+      `${finalTarget(pipeline)} does not exist yet.`,
+      'Run the pipeline once, then compare.',
+    )
+  }
+  const compared = table.columns.map((column, index) => ({ name: column.name, type: table.types[index]! }))
+  const key = table.key.map((name) => compared.find((column) => column.name === name)!)
+  const court = new Court({ source, target, pipeline, query, columns, table, key })
+  return {
+    source: new Side({ session: source, relation: asRelation(query), columns: compared, key }),
+    target: new Side({ session: target, relation: table.quoted, columns: compared, key }),
+    judge: () => court.sit(),
+    key: table.key,
+  }
+}
+
+function driftingRows({ drift }: Verdict): Difference[] {
+  return [...drift.missing, ...drift.extra, ...drift.different]
+}
+
+function sample(rows: readonly Difference[], size: number): Drift {
+  return { count: rows.length, keys: rows.slice(0, size).map((row) => row.key) }
 }

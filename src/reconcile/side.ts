@@ -1,5 +1,5 @@
 import type { SideSummary } from '../model/reconcile.js'
-import type { Session } from '../postgres/session.js'
+import type { Session, TextRow } from '../postgres/session.js'
 import { quoteIdentifier, quoteLiteral } from '../sql/identifiers.js'
 
 /** A column as both sides see it: the mart's type decides how a value is written. */
@@ -8,10 +8,18 @@ export interface ComparedColumn {
   readonly type: string
 }
 
+/** The key of a row, each column as database text. */
+export type KeyTexts = readonly (string | null)[]
+
 /** A row as far as it has to travel: its key, and a fingerprint of all its values. */
 export interface Fingerprint {
-  readonly key: readonly (string | null)[]
+  readonly key: KeyTexts
   readonly hash: string
+}
+
+/** The same with something else that its side knows of the row, seen at the same moment. */
+export interface Marked extends Fingerprint {
+  readonly mark: string
 }
 
 /** So many parts that a differing row condemns a thousandth of the table, and their sums still fit into one answer. */
@@ -42,6 +50,16 @@ export class Side {
     this.#key = options.key
   }
 
+  /** Everything that this session reads meanwhile, it reads as of one moment. */
+  async inOneSnapshot<T>(work: () => Promise<T>): Promise<T> {
+    await this.#session.run('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+    try {
+      return await work()
+    } finally {
+      await this.#session.run('ROLLBACK')
+    }
+  }
+
   async summary(field: string): Promise<SideSummary> {
     const type = this.#columns.find((column) => column.name === field)?.type ?? ''
     // uuid and some other types have an order but no min().
@@ -53,58 +71,70 @@ export class Side {
   }
 
   /** For each bucket of keys a checksum of its rows. */
-  async checksums(condition: string | null): Promise<Map<number, string>> {
+  async checksums(): Promise<Map<number, string>> {
     const rows = await this.#session.rows(
-      `SELECT bucket, count(*) AS n, sum(hash) AS sum FROM (SELECT ${this.#bucket()} AS bucket, ${this.#hash()} AS hash FROM ${this.#relation}${where(condition)}) AS hashed GROUP BY bucket`,
+      `SELECT bucket, count(*) AS n, sum(hash) AS sum FROM (SELECT ${this.#bucket()} AS bucket, ${this.#hash()} AS hash FROM ${this.#relation}) AS hashed GROUP BY bucket`,
     )
     return new Map(rows.map((row) => [Number(row.bucket), `${row.n}/${row.sum}`]))
   }
 
   /** The rows of some buckets. */
-  fingerprintsOf(buckets: readonly number[], condition: string | null): Promise<Fingerprint[]> {
-    const inBuckets = `${this.#bucket()} IN (${buckets.join(', ')})`
-    return this.#fingerprints(condition === null ? inBuckets : `(${condition}) AND ${inBuckets}`)
+  fingerprintsOf(buckets: readonly number[]): Promise<Fingerprint[]> {
+    return this.#fingerprints(`${this.#bucket()} IN (${buckets.join(', ')})`, "''")
   }
 
-  /** The rows with some keys, wherever they stand now. */
-  async fingerprintsByKey(
-    keys: readonly (readonly (string | null)[])[],
-    condition: string | null = null,
-  ): Promise<Fingerprint[]> {
-    if (keys.length === 0) return []
-    const values = keys.map(
-      (key) =>
-        `(${key.map((text, index) => (text === null ? 'NULL' : `${quoteLiteral(text)}::${this.#key[index]!.type}`)).join(', ')})`,
-    )
-    const inKeys = `(${this.#key.map((column) => quoteIdentifier(column.name)).join(', ')}) IN (${values.join(', ')})`
-    return this.#fingerprints(condition === null ? inKeys : `(${condition}) AND ${inKeys}`)
+  /** The rows with some keys, wherever they stand now, and with each what `mark` says of it, an SQL expression. */
+  async fingerprintsByKey(keys: readonly KeyTexts[], mark: string): Promise<Marked[]> {
+    return keys.length === 0 ? [] : this.#fingerprints(inKeys(this.#key, keys), mark)
   }
 
-  async #fingerprints(condition: string): Promise<Fingerprint[]> {
-    const key = this.#key.map((column, index) => `${this.#value(column)}::text AS k${index}`)
+  async #fingerprints(condition: string, mark: string): Promise<Marked[]> {
     const rows = await this.#session.rows(
-      `SELECT ${key.join(', ')}, ${this.#hash()} AS hash FROM ${this.#relation}${where(condition)}`,
+      `SELECT ${keyColumns(this.#key)}, ${this.#hash()} AS hash, (${mark})::text AS mark FROM ${this.#relation} WHERE ${condition}`,
     )
-    return rows.map((row) => ({
-      key: this.#key.map((_, index) => row[`k${index}`] ?? null),
-      hash: row.hash!,
-    }))
+    return rows.map((row) => ({ key: keyOf(row, this.#key), hash: row.hash!, mark: row.mark ?? '' }))
   }
 
   #hash(): string {
-    return `hashtextextended(ROW(${this.#columns.map((column) => this.#value(column)).join(', ')})::text, 0)`
+    return `hashtextextended(ROW(${this.#columns.map(value).join(', ')})::text, 0)`
   }
 
   #bucket(): string {
-    return `(hashtextextended(ROW(${this.#key.map((column) => this.#value(column)).join(', ')})::text, 1) & ${BUCKETS - 1})`
-  }
-
-  /** In the type of the mart: the value that stands there after it was assigned. */
-  #value(column: ComparedColumn): string {
-    return `${quoteIdentifier(column.name)}::${column.type}`
+    return `(hashtextextended(ROW(${this.#key.map(value).join(', ')})::text, 1) & ${BUCKETS - 1})`
   }
 }
 
-function where(condition: string | null): string {
-  return condition === null ? '' : ` WHERE ${condition}`
+/** In the type of the mart: the value that stands there after it was assigned. */
+function value(column: ComparedColumn): string {
+  return `${quoteIdentifier(column.name)}::${column.type}`
+}
+
+/** The columns of a key as text, called k0, k1, … */
+export function keyColumns(key: readonly ComparedColumn[]): string {
+  return key.map((column, index) => `${value(column)}::text AS k${index}`).join(', ')
+}
+
+export function keyOf(row: TextRow, key: readonly ComparedColumn[]): KeyTexts {
+  return key.map((_, index) => row[`k${index}`] ?? null)
+}
+
+/** SQL that is true for rows with one of some keys. A list, not a join: it is carried down to the indexes. */
+export function inKeys(key: readonly ComparedColumn[], keys: readonly KeyTexts[]): string {
+  const literal = (text: string | null, index: number) =>
+    text === null ? 'NULL' : `${quoteLiteral(text)}::${key[index]!.type}`
+  const values = keys.map((texts) => `(${texts.map(literal).join(', ')})`)
+  return `(${key.map((column) => quoteIdentifier(column.name)).join(', ')}) IN (${values.join(', ')})`
+}
+
+/** A key as one text, to look it up by. */
+export function keyText(key: KeyTexts): string {
+  return JSON.stringify(key)
+}
+
+/** So many keys stand in one statement. */
+const KEYS_AT_ONCE = 1_000
+
+export function* portionsOf(keys: readonly KeyTexts[]): Generator<readonly KeyTexts[]> {
+  for (let start = 0; start < keys.length; start += KEYS_AT_ONCE)
+    yield keys.slice(start, start + KEYS_AT_ONCE)
 }

@@ -1,7 +1,9 @@
 import type { Claim, Control, Progress, RunEnd } from '../model/claim.js'
+import { VitrinaError } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'
 import { strategyOf } from '../model/pipeline.js'
-import { NO_ROWS } from '../model/run.js'
+import { NO_ROWS, type RepairKey } from '../model/run.js'
+import type { Reconciler } from '../ports/reconciler.js'
 import type { RunQueue } from '../ports/run-queue.js'
 import type { Ledger, Step, Transfer, TransferFactory } from '../ports/transfer.js'
 import type { Events } from '../telemetry/events.js'
@@ -12,6 +14,8 @@ import { STRATEGIES } from './strategies/index.js'
 export interface ExecutorParts {
   readonly queue: RunQueue
   readonly transfers: TransferFactory
+  /** Compares again what was mended. */
+  readonly reconciler: Pick<Reconciler, 'prove'>
   readonly events: Events
   readonly leaseSeconds: number
 }
@@ -35,43 +39,49 @@ export class PipelineExecutor {
     const began = performance.now()
     // Asked for before it began, or while nobody held it: nothing has to be opened for that.
     const early = wish(lease.control)
-    if (early !== null) return this.#end(claim, early, { rows: NO_ROWS, batches: 0 }, began)
+    if (early !== null) {
+      await this.#end(claim, early, { rows: NO_ROWS, batches: 0 }, began)
+      return early
+    }
     const transfer = transfers.open(claim, this.#ledger(claim, lease), lease.signal)
     try {
       const plan = await transfer.prepare()
       failpoint('run.prepared')
       await queue.planned(claim, plan)
       events.runPlanned(claim, plan)
-      const outcome = await this.#runSteps(claim, transfer, lease, isStopping)
-      if (outcome === 'RELEASED') return outcome
-      await queue.heldBack(claim, transfer.heldBack)
-      if (transfer.heldBack !== null) events.heldBack(claim, transfer.heldBack)
-      return await this.#end(claim, outcome, transfer.progress, began)
+      for (let steps = this.#steps(claim, transfer, lease); ; steps = this.#repairs(claim, transfer, lease)) {
+        const outcome = await this.#runSteps(claim, steps, lease, isStopping)
+        if (outcome === 'RELEASED') return outcome
+        await queue.heldBack(claim, transfer.heldBack)
+        if (transfer.heldBack !== null) events.heldBack(claim, transfer.heldBack)
+        if (await this.#end(claim, outcome, transfer.progress, began)) return outcome
+      }
     } finally {
       await transfer.close()
     }
   }
 
+  /** False: somebody has just asked it to mend rows, so it goes on. */
   async #end(
     claim: Claim,
     status: 'SUCCESS' | 'PAUSED' | 'CANCELLED',
     progress: Progress,
     began: number,
-  ): Promise<Outcome> {
+  ): Promise<boolean> {
     failpoint('run.finishing')
-    await this.#parts.queue.finish(claim, { status })
+    if (!(await this.#parts.queue.finish(claim, { status }))) return false
     this.#parts.events.runEnded(claim, { status }, progress, performance.now() - began)
-    return status
+    return true
   }
 
   async #runSteps(
     claim: Claim,
-    transfer: Transfer,
+    steps: AsyncIterable<Step>,
     lease: Lease,
     isStopping: () => boolean,
   ): Promise<'SUCCESS' | 'PAUSED' | 'CANCELLED' | 'RELEASED'> {
     const size = new BatchSize(claim.pipeline.batchSize)
-    for (const step of await this.#steps(claim, transfer)) {
+    for await (const step of steps) {
       for (;;) {
         const wished = wish(lease.control)
         if (wished !== null) return wished
@@ -84,14 +94,40 @@ export class PipelineExecutor {
   }
 
   /** A repair mends and nothing else; every other run first tries again what somebody wants out of the quarantine. */
-  async #steps(claim: Claim, transfer: Transfer): Promise<Step[]> {
+  async *#steps(claim: Claim, transfer: Transfer, lease: Lease): AsyncGenerator<Step> {
+    if (claim.trigger !== 'repair') {
+      const held = await this.#parts.queue.toReplay(claim)
+      if (held.length > 0) yield transfer.replay(held)
+      yield* STRATEGIES[strategyOf(claim.pipeline)](transfer, claim.pipeline)
+      yield* published(transfer)
+    }
+    yield* this.#repairs(claim, transfer, lease)
+  }
+
+  /** Also those that were asked for while the run was under way. What was mended is compared again. */
+  async *#repairs(claim: Claim, transfer: Transfer, lease: Lease): AsyncGenerator<Step> {
     const { queue } = this.#parts
-    const publish = transfer.publish()
-    const shown = publish === null ? [] : [publish]
-    if (claim.trigger === 'repair') return [transfer.repair(await queue.toRepair(claim)), ...shown]
-    const held = await queue.toReplay(claim)
-    const replay = held.length > 0 ? [transfer.replay(held)] : []
-    return [...replay, ...STRATEGIES[strategyOf(claim.pipeline)](transfer, claim.pipeline), ...shown]
+    for (let asked = await queue.toRepair(claim); asked.length > 0; asked = await queue.toRepair(claim)) {
+      yield transfer.repair(asked)
+      yield* published(transfer)
+      await this.#prove(claim, asked, lease.signal)
+    }
+  }
+
+  async #prove(claim: Claim, mended: readonly RepairKey[], signal: AbortSignal): Promise<void> {
+    const { reconciler, events } = this.#parts
+    const proof = await reconciler.prove(
+      claim.pipeline,
+      mended.map(({ key }) => key),
+      signal,
+    )
+    events.repairProved(claim, proof)
+    if (proof.differ === 0 || claim.trigger !== 'repair') return
+    throw new VitrinaError(
+      'REPAIR_INCOMPLETE',
+      `${proof.differ} of ${mended.length} rows still differ from the source after they were mended, such as (${proof.keys[0]!.join(', ')}).`,
+      'See the quarantine: the mart may refuse these rows. Then look who else writes to the mart.',
+    )
   }
 
   async #runBatch(claim: Claim, step: Step, size: BatchSize): Promise<boolean> {
@@ -124,6 +160,12 @@ export class PipelineExecutor {
       },
     }
   }
+}
+
+/** Where what is written is not seen at once. */
+function published(transfer: Transfer): Step[] {
+  const step = transfer.publish()
+  return step === null ? [] : [step]
 }
 
 /** What people asked for, as the end of a run. */

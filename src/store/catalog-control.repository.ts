@@ -42,16 +42,12 @@ export class CatalogControlRepository implements RunControl {
     return this.#database.transaction(async (session) => {
       await signTransaction(session, author)
       const pipeline = await lockPipeline(session, pipelineId)
-      if (pipeline === null || !['IDLE', 'PAUSED', 'FAILED'].includes(pipeline.status)) return null
+      if (pipeline === null || pipeline.status === 'PAUSE_REQUESTED') return null
       if (!pipeline.enabled) throw disabled(pipeline.name)
-      await session.query("SELECT set_config('vitrina.trigger', 'repair', true)")
-      const [moved] = await session.query<{ run: string }>(
-        "UPDATE etl.etl_pipelines SET status = 'RUN_REQUESTED' WHERE id = $1 RETURNING current_run_id AS run",
-        [pipelineId],
-      )
+      const run = await runToRepairWith(session, pipeline)
       await session.query(
         'INSERT INTO etl.etl_repairs (run_id, key) SELECT $1, ARRAY(SELECT jsonb_array_elements_text(key)) FROM jsonb_array_elements($2::jsonb) AS key',
-        [moved!.run, JSON.stringify(keys)],
+        [run, JSON.stringify(keys)],
       )
       await writeAudit(session, author, {
         action: 'pipeline.repair',
@@ -59,7 +55,7 @@ export class CatalogControlRepository implements RunControl {
         id: pipelineId,
         name: pipeline.name,
       })
-      return findRun(session, moved!.run)
+      return findRun(session, run)
     })
   }
 
@@ -127,6 +123,19 @@ export class CatalogControlRepository implements RunControl {
       settle(session, { pipelineId, rowId, author, status: 'DISCARDED' }),
     )
   }
+}
+
+/** The one that is requested or under way, which mends before it ends, or one for this purpose only. */
+async function runToRepairWith(session: Queryable, { id, status }: Pipeline): Promise<string> {
+  const isFree = ['IDLE', 'PAUSED', 'FAILED'].includes(status)
+  if (isFree) await session.query("SELECT set_config('vitrina.trigger', 'repair', true)")
+  const [row] = await session.query<{ run: string }>(
+    isFree
+      ? "UPDATE etl.etl_pipelines SET status = 'RUN_REQUESTED' WHERE id = $1 RETURNING current_run_id AS run"
+      : 'SELECT current_run_id AS run FROM etl.etl_pipelines WHERE id = $1',
+    [id],
+  )
+  return row!.run
 }
 
 async function activeOrNew(session: Queryable, pipeline: Pipeline, request: RunRequest): Promise<Run> {

@@ -235,8 +235,10 @@ export class RunQueueRepository implements RunQueue {
 
   async toRepair(claim: Claim): Promise<RepairKey[]> {
     return this.#database.query<RepairKey & { id: number }>(
-      'SELECT id, key FROM etl.etl_repairs WHERE run_id = $1 AND repaired_at IS NULL ORDER BY id',
-      [claim.runId],
+      // Of any run: one that was paused or failed may have left them.
+      `SELECT q.id, q.key FROM etl.etl_repairs q JOIN etl.etl_runs r ON r.id = q.run_id
+        WHERE r.pipeline_id = $1 AND q.repaired_at IS NULL ORDER BY q.id`,
+      [claim.pipeline.id],
     )
   }
 
@@ -263,14 +265,20 @@ export class RunQueueRepository implements RunQueue {
     ])
   }
 
-  async finish(claim: Claim, end: RunEnd): Promise<void> {
+  async finish(claim: Claim, end: RunEnd): Promise<boolean> {
     const failed = end.status === 'FAILED' ? end : null
-    await this.#database.transaction(async (session) => {
+    return this.#database.transaction(async (session) => {
       const [held] = await session.query<{ status: string }>(
         "SELECT status FROM etl.etl_pipelines WHERE id = $1 AND fence = $2 AND status IN ('RUNNING', 'PAUSE_REQUESTED') FOR UPDATE",
         [claim.pipeline.id, claim.fence],
       )
       if (held === undefined) throw leaseLost(claim)
+      // Under the lock of the pipeline, which whoever asks for a repair takes too: none comes too late unnoticed.
+      const asked = await session.query(
+        'SELECT 1 FROM etl.etl_repairs WHERE run_id = $1 AND repaired_at IS NULL LIMIT 1',
+        [claim.runId],
+      )
+      if (end.status === 'SUCCESS' && asked.length > 0) return false
       await session.query(
         `UPDATE etl.etl_runs SET status = $2, finished_at = clock_timestamp(), error = $3, error_code = $4, error_hint = $5
           WHERE id = $1 AND status = 'RUNNING'`,
@@ -285,6 +293,7 @@ export class RunQueueRepository implements RunQueue {
       // Whoever asked for a pause gets it, however the run ended.
       const next = held.status === 'PAUSE_REQUESTED' ? 'PAUSED' : failed === null ? 'IDLE' : 'FAILED'
       await session.query('UPDATE etl.etl_pipelines SET status = $2 WHERE id = $1', [claim.pipeline.id, next])
+      return true
     })
   }
 

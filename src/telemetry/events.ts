@@ -8,6 +8,7 @@ import type {
   ScheduledPipeline,
 } from '../model/claim.js'
 import type { VitrinaError } from '../model/errors.js'
+import type { Proof } from '../model/reconcile.js'
 import type { HeldBack } from '../model/run.js'
 import { aboutError, aboutRows, aboutRun, many } from './facts.js'
 import type { Logger } from './log.js'
@@ -133,6 +134,13 @@ export class Events {
 
   quarantined(claim: Claim, count: number, reason: string): void {
     this.#log.warn(`Put ${many(count, 'row')} into quarantine.`, { ...aboutRun(claim), rows: count, reason })
+  }
+
+  repairProved(claim: Claim, { agree, onTheirWay, differ, keys }: Proof): void {
+    const facts = { ...aboutRun(claim), agree, on_their_way: onTheirWay, differ }
+    if (differ === 0)
+      this.#log.info(`Compared again: ${many(agree, 'mended row')} equal to the source.`, facts)
+    else this.#log.warn(`Compared again: ${many(differ, 'mended row')} still different.`, { ...facts, keys })
   }
 
   scheduled(

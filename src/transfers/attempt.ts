@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto'
 import { type Claim, SESSION_PREFIX } from '../model/claim.js'
-import { finalTarget, type Pipeline } from '../model/pipeline.js'
 import type { Ledger, Step } from '../ports/transfer.js'
 import type { Session } from '../postgres/session.js'
-import type { Checkpoint, CheckpointStore } from '../sinks/postgres/checkpoint.js'
+import type { Begun, Checkpoint, CheckpointStore } from '../sinks/postgres/checkpoint.js'
+import { committedBy, momentOf } from '../sources/postgres/changes.js'
 import type { BatchRunner } from './batch.js'
 
 /**
@@ -61,16 +60,10 @@ export async function checkpointFor(
   return { checkpoint: await checkpoints.reset({ key: null, id: null }), isReset: true }
 }
 
-/** A pass that was left unfinished can only be continued with the same query into the same target. */
-export function passFingerprint(pipeline: Pipeline, query: string, key: readonly string[]): string {
-  const { sourceConnection, targetConnection, tasks } = pipeline
-  const transforms = tasks.slice(1).map((task) => task.body)
-  return createHash('sha256')
-    .update(
-      JSON.stringify([query, finalTarget(pipeline), key, sourceConnection, targetConnection, transforms]),
-    )
-    .digest('hex')
-    .slice(0, 16)
+/** Taken before anything is read: whatever commits later than this counts as unread. Null: it cannot be told. */
+export async function begunNow(source: Session, mart: Session): Promise<Begun | null> {
+  const [there, here] = [await momentOf(source), await committedBy(mart)]
+  return there === null || here === null ? null : { source: there, mart: here }
 }
 
 /** A run that is continued after its last batch would otherwise read everything once more. */

@@ -152,6 +152,28 @@ export class BatchRunner {
   }
 }
 
+/** The position after the last batch of a pass over everything: with the number of its rows, if the pass is known. */
+export async function withNumber(
+  session: Session,
+  position: StateAfter['position'],
+  isOnly: boolean,
+): Promise<StateAfter['position']> {
+  const { read } = position
+  return read === undefined
+    ? position
+    : { ...position, read: { ...read, wrote: { number: await numberOfRows(session), isOnly } } }
+}
+
+/**
+ * The number of what was just written in this transaction, as the system columns tell it. It is not that of the
+ * transaction: rows behind a savepoint have one of their own, so a row is written there to see it.
+ */
+async function numberOfRows(session: Session): Promise<string> {
+  await session.run('CREATE TEMP TABLE vitrina_number ON COMMIT DROP AS SELECT')
+  const [row] = await session.rows('SELECT xmin::text AS number FROM pg_temp.vitrina_number')
+  return row!.number!
+}
+
 /** What the server said while a batch was written, in our words. */
 export function batchError(error: unknown): VitrinaError {
   const known = databaseError(error, 'Writing a batch')

@@ -4,7 +4,7 @@ import type { QueryJudge } from '../ports/query-judge.js'
 import { FIRST_ADDED } from '../postgres/own-objects.js'
 import type { Session } from '../postgres/session.js'
 import { requireColumn } from '../sinks/postgres/target.js'
-import { describeQuery, type PlanFacts, planFacts } from '../sources/postgres/describe.js'
+import { describeQuery, isSpread, type PlanFacts, planFacts } from '../sources/postgres/describe.js'
 import { Horizon, isCachedSequence, isClockKey, isCountingKey } from '../sources/postgres/horizon.js'
 import { parseTable, quoteIdentifier } from '../sql/identifiers.js'
 import { asRelation, type Column, columnList, type Order, orderBy } from '../sql/selection.js'
@@ -218,12 +218,4 @@ async function guaranteeOf(
   const key = order.columns[0]!
   const ordered = isClockKey(key) || (isCountingKey(key) && !(await isCachedSequence(source, key)))
   return ordered ? 'lossless if the database sets the key' : 'bounded'
-}
-
-/**
- * A row of the mart is made of several rows of the source. One that goes away, or moves to another group, leaves no
- * trace by which the row it was part of could be found: only computing everything again finds it.
- */
-export function isSpread(facts: PlanFacts): boolean {
-  return facts.aggregates || facts.relations.length > 1
 }

@@ -17,7 +17,7 @@ import {
   selectRange,
   where,
 } from '../sql/selection.js'
-import type { BatchRunner } from './batch.js'
+import { type BatchRunner, withNumber } from './batch.js'
 import type { Mover } from './mover.js'
 import { PageWalk } from './page-walk.js'
 import { NO_WATERMARK, type Progression } from './progression.js'
@@ -145,7 +145,8 @@ export class StagedPass implements Step {
         session: target,
         relation: `(${selection}) AS batch`,
       })
-      return { ...written, ...state, firstKey: null, lastKey: keyText(last), ends: isLast }
+      const position = isLast ? await withNumber(target, state.position, false) : state.position
+      return { ...written, ...state, position, firstKey: null, lastKey: keyText(last), ends: isLast }
     })
     this.#applied += rows
     this.#place = place

@@ -6,16 +6,16 @@ import type { MetaSession } from '../ports/run-queue.js'
 import type { Ledger, Step, Transfer } from '../ports/transfer.js'
 import { databaseError } from '../postgres/errors.js'
 import { READ_ONLY, Session } from '../postgres/session.js'
-import { CheckpointStore } from '../sinks/postgres/checkpoint.js'
+import { type Begun, CheckpointStore, passFingerprint } from '../sinks/postgres/checkpoint.js'
 import { createTarget, findTarget, requireAssignable, type Target } from '../sinks/postgres/target.js'
 import { canSweepFrom, changedKeysSql, type SweepFrom, sweepStart } from '../sources/postgres/changes.js'
-import type { PlanFacts } from '../sources/postgres/describe.js'
+import { isSpread, type PlanFacts } from '../sources/postgres/describe.js'
 import { Horizon } from '../sources/postgres/horizon.js'
 import type { Column, Order } from '../sql/selection.js'
-import { endPredecessors, isMainDatabase, passFingerprint, takeCheckpoint, unlessDone } from './attempt.js'
+import { begunNow, endPredecessors, isMainDatabase, takeCheckpoint, unlessDone } from './attempt.js'
 import { BatchRunner } from './batch.js'
 import { ChangedRows } from './changed-rows.js'
-import { examine, isSpread, type SourceRules } from './examine.js'
+import { examine, type SourceRules } from './examine.js'
 import { Mend } from './mend.js'
 import type { Mover } from './mover.js'
 import { PagedPass, type PassParts, StagedPass } from './pass.js'
@@ -118,6 +118,7 @@ export class PostgresTransfer implements Transfer {
       mover,
       batches,
       martIsEmpty: mart!.filled === 'false',
+      begun: await begunNow(source, target),
       sweepFrom,
       isSweepable: await this.#isSweepable(source, batches),
     }
@@ -145,7 +146,7 @@ export class PostgresTransfer implements Transfer {
     return this.#pass(
       'full',
       this.#made.order,
-      new FullProgression('full', this.#fingerprint(), this.#made.batches.state),
+      new FullProgression('full', this.#fingerprint(), this.#made.batches.state, this.#made.begun),
     )
   }
 
@@ -232,8 +233,8 @@ export class PostgresTransfer implements Transfer {
 
   /** The first sweep is a full pass. */
   #initialSweep(from: SweepFrom): Step {
-    const { batches, order } = this.#made
-    return this.#pass('initial', order, initialSweep(this.#fingerprint(), batches.state, from))
+    const { batches, order, begun } = this.#made
+    return this.#pass('initial', order, initialSweep(this.#fingerprint(), batches.state, from, begun))
   }
 
   /** Along an index when the planner would walk one, else read once. */
@@ -286,7 +287,7 @@ export class PostgresTransfer implements Transfer {
   }
 
   #whole(): WholeParts {
-    const { query, columns, table, mover, batches, order } = this.#made
+    const { query, columns, table, mover, batches, order, begun } = this.#made
     const { target } = this.#sessions
     return {
       query,
@@ -297,6 +298,7 @@ export class PostgresTransfer implements Transfer {
       batches,
       writer: this.#writer(new Pushdown(target), order, true),
       brake: this.#options.claim.pipeline.deleteBrake,
+      read: begun === null ? null : { ...begun, fingerprint: this.#fingerprint() },
     }
   }
 
@@ -317,6 +319,7 @@ interface Made {
   readonly mover: Mover
   readonly batches: BatchRunner
   readonly martIsEmpty: boolean
+  readonly begun: Begun | null
   readonly sweepFrom: SweepFrom | null
   readonly isSweepable: boolean
 }

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { HeldBack } from '../model/run.js'
 import type { Session } from '../postgres/session.js'
+import { type Begun, cursorFrom } from '../sinks/postgres/checkpoint.js'
 import type { SweepFrom } from '../sources/postgres/changes.js'
 import { type Horizon, isClockKey, isSafe, type Seen, type Watermark } from '../sources/postgres/horizon.js'
 import { quoteIdentifier, quoteLiteral } from '../sql/identifiers.js'
@@ -39,14 +40,17 @@ export class FullProgression implements Progression {
   readonly #name: string
   readonly #fingerprint: string
   readonly #from: StateAfter
+  /** When the pass began, also if that was an earlier run. Null: not known. */
+  readonly #begun: Begun | null
   #last: Cursor | null
 
-  constructor(name: string, fingerprint: string, from: StateAfter) {
+  constructor(name: string, fingerprint: string, from: StateAfter, begun: Begun | null) {
     this.#name = name
     this.#fingerprint = fingerprint
     this.#from = from
     const { pass } = from.position
     this.after = pass?.name === name && pass.fingerprint === fingerprint ? pass.after : null
+    this.#begun = this.after === null ? begun : (pass?.begun ?? null)
     this.#last = this.after
   }
 
@@ -61,25 +65,31 @@ export class FullProgression implements Progression {
   async moved(batch: { last: Cursor | null; isLast: boolean }): Promise<StateAfter> {
     this.#last = batch.last ?? this.#last
     const { pass: _pass, ...rest } = this.#from.position
+    const fingerprint = this.#fingerprint
+    const begun = this.#begun
     const kept = { ...rest, cursor: { columns: [], values: this.#last ?? [] } }
-    const pass = { name: this.#name, fingerprint: this.#fingerprint, after: this.#last }
+    const pass = { name: this.#name, fingerprint, after: this.#last, ...(begun === null ? {} : { begun }) }
+    const read = begun === null ? {} : { read: { ...begun, fingerprint } }
     return {
       key: this.#last?.[0] ?? null,
       id: this.#last?.[1] ?? null,
-      position: batch.isLast ? kept : { ...kept, pass },
+      position: batch.isLast ? { ...kept, ...read } : { ...kept, pass },
     }
   }
 }
 
 /** A full pass at whose end the next sweep over row versions knows where to begin: that was taken before the pass. */
-export function initialSweep(fingerprint: string, from: StateAfter, taken: SweepFrom): Progression {
+export function initialSweep(
+  fingerprint: string,
+  from: StateAfter,
+  taken: SweepFrom,
+  began: Begun | null,
+): Progression {
   const { position } = from
   // Of a pass that was interrupted, the place that was taken before its beginning.
   const begun = position.pass === undefined ? taken : (position.xminNext ?? taken)
-  const full = new FullProgression('initial', fingerprint, {
-    ...from,
-    position: { ...position, xminNext: begun },
-  })
+  const state = { ...from, position: { ...position, xminNext: begun } }
+  const full = new FullProgression('initial', fingerprint, state, began)
   return {
     after: full.after,
     unfinished: true,
@@ -91,20 +101,6 @@ export function initialSweep(fingerprint: string, from: StateAfter, taken: Sweep
       return { ...after, position: { ...kept, ...(xminNext === undefined ? {} : { xmin: xminNext }) } }
     },
   }
-}
-
-/**
- * The whole cursor, unless somebody has set the checkpoint to another value by hand. Null also when it speaks of other
- * columns: the pipeline had another key, or another mode, and every row has to be read anew.
- */
-function cursorFrom(
-  { key, id, position: { cursor } }: StateAfter,
-  columns: readonly string[],
-): Cursor | null {
-  const isOurs =
-    cursor !== undefined && (cursor.values[0] ?? null) === key && (cursor.values[1] ?? null) === id
-  if (isOurs) return cursor.columns.join() === columns.join() ? cursor.values : null
-  return key === null ? null : id === null ? [key] : [key, id]
 }
 
 /** How long a run waits for transactions that could undercut a key from a sequence. */

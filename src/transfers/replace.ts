@@ -4,11 +4,12 @@ import type { RowCounts } from '../model/run.js'
 import type { BatchDone, Step } from '../ports/transfer.js'
 import { databaseError } from '../postgres/errors.js'
 import type { Session } from '../postgres/session.js'
+import type { Position } from '../sinks/postgres/checkpoint.js'
 import { absentFrom } from '../sinks/postgres/merge.js'
 import type { Target } from '../sinks/postgres/target.js'
 import { quoteList } from '../sql/identifiers.js'
 import { asRelation, type Column, columnList } from '../sql/selection.js'
-import type { BatchRunner, Moved } from './batch.js'
+import { type BatchRunner, type Moved, withNumber } from './batch.js'
 import type { Mover } from './mover.js'
 import type { MartWriter } from './writer.js'
 
@@ -22,6 +23,8 @@ export interface WholeParts {
   readonly batches: BatchRunner
   /** Share of the mart that one run may remove. */
   readonly brake: number
+  /** What a comparison has to know of a pass over everything that began with this run; null: it cannot be told. */
+  readonly read: Required<Position>['read'] | null
 }
 
 /**
@@ -74,12 +77,14 @@ export class Replace implements Step {
   }
 
   async #exchange(): Promise<Moved> {
-    const { columns, writer, batches } = this.#parts
+    const { columns, target, writer, batches, read } = this.#parts
     const deleted = await deleteAbsent(this.#parts, 'pg_temp.vitrina_pass', null)
     const written = await writer.write(`SELECT ${columnList(columns)} FROM pg_temp.vitrina_pass`)
     failpoint('replace.merged')
     const counts: RowCounts = { ...written.rows, deleted }
-    const { pass: _pass, ...position } = batches.state.position
+    const { pass: _pass, ...rest } = batches.state.position
+    const swept = read === null ? {} : { read, swept: { mart: read.mart, fingerprint: read.fingerprint } }
+    const position = await withNumber(target, { ...rest, ...swept }, true)
     return {
       ...batches.state,
       rows: counts,

@@ -2,6 +2,7 @@ import { failpoint } from '../model/failpoints.js'
 import { NO_ROWS } from '../model/run.js'
 import type { BatchDone, Step } from '../ports/transfer.js'
 import { databaseError } from '../postgres/errors.js'
+import { committedBy } from '../sources/postgres/changes.js'
 import { asRelation, columnList } from '../sql/selection.js'
 import { deleteAbsent, type WholeParts } from './replace.js'
 
@@ -21,9 +22,11 @@ export class Sweep implements Step {
   async next(): Promise<BatchDone | null> {
     if (this.#done) return null
     this.#done = true
-    const { query, columns, table, target, mover, batches } = this.#parts
+    const { query, columns, table, target, mover, batches, read } = this.#parts
     const keys = columns.filter((column) => table.key.includes(column.name))
     await target.run('DROP TABLE IF EXISTS pg_temp.vitrina_keys')
+    // Before the keys are read: what is older than this and stays was among them.
+    const mart = await committedBy(target)
     await mover
       .collect(`SELECT ${columnList(keys)} FROM ${asRelation(query)}`, 'vitrina_keys', keys)
       .catch((error) => {
@@ -33,7 +36,10 @@ export class Sweep implements Step {
     return batches.run(this.name, async () => {
       const deleted = await deleteAbsent(this.#parts, 'pg_temp.vitrina_keys', null)
       failpoint('sweep.deleted')
-      return { rows: { ...NO_ROWS, deleted }, firstKey: null, lastKey: null, ...batches.state, ends: true }
+      const { state } = batches
+      const swept = mart === null || read === null ? {} : { swept: { mart, fingerprint: read.fingerprint } }
+      const position = { ...state.position, ...swept }
+      return { rows: { ...NO_ROWS, deleted }, firstKey: null, lastKey: null, ...state, position, ends: true }
     })
   }
 }

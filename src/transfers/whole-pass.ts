@@ -1,5 +1,6 @@
 import type { BatchDone, Step } from '../ports/transfer.js'
 import { asRelation, columnList } from '../sql/selection.js'
+import { withNumber } from './batch.js'
 import type { PassParts } from './pass.js'
 import { NO_WATERMARK } from './progression.js'
 
@@ -34,7 +35,8 @@ export class WholePass implements Step {
         session: target,
         relation: '',
       })
-      return { ...written, ...state, firstKey: null, lastKey: null, ends: true }
+      const position = await withNumber(target, state.position, true)
+      return { ...written, ...state, position, firstKey: null, lastKey: null, ends: true }
     })
   }
 }

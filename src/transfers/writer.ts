@@ -67,6 +67,8 @@ export class MartWriter<Rows = string> {
   /** Writes the rows inside the current transaction. */
   async write(rows: Rows): Promise<Written> {
     for (let manner: Manner = this.#manner; ; ) {
+      // Never released: what follows in the batch, history and checkpoint, is to have the number that the rows have. A
+      // comparison recognises the pipeline's own rows by that.
       await this.#session.run('SAVEPOINT write')
       try {
         const written = await this.#attempt(manner, rows)

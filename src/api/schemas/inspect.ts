@@ -90,7 +90,16 @@ export const reconcileWire = z.object({
   missing: drift.optional().describe('In the source, not in the mart.'),
   extra: drift.optional().describe('In the mart, not in the source.'),
   different: drift.optional().describe('In both, with other values.'),
-  on_their_way: z.number().optional().describe('Differences that the pipeline has not come to yet.'),
+  on_their_way: z
+    .number()
+    .optional()
+    .describe('Rows that differ because the pipeline has not come to them yet; no drift.'),
+  undecided: z
+    .number()
+    .optional()
+    .describe(
+      'How many of those might be drift all the same: the source has changed, but the change cannot be followed to a row.',
+    ),
 })
 
 export function reconcileToWire({ matches, controlField, source, target, deep }: Reconciliation) {
@@ -108,6 +117,7 @@ export function reconcileToWire({ matches, controlField, source, target, deep }:
     extra: told(deep.extra),
     different: told(deep.different),
     on_their_way: deep.onTheirWay,
+    undecided: deep.undecided,
   }
 }
 

@@ -53,26 +53,20 @@ export class InspectService {
 
   async reconcile(id: string, deep: boolean, signal: AbortSignal): Promise<Reconciliation> {
     const pipeline = await this.#parts.pipelines.get(id)
-    return this.#parts.reconciler.compare(pipeline, await this.#options(id, deep, signal))
+    return this.#parts.reconciler.compare(pipeline, { deep, sampleSize: SAMPLE_SIZE, signal })
   }
 
-  /** Null: nothing differs, so there is nothing to mend. */
+  /** A run that is under way takes the rows along. Null: nothing differs, so there is nothing to mend. */
   async repair(id: string, author: Author, signal: AbortSignal): Promise<{ rows: number; run: Run | null }> {
     const pipeline = await this.#parts.pipelines.get(id)
-    const keys = await this.#parts.reconciler.keysToRepair(pipeline, await this.#options(id, true, signal))
+    const keys = await this.#parts.reconciler.keysToRepair(pipeline, signal)
     if (keys.length === 0) return { rows: 0, run: null }
     const run = await this.#parts.control.requestRepair(id, keys, author)
     if (run !== null) return { rows: keys.length, run }
     throw new VitrinaError(
       'RUN_ACTIVE',
-      `Pipeline "${pipeline.name}" has a run that is requested or under way.`,
-      'Wait for its end, then ask for the repair again.',
+      `Pipeline "${pipeline.name}" is about to pause.`,
+      'Wait until it is paused, then ask for the repair again.',
     )
-  }
-
-  async #options(id: string, deep: boolean, signal: AbortSignal) {
-    const { lastProcessedKey: key, lastProcessedId: rowId } = await this.#parts.pipelines.state(id)
-    const checkpoint = key === null ? null : rowId === null ? [key] : [key, rowId]
-    return { deep, sampleSize: SAMPLE_SIZE, checkpoint, signal }
   }
 }

@@ -43,12 +43,14 @@ async function reconcile(name: string, flags: Flags): Promise<void> {
 
 function compare(server: Server, { id }: Pipeline, deep: boolean): Promise<Reconciliation> {
   const params = { path: { id }, query: { deep: String(deep) as 'true' } }
-  return server.ask(server.api.GET('/pipelines/{id}/reconcile', { params }))
+  return server.ask(server.api.GET('/pipelines/{id}/reconcile', { params, ...server.patiently }))
 }
 
 async function repair(server: Server, pipeline: Pipeline, flags: Flags): Promise<void> {
   const params = { path: { id: pipeline.id } }
-  const answer = await server.ask(server.api.POST('/pipelines/{id}/reconcile/repair', { params }))
+  const answer = await server.ask(
+    server.api.POST('/pipelines/{id}/reconcile/repair', { params, ...server.patiently }),
+  )
   if (answer.run_id !== null && flags.wait) {
     detail(`Run ${answer.run_id} mends ${answer.rows} rows.`)
     await awaitRun(server, { id: answer.run_id, pipelineId: pipeline.id }, { follow: !flags.json })
@@ -79,7 +81,7 @@ function printComparison(name: string, answer: Reconciliation): void {
   printDrift(answer)
 }
 
-function printDrift({ missing, extra, different, on_their_way }: Reconciliation): void {
+function printDrift({ missing, extra, different, on_their_way, undecided }: Reconciliation): void {
   for (const [word, drift] of Object.entries({ missing, extra, different }))
     if (drift !== undefined && drift.count > 0)
       print(
@@ -88,5 +90,8 @@ function printDrift({ missing, extra, different, on_their_way }: Reconciliation)
           .map((key) => Object.values(key).join('/'))
           .join(', ')}`,
       )
-  if (on_their_way) print(`on their way: ${on_their_way} rows that the pipeline has not come to yet`)
+  if (on_their_way)
+    print(
+      `on their way: ${on_their_way} rows that the pipeline has not come to yet${undecided ? `; ${undecided} of them cannot be told from drift before the next run` : ''}`,
+    )
 }

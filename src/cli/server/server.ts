@@ -1,4 +1,5 @@
 import { type ApiClient, createClient } from '../../client/api-client.js'
+import { patientFetch } from '../../client/patient-fetch.js'
 import { VitrinaError } from '../../model/errors.js'
 import { type Connection, findConnection, type ServerFlags } from './connection.js'
 import { Refusal } from './refusal.js'
@@ -12,6 +13,8 @@ interface Answer<T> {
 /** The server that a command speaks to. */
 export interface Server extends Connection {
   readonly api: ApiClient
+  /** For questions that may take the server longer than fetch would wait: to be given with the request. */
+  readonly patiently: { readonly fetch: (request: Request) => Promise<Response> }
   /** The body of an answer; throws when the server refused or does not answer. */
   ask<T>(request: Promise<Answer<T>>): Promise<T>
 }
@@ -22,7 +25,8 @@ export async function openServer(flags: ServerFlags): Promise<Server> {
 
 export function connectTo({ url, token }: Connection): Server {
   const api = createClient({ url, token, fetch: (request) => reach(request as Request, url) })
-  return { url, token, api, ask: (request) => ask(request, url) }
+  const patiently = { fetch: (request: Request) => reach(request, url, patientFetch) }
+  return { url, token, api, patiently, ask: (request) => ask(request, url) }
 }
 
 async function ask<T>(request: Promise<Answer<T>>, url: string): Promise<T> {
@@ -32,9 +36,13 @@ async function ask<T>(request: Promise<Answer<T>>, url: string): Promise<T> {
 }
 
 /** fetch, with a sentence in place of "fetch failed". */
-export async function reach(request: Request, url: string): Promise<Response> {
+export async function reach(
+  request: Request,
+  url: string,
+  by: (request: Request) => Promise<Response> = fetch,
+): Promise<Response> {
   try {
-    return await fetch(request)
+    return await by(request)
   } catch (error) {
     request.signal.throwIfAborted()
     throw new VitrinaError(

@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto'
 import { VitrinaError } from '../../model/errors.js'
+import { finalTarget, type Pipeline } from '../../model/pipeline.js'
 import type { RowCounts } from '../../model/run.js'
-import type { Session } from '../../postgres/session.js'
+import type { Session, TextRow } from '../../postgres/session.js'
 import type { Cursor } from '../../sql/selection.js'
 
 /** Where a pipeline stands, beside the rows it speaks of. */
@@ -8,6 +10,23 @@ export interface Checkpoint {
   readonly key: string | null
   readonly id: string | null
   readonly position: Position
+}
+
+/** A moment in the life of a database: what was committed later has a transaction number from here on. */
+export interface Moment {
+  readonly from: string
+  readonly system: string
+}
+
+/** What had been committed at a moment: every number below `from` except those that were open. */
+export interface Committed extends Moment {
+  readonly open: readonly string[]
+}
+
+/** When a pass began, on either side. */
+export interface Begun {
+  readonly source: Moment
+  readonly mart: Committed
 }
 
 /** The parts of a checkpoint that people do not have to read. */
@@ -27,7 +46,16 @@ export interface Position {
     readonly after: Cursor | null
     /** What was written beside the mart so far, when it is to be replaced. */
     readonly written?: RowCounts
+    readonly begun?: Begun
   }
+  /** When the last pass that looked at every row began. A comparison tells by it what is still on its way. */
+  readonly read?: Begun & {
+    readonly fingerprint: string
+    /** The number that the rows of its last batch have, and whether it was the only one. */
+    readonly wrote?: { readonly number: string; readonly isOnly: boolean }
+  }
+  /** When the mart was last rid of rows that the source does not have. */
+  readonly swept?: { readonly mart: Committed; readonly fingerprint: string }
   /**
    * The checkpoint with all its values, of which last_processed_key and last_processed_id are the first two, and the
    * columns that it speaks of; none after a full pass, which is no place to go on from.
@@ -40,9 +68,55 @@ export interface Position {
   /** Keys from a sequence are safe once the transactions that were open when they were seen have ended. */
   readonly seen?: { readonly key: string; readonly seenAt: string }
   /** Where the next sweep over row versions begins. */
-  readonly xmin?: { readonly from: string; readonly system: string }
+  readonly xmin?: Moment
   /** The same, while the first sweep is still under way. */
-  readonly xminNext?: { readonly from: string; readonly system: string }
+  readonly xminNext?: Moment
+}
+
+/** What a position speaks of: it means nothing for another query, target, key, database or chain of transforms. */
+export function passFingerprint(pipeline: Pipeline, query: string, key: readonly string[]): string {
+  const { sourceConnection, targetConnection, tasks } = pipeline
+  const transforms = tasks.slice(1).map((task) => task.body)
+  return createHash('sha256')
+    .update(
+      JSON.stringify([query, finalTarget(pipeline), key, sourceConnection, targetConnection, transforms]),
+    )
+    .digest('hex')
+    .slice(0, 16)
+}
+
+/**
+ * The whole cursor, unless somebody has set the checkpoint to another value by hand. Null also when it speaks of other
+ * columns: the pipeline had another key, or another mode, and every row has to be read anew.
+ */
+export function cursorFrom(
+  { key, id, position: { cursor } }: Pick<Checkpoint, 'key' | 'id'> & { position: Omit<Position, 'run'> },
+  columns: readonly string[],
+): Cursor | null {
+  const isOurs =
+    cursor !== undefined && (cursor.values[0] ?? null) === key && (cursor.values[1] ?? null) === id
+  if (isOurs) return cursor.columns.join() === columns.join() ? cursor.values : null
+  return key === null ? null : id === null ? [key] : [key, id]
+}
+
+/** Where a pipeline stands, for whoever only looks. */
+export async function readCheckpoint(session: Session, pipelineId: string): Promise<Checkpoint> {
+  const [table] = await session.rows("SELECT to_regclass('etl.etl_state')::text AS found")
+  const [row] =
+    table!.found === null
+      ? []
+      : await session.rows(`SELECT ${CHECKPOINT} FROM etl.etl_state WHERE pipeline_id = $1`, [pipelineId])
+  return toCheckpoint(row ?? {})
+}
+
+const CHECKPOINT = 'last_processed_key, last_processed_id, position::text'
+
+function toCheckpoint(row: TextRow): Checkpoint {
+  return {
+    key: row.last_processed_key ?? null,
+    id: row.last_processed_id ?? null,
+    position: JSON.parse(row.position ?? '{}') as Position,
+  }
 }
 
 /**
@@ -81,16 +155,12 @@ export class CheckpointStore {
     const [row] = await this.#session.rows(
       `INSERT INTO etl.etl_state AS s (pipeline_id, fence) VALUES ($1, $2)
        ON CONFLICT (pipeline_id) DO UPDATE SET fence = excluded.fence WHERE s.fence <= excluded.fence
-       RETURNING ver::text, last_processed_key, last_processed_id, position::text`,
+       RETURNING ver::text, ${CHECKPOINT}`,
       [this.#pipelineId, this.#fence],
     )
     if (row === undefined) throw stale()
     this.#version = Number(row.ver)
-    return {
-      key: row.last_processed_key ?? null,
-      id: row.last_processed_id ?? null,
-      position: JSON.parse(row.position ?? '{}') as Position,
-    }
+    return toCheckpoint(row)
   }
 
   /** Sets it to what somebody chose by hand. Repeating it changes nothing. */

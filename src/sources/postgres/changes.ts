@@ -2,6 +2,7 @@ import { VitrinaError } from '../../model/errors.js'
 import type { Session } from '../../postgres/session.js'
 import { quoteIdentifier, quoteList, quoteTable } from '../../sql/identifiers.js'
 import type { Column } from '../../sql/selection.js'
+import { sqlstateOf } from '../../sql/sqlstate.js'
 
 /** From which transaction on row versions are new, and of which cluster that number speaks. */
 export interface SweepFrom {
@@ -23,11 +24,56 @@ export async function sweepStart(session: Session): Promise<SweepFrom> {
 // The identifier of the cluster and its timeline: after a restore or a promotion the numbers mean something else.
 const SYSTEM = `(SELECT system_identifier FROM pg_control_system())::text || '/' || (SELECT timeline_id FROM pg_control_checkpoint())::text`
 
+/** The same where it only helps: null on a server that does not tell its identity to this login. */
+export function momentOf(session: Session): Promise<SweepFrom | null> {
+  return sweepStart(session).catch(nullIfHidden)
+}
+
+/**
+ * What had been committed by now. Not down to the oldest open transaction: that would leave out what others, and our own
+ * other pipelines, have committed since it began.
+ */
+export async function committedBy(
+  session: Session,
+): Promise<(SweepFrom & { readonly open: readonly string[] }) | null> {
+  const rows = await session
+    .rows(
+      `SELECT pg_snapshot_xmax(s)::text AS "from", ${SYSTEM} AS system, ARRAY(SELECT pg_snapshot_xip(s))::text AS open
+         FROM pg_current_snapshot() AS s`,
+    )
+    .catch(nullIfHidden)
+  if (rows === null) return null
+  const { from, system, open } = rows[0]!
+  return { from: from!, system: system!, open: open!.match(/\d+/g) ?? [] }
+}
+
+function nullIfHidden(error: unknown): null {
+  if (sqlstateOf(error) === INSUFFICIENT_PRIVILEGE) return null
+  throw error
+}
+
+const INSUFFICIENT_PRIVILEGE = '42501'
+
 /** False: the numbers of the last sweep mean nothing here any more, everything has to be read again. */
 export async function canSweepFrom(session: Session, last: SweepFrom): Promise<boolean> {
-  const now = await sweepStart(session)
+  return isComparable(await sweepStart(session), last)
+}
+
+/** Whether the numbers of a moment can be held against those of now. */
+export function isComparable(now: SweepFrom | null, last: SweepFrom | null): boolean {
+  if (now === null || last === null) return false
   const age = BigInt(now.from) - BigInt(last.from)
   return now.system === last.system && age >= 0n && age < BigInt(OLDEST_AGE)
+}
+
+/** SQL that is true for a row, called t, whose version is new since then. */
+export function isNewSince({ from }: SweepFrom): string {
+  return `age(t.xmin) <= age(${xid(from)})`
+}
+
+/** As the system columns write it: without the count of how often the numbers began anew. */
+export function xid(from: string): string {
+  return `'${BigInt(from) % 4_294_967_296n}'::xid`
 }
 
 /**
@@ -45,10 +91,9 @@ export async function changedKeysSql(
 ): Promise<string> {
   const base = await keyTable(session, key)
   const links = await foreignKeys(session, relations)
-  const isNew = `age(t.xmin) <= age('${BigInt(from.from) % 4_294_967_296n}'::xid)`
   const branches = relations.flatMap((relation) => {
     const ways = waysToKey(relation, base, links)
-    if (ways.length > 0) return ways.map((way) => `${way} WHERE ${isNew}`)
+    if (ways.length > 0) return ways.map((way) => `${way} WHERE ${isNewSince(from)}`)
     throw new VitrinaError(
       'CAPTURE_UNSUPPORTED',
       `The query reads ${relation}, but no foreign key leads from it to the key of the mart (${base.relation}: ${base.columns.join(', ')}), so a change there could not be followed.`,

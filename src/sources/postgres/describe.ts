@@ -109,6 +109,14 @@ export async function planFacts(session: Session, statement: string): Promise<Pl
   }
 }
 
+/**
+ * A row of the mart is made of several rows of the source. One that goes away, or moves to another group, leaves no
+ * trace by which the row it was part of could be found: only computing everything again finds it.
+ */
+export function isSpread(facts: PlanFacts): boolean {
+  return facts.aggregates || facts.relations.length > 1
+}
+
 function flatten(node: PlanNode): PlanNode[] {
   return [node, ...(node.Plans ?? []).flatMap(flatten)]
 }

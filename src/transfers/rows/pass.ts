@@ -2,6 +2,7 @@ import type { BatchId } from '../../ports/sink.js'
 import type { BatchDone, Step } from '../../ports/transfer.js'
 import type { TransformChain } from '../../ports/transforms.js'
 import type { Session } from '../../postgres/session.js'
+import type { Position } from '../../sinks/postgres/checkpoint.js'
 import type { RowBatch } from '../../sql/row-batch.js'
 import type { BatchRunner, Moved } from '../batch.js'
 import { closePass, keyText } from '../pass.js'
@@ -18,6 +19,8 @@ export interface RowsParts {
   readonly chain: TransformChain | null
   readonly mart: Mart
   readonly batches: BatchRunner
+  /** What a comparison has to know of a pass over everything that began with this run; null: it cannot be told. */
+  readonly read: Required<Position>['read'] | null
   /** Names a batch for the sink. */
   readonly idOf: (batch: number) => BatchId
 }

@@ -65,9 +65,11 @@ export class RowsReplace implements Step {
   }
 
   async #show(number: number): Promise<Moved> {
-    const { batches, idOf } = this.#parts
+    const { batches, idOf, read } = this.#parts
     const change = await this.#replacement.publish(idOf(number), this.#written, batches.unpublished)
-    const { pass: _pass, ...position } = batches.state.position
+    const { pass: _pass, ...rest } = batches.state.position
+    const swept = read === null ? {} : { read, swept: { mart: read.mart, fingerprint: read.fingerprint } }
+    const position = { ...rest, ...swept }
     return {
       ...batches.state,
       ...change,

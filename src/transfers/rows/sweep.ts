@@ -1,4 +1,5 @@
 import type { BatchDone, Step } from '../../ports/transfer.js'
+import { committedBy } from '../../sources/postgres/changes.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import { asRelation, type Column, columnList } from '../../sql/selection.js'
 import { readPortions } from './lines.js'
@@ -24,10 +25,16 @@ export class RowsSweep implements Step {
   async next(): Promise<BatchDone | null> {
     if (this.#done) return null
     this.#done = true
-    const { batches, mart, idOf } = this.#parts
+    const { batches, mart, session, read, idOf } = this.#parts
+    // Before the keys are read: what is older than this and stays was among them.
+    const moment = await committedBy(session)
+    const swept =
+      moment === null || read === null ? {} : { swept: { mart: moment, fingerprint: read.fingerprint } }
     return batches.run(this.name, async (number) => {
       const change = await mart.removeAbsent(this.#keys(), idOf(number), batches.unpublished)
-      return { ...batches.state, ...change, firstKey: null, lastKey: null, ends: true }
+      const { state } = batches
+      const position = { ...state.position, ...swept }
+      return { ...state, ...change, position, firstKey: null, lastKey: null, ends: true }
     })
   }
 

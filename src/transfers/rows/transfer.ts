@@ -7,19 +7,20 @@ import type { Step, Transfer } from '../../ports/transfer.js'
 import type { TransformChain } from '../../ports/transforms.js'
 import { databaseError } from '../../postgres/errors.js'
 import { READ_ONLY, Session } from '../../postgres/session.js'
-import { CheckpointStore } from '../../sinks/postgres/checkpoint.js'
+import { type Begun, CheckpointStore, passFingerprint } from '../../sinks/postgres/checkpoint.js'
 import { canSweepFrom, changedKeysSql, type SweepFrom, sweepStart } from '../../sources/postgres/changes.js'
+import { isSpread } from '../../sources/postgres/describe.js'
 import { Horizon } from '../../sources/postgres/horizon.js'
 import {
+  begunNow,
   checkpointFor,
   endPredecessors,
   isMainDatabase,
-  passFingerprint,
   takeCheckpoint,
   unlessDone,
 } from '../attempt.js'
 import { BatchRunner } from '../batch.js'
-import { type Examined, examine, isSpread } from '../examine.js'
+import { type Examined, examine } from '../examine.js'
 import { FullProgression, IncrementalProgression, initialSweep, type Progression } from '../progression.js'
 import { RowsChanged } from './changed.js'
 import type { Destination, RowsOptions } from './destination.js'
@@ -93,6 +94,7 @@ export class RowsTransfer implements Transfer {
         refusedSoFar: batches.progress.rows.quarantined,
         fromStart: batches.state.position.pass === undefined,
       }),
+      begun: await begunNow(source, session),
       sweepFrom,
       isSweepable: last !== undefined && (await canSweepFrom(source, last)),
     }
@@ -118,7 +120,8 @@ export class RowsTransfer implements Transfer {
   }
 
   fullPass(): Step {
-    return this.#pass('full', new FullProgression('full', this.#fingerprint(), this.#ready.batches.state))
+    const { batches, begun } = this.#ready
+    return this.#pass('full', new FullProgression('full', this.#fingerprint(), batches.state, begun))
   }
 
   incrementalPass(): Step {
@@ -134,10 +137,10 @@ export class RowsTransfer implements Transfer {
   }
 
   changedRows(): Step {
-    const { batches, sweepFrom, isSweepable, examined } = this.#ready
+    const { batches, begun, sweepFrom, isSweepable, examined } = this.#ready
     const last = batches.state.position.xmin
     if (last === undefined || !isSweepable)
-      return this.#pass('initial', initialSweep(this.#fingerprint(), batches.state, sweepFrom!))
+      return this.#pass('initial', initialSweep(this.#fingerprint(), batches.state, sweepFrom!, begun))
     let changed: RowsChanged | null = null
     this.#closing.push(async () => changed?.close())
     return unlessDone(batches, {
@@ -172,7 +175,7 @@ export class RowsTransfer implements Transfer {
     const { batches, examined } = this.#ready
     const removal = new RowsSweep(this.#whole())
     if (!isSpread(examined.facts) || batches.isDone('sweep')) return unlessDone(batches, removal)
-    const again = this.#reading(new FullProgression('again', this.#fingerprint(), withoutPass(batches)))
+    const again = this.#reading(new FullProgression('again', this.#fingerprint(), withoutPass(batches), null))
     const keeping: Progression = { ...again.progression, moved: async () => batches.state }
     const pass = new RowsPass('recompute', this.#whole(), { ...again, progression: keeping })
     return { name: 'sweep', next: async (limit) => (await pass.next(limit)) ?? removal.next() }
@@ -252,7 +255,7 @@ export class RowsTransfer implements Transfer {
     const { batches } = this.#ready
     const { runId } = this.#options.claim
     const from = replacement.isResumable ? batches.state : withoutPass(batches)
-    const progression = new FullProgression('replace', `${this.#fingerprint()}/${runId}`, from)
+    const progression = new FullProgression('replace', `${this.#fingerprint()}/${runId}`, from, null)
     return new RowsReplace(this.#whole(), replacement, this.#reading(progression))
   }
 
@@ -266,9 +269,11 @@ export class RowsTransfer implements Transfer {
   }
 
   #whole(): SweepParts {
-    const { source, session, chain, mart, batches, examined } = this.#ready
+    const { source, session, chain, mart, batches, begun, examined } = this.#ready
     const { query, columns, key } = examined
-    const parts: RowsParts = { source, session, chain, mart, batches, idOf: (number) => this.#idOf(number) }
+    const read = begun === null ? null : { ...begun, fingerprint: this.#fingerprint() }
+    const idOf = (number: number) => this.#idOf(number)
+    const parts: RowsParts = { source, session, chain, mart, batches, read, idOf }
     return { ...parts, query, columns, key: key.map((column) => column.name) }
   }
 
@@ -299,6 +304,7 @@ interface Made {
   readonly chain: TransformChain | null
   readonly batches: BatchRunner
   readonly mart: Mart
+  readonly begun: Begun | null
   readonly sweepFrom: SweepFrom | null
   readonly isSweepable: boolean
 }

@@ -1,0 +1,32 @@
+import { request as askHttp } from 'node:http'
+import { request as askHttps } from 'node:https'
+
+/** A connection without traffic is forgotten by many a router after some minutes; this keeps it in mind. */
+const SIGN_OF_LIFE_MS = 30_000
+
+/**
+ * fetch, for questions that take the server long: the built-in one gives up when the first byte of the answer has not
+ * come after five minutes, and there is no option against it. This one waits as long as the connection lives.
+ */
+export async function patientFetch(request: Request): Promise<Response> {
+  const body = Buffer.from(await request.arrayBuffer())
+  const { method, headers, signal, url } = request
+  const ask = new URL(url).protocol === 'https:' ? askHttps : askHttp
+  return new Promise((resolve, reject) => {
+    const failed = (cause: Error) => reject(new TypeError('fetch failed', { cause }))
+    const question = ask(url, { method, headers: Object.fromEntries(headers), signal }, (answer) => {
+      const pieces: Buffer[] = []
+      answer.on('data', (piece: Buffer) => pieces.push(piece))
+      answer.on('error', failed)
+      answer.on('end', () => {
+        const told = Object.entries(answer.headersDistinct).flatMap(([name, values]) =>
+          (values ?? []).map((value): [string, string] => [name, value]),
+        )
+        resolve(new Response(Buffer.concat(pieces), { status: answer.statusCode ?? 502, headers: told }))
+      })
+    })
+    question.setSocketKeepAlive(true, SIGN_OF_LIFE_MS)
+    question.on('error', failed)
+    question.end(body)
+  })
+}

@@ -1,0 +1,82 @@
+import type { Pipeline } from '../model/pipeline.js'
+import type { Session } from '../postgres/session.js'
+import {
+  type Begun,
+  type Checkpoint,
+  type Moment,
+  passFingerprint,
+  readCheckpoint,
+} from '../sinks/postgres/checkpoint.js'
+import type { Target } from '../sinks/postgres/target.js'
+import { isComparable, momentOf } from '../sources/postgres/changes.js'
+import { isSpread, type PlanFacts, planFacts } from '../sources/postgres/describe.js'
+import { asRelation, type Column, columnList } from '../sql/selection.js'
+import { arrivalOf } from './arrival.js'
+import { Judge } from './judge.js'
+import type { ComparedColumn } from './side.js'
+import { Trace } from './trace.js'
+import { Witness } from './witness.js'
+
+interface CourtParts {
+  readonly source: Session
+  readonly target: Session
+  readonly pipeline: Pipeline
+  readonly query: string
+  readonly columns: readonly Column[]
+  readonly table: Target
+  /** The key as the mart has it. */
+  readonly key: readonly ComparedColumn[]
+}
+
+/** Gathers what a judge has to know. Most comparisons find nothing, and then nobody has to ask. */
+export class Court {
+  readonly #parts: CourtParts
+  #facts: PlanFacts | null = null
+  #witness: Witness | null = null
+
+  constructor(parts: CourtParts) {
+    this.#parts = parts
+  }
+
+  async sit(): Promise<Judge> {
+    const { source, target, pipeline, query, columns, table, key: compared } = this.#parts
+    // The checkpoint beside the rows: the copy in the main database may be a moment ahead of them.
+    const checkpoint = await this.#stillTrue(await readCheckpoint(target, pipeline.id))
+    this.#facts ??= await planFacts(source, `SELECT ${columnList(columns)} FROM ${asRelation(query)}`)
+    const key = table.key.map((name) => columns.find((column) => column.name === name)!)
+    const arrival = arrivalOf(
+      {
+        pipeline,
+        columns,
+        key,
+        fingerprint: passFingerprint(pipeline, query, table.key),
+        isSpread: isSpread(this.#facts),
+      },
+      checkpoint,
+    )
+    const trace = new Trace({ session: source, key, compared, relations: this.#facts.relations })
+    this.#witness ??= await Witness.find(target, pipeline.id)
+    return new Judge(arrival, trace, this.#witness)
+  }
+
+  /** Without moments that mean nothing any more: the server was restored, or has counted on too far. */
+  async #stillTrue({ position, ...rest }: Checkpoint): Promise<Checkpoint> {
+    const [there, here] = [await momentOf(this.#parts.source), await momentOf(this.#parts.target)]
+    const inSource = (moment: Moment | undefined) => isComparable(there, moment ?? null)
+    const inMart = (moment: Moment | undefined) => isComparable(here, moment ?? null)
+    const holds = (begun: Begun | undefined) => inSource(begun?.source) && inMart(begun?.mart)
+    const { read, pass, swept, xmin, xminNext, ...kept } = position
+    const { begun, ...timeless } = pass ?? { name: '', fingerprint: '', after: null }
+    return {
+      ...rest,
+      position: {
+        ...kept,
+        ...(holds(read) ? { read: read! } : {}),
+        ...(pass === undefined ? {} : { pass: holds(begun) ? pass : timeless }),
+        ...(inMart(swept?.mart) ? { swept: swept! } : {}),
+        ...(inSource(xmin) ? { xmin: xmin! } : {}),
+        ...(inSource(xminNext) ? { xminNext: xminNext! } : {}),
+      },
+    }
+  }
+}
