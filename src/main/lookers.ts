@@ -3,12 +3,13 @@ import { PostgresInspector } from '../inspect/inspector.js'
 import type { TargetRules } from '../model/target.js'
 import type { Inspector } from '../ports/inspector.js'
 import type { Reconciler } from '../ports/reconciler.js'
+import type { SinkKind } from '../ports/sink.js'
 import type { TransformHosts } from '../ports/transforms.js'
 import { PostgresReconciler } from '../reconcile/reconciler.js'
 
 export interface LookRules {
   readonly connections: ReadonlyMap<string, string>
-  readonly targets: TargetRules
+  readonly targets: TargetRules<SinkKind>
   readonly sourceSchemas: readonly string[]
   readonly transforms: TransformHosts
 }
@@ -22,6 +23,6 @@ export function lookers(
   const guard = new SqlGuard({ sourceSchemas: rules.sourceSchemas })
   return {
     inspector: new PostgresInspector({ readerUrl, martUrl, guard, ...rules }),
-    reconciler: new PostgresReconciler({ readerUrl, martUrl, judge: guard, connections: rules.connections }),
+    reconciler: new PostgresReconciler({ readerUrl, martUrl, judge: guard, ...rules }),
   }
 }

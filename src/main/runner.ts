@@ -56,11 +56,12 @@ export async function startRunner(
     const transforms = createTransforms(settings)
     const readerUrl = loginUrl(settings, 'reader')
     const judge = new SqlGuard({ sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS })
+    const targets = targetRules(settings, sinks)
     const transfers = new Transfers({
       readerUrl,
       writerUrl,
       connections: settings.connections,
-      targets: targetRules(settings, sinks),
+      targets,
       rules: { judge, sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS },
       transforms,
       ...options,
@@ -70,6 +71,8 @@ export async function startRunner(
       martUrl: writerUrl,
       judge,
       connections: settings.connections,
+      targets,
+      transforms,
     })
     const parts = { queue, transfers, reconciler, events, leaseSeconds }
     const manager = new PipelineManager({

@@ -1,13 +1,22 @@
 import type { Difference, Differences, Judge, Verdict } from './judge.js'
-import { type Fingerprint, type KeyTexts, keyText, type Marked, portionsOf, type Side } from './side.js'
+import {
+  type ComparedSide,
+  type Fingerprint,
+  type KeyTexts,
+  keyText,
+  type Marked,
+  portionsOf,
+} from './side.js'
 
 /** So many rows are held in memory at most, whatever the size of the tables. */
 const ROWS_AT_ONCE = 200_000
 
 /** The two sides of a comparison, and who says what a difference means. */
 export interface Parties {
-  readonly source: Side
-  readonly target: Side
+  readonly source: ComparedSide
+  readonly target: ComparedSide
+  /** Everything that is read of the source meanwhile is read as of one moment. */
+  inOneSnapshot<T>(work: () => Promise<T>): Promise<T>
   /** Looks at how far the pipeline has come by now. */
   judge(): Promise<Judge>
 }
@@ -37,18 +46,16 @@ export async function findDrift(parties: Parties): Promise<Verdict> {
  * cannot go away between being compared and being judged.
  */
 export async function lookAgain(
-  { source, target, judge }: Parties,
+  { source, target, judge, inOneSnapshot }: Parties,
   keys: readonly KeyTexts[],
 ): Promise<Verdict> {
   if (keys.length === 0) return together([])
   const sitting = await judge()
   const right = await rowsOf(target, keys, 'xmin')
-  return source.inOneSnapshot(async () =>
-    sitting.judge(diff(await rowsOf(source, keys, sitting.partOfRow), right)),
-  )
+  return inOneSnapshot(async () => sitting.judge(diff(await rowsOf(source, keys, sitting.partOfRow), right)))
 }
 
-async function rowsOf(side: Side, keys: readonly KeyTexts[], mark: string): Promise<Marked[]> {
+async function rowsOf(side: ComparedSide, keys: readonly KeyTexts[], mark: string): Promise<Marked[]> {
   const rows: Marked[] = []
   for (const portion of portionsOf(keys)) rows.push(...(await side.fingerprintsByKey(portion, mark)))
   return rows
@@ -76,7 +83,7 @@ function portions(
 }
 
 function differingKeys(left: readonly Fingerprint[], right: readonly Fingerprint[]): KeyTexts[] {
-  const unmarked = (rows: readonly Fingerprint[]) => rows.map((row) => ({ ...row, mark: '' }))
+  const unmarked = (rows: readonly Fingerprint[]) => rows.map((row) => ({ ...row, mark: null }))
   const { missing, extra, different } = diff(unmarked(left), unmarked(right))
   return [...missing, ...extra, ...different].map(({ key }) => key)
 }

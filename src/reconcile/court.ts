@@ -7,7 +7,6 @@ import {
   passFingerprint,
   readCheckpoint,
 } from '../sinks/postgres/checkpoint.js'
-import type { Target } from '../sinks/postgres/target.js'
 import { isComparable, momentOf } from '../sources/postgres/changes.js'
 import { isSpread, type PlanFacts, planFacts } from '../sources/postgres/describe.js'
 import { asRelation, type Column, columnList } from '../sql/selection.js'
@@ -15,7 +14,7 @@ import { arrivalOf } from './arrival.js'
 import { Judge } from './judge.js'
 import type { ComparedColumn } from './side.js'
 import { Trace } from './trace.js'
-import { Witness } from './witness.js'
+import { type Hearing, MUTE, Witness } from './witness.js'
 
 interface CourtParts {
   readonly source: Session
@@ -23,7 +22,10 @@ interface CourtParts {
   readonly pipeline: Pipeline
   readonly query: string
   readonly columns: readonly Column[]
-  readonly table: Target
+  /** The key of the mart. */
+  readonly martKey: readonly string[]
+  /** False: the mart cannot tell who wrote a row. */
+  readonly martTells: boolean
   /** The key as the mart has it. */
   readonly key: readonly ComparedColumn[]
 }
@@ -32,30 +34,30 @@ interface CourtParts {
 export class Court {
   readonly #parts: CourtParts
   #facts: PlanFacts | null = null
-  #witness: Witness | null = null
+  #witness: Hearing | null = null
 
   constructor(parts: CourtParts) {
     this.#parts = parts
   }
 
   async sit(): Promise<Judge> {
-    const { source, target, pipeline, query, columns, table, key: compared } = this.#parts
+    const { source, target, pipeline, query, columns, martKey, martTells, key: compared } = this.#parts
     // The checkpoint beside the rows: the copy in the main database may be a moment ahead of them.
     const checkpoint = await this.#stillTrue(await readCheckpoint(target, pipeline.id))
     this.#facts ??= await planFacts(source, `SELECT ${columnList(columns)} FROM ${asRelation(query)}`)
-    const key = table.key.map((name) => columns.find((column) => column.name === name)!)
+    const key = martKey.map((name) => columns.find((column) => column.name === name)!)
     const arrival = arrivalOf(
       {
         pipeline,
         columns,
         key,
-        fingerprint: passFingerprint(pipeline, query, table.key),
+        fingerprint: passFingerprint(pipeline, query, martKey),
         isSpread: isSpread(this.#facts),
       },
       checkpoint,
     )
     const trace = new Trace({ session: source, key, compared, relations: this.#facts.relations })
-    this.#witness ??= await Witness.find(target, pipeline.id)
+    this.#witness ??= martTells ? await Witness.find(target, pipeline.id) : MUTE
     return new Judge(arrival, trace, this.#witness)
   }
 

@@ -2,7 +2,7 @@ import type { Committed } from '../sinks/postgres/checkpoint.js'
 import type { Arrival } from './arrival.js'
 import { type KeyTexts, keyText } from './side.js'
 import type { Trace } from './trace.js'
-import type { Testimony, Witness } from './witness.js'
+import type { Hearing, Testimony } from './witness.js'
 
 /** A row that differs, and what each side knows of it. */
 export interface Difference {
@@ -35,9 +35,9 @@ type Ruling = 'drift' | 'on its way' | 'undecided'
 export class Judge {
   readonly #arrival: Arrival
   readonly #trace: Trace
-  readonly #witness: Witness
+  readonly #witness: Hearing
 
-  constructor(arrival: Arrival, trace: Trace, witness: Witness) {
+  constructor(arrival: Arrival, trace: Trace, witness: Hearing) {
     this.#arrival = arrival
     this.#trace = trace
     this.#witness = witness

@@ -33,6 +33,8 @@ function deepCompare(database: TestDatabase, { id, spec }: BuiltPipeline) {
     readerUrl: database.loginUrl('reader'),
     martUrl: database.loginUrl('meta'),
     connections: new Map(),
+    targets: { tables: ['analytics.*'], kinds: [] },
+    transforms: noTransforms,
   })
   const pipeline = {
     ...spec,

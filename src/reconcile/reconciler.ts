@@ -1,18 +1,18 @@
 import { VitrinaError } from '../model/errors.js'
-import { finalTarget, type Pipeline, readerQuery } from '../model/pipeline.js'
+import { type Pipeline, readerQuery } from '../model/pipeline.js'
 import type { Drift, Proof, Reconciliation } from '../model/reconcile.js'
+import type { TargetRules } from '../model/target.js'
 import type { QueryJudge } from '../ports/query-judge.js'
 import type { ReconcileOptions, Reconciler } from '../ports/reconciler.js'
+import type { SinkKind } from '../ports/sink.js'
+import type { TransformHosts } from '../ports/transforms.js'
 import { connectionUrl } from '../postgres/connections.js'
 import { databaseError } from '../postgres/errors.js'
 import { READ_ONLY, Session } from '../postgres/session.js'
-import { findTarget } from '../sinks/postgres/target.js'
-import { describeQuery } from '../sources/postgres/describe.js'
-import { asRelation } from '../sql/selection.js'
-import { findDrift, lookAgain, type Parties } from './compare.js'
-import { Court } from './court.js'
+import { findDrift, lookAgain } from './compare.js'
 import type { Difference, Verdict } from './judge.js'
-import { type KeyTexts, Side } from './side.js'
+import type { KeyTexts } from './side.js'
+import { type Sides, sidesFor } from './sides.js'
 
 export interface ReconcilerSettings {
   /** Reads the sources, and the marts of the main database. */
@@ -20,16 +20,14 @@ export interface ReconcilerSettings {
   readonly martUrl: string
   readonly judge: QueryJudge
   readonly connections: ReadonlyMap<string, string>
+  readonly targets: TargetRules<SinkKind>
+  readonly transforms: TransformHosts
 }
 
 /** More keys than this are not written down for a repair: a full run mends them faster. */
 const MOST_REPAIRS = 100_000
 /** So many keys of rows that a repair could not mend are told. */
 const PROOF_SAMPLE = 10
-
-interface Sides extends Parties {
-  readonly key: readonly string[]
-}
 
 /** Compares a mart with what its query says now. Reads only. */
 export class PostgresReconciler implements Reconciler {
@@ -45,7 +43,7 @@ export class PostgresReconciler implements Reconciler {
       const controlField = pipeline.incrementalKey ?? key[0]!
       const [there, here] = await Promise.all([source.summary(controlField), target.summary(controlField)])
       const summary = { controlField, source: there, target: here }
-      const equal = there.count === here.count && there.min === here.min && there.max === here.max
+      const equal = there.count === here.count && agree(there.min, here.min) && agree(there.max, here.max)
       if (!deep) return { ...summary, matches: equal, deep: null }
       const verdict = await findDrift(sides)
       return {
@@ -91,11 +89,11 @@ export class PostgresReconciler implements Reconciler {
 
   async #between<T>(pipeline: Pipeline, signal: AbortSignal, look: (sides: Sides) => Promise<T>): Promise<T> {
     const { connections, readerUrl, martUrl } = this.#settings
-    const opened: Session[] = []
+    const closing: (() => Promise<unknown>)[] = []
     const open = async (connection: string | null, otherwise: string) => {
       const url = connectionUrl(connections, connection, otherwise)
       const session = await Session.open(url, 'vitrina-reconcile', signal)
-      opened.push(session)
+      closing.push(() => session.close())
       await session.run(`${READ_ONLY}; SET statement_timeout = '10min'`)
       return session
     }
@@ -103,34 +101,30 @@ export class PostgresReconciler implements Reconciler {
       const source = await open(pipeline.sourceConnection, readerUrl)
       const target = await open(pipeline.targetConnection, martUrl)
       const query = await this.#settings.judge.textToRun(readerQuery(pipeline), source)
-      return await look(await sidesOf(source, target, pipeline, query))
+      const sides = await sidesFor({ source, target, pipeline, query, signal, closing }, this.#settings)
+      const inOneSnapshot = <R>(work: () => Promise<R>) => readAtOnce(source, work)
+      return await look({ ...sides, inOneSnapshot })
     } catch (error) {
       throw databaseError(error, 'Comparing the mart with its source')
     } finally {
-      await Promise.all(opened.map((session) => session.close()))
+      for (const close of closing.reverse()) await close()
     }
   }
 }
 
-async function sidesOf(source: Session, target: Session, pipeline: Pipeline, query: string): Promise<Sides> {
-  const columns = await describeQuery(source, query)
-  const table = await findTarget(target, finalTarget(pipeline), columns, pipeline.keyColumns)
-  if (table === null) {
-    throw new VitrinaError(
-      'TARGET_MISMATCH',
-      `${finalTarget(pipeline)} does not exist yet.`,
-      'Run the pipeline once, then compare.',
-    )
+/** Everything that this session reads meanwhile, it reads as of one moment. */
+async function readAtOnce<T>(session: Session, work: () => Promise<T>): Promise<T> {
+  await session.run('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+  try {
+    return await work()
+  } finally {
+    await session.run('ROLLBACK')
   }
-  const compared = table.columns.map((column, index) => ({ name: column.name, type: table.types[index]! }))
-  const key = table.key.map((name) => compared.find((column) => column.name === name)!)
-  const court = new Court({ source, target, pipeline, query, columns, table, key })
-  return {
-    source: new Side({ session: source, relation: asRelation(query), columns: compared, key }),
-    target: new Side({ session: target, relation: table.quoted, columns: compared, key }),
-    judge: () => court.sit(),
-    key: table.key,
-  }
+}
+
+/** A server that cannot order such values says nothing of them. */
+function agree(there: string | null, here: string | null): boolean {
+  return there === here || here === null
 }
 
 function driftingRows({ drift }: Verdict): Difference[] {

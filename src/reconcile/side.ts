@@ -19,11 +19,23 @@ export interface Fingerprint {
 
 /** The same with something else that its side knows of the row, seen at the same moment. */
 export interface Marked extends Fingerprint {
-  readonly mark: string
+  /** Null: the side knows nothing of it. */
+  readonly mark: string | null
+}
+
+/** What a comparison asks of either side. */
+export interface ComparedSide {
+  summary(field: string): Promise<SideSummary>
+  /** For each bucket of keys a checksum of its rows. */
+  checksums(): Promise<Map<number, string>>
+  /** The rows of some buckets. */
+  fingerprintsOf(buckets: readonly number[]): Promise<Fingerprint[]>
+  /** The rows with some keys, wherever they stand now, and with each what `mark` says of it, an SQL expression. */
+  fingerprintsByKey(keys: readonly KeyTexts[], mark: string): Promise<Marked[]>
 }
 
 /** So many parts that a differing row condemns a thousandth of the table, and their sums still fit into one answer. */
-const BUCKETS = 1024
+export const BUCKETS = 1024
 
 const HAS_MIN =
   /^(smallint|integer|bigint|numeric|real|double|timestamp|date|time|interval|text|character|inet|money|oid)/
@@ -32,38 +44,33 @@ const HAS_MIN =
  * One side of a comparison: the query in the source, or the table of the mart. Fingerprints and their sums are computed
  * inside the database; only what differs travels.
  */
-export class Side {
+export class Side implements ComparedSide {
   readonly #session: Session
   readonly #relation: string
   readonly #columns: readonly ComparedColumn[]
   readonly #key: readonly ComparedColumn[]
+  readonly #bytewise: boolean
 
   constructor(options: {
     session: Session
     relation: string
     columns: readonly ComparedColumn[]
     key: readonly ComparedColumn[]
+    /** The other side orders texts by their bytes. */
+    bytewise?: boolean
   }) {
     this.#session = options.session
     this.#relation = options.relation
     this.#columns = options.columns
     this.#key = options.key
-  }
-
-  /** Everything that this session reads meanwhile, it reads as of one moment. */
-  async inOneSnapshot<T>(work: () => Promise<T>): Promise<T> {
-    await this.#session.run('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
-    try {
-      return await work()
-    } finally {
-      await this.#session.run('ROLLBACK')
-    }
+    this.#bytewise = options.bytewise ?? false
   }
 
   async summary(field: string): Promise<SideSummary> {
     const type = this.#columns.find((column) => column.name === field)?.type ?? ''
     // uuid and some other types have an order but no min().
-    const column = `${quoteIdentifier(field)}${HAS_MIN.test(type) ? '' : '::text COLLATE "C"'}`
+    const isPlain = HAS_MIN.test(type) && !(this.#bytewise && /^(text|character)/.test(type))
+    const column = `${quoteIdentifier(field)}${isPlain ? '' : '::text COLLATE "C"'}`
     const [row] = await this.#session.rows(
       `SELECT count(*) AS n, min(${column})::text AS low, max(${column})::text AS high FROM ${this.#relation}`,
     )

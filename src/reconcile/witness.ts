@@ -16,12 +16,20 @@ export interface Memory {
   readonly isWriting: boolean
 }
 
+/** Says of each version who wrote it. */
+export interface Hearing {
+  hear(versions: ReadonlySet<string>, memory: Memory): Promise<ReadonlyMap<string, Testimony>>
+}
+
+/** For a mart that does not know. */
+export const MUTE: Hearing = { hear: async () => new Map() }
+
 /**
  * Tells whether a row of the mart is as the pipeline left it. A batch writes its rows and its line in the history behind
  * the same savepoint, so both carry the same number; a row with any other number was touched by somebody else. In another
  * database than the main one there is no history, and what the pipeline remembers has to do.
  */
-export class Witness {
+export class Witness implements Hearing {
   readonly #session: Session
   readonly #pipelineId: string
   readonly #hasHistory: boolean

@@ -1,13 +1,13 @@
 import { addRows } from '../../model/run.js'
 import type { MetaSession } from '../../ports/run-queue.js'
 import type { BatchDone, Step } from '../../ports/transfer.js'
+import { readLines } from '../../sources/postgres/lines.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import { quoteIdentifier, quoteLiteral } from '../../sql/identifiers.js'
 import { RowBatch } from '../../sql/row-batch.js'
 import { asRelation, type Column, columnList } from '../../sql/selection.js'
 import type { Moved } from '../batch.js'
 import type { KeyTexts } from '../mend.js'
-import { readLines } from './lines.js'
 import { keysOf, type SweepParts } from './sweep.js'
 
 interface MendParts extends SweepParts {

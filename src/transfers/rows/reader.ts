@@ -1,5 +1,6 @@
 import type { Session } from '../../postgres/session.js'
 import type { Watermark } from '../../sources/postgres/horizon.js'
+import { linesOf, readLines } from '../../sources/postgres/lines.js'
 import { RowBatch } from '../../sql/row-batch.js'
 import {
   asRelation,
@@ -14,7 +15,6 @@ import {
 } from '../../sql/selection.js'
 import { PageWalk } from '../page-walk.js'
 import type { Progression } from '../progression.js'
-import { linesOf, readLines } from './lines.js'
 import { Spool } from './spool.js'
 
 /** Rows that the source gave, and where they stand in it (R4.8: nothing of this comes from the transforms). */

@@ -1,8 +1,8 @@
 import type { BatchDone, Step } from '../../ports/transfer.js'
 import { committedBy } from '../../sources/postgres/changes.js'
+import { readPortions } from '../../sources/postgres/lines.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import { asRelation, type Column, columnList } from '../../sql/selection.js'
-import { readPortions } from './lines.js'
 import type { RowsParts } from './pass.js'
 
 export interface SweepParts extends RowsParts {

@@ -1,0 +1,147 @@
+import { VitrinaError } from '../model/errors.js'
+import { finalTarget, type Pipeline } from '../model/pipeline.js'
+import type { SideSummary } from '../model/reconcile.js'
+import type { RowDigest, Sink, SinkKind } from '../ports/sink.js'
+import type { TransformChain } from '../ports/transforms.js'
+import type { Session } from '../postgres/session.js'
+import { openSink } from '../sinks/open.js'
+import type { Target } from '../sinks/postgres/target.js'
+import { readLines, readPortions } from '../sources/postgres/lines.js'
+import type { TextValues } from '../sql/copy-text.js'
+import { quoteIdentifier } from '../sql/identifiers.js'
+import type { RowBatch } from '../sql/row-batch.js'
+import { asRelation, type Column, columnList, where } from '../sql/selection.js'
+import { ScannedSide } from './scanned-side.js'
+import { type ComparedColumn, inKeys, type KeyTexts, keyText, type Side } from './side.js'
+
+/** What is compared row by row, because no database holds both forms of it. */
+export interface RowsLook {
+  readonly source: Session
+  readonly query: string
+  /** What the query returns, and what the transforms make of it. */
+  readonly columns: readonly Column[]
+  readonly chain: TransformChain | null
+  readonly key: readonly Column[]
+}
+
+/** What the source says now, changed by the transforms, as the mart would hold it. */
+export function rowsOfSource(
+  look: RowsLook,
+  digestsOf: (rows: readonly TextValues[]) => Promise<readonly RowDigest[]>,
+  control: Side,
+): ScannedSide {
+  const { source, query, columns, chain, key } = look
+  const changed = async (batch: RowBatch) => (chain === null ? batch : await chain.run(batch)).rows
+  async function* rows(keys: readonly KeyTexts[] | null): AsyncGenerator<readonly RowDigest[]> {
+    const conditions = keys === null ? [] : [inKeys(key, keys)]
+    const selection = `SELECT ${columnList(columns)} FROM ${asRelation(query)}${where(conditions)}`
+    for await (const batch of readPortions(source, selection)) yield await digestsOf(await changed(batch))
+  }
+  const marks = async (keys: readonly KeyTexts[], mark: string) => {
+    const selection = `SELECT ${columnList(key)}, (${mark})::text FROM ${asRelation(query)}${where([inKeys(key, keys)])}`
+    const found = await readLines(source, selection)
+    return new Map(found.rows.map((row) => [keyText(row.slice(0, key.length)), row[key.length] ?? '']))
+  }
+  const summary = async (field: string): Promise<SideSummary> => {
+    const told = await control.summary(field)
+    if (chain === null) return told
+    let count = 0
+    for await (const portion of rows(null)) count += portion.length
+    return { ...told, count }
+  }
+  return new ScannedSide({ rows, marks, summary })
+}
+
+/** Whatever stands behind a sink. It does not know who wrote a row. */
+export function rowsOfSink(sink: Sink): ScannedSide {
+  return new ScannedSide({
+    rows: () => sink.digests(),
+    marks: async () => null,
+    summary: (field) => sink.summary(field),
+  })
+}
+
+export async function openForLook(
+  kind: SinkKind,
+  pipeline: Pipeline,
+  mart: {
+    readonly columns: readonly Column[]
+    readonly key: readonly string[]
+    readonly signal: AbortSignal
+  },
+): Promise<Sink> {
+  const target = finalTarget(pipeline)
+  const sink = await openSink(kind, {
+    ...mart,
+    target,
+    rawOptions: pipeline.targetOptions,
+    brake: pipeline.deleteBrake,
+  })
+  const { exists } = await sink.examine()
+  if (exists) return sink
+  await sink.close()
+  throw notThere(target)
+}
+
+export function notThere(target: string): VitrinaError {
+  return new VitrinaError(
+    'TARGET_MISMATCH',
+    `${target} does not exist yet.`,
+    'Run the pipeline once, then compare.',
+  )
+}
+
+/** Rows as the table would hold them: its server casts them, so that 1.5 equals 1.50 in a numeric(4,2). */
+export function asTableHolds(
+  session: Session,
+  table: Target,
+  compared: readonly ComparedColumn[],
+  columns: readonly Column[],
+): (rows: readonly TextValues[]) => Promise<readonly RowDigest[]> {
+  const places = compared.map(({ name }) => columns.findIndex((column) => column.name === name))
+  const values = compared.map(({ type }, n) => `(v.c${n}::${type})::text`)
+  const arrays = compared.map((_, n) => `$${n + 1}::text[]`)
+  const sql = `SELECT ${values.map((value, n) => `${value} AS c${n}`).join(', ')} FROM unnest(${arrays.join(', ')}) AS v(${compared.map((_, n) => `c${n}`).join(', ')})`
+  const digest = tableDigest(table, compared)
+  return async (rows) => {
+    const cast = await session.rows(
+      sql,
+      places.map((place) => rows.map((row) => row[place] ?? null)),
+    )
+    return cast.map((row) => digest(compared.map((_, n) => row[`c${n}`] ?? null)))
+  }
+}
+
+/** The rows of the table, with the version of each. */
+export function rowsOfTable(
+  session: Session,
+  table: Target,
+  compared: readonly ComparedColumn[],
+  control: Side,
+): ScannedSide {
+  const digest = tableDigest(table, compared)
+  const texts = compared.map(({ name }) => `${quoteIdentifier(name)}::text`)
+  const key = table.key.map((name) => compared.find((column) => column.name === name)!)
+  async function* rows(keys: readonly KeyTexts[] | null): AsyncGenerator<readonly RowDigest[]> {
+    const conditions = keys === null ? [] : [inKeys(key, keys)]
+    for await (const batch of readPortions(
+      session,
+      `SELECT ${texts.join(', ')} FROM ${table.quoted}${where(conditions)}`,
+    ))
+      yield batch.rows.map(digest)
+  }
+  const marks = async (keys: readonly KeyTexts[], mark: string) => {
+    const names = key.map(({ name }) => `${quoteIdentifier(name)}::text`)
+    const found = await readLines(
+      session,
+      `SELECT ${names.join(', ')}, (${mark})::text FROM ${table.quoted}${where([inKeys(key, keys)])}`,
+    )
+    return new Map(found.rows.map((row) => [keyText(row.slice(0, key.length)), row[key.length] ?? '']))
+  }
+  return new ScannedSide({ rows, marks, summary: (field) => control.summary(field) })
+}
+
+function tableDigest(table: Target, compared: readonly ComparedColumn[]): (row: TextValues) => RowDigest {
+  const places = table.key.map((name) => compared.findIndex((column) => column.name === name))
+  return (row) => ({ key: places.map((place) => row[place] ?? null), digest: JSON.stringify(row) })
+}

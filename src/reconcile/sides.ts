@@ -1,0 +1,134 @@
+import { finalTarget, hasTransforms, type Pipeline } from '../model/pipeline.js'
+import { kindOf, type TargetRules } from '../model/target.js'
+import type { SinkKind } from '../ports/sink.js'
+import type { TransformChain, TransformHosts } from '../ports/transforms.js'
+import type { Session } from '../postgres/session.js'
+import { findTarget, requireColumn, type Target } from '../sinks/postgres/target.js'
+import { describeQuery } from '../sources/postgres/describe.js'
+import { asRelation, type Column } from '../sql/selection.js'
+import type { Parties } from './compare.js'
+import { Court } from './court.js'
+import { asTableHolds, notThere, openForLook, rowsOfSink, rowsOfSource, rowsOfTable } from './rows-sides.js'
+import { type ComparedColumn, Side } from './side.js'
+
+/** What both sides are made of. */
+export interface Look {
+  readonly source: Session
+  /** The mart; for a sink the main database, which has its checkpoint. */
+  readonly target: Session
+  readonly pipeline: Pipeline
+  readonly query: string
+  readonly signal: AbortSignal
+  /** What is closed after the look. */
+  readonly closing: (() => Promise<unknown>)[]
+}
+
+export interface SideRules {
+  readonly targets: TargetRules<SinkKind>
+  readonly transforms: TransformHosts
+}
+
+export interface Sides extends Parties {
+  readonly key: readonly string[]
+}
+
+type SidesOf = Omit<Sides, 'inOneSnapshot'>
+
+/** Inside the databases where both can hash their rows, else row by row. */
+export async function sidesFor(look: Look, { targets, transforms }: SideRules): Promise<SidesOf> {
+  const { pipeline, signal, closing } = look
+  const columns = await describeQuery(look.source, look.query)
+  const names = pipeline.tasks.filter((task) => task.taskType === 'PYTHON').map((task) => task.body)
+  const chain = hasTransforms(pipeline)
+    ? await transforms.open(names, columns, { signal, said: () => {} })
+    : null
+  if (chain !== null) closing.push(() => chain.close())
+  const sink = kindOf(finalTarget(pipeline), targets)
+  if (sink !== null) return sinkSides(look, columns, chain, sink.kind)
+  const table = await findTarget(
+    look.target,
+    finalTarget(pipeline),
+    chain?.columns ?? columns,
+    pipeline.keyColumns,
+  )
+  if (table === null) throw notThere(finalTarget(pipeline))
+  return chain === null ? tableSides(look, columns, table) : transformedSides(look, columns, chain, table)
+}
+
+function tableSides(look: Look, columns: readonly Column[], table: Target): SidesOf {
+  const { source, target, query } = look
+  const compared = comparedColumns(table)
+  const key = keyOf(table, compared)
+  return {
+    source: new Side({ session: source, relation: asRelation(query), columns: compared, key }),
+    target: new Side({ session: target, relation: table.quoted, columns: compared, key }),
+    judge: court(look, columns, { martKey: table.key, key, martTells: true }),
+    key: table.key,
+  }
+}
+
+function transformedSides(
+  look: Look,
+  columns: readonly Column[],
+  chain: TransformChain,
+  table: Target,
+): SidesOf {
+  const { source, target, query } = look
+  const compared = comparedColumns(table)
+  const key = keyOf(table, compared)
+  const read = table.key.map((name) => requireColumn(columns, name, 'key_columns'))
+  const control = new Side({ session: source, relation: asRelation(query), columns, key: read })
+  const mart = new Side({ session: target, relation: table.quoted, columns: compared, key })
+  return {
+    source: rowsOfSource(
+      { source, query, columns, chain, key: read },
+      asTableHolds(target, table, compared, chain.columns),
+      control,
+    ),
+    target: rowsOfTable(target, table, compared, mart),
+    judge: court(look, columns, { martKey: table.key, key, martTells: true }),
+    key: table.key,
+  }
+}
+
+async function sinkSides(
+  look: Look,
+  columns: readonly Column[],
+  chain: TransformChain | null,
+  kind: SinkKind,
+): Promise<SidesOf> {
+  const { source, pipeline, query, signal, closing } = look
+  const written = chain?.columns ?? columns
+  const names = pipeline.keyColumns.length > 0 ? pipeline.keyColumns : [written[0]!.name]
+  const key = names.map((name) => requireColumn(columns, name, 'key_columns'))
+  const sink = await openForLook(kind, pipeline, { columns: written, key: names, signal })
+  closing.push(() => sink.close())
+  const control = new Side({ session: source, relation: asRelation(query), columns, key, bytewise: true })
+  return {
+    source: rowsOfSource(
+      { source, query, columns, chain, key },
+      async (rows) => rows.map((row) => sink.digestOf(row)),
+      control,
+    ),
+    target: rowsOfSink(sink),
+    judge: court(look, columns, { martKey: names, key, martTells: false }),
+    key: names,
+  }
+}
+
+function court(
+  { source, target, pipeline, query }: Look,
+  columns: readonly Column[],
+  mart: { martKey: readonly string[]; key: readonly ComparedColumn[]; martTells: boolean },
+): Parties['judge'] {
+  const sitting = new Court({ source, target, pipeline, query, columns, ...mart })
+  return () => sitting.sit()
+}
+
+function comparedColumns(table: Target): ComparedColumn[] {
+  return table.columns.map((column, index) => ({ name: column.name, type: table.types[index]! }))
+}
+
+function keyOf(table: Target, compared: readonly ComparedColumn[]): ComparedColumn[] {
+  return table.key.map((name) => compared.find((column) => column.name === name)!)
+}
