@@ -103,6 +103,7 @@ process.on('SIGTERM', () => {
   server.close()
   server.closeAllConnections()
   session.close()
-  rmSync(home, { recursive: true, force: true })
+  // The engine may still be writing its last files.
+  rmSync(home, { recursive: true, force: true, maxRetries: 10 })
   process.exit(0)
 })
