@@ -73,18 +73,22 @@ function takeFault(sql) {
   return fault
 }
 
+/** What the session has set now. Almost every request brings the same, and each SET costs as much as a small query. */
+let current = new Map()
+
 async function run(sql, params) {
-  const settings = [...params].filter(([name]) => !NOT_SETTINGS.has(name))
-  const set = settings.map(
-    ([name, value]) => `SET ${name} = '${value.replaceAll('\\', '\\\\').replaceAll("'", "''")}'; `,
-  )
-  try {
-    const result = await session.queryAsync(set.join('') + sql, { format: 'TabSeparated' })
-    return Buffer.from(result.bytes())
-  } finally {
-    const reset = settings.map(([name]) => `SET ${name} = DEFAULT`).join('; ')
-    if (reset !== '') await session.queryAsync(reset)
-  }
+  const wanted = new Map([...params].filter(([name]) => !NOT_SETTINGS.has(name)))
+  const reset = [...current.keys()]
+    .filter((name) => !wanted.has(name))
+    .map((name) => `SET ${name} = DEFAULT; `)
+  const set = [...wanted]
+    .filter(([name, value]) => current.get(name) !== value)
+    .map(([name, value]) => `SET ${name} = '${value.replaceAll('\\', '\\\\').replaceAll("'", "''")}'; `)
+  const changes = [...reset, ...set].join('')
+  if (changes !== '') await session.queryAsync(changes)
+  current = wanted
+  const result = await session.queryAsync(sql, { format: 'TabSeparated' })
+  return Buffer.from(result.bytes())
 }
 
 function refuse(response, message) {
@@ -103,6 +107,7 @@ process.on('SIGTERM', () => {
   server.close()
   server.closeAllConnections()
   session.close()
-  rmSync(home, { recursive: true, force: true })
+  // The engine may still be writing its last files.
+  rmSync(home, { recursive: true, force: true, maxRetries: 10 })
   process.exit(0)
 })

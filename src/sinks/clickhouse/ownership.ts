@@ -22,6 +22,8 @@ interface Holding {
   readonly run: string | null
   /** Names the attempt, so that it sees whether its word was the last. */
   readonly by: string
+  /** Names the mart: a replacement keeps it, a table that was dropped and created again has another. */
+  readonly mart: string
 }
 
 const MARK = 'vitrina '
@@ -50,7 +52,24 @@ export class Ownership {
   /** Lets nobody earlier into a table that is being built, and notes which run builds it. */
   async extendTo(table: string, id: BatchId): Promise<void> {
     await this.version(id)
-    await this.#note(table, this.#holding(id, this.#epoch!, id.runId))
+    await this.#note(table, this.#holding(id, this.#epoch!, { run: id.runId, mart: await this.identify() }))
+  }
+
+  /** Gives the mart a name when it has none, and answers it. */
+  async identify(): Promise<string> {
+    const { data } = this.#names
+    const holder = await this.#read(data)
+    if (holder !== null) return holder.mart
+    const mart = randomUUID()
+    await this.#note(data, {
+      pipeline: '',
+      fence: 0,
+      epoch: await this.#lastEpoch(),
+      run: null,
+      by: '',
+      mart,
+    })
+    return mart
   }
 
   async runThatBuilt(table: string): Promise<string | null> {
@@ -73,15 +92,16 @@ export class Ownership {
       const holder = await this.#read(this.#names.data)
       if (holder?.pipeline === id.pipelineId && holder.fence > id.fence) throw this.#stale()
       const epoch = (holder?.epoch ?? (await this.#lastEpoch())) + 1n
-      await this.#note(this.#names.data, this.#holding(id, epoch, holder?.run ?? null))
+      const { run = null, mart = randomUUID() } = holder ?? {}
+      await this.#note(this.#names.data, this.#holding(id, epoch, { run, mart }))
       // ALTER knows no "if nobody else did": look whether ours was the last.
       if ((await this.#read(this.#names.data))?.by === this.#by) return epoch
     }
     throw await this.lost(id)
   }
 
-  #holding(id: BatchId, epoch: bigint, run: string | null): Holding {
-    return { pipeline: id.pipelineId, fence: id.fence, epoch, run, by: this.#by }
+  #holding(id: BatchId, epoch: bigint, kept: Pick<Holding, 'run' | 'mart'>): Holding {
+    return { pipeline: id.pipelineId, fence: id.fence, epoch, by: this.#by, ...kept }
   }
 
   async #read(table: string): Promise<Holding | null> {

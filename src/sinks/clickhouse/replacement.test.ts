@@ -148,6 +148,24 @@ describe('a replacement (real engine, HTTP front of our own)', () => {
     expect(await tablesOf(mart.database)).toEqual(BARE)
   })
 
+  it('is the same mart as before; one that was dropped and created again is not', async () => {
+    const { mart, sink } = await filled()
+    const before = await sink.identity!()
+    const next = await mart.open()
+    const replacement = await next.replacement(RUN)
+    await replacement.write(rowsOf(['1', 'new']), batch(2, 1))
+    await replacement.publish(batch(2, 2), { rows: 1, rewritten: 0, marks: [] })
+    expect(await next.identity!()).toBe(before)
+    await server.rows(`DROP TABLE ${mart.database}.mart__data`)
+    const again = await mart.open()
+    await again.prepare()
+    const after = await again.identity!()
+    expect(after).not.toBe(before)
+    await again.write(rowsOf(['1', 'anew']), batch(3, 1))
+    expect(await again.identity!()).toBe(after)
+    expect(await mart.read()).toEqual([['1', 'anew']])
+  })
+
   it('keeps what an administrator gave the table, and batches go on in it', async () => {
     const { mart } = await filled()
     await server.rows(`ALTER TABLE ${mart.database}.mart__data ADD INDEX by_title title TYPE bloom_filter`)

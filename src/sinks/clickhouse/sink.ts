@@ -90,6 +90,10 @@ export class ClickHouseSink implements Sink {
       await this.#command(createView(names, this.#codec))
   }
 
+  identity(): Promise<string> {
+    return this.#parts.ownership.identify()
+  }
+
   #command(sql: string): Promise<void> {
     return this.#server.command({ sql, doing: `Creating ${this.#names.shown()}` })
   }
