@@ -3,8 +3,10 @@ import { aPipeline, type BuiltPipeline } from '../../tests/support/builders.js'
 import { aDatabase, type TestDatabase } from '../../tests/support/database.js'
 import { aRunner } from '../../tests/support/runner.js'
 import { run } from '../../tests/support/runs.js'
+import { readSettings } from '../config/settings.js'
 import { SqlGuard } from '../guard/index.js'
 import type { Pipeline } from '../model/pipeline.js'
+import { createTransforms } from '../transforms/index.js'
 import { PostgresReconciler } from './reconciler.js'
 
 const QUERY = 'SELECT id, film_id, user_id, rating, modified FROM ugc.ratings'
@@ -34,7 +36,7 @@ function deepCompare(database: TestDatabase, { id, spec }: BuiltPipeline) {
     martUrl: database.loginUrl('meta'),
     connections: new Map(),
     targets: { tables: ['analytics.*'], kinds: [] },
-    transforms: noTransforms,
+    transforms: createTransforms(readSettings({ VITRINA_PYTHON_TASKS: '/nowhere' })),
   })
   const pipeline = {
     ...spec,

@@ -17,6 +17,20 @@ async function read(url: string, index: string): Promise<SeenRow[] | null> {
   }))
 }
 
+async function tamper(url: string, index: string): Promise<void> {
+  const call = (method: string, path: string, body?: unknown) =>
+    fetch(`${url}/${index}/${path}`, {
+      method,
+      ...(body === undefined
+        ? {}
+        : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+    })
+  await call('DELETE', '_doc/1')
+  await call('POST', '_update/2', { doc: { title: 'wrong' } })
+  const { _source } = (await (await call('GET', '_doc/3')).json()) as { _source: object }
+  await call('PUT', '_doc/9999', { ..._source, id: 9999 })
+}
+
 for (const write_mode of ['update', 'index']) {
   sinkSuite({
     name: `Elasticsearch, write_mode ${write_mode}`,
@@ -29,6 +43,7 @@ for (const write_mode of ['update', 'index']) {
         options: { write_mode },
         target: (name) => `es:${name}`,
         read: (_database, name) => read(server.url, name),
+        tamper: (_database, name) => tamper(server.url, name),
         close: async () => {},
       }
     },

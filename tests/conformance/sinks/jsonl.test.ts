@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { jsonl } from '../../../examples/sinks/jsonl/index.js'
@@ -21,6 +21,20 @@ sinkSuite({
           .filter((line) => line !== '')
           .map((line) => JSON.parse(line) as SeenRow)
           .map(({ id, title, n }) => ({ id, title, n }))
+      },
+      tamper: async (_database, name) => {
+        const path = join(folder, `${name}.jsonl`)
+        const rows = (await readFile(path, 'utf8'))
+          .split('\n')
+          .slice(0, -1)
+          .map((line) => JSON.parse(line))
+        const changed = [
+          ...rows
+            .filter((row) => row.id !== '1')
+            .map((row) => (row.id === '2' ? { ...row, title: 'wrong' } : row)),
+          { ...rows[5], id: '9999' },
+        ]
+        await writeFile(path, changed.map((row) => `${JSON.stringify(row)}\n`).join(''))
       },
       close: () => rm(folder, { recursive: true, force: true }),
     }

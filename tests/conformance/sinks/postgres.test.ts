@@ -17,6 +17,13 @@ sinkSuite({
         `SELECT id::text, title, n::text FROM analytics.${name} ORDER BY id`,
       )
     },
+    tamper: async (database, name) => {
+      await database.query(`DELETE FROM analytics.${name} WHERE id = 1`)
+      await database.query(`UPDATE analytics.${name} SET title = 'wrong' WHERE id = 2`)
+      await database.query(
+        `INSERT INTO analytics.${name} SELECT 9999, title, n, modified FROM analytics.${name} LIMIT 1`,
+      )
+    },
     close: async () => {},
   }),
 })

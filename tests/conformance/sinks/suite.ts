@@ -1,7 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { readSettings } from '../../../src/config/settings.js'
+import { lookers } from '../../../src/main/lookers.js'
+import { targetRules } from '../../../src/main/targets.js'
 import type { PipelineSpec } from '../../../src/model/pipeline.js'
+import type { Reconciler } from '../../../src/ports/reconciler.js'
 import type { SinkModule } from '../../../src/sinks/index.js'
+import { catalogStores } from '../../../src/store/catalog-stores.js'
+import { Database } from '../../../src/store/database.js'
+import { createTransforms } from '../../../src/transforms/index.js'
 import { aPipeline } from '../../support/builders.js'
 import { aDatabase, type TestDatabase } from '../../support/database.js'
 import { spawnVitrina } from '../../support/processes.js'
@@ -28,6 +35,8 @@ export interface SinkServer {
   target(name: string): string
   /** Null: there is no such mart. */
   read(database: TestDatabase, name: string): Promise<SeenRow[] | null>
+  /** Takes row 1 away, changes the title of row 2 to `wrong` and adds row 9999, behind the back of the pipeline. */
+  tamper?(database: TestDatabase, name: string): Promise<void>
   close(): Promise<void>
 }
 
@@ -39,6 +48,28 @@ interface Suite {
   readonly inProcesses: boolean
 }
 
+/** As the API does it. */
+async function requestRepair(
+  database: TestDatabase,
+  pipelineId: string,
+  keys: readonly (readonly (string | null)[])[],
+): Promise<string> {
+  const client = await database.client()
+  await client.query('BEGIN')
+  await client.query("SELECT set_config('vitrina.trigger', 'repair', true)")
+  const { rows } = await client.query(
+    "UPDATE etl.etl_pipelines SET status = 'RUN_REQUESTED' WHERE id = $1 RETURNING current_run_id",
+    [pipelineId],
+  )
+  for (const key of keys)
+    await client.query('INSERT INTO etl.etl_repairs (run_id, key) VALUES ($1, $2)', [
+      rows[0].current_run_id,
+      key,
+    ])
+  await client.query('COMMIT')
+  return rows[0].current_run_id
+}
+
 const QUERY = 'SELECT id, title, n, modified FROM content.thing'
 
 /** What every sink promises, on a real server. */
@@ -48,6 +79,9 @@ export function sinkSuite({ name, start, inProcesses }: Suite): void {
     let missing: string | null = null
     let database: TestDatabase
     let runner: Awaited<ReturnType<typeof aRunner>>
+    let reconciler: Reconciler
+    let catalog: ReturnType<typeof catalogStores>['catalog']
+    let closing: (() => Promise<void>) | null = null
 
     beforeAll(async () => {
       const started = await start()
@@ -60,12 +94,23 @@ export function sinkSuite({ name, start, inProcesses }: Suite): void {
       await database.query('CREATE SCHEMA IF NOT EXISTS content')
       await database.query('CREATE SCHEMA IF NOT EXISTS analytics')
       runner = await startRunner()
+      const settings = readSettings({ DATABASE_URL: database.url, ...server.env })
+      const pool = new Database(database.loginUrl('meta'), { name: 'test', size: 2 })
+      catalog = catalogStores(pool).catalog
+      reconciler = lookers(database.loginUrl('reader'), database.loginUrl('meta'), {
+        connections: new Map(),
+        targets: targetRules(settings, server.sinks),
+        sourceSchemas: ['content'],
+        transforms: createTransforms(settings),
+      }).reconciler
+      closing = () => pool.close()
     }, 300_000)
     beforeEach((context) => {
       if (missing !== null) context.skip(missing)
     })
     afterAll(async () => {
       await runner?.stop()
+      await closing?.()
       await server?.close()
     })
 
@@ -98,6 +143,7 @@ export function sinkSuite({ name, start, inProcesses }: Suite): void {
       })
       return {
         id,
+        name: mart,
         source,
         run: (): Promise<RunRow> => run(database, id),
         read: async () => server.read(database, mart),
@@ -245,6 +291,30 @@ export function sinkSuite({ name, start, inProcesses }: Suite): void {
       expect(paused.status).toBe('PAUSED')
       const rest = await mart.run()
       expect(paused.rows_read + rest.rows_read).toBe(800)
+      await mart.expectEqual()
+    })
+
+    it('R5.5 is compared row by row with its source, and mended', async (context) => {
+      if (server.tamper === undefined) context.skip('nothing here tampers with such a mart')
+      const mart = await aMart(300)
+      expect(await mart.run()).toMatchObject({ status: 'SUCCESS', error: null })
+      const pipeline = await catalog.getPipeline(mart.id)
+      const signal = new AbortController().signal
+      const compare = () => reconciler.compare(pipeline!, { deep: true, sampleSize: 10, signal })
+      expect(await compare()).toMatchObject({ matches: true, source: { count: 300 }, target: { count: 300 } })
+      await server.tamper!(database, mart.name)
+      expect(await compare()).toMatchObject({
+        matches: false,
+        deep: {
+          missing: { count: 1, keys: [['1']] },
+          different: { count: 1, keys: [['2']] },
+          extra: { count: 1, keys: [['9999']] },
+        },
+      })
+      const keys = await reconciler.keysToRepair(pipeline!, signal)
+      const repair = await requestRepair(database, mart.id, keys)
+      expect(await runEnded(database, repair)).toMatchObject({ status: 'SUCCESS', error: null })
+      expect((await compare()).matches).toBe(true)
       await mart.expectEqual()
     })
 
