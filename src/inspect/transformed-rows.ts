@@ -28,16 +28,15 @@ export async function withTransforms<T>(
   const names = pipeline.tasks.filter((task) => task.taskType === 'PYTHON').map((task) => task.body)
   if (names.length === 0) return use(null)
   const patience = AbortSignal.timeout(PATIENCE_MS)
-  const chain = await hosts.open(names, columns, {
-    signal: AbortSignal.any([signal, patience]),
-    said: () => {},
-  })
+  const options = { signal: AbortSignal.any([signal, patience]), said: () => {} }
+  let chain: TransformChain | null = null
   try {
+    chain = await hosts.open(names, columns, options)
     return await use(chain)
   } catch (error) {
     throw patience.aborted ? tooSlow(names) : error
   } finally {
-    await chain.close()
+    await chain?.close()
   }
 }
 

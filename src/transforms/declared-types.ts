@@ -42,8 +42,9 @@ const OIDS: Readonly<Record<string, number>> = {
   jsonb: 3802,
 }
 
-/** Words, perhaps with a schema, a modifier and brackets: nothing that could be more than a type in a CREATE TABLE. */
-const TYPE = /^("[^"]+"|[\p{L}_][\p{L}\p{N}_]*)(\.("[^"]+"|[\p{L}_][\p{L}\p{N}_]*)| [a-z]+)*$/u
+/** A name, perhaps with a schema, or words that the standard has: nothing that could be more than a type in a CREATE TABLE. */
+const TYPE =
+  /^(?:"[^"]+"|[\p{L}_][\p{L}\p{N}_]*)(?:\.(?:"[^"]+"|[\p{L}_][\p{L}\p{N}_]*))?$|^(?:double precision|(?:character|bit) varying|time(?:stamp)? with(?:out)? time zone)$/u
 
 /** `timestamptz(3)[]` becomes `timestamp(3) with time zone[]`; null when it is no type at all. */
 export function declaredType(text: string): string | null {

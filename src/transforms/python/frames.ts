@@ -1,4 +1,6 @@
 const LENGTHS = 8
+/** No answer says more than this beside its rows. */
+const MOST_HEADER = 16 * 1024 * 1024
 
 export interface Frame {
   readonly header: unknown
@@ -21,7 +23,7 @@ export class FrameReader {
   #length = 0
   #wanted = LENGTHS
 
-  /** The frames that this piece completes. */
+  /** The frames that this piece completes. Throws when it is no frame: user code has found the socket. */
   take(piece: Buffer): Frame[] {
     this.#pieces.push(piece)
     this.#length += piece.length
@@ -29,6 +31,7 @@ export class FrameReader {
     while (this.#length >= this.#wanted) {
       const bytes = this.#joined()
       const header = bytes.readUInt32BE(0)
+      if (header > MOST_HEADER) throw new Error(`a header of ${header} bytes`)
       const whole = LENGTHS + header + bytes.readUInt32BE(4)
       this.#wanted = whole
       if (bytes.length < whole) break

@@ -8,6 +8,30 @@ import { MARKER } from './strays.js'
 
 /** What it does, and what is told. */
 const HOSTILE: Record<string, { body: string[]; told: RegExp }> = {
+  writes_everywhere: {
+    body: [
+      'for fd in range(3, 400):',
+      '    try: os.write(fd, b"\\xff" * 100)',
+      '    except OSError: pass',
+      'return rows',
+    ],
+    told: /"writes_everywhere" sent something that is no answer/,
+  },
+  forges_answers: {
+    body: [
+      'header = b\'{"op": "loaded"}\'',
+      'for fd in range(3, 400):',
+      '    try: os.write(fd, len(header).to_bytes(4, "big") + bytes(4) + header)',
+      '    except OSError: pass',
+      'return rows',
+    ],
+    told: /"forges_answers" sent something that is no answer/,
+  },
+  prints_for_ever: { body: ['while True: print("x" * 50)'], told: /for more than 2 s/ },
+  stops_itself: {
+    body: ['import signal', 'os.kill(os.getpid(), signal.SIGSTOP)'],
+    told: /for more than 2 s/,
+  },
   hangs: { body: ['while True: pass'], told: /"hangs" worked on one batch for more than 2 s and was killed/ },
   hangs_in_c: { body: ['import re', 're.match(r"(a+)+$", "a" * 64 + "b")'], told: /for more than 2 s/ },
   sleeps_deaf: {

@@ -15,6 +15,7 @@ const PROGRAM = fileURLToPath(new URL('../../../python/vitrina_host.py', import.
 const GRACE_MS = 1_000
 /** Marks are written before the answer; only code that closed the streams lets us wait. */
 const DRAIN_MS = 200
+const BROKEN = 'sent something that is no answer'
 
 export interface PythonOptions {
   readonly executable: string
@@ -78,33 +79,42 @@ export class PythonProcess implements Host {
     this.#socket.on('error', () => {})
     this.#socket.on('data', (chunk: Buffer) => this.#take(reader, chunk))
     // One that closed our socket can answer no more, also if it lives on.
-    this.#socket.once('close', () => void this.#ended())
-    void this.#exited.then(() => this.#ended())
+    this.#socket.once('close', () => void this.#ended(null))
+    void this.#exited.then(() => this.#ended(null))
   }
 
   #take(reader: FrameReader, chunk: Buffer): void {
-    for (const { header, payload } of reader.take(chunk)) {
-      const answer = header as Answer
-      if (answer.op === 'ready' || answer.op === 'rows' || answer.op === 'failed' || answer.op === 'refused')
-        this.#answers += 1
-      const wanted = this.#answers
-      this.#delivery = this.#delivery.then(async () => {
-        await Promise.all(this.#outputs.map((output) => output.reached(wanted)))
-        if (!this.#isOver) this.#events.answer(answer, payload)
-      })
+    if (this.#isOver) return
+    try {
+      for (const { header, payload } of reader.take(chunk)) this.#deliver(header as Answer, payload)
+    } catch {
+      void this.#ended(BROKEN)
     }
   }
 
-  async #ended(): Promise<void> {
-    if (this.#isOver) return
-    await this.#delivery
-    // Told after the answers: the last of them may have led to a kill.
+  #deliver(answer: Answer, payload: Buffer): void {
+    if (answer.op !== 'loading' && answer.op !== 'loaded') this.#answers += 1
+    const wanted = this.#answers
+    this.#delivery = this.#delivery
+      .then(() => Promise.all(this.#outputs.map((output) => output.reached(wanted))))
+      .then(() => {
+        if (!this.#isOver) this.#events.answer(answer, payload)
+      })
+      // What looks like an answer and is none must not end the runner.
+      .catch(() => this.#ended(BROKEN))
+  }
+
+  /** Told after the answers, as the last of them may have led to a kill; `why`: it is ended because of this. */
+  async #ended(why: string | null): Promise<void> {
+    if (why === null) await this.#delivery
     if (this.#isOver) return
     this.#isOver = true
-    const how = await Promise.race([
-      this.#exited,
-      delay(GRACE_MS, 'closed its connection to the runner', { ref: false }),
-    ])
+    const how =
+      why ??
+      (await Promise.race([
+        this.#exited,
+        delay(GRACE_MS, 'closed its connection to the runner', { ref: false }),
+      ]))
     await this.#killAll()
     this.#events.gone(how, how.startsWith('could not be started'))
   }

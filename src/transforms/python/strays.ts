@@ -27,7 +27,7 @@ async function hasVariable(pid: string, variable: string): Promise<boolean> {
   return environment.split('\0').includes(variable)
 }
 
-export function kill(pid: number): void {
+function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {

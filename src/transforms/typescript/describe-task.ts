@@ -36,7 +36,10 @@ function signatureOf(name: string, run: (...args: never[]) => unknown): string {
   const parameters = /^(?:async\s*)?(?:function\s*\*?\s*[\w$]*\s*)?\*?\s*(\([^)]*\)|[\w$]+\s*=>)/.exec(
     text,
   )?.[1]
-  const bare = (parameters ?? '(…)').replace(/\s*=>$/, '').replace(/\s+/g, ' ')
+  const bare = (parameters ?? '(…)')
+    .replace(/\s*=>$/, '')
+    .replace(/\s+(?=[,)=])|(?<=\()\s+/g, '')
+    .replace(/\s+/g, ' ')
   return `${name}${bare.startsWith('(') ? bare : `(${bare})`}`.slice(0, 500)
 }
 

@@ -1,7 +1,7 @@
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
 import type { Answer, Host, HostEvents, Question } from '../host.js'
 import { hostEnvironment } from '../host-environment.js'
-import type { News } from './worker.js'
+import type { News } from './news.js'
 
 /** One worker thread: a slow function does not keep the runner from renewing its leases. */
 export class TaskThread implements Host {

@@ -3,16 +3,11 @@ import type { MessagePort } from 'node:worker_threads'
 import type { Answer, HostColumn, LoadedTask, Question } from '../host.js'
 import { Codec } from './codec.js'
 import { describeTask, placeOf } from './describe-task.js'
+import type { News } from './news.js'
 import { listenToPrints } from './prints.js'
 import { Refusal, shown } from './refusal.js'
 import { checkedRows } from './result.js'
 import { type Row, registered, type TaskFunction } from './task.js'
-
-/** What a thread tells besides its answers. */
-export type News =
-  | { readonly op: 'said'; readonly transform: string | null; readonly text: string }
-  | { readonly op: 'unsaid'; readonly lines: number }
-  | { readonly op: 'working'; readonly transform: string }
 
 const LONGEST_TRACE = 12_000
 

@@ -1,0 +1,5 @@
+/** What a thread tells besides its answers. */
+export type News =
+  | { readonly op: 'said'; readonly transform: string | null; readonly text: string }
+  | { readonly op: 'unsaid'; readonly lines: number }
+  | { readonly op: 'working'; readonly transform: string }
