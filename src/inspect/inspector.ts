@@ -1,9 +1,17 @@
 import { type GuardSession, KeptSessions, refusalError, type SqlGuard } from '../guard/index.js'
 import { VitrinaError } from '../model/errors.js'
-import { finalTarget, type Pipeline, readerQuery, strategyOf, type Way } from '../model/pipeline.js'
-import { isAllowedTarget, type TargetRules } from '../model/target.js'
+import {
+  finalTarget,
+  hasTransforms,
+  type Pipeline,
+  readerQuery,
+  strategyOf,
+  type Way,
+} from '../model/pipeline.js'
+import { allowedInstead, isAllowedTarget, kindOf, type TargetRules } from '../model/target.js'
 import type { Finding, Preview, Validation } from '../model/validation.js'
 import type { Inspector } from '../ports/inspector.js'
+import type { SinkKind } from '../ports/sink.js'
 import type { TransformHosts } from '../ports/transforms.js'
 import { connectionUrl } from '../postgres/connections.js'
 import { databaseError } from '../postgres/errors.js'
@@ -14,6 +22,7 @@ import { examine } from '../transfers/examine.js'
 import { assignableProblem } from './assignable.js'
 import { readFirstRows } from './first-rows.js'
 import type { Looked } from './look.js'
+import { lookAtSink, ofTarget, type SinkLook } from './sink-look.js'
 import { transformField, transformFirstRows, unknownTransforms, withTransforms } from './transformed-rows.js'
 import { warningsFor } from './warnings.js'
 
@@ -22,7 +31,7 @@ export interface InspectorSettings {
   /** Sees the marts of the main database, and changes none. */
   readonly martUrl: string
   readonly connections: ReadonlyMap<string, string>
-  readonly targets: TargetRules
+  readonly targets: TargetRules<SinkKind>
   readonly sourceSchemas: readonly string[]
   readonly guard: SqlGuard
   readonly transforms: TransformHosts
@@ -67,18 +76,27 @@ export class PostgresInspector implements Inspector {
     if (errors.length > 0) return this.#invalid(pipeline, errors)
     try {
       return await this.#withSessions(pipeline, signal, async (source, target) => {
+        const kind = kindOf(finalTarget(pipeline), this.#settings.targets)?.kind ?? null
+        let sink: SinkLook | null = null
         let table: Target | null = null
         let written: readonly Column[] = []
         const { guard, sourceSchemas } = this.#settings
         const examined = await examine(source, pipeline, { judge: guard, sourceSchemas }, async (columns) => {
           written = await this.#writtenColumns(pipeline, columns, signal)
+          if (kind !== null) {
+            sink = await lookAtSink(kind, pipeline, written, signal)
+            return sink.key
+          }
           table = await findTarget(target, finalTarget(pipeline), written, pipeline.keyColumns)
           return table?.key ?? pipeline.keyColumns
         })
-        const looked: Looked = { ...examined, written, target: table }
+        const looked: Looked = { ...examined, written, target: table, sink }
+        const { errors = [], warnings = [] } = (sink as SinkLook | null) ?? {}
+        if (errors.length > 0) return this.#invalid(pipeline, ofTarget(errors), looked)
         const misfit = table === null ? null : await assignableProblem(target, table)
         if (misfit !== null) return this.#invalid(pipeline, [asFinding(misfit, 'target_table')], looked)
-        return this.#valid(pipeline, looked, await warningsFor(source, pipeline, looked))
+        const known = await warningsFor(source, pipeline, looked)
+        return this.#valid(pipeline, looked, [...known, ...ofTarget(warnings)])
       })
     } catch (error) {
       const unknown = unknownTransforms(error, pipeline)
@@ -122,10 +140,11 @@ export class PostgresInspector implements Inspector {
   #targetFindings(pipeline: Pipeline): Finding[] {
     const target = finalTarget(pipeline)
     if (isAllowedTarget(target, this.#settings.targets)) return []
+    const { setting, names } = allowedInstead(target, this.#settings.targets)
     const error = new VitrinaError(
       'TARGET_REFUSED',
-      `"${target}" is not among the targets that are allowed (${this.#settings.targets.tables.join(', ')}).`,
-      'Choose an allowed target, or have an administrator extend ALLOWED_TARGET_TABLES.',
+      `"${target}" is not among the targets that are allowed (${names.join(', ')}).`,
+      `Choose an allowed target, or have an administrator extend ${setting}.`,
     )
     return [asFinding(error, 'target_table')]
   }
@@ -142,10 +161,11 @@ export class PostgresInspector implements Inspector {
     return {
       columns: examined?.written.map(({ name, type }) => ({ name, type })) ?? [],
       strategy: strategyOf(pipeline),
-      way: examined === null ? null : wayOf(pipeline),
+      way: examined === null ? null : wayOf(pipeline, examined.sink !== null),
       guarantee: examined?.guarantee ?? null,
       reads: examined === null ? null : examined.paged ? 'paged' : 'once',
-      createsTarget: examined !== null && examined.target === null,
+      createsTarget:
+        examined !== null && (examined.sink === null ? examined.target === null : !examined.sink.exists),
     }
   }
 
@@ -185,8 +205,8 @@ export class PostgresInspector implements Inspector {
   }
 }
 
-function wayOf(pipeline: Pipeline): Way {
-  if (pipeline.tasks.some((task) => task.taskType === 'PYTHON')) return 'rows'
+function wayOf(pipeline: Pipeline, isSink: boolean): Way {
+  if (isSink || hasTransforms(pipeline)) return 'rows'
   return pipeline.sourceConnection === pipeline.targetConnection ? 'pushdown' : 'relay'
 }
 
@@ -202,6 +222,11 @@ const FIELDS: Record<string, string> = {
   TARGET_MISMATCH: 'target_table',
   TARGET_KEY_MISSING: 'key_columns',
   TARGET_REFUSED: 'target_table',
+  SINK_MISSING: 'target_table',
+  SINK_UNAVAILABLE: 'target_table',
+  SINK_LOGIN: 'target_table',
+  SINK_REFUSED: 'target_table',
+  SINK_OVERLOADED: 'target_table',
   PIPELINE_INVALID: 'incremental_key',
 }
 

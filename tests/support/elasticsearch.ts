@@ -22,14 +22,15 @@ export class SearchLab {
   /** A name that no other test has. Everything that begins with it goes with the test. */
   name(): string {
     const name = `t${randomBytes(5).toString('hex')}`
-    onTestFinished(async () => {
-      const found = await this.call<Record<string, unknown>>(
-        'GET',
-        `/${name},${name}-*?ignore_unavailable=true`,
-      )
-      for (const index of Object.keys(found)) await this.call('DELETE', `/${index}`)
-    })
+    onTestFinished(() => this.remove(name))
     return name
+  }
+
+  /** The mart of this name, and what was built for it. */
+  async remove(name: string): Promise<void> {
+    const path = `/${name},${name}-*?ignore_unavailable=true`
+    for (const index of Object.keys(await this.call<object>('GET', path)))
+      await this.call('DELETE', `/${index}`)
   }
 
   async call<T>(method: string, path: string, body?: unknown): Promise<T> {

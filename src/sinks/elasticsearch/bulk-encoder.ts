@@ -14,7 +14,7 @@ export interface BulkLimits {
 }
 
 /** Fewer documents in a request cost more in requests than parallel work gains. */
-const FEW = 500
+const FEW = 1000
 
 interface Field {
   readonly column: Column

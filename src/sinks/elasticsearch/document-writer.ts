@@ -3,8 +3,9 @@ import type { RowBatch } from '../../sql/row-batch.js'
 import { BulkSender, type BulkTarget, bulksOf } from './bulk.js'
 import { BulkEncoder, versionOf } from './bulk-encoder.js'
 import type { Cluster } from './cluster.js'
-import type { ElasticsearchOptions, ElasticsearchSettings } from './config.js'
+import type { ElasticsearchSettings } from './config.js'
 import { leftoversOf } from './merged-objects.js'
+import type { WriteMode } from './types.js'
 
 const MIB = 1024 * 1024
 
@@ -22,8 +23,7 @@ export class DocumentWriter {
   readonly #bytes: number
   readonly #isVersioned: boolean
 
-  constructor(mart: SinkMart, cluster: Cluster, settings: ElasticsearchSettings) {
-    const { write_mode: mode } = mart.options as ElasticsearchOptions
+  constructor(mart: SinkMart, mode: WriteMode, cluster: Cluster, settings: ElasticsearchSettings) {
     const parallel = settings.ELASTICSEARCH_PARALLEL_BULKS
     this.#bytes = settings.ELASTICSEARCH_BULK_MIB * MIB
     this.#encoder = new BulkEncoder(mart.columns, mart.key, mode, { bytes: this.#bytes, parallel })

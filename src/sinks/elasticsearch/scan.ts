@@ -164,7 +164,7 @@ function digest(values: readonly unknown[]): string {
 }
 
 /** The field that a column can be sorted by; null: none. */
-export function sortField(properties: Properties, column: string): string | null {
+function sortField(properties: Properties, column: string): string | null {
   const property = findProperty(properties, column)
   if (property === null) return null
   if (property.type === 'text') return property.fields?.keyword === undefined ? null : `${column}.keyword`

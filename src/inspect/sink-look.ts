@@ -1,0 +1,40 @@
+import { finalTarget, type Pipeline } from '../model/pipeline.js'
+import type { Finding } from '../model/validation.js'
+import type { Examination, SinkKind } from '../ports/sink.js'
+import { openSink } from '../sinks/open.js'
+import { requireColumn } from '../sinks/postgres/target.js'
+import type { Column } from '../sql/selection.js'
+
+export interface SinkLook extends Examination {
+  readonly key: readonly string[]
+}
+
+/** What stands behind a sink, for rows with these columns. Nothing is changed. */
+export async function lookAtSink(
+  kind: SinkKind,
+  pipeline: Pipeline,
+  columns: readonly Column[],
+  signal: AbortSignal,
+): Promise<SinkLook> {
+  const key = pipeline.keyColumns.length > 0 ? pipeline.keyColumns : [columns[0]!.name]
+  for (const name of key) requireColumn(columns, name, 'key_columns')
+  const sink = await openSink(kind, {
+    target: finalTarget(pipeline),
+    columns,
+    key,
+    rawOptions: pipeline.targetOptions,
+    brake: pipeline.deleteBrake,
+    replaces: pipeline.mode === 'full' && pipeline.fullStrategy === 'replace',
+    signal,
+  })
+  try {
+    return { ...(await sink.examine()), key }
+  } finally {
+    await sink.close()
+  }
+}
+
+/** A sink speaks of its target unless it says otherwise. */
+export function ofTarget(findings: readonly Finding[]): Finding[] {
+  return findings.map((finding) => ({ ...finding, field: finding.field || 'target_table' }))
+}
