@@ -34,22 +34,33 @@ export class FaultProxy {
   fault: (exchange: Exchange) => Fault | null = () => null
   readonly seen: Exchange[] = []
 
-  private constructor(url: string) {
+  readonly #server: http.Server
+
+  private constructor(url: string, server: http.Server) {
     this.url = url
+    this.#server = server
   }
 
+  /** For one test. */
   static async before(upstream: string): Promise<FaultProxy> {
+    const proxy = await FaultProxy.open(upstream)
+    onTestFinished(() => proxy.close())
+    return proxy
+  }
+
+  static async open(upstream: string): Promise<FaultProxy> {
     const server = http.createServer()
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const proxy = new FaultProxy(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    const proxy = new FaultProxy(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, server)
     server.on('request', (request, response) => {
       proxy.#serve(upstream, request, response).catch(() => request.socket.destroy())
     })
-    onTestFinished(async () => {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    })
     return proxy
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections()
+    await new Promise((resolve) => this.#server.close(resolve))
   }
 
   /** Requests that the server was asked for, by the end of their path. */

@@ -69,7 +69,7 @@ export function gone(target: string, reason: string): VitrinaError {
   return new VitrinaError(
     'SINK_GONE',
     `The index of ${target} disappeared during the run: ${reason}`,
-    'The next attempt creates it anew. What was in it comes back with a full run: reset the checkpoint if the pipeline is incremental.',
+    'The next attempt creates it anew and reads the source from the beginning.',
   )
 }
 
