@@ -15,6 +15,7 @@ import { requireRules } from './auth/access.js'
 import { requireToken } from './auth/bearer.js'
 import { RateLimit } from './auth/rate-limit.js'
 import { readBodies } from './body.js'
+import { refuseBroken } from './broken-request.js'
 import { toFailure } from './failure.js'
 import { observeRequests, requestId } from './observe.js'
 import { answerWithProblems, sendProblem } from './problem.js'
@@ -23,7 +24,7 @@ import { EventStreams } from './routes/events.js'
 import { apiRoutes, type Services } from './routes/index.js'
 import { PREFIX } from './routes/links.js'
 import { referenceRoutes } from './routes/reference.js'
-import { unknownRoutes } from './routes/unknown.js'
+import { UnknownRoutes } from './routes/unknown.js'
 import {
   type Api,
   serializerCompiler,
@@ -84,13 +85,15 @@ export function createServer(options: ServerOptions): FastifyInstance {
   observeRequests(app, options.log, options.meter)
   protectAnswers(app)
   requireRules(app)
+  const unknown = new UnknownRoutes(app)
+  unknown.answerOpen(app)
   requireToken(app, {
     token: options.token,
     tokens: options.stores.tokens,
     limit: new RateLimit(options.rateLimit),
   })
   answerWithProblems(app)
-  unknownRoutes(app)
+  unknown.answer(app)
   referenceRoutes(app, options.version)
   // The documents of the first version write the routes without the prefix; both stay.
   for (const prefix of [PREFIX, '']) app.register(async (scope) => apiRoutes(scope, services), { prefix })
@@ -108,6 +111,7 @@ function bareServer(): Api {
     forceCloseConnections: 'idle',
     // Requests that still come in over an open connection are answered, with "Connection: close".
     return503OnClosing: false,
+    clientErrorHandler: refuseBroken,
     // Paths that cannot be decoded never reach a route or its error handler.
     frameworkErrors: (error, request, reply) =>
       void sendProblem(request as never, reply as never, toFailure(error)),

@@ -886,11 +886,7 @@ export interface components {
             status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
             /** @description Name of the connection that is written. null: the main database. */
             target_connection: string | null;
-            /** @description What only this kind of target knows; see the page of its sink. For tables: none. */
-            target_options: {
-                [key: string]: unknown;
-            };
-            /** @description The address of the mart: schema.table, es:index, ch:table or s3:prefix. */
+            /** @description The address of the mart: schema.table, or es:index. */
             target_table: string;
             /** @description The task plan; empty: source_query alone. */
             tasks: components["schemas"]["Task"][];
@@ -1012,17 +1008,7 @@ export interface components {
              */
             target_connection?: string | null;
             /**
-             * @description What only this kind of target knows; see the page of its sink. For tables: none.
-             * @default {}
-             * @example {
-             *       "write_mode": "index"
-             *     }
-             */
-            target_options?: {
-                [key: string]: unknown;
-            };
-            /**
-             * @description The address of the mart: schema.table, es:index, ch:table or s3:prefix.
+             * @description The address of the mart: schema.table, or es:index.
              * @example analytics.film_dim
              */
             target_table: string;
@@ -1082,8 +1068,11 @@ export interface components {
             key_columns?: string[] | null;
             /** @description full re-reads all rows, incremental those beyond the checkpoint. */
             mode?: ("full" | "incremental") | null;
-            /** @description Unique among all pipelines. */
-            name?: string | null;
+            /**
+             * @description Unique among all pipelines.
+             * @example film_dim
+             */
+            name?: string;
             /** @description Rows a run may put into quarantine before it fails. */
             quarantine_limit?: number | null;
             /** @description Needed when the change makes the checkpoint meaningless: true sets it back to the start, false keeps it. */
@@ -1100,12 +1089,11 @@ export interface components {
             source_type?: "postgres" | null;
             /** @description Name of the connection that is written. null: the main database. */
             target_connection?: (string | null) | null;
-            /** @description What only this kind of target knows; see the page of its sink. For tables: none. */
-            target_options?: {
-                [key: string]: unknown;
-            } | null;
-            /** @description The address of the mart: schema.table, es:index, ch:table or s3:prefix. */
-            target_table?: string | null;
+            /**
+             * @description The address of the mart: schema.table, or es:index.
+             * @example analytics.film_dim
+             */
+            target_table?: string;
             /** @description The task plan; empty: source_query alone. */
             tasks?: {
                 /** @description The SQL text, or the name of a registered transform. */
@@ -1206,6 +1194,8 @@ export interface components {
             type: string;
             /** @description The number of the code in the reference of errors. */
             vtr: string;
+        } & {
+            [key: string]: unknown;
         };
         QuarantinedRow: {
             /** @description The id of the row in quarantine. */
@@ -1444,6 +1434,7 @@ export interface operations {
             403: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -1480,6 +1471,7 @@ export interface operations {
             403: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -1509,6 +1501,7 @@ export interface operations {
                     };
                 };
             };
+            431: components["responses"]["Problem"];
         };
     };
     getHealthReady: {
@@ -1570,6 +1563,7 @@ export interface operations {
                     };
                 };
             };
+            431: components["responses"]["Problem"];
             /** @description A part is down. */
             503: {
                 headers: {
@@ -1645,6 +1639,7 @@ export interface operations {
             403: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -1687,6 +1682,7 @@ export interface operations {
             403: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -1716,8 +1712,11 @@ export interface operations {
             401: components["responses"]["Problem"];
             403: components["responses"]["Problem"];
             409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -1748,6 +1747,7 @@ export interface operations {
             404: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -1781,6 +1781,7 @@ export interface operations {
             412: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -1818,8 +1819,11 @@ export interface operations {
             404: components["responses"]["Problem"];
             409: components["responses"]["Problem"];
             412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -1838,7 +1842,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": Record<string, never>;
+                "application/json": Record<string, never> | null;
             };
         };
         responses: {
@@ -1856,8 +1860,11 @@ export interface operations {
             403: components["responses"]["Problem"];
             404: components["responses"]["Problem"];
             412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -1876,7 +1883,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": Record<string, never>;
+                "application/json": Record<string, never> | null;
             };
         };
         responses: {
@@ -1894,8 +1901,11 @@ export interface operations {
             403: components["responses"]["Problem"];
             404: components["responses"]["Problem"];
             412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -1911,7 +1921,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": Record<string, never>;
+                "application/json": Record<string, never> | null;
             };
         };
         responses: {
@@ -1939,8 +1949,11 @@ export interface operations {
             403: components["responses"]["Problem"];
             404: components["responses"]["Problem"];
             409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -1959,7 +1972,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": Record<string, never>;
+                "application/json": Record<string, never> | null;
             };
         };
         responses: {
@@ -1990,8 +2003,11 @@ export interface operations {
             401: components["responses"]["Problem"];
             403: components["responses"]["Problem"];
             404: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -2034,6 +2050,7 @@ export interface operations {
             404: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -2051,7 +2068,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": Record<string, never>;
+                "application/json": Record<string, never> | null;
             };
         };
         responses: {
@@ -2069,8 +2086,11 @@ export interface operations {
             403: components["responses"]["Problem"];
             404: components["responses"]["Problem"];
             409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -2088,7 +2108,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": Record<string, never>;
+                "application/json": Record<string, never> | null;
             };
         };
         responses: {
@@ -2134,16 +2154,19 @@ export interface operations {
             403: components["responses"]["Problem"];
             404: components["responses"]["Problem"];
             409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
     getPipelinesByIdReconcile: {
         parameters: {
-            query: {
+            query?: {
                 /** @description Row by row instead of counts only. */
-                deep: unknown;
+                deep?: boolean;
             };
             header?: never;
             path: {
@@ -2223,6 +2246,7 @@ export interface operations {
             404: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -2238,7 +2262,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": Record<string, never>;
+                "application/json": Record<string, never> | null;
             };
         };
         responses: {
@@ -2265,8 +2289,11 @@ export interface operations {
             403: components["responses"]["Problem"];
             404: components["responses"]["Problem"];
             409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -2282,7 +2309,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": Record<string, never>;
+                "application/json": Record<string, never> | null;
             };
         };
         responses: {
@@ -2302,8 +2329,11 @@ export interface operations {
             401: components["responses"]["Problem"];
             403: components["responses"]["Problem"];
             404: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -2324,7 +2354,7 @@ export interface operations {
                     last_processed_id?: string | null;
                     /** @description Read on beyond this incremental_key. Absent: from the start. */
                     last_processed_key?: string | null;
-                };
+                } | null;
             };
         };
         responses: {
@@ -2342,8 +2372,11 @@ export interface operations {
             403: components["responses"]["Problem"];
             404: components["responses"]["Problem"];
             409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -2368,7 +2401,7 @@ export interface operations {
                      * @example airflow:film_dim:2024-05-01
                      */
                     external_ref?: string;
-                };
+                } | null;
             };
         };
         responses: {
@@ -2386,8 +2419,11 @@ export interface operations {
             403: components["responses"]["Problem"];
             404: components["responses"]["Problem"];
             409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -2430,6 +2466,7 @@ export interface operations {
             404: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -2460,6 +2497,7 @@ export interface operations {
             404: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -2490,6 +2528,7 @@ export interface operations {
             404: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -2527,8 +2566,11 @@ export interface operations {
             404: components["responses"]["Problem"];
             409: components["responses"]["Problem"];
             412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -2544,7 +2586,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": Record<string, never>;
+                "application/json": Record<string, never> | null;
             };
         };
         responses: {
@@ -2621,8 +2663,11 @@ export interface operations {
             401: components["responses"]["Problem"];
             403: components["responses"]["Problem"];
             404: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -2663,6 +2708,7 @@ export interface operations {
             404: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -2695,6 +2741,7 @@ export interface operations {
             404: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -2715,7 +2762,7 @@ export interface operations {
                 "application/json": {
                     /** @description Needed when the change makes the checkpoint meaningless. */
                     reset_checkpoint?: boolean;
-                };
+                } | null;
             };
         };
         responses: {
@@ -2734,8 +2781,11 @@ export interface operations {
             404: components["responses"]["Problem"];
             409: components["responses"]["Problem"];
             412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -2781,8 +2831,11 @@ export interface operations {
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
             403: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -2844,6 +2897,7 @@ export interface operations {
             403: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -2884,6 +2938,7 @@ export interface operations {
             403: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -2987,6 +3042,7 @@ export interface operations {
             404: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -3027,6 +3083,7 @@ export interface operations {
             404: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -3042,7 +3099,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": Record<string, never>;
+                "application/json": Record<string, never> | null;
             };
         };
         responses: {
@@ -3059,8 +3116,11 @@ export interface operations {
             401: components["responses"]["Problem"];
             403: components["responses"]["Problem"];
             404: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -3070,7 +3130,7 @@ export interface operations {
                 /** @description next_cursor of the page before. */
                 cursor?: string;
                 /** @description Warnings and errors only. */
-                errors_only?: unknown;
+                errors_only?: boolean;
                 /** @description How many to give at most. */
                 limit?: number;
             };
@@ -3103,6 +3163,7 @@ export interface operations {
             404: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -3195,6 +3256,7 @@ export interface operations {
             403: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -3261,8 +3323,11 @@ export interface operations {
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
             403: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -3291,6 +3356,7 @@ export interface operations {
             404: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -3379,8 +3445,11 @@ export interface operations {
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
             403: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };

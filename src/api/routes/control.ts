@@ -8,6 +8,13 @@ import { runUrl, statusUrl } from './links.js'
 import { rule } from './rule.js'
 
 const TAG = 'control'
+const RUN_ID = { id: '$response.body#/run_id' }
+const RUN_LINKS = {
+  getRunsById: RUN_ID,
+  getRunsByIdLog: RUN_ID,
+  getRunsByIdBatches: RUN_ID,
+  postRunsByIdCancel: RUN_ID,
+}
 
 /** 202, because a runner does what is asked for here, some time later. */
 export function controlRoutes(app: Api, control: ControlService): void {
@@ -18,7 +25,7 @@ export function controlRoutes(app: Api, control: ControlService): void {
         'operator',
         TAG,
         'Asks for a run. While one is requested or under way, it is given again.',
-        { problems: [404, 409] },
+        { problems: [404, 409], links: RUN_LINKS },
       ),
       schema: { params: byId, headers: runHeaders, body: runBody, response: { 202: runRequestedWire } },
     },

@@ -20,6 +20,15 @@ import { rule } from './rule.js'
 const TAG = 'configuration'
 /** The service reads it field by field: all mistakes are told together. */
 const anyObject = z.record(z.string(), z.unknown())
+const CREATED = { id: '$response.body#/id' }
+const CREATED_LINKS = {
+  getPipelinesById: CREATED,
+  patchPipelinesById: CREATED,
+  postPipelinesByIdRun: CREATED,
+  getPipelinesByIdReconcile: CREATED,
+  postPipelinesByIdVersionsByVersionRestore: { ...CREATED, version: '$response.body#/config_version' },
+  deletePipelinesById: CREATED,
+}
 const IF_MATCH = z.looseObject({
   'if-match': z
     .string()
@@ -31,7 +40,11 @@ export function editRoutes(app: Api, edit: EditService): void {
   app.post(
     '/pipelines',
     {
-      config: rule('admin', TAG, 'Creates a pipeline.', { problems: [409], body: pipelineInput }),
+      config: rule('admin', TAG, 'Creates a pipeline.', {
+        problems: [409],
+        body: pipelineInput,
+        links: CREATED_LINKS,
+      }),
       schema: { body: anyObject, response: { 201: pipelineWire } },
     },
     async (request, reply) => {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Drift, Reconciliation } from '../../model/reconcile.js'
 import type { Preview, Validation } from '../../model/validation.js'
+import { flag, pageQuery } from './page.js'
 
 const finding = z.object({
   code: z.string().describe('What is wrong, as a name that does not change.'),
@@ -44,9 +45,7 @@ export function validationToWire({ createsTarget, ...rest }: Validation) {
   }
 }
 
-export const previewQuery = z.object({
-  limit: z.coerce.number().int().min(1).max(200).default(50).describe('How many rows at the most.'),
-})
+export const previewQuery = z.strictObject({ limit: pageQuery.limit.describe('How many rows at the most.') })
 
 export const previewWire = z.object({
   columns: z.array(column).describe('The columns with their types.'),
@@ -64,12 +63,8 @@ export function previewToWire({ columns, rows, truncated }: Preview) {
   }
 }
 
-export const reconcileQuery = z.object({
-  deep: z
-    .enum(['true', 'false'])
-    .default('false')
-    .transform((text) => text === 'true')
-    .describe('Row by row instead of counts only.'),
+export const reconcileQuery = z.strictObject({
+  deep: flag().default(false).describe('Row by row instead of counts only.'),
 })
 
 const side = z.object({

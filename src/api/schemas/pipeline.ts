@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Pipeline, Task } from '../../model/pipeline.js'
 import { PIPELINE_STATUSES } from '../../model/status.js'
 import type { State } from '../../ports/catalog.js'
-import { pageOf, pageQuery } from './page.js'
+import { flag, pageOf, pageQuery } from './page.js'
 import { pipelineFields } from './pipeline-input.js'
 import { text } from './text.js'
 
@@ -59,12 +59,7 @@ export const pipelinePage = pageOf(pipelineWire)
 export const listPipelinesQuery = z.strictObject({
   ...pageQuery,
   status: z.enum(PIPELINE_STATUSES).optional().describe('Only those in this status.'),
-  enabled: z
-    .enum(['true', 'false'])
-    .transform((text) => text === 'true')
-    .pipe(z.boolean())
-    .optional()
-    .describe('Only enabled ones, or only disabled ones.'),
+  enabled: flag().optional().describe('Only enabled ones, or only disabled ones.'),
   q: text(1, 200).optional().describe('A part of the name, whatever its case.'),
 })
 

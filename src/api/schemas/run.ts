@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { BatchHistory, RunLogLine } from '../../model/history.js'
 import type { HeldBack, Run } from '../../model/run.js'
 import { RUN_STATUSES } from '../../model/status.js'
-import { pageOf, pageQuery, pageQueryUpTo } from './page.js'
+import { flag, pageOf, pageQuery, pageQueryUpTo } from './page.js'
 
 const heldBackWire = z.object({
   reason: z.string().describe('Why the checkpoint waits.'),
@@ -83,11 +83,7 @@ export const batchPage = pageOf(batchWire)
 
 export const logQuery = z.strictObject({
   ...pageQueryUpTo(1000),
-  errors_only: z
-    .enum(['true', 'false'])
-    .transform((text) => text === 'true')
-    .optional()
-    .describe('Warnings and errors only.'),
+  errors_only: flag().optional().describe('Warnings and errors only.'),
 })
 
 export const logPage = pageOf(

@@ -42,7 +42,7 @@ async function reconcile(name: string, flags: Flags): Promise<void> {
 }
 
 function compare(server: Server, { id }: Pipeline, deep: boolean): Promise<Reconciliation> {
-  const params = { path: { id }, query: { deep: String(deep) as 'true' } }
+  const params = { path: { id }, query: { deep } }
   return server.ask(server.api.GET('/pipelines/{id}/reconcile', { params, ...server.patiently }))
 }
 
