@@ -69,12 +69,17 @@ async function withStand(use) {
     },
   })
   const ended = new Promise((resolve) => child.once('exit', resolve))
+  // We outlive whoever tells us to end, until nothing is left behind.
+  const stop = () => child.kill('SIGTERM')
+  process.on('SIGINT', stop).on('SIGTERM', stop)
+  const work = async (url) => {
+    await untilMartsAreBuilt(url, token)
+    return use({ url, token, home })
+  }
   try {
-    const url = `http://127.0.0.1:${port}`
-    await Promise.race([untilMartsAreBuilt(url, token), ended.then(stoppedByItself)])
-    return await use({ url, token, home })
+    return await Promise.race([work(`http://127.0.0.1:${port}`), ended.then(demoEnded)])
   } finally {
-    child.kill('SIGTERM')
+    stop()
     await ended
     await removeAll(home)
   }
@@ -87,8 +92,8 @@ async function removeAll(home) {
   rmSync(home, { recursive: true, force: true })
 }
 
-function stoppedByItself() {
-  throw failure('The demo ended by itself.', 'Its last lines say why.')
+function demoEnded() {
+  throw failure('The demo ended before the work was done.', 'Its last lines say why.')
 }
 
 async function untilMartsAreBuilt(url, token) {

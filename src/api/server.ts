@@ -70,6 +70,8 @@ export interface ServerOptions {
   /** Requests that one token may make in a minute. */
   readonly rateLimit: number
   readonly retention: Retention
+  /** Between two signs of life on a stream of events; not given: 15 s. */
+  readonly heartbeatMs?: number
   /** The built console; null or not given: none is served. */
   readonly consoleDir?: string | null
 }
@@ -147,7 +149,7 @@ function createServices(options: ServerOptions): Services {
     history: new HistoryService(catalog, pipelines),
     tokens: new TokenService(stores.tokens),
     hub: new EventHub({ journal, wakeups, onError: (error) => events.metaStoreLost(error) }),
-    streams: new EventStreams(),
+    streams: new EventStreams(options.heartbeatMs),
     health: new HealthService(catalog, version),
     metrics: new MetricsService(catalog, meter),
     transforms: options.transforms,
