@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
 import { VitrinaError } from '../model/errors.js'
 import { confirm, serverCommand } from './command.js'
+import { type Format, formatOption, isData, jsonOption, printData } from './format.js'
 import { inPlaceOf, requireNoMistakes } from './mistakes.js'
-import { detail, good, print, printJson } from './output.js'
+import { detail, good, print } from './output.js'
 import { checkpointWish } from './pipelines/update.js'
 import { needsWish } from './plan/impact.js'
 import { hasChanges, type Plan, type Update } from './plan/plan.js'
@@ -16,7 +17,7 @@ interface Flags extends ServerFlags {
   readonly yes?: boolean
   readonly prune?: boolean
   readonly dryRun?: boolean
-  readonly json?: boolean
+  readonly output?: Format
   readonly validate: boolean
   readonly resetCheckpoint?: boolean
   readonly keepCheckpoint?: boolean
@@ -37,7 +38,8 @@ export function addApply(program: Command): void {
     .option('--reset-checkpoint', 'where a change makes the checkpoint invalid, read everything again')
     .option('--keep-checkpoint', 'go on from the checkpoint although a change makes it doubtful')
     .option('--no-validate', 'do not ask the server first whether the changes would work')
-    .option('--json', 'print the plan as JSON')
+    .addOption(formatOption())
+    .addOption(jsonOption())
     .action(apply)
 }
 
@@ -45,13 +47,13 @@ async function apply(paths: string[], flags: Flags): Promise<void> {
   const wish = checkpointWish(flags)
   const { server, plan, mistakes } = await readPlan(() => openServer(flags), paths, flags)
   const prune = flags.prune ?? false
-  if (flags.json) printJson(planToJson(plan))
+  if (isData(flags)) printData(planToJson(plan), flags)
   else printPlan(plan, prune)
   requireNoMistakes(mistakes)
   if (flags.dryRun || !hasChanges(plan, prune)) return
   requireWish(plan, wish)
   if (!(await confirm('Apply this plan?', flags))) return detail('Nothing was changed.')
-  await carryOut(server, plan, { wish, prune, tell: flags.json ? detail : print })
+  await carryOut(server, plan, { wish, prune, tell: isData(flags) ? detail : print })
 }
 
 interface How {

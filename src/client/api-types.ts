@@ -3127,6 +3127,8 @@ export interface operations {
     getRunsByIdLog: {
         parameters: {
             query?: {
+                /** @description Only lines beyond this id: what is new for somebody who has read up to it. */
+                after?: number;
                 /** @description next_cursor of the page before. */
                 cursor?: string;
                 /** @description Warnings and errors only. */

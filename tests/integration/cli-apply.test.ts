@@ -212,7 +212,5 @@ describe('help for editors and shells', () => {
     expect(await typed('pipelines', 'run', 'film_dim')).toEqual(
       expect.arrayContaining(['--follow', '--wait']),
     )
-    for (const shell of ['zsh', 'fish'])
-      expect((await stand().vitrina('completion', shell)).stdout).toContain('reconcile')
   })
 })

@@ -84,6 +84,13 @@ export const batchPage = pageOf(batchWire)
 export const logQuery = z.strictObject({
   ...pageQueryUpTo(1000),
   errors_only: flag().optional().describe('Warnings and errors only.'),
+  after: z
+    .string()
+    .regex(/^\d{1,15}$/, 'must be the id of a line')
+    .transform(Number)
+    .pipe(z.int().min(0))
+    .optional()
+    .describe('Only lines beyond this id: what is new for somebody who has read up to it.'),
 })
 
 export const logPage = pageOf(

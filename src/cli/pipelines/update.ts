@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
 import { VitrinaError } from '../../model/errors.js'
 import { confirm, isTerminal, serverCommand } from '../command.js'
+import { formatOption, isData, jsonOption, printData } from '../format.js'
 import { inPlaceOf } from '../mistakes.js'
-import { detail, print, printJson } from '../output.js'
+import { detail, print } from '../output.js'
 import type { ServerFlags } from '../server/connection.js'
 import { findPipeline } from '../server/find-pipeline.js'
 import { openServer } from '../server/server.js'
@@ -29,7 +30,8 @@ export function addUpdate(pipelines: Command): void {
     .option('--reset-checkpoint', 'read everything again from the start')
     .option('--keep-checkpoint', 'go on from the checkpoint although the change makes it doubtful')
     .option('--if-match <version>', 'only when the pipeline is still at this version')
-    .option('--json', 'print the pipeline as JSON')
+    .addOption(formatOption())
+    .addOption(jsonOption())
     .action(update)
   addDelete(pipelines)
 }
@@ -50,7 +52,7 @@ async function update(name: string, flags: Flags): Promise<void> {
   const after = await inPlaceOf(file, () =>
     server.ask(server.api.PATCH('/pipelines/{id}', { params, body: body as never })),
   )
-  if (flags.json) return printJson(after)
+  if (isData(flags)) return printData(after, flags)
   const same = after.config_version === before.config_version
   print(
     same

@@ -3,8 +3,9 @@ import type { FilePipeline } from '../../config/pipeline-file.js'
 import { VitrinaError } from '../../model/errors.js'
 import { readingCommand } from '../command.js'
 import { inFile, inTexts, type Locate, printFinding } from '../findings.js'
+import { type Format, isData, printData } from '../format.js'
 import { inPlaceOf } from '../mistakes.js'
-import { bad, good, print, printJson } from '../output.js'
+import { bad, good, print } from '../output.js'
 import type { ServerFlags } from '../server/connection.js'
 import { findPipeline } from '../server/find-pipeline.js'
 import { openServer, type Server } from '../server/server.js'
@@ -13,7 +14,7 @@ import { printTable } from '../show.js'
 import { readSome } from './fields.js'
 
 interface Flags extends ServerFlags {
-  readonly json?: boolean
+  readonly output?: Format
   readonly file?: string
 }
 
@@ -37,7 +38,7 @@ async function validate(name: string | undefined, flags: Flags): Promise<void> {
   const judged = name === undefined ? [] : [await validateSaved(server, name)]
   for (const file of files) judged.push(await validateFile(server, file))
   if (judged.some(({ answer }) => !answer.valid)) process.exitCode = 1
-  if (flags.json) printJson(toJson(judged))
+  if (isData(flags)) printData(toJson(judged), flags)
   else for (const one of judged) printValidation(one)
 }
 

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { readingCommand, serverCommand, wholeNumber } from '../command.js'
-import { print, printJson } from '../output.js'
+import { type Format, formatOption, isData, jsonOption, printData } from '../format.js'
+import { print } from '../output.js'
 import type { ServerFlags } from '../server/connection.js'
 import { findPipeline, pathOf } from '../server/find-pipeline.js'
 import { openServer } from '../server/server.js'
@@ -8,13 +9,13 @@ import { moment, printTable, tellOfMore } from '../show.js'
 import { checkpointWish } from './update.js'
 
 interface Flags extends ServerFlags {
-  readonly json?: boolean
+  readonly output?: Format
   readonly limit: number
   readonly cursor?: string
 }
 
 interface RestoreFlags extends ServerFlags {
-  readonly json?: boolean
+  readonly output?: Format
   readonly resetCheckpoint?: boolean
   readonly keepCheckpoint?: boolean
 }
@@ -38,7 +39,8 @@ export function addVersions(pipelines: Command): void {
   )
     .option('--reset-checkpoint', 'read everything again from the start')
     .option('--keep-checkpoint', 'go on from the checkpoint as it is')
-    .option('--json', 'print the pipeline as JSON')
+    .addOption(formatOption())
+    .addOption(jsonOption())
     .action(restore)
 }
 
@@ -47,7 +49,7 @@ async function list(name: string, flags: Flags): Promise<void> {
   const query = { limit: flags.limit, ...(flags.cursor && { cursor: flags.cursor }) }
   const params = { ...(await pathOf(server, name)), query }
   const page = await server.ask(server.api.GET('/pipelines/{id}/versions', { params }))
-  if (flags.json) return printJson(page)
+  if (isData(flags)) return printData(page, flags)
   printTable(
     ['version', 'at', 'author', 'changed'],
     page.items.map((one) => [one.version, moment(one.at), one.author, Object.keys(one.diff).join(', ')]),
@@ -65,6 +67,6 @@ async function restore(name: string, version: string, flags: RestoreFlags): Prom
   const pipeline = await server.ask(
     server.api.POST('/pipelines/{id}/versions/{version}/restore', { params, headers, body }),
   )
-  if (flags.json) printJson(pipeline)
+  if (isData(flags)) printData(pipeline, flags)
   else print(`${pipeline.name} is like version ${version} again, now at version ${pipeline.config_version}.`)
 }
