@@ -195,6 +195,41 @@ describe('vitrina export', () => {
   })
 })
 
+describe('files without a server', () => {
+  it('are checked by themselves, with what they refer to and what must not stand in them', async () => {
+    const { vitrinaWith, file } = stand()
+    const good = await file(
+      'good.yaml',
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: references in files look like that.
+      'name: offline\ntarget_table: analytics.${env:STAGE}\nsource_query: SELECT 1 AS id\n',
+    )
+    const nobody = { VITRINA_URL: 'http://127.0.0.1:1', VITRINA_API_TOKEN: 'x' }
+    const check = (env: Record<string, string>, name: string, ...more: string[]) =>
+      vitrinaWith({ ...nobody, ...env }, 'pipelines', 'validate', '--file', name, '--offline', ...more)
+    expect(await check({ STAGE: 'blue' }, good)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('✓ offline'),
+    })
+    expect(json((await check({ STAGE: 'blue' }, good, '--json')).stdout)).toEqual({
+      items: [{ name: 'offline', valid: true }],
+    })
+    const unset = await check({}, good)
+    expect(unset).toMatchObject({ code: 1, stdout: '' })
+    expect(unset.stderr).toContain('good.yaml:2:15: target_table: the environment variable STAGE is not set')
+    const bad = await file(
+      'bad.yaml',
+      'name: bad\ntarget_table: t.a\ndescription: postgres://etl:hunter2@db/shop\n',
+    )
+    const refused = await check({}, bad)
+    expect(refused).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('bad.yaml:3:14: description holds a password'),
+    })
+    expect(refused.stderr).not.toContain('hunter2')
+    expect((await vitrinaWith(nobody, 'pipelines', 'validate', 'x', '--offline')).code).toBe(2)
+  })
+})
+
 describe('help for editors and shells', () => {
   it('prints the schema of the files', async () => {
     const schema = json((await stand().vitrina('schema')).stdout)
