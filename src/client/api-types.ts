@@ -886,7 +886,11 @@ export interface components {
             status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
             /** @description Name of the connection that is written. null: the main database. */
             target_connection: string | null;
-            /** @description The address of the mart: schema.table, or es:index. */
+            /** @description What only this kind of target knows; see the page of its sink. For tables: none. */
+            target_options: {
+                [key: string]: unknown;
+            };
+            /** @description The address of the mart: schema.table, es:index, ch:table or s3:prefix. */
             target_table: string;
             /** @description The task plan; empty: source_query alone. */
             tasks: components["schemas"]["Task"][];
@@ -1008,7 +1012,17 @@ export interface components {
              */
             target_connection?: string | null;
             /**
-             * @description The address of the mart: schema.table, or es:index.
+             * @description What only this kind of target knows; see the page of its sink. For tables: none.
+             * @default {}
+             * @example {
+             *       "write_mode": "index"
+             *     }
+             */
+            target_options?: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description The address of the mart: schema.table, es:index, ch:table or s3:prefix.
              * @example analytics.film_dim
              */
             target_table: string;
@@ -1089,8 +1103,12 @@ export interface components {
             source_type?: "postgres" | null;
             /** @description Name of the connection that is written. null: the main database. */
             target_connection?: (string | null) | null;
+            /** @description What only this kind of target knows; see the page of its sink. For tables: none. */
+            target_options?: {
+                [key: string]: unknown;
+            } | null;
             /**
-             * @description The address of the mart: schema.table, or es:index.
+             * @description The address of the mart: schema.table, es:index, ch:table or s3:prefix.
              * @example analytics.film_dim
              */
             target_table?: string;
