@@ -135,7 +135,7 @@ function attack(url, bearer, folder) {
       '--exclude-path',
       '/events',
     ],
-    ...['--request-timeout', '30', '--generation-database', 'none', ...header, ...given],
+    ...['--request-timeout', '70', '--generation-database', 'none', ...header, ...given],
   ]
   return runHere(join(VENV, 'bin/schemathesis'), args, { cwd: folder })
 }

@@ -41,6 +41,7 @@ import { InspectService } from './services/inspect.js'
 import { MetricsService } from './services/metrics.js'
 import type { PipelineRules } from './services/pipeline-rules.js'
 import { PipelineService } from './services/pipelines.js'
+import { RunWaiter } from './services/run-waiter.js'
 import { RunService } from './services/runs.js'
 import { TokenService } from './services/tokens.js'
 import { closeInOrder } from './shutdown.js'
@@ -140,16 +141,19 @@ function createServices(options: ServerOptions): Services {
   const { catalog, journal } = stores
   const pipelines = new PipelineService(catalog)
   const events = new ApiEvents(log, meter)
+  const runs = new RunService(catalog)
+  const hub = new EventHub({ journal, wakeups, onError: (error) => events.metaStoreLost(error) })
   return {
     pipelines,
     edit: new EditService({ editor: stores.editor, rules, pipelines, inspector }),
     control: new ControlService(stores.control, pipelines),
     inspect: new InspectService({ inspector, reconciler, pipelines, control: stores.control, rules }),
-    runs: new RunService(catalog),
+    runs,
     history: new HistoryService(catalog, pipelines),
     tokens: new TokenService(stores.tokens),
-    hub: new EventHub({ journal, wakeups, onError: (error) => events.metaStoreLost(error) }),
+    hub,
     streams: new EventStreams(options.heartbeatMs),
+    waiter: new RunWaiter(hub, runs),
     health: new HealthService(catalog, version),
     metrics: new MetricsService(catalog, meter),
     transforms: options.transforms,

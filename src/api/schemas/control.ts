@@ -16,6 +16,20 @@ export const runBody = z
   })
   .nullish()
 
+/** Not longer: proxies give up after a minute, and so do people. */
+export const runQuery = z.strictObject({
+  wait: z
+    .string()
+    .regex(/^([1-9]|[1-5][0-9]|60)s$/, 'must be a time from 1s to 60s')
+    .optional()
+    .describe('Answers when the run has ended or this time is up (1s to 60s), and with the run.'),
+})
+
+/** `30s` in milliseconds. */
+export function waitMs(text: string): number {
+  return Number.parseInt(text, 10) * 1_000
+}
+
 /** Absent: one that is not repeated. */
 export const runHeaders = z.looseObject({
   'idempotency-key': z
@@ -56,6 +70,7 @@ export const runRequestedWire = z
     status,
     run_id: z.string().describe('The id of the run, known at once.'),
     url: z.string().describe('Where the run can be read from now on.'),
+    run: runWire.optional().describe('The run itself, for those who waited.'),
   })
   .meta({ id: 'RunRequested' })
 
