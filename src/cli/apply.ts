@@ -56,6 +56,9 @@ async function apply(paths: string[], flags: Flags): Promise<void> {
   await carryOut(server, plan, { wish, prune, tell: isData(flags) ? detail : print })
 }
 
+/** What apply creates or changes, files answer for from then on. */
+const FROM_FILE = { query: { managed_by: 'file' as const } }
+
 interface How {
   readonly wish: Fields
   readonly prune: boolean
@@ -65,7 +68,9 @@ interface How {
 /** One after another: what was done before a failure stays, and the next apply goes on from there. */
 async function carryOut(server: Server, plan: Plan, { wish, prune, tell }: How): Promise<void> {
   for (const file of plan.creates) {
-    await inPlaceOf(file, () => server.ask(server.api.POST('/pipelines', { body: file.fields as never })))
+    await inPlaceOf(file, () =>
+      server.ask(server.api.POST('/pipelines', { params: FROM_FILE, body: file.fields as never })),
+    )
     tell(`${good('✓')} created ${file.name}`)
   }
   for (const update of plan.updates) {
@@ -73,7 +78,7 @@ async function carryOut(server: Server, plan: Plan, { wish, prune, tell }: How):
     tell(`${good('✓')} updated ${update.file.name}`)
   }
   for (const { id, name, config_version } of prune ? plan.extra : []) {
-    const params = { path: { id }, header: { 'if-match': `"${config_version}"` } }
+    const params = { ...FROM_FILE, path: { id }, header: { 'if-match': `"${config_version}"` } }
     await server.ask(server.api.DELETE('/pipelines/{id}', { params }))
     tell(`${good('✓')} deleted ${name}`)
   }
@@ -85,7 +90,11 @@ async function change(
   { file, current, changes, impact }: Update,
   wish: Fields,
 ): Promise<void> {
-  const params = { path: { id: current.id }, header: { 'if-match': `"${current.config_version}"` } }
+  const params = {
+    ...FROM_FILE,
+    path: { id: current.id },
+    header: { 'if-match': `"${current.config_version}"` },
+  }
   const fields = Object.fromEntries(changes.map(({ field, new: value }) => [field, value]))
   // Said only where it is needed: a wish for one pipeline must not reset the others.
   const send = (extra: Fields) =>

@@ -861,6 +861,11 @@ export interface components {
             /** @description The UPSERT key. Empty: the primary key of the target table. */
             key_columns: string[];
             /**
+             * @description file: "vitrina apply" brought it; the API changes it only with take_over=true.
+             * @enum {string}
+             */
+            managed_by: "api" | "file";
+            /**
              * @description full re-reads all rows, incremental those beyond the checkpoint.
              * @enum {string}
              */
@@ -1317,6 +1322,8 @@ export interface components {
         RunRequested: {
             /** @description The id of the pipeline. */
             id: string;
+            /** @description The run itself, for those who waited. */
+            run?: components["schemas"]["Run"];
             /** @description The id of the run, known at once. */
             run_id: string;
             /**
@@ -1706,7 +1713,14 @@ export interface operations {
     };
     postPipelines: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Says what would change, and changes nothing. */
+                dry_run?: boolean;
+                /** @description Who makes this change. "vitrina apply" says file; absent: api. */
+                managed_by?: "api" | "file";
+                /** @description Changes a pipeline that comes from a file; from then on the API answers for it. */
+                take_over?: boolean;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -1717,6 +1731,112 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Rows in a batch; auto keeps a batch near its target duration. */
+                        batch_size: number | "auto";
+                        /**
+                         * @description For mode incremental: by incremental_key, or by the row versions of the database.
+                         * @enum {string}
+                         */
+                        capture: "key" | "xmin";
+                        /** @description Grows with every change; also the ETag. */
+                        config_version: number;
+                        /** @description When it was created. */
+                        created_at: string;
+                        /** @description Share of the mart that one run may remove before the brake stops it. */
+                        delete_brake: number;
+                        /**
+                         * @description sweep removes rows from the mart that the source no longer has.
+                         * @enum {string}
+                         */
+                        deletes: "ignore" | "sweep";
+                        /** @description What it is for, in words. */
+                        description: string;
+                        /** @description Only for dry_run=true: the pipeline is shown as it would be. */
+                        dry_run?: {
+                            /** @description Each field that would change, with its old and its new value. */
+                            changes: {
+                                [key: string]: {
+                                    new: unknown;
+                                    old: unknown;
+                                };
+                            };
+                            /**
+                             * @description undecided: the change is refused unless reset_checkpoint says what to do.
+                             * @enum {string}
+                             */
+                            checkpoint: "none" | "kept" | "reset" | "undecided";
+                        };
+                        /** @description Runners work on enabled pipelines only. */
+                        enabled: boolean;
+                        /**
+                         * @description For mode full: upsert in batches, or replace the whole mart at once.
+                         * @enum {string}
+                         */
+                        full_strategy: "upsert" | "replace";
+                        /** @description The id, made by the database. */
+                        id: string;
+                        /** @description Column that tells rows with an equal incremental_key apart. */
+                        incremental_id_key: string | null;
+                        /** @description Column of the query that grows with every change. */
+                        incremental_key: string | null;
+                        /** @description The UPSERT key. Empty: the primary key of the target table. */
+                        key_columns: string[];
+                        /**
+                         * @description file: "vitrina apply" brought it; the API changes it only with take_over=true.
+                         * @enum {string}
+                         */
+                        managed_by: "api" | "file";
+                        /**
+                         * @description full re-reads all rows, incremental those beyond the checkpoint.
+                         * @enum {string}
+                         */
+                        mode: "full" | "incremental";
+                        /** @description Unique among all pipelines. */
+                        name: string;
+                        /** @description Rows a run may put into quarantine before it fails. */
+                        quarantine_limit: number;
+                        /** @description 15m, 1h30m, PT15M or a cron expression. null: runs only when asked to. */
+                        schedule_interval: string | null;
+                        /** @description The zone in which a cron expression is read. */
+                        schedule_timezone: string;
+                        /** @description Name of the connection that is read. null: the main database. */
+                        source_connection: string | null;
+                        /** @description The SELECT whose rows fill the target. Tasks have priority over it. */
+                        source_query: string;
+                        /** @description What is read from. */
+                        source_type: string;
+                        /**
+                         * @description Where it stands in its life cycle.
+                         * @enum {string}
+                         */
+                        status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
+                        /** @description Name of the connection that is written. null: the main database. */
+                        target_connection: string | null;
+                        /** @description What only this kind of target knows; see the page of its sink. For tables: none. */
+                        target_options: {
+                            [key: string]: unknown;
+                        };
+                        /** @description The address of the mart: schema.table, es:index, ch:table or s3:prefix. */
+                        target_table: string;
+                        /** @description The task plan; empty: source_query alone. */
+                        tasks: components["schemas"]["Task"][];
+                        /**
+                         * @description SQL: a query only. PYTHON: with registered transforms.
+                         * @enum {string}
+                         */
+                        type: "SQL" | "PYTHON";
+                        /** @description When its configuration last changed. */
+                        updated_at: string;
+                    };
+                };
+            };
             /** @description Created. */
             201: {
                 headers: {
@@ -1771,7 +1891,12 @@ export interface operations {
     };
     deletePipelinesById: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Who makes this change. "vitrina apply" says file; absent: api. */
+                managed_by?: "api" | "file";
+                /** @description Changes a pipeline that comes from a file; from then on the API answers for it. */
+                take_over?: boolean;
+            };
             header?: {
                 /** @description The ETag of the version the change was made for. Absent: changes whatever is there. */
                 "if-match"?: string;
@@ -1805,7 +1930,14 @@ export interface operations {
     };
     patchPipelinesById: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Says what would change, and changes nothing. */
+                dry_run?: boolean;
+                /** @description Who makes this change. "vitrina apply" says file; absent: api. */
+                managed_by?: "api" | "file";
+                /** @description Changes a pipeline that comes from a file; from then on the API answers for it. */
+                take_over?: boolean;
+            };
             header?: {
                 /** @description The ETag of the version the change was made for. Absent: changes whatever is there. */
                 "if-match"?: string;
@@ -1828,7 +1960,104 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Pipeline"];
+                    "application/json": {
+                        /** @description Rows in a batch; auto keeps a batch near its target duration. */
+                        batch_size: number | "auto";
+                        /**
+                         * @description For mode incremental: by incremental_key, or by the row versions of the database.
+                         * @enum {string}
+                         */
+                        capture: "key" | "xmin";
+                        /** @description Grows with every change; also the ETag. */
+                        config_version: number;
+                        /** @description When it was created. */
+                        created_at: string;
+                        /** @description Share of the mart that one run may remove before the brake stops it. */
+                        delete_brake: number;
+                        /**
+                         * @description sweep removes rows from the mart that the source no longer has.
+                         * @enum {string}
+                         */
+                        deletes: "ignore" | "sweep";
+                        /** @description What it is for, in words. */
+                        description: string;
+                        /** @description Only for dry_run=true: the pipeline is shown as it would be. */
+                        dry_run?: {
+                            /** @description Each field that would change, with its old and its new value. */
+                            changes: {
+                                [key: string]: {
+                                    new: unknown;
+                                    old: unknown;
+                                };
+                            };
+                            /**
+                             * @description undecided: the change is refused unless reset_checkpoint says what to do.
+                             * @enum {string}
+                             */
+                            checkpoint: "none" | "kept" | "reset" | "undecided";
+                        };
+                        /** @description Runners work on enabled pipelines only. */
+                        enabled: boolean;
+                        /**
+                         * @description For mode full: upsert in batches, or replace the whole mart at once.
+                         * @enum {string}
+                         */
+                        full_strategy: "upsert" | "replace";
+                        /** @description The id, made by the database. */
+                        id: string;
+                        /** @description Column that tells rows with an equal incremental_key apart. */
+                        incremental_id_key: string | null;
+                        /** @description Column of the query that grows with every change. */
+                        incremental_key: string | null;
+                        /** @description The UPSERT key. Empty: the primary key of the target table. */
+                        key_columns: string[];
+                        /**
+                         * @description file: "vitrina apply" brought it; the API changes it only with take_over=true.
+                         * @enum {string}
+                         */
+                        managed_by: "api" | "file";
+                        /**
+                         * @description full re-reads all rows, incremental those beyond the checkpoint.
+                         * @enum {string}
+                         */
+                        mode: "full" | "incremental";
+                        /** @description Unique among all pipelines. */
+                        name: string;
+                        /** @description Rows a run may put into quarantine before it fails. */
+                        quarantine_limit: number;
+                        /** @description 15m, 1h30m, PT15M or a cron expression. null: runs only when asked to. */
+                        schedule_interval: string | null;
+                        /** @description The zone in which a cron expression is read. */
+                        schedule_timezone: string;
+                        /** @description Name of the connection that is read. null: the main database. */
+                        source_connection: string | null;
+                        /** @description The SELECT whose rows fill the target. Tasks have priority over it. */
+                        source_query: string;
+                        /** @description What is read from. */
+                        source_type: string;
+                        /**
+                         * @description Where it stands in its life cycle.
+                         * @enum {string}
+                         */
+                        status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
+                        /** @description Name of the connection that is written. null: the main database. */
+                        target_connection: string | null;
+                        /** @description What only this kind of target knows; see the page of its sink. For tables: none. */
+                        target_options: {
+                            [key: string]: unknown;
+                        };
+                        /** @description The address of the mart: schema.table, es:index, ch:table or s3:prefix. */
+                        target_table: string;
+                        /** @description The task plan; empty: source_query alone. */
+                        tasks: components["schemas"]["Task"][];
+                        /**
+                         * @description SQL: a query only. PYTHON: with registered transforms.
+                         * @enum {string}
+                         */
+                        type: "SQL" | "PYTHON";
+                        /** @description When its configuration last changed. */
+                        updated_at: string;
+                    };
                 };
             };
             400: components["responses"]["Problem"];
@@ -2400,7 +2629,10 @@ export interface operations {
     };
     postPipelinesByIdRun: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Answers when the run has ended or this time is up (1s to 60s), and with the run. */
+                wait?: string;
+            };
             header?: {
                 /** @description The same key within 24 hours gives the same run. */
                 "idempotency-key"?: string;
@@ -2423,6 +2655,15 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunRequested"];
+                };
+            };
             /** @description Asked for; a runner does it some time later. */
             202: {
                 headers: {
@@ -2552,7 +2793,14 @@ export interface operations {
     };
     postPipelinesByIdUpdateConfig: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Says what would change, and changes nothing. */
+                dry_run?: boolean;
+                /** @description Who makes this change. "vitrina apply" says file; absent: api. */
+                managed_by?: "api" | "file";
+                /** @description Changes a pipeline that comes from a file; from then on the API answers for it. */
+                take_over?: boolean;
+            };
             header?: {
                 /** @description The ETag of the version the change was made for. Absent: changes whatever is there. */
                 "if-match"?: string;
@@ -2575,7 +2823,104 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Pipeline"];
+                    "application/json": {
+                        /** @description Rows in a batch; auto keeps a batch near its target duration. */
+                        batch_size: number | "auto";
+                        /**
+                         * @description For mode incremental: by incremental_key, or by the row versions of the database.
+                         * @enum {string}
+                         */
+                        capture: "key" | "xmin";
+                        /** @description Grows with every change; also the ETag. */
+                        config_version: number;
+                        /** @description When it was created. */
+                        created_at: string;
+                        /** @description Share of the mart that one run may remove before the brake stops it. */
+                        delete_brake: number;
+                        /**
+                         * @description sweep removes rows from the mart that the source no longer has.
+                         * @enum {string}
+                         */
+                        deletes: "ignore" | "sweep";
+                        /** @description What it is for, in words. */
+                        description: string;
+                        /** @description Only for dry_run=true: the pipeline is shown as it would be. */
+                        dry_run?: {
+                            /** @description Each field that would change, with its old and its new value. */
+                            changes: {
+                                [key: string]: {
+                                    new: unknown;
+                                    old: unknown;
+                                };
+                            };
+                            /**
+                             * @description undecided: the change is refused unless reset_checkpoint says what to do.
+                             * @enum {string}
+                             */
+                            checkpoint: "none" | "kept" | "reset" | "undecided";
+                        };
+                        /** @description Runners work on enabled pipelines only. */
+                        enabled: boolean;
+                        /**
+                         * @description For mode full: upsert in batches, or replace the whole mart at once.
+                         * @enum {string}
+                         */
+                        full_strategy: "upsert" | "replace";
+                        /** @description The id, made by the database. */
+                        id: string;
+                        /** @description Column that tells rows with an equal incremental_key apart. */
+                        incremental_id_key: string | null;
+                        /** @description Column of the query that grows with every change. */
+                        incremental_key: string | null;
+                        /** @description The UPSERT key. Empty: the primary key of the target table. */
+                        key_columns: string[];
+                        /**
+                         * @description file: "vitrina apply" brought it; the API changes it only with take_over=true.
+                         * @enum {string}
+                         */
+                        managed_by: "api" | "file";
+                        /**
+                         * @description full re-reads all rows, incremental those beyond the checkpoint.
+                         * @enum {string}
+                         */
+                        mode: "full" | "incremental";
+                        /** @description Unique among all pipelines. */
+                        name: string;
+                        /** @description Rows a run may put into quarantine before it fails. */
+                        quarantine_limit: number;
+                        /** @description 15m, 1h30m, PT15M or a cron expression. null: runs only when asked to. */
+                        schedule_interval: string | null;
+                        /** @description The zone in which a cron expression is read. */
+                        schedule_timezone: string;
+                        /** @description Name of the connection that is read. null: the main database. */
+                        source_connection: string | null;
+                        /** @description The SELECT whose rows fill the target. Tasks have priority over it. */
+                        source_query: string;
+                        /** @description What is read from. */
+                        source_type: string;
+                        /**
+                         * @description Where it stands in its life cycle.
+                         * @enum {string}
+                         */
+                        status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
+                        /** @description Name of the connection that is written. null: the main database. */
+                        target_connection: string | null;
+                        /** @description What only this kind of target knows; see the page of its sink. For tables: none. */
+                        target_options: {
+                            [key: string]: unknown;
+                        };
+                        /** @description The address of the mart: schema.table, es:index, ch:table or s3:prefix. */
+                        target_table: string;
+                        /** @description The task plan; empty: source_query alone. */
+                        tasks: components["schemas"]["Task"][];
+                        /**
+                         * @description SQL: a query only. PYTHON: with registered transforms.
+                         * @enum {string}
+                         */
+                        type: "SQL" | "PYTHON";
+                        /** @description When its configuration last changed. */
+                        updated_at: string;
+                    };
                 };
             };
             400: components["responses"]["Problem"];
@@ -2765,7 +3110,12 @@ export interface operations {
     };
     postPipelinesByIdVersionsByVersionRestore: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Who makes this change. "vitrina apply" says file; absent: api. */
+                managed_by?: "api" | "file";
+                /** @description Changes a pipeline that comes from a file; from then on the API answers for it. */
+                take_over?: boolean;
+            };
             header?: never;
             path: {
                 /** @description The id of the pipeline. */

@@ -195,6 +195,39 @@ describe('vitrina export', () => {
   })
 })
 
+describe('who answers for a pipeline', () => {
+  it('is the file that apply brought, until somebody takes it over', async () => {
+    const { vitrina, file } = stand()
+    const text =
+      'name: of_file\ntarget_table: analytics.of_file\nsource_query: SELECT 1 AS id\nkey_columns: [id]\n'
+    const name = await file('of_file.yaml', text)
+    expect((await vitrina('apply', name, '--yes')).code).toBe(0)
+    const manager = async () =>
+      json((await vitrina('pipelines', 'get', 'of_file', '--json')).stdout).managed_by
+    expect(await manager()).toBe('file')
+    const refused = await vitrina('pipelines', 'update', 'of_file', '--batch-size', '7')
+    expect(refused).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/PIPELINE_MANAGED: .*\n.*take_over/),
+    })
+    for (const args of [
+      ['restore', 'of_file', '1'],
+      ['delete', 'of_file'],
+    ])
+      expect((await vitrina('pipelines', ...args)).stderr).toContain('PIPELINE_MANAGED')
+    // A switch is no configuration: who turns it off in the night does not edit a file.
+    expect((await vitrina('pipelines', 'disable', 'of_file')).code).toBe(0)
+    expect(await manager()).toBe('file')
+    expect((await vitrina('pipelines', 'update', 'of_file', '--batch-size', '7', '--take-over')).code).toBe(0)
+    expect(await manager()).toBe('api')
+    // The file has the last word again when it is applied.
+    expect((await vitrina('apply', name, '--yes')).code).toBe(0)
+    expect(await manager()).toBe('file')
+    expect((await vitrina('diff', name, '--exit-code')).code).toBe(0)
+    expect((await vitrina('pipelines', 'delete', 'of_file', '--take-over')).code).toBe(0)
+  })
+})
+
 describe('files without a server', () => {
   it('are checked by themselves, with what they refer to and what must not stand in them', async () => {
     const { vitrinaWith, file } = stand()

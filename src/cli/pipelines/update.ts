@@ -15,7 +15,10 @@ interface Flags extends FieldFlags {
   readonly ifMatch?: string
   readonly resetCheckpoint?: boolean
   readonly keepCheckpoint?: boolean
+  readonly takeOver?: boolean
 }
+
+export const TAKE_OVER = 'also when it comes from a file; from then on it is changed here'
 
 export function addUpdate(pipelines: Command): void {
   addFieldOptions(
@@ -30,6 +33,7 @@ export function addUpdate(pipelines: Command): void {
     .option('--reset-checkpoint', 'read everything again from the start')
     .option('--keep-checkpoint', 'go on from the checkpoint although the change makes it doubtful')
     .option('--if-match <version>', 'only when the pipeline is still at this version')
+    .option('--take-over', TAKE_OVER)
     .addOption(formatOption())
     .addOption(jsonOption())
     .action(update)
@@ -47,7 +51,8 @@ async function update(name: string, flags: Flags): Promise<void> {
   const server = await openServer(flags)
   const before = await findPipeline(server, name)
   const version = flags.ifMatch ?? String(before.config_version)
-  const params = { path: { id: before.id }, header: { 'if-match': `"${version}"` } }
+  const query = { take_over: flags.takeOver ?? false }
+  const params = { path: { id: before.id }, header: { 'if-match': `"${version}"` }, query }
   const body = { ...fields, ...checkpointWish(flags) }
   const after = await inPlaceOf(file, () =>
     server.ask(server.api.PATCH('/pipelines/{id}', { params, body: body as never })),
@@ -81,13 +86,15 @@ function addDelete(pipelines: Command): void {
     'pipelines delete film_dim --yes',
   )
     .option('--yes', 'do not ask')
-    .action(async (name: string, flags: ServerFlags & { yes?: boolean }) => {
+    .option('--take-over', TAKE_OVER)
+    .action(async (name: string, flags: ServerFlags & { yes?: boolean; takeOver?: boolean }) => {
       const server = await openServer(flags)
       const { id, name: found, config_version } = await findPipeline(server, name)
       // A script named the pipeline, which is as clear as a yes.
       if (isTerminal() && !(await confirm(`Delete pipeline ${found} with its runs?`, flags)))
         return detail('Nothing was deleted.')
-      const params = { path: { id }, header: { 'if-match': `"${config_version}"` } }
+      const query = { take_over: flags.takeOver ?? false }
+      const params = { path: { id }, header: { 'if-match': `"${config_version}"` }, query }
       await server.ask(server.api.DELETE('/pipelines/{id}', { params }))
       print(`Deleted ${found}.`)
     })

@@ -6,7 +6,7 @@ import type { ServerFlags } from '../server/connection.js'
 import { findPipeline, pathOf } from '../server/find-pipeline.js'
 import { openServer } from '../server/server.js'
 import { moment, printTable, tellOfMore } from '../show.js'
-import { checkpointWish } from './update.js'
+import { checkpointWish, TAKE_OVER } from './update.js'
 
 interface Flags extends ServerFlags {
   readonly output?: Format
@@ -18,6 +18,7 @@ interface RestoreFlags extends ServerFlags {
   readonly output?: Format
   readonly resetCheckpoint?: boolean
   readonly keepCheckpoint?: boolean
+  readonly takeOver?: boolean
 }
 
 export function addVersions(pipelines: Command): void {
@@ -39,6 +40,7 @@ export function addVersions(pipelines: Command): void {
   )
     .option('--reset-checkpoint', 'read everything again from the start')
     .option('--keep-checkpoint', 'go on from the checkpoint as it is')
+    .option('--take-over', TAKE_OVER)
     .addOption(formatOption())
     .addOption(jsonOption())
     .action(restore)
@@ -61,7 +63,7 @@ async function list(name: string, flags: Flags): Promise<void> {
 async function restore(name: string, version: string, flags: RestoreFlags): Promise<void> {
   const server = await openServer(flags)
   const { id, config_version } = await findPipeline(server, name)
-  const params = { path: { id, version } }
+  const params = { path: { id, version }, query: { take_over: flags.takeOver ?? false } }
   const headers = { 'if-match': `"${config_version}"` }
   const body = checkpointWish(flags)
   const pipeline = await server.ask(
