@@ -824,6 +824,41 @@ export interface components {
             /** @description What was said. */
             message: string;
         };
+        /**
+         * @example {
+         *       "id": "11111111-1111-1111-1111-111111111111",
+         *       "name": "film_dim",
+         *       "description": "Every film with its rating.",
+         *       "type": "SQL",
+         *       "source_type": "postgres",
+         *       "source_connection": null,
+         *       "source_query": "SELECT id AS film_id, title, rating, modified AS updated_at FROM content.film_work",
+         *       "target_table": "analytics.film_dim",
+         *       "target_connection": null,
+         *       "target_options": {},
+         *       "mode": "incremental",
+         *       "full_strategy": "upsert",
+         *       "incremental_key": "updated_at",
+         *       "incremental_id_key": "film_id",
+         *       "capture": "key",
+         *       "deletes": "sweep",
+         *       "key_columns": [
+         *         "film_id"
+         *       ],
+         *       "batch_size": "auto",
+         *       "enabled": true,
+         *       "schedule_interval": "15m",
+         *       "schedule_timezone": "UTC",
+         *       "quarantine_limit": 100,
+         *       "delete_brake": 0.5,
+         *       "status": "IDLE",
+         *       "config_version": 3,
+         *       "managed_by": "api",
+         *       "tasks": [],
+         *       "created_at": "2026-11-15T11:49:33.518651Z",
+         *       "updated_at": "2026-11-15T12:03:10.120044Z"
+         *     }
+         */
         Pipeline: {
             /** @description Rows in a batch; auto keeps a batch near its target duration. */
             batch_size: number | "auto";
@@ -1185,6 +1220,27 @@ export interface components {
             /** @description Its number, counted for each pipeline. */
             version: number;
         };
+        /**
+         * @example {
+         *       "type": "urn:vitrina:error:REQUEST_INVALID",
+         *       "title": "The request is not understood.",
+         *       "status": 422,
+         *       "detail": "The request is not valid. mode: Invalid option: expected one of \"full\"|\"incremental\".",
+         *       "instance": "/api/v1/pipelines",
+         *       "code": "REQUEST_INVALID",
+         *       "vtr": "VTR-7101",
+         *       "hint": "Correct the fields that \"errors\" names.",
+         *       "retryable": false,
+         *       "request_id": "9f074398-3a7f-42fe-ac9f-52cf185e4631",
+         *       "errors": [
+         *         {
+         *           "field": "mode",
+         *           "code": "invalid_value",
+         *           "message": "Invalid option: expected one of \"full\"|\"incremental\""
+         *         }
+         *       ]
+         *     }
+         */
         Problem: {
             /** @description Never changes; programs may rely on it. */
             code: string;
@@ -1247,6 +1303,40 @@ export interface components {
              */
             status: "HELD" | "REPLAY_REQUESTED" | "REPLAYED" | "DISCARDED";
         };
+        /**
+         * @example {
+         *       "id": "5a3edc36-4f6a-4214-988e-db8fc6009024",
+         *       "pipeline_id": "11111111-1111-1111-1111-111111111111",
+         *       "pipeline_name": "film_dim",
+         *       "status": "SUCCESS",
+         *       "trigger": "api",
+         *       "external_ref": "airflow:film_dim:2026-11-15",
+         *       "cancel_requested": false,
+         *       "attempt": 1,
+         *       "strategy": "sql_incremental",
+         *       "way": "pushdown",
+         *       "guarantee": "lossless if the database sets the key",
+         *       "config_version": 3,
+         *       "runner_id": "vm-5084-156529",
+         *       "requested_at": "2026-11-15T12:04:34.311125Z",
+         *       "started_at": "2026-11-15T12:04:34.352163Z",
+         *       "finished_at": "2026-11-15T12:04:34.543540Z",
+         *       "duration_ms": 191,
+         *       "rows_read": 71,
+         *       "rows_written": 4,
+         *       "rows_inserted": 1,
+         *       "rows_updated": 3,
+         *       "rows_unchanged": 67,
+         *       "rows_deleted": 0,
+         *       "rows_quarantined": 0,
+         *       "rows_duplicate": 0,
+         *       "batches": 1,
+         *       "error": null,
+         *       "error_code": null,
+         *       "error_hint": null,
+         *       "held_back": null
+         *     }
+         */
         Run: {
             /** @description Tries so far, over all runners that had it. */
             attempt: number;
@@ -1319,6 +1409,14 @@ export interface components {
             /** @description How rows move: pushdown, relay or rows. */
             way: string | null;
         };
+        /**
+         * @example {
+         *       "id": "11111111-1111-1111-1111-111111111111",
+         *       "status": "RUN_REQUESTED",
+         *       "run_id": "5a3edc36-4f6a-4214-988e-db8fc6009024",
+         *       "url": "/api/v1/runs/5a3edc36-4f6a-4214-988e-db8fc6009024"
+         *     }
+         */
         RunRequested: {
             /** @description The id of the pipeline. */
             id: string;

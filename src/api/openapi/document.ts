@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { PREFIX } from '../routes/links.js'
 import type { RouteDoc } from '../routes/rule.js'
+import { PROBLEM_EXAMPLE } from '../schemas/examples.js'
 import type { CollectedRoute } from './collect.js'
 import { NamedSchemas } from './named-schemas.js'
 
@@ -42,29 +43,31 @@ export function openApiDocument(routes: readonly CollectedRoute[], version: stri
 }
 
 /** Open: a problem may carry further facts, such as current_version. */
-const problemWire = z.looseObject({
-  type: z.string().describe('A URN that names the kind of problem.'),
-  title: z.string().describe('What the code means.'),
-  status: z.int().describe('The HTTP status.'),
-  detail: z.string().describe('What happened, with the facts.'),
-  instance: z.string().describe('The path that was asked.'),
-  code: z.string().describe('Never changes; programs may rely on it.'),
-  vtr: z.string().describe('The number of the code in the reference of errors.'),
-  hint: z.string().describe('What to do.'),
-  retryable: z.boolean().describe('The same request may work later.'),
-  request_id: z.string().describe('Finds the request in the log and in the audit.'),
-  sqlstate: z.string().optional().describe('What PostgreSQL said.'),
-  errors: z
-    .array(
-      z.object({
-        field: z.string().describe('The field that is wrong.'),
-        code: z.string().describe('What is wrong, for programs.'),
-        message: z.string().describe('What is wrong, for people.'),
-      }),
-    )
-    .optional()
-    .describe('Every field that is wrong.'),
-})
+export const problemWire = z
+  .looseObject({
+    type: z.string().describe('A URN that names the kind of problem.'),
+    title: z.string().describe('What the code means.'),
+    status: z.int().describe('The HTTP status.'),
+    detail: z.string().describe('What happened, with the facts.'),
+    instance: z.string().describe('The path that was asked.'),
+    code: z.string().describe('Never changes; programs may rely on it.'),
+    vtr: z.string().describe('The number of the code in the reference of errors.'),
+    hint: z.string().describe('What to do.'),
+    retryable: z.boolean().describe('The same request may work later.'),
+    request_id: z.string().describe('Finds the request in the log and in the audit.'),
+    sqlstate: z.string().optional().describe('What PostgreSQL said.'),
+    errors: z
+      .array(
+        z.object({
+          field: z.string().describe('The field that is wrong.'),
+          code: z.string().describe('What is wrong, for programs.'),
+          message: z.string().describe('What is wrong, for people.'),
+        }),
+      )
+      .optional()
+      .describe('Every field that is wrong.'),
+  })
+  .meta({ examples: [PROBLEM_EXAMPLE] })
 
 const PROBLEM_RESPONSE = {
   description: 'A problem document.',

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { PIPELINE_STATUSES } from '../../model/status.js'
 import type { PipelineOverview } from '../services/pipelines.js'
+import { RUN_REQUESTED_EXAMPLE } from './examples.js'
 import { runToWire, runWire } from './run.js'
 import { line, text } from './text.js'
 
@@ -72,7 +73,7 @@ export const runRequestedWire = z
     url: z.string().describe('Where the run can be read from now on.'),
     run: runWire.optional().describe('The run itself, for those who waited.'),
   })
-  .meta({ id: 'RunRequested' })
+  .meta({ id: 'RunRequested', examples: [RUN_REQUESTED_EXAMPLE] })
 
 export const pauseRequestedWire = z.object({
   id,

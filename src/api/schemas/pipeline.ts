@@ -3,6 +3,7 @@ import { MANAGERS, type Pipeline, type Task } from '../../model/pipeline.js'
 import { PIPELINE_STATUSES } from '../../model/status.js'
 import type { State } from '../../ports/catalog.js'
 import type { Rehearsal } from '../services/rehearsal.js'
+import { PIPELINE_EXAMPLE } from './examples.js'
 import { flag, pageOf, pageQuery } from './page.js'
 import { pipelineFields } from './pipeline-input.js'
 import { text } from './text.js'
@@ -54,7 +55,7 @@ export const pipelineWire = z
     created_at: z.string().describe('When it was created.'),
     updated_at: z.string().describe('When its configuration last changed.'),
   })
-  .meta({ id: 'Pipeline' })
+  .meta({ id: 'Pipeline', examples: [PIPELINE_EXAMPLE] })
 export type PipelineWire = z.infer<typeof pipelineWire>
 
 const managerQuery = {

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { BatchHistory, RunLogLine } from '../../model/history.js'
 import type { HeldBack, Run } from '../../model/run.js'
 import { RUN_STATUSES } from '../../model/status.js'
+import { RUN_EXAMPLE } from './examples.js'
 import { flag, pageOf, pageQuery, pageQueryUpTo } from './page.js'
 
 const heldBackWire = z.object({
@@ -48,7 +49,7 @@ export const runWire = z
     error_hint: z.string().nullable().describe('What to do about it.'),
     held_back: heldBackWire.nullable().describe('What keeps the checkpoint from moving on.'),
   })
-  .meta({ id: 'Run' })
+  .meta({ id: 'Run', examples: [RUN_EXAMPLE] })
 export type RunWire = z.infer<typeof runWire>
 
 export const runPage = pageOf(runWire)
