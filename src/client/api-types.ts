@@ -3688,6 +3688,7 @@ export interface operations {
             403: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
