@@ -36,8 +36,7 @@ async function runVitest(args, results) {
     const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs')
     const reporters = ['--reporter=default', '--reporter=./scripts/lib/reporter.mjs']
     const code = await runHere(process.execPath, [vitest, 'run', ...reporters, ...args], {
-      ...process.env,
-      VITRINA_TEST_RESULTS: file,
+      env: { ...process.env, VITRINA_TEST_RESULTS: file },
     })
     addResults(results, file)
     return code

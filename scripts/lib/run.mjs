@@ -10,8 +10,8 @@ export function say(line) {
 }
 
 /** Runs a program on this terminal and answers its exit code. */
-export function runHere(file, args, env = process.env) {
-  const child = spawn(file, args, { cwd: ROOT, env, stdio: 'inherit' })
+export function runHere(file, args, { env = process.env, cwd = ROOT } = {}) {
+  const child = spawn(file, args, { cwd, env, stdio: 'inherit' })
   // Ctrl-C reaches the child by itself, for it is in our process group. We only have to outlive it.
   const outlive = () => {}
   const forward = () => child.kill('SIGTERM')

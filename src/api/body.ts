@@ -7,15 +7,26 @@ import type { Api } from './schemas/type-provider.js'
 export function readBodies(app: Api): void {
   const parseJson = app.getDefaultJsonParser('error', 'error')
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
-    if (body === '') done(null, undefined)
-    else if (isTooDeep(body as string)) done(tooDeep())
-    else void parseJson(request, body as string, done)
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    const text = readText(body as Buffer)
+    if (text === '') done(null, undefined)
+    else if (text === null) done(notUtf8())
+    else if (isTooDeep(text)) done(tooDeep())
+    else void parseJson(request, text, done)
   })
-  app.addContentTypeParser('*', { parseAs: 'string' }, (request, body, done) => {
-    if (body === '') done(null, undefined)
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
+    if (body.length === 0) done(null, undefined)
     else done(unsupported(request.headers['content-type'] ?? 'none'))
   })
+}
+
+/** Null when it is not UTF-8: read as a string, wrong bytes became U+FFFD without a word, and were saved so. */
+function readText(body: Buffer): string | null {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(body)
+  } catch {
+    return null
+  }
 }
 
 /** Deeper than anything we take. What JSON.parse reads without trouble may still overflow the stack of whoever walks it. */
@@ -44,6 +55,10 @@ const BRACE = 0x7b
 
 function tooDeep(): Error {
   return Object.assign(new Error(`The body is nested deeper than ${MAX_DEPTH} levels.`), { statusCode: 422 })
+}
+
+function notUtf8(): Error {
+  return Object.assign(new Error('The body is not UTF-8.'), { statusCode: 400 })
 }
 
 function unsupported(type: string): Error {

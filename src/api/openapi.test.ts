@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { z } from 'zod'
 import { anApi, type TestApi, TOKEN } from '../../tests/support/api.js'
 import { aDatabase } from '../../tests/support/database.js'
 import { createClient } from '../client/api-client.js'
+import { problemWire } from './openapi/document.js'
+import { runRequestedWire } from './schemas/control.js'
+import { previewWire, reconcileWire, validationWire } from './schemas/inspect.js'
+import { pipelineWire } from './schemas/pipeline.js'
+import { runWire } from './schemas/run.js'
 
 type Json = Record<string, unknown>
 
@@ -70,6 +76,23 @@ describe('/openapi.json', () => {
       schema: { type: 'integer', minimum: 1, maximum: 200, default: 50 },
     })
     expect(parameters.find(({ name }) => name === 'enabled')).toMatchObject({ schema: { type: 'boolean' } })
+  })
+})
+
+describe('the examples', () => {
+  it.each([
+    ['a pipeline', pipelineWire],
+    ['a run', runWire],
+    ['a run that is asked for', runRequestedWire],
+    ['a validation', validationWire],
+    ['a preview', previewWire],
+    ['a reconciliation', reconcileWire],
+    ['a problem', problemWire],
+  ] as const)('of %s are answers that the schema allows, to the last field', (_, schema) => {
+    const examples = schema.meta()?.examples as unknown[]
+    expect(examples.length).toBeGreaterThan(0)
+    for (const example of examples) expect((schema as z.ZodObject).strict().parse(example)).toEqual(example)
+    expect(JSON.stringify(document)).toContain(JSON.stringify(examples[0]).slice(0, 200))
   })
 })
 

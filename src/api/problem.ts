@@ -42,16 +42,17 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, failur
   return reply
     .code(failure.status)
     .type('application/problem+json')
-    .send(JSON.stringify(toProblem(request, failure)))
+    .send(JSON.stringify(toProblem({ id: request.id, path: pathOf(request) }, failure)))
 }
 
-function toProblem(request: FastifyRequest, { error, status }: Failure): Problem {
+/** The request by its id in the log, and the path that was asked. */
+export function toProblem(request: { id: string; path: string }, { error, status }: Failure): Problem {
   return {
     type: `urn:vitrina:error:${error.code}`,
     title: ERRORS[error.code].means,
     status,
     detail: redactText(error.message),
-    instance: pathOf(request),
+    instance: request.path,
     code: error.code,
     vtr: error.vtr,
     hint: error.hint,

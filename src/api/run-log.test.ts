@@ -24,6 +24,7 @@ it('keeps what the runners said about a run, and forgets it with the run', async
     { what: 'the log of the run' },
   )
   expect(log[0]).toMatchObject({ level: 'info', message: 'Run started.' })
+  expect(log.at(-1).fields.error, 'the reason itself, not only its code').toContain('division by zero')
   const errors = (await api.get(`/runs/${failed.id}/log?errors_only=true`)).json().items
   expect(errors.length).toBeLessThan(log.length)
   await database.query("UPDATE etl.etl_runs SET finished_at = now() - interval '100 days' WHERE id = $1", [

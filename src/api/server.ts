@@ -15,6 +15,7 @@ import { requireRules } from './auth/access.js'
 import { requireToken } from './auth/bearer.js'
 import { RateLimit } from './auth/rate-limit.js'
 import { readBodies } from './body.js'
+import { refuseBroken } from './broken-request.js'
 import { toFailure } from './failure.js'
 import { observeRequests, requestId } from './observe.js'
 import { answerWithProblems, sendProblem } from './problem.js'
@@ -23,7 +24,7 @@ import { EventStreams } from './routes/events.js'
 import { apiRoutes, type Services } from './routes/index.js'
 import { PREFIX } from './routes/links.js'
 import { referenceRoutes } from './routes/reference.js'
-import { unknownRoutes } from './routes/unknown.js'
+import { UnknownRoutes } from './routes/unknown.js'
 import {
   type Api,
   serializerCompiler,
@@ -40,6 +41,7 @@ import { InspectService } from './services/inspect.js'
 import { MetricsService } from './services/metrics.js'
 import type { PipelineRules } from './services/pipeline-rules.js'
 import { PipelineService } from './services/pipelines.js'
+import { RunWaiter } from './services/run-waiter.js'
 import { RunService } from './services/runs.js'
 import { TokenService } from './services/tokens.js'
 import { closeInOrder } from './shutdown.js'
@@ -69,6 +71,8 @@ export interface ServerOptions {
   /** Requests that one token may make in a minute. */
   readonly rateLimit: number
   readonly retention: Retention
+  /** Between two signs of life on a stream of events; not given: 15 s. */
+  readonly heartbeatMs?: number
   /** The built console; null or not given: none is served. */
   readonly consoleDir?: string | null
 }
@@ -84,13 +88,15 @@ export function createServer(options: ServerOptions): FastifyInstance {
   observeRequests(app, options.log, options.meter)
   protectAnswers(app)
   requireRules(app)
+  const unknown = new UnknownRoutes(app)
+  unknown.answerOpen(app)
   requireToken(app, {
     token: options.token,
     tokens: options.stores.tokens,
     limit: new RateLimit(options.rateLimit),
   })
   answerWithProblems(app)
-  unknownRoutes(app)
+  unknown.answer(app)
   referenceRoutes(app, options.version)
   // The documents of the first version write the routes without the prefix; both stay.
   for (const prefix of [PREFIX, '']) app.register(async (scope) => apiRoutes(scope, services), { prefix })
@@ -108,6 +114,7 @@ function bareServer(): Api {
     forceCloseConnections: 'idle',
     // Requests that still come in over an open connection are answered, with "Connection: close".
     return503OnClosing: false,
+    clientErrorHandler: refuseBroken,
     // Paths that cannot be decoded never reach a route or its error handler.
     frameworkErrors: (error, request, reply) =>
       void sendProblem(request as never, reply as never, toFailure(error)),
@@ -134,16 +141,19 @@ function createServices(options: ServerOptions): Services {
   const { catalog, journal } = stores
   const pipelines = new PipelineService(catalog)
   const events = new ApiEvents(log, meter)
+  const runs = new RunService(catalog)
+  const hub = new EventHub({ journal, wakeups, onError: (error) => events.metaStoreLost(error) })
   return {
     pipelines,
     edit: new EditService({ editor: stores.editor, rules, pipelines, inspector }),
     control: new ControlService(stores.control, pipelines),
     inspect: new InspectService({ inspector, reconciler, pipelines, control: stores.control, rules }),
-    runs: new RunService(catalog),
+    runs,
     history: new HistoryService(catalog, pipelines),
     tokens: new TokenService(stores.tokens),
-    hub: new EventHub({ journal, wakeups, onError: (error) => events.metaStoreLost(error) }),
-    streams: new EventStreams(),
+    hub,
+    streams: new EventStreams(options.heartbeatMs),
+    waiter: new RunWaiter(hub, runs),
     health: new HealthService(catalog, version),
     metrics: new MetricsService(catalog, meter),
     transforms: options.transforms,

@@ -7,7 +7,7 @@ import type { Housekeeping } from './services/housekeeping.js'
 /** What begins with the server and has to end with it, in the right order. */
 export function closeInOrder(
   app: Api,
-  { health, streams, hub, inspect }: Services,
+  { health, streams, waiter, hub, inspect }: Services,
   housekeeping: Housekeeping,
 ): void {
   const unused = unusedSockets(app.server)
@@ -16,6 +16,7 @@ export function closeInOrder(
     health.drain()
     // They never end by themselves: closing would wait for them for ever.
     streams.close()
+    waiter.close()
     for (const socket of unused) socket.destroy()
   })
   app.addHook('onClose', async () => {

@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
 import { VitrinaError } from '../model/errors.js'
 import { confirm, serverCommand } from './command.js'
+import { type Format, formatOption, isData, jsonOption, printData } from './format.js'
 import { inPlaceOf, requireNoMistakes } from './mistakes.js'
-import { detail, good, print, printJson } from './output.js'
+import { detail, good, print } from './output.js'
 import { checkpointWish } from './pipelines/update.js'
 import { needsWish } from './plan/impact.js'
 import { hasChanges, type Plan, type Update } from './plan/plan.js'
@@ -16,7 +17,7 @@ interface Flags extends ServerFlags {
   readonly yes?: boolean
   readonly prune?: boolean
   readonly dryRun?: boolean
-  readonly json?: boolean
+  readonly output?: Format
   readonly validate: boolean
   readonly resetCheckpoint?: boolean
   readonly keepCheckpoint?: boolean
@@ -37,7 +38,8 @@ export function addApply(program: Command): void {
     .option('--reset-checkpoint', 'where a change makes the checkpoint invalid, read everything again')
     .option('--keep-checkpoint', 'go on from the checkpoint although a change makes it doubtful')
     .option('--no-validate', 'do not ask the server first whether the changes would work')
-    .option('--json', 'print the plan as JSON')
+    .addOption(formatOption())
+    .addOption(jsonOption())
     .action(apply)
 }
 
@@ -45,14 +47,17 @@ async function apply(paths: string[], flags: Flags): Promise<void> {
   const wish = checkpointWish(flags)
   const { server, plan, mistakes } = await readPlan(() => openServer(flags), paths, flags)
   const prune = flags.prune ?? false
-  if (flags.json) printJson(planToJson(plan))
+  if (isData(flags)) printData(planToJson(plan), flags)
   else printPlan(plan, prune)
   requireNoMistakes(mistakes)
   if (flags.dryRun || !hasChanges(plan, prune)) return
   requireWish(plan, wish)
   if (!(await confirm('Apply this plan?', flags))) return detail('Nothing was changed.')
-  await carryOut(server, plan, { wish, prune, tell: flags.json ? detail : print })
+  await carryOut(server, plan, { wish, prune, tell: isData(flags) ? detail : print })
 }
+
+/** What apply creates or changes, files answer for from then on. */
+const FROM_FILE = { query: { managed_by: 'file' as const } }
 
 interface How {
   readonly wish: Fields
@@ -63,7 +68,9 @@ interface How {
 /** One after another: what was done before a failure stays, and the next apply goes on from there. */
 async function carryOut(server: Server, plan: Plan, { wish, prune, tell }: How): Promise<void> {
   for (const file of plan.creates) {
-    await inPlaceOf(file, () => server.ask(server.api.POST('/pipelines', { body: file.fields as never })))
+    await inPlaceOf(file, () =>
+      server.ask(server.api.POST('/pipelines', { params: FROM_FILE, body: file.fields as never })),
+    )
     tell(`${good('✓')} created ${file.name}`)
   }
   for (const update of plan.updates) {
@@ -71,7 +78,7 @@ async function carryOut(server: Server, plan: Plan, { wish, prune, tell }: How):
     tell(`${good('✓')} updated ${update.file.name}`)
   }
   for (const { id, name, config_version } of prune ? plan.extra : []) {
-    const params = { path: { id }, header: { 'if-match': `"${config_version}"` } }
+    const params = { ...FROM_FILE, path: { id }, header: { 'if-match': `"${config_version}"` } }
     await server.ask(server.api.DELETE('/pipelines/{id}', { params }))
     tell(`${good('✓')} deleted ${name}`)
   }
@@ -83,7 +90,11 @@ async function change(
   { file, current, changes, impact }: Update,
   wish: Fields,
 ): Promise<void> {
-  const params = { path: { id: current.id }, header: { 'if-match': `"${current.config_version}"` } }
+  const params = {
+    ...FROM_FILE,
+    path: { id: current.id },
+    header: { 'if-match': `"${current.config_version}"` },
+  }
   const fields = Object.fromEntries(changes.map(({ field, new: value }) => [field, value]))
   // Said only where it is needed: a wish for one pipeline must not reset the others.
   const send = (extra: Fields) =>

@@ -1,13 +1,13 @@
 import type { Command } from 'commander'
 import { readingCommand, wholeNumber } from './command.js'
-import { printJson } from './output.js'
+import { type Format, isData, printData } from './format.js'
 import type { ServerFlags } from './server/connection.js'
 import { findPipeline } from './server/find-pipeline.js'
 import { openServer } from './server/server.js'
 import { moment, printTable, tellOfMore } from './show.js'
 
 interface Flags extends ServerFlags {
-  readonly json?: boolean
+  readonly output?: Format
   readonly limit: number
   readonly cursor?: string
   readonly action?: string
@@ -42,7 +42,7 @@ async function audit(flags: Flags): Promise<void> {
     ...(target && { target_id: target }),
   }
   const page = await server.ask(server.api.GET('/audit', { params: { query } }))
-  if (flags.json) return printJson(page)
+  if (isData(flags)) return printData(page, flags)
   printTable(
     ['at', 'actor', 'action', 'target', 'changed'],
     page.items.map((one) => [

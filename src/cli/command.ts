@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline/promises'
 import { text } from 'node:stream/consumers'
 import { type Command, InvalidArgumentError } from 'commander'
 import { VitrinaError } from '../model/errors.js'
+import { formatOption, jsonOption } from './format.js'
 
 /** A command with examples in its help: most people read only those. */
 export function command(parent: Command, usage: string, description: string, ...examples: string[]): Command {
@@ -33,17 +34,16 @@ export function serverCommand(
     .optionsGroup('Options:')
 }
 
-/** One that reads: the same as a table for people and as the API's own JSON for programs. */
+/** One that reads: the same as a table for people and as the API's own answer for programs. */
 export function readingCommand(
   parent: Command,
   usage: string,
   description: string,
   ...examples: string[]
 ): Command {
-  return serverCommand(parent, usage, description, ...examples).option(
-    '--json',
-    'print JSON as the API gives it',
-  )
+  return serverCommand(parent, usage, description, ...examples)
+    .addOption(formatOption())
+    .addOption(jsonOption())
 }
 
 export function wholeNumber(given: string): number {

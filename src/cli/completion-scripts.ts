@@ -70,10 +70,12 @@ function __vitrina_typed
   string join ' ' -- (string match -v -- '-*' $typed[2..-1])
 end
 function __vitrina_at
-  test (__vitrina_typed | string collect) = "$argv[1]"
+  set -l typed (__vitrina_typed)
+  test "$typed" = "$argv[1]"
 end
 function __vitrina_in
-  string match -q -- "$argv[1] *" (__vitrina_typed | string collect)" "
+  set -l typed (__vitrina_typed)
+  string match -q -- "$argv[1] *" "$typed "
 end
 ${lines.join('\n')}
 `

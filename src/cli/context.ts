@@ -8,14 +8,16 @@ import {
 } from '../config/contexts.js'
 import { VitrinaError } from '../model/errors.js'
 import { command, group, readInput } from './command.js'
-import { detail, print, printJson } from './output.js'
+import { type FormatFlags, formatOption, isData, jsonOption, printData } from './format.js'
+import { detail, print } from './output.js'
 import { requireUrl } from './server/connection.js'
 import { printTable } from './show.js'
 
 export function addContext(program: Command): void {
   const context = group(program, 'context', 'Keep the servers that you speak to, each with its token.')
   command(context, 'list', 'List the contexts, without their tokens.', 'context list')
-    .option('--json', 'print them as JSON')
+    .addOption(formatOption())
+    .addOption(jsonOption())
     .action(list)
   command(
     context,
@@ -39,7 +41,7 @@ export function addContext(program: Command): void {
   )
 }
 
-async function list({ json }: { json?: boolean }): Promise<void> {
+async function list(flags: FormatFlags): Promise<void> {
   const { current, contexts } = await readContexts()
   const items = Object.entries(contexts).map(([name, { url, token }]) => ({
     name,
@@ -47,7 +49,7 @@ async function list({ json }: { json?: boolean }): Promise<void> {
     has_token: token !== null,
     current: name === current,
   }))
-  if (json) return printJson({ items })
+  if (isData(flags)) return printData({ items }, flags)
   printTable(
     ['', 'name', 'url', 'token'],
     items.map((one) => [one.current ? '*' : '', one.name, one.url, one.has_token ? 'kept' : 'none']),

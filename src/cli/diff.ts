@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { readingCommand } from './command.js'
+import { type Format, isData, printData } from './format.js'
 import { requireNoMistakes } from './mistakes.js'
-import { printJson } from './output.js'
 import { hasChanges } from './plan/plan.js'
 import { planToJson, printPlan } from './plan/print-plan.js'
 import { readPlan } from './plan/read-plan.js'
@@ -9,7 +9,7 @@ import type { ServerFlags } from './server/connection.js'
 import { openServer } from './server/server.js'
 
 interface Flags extends ServerFlags {
-  readonly json?: boolean
+  readonly output?: Format
   readonly exitCode?: boolean
   readonly validate: boolean
 }
@@ -32,7 +32,7 @@ export function addDiff(program: Command): void {
 
 async function diff(paths: string[], flags: Flags): Promise<void> {
   const { plan, mistakes } = await readPlan(() => openServer(flags), paths, flags)
-  if (flags.json) printJson(planToJson(plan))
+  if (isData(flags)) printData(planToJson(plan), flags)
   else printPlan(plan, false)
   requireNoMistakes(mistakes)
   if (flags.exitCode && hasChanges(plan, false)) process.exitCode = CHANGED

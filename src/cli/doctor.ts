@@ -2,7 +2,8 @@ import type { Command } from 'commander'
 import { examine } from '../main/doctor.js'
 import type { Finding } from '../main/finding.js'
 import { command } from './command.js'
-import { bad, dim, good, print, printJson } from './output.js'
+import { type FormatFlags, formatOption, isData, jsonOption, printData } from './format.js'
+import { bad, dim, good, print } from './output.js'
 
 const MARKS = { ok: good('✓'), failed: bad('✗'), skipped: dim('–') }
 
@@ -14,11 +15,12 @@ export function addDoctor(program: Command): void {
     'doctor',
     'doctor --json',
   )
-    .option('--json', 'print the findings as JSON')
-    .action(async ({ json = false }: { json?: boolean }) => {
+    .addOption(formatOption())
+    .addOption(jsonOption())
+    .action(async (flags: FormatFlags) => {
       const findings = await examine()
       const ok = findings.every((finding) => finding.status !== 'failed')
-      if (json) printJson({ ok, findings })
+      if (isData(flags)) printData({ ok, findings }, flags)
       else for (const finding of findings) printFinding(finding)
       if (!ok) process.exitCode = 1
     })

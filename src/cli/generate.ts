@@ -4,14 +4,15 @@ import { readEnvironment } from '../main/environment.js'
 import { generateCinema } from '../main/generate.js'
 import { untilStopped } from '../main/shutdown.js'
 import { command, wholeNumber } from './command.js'
-import { detail, print, printJson, step } from './output.js'
+import { type Format, formatOption, isData, jsonOption, printData } from './format.js'
+import { detail, print, step } from './output.js'
 
 interface Options {
   readonly films: number
   readonly ratings: number
   readonly seed: number
   readonly replace?: boolean
-  readonly json?: boolean
+  readonly output?: Format
 }
 
 const PROGRESS_MS = 1_000
@@ -28,11 +29,12 @@ export function addGenerate(program: Command): void {
     .option('--ratings <n>', 'how many ratings', wholeNumber, 100_000)
     .option('--seed <n>', 'the same seed and sizes give the same rows', wholeNumber, 1)
     .option('--replace', 'empty the cinema first')
-    .option('--json', 'print the counts as JSON')
+    .addOption(formatOption())
+    .addOption(jsonOption())
     .action((options: Options) => untilStopped((signal) => fill(options, signal)))
 }
 
-async function fill({ films, ratings, seed, replace, json }: Options, signal: AbortSignal): Promise<void> {
+async function fill({ films, ratings, seed, replace, output }: Options, signal: AbortSignal): Promise<void> {
   await withMainDatabase(
     readEnvironment(),
     { signal, onProgress: step, embedded: 'join' },
@@ -41,7 +43,7 @@ async function fill({ films, ratings, seed, replace, json }: Options, signal: Ab
       const since = performance.now()
       const counts = await generateCinema(settings, { films, ratings, seed, replace, signal }, everySecond())
       detail(`Done in ${((performance.now() - since) / 1000).toFixed(1)} s.`)
-      if (json) return printJson(counts)
+      if (isData({ output })) return printData(counts, { output })
       for (const [table, count] of Object.entries(counts))
         print(`${table.padEnd(26)}${String(count).padStart(12)}`)
     },

@@ -13,10 +13,6 @@ export function print(line = ''): void {
   process.stdout.write(`${line}\n`)
 }
 
-export function printJson(value: unknown): void {
-  print(JSON.stringify(value, null, 2))
-}
-
 /** What we are doing, and what we wait for, goes to stderr. */
 export function step(line: string): void {
   process.stderr.write(`${talk.cyan('•')} ${line}\n`)

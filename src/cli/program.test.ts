@@ -51,7 +51,7 @@ describe('the commands', () => {
     COMMANDS.filter(([path]) =>
       /list|get|status|runs$|versions|audit|diff|state|preview|validate|reconcile/.test(path),
     ),
-  )('%s can print JSON', (_, command) => {
-    expect(command.options.map(({ long }) => long)).toContain('--json')
+  )('%s can print JSON and more', (_, command) => {
+    expect(command.options.map(({ long }) => long)).toEqual(expect.arrayContaining(['--json', '--output']))
   })
 })

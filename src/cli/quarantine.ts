@@ -1,14 +1,15 @@
 import { type Command, Option } from 'commander'
 import { QUARANTINE_STATUSES, type QuarantineStatus } from '../model/history.js'
 import { group, readingCommand, serverCommand, wholeNumber } from './command.js'
-import { print, printJson } from './output.js'
+import { type Format, formatOption, isData, jsonOption, printData } from './format.js'
+import { print } from './output.js'
 import type { ServerFlags } from './server/connection.js'
 import { findPipeline, pathOf } from './server/find-pipeline.js'
 import { openServer } from './server/server.js'
 import { moment, printTable, tellOfMore } from './show.js'
 
 interface Flags extends ServerFlags {
-  readonly json?: boolean
+  readonly output?: Format
 }
 
 interface ListFlags extends Flags {
@@ -36,10 +37,12 @@ export function addQuarantine(program: Command): void {
     'Ask for a run that tries the row again.',
     'quarantine replay film_dim 17',
   )
-    .option('--json', 'print the row as JSON')
+    .addOption(formatOption())
+    .addOption(jsonOption())
     .action(replay)
   serverCommand(quarantine, 'discard <pipeline> <row>', 'Give the row up.', 'quarantine discard film_dim 17')
-    .option('--json', 'print the row as JSON')
+    .addOption(formatOption())
+    .addOption(jsonOption())
     .action(discard)
 }
 
@@ -51,7 +54,7 @@ async function list(name: string, flags: ListFlags): Promise<void> {
     query: { limit, ...(status && { status }), ...(cursor && { cursor }) },
   }
   const page = await server.ask(server.api.GET('/pipelines/{id}/quarantine', { params }))
-  if (flags.json) return printJson(page)
+  if (isData(flags)) return printData(page, flags)
   printTable(
     ['row', 'status', 'key', 'refused', 'reason'],
     page.items.map((one) => [one.id, one.status, one.key, moment(one.refused_at), one.reason]),
@@ -66,7 +69,7 @@ async function replay(name: string, row: string, flags: Flags): Promise<void> {
   const answer = await server.ask(
     server.api.POST('/pipelines/{id}/quarantine/{row_id}/replay', { params: { path } }),
   )
-  if (flags.json) printJson(answer)
+  if (isData(flags)) printData(answer, flags)
   else
     print(
       `Row ${row} is tried again by ${answer.replay_run_id === null ? 'the next run' : `run ${answer.replay_run_id}`}.`,
@@ -79,6 +82,6 @@ async function discard(name: string, row: string, flags: Flags): Promise<void> {
   const answer = await server.ask(
     server.api.POST('/pipelines/{id}/quarantine/{row_id}/discard', { params: { path } }),
   )
-  if (flags.json) printJson(answer)
+  if (isData(flags)) printData(answer, flags)
   else print(`Row ${row} is ${answer.status}.`)
 }

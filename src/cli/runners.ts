@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { group, readingCommand } from './command.js'
-import { printJson } from './output.js'
+import { type FormatFlags, isData, printData } from './format.js'
 import type { ServerFlags } from './server/connection.js'
 import { openServer } from './server/server.js'
 import { duration, moment, printTable } from './show.js'
@@ -13,10 +13,10 @@ export function addRunners(program: Command): void {
     'Show who lives, and who holds what.',
     'runners list',
     'runners list --json | jq ".items[].holds"',
-  ).action(async (flags: ServerFlags & { json?: boolean }) => {
+  ).action(async (flags: ServerFlags & FormatFlags) => {
     const server = await openServer(flags)
     const answer = await server.ask(server.api.GET('/runners'))
-    if (flags.json) return printJson(answer)
+    if (isData(flags)) return printData(answer, flags)
     printTable(
       ['runner', 'host', 'pid', 'version', 'started', 'last sign', 'stopped', 'holds'],
       answer.items.map((one) => [

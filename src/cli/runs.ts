@@ -2,7 +2,9 @@ import { type Command, Option } from 'commander'
 import { VitrinaError } from '../model/errors.js'
 import { RUN_STATUSES } from '../model/status.js'
 import { group, readingCommand, serverCommand, wholeNumber } from './command.js'
-import { print, printJson } from './output.js'
+import { type Format, type FormatFlags, formatOption, isData, jsonOption, printData } from './format.js'
+import { print } from './output.js'
+import { addRunLog } from './run-log.js'
 import type { ServerFlags } from './server/connection.js'
 import { findPipeline, isId } from './server/find-pipeline.js'
 import { openServer, type Server } from './server/server.js'
@@ -11,7 +13,7 @@ import type { Run, RunDetail, RunStatus } from './server/wire.js'
 import { duration, moment, printFields, printTable, tellOfMore } from './show.js'
 
 export interface RunFlags extends ServerFlags {
-  readonly json?: boolean
+  readonly output?: Format
   readonly status?: RunStatus
   readonly limit: number
   readonly cursor?: string
@@ -38,13 +40,15 @@ export function addRuns(program: Command): void {
     'Show a run with its last batches.',
     'runs get 0b6a1f5e-6a0e-4d3f-9a53-0c5d6f7b8a91',
   ).action(get)
+  addRunLog(runs)
   serverCommand(
     runs,
     'cancel <run>',
     'Stop a run after its current batch; the checkpoint is kept.',
     'runs cancel 0b6a1f5e-6a0e-4d3f-9a53-0c5d6f7b8a91',
   )
-    .option('--json', 'print the run as JSON')
+    .addOption(formatOption())
+    .addOption(jsonOption())
     .action(cancelRun)
 }
 
@@ -56,21 +60,18 @@ async function list(flags: RunFlags): Promise<void> {
   printRuns(await server.ask(server.api.GET('/runs', { params: { query } })), flags)
 }
 
-async function get(id: string, flags: ServerFlags & { json?: boolean }): Promise<void> {
+async function get(id: string, flags: ServerFlags & FormatFlags): Promise<void> {
   const run = await readRun(await openServer(flags), id)
-  if (flags.json) printJson(run)
+  if (isData(flags)) printData(run, flags)
   else printRun(run)
 }
 
 /** By the id of the run, or by its pipeline. */
-export async function cancelRun(
-  runOrPipeline: string,
-  flags: ServerFlags & { json?: boolean },
-): Promise<void> {
+export async function cancelRun(runOrPipeline: string, flags: ServerFlags & FormatFlags): Promise<void> {
   const server = await openServer(flags)
   const id = isId(runOrPipeline) ? runOrPipeline : await currentRun(server, runOrPipeline)
   const run = await server.ask(server.api.POST('/runs/{id}/cancel', { params: { path: { id } } }))
-  if (flags.json) return printJson(run)
+  if (isData(flags)) return printData(run, flags)
   const isOver = run.finished_at !== null
   print(
     isOver
@@ -96,9 +97,9 @@ export function runPageFlags({ status, limit, cursor }: RunFlags) {
   return { limit, ...(status && { status }), ...(cursor && { cursor }) }
 }
 
-export function printRuns(page: { items: Run[]; next_cursor: string | null }, { json }: RunFlags): void {
-  if (json) {
-    printJson(page)
+export function printRuns(page: { items: Run[]; next_cursor: string | null }, flags: RunFlags): void {
+  if (isData(flags)) {
+    printData(page, flags)
     return
   }
   printTable(

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { group, readingCommand } from './command.js'
-import { bad, print, printJson } from './output.js'
+import { type FormatFlags, isData, printData } from './format.js'
+import { bad, print } from './output.js'
 import type { ServerFlags } from './server/connection.js'
 import { openServer } from './server/server.js'
 import { printTable } from './show.js'
@@ -16,10 +17,10 @@ export function addTasks(program: Command): void {
   ).action(list)
 }
 
-async function list(flags: ServerFlags & { json?: boolean }): Promise<void> {
+async function list(flags: ServerFlags & FormatFlags): Promise<void> {
   const server = await openServer(flags)
   const answer = await server.ask(server.api.GET('/tasks'))
-  if (flags.json) return printJson(answer)
+  if (isData(flags)) return printData(answer, flags)
   printTable(
     ['name', 'language', 'signature', 'adds', 'drops', 'file', 'doc'],
     answer.items.map((one) => [

@@ -2,7 +2,8 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { ROLES, type Role } from '../model/access.js'
 import { VitrinaError } from '../model/errors.js'
 import { group, readingCommand, serverCommand, wholeNumber } from './command.js'
-import { detail, print, printJson } from './output.js'
+import { type Format, type FormatFlags, formatOption, isData, jsonOption, printData } from './format.js'
+import { detail, print } from './output.js'
 import type { ServerFlags } from './server/connection.js'
 import { isId } from './server/find-pipeline.js'
 import { allPages, type PageFlags, pageOrAll } from './server/pages.js'
@@ -13,7 +14,7 @@ interface CreateFlags extends ServerFlags {
   readonly name: string
   readonly role: Role
   readonly expires?: string
-  readonly json?: boolean
+  readonly output?: Format
 }
 
 const DAY_MS = 86_400_000
@@ -34,7 +35,8 @@ export function addTokens(program: Command): void {
       'a number of days such as 90d, or a time such as 2030-01-31T00:00:00Z',
       expiry,
     )
-    .option('--json', 'print the token as JSON')
+    .addOption(formatOption())
+    .addOption(jsonOption())
     .action(create)
   readingCommand(tokens, 'list', 'List the tokens without their values.', 'tokens list')
     .option('--limit <n>', 'one page of at most so many (default: all)', wholeNumber)
@@ -48,20 +50,20 @@ export function addTokens(program: Command): void {
   ).action(revoke)
 }
 
-async function create({ name, role, expires, json, ...flags }: CreateFlags): Promise<void> {
+async function create({ name, role, expires, ...flags }: CreateFlags): Promise<void> {
   const server = await openServer(flags)
   const body = { name, role, ...(expires === undefined ? {} : { expires_at: expires }) }
   const made = await server.ask(server.api.POST('/tokens', { body }))
-  if (json) return printJson(made)
+  if (isData(flags)) return printData(made, flags)
   // The value alone on stdout: a script can keep it.
   detail(`Token ${made.name} with the role ${made.role}, id ${made.id}. It is shown only this once:`)
   print(made.token)
 }
 
-async function list(flags: ServerFlags & PageFlags & { json?: boolean }): Promise<void> {
+async function list(flags: ServerFlags & PageFlags & FormatFlags): Promise<void> {
   const server = await openServer(flags)
   const page = await pageOrAll(flags, (query) => server.ask(server.api.GET('/tokens', { params: { query } })))
-  if (flags.json) return printJson(page)
+  if (isData(flags)) return printData(page, flags)
   printTable(
     ['name', 'role', 'created', 'by', 'expires', 'revoked', 'last used', 'id'],
     page.items.map((one) => [

@@ -824,6 +824,41 @@ export interface components {
             /** @description What was said. */
             message: string;
         };
+        /**
+         * @example {
+         *       "id": "11111111-1111-1111-1111-111111111111",
+         *       "name": "film_dim",
+         *       "description": "Every film with its rating.",
+         *       "type": "SQL",
+         *       "source_type": "postgres",
+         *       "source_connection": null,
+         *       "source_query": "SELECT id AS film_id, title, rating, modified AS updated_at FROM content.film_work",
+         *       "target_table": "analytics.film_dim",
+         *       "target_connection": null,
+         *       "target_options": {},
+         *       "mode": "incremental",
+         *       "full_strategy": "upsert",
+         *       "incremental_key": "updated_at",
+         *       "incremental_id_key": "film_id",
+         *       "capture": "key",
+         *       "deletes": "sweep",
+         *       "key_columns": [
+         *         "film_id"
+         *       ],
+         *       "batch_size": "auto",
+         *       "enabled": true,
+         *       "schedule_interval": "15m",
+         *       "schedule_timezone": "UTC",
+         *       "quarantine_limit": 100,
+         *       "delete_brake": 0.5,
+         *       "status": "IDLE",
+         *       "config_version": 3,
+         *       "managed_by": "api",
+         *       "tasks": [],
+         *       "created_at": "2026-11-15T11:49:33.518651Z",
+         *       "updated_at": "2026-11-15T12:03:10.120044Z"
+         *     }
+         */
         Pipeline: {
             /** @description Rows in a batch; auto keeps a batch near its target duration. */
             batch_size: number | "auto";
@@ -860,6 +895,11 @@ export interface components {
             incremental_key: string | null;
             /** @description The UPSERT key. Empty: the primary key of the target table. */
             key_columns: string[];
+            /**
+             * @description file: "vitrina apply" brought it; the API changes it only with take_over=true.
+             * @enum {string}
+             */
+            managed_by: "api" | "file";
             /**
              * @description full re-reads all rows, incremental those beyond the checkpoint.
              * @enum {string}
@@ -1082,8 +1122,11 @@ export interface components {
             key_columns?: string[] | null;
             /** @description full re-reads all rows, incremental those beyond the checkpoint. */
             mode?: ("full" | "incremental") | null;
-            /** @description Unique among all pipelines. */
-            name?: string | null;
+            /**
+             * @description Unique among all pipelines.
+             * @example film_dim
+             */
+            name?: string;
             /** @description Rows a run may put into quarantine before it fails. */
             quarantine_limit?: number | null;
             /** @description Needed when the change makes the checkpoint meaningless: true sets it back to the start, false keeps it. */
@@ -1104,8 +1147,11 @@ export interface components {
             target_options?: {
                 [key: string]: unknown;
             } | null;
-            /** @description The address of the mart: schema.table, es:index, ch:table or s3:prefix. */
-            target_table?: string | null;
+            /**
+             * @description The address of the mart: schema.table, es:index, ch:table or s3:prefix.
+             * @example analytics.film_dim
+             */
+            target_table?: string;
             /** @description The task plan; empty: source_query alone. */
             tasks?: {
                 /** @description The SQL text, or the name of a registered transform. */
@@ -1174,6 +1220,27 @@ export interface components {
             /** @description Its number, counted for each pipeline. */
             version: number;
         };
+        /**
+         * @example {
+         *       "type": "urn:vitrina:error:REQUEST_INVALID",
+         *       "title": "The request is not understood.",
+         *       "status": 422,
+         *       "detail": "The request is not valid. mode: Invalid option: expected one of \"full\"|\"incremental\".",
+         *       "instance": "/api/v1/pipelines",
+         *       "code": "REQUEST_INVALID",
+         *       "vtr": "VTR-7101",
+         *       "hint": "Correct the fields that \"errors\" names.",
+         *       "retryable": false,
+         *       "request_id": "9f074398-3a7f-42fe-ac9f-52cf185e4631",
+         *       "errors": [
+         *         {
+         *           "field": "mode",
+         *           "code": "invalid_value",
+         *           "message": "Invalid option: expected one of \"full\"|\"incremental\""
+         *         }
+         *       ]
+         *     }
+         */
         Problem: {
             /** @description Never changes; programs may rely on it. */
             code: string;
@@ -1206,6 +1273,8 @@ export interface components {
             type: string;
             /** @description The number of the code in the reference of errors. */
             vtr: string;
+        } & {
+            [key: string]: unknown;
         };
         QuarantinedRow: {
             /** @description The id of the row in quarantine. */
@@ -1234,6 +1303,40 @@ export interface components {
              */
             status: "HELD" | "REPLAY_REQUESTED" | "REPLAYED" | "DISCARDED";
         };
+        /**
+         * @example {
+         *       "id": "5a3edc36-4f6a-4214-988e-db8fc6009024",
+         *       "pipeline_id": "11111111-1111-1111-1111-111111111111",
+         *       "pipeline_name": "film_dim",
+         *       "status": "SUCCESS",
+         *       "trigger": "api",
+         *       "external_ref": "airflow:film_dim:2026-11-15",
+         *       "cancel_requested": false,
+         *       "attempt": 1,
+         *       "strategy": "sql_incremental",
+         *       "way": "pushdown",
+         *       "guarantee": "lossless if the database sets the key",
+         *       "config_version": 3,
+         *       "runner_id": "vm-5084-156529",
+         *       "requested_at": "2026-11-15T12:04:34.311125Z",
+         *       "started_at": "2026-11-15T12:04:34.352163Z",
+         *       "finished_at": "2026-11-15T12:04:34.543540Z",
+         *       "duration_ms": 191,
+         *       "rows_read": 71,
+         *       "rows_written": 4,
+         *       "rows_inserted": 1,
+         *       "rows_updated": 3,
+         *       "rows_unchanged": 67,
+         *       "rows_deleted": 0,
+         *       "rows_quarantined": 0,
+         *       "rows_duplicate": 0,
+         *       "batches": 1,
+         *       "error": null,
+         *       "error_code": null,
+         *       "error_hint": null,
+         *       "held_back": null
+         *     }
+         */
         Run: {
             /** @description Tries so far, over all runners that had it. */
             attempt: number;
@@ -1306,9 +1409,19 @@ export interface components {
             /** @description How rows move: pushdown, relay or rows. */
             way: string | null;
         };
+        /**
+         * @example {
+         *       "id": "11111111-1111-1111-1111-111111111111",
+         *       "status": "RUN_REQUESTED",
+         *       "run_id": "5a3edc36-4f6a-4214-988e-db8fc6009024",
+         *       "url": "/api/v1/runs/5a3edc36-4f6a-4214-988e-db8fc6009024"
+         *     }
+         */
         RunRequested: {
             /** @description The id of the pipeline. */
             id: string;
+            /** @description The run itself, for those who waited. */
+            run?: components["schemas"]["Run"];
             /** @description The id of the run, known at once. */
             run_id: string;
             /**
@@ -1444,6 +1557,7 @@ export interface operations {
             403: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -1480,6 +1594,7 @@ export interface operations {
             403: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -1509,6 +1624,7 @@ export interface operations {
                     };
                 };
             };
+            431: components["responses"]["Problem"];
         };
     };
     getHealthReady: {
@@ -1570,6 +1686,7 @@ export interface operations {
                     };
                 };
             };
+            431: components["responses"]["Problem"];
             /** @description A part is down. */
             503: {
                 headers: {
@@ -1645,6 +1762,7 @@ export interface operations {
             403: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -1687,12 +1805,20 @@ export interface operations {
             403: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
     postPipelines: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Says what would change, and changes nothing. */
+                dry_run?: boolean;
+                /** @description Who makes this change. "vitrina apply" says file; absent: api. */
+                managed_by?: "api" | "file";
+                /** @description Changes a pipeline that comes from a file; from then on the API answers for it. */
+                take_over?: boolean;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -1703,6 +1829,112 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Rows in a batch; auto keeps a batch near its target duration. */
+                        batch_size: number | "auto";
+                        /**
+                         * @description For mode incremental: by incremental_key, or by the row versions of the database.
+                         * @enum {string}
+                         */
+                        capture: "key" | "xmin";
+                        /** @description Grows with every change; also the ETag. */
+                        config_version: number;
+                        /** @description When it was created. */
+                        created_at: string;
+                        /** @description Share of the mart that one run may remove before the brake stops it. */
+                        delete_brake: number;
+                        /**
+                         * @description sweep removes rows from the mart that the source no longer has.
+                         * @enum {string}
+                         */
+                        deletes: "ignore" | "sweep";
+                        /** @description What it is for, in words. */
+                        description: string;
+                        /** @description Only for dry_run=true: the pipeline is shown as it would be. */
+                        dry_run?: {
+                            /** @description Each field that would change, with its old and its new value. */
+                            changes: {
+                                [key: string]: {
+                                    new: unknown;
+                                    old: unknown;
+                                };
+                            };
+                            /**
+                             * @description undecided: the change is refused unless reset_checkpoint says what to do.
+                             * @enum {string}
+                             */
+                            checkpoint: "none" | "kept" | "reset" | "undecided";
+                        };
+                        /** @description Runners work on enabled pipelines only. */
+                        enabled: boolean;
+                        /**
+                         * @description For mode full: upsert in batches, or replace the whole mart at once.
+                         * @enum {string}
+                         */
+                        full_strategy: "upsert" | "replace";
+                        /** @description The id, made by the database. */
+                        id: string;
+                        /** @description Column that tells rows with an equal incremental_key apart. */
+                        incremental_id_key: string | null;
+                        /** @description Column of the query that grows with every change. */
+                        incremental_key: string | null;
+                        /** @description The UPSERT key. Empty: the primary key of the target table. */
+                        key_columns: string[];
+                        /**
+                         * @description file: "vitrina apply" brought it; the API changes it only with take_over=true.
+                         * @enum {string}
+                         */
+                        managed_by: "api" | "file";
+                        /**
+                         * @description full re-reads all rows, incremental those beyond the checkpoint.
+                         * @enum {string}
+                         */
+                        mode: "full" | "incremental";
+                        /** @description Unique among all pipelines. */
+                        name: string;
+                        /** @description Rows a run may put into quarantine before it fails. */
+                        quarantine_limit: number;
+                        /** @description 15m, 1h30m, PT15M or a cron expression. null: runs only when asked to. */
+                        schedule_interval: string | null;
+                        /** @description The zone in which a cron expression is read. */
+                        schedule_timezone: string;
+                        /** @description Name of the connection that is read. null: the main database. */
+                        source_connection: string | null;
+                        /** @description The SELECT whose rows fill the target. Tasks have priority over it. */
+                        source_query: string;
+                        /** @description What is read from. */
+                        source_type: string;
+                        /**
+                         * @description Where it stands in its life cycle.
+                         * @enum {string}
+                         */
+                        status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
+                        /** @description Name of the connection that is written. null: the main database. */
+                        target_connection: string | null;
+                        /** @description What only this kind of target knows; see the page of its sink. For tables: none. */
+                        target_options: {
+                            [key: string]: unknown;
+                        };
+                        /** @description The address of the mart: schema.table, es:index, ch:table or s3:prefix. */
+                        target_table: string;
+                        /** @description The task plan; empty: source_query alone. */
+                        tasks: components["schemas"]["Task"][];
+                        /**
+                         * @description SQL: a query only. PYTHON: with registered transforms.
+                         * @enum {string}
+                         */
+                        type: "SQL" | "PYTHON";
+                        /** @description When its configuration last changed. */
+                        updated_at: string;
+                    };
+                };
+            };
             /** @description Created. */
             201: {
                 headers: {
@@ -1716,8 +1948,11 @@ export interface operations {
             401: components["responses"]["Problem"];
             403: components["responses"]["Problem"];
             409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -1748,12 +1983,18 @@ export interface operations {
             404: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
     deletePipelinesById: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Who makes this change. "vitrina apply" says file; absent: api. */
+                managed_by?: "api" | "file";
+                /** @description Changes a pipeline that comes from a file; from then on the API answers for it. */
+                take_over?: boolean;
+            };
             header?: {
                 /** @description The ETag of the version the change was made for. Absent: changes whatever is there. */
                 "if-match"?: string;
@@ -1781,12 +2022,20 @@ export interface operations {
             412: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
     patchPipelinesById: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Says what would change, and changes nothing. */
+                dry_run?: boolean;
+                /** @description Who makes this change. "vitrina apply" says file; absent: api. */
+                managed_by?: "api" | "file";
+                /** @description Changes a pipeline that comes from a file; from then on the API answers for it. */
+                take_over?: boolean;
+            };
             header?: {
                 /** @description The ETag of the version the change was made for. Absent: changes whatever is there. */
                 "if-match"?: string;
@@ -1809,7 +2058,104 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Pipeline"];
+                    "application/json": {
+                        /** @description Rows in a batch; auto keeps a batch near its target duration. */
+                        batch_size: number | "auto";
+                        /**
+                         * @description For mode incremental: by incremental_key, or by the row versions of the database.
+                         * @enum {string}
+                         */
+                        capture: "key" | "xmin";
+                        /** @description Grows with every change; also the ETag. */
+                        config_version: number;
+                        /** @description When it was created. */
+                        created_at: string;
+                        /** @description Share of the mart that one run may remove before the brake stops it. */
+                        delete_brake: number;
+                        /**
+                         * @description sweep removes rows from the mart that the source no longer has.
+                         * @enum {string}
+                         */
+                        deletes: "ignore" | "sweep";
+                        /** @description What it is for, in words. */
+                        description: string;
+                        /** @description Only for dry_run=true: the pipeline is shown as it would be. */
+                        dry_run?: {
+                            /** @description Each field that would change, with its old and its new value. */
+                            changes: {
+                                [key: string]: {
+                                    new: unknown;
+                                    old: unknown;
+                                };
+                            };
+                            /**
+                             * @description undecided: the change is refused unless reset_checkpoint says what to do.
+                             * @enum {string}
+                             */
+                            checkpoint: "none" | "kept" | "reset" | "undecided";
+                        };
+                        /** @description Runners work on enabled pipelines only. */
+                        enabled: boolean;
+                        /**
+                         * @description For mode full: upsert in batches, or replace the whole mart at once.
+                         * @enum {string}
+                         */
+                        full_strategy: "upsert" | "replace";
+                        /** @description The id, made by the database. */
+                        id: string;
+                        /** @description Column that tells rows with an equal incremental_key apart. */
+                        incremental_id_key: string | null;
+                        /** @description Column of the query that grows with every change. */
+                        incremental_key: string | null;
+                        /** @description The UPSERT key. Empty: the primary key of the target table. */
+                        key_columns: string[];
+                        /**
+                         * @description file: "vitrina apply" brought it; the API changes it only with take_over=true.
+                         * @enum {string}
+                         */
+                        managed_by: "api" | "file";
+                        /**
+                         * @description full re-reads all rows, incremental those beyond the checkpoint.
+                         * @enum {string}
+                         */
+                        mode: "full" | "incremental";
+                        /** @description Unique among all pipelines. */
+                        name: string;
+                        /** @description Rows a run may put into quarantine before it fails. */
+                        quarantine_limit: number;
+                        /** @description 15m, 1h30m, PT15M or a cron expression. null: runs only when asked to. */
+                        schedule_interval: string | null;
+                        /** @description The zone in which a cron expression is read. */
+                        schedule_timezone: string;
+                        /** @description Name of the connection that is read. null: the main database. */
+                        source_connection: string | null;
+                        /** @description The SELECT whose rows fill the target. Tasks have priority over it. */
+                        source_query: string;
+                        /** @description What is read from. */
+                        source_type: string;
+                        /**
+                         * @description Where it stands in its life cycle.
+                         * @enum {string}
+                         */
+                        status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
+                        /** @description Name of the connection that is written. null: the main database. */
+                        target_connection: string | null;
+                        /** @description What only this kind of target knows; see the page of its sink. For tables: none. */
+                        target_options: {
+                            [key: string]: unknown;
+                        };
+                        /** @description The address of the mart: schema.table, es:index, ch:table or s3:prefix. */
+                        target_table: string;
+                        /** @description The task plan; empty: source_query alone. */
+                        tasks: components["schemas"]["Task"][];
+                        /**
+                         * @description SQL: a query only. PYTHON: with registered transforms.
+                         * @enum {string}
+                         */
+                        type: "SQL" | "PYTHON";
+                        /** @description When its configuration last changed. */
+                        updated_at: string;
+                    };
                 };
             };
             400: components["responses"]["Problem"];
@@ -1818,8 +2164,11 @@ export interface operations {
             404: components["responses"]["Problem"];
             409: components["responses"]["Problem"];
             412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -1838,7 +2187,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": Record<string, never>;
+                "application/json": Record<string, never> | null;
             };
         };
         responses: {
@@ -1856,8 +2205,11 @@ export interface operations {
             403: components["responses"]["Problem"];
             404: components["responses"]["Problem"];
             412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -1876,7 +2228,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": Record<string, never>;
+                "application/json": Record<string, never> | null;
             };
         };
         responses: {
@@ -1894,8 +2246,11 @@ export interface operations {
             403: components["responses"]["Problem"];
             404: components["responses"]["Problem"];
             412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -1911,7 +2266,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": Record<string, never>;
+                "application/json": Record<string, never> | null;
             };
         };
         responses: {
@@ -1939,8 +2294,11 @@ export interface operations {
             403: components["responses"]["Problem"];
             404: components["responses"]["Problem"];
             409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -1959,7 +2317,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": Record<string, never>;
+                "application/json": Record<string, never> | null;
             };
         };
         responses: {
@@ -1990,8 +2348,11 @@ export interface operations {
             401: components["responses"]["Problem"];
             403: components["responses"]["Problem"];
             404: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -2034,6 +2395,7 @@ export interface operations {
             404: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -2051,7 +2413,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": Record<string, never>;
+                "application/json": Record<string, never> | null;
             };
         };
         responses: {
@@ -2069,8 +2431,11 @@ export interface operations {
             403: components["responses"]["Problem"];
             404: components["responses"]["Problem"];
             409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -2088,7 +2453,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": Record<string, never>;
+                "application/json": Record<string, never> | null;
             };
         };
         responses: {
@@ -2134,16 +2499,19 @@ export interface operations {
             403: components["responses"]["Problem"];
             404: components["responses"]["Problem"];
             409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
     getPipelinesByIdReconcile: {
         parameters: {
-            query: {
+            query?: {
                 /** @description Row by row instead of counts only. */
-                deep: unknown;
+                deep?: boolean;
             };
             header?: never;
             path: {
@@ -2223,6 +2591,7 @@ export interface operations {
             404: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -2238,7 +2607,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": Record<string, never>;
+                "application/json": Record<string, never> | null;
             };
         };
         responses: {
@@ -2265,8 +2634,11 @@ export interface operations {
             403: components["responses"]["Problem"];
             404: components["responses"]["Problem"];
             409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -2282,7 +2654,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": Record<string, never>;
+                "application/json": Record<string, never> | null;
             };
         };
         responses: {
@@ -2302,8 +2674,11 @@ export interface operations {
             401: components["responses"]["Problem"];
             403: components["responses"]["Problem"];
             404: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -2324,7 +2699,7 @@ export interface operations {
                     last_processed_id?: string | null;
                     /** @description Read on beyond this incremental_key. Absent: from the start. */
                     last_processed_key?: string | null;
-                };
+                } | null;
             };
         };
         responses: {
@@ -2342,14 +2717,20 @@ export interface operations {
             403: components["responses"]["Problem"];
             404: components["responses"]["Problem"];
             409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
     postPipelinesByIdRun: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Answers when the run has ended or this time is up (1s to 60s), and with the run. */
+                wait?: string;
+            };
             header?: {
                 /** @description The same key within 24 hours gives the same run. */
                 "idempotency-key"?: string;
@@ -2368,10 +2749,19 @@ export interface operations {
                      * @example airflow:film_dim:2024-05-01
                      */
                     external_ref?: string;
-                };
+                } | null;
             };
         };
         responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunRequested"];
+                };
+            };
             /** @description Asked for; a runner does it some time later. */
             202: {
                 headers: {
@@ -2386,8 +2776,11 @@ export interface operations {
             403: components["responses"]["Problem"];
             404: components["responses"]["Problem"];
             409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -2430,6 +2823,7 @@ export interface operations {
             404: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -2460,6 +2854,7 @@ export interface operations {
             404: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -2490,12 +2885,20 @@ export interface operations {
             404: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
     postPipelinesByIdUpdateConfig: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Says what would change, and changes nothing. */
+                dry_run?: boolean;
+                /** @description Who makes this change. "vitrina apply" says file; absent: api. */
+                managed_by?: "api" | "file";
+                /** @description Changes a pipeline that comes from a file; from then on the API answers for it. */
+                take_over?: boolean;
+            };
             header?: {
                 /** @description The ETag of the version the change was made for. Absent: changes whatever is there. */
                 "if-match"?: string;
@@ -2518,7 +2921,104 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Pipeline"];
+                    "application/json": {
+                        /** @description Rows in a batch; auto keeps a batch near its target duration. */
+                        batch_size: number | "auto";
+                        /**
+                         * @description For mode incremental: by incremental_key, or by the row versions of the database.
+                         * @enum {string}
+                         */
+                        capture: "key" | "xmin";
+                        /** @description Grows with every change; also the ETag. */
+                        config_version: number;
+                        /** @description When it was created. */
+                        created_at: string;
+                        /** @description Share of the mart that one run may remove before the brake stops it. */
+                        delete_brake: number;
+                        /**
+                         * @description sweep removes rows from the mart that the source no longer has.
+                         * @enum {string}
+                         */
+                        deletes: "ignore" | "sweep";
+                        /** @description What it is for, in words. */
+                        description: string;
+                        /** @description Only for dry_run=true: the pipeline is shown as it would be. */
+                        dry_run?: {
+                            /** @description Each field that would change, with its old and its new value. */
+                            changes: {
+                                [key: string]: {
+                                    new: unknown;
+                                    old: unknown;
+                                };
+                            };
+                            /**
+                             * @description undecided: the change is refused unless reset_checkpoint says what to do.
+                             * @enum {string}
+                             */
+                            checkpoint: "none" | "kept" | "reset" | "undecided";
+                        };
+                        /** @description Runners work on enabled pipelines only. */
+                        enabled: boolean;
+                        /**
+                         * @description For mode full: upsert in batches, or replace the whole mart at once.
+                         * @enum {string}
+                         */
+                        full_strategy: "upsert" | "replace";
+                        /** @description The id, made by the database. */
+                        id: string;
+                        /** @description Column that tells rows with an equal incremental_key apart. */
+                        incremental_id_key: string | null;
+                        /** @description Column of the query that grows with every change. */
+                        incremental_key: string | null;
+                        /** @description The UPSERT key. Empty: the primary key of the target table. */
+                        key_columns: string[];
+                        /**
+                         * @description file: "vitrina apply" brought it; the API changes it only with take_over=true.
+                         * @enum {string}
+                         */
+                        managed_by: "api" | "file";
+                        /**
+                         * @description full re-reads all rows, incremental those beyond the checkpoint.
+                         * @enum {string}
+                         */
+                        mode: "full" | "incremental";
+                        /** @description Unique among all pipelines. */
+                        name: string;
+                        /** @description Rows a run may put into quarantine before it fails. */
+                        quarantine_limit: number;
+                        /** @description 15m, 1h30m, PT15M or a cron expression. null: runs only when asked to. */
+                        schedule_interval: string | null;
+                        /** @description The zone in which a cron expression is read. */
+                        schedule_timezone: string;
+                        /** @description Name of the connection that is read. null: the main database. */
+                        source_connection: string | null;
+                        /** @description The SELECT whose rows fill the target. Tasks have priority over it. */
+                        source_query: string;
+                        /** @description What is read from. */
+                        source_type: string;
+                        /**
+                         * @description Where it stands in its life cycle.
+                         * @enum {string}
+                         */
+                        status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
+                        /** @description Name of the connection that is written. null: the main database. */
+                        target_connection: string | null;
+                        /** @description What only this kind of target knows; see the page of its sink. For tables: none. */
+                        target_options: {
+                            [key: string]: unknown;
+                        };
+                        /** @description The address of the mart: schema.table, es:index, ch:table or s3:prefix. */
+                        target_table: string;
+                        /** @description The task plan; empty: source_query alone. */
+                        tasks: components["schemas"]["Task"][];
+                        /**
+                         * @description SQL: a query only. PYTHON: with registered transforms.
+                         * @enum {string}
+                         */
+                        type: "SQL" | "PYTHON";
+                        /** @description When its configuration last changed. */
+                        updated_at: string;
+                    };
                 };
             };
             400: components["responses"]["Problem"];
@@ -2527,8 +3027,11 @@ export interface operations {
             404: components["responses"]["Problem"];
             409: components["responses"]["Problem"];
             412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -2544,7 +3047,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": Record<string, never>;
+                "application/json": Record<string, never> | null;
             };
         };
         responses: {
@@ -2621,8 +3124,11 @@ export interface operations {
             401: components["responses"]["Problem"];
             403: components["responses"]["Problem"];
             404: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -2663,6 +3169,7 @@ export interface operations {
             404: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -2695,12 +3202,18 @@ export interface operations {
             404: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
     postPipelinesByIdVersionsByVersionRestore: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Who makes this change. "vitrina apply" says file; absent: api. */
+                managed_by?: "api" | "file";
+                /** @description Changes a pipeline that comes from a file; from then on the API answers for it. */
+                take_over?: boolean;
+            };
             header?: never;
             path: {
                 /** @description The id of the pipeline. */
@@ -2715,7 +3228,7 @@ export interface operations {
                 "application/json": {
                     /** @description Needed when the change makes the checkpoint meaningless. */
                     reset_checkpoint?: boolean;
-                };
+                } | null;
             };
         };
         responses: {
@@ -2734,8 +3247,11 @@ export interface operations {
             404: components["responses"]["Problem"];
             409: components["responses"]["Problem"];
             412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -2781,8 +3297,11 @@ export interface operations {
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
             403: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -2844,6 +3363,7 @@ export interface operations {
             403: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -2884,6 +3404,7 @@ export interface operations {
             403: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -2987,6 +3508,7 @@ export interface operations {
             404: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -3027,6 +3549,7 @@ export interface operations {
             404: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -3042,7 +3565,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": Record<string, never>;
+                "application/json": Record<string, never> | null;
             };
         };
         responses: {
@@ -3059,18 +3582,23 @@ export interface operations {
             401: components["responses"]["Problem"];
             403: components["responses"]["Problem"];
             404: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
     getRunsByIdLog: {
         parameters: {
             query?: {
+                /** @description Only lines beyond this id: what is new for somebody who has read up to it. */
+                after?: number;
                 /** @description next_cursor of the page before. */
                 cursor?: string;
                 /** @description Warnings and errors only. */
-                errors_only?: unknown;
+                errors_only?: boolean;
                 /** @description How many to give at most. */
                 limit?: number;
             };
@@ -3103,6 +3631,7 @@ export interface operations {
             404: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -3159,6 +3688,7 @@ export interface operations {
             403: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -3195,6 +3725,7 @@ export interface operations {
             403: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -3261,8 +3792,11 @@ export interface operations {
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
             403: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -3291,6 +3825,7 @@ export interface operations {
             404: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };
@@ -3379,8 +3914,11 @@ export interface operations {
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
             403: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
     };

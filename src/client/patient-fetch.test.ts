@@ -45,7 +45,7 @@ it('serves one request of a client, with the token of all', async () => {
     }),
   )
   const api = createClient({ url, token: 'x', fetch: () => Promise.reject(new Error('not this one')) })
-  const params = { path: { id: '1' }, query: { deep: 'true' as const } }
+  const params = { path: { id: '1' }, query: { deep: true } }
   const { error, response } = await api.GET('/pipelines/{id}/reconcile', { params, fetch: patientFetch })
   expect(response.status).toBe(403)
   expect(error).toEqual({ code: 'Bearer x', detail: '/api/v1/pipelines/1/reconcile?deep=true' })

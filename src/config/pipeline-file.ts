@@ -2,6 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { dirname, isAbsolute, join } from 'node:path'
 import { type Document, LineCounter, parseAllDocuments } from 'yaml'
 import { checkValue, isMapping, type JsonSchema } from './json-schema.js'
+import { plainPasswords } from './plain-passwords.js'
+import { resolveReferences } from './references.js'
 import { type FileMistake, type Place, SourceText } from './source-text.js'
 import { YamlPlaces } from './yaml-places.js'
 
@@ -97,15 +99,19 @@ const FRAME: JsonSchema = {
 
 async function readEntry(
   reading: Reading,
-  raw: Record<string, unknown>,
+  written: Record<string, unknown>,
   at: readonly Step[],
 ): Promise<PipelineFile> {
-  const { places } = reading
-  const mistakes = checkValue(reading.schema, raw).map(({ path, message, isKey }) => {
-    const name = path.at(-1)
-    const told = isKey || name === undefined ? message : `${path.join('.')} ${message}`
-    return { place: isKey ? places.ofKey([...at, ...path]) : places.ofValue([...at, ...path]), message: told }
-  })
+  const { places, schema } = reading
+  const resolved = await resolveReferences(written, schema, reading.source.file)
+  const raw = resolved.value as Record<string, unknown>
+  const unresolved = resolved.mistakes.map(({ path, message }) => ({
+    place: places.ofValue([...at, ...path]),
+    message: `${path.join('.')}: ${message}`,
+  }))
+  // What could not be resolved would be told a second time, as a value that does not fit.
+  const wrong = unresolved.length > 0 ? [] : shapeMistakes(reading, raw, at)
+  const mistakes: FileMistake[] = [...unresolved, ...wrong]
   const { apiVersion: _, source_query_file: queryFile, ...fields } = raw
   const query = await readQuery(reading, queryFile, [...at, 'source_query_file'])
   if (query instanceof SourceText && Object.hasOwn(fields, 'source_query'))
@@ -120,7 +126,30 @@ async function readEntry(
     fields: text === null ? fields : { ...fields, source_query: text.text },
     locate: locator(places, at, text),
   }
-  return { pipelines: [pipeline], mistakes }
+  return { pipelines: [pipeline], mistakes: [...mistakes, ...passwordMistakes(pipeline)] }
+}
+
+function shapeMistakes(
+  { places, schema }: Reading,
+  raw: Record<string, unknown>,
+  at: readonly Step[],
+): FileMistake[] {
+  return checkValue(schema, raw).map(({ path, message, isKey }) => {
+    const name = path.at(-1)
+    const told = isKey || name === undefined ? message : `${path.join('.')} ${message}`
+    return { place: isKey ? places.ofKey([...at, ...path]) : places.ofValue([...at, ...path]), message: told }
+  })
+}
+
+function passwordMistakes({ fields, locate }: FilePipeline): FileMistake[] {
+  return plainPasswords(fields).map((path) => {
+    const field = path.join('.')
+    return {
+      // Without the line: whoever reads the log of a deployment must not read the password.
+      place: { ...locate(field), excerpt: [] },
+      message: `${field} holds a password: give the address of a database to the server as VITRINA_CONNECTION_<NAME>_URL, and its name as source_connection or target_connection`,
+    }
+  })
 }
 
 function locator(

@@ -1,6 +1,7 @@
 import { Document, isScalar, parse, Scalar, stringify, visit } from 'yaml'
 import type { JsonSchema } from './json-schema.js'
 import { API_VERSION } from './pipeline-file.js'
+import { escapeReferences } from './references.js'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -9,7 +10,12 @@ export const SCHEMA_FILE = 'pipeline.schema.json'
 /** A pipeline as a file that gives the same pipeline again. What has its default is left out. */
 export function toYaml(fields: Fields, schema: JsonSchema): string {
   const document = new Document({ apiVersion: API_VERSION, ...withoutDefaults(fields, schema) })
-  visit(document, { Scalar: (_, node) => void asBlock(node) })
+  visit(document, {
+    Scalar: (_, node) => {
+      if (typeof node.value === 'string') node.value = escapeReferences(node.value)
+      asBlock(node)
+    },
+  })
   return `# yaml-language-server: $schema=${SCHEMA_FILE}\n${document.toString({ lineWidth: 0 })}`
 }
 

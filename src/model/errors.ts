@@ -149,6 +149,11 @@ export const ERRORS = {
     class: 'stop',
     means: 'The row of the quarantine was already dealt with.',
   },
+  PIPELINE_MANAGED: {
+    number: 5113,
+    class: 'stop',
+    means: 'The pipeline comes from a file, and is changed there.',
+  },
   TOKEN_NOT_FOUND: { number: 5112, class: 'stop', means: 'There is no such token.' },
   REPAIR_INCOMPLETE: {
     number: 5113,

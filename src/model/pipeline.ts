@@ -47,8 +47,13 @@ export interface PipelineSpec {
   readonly deleteBrake: number
 }
 
+/** Who answers for a configuration: people and programs by the API, or the files of "vitrina apply". */
+export const MANAGERS = ['api', 'file'] as const
+export type Manager = (typeof MANAGERS)[number]
+
 export interface Pipeline extends PipelineSpec {
   readonly id: string
+  readonly managedBy: Manager
   readonly status: PipelineStatus
   readonly configVersion: number
   readonly tasks: readonly Task[]

@@ -11,6 +11,10 @@ export type PipelineStatus = (typeof PIPELINE_STATUSES)[number]
 export const RUN_STATUSES = ['REQUESTED', 'RUNNING', 'SUCCESS', 'FAILED', 'PAUSED', 'CANCELLED'] as const
 export type RunStatus = (typeof RUN_STATUSES)[number]
 
+export function isOver(status: RunStatus): boolean {
+  return status !== 'REQUESTED' && status !== 'RUNNING'
+}
+
 interface Transition {
   readonly by: 'api' | 'runner'
   readonly from: readonly PipelineStatus[]

@@ -39,6 +39,8 @@ export interface RunFilter extends PageRequest {
 export interface RunLogFilter extends PageRequest {
   /** Warnings and errors only. */
   readonly errors?: boolean
+  /** Only lines beyond this id, for those who have read up to it. */
+  readonly after?: number
 }
 
 export interface QuarantineFilter extends PageRequest {

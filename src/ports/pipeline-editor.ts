@@ -1,6 +1,6 @@
 import type { Author } from '../model/access.js'
 import type { PipelineVersion } from '../model/history.js'
-import type { Pipeline, PipelineSpec, Task } from '../model/pipeline.js'
+import type { Manager, Pipeline, PipelineSpec, Task } from '../model/pipeline.js'
 import type { Page, State } from './catalog.js'
 
 /** A task before the database has given it an id. */
@@ -8,6 +8,7 @@ export type TaskDraft = Omit<Task, 'id'>
 
 /** A whole configuration, as it shall be. */
 export interface PipelineDraft extends PipelineSpec {
+  readonly managedBy: Manager
   readonly tasks: readonly TaskDraft[]
 }
 

@@ -44,6 +44,7 @@ function deepCompare(database: TestDatabase, { id, spec }: BuiltPipeline) {
     tasks: [],
     status: 'IDLE',
     configVersion: 1,
+    managedBy: 'api',
     createdAt: '',
     updatedAt: '',
   } as Pipeline

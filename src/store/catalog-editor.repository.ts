@@ -43,6 +43,7 @@ const COLUMNS = {
   scheduleTimezone: 'schedule_timezone',
   quarantineLimit: 'quarantine_limit',
   deleteBrake: 'delete_brake',
+  managedBy: 'managed_by',
 } as const satisfies Record<Exclude<keyof PipelineDraft, 'tasks'>, string>
 
 const FIELDS = Object.keys(COLUMNS) as (keyof typeof COLUMNS)[]

@@ -30,12 +30,13 @@ export async function listBatches(
 export async function listLog(
   database: Queryable,
   runId: string,
-  { limit, cursor, errors = false }: RunLogFilter,
+  { limit, cursor, errors = false, after = 0 }: RunLogFilter,
 ): Promise<Page<RunLogLine>> {
   const rows = await database.query<RunLogLine & { id: number }>(
     `SELECT id, run_id AS "runId", etl.rfc3339(at) AS at, level, message, fields FROM etl.etl_run_log
-      WHERE run_id = $1 AND ($2::bigint IS NULL OR id > $2) AND (NOT $3 OR level IN ('warn', 'error')) ORDER BY id LIMIT $4`,
-    [runId, readNumberCursor(cursor), errors, limit + 1],
+      WHERE run_id = $1 AND ($2::bigint IS NULL OR id > $2) AND id > $5 AND (NOT $3 OR level IN ('warn', 'error'))
+      ORDER BY id LIMIT $4`,
+    [runId, readNumberCursor(cursor), errors, limit + 1, after],
   )
   return pageOf(rows, limit, (row) => [row.id])
 }

@@ -1,4 +1,4 @@
-import type { Pipeline, Task } from '../model/pipeline.js'
+import type { Manager, Pipeline, Task } from '../model/pipeline.js'
 import type { HeldBack, Run } from '../model/run.js'
 import type { PipelineStatus, RunStatus } from '../model/status.js'
 
@@ -6,7 +6,7 @@ import type { PipelineStatus, RunStatus } from '../model/status.js'
 export const PIPELINE_COLUMNS = `
   p.id, p.name, p.description, p.type, p.source_type, p.source_connection, p.source_query, p.target_table, p.target_connection, p.target_options,
   p.mode, p.full_strategy, p.incremental_key, p.incremental_id_key, p.capture, p.deletes, p.key_columns, p.batch_size, p.enabled,
-  p.schedule_interval, p.schedule_timezone, p.quarantine_limit, p.delete_brake, p.status, p.config_version,
+  p.schedule_interval, p.schedule_timezone, p.quarantine_limit, p.delete_brake, p.status, p.config_version, p.managed_by,
   etl.rfc3339(p.created_at) AS created_at, etl.rfc3339(p.updated_at) AS updated_at,
   (SELECT coalesce(jsonb_agg(jsonb_build_object('id', t.id, 'orderIndex', t.order_index, 'taskType', t.task_type, 'body', t.body,
                     'sourceTable', t.source_table, 'targetTable', t.target_table) ORDER BY t.order_index), '[]')
@@ -38,6 +38,7 @@ export interface PipelineRow {
   delete_brake: number
   status: PipelineStatus
   config_version: number
+  managed_by: Manager
   created_at: string
   updated_at: string
   tasks: Task[]
@@ -70,6 +71,7 @@ export function toPipeline(row: PipelineRow): Pipeline {
     deleteBrake: row.delete_brake,
     status: row.status,
     configVersion: row.config_version,
+    managedBy: row.managed_by,
     tasks: row.tasks,
     createdAt: row.created_at,
     updatedAt: row.updated_at,

@@ -49,13 +49,15 @@ class KeepingLog implements Logger {
       err,
       ...rest
     } = { ...this.#fields, ...fields } as Fields & {
-      err?: Error
+      err?: unknown
       run_id?: unknown
       pipeline?: unknown
       pipeline_id?: unknown
     }
     if (typeof runId !== 'string') return
-    const error = err instanceof Error ? { error: redactText(err.message) } : {}
+    // The end of a run is told with the sentence alone, everything else with the error itself.
+    const said = err instanceof Error ? err.message : err
+    const error = typeof said === 'string' ? { error: redactText(said) } : {}
     this.#keep({
       runId,
       at: new Date().toISOString(),

@@ -24,6 +24,14 @@ function canaries(url: string): Map<string, string> {
   ])
 }
 
+const draftFrom = (connection: string) => ({
+  name: `from_${connection}`,
+  source_query: 'SELECT id AS film_id FROM content.film_work',
+  source_connection: connection,
+  target_table: 'analytics.canary',
+  key_columns: ['film_id'],
+})
+
 it('R6.3 tells no secret in any answer, log line, run or metric, whatever fails', async () => {
   const database = await aDatabase({ cinema: true })
   const connections = canaries(database.url)
@@ -55,6 +63,7 @@ it('R6.3 tells no secret in any answer, log line, run or metric, whatever fails'
   for (const side of ['sourceConnection', 'targetConnection'] as const) {
     const { id } = await aPipeline(database, { [side]: 'refused' })
     expect(await runEnded(database, await requestRun(database, id))).toMatchObject({ status: 'FAILED' })
+    answers.push((await api.post(`/pipelines/${id}/run?wait=10s`)).body)
     const lost = await aPipeline(database, { [side]: 'nobody' })
     await requestRun(database, lost.id)
     await waitFor(async () => lines.some((line) => line.includes(lost.id) && line.includes('ECONNREFUSED')), {
@@ -63,26 +72,44 @@ it('R6.3 tells no secret in any answer, log line, run or metric, whatever fails'
     for (const pipeline of [id, lost.id]) {
       for (const path of ['validate', 'preview', 'reconcile/repair'])
         answers.push((await api.post(`/pipelines/${pipeline}/${path}`)).body)
-      for (const path of ['', '/status', '/runs', '/reconcile?deep=true', '/versions'])
+      for (const path of [
+        '',
+        '/status',
+        '/state',
+        '/runs',
+        '/reconcile?deep=true',
+        '/versions',
+        '/quarantine',
+      ])
         answers.push((await api.get(`/pipelines/${pipeline}${path}`)).body)
+      answers.push((await api.patch(`/pipelines/${pipeline}?dry_run=true`, { batch_size: 7 })).body)
+      const { items } = (await api.get(`/pipelines/${pipeline}/runs`)).json() as { items: { id: string }[] }
+      for (const { id: runId } of items)
+        for (const path of ['', '/log', '/batches'])
+          answers.push((await api.get(`/runs/${runId}${path}`)).body)
     }
   }
   answers.push(
     (await api.call({ method: 'GET', url: '/pipelines', headers: { authorization: `Bearer ${CANARY}` } }))
       .body,
   )
-  for (const path of ['/runs', '/runners', '/audit', '/metrics', '/health/ready'])
+  for (const path of ['/validate', '/preview', '/pipelines?dry_run=true'])
+    for (const [name] of connections) answers.push((await api.post(path, draftFrom(name))).body)
+  for (const path of ['/runs', '/runners', '/audit', '/tokens', '/metrics', '/health/ready'])
     answers.push((await api.get(path)).body)
-  const stored = await database.query<{ text: string }>(
-    "SELECT coalesce(string_agg(r::text, ' '), '') AS text FROM etl.etl_runs r UNION ALL SELECT coalesce(string_agg(l::text, ' '), '') FROM etl.etl_run_log l",
-  )
+  const stored: string[] = []
+  for (const table of ['etl_runs', 'etl_run_log', 'etl_events', 'etl_audit', 'etl_quarantine'])
+    for (const { text } of await database.query<{ text: string }>(
+      `SELECT t::text AS text FROM etl.${table} t`,
+    ))
+      stored.push(text)
 
   const everything = [
     ...answers,
     ...lines,
     ...api.lines.map((line) => JSON.stringify(line)),
     await meter.text(),
-    ...stored.map((row) => row.text),
+    ...stored,
   ]
   expect(everything.length).toBeGreaterThan(40)
   expect(everything.filter((text) => text.includes(CANARY))).toEqual([])

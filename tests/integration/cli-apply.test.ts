@@ -195,6 +195,74 @@ describe('vitrina export', () => {
   })
 })
 
+describe('who answers for a pipeline', () => {
+  it('is the file that apply brought, until somebody takes it over', async () => {
+    const { vitrina, file } = stand()
+    const text =
+      'name: of_file\ntarget_table: analytics.of_file\nsource_query: SELECT 1 AS id\nkey_columns: [id]\n'
+    const name = await file('of_file.yaml', text)
+    expect((await vitrina('apply', name, '--yes')).code).toBe(0)
+    const manager = async () =>
+      json((await vitrina('pipelines', 'get', 'of_file', '--json')).stdout).managed_by
+    expect(await manager()).toBe('file')
+    const refused = await vitrina('pipelines', 'update', 'of_file', '--batch-size', '7')
+    expect(refused).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/PIPELINE_MANAGED: .*\n.*take_over/),
+    })
+    for (const args of [
+      ['restore', 'of_file', '1'],
+      ['delete', 'of_file'],
+    ])
+      expect((await vitrina('pipelines', ...args)).stderr).toContain('PIPELINE_MANAGED')
+    // A switch is no configuration: who turns it off in the night does not edit a file.
+    expect((await vitrina('pipelines', 'disable', 'of_file')).code).toBe(0)
+    expect(await manager()).toBe('file')
+    expect((await vitrina('pipelines', 'update', 'of_file', '--batch-size', '7', '--take-over')).code).toBe(0)
+    expect(await manager()).toBe('api')
+    // The file has the last word again when it is applied.
+    expect((await vitrina('apply', name, '--yes')).code).toBe(0)
+    expect(await manager()).toBe('file')
+    expect((await vitrina('diff', name, '--exit-code')).code).toBe(0)
+    expect((await vitrina('pipelines', 'delete', 'of_file', '--take-over')).code).toBe(0)
+  })
+})
+
+describe('files without a server', () => {
+  it('are checked by themselves, with what they refer to and what must not stand in them', async () => {
+    const { vitrinaWith, file } = stand()
+    const good = await file(
+      'good.yaml',
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: references in files look like that.
+      'name: offline\ntarget_table: analytics.${env:STAGE}\nsource_query: SELECT 1 AS id\n',
+    )
+    const nobody = { VITRINA_URL: 'http://127.0.0.1:1', VITRINA_API_TOKEN: 'x' }
+    const check = (env: Record<string, string>, name: string, ...more: string[]) =>
+      vitrinaWith({ ...nobody, ...env }, 'pipelines', 'validate', '--file', name, '--offline', ...more)
+    expect(await check({ STAGE: 'blue' }, good)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('✓ offline'),
+    })
+    expect(json((await check({ STAGE: 'blue' }, good, '--json')).stdout)).toEqual({
+      items: [{ name: 'offline', valid: true }],
+    })
+    const unset = await check({}, good)
+    expect(unset).toMatchObject({ code: 1, stdout: '' })
+    expect(unset.stderr).toContain('good.yaml:2:15: target_table: the environment variable STAGE is not set')
+    const bad = await file(
+      'bad.yaml',
+      'name: bad\ntarget_table: t.a\ndescription: postgres://etl:hunter2@db/shop\n',
+    )
+    const refused = await check({}, bad)
+    expect(refused).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('bad.yaml:3:14: description holds a password'),
+    })
+    expect(refused.stderr).not.toContain('hunter2')
+    expect((await vitrinaWith(nobody, 'pipelines', 'validate', 'x', '--offline')).code).toBe(2)
+  })
+})
+
 describe('help for editors and shells', () => {
   it('prints the schema of the files', async () => {
     const schema = json((await stand().vitrina('schema')).stdout)
@@ -212,7 +280,5 @@ describe('help for editors and shells', () => {
     expect(await typed('pipelines', 'run', 'film_dim')).toEqual(
       expect.arrayContaining(['--follow', '--wait']),
     )
-    for (const shell of ['zsh', 'fish'])
-      expect((await stand().vitrina('completion', shell)).stdout).toContain('reconcile')
   })
 })

@@ -30,6 +30,7 @@ export interface ApiOptions {
   /** Default a century: tests write runs of any age. */
   readonly runsDays?: number
   readonly connections?: readonly string[]
+  readonly heartbeatMs?: number
   /** For validate, preview and reconcile. */
   readonly readerUrl?: string
   /** Where the named connections lead. */
@@ -73,6 +74,7 @@ export function anApi(url: string, options: ApiOptions = {}): TestApi {
     rateLimit: options.rateLimit ?? 1_000_000,
     retention: { eventsHours: 24, runsDays: options.runsDays ?? 36_500 },
     consoleDir: options.consoleDir,
+    heartbeatMs: options.heartbeatMs,
   })
   const call = (request: InjectOptions) =>
     app.inject({ headers: { authorization: `Bearer ${TOKEN}` }, ...request })

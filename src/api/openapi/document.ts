@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import { PREFIX } from '../routes/links.js'
+import type { RouteDoc } from '../routes/rule.js'
+import { PROBLEM_EXAMPLE } from '../schemas/examples.js'
 import type { CollectedRoute } from './collect.js'
 import { NamedSchemas } from './named-schemas.js'
 
@@ -40,29 +42,32 @@ export function openApiDocument(routes: readonly CollectedRoute[], version: stri
   }
 }
 
-const problemWire = z.object({
-  type: z.string().describe('A URN that names the kind of problem.'),
-  title: z.string().describe('What the code means.'),
-  status: z.int().describe('The HTTP status.'),
-  detail: z.string().describe('What happened, with the facts.'),
-  instance: z.string().describe('The path that was asked.'),
-  code: z.string().describe('Never changes; programs may rely on it.'),
-  vtr: z.string().describe('The number of the code in the reference of errors.'),
-  hint: z.string().describe('What to do.'),
-  retryable: z.boolean().describe('The same request may work later.'),
-  request_id: z.string().describe('Finds the request in the log and in the audit.'),
-  sqlstate: z.string().optional().describe('What PostgreSQL said.'),
-  errors: z
-    .array(
-      z.object({
-        field: z.string().describe('The field that is wrong.'),
-        code: z.string().describe('What is wrong, for programs.'),
-        message: z.string().describe('What is wrong, for people.'),
-      }),
-    )
-    .optional()
-    .describe('Every field that is wrong.'),
-})
+/** Open: a problem may carry further facts, such as current_version. */
+export const problemWire = z
+  .looseObject({
+    type: z.string().describe('A URN that names the kind of problem.'),
+    title: z.string().describe('What the code means.'),
+    status: z.int().describe('The HTTP status.'),
+    detail: z.string().describe('What happened, with the facts.'),
+    instance: z.string().describe('The path that was asked.'),
+    code: z.string().describe('Never changes; programs may rely on it.'),
+    vtr: z.string().describe('The number of the code in the reference of errors.'),
+    hint: z.string().describe('What to do.'),
+    retryable: z.boolean().describe('The same request may work later.'),
+    request_id: z.string().describe('Finds the request in the log and in the audit.'),
+    sqlstate: z.string().optional().describe('What PostgreSQL said.'),
+    errors: z
+      .array(
+        z.object({
+          field: z.string().describe('The field that is wrong.'),
+          code: z.string().describe('What is wrong, for programs.'),
+          message: z.string().describe('What is wrong, for people.'),
+        }),
+      )
+      .optional()
+      .describe('Every field that is wrong.'),
+  })
+  .meta({ examples: [PROBLEM_EXAMPLE] })
 
 const PROBLEM_RESPONSE = {
   description: 'A problem document.',
@@ -88,7 +93,10 @@ function operation({ method, url, access, doc, schema }: CollectedRoute, schemas
       ...parametersOf(schemas, schema.headers, 'header'),
     ],
     ...(body === undefined ? {} : { requestBody: requestBody(schemas, body) }),
-    responses: { ...answers(schemas, schema.response, doc.media), ...problems(access, doc.problems) },
+    responses: {
+      ...answers(schemas, schema.response, doc),
+      ...problems(access, [...doc.problems, ...(body === undefined ? [] : [413, 415])]),
+    },
   }
 }
 
@@ -126,16 +134,14 @@ function parametersOf(
 
 function requestBody(schemas: NamedSchemas, body: z.ZodType): Json {
   const schema = schemas.of(body, 'input')
-  const options = (schema.anyOf as Json[] | undefined) ?? []
-  // A body that may be left out is written as "this or null".
-  const given = options.find((option) => option.type === 'object') ?? schema
-  return { required: options.length === 0, content: { 'application/json': { schema: given } } }
+  // A body that may be left out is written as "this or null", and null is taken too.
+  return { required: schema.anyOf === undefined, content: { 'application/json': { schema } } }
 }
 
 function answers(
   schemas: NamedSchemas,
   response: Readonly<Record<string, z.ZodType>> | undefined,
-  media: string | undefined,
+  { media, links }: RouteDoc,
 ): Json {
   if (media !== undefined)
     return { 200: { description: 'Done.', content: { [media]: { schema: { type: 'string' } } } } }
@@ -147,8 +153,16 @@ function answers(
         : {
             description: DESCRIPTIONS[status] ?? 'Done.',
             content: { 'application/json': { schema: schemas.of(schema, 'output') } },
+            ...(links === undefined ? {} : { links: linksOf(links) }),
           },
     ]),
+  )
+}
+
+/** Where a client may go from an answer; programs that explore the API follow them. */
+function linksOf(links: NonNullable<RouteDoc['links']>): Json {
+  return Object.fromEntries(
+    Object.entries(links).map(([operationId, parameters]) => [operationId, { operationId, parameters }]),
   )
 }
 
@@ -160,7 +174,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
 }
 
 function problems(access: string, further: readonly number[]): Json {
-  const statuses = access === 'open' ? [] : [400, 401, 403, 422, 429, 503]
+  const statuses = access === 'open' ? [431] : [400, 401, 403, 422, 429, 431, 503]
   return Object.fromEntries(
     [...new Set([...statuses, ...further])]
       .sort()

@@ -1,16 +1,34 @@
+import type { FastifyReply } from 'fastify'
+import { isOver } from '../../model/status.js'
 import { authorOf } from '../auth/bearer.js'
-import { noBody, pauseRequestedWire, runBody, runHeaders, runRequestedWire } from '../schemas/control.js'
+import {
+  noBody,
+  pauseRequestedWire,
+  runBody,
+  runHeaders,
+  runQuery,
+  runRequestedWire,
+  waitMs,
+} from '../schemas/control.js'
 import { byId } from '../schemas/params.js'
 import { runToWire, runWire } from '../schemas/run.js'
 import type { Api } from '../schemas/type-provider.js'
 import type { ControlService } from '../services/control.js'
+import type { RunWaiter } from '../services/run-waiter.js'
 import { runUrl, statusUrl } from './links.js'
 import { rule } from './rule.js'
 
 const TAG = 'control'
+const RUN_ID = { id: '$response.body#/run_id' }
+const RUN_LINKS = {
+  getRunsById: RUN_ID,
+  getRunsByIdLog: RUN_ID,
+  getRunsByIdBatches: RUN_ID,
+  postRunsByIdCancel: RUN_ID,
+}
 
 /** 202, because a runner does what is asked for here, some time later. */
-export function controlRoutes(app: Api, control: ControlService): void {
+export function controlRoutes(app: Api, control: ControlService, waiter: RunWaiter): void {
   app.post(
     '/pipelines/:id/run',
     {
@@ -18,9 +36,15 @@ export function controlRoutes(app: Api, control: ControlService): void {
         'operator',
         TAG,
         'Asks for a run. While one is requested or under way, it is given again.',
-        { problems: [404, 409] },
+        { problems: [404, 409], links: RUN_LINKS },
       ),
-      schema: { params: byId, headers: runHeaders, body: runBody, response: { 202: runRequestedWire } },
+      schema: {
+        params: byId,
+        headers: runHeaders,
+        querystring: runQuery,
+        body: runBody,
+        response: { 200: runRequestedWire, 202: runRequestedWire },
+      },
     },
     async (request, reply) => {
       const { run, status, replayed } = await control.requestRun({
@@ -32,7 +56,15 @@ export function controlRoutes(app: Api, control: ControlService): void {
       })
       const url = runUrl(run.id)
       if (replayed) reply.header('idempotent-replay', 'true')
-      return reply.code(202).header('location', url).send({ id: run.pipelineId, status, run_id: run.id, url })
+      reply.header('location', url)
+      const answer = { id: run.pipelineId, status, run_id: run.id, url }
+      const { wait } = request.query
+      if (wait === undefined) return reply.code(202).send(answer)
+      const seen = await waiter.untilOver(run.id, enough(reply, waitMs(wait)))
+      const now = await control.statusOf(run.pipelineId)
+      return reply
+        .code(isOver(seen.status) ? 200 : 202)
+        .send({ ...answer, status: now, run: runToWire(seen) })
     },
   )
 
@@ -64,4 +96,11 @@ export function controlRoutes(app: Api, control: ControlService): void {
       return reply.code(202).header('location', runUrl(run.id)).send(runToWire(run))
     },
   )
+}
+
+/** The time is up, or nobody is there any more who waits. */
+function enough(reply: FastifyReply, ms: number): AbortSignal {
+  const gone = new AbortController()
+  reply.raw.once('close', () => gone.abort())
+  return AbortSignal.any([AbortSignal.timeout(ms), gone.signal])
 }

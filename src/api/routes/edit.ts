@@ -1,25 +1,39 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import type { Pipeline } from '../../model/pipeline.js'
+import type { Manager, Pipeline } from '../../model/pipeline.js'
 import { authorOf } from '../auth/bearer.js'
 import { noBody, reloadWire, resetBody } from '../schemas/control.js'
 import { byId } from '../schemas/params.js'
 import {
+  editedWire,
+  editQuery,
+  ownerQuery,
   type PipelineWire,
   pipelineToWire,
   pipelineWire,
+  rehearsalToWire,
   stateToWire,
   stateWire,
 } from '../schemas/pipeline.js'
 import { pipelineInput, pipelinePatch } from '../schemas/pipeline-input.js'
 import type { Api } from '../schemas/type-provider.js'
 import type { EditRequest, EditService } from '../services/edit.js'
+import type { EditManner } from '../services/rehearsal.js'
 import { etag, pipelineUrl } from './links.js'
 import { rule } from './rule.js'
 
 const TAG = 'configuration'
 /** The service reads it field by field: all mistakes are told together. */
 const anyObject = z.record(z.string(), z.unknown())
+const CREATED = { id: '$response.body#/id' }
+const CREATED_LINKS = {
+  getPipelinesById: CREATED,
+  patchPipelinesById: CREATED,
+  postPipelinesByIdRun: CREATED,
+  getPipelinesByIdReconcile: CREATED,
+  postPipelinesByIdVersionsByVersionRestore: { ...CREATED, version: '$response.body#/config_version' },
+  deletePipelinesById: CREATED,
+}
 const IF_MATCH = z.looseObject({
   'if-match': z
     .string()
@@ -31,11 +45,17 @@ export function editRoutes(app: Api, edit: EditService): void {
   app.post(
     '/pipelines',
     {
-      config: rule('admin', TAG, 'Creates a pipeline.', { problems: [409], body: pipelineInput }),
-      schema: { body: anyObject, response: { 201: pipelineWire } },
+      config: rule('admin', TAG, 'Creates a pipeline.', {
+        problems: [409],
+        body: pipelineInput,
+        links: CREATED_LINKS,
+      }),
+      schema: { querystring: editQuery, body: anyObject, response: { 200: editedWire, 201: pipelineWire } },
     },
     async (request, reply) => {
-      const pipeline = await edit.create(request.body, authorOf(request))
+      const create = () => edit.create(request.body, authorOf(request), mannerOf(request.query))
+      if (request.query.dry_run) return rehearsalToWire(await edit.rehearsal(create))
+      const pipeline = await create()
       request.events.configured('pipeline.create', pipeline)
       reply.code(201).header('location', pipelineUrl(pipeline.id))
       return answer(reply, pipeline)
@@ -55,9 +75,17 @@ export function editRoutes(app: Api, edit: EditService): void {
         'Changes a pipeline: what is absent stays, null goes back to the default (RFC 7396).',
         { problems: [404, 409, 412], body: pipelinePatch },
       ),
-      schema: { params: byId, headers: IF_MATCH, body: anyObject, response: { 200: pipelineWire } },
+      schema: {
+        params: byId,
+        headers: IF_MATCH,
+        querystring: editQuery,
+        body: anyObject,
+        response: { 200: editedWire },
+      },
       handler: async (request, reply) => {
-        const pipeline = await edit.patch(editOf(request), request.body)
+        const patch = () => edit.patch({ ...editOf(request), ...mannerOf(request.query) }, request.body)
+        if (request.query.dry_run) return rehearsalToWire(await edit.rehearsal(patch))
+        const pipeline = await patch()
         request.events.configured('pipeline.change', pipeline)
         return answer(reply, pipeline)
       },
@@ -69,10 +97,15 @@ export function editRoutes(app: Api, edit: EditService): void {
       config: rule('admin', TAG, 'Deletes a pipeline with its runs. The mart stays.', {
         problems: [404, 409, 412],
       }),
-      schema: { params: byId, headers: IF_MATCH, response: { 204: z.null().describe('Nothing.') } },
+      schema: {
+        params: byId,
+        headers: IF_MATCH,
+        querystring: ownerQuery,
+        response: { 204: z.null().describe('Nothing.') },
+      },
     },
     async (request, reply) => {
-      await edit.remove(editOf(request))
+      await edit.remove({ ...editOf(request), ...mannerOf(request.query) })
       request.events.deleted(request.params.id)
       return reply.code(204).send(null)
     },
@@ -136,6 +169,16 @@ function checkpointRoutes(app: Api, edit: EditService): void {
 
 export function editOf(request: FastifyRequest<{ Params: { id: string } }>): EditRequest {
   return { id: request.params.id, author: authorOf(request), ifMatch: request.headers['if-match'] }
+}
+
+interface MannerQuery {
+  readonly dry_run?: boolean
+  readonly take_over: boolean
+  readonly managed_by?: Manager
+}
+
+export function mannerOf({ dry_run, take_over, managed_by }: MannerQuery): EditManner {
+  return { dryRun: dry_run, takeOver: take_over, from: managed_by }
 }
 
 export function answer(reply: FastifyReply, pipeline: Pipeline): PipelineWire {

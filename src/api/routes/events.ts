@@ -47,6 +47,11 @@ interface Opening {
 /** The streams that are open, so that the server can end them when it closes. */
 export class EventStreams {
   readonly #open = new Set<() => void>()
+  readonly #heartbeatMs: number
+
+  constructor(heartbeatMs: number = HEARTBEAT_MS) {
+    this.#heartbeatMs = heartbeatMs
+  }
 
   /** Answers the request, for as long as both sides want. */
   async open(
@@ -80,7 +85,7 @@ export class EventStreams {
       // A database that does not answer does not end a stream; a token that was revoked does.
       if (await request.isStillValid().catch(() => true)) stream.heartbeat()
       else end()
-    }, HEARTBEAT_MS)
+    }, this.#heartbeatMs)
     const forget = () => {
       clearInterval(beat)
       this.#open.delete(end)

@@ -8,6 +8,7 @@ import type { HistoryService } from '../services/history.js'
 import type { InspectService } from '../services/inspect.js'
 import type { MetricsService } from '../services/metrics.js'
 import type { PipelineService } from '../services/pipelines.js'
+import type { RunWaiter } from '../services/run-waiter.js'
 import type { RunService } from '../services/runs.js'
 import type { TokenService } from '../services/tokens.js'
 import { controlRoutes } from './control.js'
@@ -34,6 +35,7 @@ export interface Services {
   readonly tokens: TokenService
   readonly hub: EventHub
   readonly streams: EventStreams
+  readonly waiter: RunWaiter
   readonly health: HealthService
   readonly metrics: MetricsService
   readonly transforms: TransformCatalog
@@ -44,7 +46,7 @@ export function apiRoutes(app: Api, services: Services): void {
   pipelineRoutes(app, pipelines)
   editRoutes(app, edit)
   versionRoutes(app, edit, pipelines)
-  controlRoutes(app, control)
+  controlRoutes(app, control, services.waiter)
   quarantineRoutes(app, history, control)
   inspectRoutes(app, services.inspect)
   runRoutes(app, services.runs)

@@ -15,6 +15,11 @@ import { linkNext } from './links.js'
 import { rule } from './rule.js'
 
 const TAG = 'quarantine'
+const FIRST_ROW = { id: '$request.path.id', row_id: '$response.body#/items/0/id' }
+const ROW_LINKS = {
+  postPipelinesByIdQuarantineByRowIdReplay: FIRST_ROW,
+  postPipelinesByIdQuarantineByRowIdDiscard: FIRST_ROW,
+}
 
 export function quarantineRoutes(app: Api, history: HistoryService, control: ControlService): void {
   app.get(
@@ -22,6 +27,7 @@ export function quarantineRoutes(app: Api, history: HistoryService, control: Con
     {
       config: rule('viewer', TAG, 'Lists the rows that the target refused, newest first.', {
         problems: [404],
+        links: ROW_LINKS,
       }),
       schema: { params: byId, querystring: listQuarantineQuery, response: { 200: quarantinePage } },
     },

@@ -18,9 +18,11 @@ export interface RouteDoc {
   readonly body?: z.ZodType
   /** What the answer is, when it is not JSON. */
   readonly media?: string
+  /** Operations that take what this one answers: by their operationId, each parameter as a runtime expression. */
+  readonly links?: Readonly<Record<string, Readonly<Record<string, string>>>>
 }
 
-interface Extra extends Partial<Pick<RouteDoc, 'problems' | 'body' | 'media'>> {
+interface Extra extends Partial<Pick<RouteDoc, 'problems' | 'body' | 'media' | 'links'>> {
   readonly quiet?: boolean
 }
 

@@ -1,23 +1,54 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { VitrinaError } from '../../model/errors.js'
 import { pathOf, sendProblem } from '../problem.js'
 import type { Api } from '../schemas/type-provider.js'
 
-/** Answers what no route takes: 405 when only the method is wrong, else 404. Must come before the routes it learns of. */
-export function unknownRoutes(app: Api): void {
-  const known = new Map<string, Set<string>>()
-  app.addHook('onRoute', ({ url, method }) => {
-    const methods = known.get(url) ?? new Set()
-    known.set(url, new Set([...methods, ...[method].flat()]))
-  })
-  app.setNotFoundHandler(async (request, reply) => {
+interface Known {
+  readonly methods: Set<string>
+  readonly isOpen: boolean
+}
+
+/** What no route takes: 405 when only the method is wrong, else 404. Learns of every route that is added after it. */
+export class UnknownRoutes {
+  readonly #known = new Map<string, Known>()
+
+  constructor(app: Api) {
+    app.addHook('onRoute', ({ url, method, config }) => {
+      const methods = this.#known.get(url)?.methods ?? new Set()
+      for (const each of [method].flat()) methods.add(each)
+      this.#known.set(url, { methods, isOpen: config?.access === 'open' })
+    })
+  }
+
+  /** Where anybody may ask, anybody may learn how. To be called before tokens are looked at. */
+  answerOpen(app: Api): void {
+    app.addHook('onRequest', async (request, reply) => {
+      if (!request.is404) return
+      const routes = this.#at(pathOf(request))
+      if (routes.length > 0 && routes.every(({ isOpen }) => isOpen)) return this.#answer(request, reply)
+    })
+  }
+
+  /** Everything else, for those who have a token. */
+  answer(app: Api): void {
+    // Before the body is looked at: one that is missing (QUERY must have one) would hide that nobody takes it.
+    app.addHook('onRequest', async (request, reply) =>
+      request.is404 ? this.#answer(request, reply) : undefined,
+    )
+    app.setNotFoundHandler((request, reply) => this.#answer(request, reply))
+  }
+
+  #at(path: string): Known[] {
+    return [...this.#known].filter(([url]) => patternOf(url).test(path)).map(([, known]) => known)
+  }
+
+  #answer(request: FastifyRequest, reply: FastifyReply): FastifyReply {
     const path = pathOf(request)
-    const allowed = [...known]
-      .filter(([url]) => patternOf(url).test(path))
-      .flatMap(([, methods]) => [...methods])
+    const allowed = [...new Set(this.#at(path).flatMap(({ methods }) => [...methods]))]
     if (allowed.length === 0) return sendProblem(request, reply, { status: 404, error: notFound(path) })
     reply.header('allow', allowed.join(', '))
     return sendProblem(request, reply, { status: 405, error: wrongMethod(request.method, path, allowed) })
-  })
+  }
 }
 
 /** `/pipelines/:id/run` as an expression. The patterns are our own, and hold nothing that would have to be escaped. */

@@ -2,11 +2,11 @@ import { restoreBody } from '../schemas/control.js'
 import { versionPage, versionToWire, versionWire } from '../schemas/history.js'
 import { plainPage } from '../schemas/page.js'
 import { byId, byVersion } from '../schemas/params.js'
-import { pipelineWire } from '../schemas/pipeline.js'
+import { ownerQuery, pipelineWire } from '../schemas/pipeline.js'
 import type { Api } from '../schemas/type-provider.js'
 import type { EditService } from '../services/edit.js'
 import type { PipelineService } from '../services/pipelines.js'
-import { answer, editOf } from './edit.js'
+import { answer, editOf, mannerOf } from './edit.js'
 import { linkNext } from './links.js'
 import { rule } from './rule.js'
 
@@ -49,12 +49,21 @@ export function versionRoutes(app: Api, edit: EditService, pipelines: PipelineSe
       config: rule('admin', TAG, 'Makes an old version the present one, as a new version.', {
         problems: [404, 409, 412],
       }),
-      schema: { params: byVersion, body: restoreBody, response: { 200: pipelineWire } },
+      schema: {
+        params: byVersion,
+        querystring: ownerQuery,
+        body: restoreBody,
+        response: { 200: pipelineWire },
+      },
     },
     async (request, reply) => {
       const { id } = await pipelines.get(request.params.id)
       const wish = request.body?.reset_checkpoint
-      const pipeline = await edit.restore({ ...editOf(request), id }, request.params.version, wish)
+      const pipeline = await edit.restore(
+        { ...editOf(request), ...mannerOf(request.query), id },
+        request.params.version,
+        wish,
+      )
       request.events.configured('pipeline.restore', pipeline)
       return answer(reply, pipeline)
     },

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { PIPELINE_STATUSES } from '../../model/status.js'
 import type { PipelineOverview } from '../services/pipelines.js'
+import { RUN_REQUESTED_EXAMPLE } from './examples.js'
 import { runToWire, runWire } from './run.js'
 import { line, text } from './text.js'
 
@@ -15,6 +16,20 @@ export const runBody = z
       .meta({ example: 'airflow:film_dim:2024-05-01' }),
   })
   .nullish()
+
+/** Not longer: proxies give up after a minute, and so do people. */
+export const runQuery = z.strictObject({
+  wait: z
+    .string()
+    .regex(/^([1-9]|[1-5][0-9]|60)s$/, 'must be a time from 1s to 60s')
+    .optional()
+    .describe('Answers when the run has ended or this time is up (1s to 60s), and with the run.'),
+})
+
+/** `30s` in milliseconds. */
+export function waitMs(text: string): number {
+  return Number.parseInt(text, 10) * 1_000
+}
 
 /** Absent: one that is not repeated. */
 export const runHeaders = z.looseObject({
@@ -56,8 +71,9 @@ export const runRequestedWire = z
     status,
     run_id: z.string().describe('The id of the run, known at once.'),
     url: z.string().describe('Where the run can be read from now on.'),
+    run: runWire.optional().describe('The run itself, for those who waited.'),
   })
-  .meta({ id: 'RunRequested' })
+  .meta({ id: 'RunRequested', examples: [RUN_REQUESTED_EXAMPLE] })
 
 export const pauseRequestedWire = z.object({
   id,

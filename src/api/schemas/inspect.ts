@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import type { Drift, Reconciliation } from '../../model/reconcile.js'
 import type { Preview, Validation } from '../../model/validation.js'
+import { PREVIEW_EXAMPLE, RECONCILIATION_EXAMPLE, VALIDATION_EXAMPLE } from './examples.js'
+import { flag, pageQuery } from './page.js'
 
 const finding = z.object({
   code: z.string().describe('What is wrong, as a name that does not change.'),
@@ -22,17 +24,19 @@ const column = z.object({
   type: z.string().describe('Its type as PostgreSQL writes it.'),
 })
 
-export const validationWire = z.object({
-  valid: z.boolean().describe('A run would start.'),
-  errors: z.array(finding).describe('What keeps it from starting.'),
-  warnings: z.array(finding).describe('What its owner should know.'),
-  columns: z.array(column).describe('The columns of the query with their types.'),
-  strategy: z.string().describe('sql_full, sql_incremental, tasks_full or tasks_incremental.'),
-  way: z.string().nullable().describe('pushdown, relay or rows: how the rows would reach the target.'),
-  guarantee: z.string().nullable().describe('What the pipeline promises about lost rows.'),
-  reads: z.string().nullable().describe('paged: along an index; once: the whole query for each pass.'),
-  creates_target: z.boolean().describe('The first run creates the table.'),
-})
+export const validationWire = z
+  .object({
+    valid: z.boolean().describe('A run would start.'),
+    errors: z.array(finding).describe('What keeps it from starting.'),
+    warnings: z.array(finding).describe('What its owner should know.'),
+    columns: z.array(column).describe('The columns of the query with their types.'),
+    strategy: z.string().describe('sql_full, sql_incremental, tasks_full or tasks_incremental.'),
+    way: z.string().nullable().describe('pushdown, relay or rows: how the rows would reach the target.'),
+    guarantee: z.string().nullable().describe('What the pipeline promises about lost rows.'),
+    reads: z.string().nullable().describe('paged: along an index; once: the whole query for each pass.'),
+    creates_target: z.boolean().describe('The first run creates the table.'),
+  })
+  .meta({ examples: [VALIDATION_EXAMPLE] })
 
 export function validationToWire({ createsTarget, ...rest }: Validation) {
   return {
@@ -44,17 +48,17 @@ export function validationToWire({ createsTarget, ...rest }: Validation) {
   }
 }
 
-export const previewQuery = z.object({
-  limit: z.coerce.number().int().min(1).max(200).default(50).describe('How many rows at the most.'),
-})
+export const previewQuery = z.strictObject({ limit: pageQuery.limit.describe('How many rows at the most.') })
 
-export const previewWire = z.object({
-  columns: z.array(column).describe('The columns with their types.'),
-  rows: z
-    .array(z.record(z.string(), z.string().nullable()))
-    .describe('The first rows as they would be written, each value as text.'),
-  truncated: z.boolean().describe('Some values were too long to show and are cut here.'),
-})
+export const previewWire = z
+  .object({
+    columns: z.array(column).describe('The columns with their types.'),
+    rows: z
+      .array(z.record(z.string(), z.string().nullable()))
+      .describe('The first rows as they would be written, each value as text.'),
+    truncated: z.boolean().describe('Some values were too long to show and are cut here.'),
+  })
+  .meta({ examples: [PREVIEW_EXAMPLE] })
 
 export function previewToWire({ columns, rows, truncated }: Preview) {
   return {
@@ -64,12 +68,8 @@ export function previewToWire({ columns, rows, truncated }: Preview) {
   }
 }
 
-export const reconcileQuery = z.object({
-  deep: z
-    .enum(['true', 'false'])
-    .default('false')
-    .transform((text) => text === 'true')
-    .describe('Row by row instead of counts only.'),
+export const reconcileQuery = z.strictObject({
+  deep: flag().default(false).describe('Row by row instead of counts only.'),
 })
 
 const side = z.object({
@@ -82,25 +82,27 @@ const drift = z.object({
   keys: z.array(z.record(z.string(), z.string().nullable())).describe('The keys of some of them.'),
 })
 
-export const reconcileWire = z.object({
-  matches: z.boolean().describe('Nothing differs.'),
-  control_field: z.string().describe('The field whose ends are compared.'),
-  source: side.describe('What the query gives.'),
-  target: side.describe('What the mart holds.'),
-  missing: drift.optional().describe('In the source, not in the mart.'),
-  extra: drift.optional().describe('In the mart, not in the source.'),
-  different: drift.optional().describe('In both, with other values.'),
-  on_their_way: z
-    .number()
-    .optional()
-    .describe('Rows that differ because the pipeline has not come to them yet; no drift.'),
-  undecided: z
-    .number()
-    .optional()
-    .describe(
-      'How many of those might be drift all the same: the source has changed, but the change cannot be followed to a row.',
-    ),
-})
+export const reconcileWire = z
+  .object({
+    matches: z.boolean().describe('Nothing differs.'),
+    control_field: z.string().describe('The field whose ends are compared.'),
+    source: side.describe('What the query gives.'),
+    target: side.describe('What the mart holds.'),
+    missing: drift.optional().describe('In the source, not in the mart.'),
+    extra: drift.optional().describe('In the mart, not in the source.'),
+    different: drift.optional().describe('In both, with other values.'),
+    on_their_way: z
+      .number()
+      .optional()
+      .describe('Rows that differ because the pipeline has not come to them yet; no drift.'),
+    undecided: z
+      .number()
+      .optional()
+      .describe(
+        'How many of those might be drift all the same: the source has changed, but the change cannot be followed to a row.',
+      ),
+  })
+  .meta({ examples: [RECONCILIATION_EXAMPLE] })
 
 export function reconcileToWire({ matches, controlField, source, target, deep }: Reconciliation) {
   const summary = { matches, control_field: controlField, source, target }

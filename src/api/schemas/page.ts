@@ -14,6 +14,14 @@ function limitUpTo(most: number) {
     .describe('How many to give at most.')
 }
 
+/** Yes or no in a query. */
+export function flag() {
+  return z
+    .enum(['true', 'false'])
+    .transform((text) => text === 'true')
+    .pipe(z.boolean())
+}
+
 /** What every list takes. */
 export function pageQueryUpTo(most: number) {
   return {

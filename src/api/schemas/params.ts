@@ -1,14 +1,16 @@
 import { z } from 'zod'
 
 /** Any text: an id that cannot exist is one that is not found, and the service says so. */
-export const byId = z.object({ id: z.string().describe('The id.') })
+const id = z.string().meta({ format: 'uuid' })
+
+export const byId = z.object({ id: id.describe('The id.') })
 
 export const byVersion = z.object({
-  id: z.string().describe('The id of the pipeline.'),
-  version: z.string().describe('The number of the version.'),
+  id: id.describe('The id of the pipeline.'),
+  version: z.string().describe('The number of the version.').meta({ pattern: '^[1-9][0-9]{0,8}$' }),
 })
 
 export const byRow = z.object({
-  id: z.string().describe('The id of the pipeline.'),
-  row_id: z.string().describe('The id of the row in quarantine.'),
+  id: id.describe('The id of the pipeline.'),
+  row_id: z.string().describe('The id of the row in quarantine.').meta({ pattern: '^[1-9][0-9]{0,14}$' }),
 })

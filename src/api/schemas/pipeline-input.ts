@@ -138,7 +138,9 @@ function mayBeLeftOut(fields: Record<string, z.ZodType>): Record<string, z.ZodTy
   return Object.fromEntries(
     Object.entries(fields).map(([name, field]) => {
       const bare = field instanceof z.ZodDefault ? (field.unwrap() as z.ZodType) : field
-      return [name, bare.nullish().describe(field.description ?? '')]
+      // What has to be said when a pipeline is created has no default that null could go back to.
+      const loose = field.safeParse(undefined).success ? bare.nullish() : bare.optional()
+      return [name, loose.describe(field.description ?? '')]
     }),
   )
 }

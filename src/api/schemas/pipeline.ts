@@ -1,8 +1,10 @@
 import { z } from 'zod'
-import type { Pipeline, Task } from '../../model/pipeline.js'
+import { MANAGERS, type Pipeline, type Task } from '../../model/pipeline.js'
 import { PIPELINE_STATUSES } from '../../model/status.js'
 import type { State } from '../../ports/catalog.js'
-import { pageOf, pageQuery } from './page.js'
+import type { Rehearsal } from '../services/rehearsal.js'
+import { PIPELINE_EXAMPLE } from './examples.js'
+import { flag, pageOf, pageQuery } from './page.js'
 import { pipelineFields } from './pipeline-input.js'
 import { text } from './text.js'
 
@@ -46,12 +48,48 @@ export const pipelineWire = z
     delete_brake: z.number().describe(said('delete_brake')),
     status: z.enum(PIPELINE_STATUSES).describe('Where it stands in its life cycle.'),
     config_version: z.number().describe('Grows with every change; also the ETag.'),
+    managed_by: z
+      .enum(MANAGERS)
+      .describe('file: "vitrina apply" brought it; the API changes it only with take_over=true.'),
     tasks: z.array(taskWire).describe(said('tasks')),
     created_at: z.string().describe('When it was created.'),
     updated_at: z.string().describe('When its configuration last changed.'),
   })
-  .meta({ id: 'Pipeline' })
+  .meta({ id: 'Pipeline', examples: [PIPELINE_EXAMPLE] })
 export type PipelineWire = z.infer<typeof pipelineWire>
+
+const managerQuery = {
+  take_over: flag()
+    .default(false)
+    .describe('Changes a pipeline that comes from a file; from then on the API answers for it.'),
+  managed_by: z
+    .enum(MANAGERS)
+    .optional()
+    .describe('Who makes this change. "vitrina apply" says file; absent: api.'),
+}
+export const ownerQuery = z.strictObject(managerQuery)
+export const editQuery = z.strictObject({
+  ...managerQuery,
+  dry_run: flag().default(false).describe('Says what would change, and changes nothing.'),
+})
+
+export const editedWire = pipelineWire.extend({
+  dry_run: z
+    .object({
+      changes: z
+        .record(z.string(), z.object({ old: z.unknown(), new: z.unknown() }))
+        .describe('Each field that would change, with its old and its new value.'),
+      checkpoint: z
+        .enum(['none', 'kept', 'reset', 'undecided'])
+        .describe('undecided: the change is refused unless reset_checkpoint says what to do.'),
+    })
+    .optional()
+    .describe('Only for dry_run=true: the pipeline is shown as it would be.'),
+})
+
+export function rehearsalToWire({ pipeline, changes, checkpoint }: Rehearsal): z.infer<typeof editedWire> {
+  return { ...pipelineToWire(pipeline), dry_run: { changes, checkpoint } }
+}
 
 export const pipelinePage = pageOf(pipelineWire)
 
@@ -59,12 +97,7 @@ export const pipelinePage = pageOf(pipelineWire)
 export const listPipelinesQuery = z.strictObject({
   ...pageQuery,
   status: z.enum(PIPELINE_STATUSES).optional().describe('Only those in this status.'),
-  enabled: z
-    .enum(['true', 'false'])
-    .transform((text) => text === 'true')
-    .pipe(z.boolean())
-    .optional()
-    .describe('Only enabled ones, or only disabled ones.'),
+  enabled: flag().optional().describe('Only enabled ones, or only disabled ones.'),
   q: text(1, 200).optional().describe('A part of the name, whatever its case.'),
 })
 
@@ -107,6 +140,7 @@ export function pipelineToWire(pipeline: Pipeline): PipelineWire {
     delete_brake: pipeline.deleteBrake,
     status: pipeline.status,
     config_version: pipeline.configVersion,
+    managed_by: pipeline.managedBy,
     tasks: pipeline.tasks.map(taskToWire),
     created_at: pipeline.createdAt,
     updated_at: pipeline.updatedAt,

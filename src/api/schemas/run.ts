@@ -2,7 +2,8 @@ import { z } from 'zod'
 import type { BatchHistory, RunLogLine } from '../../model/history.js'
 import type { HeldBack, Run } from '../../model/run.js'
 import { RUN_STATUSES } from '../../model/status.js'
-import { pageOf, pageQuery, pageQueryUpTo } from './page.js'
+import { RUN_EXAMPLE } from './examples.js'
+import { flag, pageOf, pageQuery, pageQueryUpTo } from './page.js'
 
 const heldBackWire = z.object({
   reason: z.string().describe('Why the checkpoint waits.'),
@@ -48,7 +49,7 @@ export const runWire = z
     error_hint: z.string().nullable().describe('What to do about it.'),
     held_back: heldBackWire.nullable().describe('What keeps the checkpoint from moving on.'),
   })
-  .meta({ id: 'Run' })
+  .meta({ id: 'Run', examples: [RUN_EXAMPLE] })
 export type RunWire = z.infer<typeof runWire>
 
 export const runPage = pageOf(runWire)
@@ -83,11 +84,14 @@ export const batchPage = pageOf(batchWire)
 
 export const logQuery = z.strictObject({
   ...pageQueryUpTo(1000),
-  errors_only: z
-    .enum(['true', 'false'])
-    .transform((text) => text === 'true')
+  errors_only: flag().optional().describe('Warnings and errors only.'),
+  after: z
+    .string()
+    .regex(/^\d{1,15}$/, 'must be the id of a line')
+    .transform(Number)
+    .pipe(z.int().min(0))
     .optional()
-    .describe('Warnings and errors only.'),
+    .describe('Only lines beyond this id: what is new for somebody who has read up to it.'),
 })
 
 export const logPage = pageOf(

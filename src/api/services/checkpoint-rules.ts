@@ -61,17 +61,34 @@ function whatItSpeaksOf(pipeline: Pipeline | PipelineDraft): Record<string, unkn
   }
 }
 
+/** What a change does to the checkpoint; undecided: it means nothing any more, and nobody said what to do. */
+export type CheckpointFate = 'none' | 'kept' | 'reset' | 'undecided'
+
+interface Asked {
+  readonly hasCheckpoint: boolean
+  /** The field reset_checkpoint. */
+  readonly wish: boolean | undefined
+}
+
+export function checkpointFate(current: Pipeline, draft: PipelineDraft, asked: Asked): CheckpointFate {
+  if (asked.wish === true) return 'reset'
+  if (!asked.hasCheckpoint) return 'none'
+  return asked.wish === false || changedMeaning(current, draft).length === 0 ? 'kept' : 'undecided'
+}
+
+function changedMeaning(current: Pipeline, draft: PipelineDraft): string[] {
+  const before = whatItSpeaksOf(current)
+  const after = whatItSpeaksOf(draft)
+  return Object.keys(before).filter((field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]))
+}
+
 /** Whether the checkpoint is to be reset; throws when it would lose its meaning and nobody said what to do. */
 export function decideReset(
   current: Pipeline,
   draft: PipelineDraft,
-  { hasCheckpoint, wish }: { hasCheckpoint: boolean; wish: boolean | undefined },
+  { hasCheckpoint, wish }: Asked,
 ): boolean {
-  const before = whatItSpeaksOf(current)
-  const after = whatItSpeaksOf(draft)
-  const changed = Object.keys(before).filter(
-    (field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]),
-  )
+  const changed = changedMeaning(current, draft)
   if (wish !== undefined) return wish
   if (!hasCheckpoint || changed.length === 0) return false
   throw new VitrinaError(

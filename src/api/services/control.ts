@@ -50,6 +50,11 @@ export class ControlService {
     return { run, status: (await this.#pipelines.get(pipelineId)).status, replayed }
   }
 
+  /** Where a pipeline stands now, for those who waited. */
+  async statusOf(id: string): Promise<PipelineStatus> {
+    return (await this.#pipelines.get(id)).status
+  }
+
   async requestPause(id: string, author: Author, events: ApiEvents): Promise<Pipeline> {
     const pipeline = isId(id) ? await this.#control.requestPause(id, author) : null
     if (pipeline === null) throw nothingRuns(await this.#pipelines.get(id))

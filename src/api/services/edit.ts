@@ -7,16 +7,17 @@ import type { Inspector } from '../../ports/inspector.js'
 import type { Checkpoint, PipelineDraft, PipelineEditor } from '../../ports/pipeline-editor.js'
 import { pipelineFields } from '../schemas/pipeline-input.js'
 import { RequestInvalid } from '../schemas/request-invalid.js'
-import { busy, decideReset, isRunning, refuseWhileRunning } from './checkpoint-rules.js'
+import { busy, checkpointFate, decideReset, isRunning, refuseWhileRunning } from './checkpoint-rules.js'
 import { isId } from './id.js'
 import { notFound } from './not-found.js'
 import { mergePatch, readDraft, unsaved } from './pipeline-draft.js'
 import type { PipelineRules } from './pipeline-rules.js'
 import type { PipelineService } from './pipelines.js'
+import { type EditManner, managerAfter, type Rehearsal, Rehearsed, rehearse } from './rehearsal.js'
 
 type Raw = Readonly<Record<string, unknown>>
 
-export interface EditRequest {
+export interface EditRequest extends EditManner {
   readonly id: string
   readonly author: Author
   /** The header If-Match; undefined changes whatever is there. */
@@ -44,10 +45,23 @@ export class EditService {
     this.#inspector = parts.inspector
   }
 
-  async create(raw: Raw, author: Author): Promise<Pipeline> {
-    const draft = readDraft(raw, this.#rules)
+  async create(raw: Raw, author: Author, manner: EditManner = {}): Promise<Pipeline> {
+    const draft = { ...readDraft(raw, this.#rules), managedBy: manner.from ?? 'api' }
     await this.#requireHarmless(unsaved(draft))
-    return this.#editor.create(draft, author)
+    if (!manner.dryRun) return this.#editor.create(draft, author)
+    await this.#requireFree(draft.name)
+    throw new Rehearsed(rehearse(null, draft, 'none'))
+  }
+
+  /** What `edit` would do if it were not called with dryRun. */
+  async rehearsal(edit: () => Promise<unknown>): Promise<Rehearsal> {
+    try {
+      await edit()
+    } catch (error) {
+      if (error instanceof Rehearsed) return error.rehearsal
+      throw error
+    }
+    throw new Error('the edit was not meant as a rehearsal')
   }
 
   patch(request: EditRequest, raw: Raw): Promise<Pipeline> {
@@ -56,7 +70,10 @@ export class EditService {
     return this.#change(
       request,
       'pipeline.change',
-      (current) => readDraft(mergePatch(current, patch), this.#rules),
+      (current) => ({
+        ...readDraft(mergePatch(current, patch), this.#rules),
+        managedBy: managerAfter(current, request),
+      }),
       wish,
     )
   }
@@ -72,12 +89,17 @@ export class EditService {
     const known = Object.fromEntries(
       Object.entries(spec).filter(([field, value]) => Object.hasOwn(pipelineFields, field) && value !== null),
     )
-    return this.#change(request, 'pipeline.restore', () => readDraft(known, this.#rules), wish)
+    const draftOf = (current: Pipeline) => ({
+      ...readDraft(known, this.#rules),
+      managedBy: managerAfter(current, request),
+    })
+    return this.#change(request, 'pipeline.restore', draftOf, wish)
   }
 
-  async remove({ id, author, ifMatch }: EditRequest): Promise<void> {
+  async remove({ id, author, ifMatch, ...manner }: EditRequest): Promise<void> {
     const check = (current: Pipeline) => {
       requireVersion(current, ifMatch)
+      managerAfter(current, manner)
       if (isRunning(current)) throw busy(current, 'it cannot be deleted now')
     }
     if (!isId(id) || !(await this.#editor.remove(id, author, check))) throw notFound('PIPELINE_NOT_FOUND', id)
@@ -112,7 +134,7 @@ export class EditService {
   }
 
   async #change(
-    { id, author, ifMatch }: EditRequest,
+    { id, author, ifMatch, dryRun }: EditRequest,
     action: string,
     draftOf: (current: Pipeline) => PipelineDraft,
     wish?: boolean,
@@ -121,10 +143,13 @@ export class EditService {
     const wanted = unsaved(draftOf(before))
     if (readerQuery(wanted) !== readerQuery(before) || wanted.sourceConnection !== before.sourceConnection)
       await this.#requireHarmless(wanted)
+    if (dryRun && wanted.name !== before.name) await this.#requireFree(wanted.name)
     const decide = (current: Pipeline, hasCheckpoint: boolean) => {
       requireVersion(current, ifMatch)
       const draft = draftOf(current)
       refuseWhileRunning(current, draft)
+      if (dryRun)
+        throw new Rehearsed(rehearse(current, draft, checkpointFate(current, draft, { hasCheckpoint, wish })))
       const resetCheckpoint = decideReset(current, draft, { hasCheckpoint, wish })
       if (resetCheckpoint && isRunning(current)) throw busy(current, 'its checkpoint cannot be reset now')
       return { draft, resetCheckpoint }
@@ -132,6 +157,17 @@ export class EditService {
     const pipeline = await this.#editor.change(id, action, author, decide)
     if (pipeline === null) throw notFound('PIPELINE_NOT_FOUND', id)
     return pipeline
+  }
+
+  /** The database is the judge of a real edit; a rehearsal does not get that far. */
+  async #requireFree(name: string): Promise<void> {
+    const { items } = await this.#pipelines.list({ q: name, limit: 200 })
+    if (items.some((one) => one.name === name))
+      throw new VitrinaError(
+        'PIPELINE_NAME_TAKEN',
+        `There is already a pipeline called "${name}".`,
+        'Choose another name, or change the pipeline that has it.',
+      )
   }
 
   /** R6.1: a query that the guard refuses is not even saved. One that merely fails may be: its table may come later. */

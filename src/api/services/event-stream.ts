@@ -5,6 +5,8 @@ import type { EventHub, Listener } from './event-hub.js'
 
 /** What a client may leave unread in our memory before it has to fetch the rest from the journal. */
 const MOST_UNREAD_BYTES = 1024 * 1024
+/** Heartbeats without a single drained buffer: two minutes. */
+const MOST_UNREAD_BEATS = 8
 const RETRY_MS = 1_000
 
 export interface EventFilter {
@@ -21,6 +23,8 @@ export class EventStream implements Listener {
   readonly #hub: EventHub
   readonly #filter: EventFilter
   #seq = 0
+  /** Heartbeats since the client last had read everything. */
+  #unread = 0
   #isLive = false
   #isCatchingUp = false
 
@@ -43,9 +47,18 @@ export class EventStream implements Listener {
     else this.#write(events)
   }
 
-  /** A comment: proxies close a connection that says nothing, and clients learn that we live. */
+  /**
+   * A comment: proxies close a connection that says nothing, and clients learn that we live. One that has not read
+   * what it got before is given nothing more to keep; after a while it is let go, and comes back with Last-Event-ID.
+   */
   heartbeat(): void {
-    this.#raw.write(': still here\n\n')
+    if (this.#raw.writableLength === 0) {
+      this.#unread = 0
+      this.#raw.write(': still here\n\n')
+    } else {
+      this.#unread += 1
+      if (this.#unread >= MOST_UNREAD_BEATS) this.#raw.destroy()
+    }
   }
 
   async catchUp(): Promise<void> {

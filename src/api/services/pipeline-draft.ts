@@ -61,6 +61,8 @@ function toDraft(input: PipelineInput): PipelineDraft {
     scheduleTimezone: input.schedule_timezone,
     quarantineLimit: input.quarantine_limit,
     deleteBrake: input.delete_brake,
+    // Whoever saves it decides.
+    managedBy: 'api',
     tasks: input.tasks
       .map((task, n) => ({
         orderIndex: task.order_index ?? n + 1,

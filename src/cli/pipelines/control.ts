@@ -1,12 +1,13 @@
 import type { Command } from 'commander'
 import { serverCommand } from '../command.js'
-import { print, printJson } from '../output.js'
+import { type FormatFlags, formatOption, isData, jsonOption, printData } from '../format.js'
+import { print } from '../output.js'
 import { cancelRun } from '../runs.js'
 import type { ServerFlags } from '../server/connection.js'
 import { pathOf } from '../server/find-pipeline.js'
 import { openServer } from '../server/server.js'
 
-type Flags = ServerFlags & { readonly json?: boolean }
+type Flags = ServerFlags & FormatFlags
 
 /** What is done by one word. */
 export function addControl(pipelines: Command): void {
@@ -19,7 +20,8 @@ export function addControl(pipelines: Command): void {
     'pipelines cancel film_dim',
     'pipelines cancel 0b6a1f5e-6a0e-4d3f-9a53-0c5d6f7b8a91',
   )
-    .option('--json', 'print the run as JSON')
+    .addOption(formatOption())
+    .addOption(jsonOption())
     .action(cancelRun)
 }
 
@@ -30,12 +32,13 @@ function addPause(pipelines: Command): void {
     'Ask a running pipeline to pause after its current batch; "run" goes on from there.',
     'pipelines pause film_dim',
   )
-    .option('--json', 'print the answer as JSON')
+    .addOption(formatOption())
+    .addOption(jsonOption())
     .action(async (name: string, flags: Flags) => {
       const server = await openServer(flags)
       const params = await pathOf(server, name)
       const answer = await server.ask(server.api.POST('/pipelines/{id}/pause', { params }))
-      if (flags.json) printJson(answer)
+      if (isData(flags)) printData(answer, flags)
       else print(`${name} is ${answer.status}.`)
     })
 }
@@ -44,12 +47,13 @@ function addSwitch(pipelines: Command, verb: 'enable' | 'disable'): void {
   const does =
     verb === 'enable' ? 'Let runners work on a pipeline.' : 'Keep runners from starting a pipeline.'
   serverCommand(pipelines, `${verb} <pipeline>`, does, `pipelines ${verb} film_dim`)
-    .option('--json', 'print the pipeline as JSON')
+    .addOption(formatOption())
+    .addOption(jsonOption())
     .action(async (name: string, flags: Flags) => {
       const server = await openServer(flags)
       const params = await pathOf(server, name)
       const answer = await server.ask(server.api.POST(`/pipelines/{id}/${verb}`, { params }))
-      if (flags.json) printJson(answer)
+      if (isData(flags)) printData(answer, flags)
       else print(`${answer.name} is ${answer.enabled ? 'enabled' : 'disabled'}.`)
     })
 }

@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
 import { serverCommand } from '../command.js'
+import { formatOption, isData, jsonOption, printData } from '../format.js'
 import { inPlaceOf } from '../mistakes.js'
-import { detail, print, printJson } from '../output.js'
+import { detail, print } from '../output.js'
 import { openServer } from '../server/server.js'
 import { addFieldOptions, type FieldFlags, readFields } from './fields.js'
 
@@ -16,7 +17,8 @@ export function addCreate(pipelines: Command): void {
     ),
   )
     .option('--disabled', 'create it switched off')
-    .option('--json', 'print the pipeline as JSON')
+    .addOption(formatOption())
+    .addOption(jsonOption())
     .action(create)
 }
 
@@ -27,7 +29,7 @@ async function create({ disabled, ...flags }: FieldFlags & { disabled?: boolean 
   const made = await inPlaceOf(file, () =>
     server.ask(server.api.POST('/pipelines', { body: fields as never })),
   )
-  if (flags.json) return printJson(made)
+  if (isData(flags)) return printData(made, flags)
   print(`Created ${made.name}, id ${made.id}.`)
   detail(`"vitrina pipelines run ${made.name} --follow" builds its mart.`)
 }

@@ -5,12 +5,13 @@ import { readPipelineSchema } from '../../config/pipeline-schema.js'
 import { PIPELINE_SCHEMA } from '../../main/paths.js'
 import { VitrinaError } from '../../model/errors.js'
 import { collect, decimal, readInput, wholeNumber } from '../command.js'
+import type { Format } from '../format.js'
 import { requireNoMistakes } from '../mistakes.js'
 import type { ServerFlags } from '../server/connection.js'
 import type { Fields } from '../server/wire.js'
 
 export interface FieldFlags extends ServerFlags {
-  readonly json?: boolean
+  readonly output?: Format
   readonly file?: string
   readonly query?: string
   readonly queryFile?: string

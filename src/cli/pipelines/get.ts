@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { readingCommand } from '../command.js'
-import { print, printJson } from '../output.js'
+import { type FormatFlags, isData, printData } from '../format.js'
+import { print } from '../output.js'
 import type { ServerFlags } from '../server/connection.js'
 import { findPipeline } from '../server/find-pipeline.js'
 import { openServer } from '../server/server.js'
@@ -14,9 +15,9 @@ export function addGet(pipelines: Command): void {
     'Show a pipeline with its tasks.',
     'pipelines get film_dim',
     'pipelines get film_dim --json | jq -r .source_query',
-  ).action(async (name: string, flags: ServerFlags & { json?: boolean }) => {
+  ).action(async (name: string, flags: ServerFlags & FormatFlags) => {
     const pipeline = await findPipeline(await openServer(flags), name)
-    if (flags.json) printJson(pipeline)
+    if (isData(flags)) printData(pipeline, flags)
     else printPipeline(pipeline)
   })
 }

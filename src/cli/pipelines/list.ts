@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { PIPELINE_STATUSES } from '../../model/status.js'
 import { readingCommand, wholeNumber } from '../command.js'
-import { printJson } from '../output.js'
+import { type Format, isData, printData } from '../format.js'
 import type { ServerFlags } from '../server/connection.js'
 import { type PageFlags, pageOrAll } from '../server/pages.js'
 import { openServer } from '../server/server.js'
@@ -9,7 +9,7 @@ import type { PipelineStatus } from '../server/wire.js'
 import { printTable, tellOfMore } from '../show.js'
 
 interface Flags extends ServerFlags, PageFlags {
-  readonly json?: boolean
+  readonly output?: Format
   readonly status?: PipelineStatus
   readonly enabled?: boolean
   readonly disabled?: boolean
@@ -44,7 +44,7 @@ async function list(flags: Flags): Promise<void> {
   const page = await pageOrAll(flags, (one) =>
     server.ask(server.api.GET('/pipelines', { params: { query: { ...filter, ...one } } })),
   )
-  if (flags.json) return printJson(page)
+  if (isData(flags)) return printData(page, flags)
   printTable(
     ['name', 'status', 'enabled', 'mode', 'target', 'schedule', 'version', 'id'],
     page.items.map((one) => [

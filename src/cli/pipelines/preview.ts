@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
 import { readingCommand, wholeNumber } from '../command.js'
+import { type Format, isData, printData } from '../format.js'
 import { inPlaceOf } from '../mistakes.js'
-import { detail, printJson } from '../output.js'
+import { detail } from '../output.js'
 import type { ServerFlags } from '../server/connection.js'
 import { pathOf } from '../server/find-pipeline.js'
 import { openServer, type Server } from '../server/server.js'
@@ -11,7 +12,7 @@ import { readOne } from './fields.js'
 import { requireOne } from './validate.js'
 
 interface Flags extends ServerFlags {
-  readonly json?: boolean
+  readonly output?: Format
   readonly file?: string
   readonly limit: number
 }
@@ -32,7 +33,7 @@ export function addPreview(pipelines: Command): void {
 async function preview(name: string | undefined, flags: Flags): Promise<void> {
   requireOne(name, flags.file)
   const answer = await read(await openServer(flags), name ?? '', flags)
-  if (flags.json) return printJson(answer)
+  if (isData(flags)) return printData(answer, flags)
   printTable(
     answer.columns.map((column) => column.name),
     answer.rows.map((row) => answer.columns.map((column) => row[column.name] ?? null)),

@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
 import { VitrinaError } from '../../model/errors.js'
 import { readingCommand } from '../command.js'
-import { bad, detail, good, print, printJson } from '../output.js'
+import { type Format, isData, printData } from '../format.js'
+import { bad, detail, good, print } from '../output.js'
 import type { ServerFlags } from '../server/connection.js'
 import { findPipeline } from '../server/find-pipeline.js'
 import { openServer, type Server } from '../server/server.js'
@@ -10,7 +11,7 @@ import { printTable } from '../show.js'
 import { awaitRun } from './run.js'
 
 interface Flags extends ServerFlags {
-  readonly json?: boolean
+  readonly output?: Format
   readonly deep?: boolean
   readonly repair?: boolean
   readonly wait?: boolean
@@ -42,7 +43,7 @@ async function reconcile(name: string, flags: Flags): Promise<void> {
 }
 
 function compare(server: Server, { id }: Pipeline, deep: boolean): Promise<Reconciliation> {
-  const params = { path: { id }, query: { deep: String(deep) as 'true' } }
+  const params = { path: { id }, query: { deep } }
   return server.ask(server.api.GET('/pipelines/{id}/reconcile', { params, ...server.patiently }))
 }
 
@@ -53,17 +54,17 @@ async function repair(server: Server, pipeline: Pipeline, flags: Flags): Promise
   )
   if (answer.run_id !== null && flags.wait) {
     detail(`Run ${answer.run_id} mends ${answer.rows} rows.`)
-    await awaitRun(server, { id: answer.run_id, pipelineId: pipeline.id }, { follow: !flags.json })
+    await awaitRun(server, { id: answer.run_id, pipelineId: pipeline.id }, { follow: !isData(flags) })
     return tell(pipeline.name, await compare(server, pipeline, true), flags)
   }
-  if (flags.json) return printJson(answer)
+  if (isData(flags)) return printData(answer, flags)
   if (answer.run_id === null) return print(`${good('✓')} ${pipeline.name} matches: there is nothing to mend.`)
   print(`Run ${answer.run_id} mends ${answer.rows} rows of ${pipeline.name}.`)
 }
 
-function tell(name: string, answer: Reconciliation, { json }: Flags): void {
+function tell(name: string, answer: Reconciliation, flags: Flags): void {
   if (!answer.matches) process.exitCode = 1
-  if (json) printJson(answer)
+  if (isData(flags)) printData(answer, flags)
   else printComparison(name, answer)
 }
 

@@ -1,12 +1,13 @@
 import type { Command } from 'commander'
 import { serverCommand } from '../command.js'
-import { print, printJson } from '../output.js'
+import { type Format, formatOption, isData, jsonOption, printData } from '../format.js'
+import { print } from '../output.js'
 import type { ServerFlags } from '../server/connection.js'
 import { pathOf } from '../server/find-pipeline.js'
 import { openServer } from '../server/server.js'
 
 interface Flags extends ServerFlags {
-  readonly json?: boolean
+  readonly output?: Format
   readonly toKey?: string
   readonly toId?: string
 }
@@ -21,7 +22,8 @@ export function addReset(pipelines: Command): void {
   )
     .option('--to-key <value>', 'read on beyond this incremental_key')
     .option('--to-id <value>', 'beyond this incremental_id_key among equal keys')
-    .option('--json', 'print the checkpoint as JSON')
+    .addOption(formatOption())
+    .addOption(jsonOption())
     .action(reset)
 }
 
@@ -33,7 +35,7 @@ async function reset(name: string, flags: Flags): Promise<void> {
   }
   const params = await pathOf(server, name)
   const state = await server.ask(server.api.POST('/pipelines/{id}/reset', { params, body }))
-  if (flags.json) return printJson(state)
+  if (isData(flags)) return printData(state, flags)
   const to = state.last_processed_key === null ? 'the start' : state.last_processed_key
   print(`The next run of ${name} reads from ${to}.`)
 }

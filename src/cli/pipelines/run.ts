@@ -2,7 +2,8 @@ import type { Command } from 'commander'
 import { Stopped, untilStopped } from '../../main/shutdown.js'
 import { serverCommand } from '../command.js'
 import { watchWithProgress } from '../follow-run.js'
-import { detail, good, print, printJson } from '../output.js'
+import { type Format, type FormatFlags, formatOption, isData, jsonOption, printData } from '../format.js'
+import { detail, good, print } from '../output.js'
 import type { ServerFlags } from '../server/connection.js'
 import { findPipeline } from '../server/find-pipeline.js'
 import { openServer, type Server } from '../server/server.js'
@@ -14,7 +15,7 @@ interface Flags extends ServerFlags {
   readonly follow?: boolean
   readonly externalRef?: string
   readonly idempotencyKey?: string
-  readonly json?: boolean
+  readonly output?: Format
 }
 
 export function addRun(pipelines: Command): void {
@@ -30,7 +31,8 @@ export function addRun(pipelines: Command): void {
     .option('--follow', 'the same, and show how it gets on; Ctrl-C lets it go on alone')
     .option('--external-ref <text>', 'how an orchestrator calls this run')
     .option('--idempotency-key <key>', 'the same key within 24 hours gives the same run')
-    .option('--json', 'print the answer, or the run that was waited for, as JSON')
+    .addOption(formatOption())
+    .addOption(jsonOption())
     .action(run)
 }
 
@@ -40,7 +42,7 @@ async function run(name: string, flags: Flags): Promise<void> {
   const requested = await request(server, pipeline.id, flags)
   if (flags.wait || flags.follow)
     return awaitRun(server, { id: requested.run_id, pipelineId: pipeline.id }, flags)
-  if (flags.json) return printJson(requested)
+  if (isData(flags)) return printData(requested, flags)
   print(`${pipeline.name}: run ${requested.run_id} is requested.`)
   detail(`"vitrina runs get ${requested.run_id}" shows it; --wait or --follow would have waited for its end.`)
 }
@@ -55,15 +57,17 @@ function request(server: Server, id: string, { externalRef, idempotencyKey }: Fl
 export async function awaitRun(
   server: Server,
   run: { id: string; pipelineId: string },
-  { follow, json }: { follow?: boolean; json?: boolean },
+  flags: FormatFlags & { follow?: boolean },
 ): Promise<void> {
   const ended = await untilStopped(async (signal) => {
-    const watch = follow ? watchWithProgress(server, run, signal) : watchRun(server, run, () => {}, signal)
+    const watch = flags.follow
+      ? watchWithProgress(server, run, signal)
+      : watchRun(server, run, () => {}, signal)
     return watch.catch((error) => {
       throw signal.aborted ? new Detached(run.id) : error
     })
   })
-  if (json) printJson(await readRun(server, run.id))
+  if (isData(flags)) printData(await readRun(server, run.id), flags)
   else if (ended.status === 'SUCCESS')
     print(`${good('✓')} ${ended.pipeline_name}: ${describeRun(ended)}, ${duration(ended.duration_ms)}`)
   requireSuccess(ended)

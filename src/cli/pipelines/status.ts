@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { readingCommand } from '../command.js'
-import { printJson } from '../output.js'
+import { type FormatFlags, isData, printData } from '../format.js'
 import type { ServerFlags } from '../server/connection.js'
 import { pathOf } from '../server/find-pipeline.js'
 import { openServer } from '../server/server.js'
@@ -8,7 +8,7 @@ import { describeRun } from '../server/watch-run.js'
 import type { Run } from '../server/wire.js'
 import { duration, moment, printFields } from '../show.js'
 
-type Flags = ServerFlags & { readonly json?: boolean }
+type Flags = ServerFlags & FormatFlags
 
 export function addStatus(pipelines: Command): void {
   readingCommand(
@@ -30,7 +30,7 @@ async function status(name: string, flags: Flags): Promise<void> {
   const server = await openServer(flags)
   const params = await pathOf(server, name)
   const answer = await server.ask(server.api.GET('/pipelines/{id}/status', { params }))
-  if (flags.json) return printJson(answer)
+  if (isData(flags)) return printData(answer, flags)
   printFields({
     name: answer.name,
     id: answer.id,
@@ -47,7 +47,7 @@ async function state(name: string, flags: Flags): Promise<void> {
   const server = await openServer(flags)
   const params = await pathOf(server, name)
   const answer = await server.ask(server.api.GET('/pipelines/{id}/state', { params }))
-  if (flags.json) return printJson(answer)
+  if (isData(flags)) return printData(answer, flags)
   printFields({ ...answer, updated_at: moment(answer.updated_at) })
 }
 

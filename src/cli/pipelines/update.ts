@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
 import { VitrinaError } from '../../model/errors.js'
 import { confirm, isTerminal, serverCommand } from '../command.js'
+import { formatOption, isData, jsonOption, printData } from '../format.js'
 import { inPlaceOf } from '../mistakes.js'
-import { detail, print, printJson } from '../output.js'
+import { detail, print } from '../output.js'
 import type { ServerFlags } from '../server/connection.js'
 import { findPipeline } from '../server/find-pipeline.js'
 import { openServer } from '../server/server.js'
@@ -14,7 +15,10 @@ interface Flags extends FieldFlags {
   readonly ifMatch?: string
   readonly resetCheckpoint?: boolean
   readonly keepCheckpoint?: boolean
+  readonly takeOver?: boolean
 }
+
+export const TAKE_OVER = 'also when it comes from a file; from then on it is changed here'
 
 export function addUpdate(pipelines: Command): void {
   addFieldOptions(
@@ -29,7 +33,9 @@ export function addUpdate(pipelines: Command): void {
     .option('--reset-checkpoint', 'read everything again from the start')
     .option('--keep-checkpoint', 'go on from the checkpoint although the change makes it doubtful')
     .option('--if-match <version>', 'only when the pipeline is still at this version')
-    .option('--json', 'print the pipeline as JSON')
+    .option('--take-over', TAKE_OVER)
+    .addOption(formatOption())
+    .addOption(jsonOption())
     .action(update)
   addDelete(pipelines)
 }
@@ -45,12 +51,13 @@ async function update(name: string, flags: Flags): Promise<void> {
   const server = await openServer(flags)
   const before = await findPipeline(server, name)
   const version = flags.ifMatch ?? String(before.config_version)
-  const params = { path: { id: before.id }, header: { 'if-match': `"${version}"` } }
+  const query = { take_over: flags.takeOver ?? false }
+  const params = { path: { id: before.id }, header: { 'if-match': `"${version}"` }, query }
   const body = { ...fields, ...checkpointWish(flags) }
   const after = await inPlaceOf(file, () =>
     server.ask(server.api.PATCH('/pipelines/{id}', { params, body: body as never })),
   )
-  if (flags.json) return printJson(after)
+  if (isData(flags)) return printData(after, flags)
   const same = after.config_version === before.config_version
   print(
     same
@@ -79,13 +86,15 @@ function addDelete(pipelines: Command): void {
     'pipelines delete film_dim --yes',
   )
     .option('--yes', 'do not ask')
-    .action(async (name: string, flags: ServerFlags & { yes?: boolean }) => {
+    .option('--take-over', TAKE_OVER)
+    .action(async (name: string, flags: ServerFlags & { yes?: boolean; takeOver?: boolean }) => {
       const server = await openServer(flags)
       const { id, name: found, config_version } = await findPipeline(server, name)
       // A script named the pipeline, which is as clear as a yes.
       if (isTerminal() && !(await confirm(`Delete pipeline ${found} with its runs?`, flags)))
         return detail('Nothing was deleted.')
-      const params = { path: { id }, header: { 'if-match': `"${config_version}"` } }
+      const query = { take_over: flags.takeOver ?? false }
+      const params = { path: { id }, header: { 'if-match': `"${config_version}"` }, query }
       await server.ask(server.api.DELETE('/pipelines/{id}', { params }))
       print(`Deleted ${found}.`)
     })

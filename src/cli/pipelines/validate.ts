@@ -3,8 +3,9 @@ import type { FilePipeline } from '../../config/pipeline-file.js'
 import { VitrinaError } from '../../model/errors.js'
 import { readingCommand } from '../command.js'
 import { inFile, inTexts, type Locate, printFinding } from '../findings.js'
+import { type Format, isData, printData } from '../format.js'
 import { inPlaceOf } from '../mistakes.js'
-import { bad, good, print, printJson } from '../output.js'
+import { bad, good, print } from '../output.js'
 import type { ServerFlags } from '../server/connection.js'
 import { findPipeline } from '../server/find-pipeline.js'
 import { openServer, type Server } from '../server/server.js'
@@ -13,8 +14,9 @@ import { printTable } from '../show.js'
 import { readSome } from './fields.js'
 
 interface Flags extends ServerFlags {
-  readonly json?: boolean
+  readonly output?: Format
   readonly file?: string
+  readonly offline?: boolean
 }
 
 export function addValidate(pipelines: Command): void {
@@ -25,20 +27,34 @@ export function addValidate(pipelines: Command): void {
     'pipelines validate film_dim',
     'pipelines validate --file film_dim.yaml',
     'pipelines validate --file pipelines/',
+    'pipelines validate --file pipelines/ --offline',
   )
     .option('--file <file>', 'a YAML file or folder with pipelines that are not saved, - for stdin')
+    .option('--offline', 'ask no server: only what the file itself shows')
     .action(validate)
 }
 
 async function validate(name: string | undefined, flags: Flags): Promise<void> {
   requireOne(name, flags.file)
+  if (flags.offline && flags.file === undefined)
+    throw new VitrinaError('USAGE_INVALID', '--offline looks at files.', 'Give --file too.')
   const files = flags.file === undefined ? [] : await readSome(flags.file)
+  if (flags.offline) return tellOffline(files, flags)
   const server = await openServer(flags)
   const judged = name === undefined ? [] : [await validateSaved(server, name)]
   for (const file of files) judged.push(await validateFile(server, file))
   if (judged.some(({ answer }) => !answer.valid)) process.exitCode = 1
-  if (flags.json) printJson(toJson(judged))
+  if (isData(flags)) printData(toJson(judged), flags)
   else for (const one of judged) printValidation(one)
+}
+
+/** Whatever was wrong has been told by then. */
+function tellOffline(files: readonly FilePipeline[], flags: Flags): void {
+  const items = files.map(({ name }) => ({ name, valid: true }))
+  if (isData(flags)) printData({ items }, flags)
+  else
+    for (const { name } of items)
+      print(`${good('✓')} ${name}: nothing is wrong that can be seen without a server.`)
 }
 
 interface Judged {

@@ -1,22 +1,24 @@
 import type { Command } from 'commander'
 import { readingCommand, serverCommand, wholeNumber } from '../command.js'
-import { print, printJson } from '../output.js'
+import { type Format, formatOption, isData, jsonOption, printData } from '../format.js'
+import { print } from '../output.js'
 import type { ServerFlags } from '../server/connection.js'
 import { findPipeline, pathOf } from '../server/find-pipeline.js'
 import { openServer } from '../server/server.js'
 import { moment, printTable, tellOfMore } from '../show.js'
-import { checkpointWish } from './update.js'
+import { checkpointWish, TAKE_OVER } from './update.js'
 
 interface Flags extends ServerFlags {
-  readonly json?: boolean
+  readonly output?: Format
   readonly limit: number
   readonly cursor?: string
 }
 
 interface RestoreFlags extends ServerFlags {
-  readonly json?: boolean
+  readonly output?: Format
   readonly resetCheckpoint?: boolean
   readonly keepCheckpoint?: boolean
+  readonly takeOver?: boolean
 }
 
 export function addVersions(pipelines: Command): void {
@@ -38,7 +40,9 @@ export function addVersions(pipelines: Command): void {
   )
     .option('--reset-checkpoint', 'read everything again from the start')
     .option('--keep-checkpoint', 'go on from the checkpoint as it is')
-    .option('--json', 'print the pipeline as JSON')
+    .option('--take-over', TAKE_OVER)
+    .addOption(formatOption())
+    .addOption(jsonOption())
     .action(restore)
 }
 
@@ -47,7 +51,7 @@ async function list(name: string, flags: Flags): Promise<void> {
   const query = { limit: flags.limit, ...(flags.cursor && { cursor: flags.cursor }) }
   const params = { ...(await pathOf(server, name)), query }
   const page = await server.ask(server.api.GET('/pipelines/{id}/versions', { params }))
-  if (flags.json) return printJson(page)
+  if (isData(flags)) return printData(page, flags)
   printTable(
     ['version', 'at', 'author', 'changed'],
     page.items.map((one) => [one.version, moment(one.at), one.author, Object.keys(one.diff).join(', ')]),
@@ -59,12 +63,12 @@ async function list(name: string, flags: Flags): Promise<void> {
 async function restore(name: string, version: string, flags: RestoreFlags): Promise<void> {
   const server = await openServer(flags)
   const { id, config_version } = await findPipeline(server, name)
-  const params = { path: { id, version } }
+  const params = { path: { id, version }, query: { take_over: flags.takeOver ?? false } }
   const headers = { 'if-match': `"${config_version}"` }
   const body = checkpointWish(flags)
   const pipeline = await server.ask(
     server.api.POST('/pipelines/{id}/versions/{version}/restore', { params, headers, body }),
   )
-  if (flags.json) printJson(pipeline)
+  if (isData(flags)) printData(pipeline, flags)
   else print(`${pipeline.name} is like version ${version} again, now at version ${pipeline.config_version}.`)
 }

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { ERRORS, type ErrorCode, VitrinaError } from '../../model/errors.js'
+import { isOver } from '../../model/status.js'
 import { EventNews } from './event-news.js'
 import type { Server } from './server.js'
 import type { Run, RunDetail } from './wire.js'
 
-const ENDED: readonly string[] = ['SUCCESS', 'FAILED', 'PAUSED', 'CANCELLED']
 /** Batches can end many times a second; nobody reads that fast. */
 const LEAST_MS = 100
 
@@ -25,7 +25,7 @@ export async function watchRun(
     for (;;) {
       const run = await lookAt(server, watched, signal)
       onChange(run)
-      if (ENDED.includes(run.status)) return run
+      if (isOver(run.status)) return run
       await news.next(signal)
       await delay(LEAST_MS, undefined, { signal }).catch(() => signal.throwIfAborted())
     }

@@ -14,6 +14,7 @@ type Post<P extends keyof paths, Status extends number> = paths[P] extends {
 export type Pipeline = Get<'/pipelines/{id}'>
 export type Run = Get<'/pipelines/{id}/runs'>['items'][number]
 export type RunDetail = Get<'/runs/{id}'>
+export type LogLine = Get<'/runs/{id}/log'>['items'][number]
 export type Status = Get<'/pipelines/{id}/status'>
 export type Reconciliation = Get<'/pipelines/{id}/reconcile'>
 export type Validation = Post<'/validate', 200>

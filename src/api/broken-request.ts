@@ -1,0 +1,50 @@
+import { randomUUID } from 'node:crypto'
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import { VitrinaError } from '../model/errors.js'
+import { toProblem } from './problem.js'
+
+/** What Node could not read as a request never reaches a route; it is answered as a problem all the same. */
+export function refuseBroken(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code !== 'ECONNRESET' && socket.writable) socket.write(answerTo(error.code))
+  socket.destroy()
+}
+
+function answerTo(code: string | undefined): string {
+  const { status, detail, hint } = REFUSALS[code ?? ''] ?? UNREADABLE
+  const failure = { status, error: new VitrinaError('REQUEST_INVALID', detail, hint) }
+  const body = JSON.stringify(toProblem({ id: randomUUID(), path: '' }, failure))
+  return [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    'Content-Type: application/problem+json',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+    '',
+    body,
+  ].join('\r\n')
+}
+
+interface Refusal {
+  readonly status: number
+  readonly detail: string
+  readonly hint: string
+}
+
+const REFUSALS: Readonly<Record<string, Refusal>> = {
+  HPE_HEADER_OVERFLOW: {
+    status: 431,
+    detail: 'Address and headers together are longer than 16 KiB.',
+    hint: 'Send less in the query and in the headers.',
+  },
+  ERR_HTTP_REQUEST_TIMEOUT: {
+    status: 408,
+    detail: 'The request did not arrive as a whole in time.',
+    hint: 'Send it again, without a break in between.',
+  },
+}
+
+const UNREADABLE: Refusal = {
+  status: 400,
+  detail: 'This is not a request that HTTP knows.',
+  hint: 'See what your client sends, and whether something on the way changes it.',
+}

@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { anApi, type TestApi } from '../../tests/support/api.js'
+import { aPipeline } from '../../tests/support/builders.js'
+import { aDatabase, type TestDatabase } from '../../tests/support/database.js'
+import { aRunner } from '../../tests/support/runner.js'
+import { waitFor } from '../../tests/support/wait.js'
+
+let database: TestDatabase
+let api: TestApi
+beforeAll(async () => {
+  database = await aDatabase({ cinema: true })
+  api = anApi(database.loginUrl('meta'))
+})
+afterAll(() => api.close())
+
+describe('POST /pipelines/{id}/run?wait', () => {
+  it('answers with the run when it has ended, however it ended', async () => {
+    const good = await aPipeline(database)
+    const bad = await aPipeline(database, {
+      sourceQuery: 'SELECT id AS film_id, 1 / 0 AS x FROM content.film_work',
+    })
+    await aRunner(database)
+    const done = await api.post(`/pipelines/${good.id}/run?wait=60s`)
+    expect([done.statusCode, done.json()]).toMatchObject([
+      200,
+      { status: 'IDLE', run: { status: 'SUCCESS' } },
+    ])
+    expect(done.json().run.id).toBe(done.json().run_id)
+    const failed = await api.post(`/pipelines/${bad.id}/run?wait=60s`)
+    expect([failed.statusCode, failed.json()]).toMatchObject([
+      200,
+      { status: 'FAILED', run: { status: 'FAILED' } },
+    ])
+  })
+
+  it('answers with the run as it stands when the time is up, and the run goes on', async () => {
+    const { id } = await aPipeline(database)
+    const answer = await api.post(`/pipelines/${id}/run?wait=1s`)
+    expect([answer.statusCode, answer.json()]).toMatchObject([
+      202,
+      { status: 'RUN_REQUESTED', run: { status: 'REQUESTED', cancel_requested: false } },
+    ])
+  })
+
+  it('refuses a time that nobody should wait', async () => {
+    const { id } = await aPipeline(database)
+    for (const wait of ['0s', '61s', '30', '1m', '-1s', ''])
+      expect((await api.post(`/pipelines/${id}/run?wait=${wait}`)).statusCode, wait).toBe(422)
+    expect((await api.get(`/pipelines/${id}/runs`)).json().items).toEqual([])
+  })
+
+  it('keeps nobody from closing the server', async () => {
+    const own = anApi(database.loginUrl('meta'))
+    const { id } = await aPipeline(database)
+    const answer = own.post(`/pipelines/${id}/run?wait=60s`)
+    await waitFor(async () => (await own.get(`/pipelines/${id}/runs`)).json().items.length === 1, {
+      what: 'the run',
+    })
+    await own.close()
+    expect((await answer).statusCode).toBe(202)
+  })
+})

@@ -1,0 +1,145 @@
+/** Whole answers for the reference. Those of the demo, as a server gave them; a test holds them to their schemas. */
+const PIPELINE_ID = '11111111-1111-1111-1111-111111111111'
+const RUN_ID = '5a3edc36-4f6a-4214-988e-db8fc6009024'
+
+export const PIPELINE_EXAMPLE = {
+  id: PIPELINE_ID,
+  name: 'film_dim',
+  description: 'Every film with its rating.',
+  type: 'SQL',
+  source_type: 'postgres',
+  source_connection: null,
+  source_query: 'SELECT id AS film_id, title, rating, modified AS updated_at FROM content.film_work',
+  target_table: 'analytics.film_dim',
+  target_connection: null,
+  target_options: {},
+  mode: 'incremental',
+  full_strategy: 'upsert',
+  incremental_key: 'updated_at',
+  incremental_id_key: 'film_id',
+  capture: 'key',
+  deletes: 'sweep',
+  key_columns: ['film_id'],
+  batch_size: 'auto',
+  enabled: true,
+  schedule_interval: '15m',
+  schedule_timezone: 'UTC',
+  quarantine_limit: 100,
+  delete_brake: 0.5,
+  status: 'IDLE',
+  config_version: 3,
+  managed_by: 'api',
+  tasks: [],
+  created_at: '2026-11-15T11:49:33.518651Z',
+  updated_at: '2026-11-15T12:03:10.120044Z',
+}
+
+export const RUN_EXAMPLE = {
+  id: RUN_ID,
+  pipeline_id: PIPELINE_ID,
+  pipeline_name: 'film_dim',
+  status: 'SUCCESS',
+  trigger: 'api',
+  external_ref: 'airflow:film_dim:2026-11-15',
+  cancel_requested: false,
+  attempt: 1,
+  strategy: 'sql_incremental',
+  way: 'pushdown',
+  guarantee: 'lossless if the database sets the key',
+  config_version: 3,
+  runner_id: 'vm-5084-156529',
+  requested_at: '2026-11-15T12:04:34.311125Z',
+  started_at: '2026-11-15T12:04:34.352163Z',
+  finished_at: '2026-11-15T12:04:34.543540Z',
+  duration_ms: 191,
+  rows_read: 71,
+  rows_written: 4,
+  rows_inserted: 1,
+  rows_updated: 3,
+  rows_unchanged: 67,
+  rows_deleted: 0,
+  rows_quarantined: 0,
+  rows_duplicate: 0,
+  batches: 1,
+  error: null,
+  error_code: null,
+  error_hint: null,
+  held_back: null,
+}
+
+export const RUN_REQUESTED_EXAMPLE = {
+  id: PIPELINE_ID,
+  status: 'RUN_REQUESTED',
+  run_id: RUN_ID,
+  url: `/api/v1/runs/${RUN_ID}`,
+}
+
+export const VALIDATION_EXAMPLE = {
+  valid: false,
+  errors: [
+    {
+      code: 'SOURCE_REFUSED',
+      field: 'source_query',
+      message: 'pg_sleep() may not be called: it only makes the server wait.',
+      hint: 'Use a function that only computes, or do it in a transform.',
+      position: { offset: 18, line: 1, column: 19 },
+    },
+  ],
+  warnings: [],
+  columns: [],
+  strategy: 'sql_full',
+  way: null,
+  guarantee: null,
+  reads: null,
+  creates_target: false,
+}
+
+export const PREVIEW_EXAMPLE = {
+  columns: [
+    { name: 'film_id', type: 'uuid' },
+    { name: 'title', type: 'text' },
+    { name: 'rating', type: 'numeric(3,1)' },
+  ],
+  rows: [
+    { film_id: '5719b39c-ccdf-5cf0-b0e3-97a75be2174a', title: 'The Godfather', rating: '9.2' },
+    { film_id: '3b7ee080-b8b5-5cb0-8765-059fe22f9324', title: 'Pulp Fiction', rating: null },
+  ],
+  truncated: false,
+}
+
+const SIDE = {
+  min: '063ec2a9-5cd9-5bd0-9906-a49c2b942675',
+  max: 'fe966d26-028e-578e-9016-e6292b0bc4a3',
+}
+
+export const RECONCILIATION_EXAMPLE = {
+  matches: false,
+  control_field: 'film_id',
+  source: { count: 71, ...SIDE },
+  target: { count: 70, ...SIDE },
+  missing: { count: 1, keys: [{ film_id: '5719b39c-ccdf-5cf0-b0e3-97a75be2174a' }] },
+  extra: { count: 0, keys: [] },
+  different: { count: 1, keys: [{ film_id: '3b7ee080-b8b5-5cb0-8765-059fe22f9324' }] },
+  on_their_way: 0,
+  undecided: 0,
+}
+
+export const PROBLEM_EXAMPLE = {
+  type: 'urn:vitrina:error:REQUEST_INVALID',
+  title: 'The request is not understood.',
+  status: 422,
+  detail: 'The request is not valid. mode: Invalid option: expected one of "full"|"incremental".',
+  instance: '/api/v1/pipelines',
+  code: 'REQUEST_INVALID',
+  vtr: 'VTR-7101',
+  hint: 'Correct the fields that "errors" names.',
+  retryable: false,
+  request_id: '9f074398-3a7f-42fe-ac9f-52cf185e4631',
+  errors: [
+    {
+      field: 'mode',
+      code: 'invalid_value',
+      message: 'Invalid option: expected one of "full"|"incremental"',
+    },
+  ],
+}

@@ -1,0 +1,60 @@
+import type { Run } from '../../model/run.js'
+import { isOver } from '../../model/status.js'
+import type { EventHub, Listener } from './event-hub.js'
+import type { RunService } from './runs.js'
+
+/** Where no event wakes us, we look by ourselves. */
+const LOOK_MS = 1_000
+
+/** Holds an answer back until a run has ended. Woken by the journal, so that nobody polls for many. */
+export class RunWaiter {
+  readonly #hub: EventHub
+  readonly #runs: RunService
+  readonly #closing = new AbortController()
+
+  constructor(hub: EventHub, runs: RunService) {
+    this.#hub = hub
+    this.#runs = runs
+  }
+
+  /** The run when it ended, when `signal` says that it is enough, or when the server closes. */
+  async untilOver(id: string, signal: AbortSignal): Promise<Run> {
+    const enough = AbortSignal.any([signal, this.#closing.signal])
+    let wake = () => {}
+    const listener: Listener = {
+      take: (events) => {
+        if (events.some(({ runId }) => runId === id)) wake()
+      },
+    }
+    await this.#hub.join(listener)
+    try {
+      for (;;) {
+        // Before the look, not after it: what happens while we look must not be slept through.
+        const news = new Promise<void>((resolve) => {
+          wake = resolve
+        })
+        const run = await this.#runs.get(id)
+        if (isOver(run.status) || enough.aborted) return run
+        await pause(news, enough)
+      }
+    } finally {
+      this.#hub.leave(listener)
+    }
+  }
+
+  close(): void {
+    this.#closing.abort()
+  }
+}
+
+async function pause(news: Promise<void>, enough: AbortSignal): Promise<void> {
+  let done = () => {}
+  const other = new Promise<void>((resolve) => {
+    done = resolve
+  })
+  const timer = setTimeout(done, LOOK_MS)
+  enough.addEventListener('abort', done, { once: true })
+  await Promise.race([news, other])
+  clearTimeout(timer)
+  enough.removeEventListener('abort', done)
+}

@@ -1,0 +1,128 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { aPipeline } from '../support/builders.js'
+import { aCliStand, TOKEN } from '../support/cli.js'
+import { waitFor } from '../support/wait.js'
+
+const stand = aCliStand()
+const READS = [
+  ['pipelines', 'list'],
+  ['pipelines', 'get', 'genre_dim_full'],
+  ['pipelines', 'status', 'genre_dim_full'],
+  ['pipelines', 'runs', 'genre_dim_full'],
+  ['pipelines', 'versions', 'genre_dim_full'],
+  ['pipelines', 'validate', 'genre_dim_full'],
+  ['pipelines', 'preview', 'genre_dim_full'],
+  ['runs', 'list'],
+  ['runners', 'list'],
+  ['quarantine', 'list', 'genre_dim_full'],
+  ['tokens', 'list'],
+  ['audit'],
+  ['context', 'list'],
+]
+
+describe('--output', () => {
+  it.each(READS)('%s %s says the same as json, yaml and ndjson', async (...args) => {
+    const { vitrina } = stand()
+    const [json, short, yaml, ndjson] = await Promise.all(
+      [['--output', 'json'], ['--json'], ['-o', 'yaml'], ['-o', 'ndjson']].map((flags) =>
+        vitrina(...args, ...flags),
+      ),
+    )
+    const answer = JSON.parse(json!.stdout)
+    // Age and lag are measured anew each time.
+    const plain = (value: unknown) =>
+      JSON.stringify(value).replace(/"(heartbeat_\w+|seconds_since\w+)":[^,}]+/g, '$1')
+    expect(plain(JSON.parse(short!.stdout))).toBe(plain(answer))
+    expect(plain(parse(yaml!.stdout))).toBe(plain(answer))
+    const lines = ndjson!.stdout.split('\n').filter((line) => line !== '')
+    expect(plain(lines.map((line) => JSON.parse(line)))).toBe(plain(answer.items ?? [answer]))
+    expect([json, short, yaml, ndjson].map((one) => one?.code)).toEqual([0, 0, 0, 0])
+  })
+
+  it('refuses a format that it does not know as wrong usage', async () => {
+    const { code, stderr, stdout } = await stand().vitrina('runs', 'list', '--output', 'xml')
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain('table, json, yaml, ndjson')
+  })
+})
+
+describe('colours', () => {
+  const shown = async (env: Record<string, string>) => {
+    const { url, folder } = stand()
+    const bin = new URL('../../bin/vitrina.js', import.meta.url).pathname
+    const command = `'${process.execPath}' '${bin}' pipelines list`
+    const all = { PATH: process.env.PATH, HOME: folder, VITRINA_URL: url, VITRINA_API_TOKEN: TOKEN, ...env }
+    return (await promisify(execFile)('script', ['-qec', command, '/dev/null'], { env: all, cwd: folder }))
+      .stdout
+  }
+  it('are for terminals, and not for those who set NO_COLOR', async (context) => {
+    await promisify(execFile)('script', ['--version']).catch(() =>
+      context.skip('script (util-linux), which makes a terminal, is not installed'),
+    )
+    expect(await shown({ TERM: 'xterm' })).toContain('\u001b[')
+    expect(await shown({ TERM: 'xterm', NO_COLOR: '1' })).not.toContain('\u001b[')
+    expect((await stand().vitrina('pipelines', 'list')).stdout).not.toContain('\u001b[')
+  })
+})
+
+describe('vitrina runs log', () => {
+  const ndjson = (text: string) =>
+    text
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line))
+
+  it('shows what the runners said, and follows a run to its end without a line twice', async () => {
+    const { database, start, vitrina } = stand()
+    const { spec } = await aPipeline(database, {
+      sourceQuery: 'SELECT id AS film_id, title, pg_sleep(0.002)::text AS nap FROM content.film_work',
+      batchSize: 5,
+    })
+    await vitrina('pipelines', 'run', spec.name)
+    const follower = start('runs', 'log', spec.name, '--follow', '--output', 'ndjson')
+    expect(await follower.exited).toBe(0)
+    expect(follower.stderr).toContain('The run ended SUCCESS.')
+    const lines = ndjson(follower.stdout)
+    expect(lines[0].message).toBe('Run started.')
+    const ids = lines.map(({ id }) => id)
+    expect(ids).toEqual([...new Set(ids)].sort((a, b) => a - b))
+    const whole = await vitrina('runs', 'log', spec.name, '-o', 'ndjson')
+    expect(ndjson(whole.stdout)).toEqual(lines)
+    const table = await vitrina('runs', 'log', spec.name)
+    expect(table.stdout).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ {2}info {3}Run started\. /)
+    expect(table.stdout.trimEnd().split('\n')).toHaveLength(lines.length)
+  })
+
+  it('shows only what went wrong to those who ask for errors', async () => {
+    const { database, vitrina } = stand()
+    const { spec } = await aPipeline(database, {
+      sourceQuery: 'SELECT id AS film_id, 1 / 0 AS title FROM content.film_work',
+    })
+    await vitrina('pipelines', 'run', spec.name, '--wait')
+    const errors = await waitFor(
+      async () => {
+        const { stdout } = await vitrina('runs', 'log', spec.name, '--errors', '-o', 'ndjson')
+        return stdout === '' ? null : ndjson(stdout)
+      },
+      { what: 'the errors of the run' },
+    )
+    expect(errors.map(({ level }) => level)).not.toContain('info')
+    expect(JSON.stringify(errors)).toContain('division by zero')
+  })
+
+  it('says what is wrong with the question', async () => {
+    const { database, vitrina } = stand()
+    const { spec } = await aPipeline(database)
+    expect(await vitrina('runs', 'log', spec.name)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('never run'),
+    })
+    expect(await vitrina('runs', 'log', spec.name, '-f', '--json')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('ndjson'),
+    })
+  })
+})

@@ -1,0 +1,104 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { type EmbeddedServer, startEmbedded } from '../../src/embedded/index.js'
+import { LOGINS, loginPassword } from '../../src/model/logins.js'
+import { migrate } from '../../src/store/migrate.js'
+import { grantRoles } from '../../src/store/roles.js'
+import { anApi, TOKEN } from '../support/api.js'
+import { aFolder } from '../support/folders.js'
+import { withClient } from '../support/server.js'
+import { openStream, type SseClient } from '../support/sse.js'
+import { waitFor } from '../support/wait.js'
+
+const HEADERS = { authorization: `Bearer ${TOKEN}` }
+
+async function aServer(): Promise<{ start(): Promise<EmbeddedServer> }> {
+  const home = join(await aFolder(), '.vitrina')
+  return {
+    start: async () => {
+      const server = await startEmbedded({ home, settings: { max_connections: '40' } })
+      onTestFinished(() => server.stop())
+      return server
+    },
+  }
+}
+
+function metaUrl(administratorUrl: string): string {
+  const url = new URL(administratorUrl)
+  url.username = LOGINS.meta
+  url.password = loginPassword(administratorUrl, 'meta')
+  return url.href
+}
+
+/** No checkpoint, no goodbye: what `pg_ctl stop -m immediate` does. */
+async function stopImmediately(server: EmbeddedServer): Promise<void> {
+  const [pid] = (await readFile(join(server.dataDir, 'postmaster.pid'), 'utf8')).split('\n')
+  process.kill(Number(pid), 'SIGQUIT')
+  await server.stop()
+}
+
+/** As many events as one transaction, which is there as a whole or not at all. */
+async function tell(url: string, batch: string): Promise<void> {
+  await withClient(url, (client) =>
+    client.query(
+      `SELECT etl.emit('test', NULL, NULL, jsonb_build_object('batch', $1::text, 'n', n)) FROM generate_series(1, 20) n`,
+      [batch],
+    ),
+  )
+}
+
+const seen = (client: SseClient) =>
+  client.events.filter(({ event }) => event === 'test').map(({ data }) => `${data.batch}.${data.n}`)
+const told = (...batches: string[]) =>
+  batches.flatMap((batch) => Array.from({ length: 20 }, (_, n) => `${batch}.${n + 1}`))
+const untilTold = (client: SseClient, batch: string) =>
+  client.waitFor(`batch ${batch}`, (events) =>
+    events.some(({ data }) => data.batch === batch && data.n === 20),
+  )
+
+it('goes on over a real restart of the database, for those who stay and those who come again', async () => {
+  const { start } = await aServer()
+  let server = await start()
+  const { url } = server
+  await migrate(url)
+  await grantRoles({ administratorUrl: url, sourceSchemas: [], targetSchemas: ['analytics'] })
+  const api = anApi(metaUrl(url))
+  await api.app.listen({ host: '127.0.0.1', port: 0 })
+  onTestFinished(() => api.close())
+  const steady = await openStream(api.app, HEADERS)
+  const first = await openStream(api.app, HEADERS)
+  await tell(url, 'before')
+  await Promise.all([untilTold(steady, 'before'), untilTold(first, 'before')])
+  first.close()
+  const last = String(first.events.at(-1)!.id)
+
+  await stopImmediately(server)
+  const during = await openStream(api.app, { ...HEADERS, 'last-event-id': last })
+  expect(during.response.status, 'it says that it cannot know where to begin').toBe(503)
+  expect(Number(during.response.headers.get('retry-after'))).toBeGreaterThan(0)
+  expect(steady.ended, 'the one that is there stays').toBe(false)
+  server = await start()
+  expect(server.url).toBe(url)
+  await tell(url, 'between')
+  const second = await waitFor(
+    async () => {
+      const client = await openStream(api.app, { ...HEADERS, 'last-event-id': last })
+      return client.response.status === 200 ? client : null
+    },
+    { what: 'the stream to be answered again' },
+  )
+  onTestFinished(() => second.close())
+  await untilTold(second, 'between')
+
+  // Once more, in the ordinary way, with both listening.
+  await server.stop()
+  server = await start()
+  await tell(url, 'after')
+  await Promise.all([untilTold(steady, 'after'), untilTold(second, 'after')])
+  expect(seen(steady)).toEqual(told('before', 'between', 'after'))
+  expect(seen(second)).toEqual(told('between', 'after'))
+  const ids = steady.events.map(({ id }) => id)
+  expect(ids).toEqual(Array.from({ length: 60 }, (_, n) => ids[0]! + n))
+  steady.close()
+}, 120_000)

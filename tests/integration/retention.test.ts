@@ -1,0 +1,59 @@
+import { expect, it } from 'vitest'
+import { aPipeline } from '../support/builders.js'
+import { aDatabase, type TestDatabase } from '../support/database.js'
+import { aFolder } from '../support/folders.js'
+import { spawnVitrina } from '../support/processes.js'
+import { aRunner } from '../support/runner.js'
+import { run } from '../support/runs.js'
+import { waitFor } from '../support/wait.js'
+
+async function counts(database: TestDatabase, runId: string): Promise<unknown> {
+  const [row] = await database.query(
+    `SELECT (SELECT count(*) FROM etl.etl_runs WHERE id = $1)::int AS runs,
+            (SELECT count(*) FROM etl.etl_run_batches WHERE run_id = $1)::int AS batches,
+            (SELECT count(*) > 0 FROM etl.etl_run_log WHERE run_id = $1) AS log`,
+    [runId],
+  )
+  return row
+}
+
+async function age(database: TestDatabase, runId: string, days: number): Promise<void> {
+  await database.query(
+    'UPDATE etl.etl_runs SET finished_at = finished_at - make_interval(days => $2) WHERE id = $1',
+    [runId, days],
+  )
+}
+
+it('forgets runs with their batches and their log after RUNS_RETENTION_DAYS, and never the last of a pipeline', async () => {
+  const database = await aDatabase({ cinema: true })
+  const runner = await aRunner(database)
+  const { id } = await aPipeline(database)
+  const other = await aPipeline(database)
+  const [old, young, last] = [await run(database, id), await run(database, id), await run(database, id)]
+  const only = await run(database, other.id)
+  // Lines are written a moment after they were said; a runner that stops writes all of them.
+  await runner.stop()
+  for (const one of [old, young, last, only])
+    expect(await counts(database, one.id)).toEqual({ runs: 1, batches: one.batches, log: true })
+  await age(database, old.id, 4)
+  await age(database, young.id, 2)
+  await age(database, last.id, 400)
+  await age(database, only.id, 400)
+  await database.query("UPDATE etl.etl_events SET at = at - interval '2 hours'")
+
+  const api = spawnVitrina(
+    ['api'],
+    { DATABASE_URL: database.url, VITRINA_PORT: '0', RUNS_RETENTION_DAYS: '3', EVENTS_RETENTION_HOURS: '1' },
+    { cwd: await aFolder() },
+  )
+  await api.waitForOutput(/API\s+http/)
+  await waitFor(async () => (await database.query('SELECT FROM etl.etl_runs')).length === 3, {
+    what: 'the old run to be forgotten',
+  })
+  expect(await counts(database, old.id)).toEqual({ runs: 0, batches: 0, log: false })
+  for (const one of [young, last, only])
+    expect(await counts(database, one.id)).toEqual({ runs: 1, batches: one.batches, log: true })
+  expect(
+    (await database.query('SELECT FROM etl.etl_events WHERE seq IS NOT NULL')).length,
+  ).toBeLessThanOrEqual(1)
+})
