@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { readSettings, SETTINGS } from '../../src/config/settings.js'
+import { readSettings, readTable, SETTINGS, type SettingsTable } from '../../src/config/settings.js'
 import { ERRORS, vtr } from '../../src/model/errors.js'
+import { SINKS } from '../../src/sinks/index.js'
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 
@@ -11,9 +12,9 @@ describe('.env.sample', () => {
   const uncommented = parseEnv(sample.replace(/^#(?=[A-Z_]+=)/gm, '')) as Record<string, string>
 
   it('has every setting, each with its meaning, and no other', () => {
-    expect(Object.keys(uncommented).sort()).toEqual(Object.keys(SETTINGS).sort())
-    for (const [name, { means }] of Object.entries(SETTINGS))
-      expect(sample).toContain(`# ${means}\n#${name}=`)
+    const all: SettingsTable = Object.assign({}, SETTINGS, ...SINKS.map((sink) => sink.settings))
+    expect(Object.keys(uncommented).sort()).toEqual(Object.keys(all).sort())
+    for (const [name, { means }] of Object.entries(all)) expect(sample).toContain(`# ${means}\n#${name}=`)
   })
 
   it('changes nothing when it is copied as it is', () => {
@@ -22,6 +23,7 @@ describe('.env.sample', () => {
 
   it('shows values that the program takes', () => {
     expect(() => readSettings(uncommented)).not.toThrow()
+    for (const { settings } of SINKS) expect(() => readTable(settings, uncommented)).not.toThrow()
   })
 })
 
