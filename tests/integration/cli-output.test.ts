@@ -78,7 +78,8 @@ describe('vitrina runs log', () => {
   it('shows what the runners said, and follows a run to its end without a line twice', async () => {
     const { database, start, vitrina } = stand()
     const { spec } = await aPipeline(database, {
-      sourceQuery: 'SELECT id AS film_id, title, pg_sleep(0.002)::text AS nap FROM content.film_work',
+      sourceQuery:
+        'SELECT id AS film_id, (SELECT count(*) FROM generate_series(1, 30000 + length(title))) AS slow FROM content.film_work',
       batchSize: 5,
     })
     await vitrina('pipelines', 'run', spec.name)
