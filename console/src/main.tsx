@@ -1,4 +1,3 @@
-import './theme/layers.css'
 import '@mantine/core/styles.layer.css'
 import '@mantine/notifications/styles.layer.css'
 import './theme/tokens.css'

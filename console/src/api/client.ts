@@ -20,7 +20,8 @@ interface Answer<T> {
 export async function ask<T>(request: Promise<Answer<T>>): Promise<T> {
   const { data, error, response } = await request
   if (response.ok) return data as T
-  if (response.status === 401) signedOut()
+  // Who asks whether somebody is signed in is not surprised that nobody is.
+  if (response.status === 401 && !response.url.endsWith('/session')) signedOut()
   throw toProblem(response.status, error, response.headers.get('x-request-id'))
 }
 

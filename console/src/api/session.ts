@@ -28,9 +28,10 @@ export async function signOut(): Promise<void> {
   forgetSession()
 }
 
-/** What the last one saw is not for the next one. */
+/** What the last one saw is not for the next one. Not clear(): whoever watches the session would watch a dead query. */
 export function forgetSession(): void {
-  queryClient.clear()
+  const isOther = ({ queryKey }: { queryKey: readonly unknown[] }) => queryKey[0] !== sessionQuery.queryKey[0]
+  queryClient.removeQueries({ predicate: isOther })
   queryClient.setQueryData(sessionQuery.queryKey, null)
 }
 

@@ -34,7 +34,7 @@ const MONO = "'JetBrains Mono Variable', ui-monospace, SFMono-Regular, Menlo, Co
 
 export const theme = createTheme({
   primaryColor: 'blue',
-  primaryShade: { light: 7, dark: 5 },
+  primaryShade: { light: 7, dark: 6 },
   colors: { blue: BLUE, dark: DARK },
   fontFamily: SANS,
   fontFamilyMonospace: MONO,

@@ -1,34 +1,15 @@
 import { Checkbox } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type CSSProperties, type ReactNode, useRef } from 'react'
+import { type CSSProperties, useRef } from 'react'
 import { useTexts } from '../../i18n/texts.js'
 import { Icon } from '../../theme/icons.js'
 import { shared } from '../texts.js'
-import type { Column, Sort } from './column.js'
+import type { Column } from './column.js'
 import { TableRow } from './TableRow.js'
 import styles from './table.module.css'
+import type { DataTableProps } from './table-props.js'
 import { useRowKeys } from './use-row-keys.js'
-
-export interface DataTableProps<Row> {
-  /** What the table is, for whoever does not see it. */
-  readonly label: string
-  readonly rows: readonly Row[]
-  readonly columns: readonly Column<Row>[]
-  readonly keyOf: (row: Row) => string
-  readonly nameOf: (row: Row) => string
-  readonly rowHeight?: number
-  /** Enter, and a click. */
-  readonly onOpen: (row: Row) => void
-  readonly sort?: Sort
-  readonly onSort?: (sort: Sort) => void
-  readonly picked?: ReadonlySet<string>
-  readonly onPick?: (picked: ReadonlySet<string>) => void
-  /** New rows are on their way: the old ones stay, and are seen to be old. */
-  readonly isDimmed?: boolean
-  /** In place of the columns on a phone. */
-  readonly card: (row: Row) => ReactNode
-}
 
 /** Up to here every row is in the page, so that the browser's own search finds it. */
 const ALL_ROWS = 120

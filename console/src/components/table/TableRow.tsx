@@ -2,8 +2,8 @@ import { Checkbox } from '@mantine/core'
 import { type CSSProperties, memo, type ReactNode } from 'react'
 import { useTexts } from '../../i18n/texts.js'
 import { shared } from '../texts.js'
-import type { DataTableProps } from './DataTable.js'
 import styles from './table.module.css'
+import type { DataTableProps } from './table-props.js'
 
 interface Props<Row> {
   readonly row: Row

@@ -14,12 +14,7 @@ import { pipelinesTexts } from './texts.js'
 type Texts = (typeof pipelinesTexts)['en']
 
 /** Does it and says so, or says why not. */
-export async function act(
-  deed: () => Promise<unknown>,
-  name: string,
-  done: string,
-  texts: Texts,
-): Promise<void> {
+async function act(deed: () => Promise<unknown>, name: string, done: string, texts: Texts): Promise<void> {
   try {
     await deed()
     toastDone(done)
