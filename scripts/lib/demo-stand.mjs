@@ -9,7 +9,13 @@ export async function startDemo(home) {
   say('• Starting the demo')
   const child = spawn(process.execPath, [join(ROOT, 'bin/vitrina.js'), 'demo'], {
     cwd: home,
-    env: { ...process.env, VITRINA_HOME: join(home, '.vitrina'), NO_COLOR: '1', VITRINA_API_TOKEN: TOKEN },
+    env: {
+      ...process.env,
+      VITRINA_HOME: join(home, '.vitrina'),
+      NO_COLOR: '1',
+      VITRINA_PORT: '0',
+      VITRINA_API_TOKEN: TOKEN,
+    },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const exited = new Promise((resolve) => child.once('close', resolve))

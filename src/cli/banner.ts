@@ -12,21 +12,24 @@ export function printAddresses(url: string, token: ApiToken): void {
 
 /** Where everything is. The administrator's connection only when we made that server ourselves. */
 export async function printBanner(tree: Tree, settings: MainSettings, isEmbedded: boolean): Promise<void> {
+  const link = await signInLink(tree)
   if (tree.portInstead !== null)
     detail(`Port ${tree.portInstead} is taken, so the API listens on another one. VITRINA_PORT chooses.`)
   print()
   print(bold('Vitrina is up.'))
   printAddresses(tree.url, tree.token)
-  print(`  sign in   ${await signInLink(tree)}  (works once, for ten minutes)`)
+  if (link !== null) print(`  sign in   ${link}  (works once, for ten minutes)`)
   if (isEmbedded) print(`  database  psql "${settings.DATABASE_URL}"`)
   print(dim('  Ctrl-C stops everything.'))
 }
 
-/** After the #, which browsers keep to themselves: no log of any server sees it. */
-async function signInLink({ url, token: { token } }: Tree): Promise<string> {
+/** After the #, which browsers keep to themselves: no log of any server sees it. Null: the API just ended, and that is told elsewhere. */
+async function signInLink({ url, token: { token } }: Tree): Promise<string | null> {
   const server = connectTo({ url, token })
-  const { code } = await server.ask(server.api.POST('/session/code', {}))
-  return `${url}/ui/#code=${code}`
+  return server.ask(server.api.POST('/session/code', {})).then(
+    ({ code }) => `${url}/ui/#code=${code}`,
+    () => null,
+  )
 }
 
 /** Shown in full only once; later it can be read where it is kept. */

@@ -75,8 +75,9 @@ function duration(ms: number, units: readonly string[]): string {
     left -= count * size
     if (count > 0 || parts.length > 0) parts.push(`${count}${units[n]}`)
   })
+  // After a week nobody counts hours.
   return parts
-    .slice(0, 2)
+    .slice(0, ms >= 7 * 86_400_000 ? 1 : 2)
     .filter((part) => !part.startsWith('0'))
     .join(' ')
 }

@@ -118,7 +118,7 @@ function useColumns(): readonly Column<PipelineLine>[] {
       {
         id: 'data',
         header: names.data,
-        width: 'minmax(130px, 1.1fr)',
+        width: 'minmax(150px, 1.15fr)',
         isSortable: true,
         cell: (line) => <DataCell line={line} />,
       },

@@ -8,6 +8,7 @@ import { RunBars } from '../../components/RunBars.js'
 import { Sparkline } from '../../components/Sparkline.js'
 import { StatusActivity } from '../../components/StatusActivity.js'
 import { TimeText } from '../../components/TimeText.js'
+import { shared } from '../../components/texts.js'
 import { ATTEMPTS, activityOf, isActive, lastResultOf } from '../../facts/activity.js'
 import { dataFactsOf } from '../../facts/data-state.js'
 import { progressOf, rateOf } from '../../facts/progress.js'
@@ -152,11 +153,13 @@ export function NextCell({ line }: CellProps) {
   const texts = useTexts(pipelinesTexts)
   const format = useFormat()
   const now = useNow()
+  const words = useTexts(shared)
   if (line.next_run_at === null || !line.enabled) return <span className={styles.soft}>{texts.manual}</span>
+  const wait = Date.parse(line.next_run_at) - now
   return (
     <div className={styles.two}>
       <TimeText at={line.next_run_at} as="short" />
-      <span className={styles.soft}>{format.relative(line.next_run_at, now)}</span>
+      <span className={styles.soft}>{wait > 0 ? words.inTime(format.duration(wait)) : texts.dueNow}</span>
     </div>
   )
 }
