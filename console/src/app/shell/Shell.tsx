@@ -1,13 +1,13 @@
 import { Outlet } from '@tanstack/react-router'
-import { lazy, Suspense, useEffect, useState } from 'react'
+import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
 import { SCROLLER_ID } from '../../components/table/DataTable.js'
 import { useTexts } from '../../i18n/texts.js'
 import { useShortcut } from '../../keyboard/shortcuts.js'
 import { useLiveStream } from '../../live/live.js'
 import { startPatching } from '../../live/patches.js'
-import { HelpDialog } from '../help/HelpDialog.js'
-import { openHelp } from '../help/open-help.js'
+import { helpSwitch, openHelp } from '../help/open-help.js'
 import { openPalette, paletteSwitch } from '../palette/open-palette.js'
+import type { Switch } from '../switch.js'
 import { appTexts } from '../texts.js'
 import { Announcer } from './Announcer.js'
 import { OfflineBanner } from './OfflineBanner.js'
@@ -16,6 +16,10 @@ import styles from './shell.module.css'
 import { TopBar } from './TopBar.js'
 
 const Palette = lazy(() => import('../palette/Palette.js').then((module) => ({ default: module.Palette })))
+
+const HelpDialog = lazy(() =>
+  import('../help/HelpDialog.js').then((module) => ({ default: module.HelpDialog })),
+)
 
 /** What stays while screens change. */
 export function Shell() {
@@ -35,24 +39,19 @@ export function Shell() {
         <OfflineBanner />
         <Outlet />
       </main>
-      <LazyPalette />
-      <HelpDialog />
+      <WhenWanted by={paletteSwitch} show={<Palette />} />
+      <WhenWanted by={helpSwitch} show={<HelpDialog />} />
       <Announcer />
     </div>
   )
 }
 
 /** Loaded when it is first asked for, and kept. */
-function LazyPalette() {
-  const isWanted = paletteSwitch.use()
+function WhenWanted({ by, show }: { readonly by: Switch; readonly show: ReactNode }) {
+  const isWanted = by.use()
   const [wasWanted, remember] = useState(false)
   useEffect(() => {
     if (isWanted) remember(true)
   }, [isWanted])
-  if (!isWanted && !wasWanted) return null
-  return (
-    <Suspense fallback={null}>
-      <Palette />
-    </Suspense>
-  )
+  return isWanted || wasWanted ? <Suspense fallback={null}>{show}</Suspense> : null
 }

@@ -1,13 +1,15 @@
 import { Button } from '@mantine/core'
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import type { PipelineLine } from '../../api/wire.js'
 import { ActionButton } from '../../components/ActionButton.js'
 import { shared } from '../../components/texts.js'
 import { activityOf, isActive } from '../../facts/activity.js'
 import { useTexts } from '../../i18n/texts.js'
-import { type BulkDeed, BulkDialog } from './BulkDialog.js'
+import type { BulkDeed } from './BulkDialog.js'
 import styles from './pipelines.module.css'
 import { pipelinesTexts } from './texts.js'
+
+const BulkDialog = lazy(() => import('./BulkDialog.js').then((module) => ({ default: module.BulkDialog })))
 
 interface Props {
   readonly lines: readonly PipelineLine[]
@@ -35,7 +37,11 @@ export function BulkBar({ lines, onClear }: Props) {
       <Button variant="subtle" color="gray" onClick={onClear}>
         {texts.clear}
       </Button>
-      {deed === null ? null : <BulkDialog deed={deed} lines={lines} onClose={() => choose(null)} />}
+      {deed === null ? null : (
+        <Suspense fallback={null}>
+          <BulkDialog deed={deed} lines={lines} onClose={() => choose(null)} />
+        </Suspense>
+      )}
     </section>
   )
 }
