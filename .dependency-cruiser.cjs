@@ -69,6 +69,32 @@ module.exports = {
       from: { path: '^src/main/', pathNot: TEST },
       to: { path: '^src/cli/' },
     },
+    {
+      // Another compiler and another bundler: what the console knows of the server is what the API says of itself.
+      name: 'console-knows-only-the-api-types',
+      severity: 'error',
+      from: { path: '^console/' },
+      to: { path: '^(src|tests|scripts|bench)/', pathNot: '^src/client/api-types[.]ts$' },
+    },
+    {
+      name: 'console-api-types-in-one-place',
+      severity: 'error',
+      from: { path: '^console/', pathNot: '^console/src/api/wire[.]ts$' },
+      to: { path: '^src/' },
+    },
+    {
+      // A screen is loaded by its route. Whatever two screens share is a component.
+      name: 'console-screens-stand-alone',
+      severity: 'error',
+      from: { path: '^console/src/screens/([^/]+)/' },
+      to: { path: '^console/src/screens/', pathNot: '^console/src/screens/($1|pending)/' },
+    },
+    {
+      name: 'console-core-knows-no-screen',
+      severity: 'error',
+      from: { path: '^console/src/(api|components|facts|i18n|keyboard|live|preferences|theme|time)/' },
+      to: { path: '^console/src/screens/' },
+    },
     { name: 'no-circles', severity: 'error', from: {}, to: { circular: true } },
     {
       name: 'rooms-are-known',
@@ -92,7 +118,7 @@ module.exports = {
     enhancedResolveOptions: {
       exportsFields: ['exports'],
       conditionNames: ['import', 'require', 'node', 'default', 'types'],
-      extensions: ['.ts', '.js', '.mjs', '.json'],
+      extensions: ['.ts', '.tsx', '.js', '.mjs', '.json', '.css'],
     },
   },
 }

@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
   test: {
-    include: ['src/**/*.test.ts', 'tests/**/*.test.ts'],
+    include: ['src/**/*.test.ts', 'console/src/**/*.test.ts', 'tests/**/*.test.ts'],
     globalSetup: ['tests/support/server.ts', 'tests/support/elasticsearch-server.ts'],
     setupFiles: ['tests/support/leaks.ts'],
     // A process per file: the leak check asks which children *this* file left behind.

@@ -9,36 +9,69 @@ const STAMP = join(DIST, '.built.json')
 /** tsc copies none of them, or only those that are imported. */
 const COPIED = /\.(sql|json|mjs)$/
 
-/** Compiles src/ to dist/, unless nothing changed since. */
+const CONSOLE_STAMP = join(CONSOLE, 'dist/.built.json')
+
+/** Compiles src/ to dist/ and the console to console/dist, each unless nothing changed since. */
 export async function ensureBuilt() {
-  const sources = fingerprint()
-  const last = readStamp()
-  if (last?.checksum === sources.checksum) return
+  const parts = [
+    { what: 'the program', sources: programSources(), stamp: STAMP, build: buildProgram },
+    { what: 'the console', sources: consoleSources(), stamp: CONSOLE_STAMP, build: buildConsole },
+  ].filter(({ sources, stamp }) => readStamp(stamp)?.checksum !== sources.checksum)
+  if (parts.length === 0) return
   const since = performance.now()
-  say('• Building')
+  say(`• Building ${parts.map(({ what }) => what).join(' and ')}`)
+  await Promise.all(
+    parts.map(async ({ sources, stamp, build }) => {
+      await build(sources)
+      writeFileSync(stamp, JSON.stringify(sources))
+    }),
+  )
+  say(`  built in ${seconds(since)}`)
+}
+
+/** Whether dist/ and console/dist are what the sources say now. */
+export function isBuilt() {
+  return (
+    readStamp(STAMP)?.checksum === programSources().checksum &&
+    readStamp(CONSOLE_STAMP)?.checksum === consoleSources().checksum
+  )
+}
+
+async function buildProgram(sources) {
+  const last = readStamp(STAMP)
   // A file that was removed or renamed would live on in dist/.
   if (last === null || last.files.some((file) => !sources.files.includes(file)))
     rmSync(DIST, { recursive: true, force: true })
   await compile()
   copyAssets()
-  writeFileSync(STAMP, JSON.stringify(sources))
-  say(`  built in ${seconds(since)}`)
 }
 
-/** Whether dist/ is what src/ says now. */
-export function isBuilt() {
-  return readStamp()?.checksum === fingerprint().checksum
+/** Types are not looked at here: `npm run check` does, and a demo should not wait for it. */
+async function buildConsole() {
+  const vite = join(ROOT, 'node_modules/vite/bin/vite.js')
+  const { code, output } = await runQuietly(process.execPath, [vite, 'build', CONSOLE, '--logLevel', 'warn'])
+  if (code !== 0)
+    throw failure(`The console could not be built:\n${output.trimEnd()}`, 'See what the lines above name.')
+}
+
+function programSources() {
+  return fingerprint([
+    ...filesBelow(join(ROOT, 'src')).filter((file) => !file.endsWith('.test.ts')),
+    ...['tsconfig.json', 'tsconfig.build.json'].map((name) => join(ROOT, name)),
+  ])
+}
+
+function consoleSources() {
+  const files = ['index.html', 'vite.config.ts', 'package.json'].map((name) => join(CONSOLE, name))
+  const sources = filesBelow(join(CONSOLE, 'src')).filter((file) => !file.endsWith('.test.ts'))
+  return fingerprint([...sources, ...filesBelow(join(CONSOLE, 'public')), ...files])
 }
 
 /** Contents, not times: a fresh clone and a changed branch have new times for old files. */
-function fingerprint() {
-  const files = [
-    ...filesBelow(join(ROOT, 'src')).filter((file) => !file.endsWith('.test.ts')),
-    ...filesBelow(join(CONSOLE, 'src')),
-    ...['tsconfig.json', 'tsconfig.build.json', 'package-lock.json', 'scripts/lib/build.mjs'].map((name) =>
-      join(ROOT, name),
-    ),
-  ].map((file) => relative(ROOT, file))
+function fingerprint(paths) {
+  const files = [...paths, join(ROOT, 'package-lock.json'), join(ROOT, 'scripts/lib/build.mjs')].map((file) =>
+    relative(ROOT, file),
+  )
   const hash = createHash('sha256')
   for (const file of files)
     hash
@@ -48,9 +81,9 @@ function fingerprint() {
   return { checksum: hash.digest('hex'), files }
 }
 
-function readStamp() {
+function readStamp(path) {
   try {
-    return JSON.parse(readFileSync(STAMP, 'utf8'))
+    return JSON.parse(readFileSync(path, 'utf8'))
   } catch {
     return null
   }
@@ -72,9 +105,6 @@ function copyAssets() {
     mkdirSync(dirname(target), { recursive: true })
     cpSync(file, target)
   }
-  rmSync(join(CONSOLE, 'dist'), { recursive: true, force: true })
-  if (existsSync(join(CONSOLE, 'src')))
-    cpSync(join(CONSOLE, 'src'), join(CONSOLE, 'dist'), { recursive: true })
 }
 
 function filesBelow(folder) {

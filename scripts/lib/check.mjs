@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { ROOT, runQuietly, say, seconds } from './run.mjs'
 
 const STEPS = [
+  { what: 'types of the console', args: ['node_modules/typescript/bin/tsc', '-p', 'console/tsconfig.json'] },
   { what: 'types', args: ['node_modules/typescript/bin/tsc', '--noEmit', '-p', 'tsconfig.json'] },
   {
     what: 'format and lint',
@@ -21,6 +22,7 @@ const STEPS = [
       '--config',
       '.dependency-cruiser.cjs',
       'src',
+      'console/src',
     ],
   },
   { what: 'unused code', args: ['node_modules/knip/bin/knip.js', '--no-progress'] },

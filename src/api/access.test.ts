@@ -9,22 +9,40 @@ import { tokenPage } from './schemas/token.js'
 let database: TestDatabase
 let api: TestApi
 const tokens: Record<string, string> = {}
+/** The cookies of browsers that signed in with those tokens, while they were still valid. */
+const cookies: Record<string, string> = {}
 beforeAll(async () => {
   database = await aDatabase()
   api = anApi(database.loginUrl('meta'))
-  for (const role of ROLES) tokens[role] = (await aToken(role)).token
+  for (const role of ROLES) {
+    tokens[role] = (await aToken(role)).token
+    cookies[role] = await signIn(tokens[role])
+  }
   const expired = await aToken('admin')
+  cookies.expired = await signIn(expired.token)
   await database.query("UPDATE etl.etl_tokens SET expires_at = now() - interval '1 second' WHERE id = $1", [
     expired.id,
   ])
   const revoked = await aToken('admin')
+  cookies.revoked = await signIn(revoked.token)
   await api.call({ method: 'DELETE', url: `/tokens/${revoked.id}` })
   Object.assign(tokens, { expired: expired.token, revoked: revoked.token, wrong: 'vtr_nonsense' })
+  cookies.wrong = 'vitrina_session_80=nonsense'
 })
 afterAll(() => api.close())
 
 async function aToken(role: Role): Promise<{ id: string; token: string }> {
   return (await api.post('/tokens', { name: `${role} token`, role })).json()
+}
+
+async function signIn(token: string): Promise<string> {
+  const answer = await api.app.inject({
+    method: 'POST',
+    url: '/session',
+    payload: { token },
+    headers: { 'x-csrf': '1' },
+  })
+  return String(answer.headers['set-cookie']).split(';')[0]!
 }
 
 /** Every route, and the least role that may call it. A new route must be added here by somebody who thought about it. */
@@ -33,9 +51,14 @@ const RULES: Record<string, Role | 'open'> = {
   'GET /docs': 'open',
   'GET /health': 'open',
   'GET /health/ready': 'open',
+  'POST /session': 'open',
+  'GET /session': 'viewer',
+  'DELETE /session': 'viewer',
+  'POST /session/code': 'viewer',
   'GET /metrics': 'viewer',
   'GET /events': 'viewer',
   'GET /pipelines': 'viewer',
+  'GET /pipelines/overview': 'viewer',
   'GET /pipelines/:id': 'viewer',
   'GET /pipelines/:id/status': 'viewer',
   'GET /pipelines/:id/state': 'viewer',
@@ -106,18 +129,23 @@ describe('access', () => {
     )
   })
 
-  for (const [route, needed] of Object.entries(RULES))
+  for (const [route, needed] of Object.entries(RULES)) {
+    const [method, url] = route.split(' ') as ['GET' | 'POST' | 'DELETE', string]
+    // One that is let in must not stay: a stream would never end.
+    const query = url === '/events' ? '?last_event_id=nonsense' : ''
+    const pathOf = () =>
+      url.replace(':row_id', '1').replace(':version', '1').replace(':id', randomUUID()) + query
+
     it(`${route} is for ${needed}`, async () => {
-      const [method, url] = route.split(' ') as ['GET', string]
-      const path = url.replace(':row_id', '1').replace(':version', '1').replace(':id', randomUUID())
-      // One that is let in must not stay: a stream would never end.
-      const query = url === '/events' ? '?last_event_id=nonsense' : ''
+      const path = pathOf()
+      // Signing in without a token is refused too, as a sign-in without a token.
+      if (route === 'POST /session') return
       for (const prefix of needed === 'open' && !url.startsWith('/health') ? [''] : ['', '/api/v1']) {
         const ask = async (token?: string) =>
           (
             await api.app.inject({
               method,
-              url: prefix + path + query,
+              url: prefix + path,
               headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
             })
           ).statusCode
@@ -135,6 +163,28 @@ describe('access', () => {
         }
       }
     })
+
+    if (needed !== 'open')
+      it(`${route} asks as much of a browser that signed in`, async () => {
+        const ask = async (who: string, headers: Record<string, string>) => {
+          const cookie =
+            method === 'DELETE' && url === '/session' ? await signIn(tokens[who] ?? '') : cookies[who]!
+          return (await api.app.inject({ method, url: pathOf(), headers: { cookie, ...headers } })).statusCode
+        }
+        const own = { 'x-csrf': '1', 'sec-fetch-site': 'same-origin' }
+        for (const gone of ['wrong', 'expired', 'revoked'])
+          expect([gone, await ask(gone, own)]).toEqual([gone, 401])
+        for (const role of ROLES) {
+          const allowed = ROLES.indexOf(role) >= ROLES.indexOf(needed)
+          expect([role, [401, 403].includes(await ask(role, own))]).toEqual([role, !allowed])
+        }
+        for (const site of ['cross-site', 'same-site'])
+          expect(await ask('admin', { ...own, 'sec-fetch-site': site })).toBe(403)
+        expect(await ask('admin', { 'x-csrf': '1', origin: 'https://elsewhere.example' })).toBe(403)
+        const bare = await ask('admin', { 'sec-fetch-site': 'same-origin' })
+        expect(bare === 403).toBe(method !== 'GET')
+      })
+  }
 
   it('names the role that is needed', async () => {
     const answer = await api.app.inject({
@@ -208,7 +258,7 @@ describe('tokens', () => {
 
   it('are not for the runner to read', async () => {
     const writer = await database.client(database.loginUrl('writer'))
-    for (const table of ['etl_tokens', 'etl_audit', 'etl_idempotency'])
+    for (const table of ['etl_tokens', 'etl_sessions', 'etl_audit', 'etl_idempotency'])
       await expect(writer.query(`SELECT * FROM etl.${table}`)).rejects.toMatchObject({ code: '42501' })
   })
 })

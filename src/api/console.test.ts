@@ -11,9 +11,10 @@ beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'vitrina-console-'))
   const folder = join(home, 'dist')
   await mkdir(join(folder, 'assets'), { recursive: true })
-  await writeFile(join(folder, 'index.html'), '<!doctype html>')
+  await writeFile(join(folder, 'index.html'), '<!doctype html><meta content="{{csp-nonce}}">')
   await writeFile(join(folder, 'assets', 'app-1a2b.js'), 'export {}')
   await writeFile(join(home, 'secret.txt'), 'secret')
+  await writeFile(join(folder, '.built.json'), 'secret')
   await symlink(join(home, 'secret.txt'), join(folder, 'link.txt'))
   const database = await aDatabase()
   api = anApi(database.loginUrl('meta'), { consoleDir: folder })
@@ -33,12 +34,20 @@ describe('the console', () => {
   it('is served without a token, with a policy that allows no foreign script', async () => {
     for (const url of ['/ui/', '/ui/index.html', '/ui/pipelines/film_dim']) {
       const answer = await get(url)
-      expect([answer.statusCode, answer.body]).toEqual([200, '<!doctype html>'])
+      expect(answer.statusCode).toBe(200)
       expect(answer.headers['content-type']).toBe('text/html; charset=utf-8')
-      expect(answer.headers['content-security-policy']).toMatch(/default-src 'none'; script-src 'self';/)
+      const [, nonce] = /^<!doctype html><meta content="([\w+/=]{24})">$/.exec(answer.body) ?? []
+      expect(answer.headers['content-security-policy']).toContain(
+        `default-src 'none'; script-src 'self'; style-src 'self' 'nonce-${nonce}';`,
+      )
+      expect(answer.headers['content-security-policy']).not.toContain('unsafe')
       expect(answer.headers['cache-control']).toBe('no-cache')
       expect(answer.headers['x-content-type-options']).toBe('nosniff')
     }
+  })
+
+  it('gives every visit a nonce of its own', async () => {
+    expect((await get('/ui/')).body).not.toBe((await get('/ui/')).body)
   })
 
   it('lets browsers keep what has its hash in its name', async () => {
@@ -53,6 +62,7 @@ describe('the console', () => {
     '..%2fsecret.txt',
     '%2e%2e/secret.txt',
     'link.txt',
+    '.built.json',
     'index.html%00.js',
     'assets/../../secret.txt',
   ])('gives nothing for %s', async (path) => {

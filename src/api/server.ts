@@ -5,6 +5,7 @@ import type { Journal } from '../ports/journal.js'
 import type { PipelineEditor } from '../ports/pipeline-editor.js'
 import type { Reconciler } from '../ports/reconciler.js'
 import type { RunControl } from '../ports/run-control.js'
+import type { SessionStore } from '../ports/session-store.js'
 import type { TokenStore } from '../ports/token-store.js'
 import type { TransformCatalog } from '../ports/transforms.js'
 import type { Wakeups } from '../ports/wakeups.js'
@@ -13,6 +14,7 @@ import type { Logger } from '../telemetry/log.js'
 import type { Meter } from '../telemetry/meter.js'
 import { requireRules } from './auth/access.js'
 import { requireToken } from './auth/bearer.js'
+import { Identity } from './auth/identity.js'
 import { RateLimit } from './auth/rate-limit.js'
 import { readBodies } from './body.js'
 import { refuseBroken } from './broken-request.js'
@@ -43,6 +45,7 @@ import type { PipelineRules } from './services/pipeline-rules.js'
 import { PipelineService } from './services/pipelines.js'
 import { RunWaiter } from './services/run-waiter.js'
 import { RunService } from './services/runs.js'
+import { SessionService } from './services/sessions.js'
 import { TokenService } from './services/tokens.js'
 import { closeInOrder } from './shutdown.js'
 
@@ -52,6 +55,7 @@ export interface Stores {
   readonly editor: PipelineEditor
   readonly control: RunControl
   readonly tokens: TokenStore
+  readonly sessions: SessionStore
   readonly journal: Journal
 }
 
@@ -79,11 +83,14 @@ export interface ServerOptions {
 
 const BODY_LIMIT = 1024 * 1024
 const REQUEST_TIMEOUT_MS = 30_000
+/** Sign-ins that may fail in a minute, from one address. */
+const SIGN_INS = 30
 
 /** The control plane, wired and not yet listening. close() lets the requests under way end. */
 export function createServer(options: ServerOptions): FastifyInstance {
   const app = bareServer()
-  const services = createServices(options)
+  const identity = new Identity(options.token, options.stores.tokens)
+  const services = createServices(options, identity)
   readBodies(app)
   observeRequests(app, options.log, options.meter)
   protectAnswers(app)
@@ -91,8 +98,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
   const unknown = new UnknownRoutes(app)
   unknown.answerOpen(app)
   requireToken(app, {
-    token: options.token,
-    tokens: options.stores.tokens,
+    identity,
+    sessions: services.sessions,
     limit: new RateLimit(options.rateLimit),
   })
   answerWithProblems(app)
@@ -136,7 +143,7 @@ function protectAnswers(app: Api): void {
   })
 }
 
-function createServices(options: ServerOptions): Services {
+function createServices(options: ServerOptions, identity: Identity): Services {
   const { stores, wakeups, log, meter, version, rules, inspector, reconciler } = options
   const { catalog, journal } = stores
   const pipelines = new PipelineService(catalog)
@@ -151,6 +158,8 @@ function createServices(options: ServerOptions): Services {
     runs,
     history: new HistoryService(catalog, pipelines),
     tokens: new TokenService(stores.tokens),
+    sessions: new SessionService(stores.sessions, identity, new RateLimit(SIGN_INS, undefined, null)),
+    facts: { version, rules },
     hub,
     streams: new EventStreams(options.heartbeatMs),
     waiter: new RunWaiter(hub, runs),

@@ -2,6 +2,7 @@ import type { MainSettings } from '../main/environment.js'
 import type { ApiToken } from '../main/token.js'
 import type { Tree } from '../main/tree.js'
 import { bold, detail, dim, print } from './output.js'
+import { connectTo } from './server/server.js'
 
 export function printAddresses(url: string, token: ApiToken): void {
   print(`  console   ${bold(`${url}/ui/`)}`)
@@ -10,14 +11,25 @@ export function printAddresses(url: string, token: ApiToken): void {
 }
 
 /** Where everything is. The administrator's connection only when we made that server ourselves. */
-export function printBanner(tree: Tree, settings: MainSettings, isEmbedded: boolean): void {
+export async function printBanner(tree: Tree, settings: MainSettings, isEmbedded: boolean): Promise<void> {
+  const link = await signInLink(tree)
   if (tree.portInstead !== null)
     detail(`Port ${tree.portInstead} is taken, so the API listens on another one. VITRINA_PORT chooses.`)
   print()
   print(bold('Vitrina is up.'))
   printAddresses(tree.url, tree.token)
+  if (link !== null) print(`  sign in   ${link}  (works once, for ten minutes)`)
   if (isEmbedded) print(`  database  psql "${settings.DATABASE_URL}"`)
   print(dim('  Ctrl-C stops everything.'))
+}
+
+/** After the #, which browsers keep to themselves: no log of any server sees it. Null: the API just ended, and that is told elsewhere. */
+async function signInLink({ url, token: { token } }: Tree): Promise<string | null> {
+  const server = connectTo({ url, token })
+  return server.ask(server.api.POST('/session/code', {})).then(
+    ({ code }) => `${url}/ui/#code=${code}`,
+    () => null,
+  )
 }
 
 /** Shown in full only once; later it can be read where it is kept. */

@@ -40,7 +40,7 @@ async function showDemo(once: boolean, signal: AbortSignal): Promise<void> {
     await withTree(once ? withPassingToken(settings) : settings, { signal, logLevel }, async (tree) => {
       await buildMarts(settings, tree, signal)
       if (once) return verifyMarts(settings)
-      printBanner(tree, settings, given.DATABASE_URL === undefined)
+      await printBanner(tree, settings, given.DATABASE_URL === undefined)
       await aborted(signal)
       step('Stopping')
     })

@@ -23,7 +23,7 @@ async function bringUp(signal: AbortSignal): Promise<void> {
     await prepareAndTell(settings)
     step('Starting API and runner')
     await withTree(settings, { signal, logLevel: settings.LOG_LEVEL }, async (tree) => {
-      printBanner(tree, settings, given.DATABASE_URL === undefined)
+      await printBanner(tree, settings, given.DATABASE_URL === undefined)
       await aborted(signal)
       step('Stopping: the runner ends its batches, then the database stops')
     })

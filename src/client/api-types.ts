@@ -552,6 +552,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/pipelines/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the pipelines by name, with what they do and how their runs went.
+         * @description Needs the role viewer.
+         */
+        get: operations["getPipelinesOverview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/preview": {
         parameters: {
             query?: never;
@@ -692,6 +712,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tells who asks, and what this server is.
+         * @description Needs the role viewer.
+         */
+        get: operations["getSession"];
+        put?: never;
+        /**
+         * Signs a browser in with a token: the answer sets a cookie.
+         * @description Needs no token.
+         */
+        post: operations["postSession"];
+        /**
+         * Signs a browser out: its session ends.
+         * @description Needs the role viewer.
+         */
+        delete: operations["deleteSession"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/session/code": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Makes a code that signs a browser in once, as whoever asks for it.
+         * @description Needs the role viewer.
+         */
+        post: operations["postSessionCode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/tasks": {
         parameters: {
             query?: never;
@@ -809,6 +877,26 @@ export interface components {
             rows_updated: number;
             /** @description The step of the run it belongs to. */
             step: string;
+        };
+        FleetSummary: {
+            /** @description Those that are disabled. */
+            disabled: number;
+            /** @description Those whose last run failed. */
+            failed: number;
+            /** @description The clock of the database. */
+            now: string;
+            /** @description Those that somebody paused. */
+            paused: number;
+            /** @description All pipelines. */
+            pipelines: number;
+            /** @description Those that wait for a runner. */
+            queued: number;
+            /** @description Runners that gave a sign of life within 15 s. */
+            runners_alive: number;
+            /** @description Runners that did not end in order. */
+            runners_known: number;
+            /** @description Those that a runner works on. */
+            running: number;
         };
         LogLine: {
             /** @description When it was said. */
@@ -1098,6 +1186,115 @@ export interface components {
              * @enum {string}
              */
             type?: "SQL" | "PYTHON";
+        };
+        PipelineLine: {
+            /** @description The version of its configuration. */
+            config_version: number;
+            /** @description The run that is requested or under way. */
+            current_run: {
+                /** @description Tries so far. */
+                attempt: number;
+                /** @description Batches committed. */
+                batches: number;
+                /** @description It stops after its current batch. */
+                cancel_requested: boolean;
+                /** @description What went wrong, of a running one in an earlier attempt. */
+                error: string | null;
+                /** @description The code of its last error. */
+                error_code: string | null;
+                /** @description The id of the run. */
+                id: string;
+                /** @description When it was asked for. */
+                requested_at: string;
+                /** @description Rows that the source gave. */
+                rows_read: number;
+                /** @description Rows inserted and updated together. */
+                rows_written: number;
+                /** @description When a runner first took it. */
+                started_at: string | null;
+                /**
+                 * @description The status of the run.
+                 * @enum {string}
+                 */
+                status: "REQUESTED" | "RUNNING" | "SUCCESS" | "FAILED" | "PAUSED" | "CANCELLED";
+            } | null;
+            /** @description What it is for. */
+            description: string;
+            /** @description Runners work on enabled pipelines only. */
+            enabled: boolean;
+            /** @description The id of the pipeline. */
+            id: string;
+            /** @description The last run that ended. */
+            last_run: {
+                /** @description From its start to its end. */
+                duration_ms: number | null;
+                /** @description What went wrong, of a running one in an earlier attempt. */
+                error: string | null;
+                /** @description The code of its last error. */
+                error_code: string | null;
+                /** @description When it ended. */
+                finished_at: string;
+                /** @description The id of the run. */
+                id: string;
+                /** @description Rows removed from the mart. */
+                rows_deleted: number;
+                /** @description Rows that the source gave. */
+                rows_read: number;
+                /** @description Rows inserted and updated together. */
+                rows_written: number;
+                /**
+                 * @description The status of the run.
+                 * @enum {string}
+                 */
+                status: "REQUESTED" | "RUNNING" | "SUCCESS" | "FAILED" | "PAUSED" | "CANCELLED";
+            } | null;
+            /** @description When a run last succeeded: the mart is as of then. */
+            last_success_at: string | null;
+            /**
+             * @description How it reads.
+             * @enum {string}
+             */
+            mode: "full" | "incremental";
+            /** @description Its name. */
+            name: string;
+            /** @description When it runs next. */
+            next_run_at: string | null;
+            /** @description Rows in quarantine that nobody settled yet; counted up to 1,000. */
+            quarantined: number;
+            /** @description The last 20 runs that ended, newest first. */
+            recent: {
+                /** @description From its start to its end. */
+                duration_ms: number | null;
+                /** @description Rows that the source gave. */
+                rows_read: number;
+                /** @description Rows inserted and updated together. */
+                rows_written: number;
+                /**
+                 * @description The status of the run.
+                 * @enum {string}
+                 */
+                status: "REQUESTED" | "RUNNING" | "SUCCESS" | "FAILED" | "PAUSED" | "CANCELLED";
+            }[];
+            /** @description When it runs by itself. */
+            schedule_interval: string | null;
+            /** @description The time between two runs of the schedule: data that is older is late. */
+            schedule_period_ms: number | null;
+            /** @description The zone of the schedule. */
+            schedule_timezone: string;
+            /**
+             * @description Where it stands in its life cycle.
+             * @enum {string}
+             */
+            status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
+            /** @description The database of the target; null: the main one. */
+            target_connection: string | null;
+            /** @description What it fills. */
+            target_table: string;
+            /**
+             * @description SQL: a query only. PYTHON: with registered transforms.
+             * @enum {string}
+             */
+            type: "SQL" | "PYTHON";
         };
         PipelinePatch: {
             /** @description Rows in a batch; auto keeps a batch near its target duration. */
@@ -1431,6 +1628,30 @@ export interface components {
             status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
             /** @description Where the run can be read from now on. */
             url: string;
+        };
+        Session: {
+            /** @description Every role whose routes may be called. */
+            acts_as: ("viewer" | "operator" | "admin")[];
+            /** @description The databases besides the main one, by name. */
+            connections: string[];
+            /** @description When the session or its token ends; null: never. */
+            expires_at: string | null;
+            /** @description Whose token it is. */
+            name: string;
+            /**
+             * @description What it may do.
+             * @enum {string}
+             */
+            role: "viewer" | "operator" | "admin";
+            /** @description What ALLOWED_TARGET_TABLES says. */
+            targets: string[];
+            /** @description The version of the server. */
+            version: string;
+            /**
+             * @description How the request was let in: by a token, or by a cookie.
+             * @enum {string}
+             */
+            via: "token" | "session";
         };
         State: {
             /** @description Its incremental_id_key, as text. */
@@ -3255,6 +3476,51 @@ export interface operations {
             503: components["responses"]["Problem"];
         };
     };
+    getPipelinesOverview: {
+        parameters: {
+            query?: {
+                /** @description next_cursor of the page before. */
+                cursor?: string;
+                /** @description Only enabled ones, or only disabled ones. */
+                enabled?: boolean;
+                /** @description How many to give at most. */
+                limit?: number;
+                /** @description A part of the name or of the target, whatever its case. */
+                q?: string;
+                /** @description Only those in this status. */
+                status?: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description This page. */
+                        items: components["schemas"]["PipelineLine"][];
+                        /** @description Give it back as cursor for the next page; null at the end. */
+                        next_cursor: string | null;
+                        /** @description The whole fleet, whatever the filter. */
+                        summary: components["schemas"]["FleetSummary"];
+                    };
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
     postPreview: {
         parameters: {
             query?: {
@@ -3629,6 +3895,127 @@ export interface operations {
             401: components["responses"]["Problem"];
             403: components["responses"]["Problem"];
             404: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    getSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    postSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description In place of the token: what POST /session/code gave. It works once. */
+                    code?: string;
+                    /** @description A token, or the one of VITRINA_API_TOKEN. */
+                    token?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    deleteSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; there is nothing to say. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    postSessionCode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Open /ui/#code=… with it. It works once. */
+                        code: string;
+                        /** @description When it ends, used or not. */
+                        expires_at: string;
+                    };
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
             431: components["responses"]["Problem"];

@@ -168,6 +168,11 @@ export const ERRORS = {
   UNAUTHENTICATED: { number: 7001, class: 'stop', means: 'The request carries no valid token.' },
   FORBIDDEN: { number: 7002, class: 'stop', means: 'The role of the token does not allow this.' },
   RATE_LIMITED: { number: 7003, class: 'retry', means: 'The token was used too often within a short time.' },
+  CROSS_SITE: {
+    number: 7004,
+    class: 'stop',
+    means: 'A request with a session was not made by the console.',
+  },
   REQUEST_INVALID: { number: 7101, class: 'stop', means: 'The request is not understood.' },
   IDEMPOTENCY_KEY_REUSED: {
     number: 7103,

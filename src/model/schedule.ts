@@ -41,3 +41,17 @@ export function nextRun(schedule: string, timezone: string, now: Date): Date | n
     )
   }
 }
+
+/** The time between the next two moments of a schedule; null when there is none, or when it cannot be read. */
+export function schedulePeriodMs(schedule: string | null, timezone: string): number | null {
+  if (schedule === null) return null
+  const interval = intervalMs(schedule.trim())
+  if (interval !== null) return interval
+  try {
+    const [first, second] = new Cron(schedule.trim(), { timezone, paused: true }).nextRuns(2)
+    return first === undefined || second === undefined ? null : second.getTime() - first.getTime()
+  } catch {
+    // Written by hand into the table: the runner tells it when it tries.
+    return null
+  }
+}

@@ -6,6 +6,7 @@ import type {
   QuarantineStatus,
   RunLogLine,
 } from '../model/history.js'
+import type { FleetSummary, PipelineLine } from '../model/overview.js'
 import type { Pipeline } from '../model/pipeline.js'
 import type { Run } from '../model/run.js'
 import type { PipelineStatus, RunStatus } from '../model/status.js'
@@ -62,6 +63,9 @@ export interface State {
 /** The meta store as the API reads it. */
 export interface Catalog {
   listPipelines(filter: PipelineFilter): Promise<Page<Pipeline>>
+  /** Many pipelines with their runs at once, by name. `q` is looked for in the target too. */
+  listPipelineLines(filter: PipelineFilter): Promise<Page<PipelineLine>>
+  fleetSummary(): Promise<FleetSummary>
   getPipeline(id: string): Promise<Pipeline | null>
   getState(pipelineId: string): Promise<State | null>
   listRuns(filter: RunFilter): Promise<Page<Run>>

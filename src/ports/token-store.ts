@@ -13,6 +13,7 @@ export interface FoundToken {
   readonly id: string
   readonly name: string
   readonly role: Role
+  readonly expiresAt: string | null
   readonly state: 'valid' | 'expired' | 'revoked'
 }
 

@@ -2,6 +2,7 @@ import { CatalogRepository } from './catalog.repository.js'
 import { CatalogControlRepository } from './catalog-control.repository.js'
 import { CatalogEditorRepository } from './catalog-editor.repository.js'
 import { CatalogJournalRepository } from './catalog-journal.repository.js'
+import { CatalogSessionsRepository } from './catalog-sessions.repository.js'
 import { CatalogTokensRepository } from './catalog-tokens.repository.js'
 import type { Database } from './database.js'
 
@@ -11,6 +12,7 @@ export function catalogStores(database: Database) {
     catalog: new CatalogRepository(database),
     editor: new CatalogEditorRepository(database),
     control: new CatalogControlRepository(database),
+    sessions: new CatalogSessionsRepository(database),
     tokens: new CatalogTokensRepository(database),
     journal: new CatalogJournalRepository(database),
   }

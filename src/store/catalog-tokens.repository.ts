@@ -34,7 +34,7 @@ export class CatalogTokensRepository implements TokenStore {
          UPDATE etl.etl_tokens SET last_used_at = clock_timestamp()
           WHERE hash = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > clock_timestamp())
             AND (last_used_at IS NULL OR last_used_at < clock_timestamp() - interval '1 minute'))
-       SELECT id, name, role, CASE WHEN revoked_at IS NOT NULL THEN 'revoked'
+       SELECT id, name, role, etl.rfc3339(expires_at) AS "expiresAt", CASE WHEN revoked_at IS NOT NULL THEN 'revoked'
                 WHEN expires_at <= clock_timestamp() THEN 'expired' ELSE 'valid' END AS state
          FROM etl.etl_tokens WHERE hash = $1`,
       [hash],

@@ -1,4 +1,5 @@
 import type { AuditEntry, BatchHistory, FleetRunner, QuarantinedRow, RunLogLine } from '../model/history.js'
+import type { FleetSummary, PipelineLine } from '../model/overview.js'
 import type { Pipeline } from '../model/pipeline.js'
 import type { Run } from '../model/run.js'
 import type { PipelineStatus } from '../model/status.js'
@@ -16,6 +17,7 @@ import type {
 } from '../ports/catalog.js'
 import { findPipeline, findRun, findState } from './catalog-find.js'
 import { listAudit, listBatches, listLog, listQuarantine, listRunners } from './catalog-history.js'
+import { fleetSummary, listPipelineLines } from './catalog-overview.js'
 import { pageOf, readCursor } from './catalog-page.js'
 import type { Database } from './database.js'
 import { requireMigrated } from './migrate.js'
@@ -48,6 +50,14 @@ export class CatalogRepository implements Catalog {
       ],
     )
     return pageOf(rows.map(toPipeline), filter.limit, (pipeline) => [pipeline.name, pipeline.id])
+  }
+
+  listPipelineLines(filter: PipelineFilter): Promise<Page<PipelineLine>> {
+    return listPipelineLines(this.#database, filter)
+  }
+
+  fleetSummary(): Promise<FleetSummary> {
+    return fleetSummary(this.#database)
   }
 
   getPipeline(id: string): Promise<Pipeline | null> {

@@ -99,9 +99,10 @@ function grantsOnMetaStore(): string {
 
     GRANT INSERT, UPDATE, DELETE ON etl.etl_pipelines, etl.etl_pipeline_tasks, etl.etl_state, etl.etl_runs, etl.etl_quarantine TO ${LOGINS.meta};
 
-    REVOKE SELECT ON etl.etl_tokens, etl.etl_audit, etl.etl_idempotency FROM ${LOGINS.writer};
+    REVOKE SELECT ON etl.etl_tokens, etl.etl_sessions, etl.etl_audit, etl.etl_idempotency FROM ${LOGINS.writer};
     GRANT INSERT ON etl.etl_audit TO ${LOGINS.meta};
     GRANT INSERT, UPDATE ON etl.etl_tokens TO ${LOGINS.meta};
+    GRANT INSERT, UPDATE, DELETE ON etl.etl_sessions TO ${LOGINS.meta};
     GRANT INSERT, UPDATE, DELETE ON etl.etl_idempotency TO ${LOGINS.meta};
     GRANT UPDATE (seq), DELETE ON etl.etl_events TO ${LOGINS.meta};`
 }

@@ -205,6 +205,16 @@ CREATE TABLE etl.etl_runs (
   CONSTRAINT etl_runs_error_check CHECK ((length(error) <= 4000)),
   CONSTRAINT etl_runs_status_check CHECK ((status = ANY (ARRAY['REQUESTED'::text, 'RUNNING'::text, 'SUCCESS'::text, 'FAILED'::text, 'PAUSED'::text, 'CANCELLED'::text])))
 );
+CREATE TABLE etl.etl_sessions (
+  hash bytea NOT NULL,
+  token_hash bytea NOT NULL,
+  kind text NOT NULL,
+  created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  used_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  CONSTRAINT etl_sessions_pkey PRIMARY KEY (hash),
+  CONSTRAINT etl_sessions_kind_check CHECK ((kind = ANY (ARRAY['session'::text, 'code'::text])))
+);
 CREATE TABLE etl.etl_state (
   pipeline_id uuid NOT NULL,
   last_processed_key text,
@@ -256,6 +266,7 @@ CREATE INDEX etl_runs_by_pipeline ON etl.etl_runs USING btree (pipeline_id, requ
 CREATE INDEX etl_runs_by_status ON etl.etl_runs USING btree (status, requested_at DESC, id DESC);
 CREATE INDEX etl_runs_by_time ON etl.etl_runs USING btree (requested_at DESC, id DESC);
 CREATE INDEX etl_runs_finished ON etl.etl_runs USING btree (finished_at) WHERE (finished_at IS NOT NULL);
+CREATE INDEX etl_sessions_expired ON etl.etl_sessions USING btree (expires_at);
 
 CREATE OR REPLACE FUNCTION etl.actor()
  RETURNS text

@@ -70,8 +70,7 @@ describe('vitrina up', () => {
     first.kill('SIGKILL')
     await expectAllGone(below)
     const second = spawnVitrina(['up'], { VITRINA_PORT: '0' }, { cwd: folder })
-    await second.waitForOutput(/Vitrina is up/)
-    expect(second.stdout).toMatch(/token\s+in .*api-token/)
+    await second.waitForOutput(/Vitrina is up\.[\s\S]*token\s+in .*api-token/)
   })
 
   it.each(['api', 'runner'])('stops everything with an error when the %s dies', async (part) => {

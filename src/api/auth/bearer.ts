@@ -1,52 +1,53 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Author, mayActAs, type Role } from '../../model/access.js'
 import { VitrinaError } from '../../model/errors.js'
-import type { TokenStore } from '../../ports/token-store.js'
 import type { Api } from '../schemas/type-provider.js'
+import type { SessionService } from '../services/sessions.js'
+import { type Caller, digest, type Identity, REFUSALS, type Refusal } from './identity.js'
 import type { RateLimit } from './rate-limit.js'
+import { requireSameOrigin } from './same-origin.js'
+import { sessionCookieOf } from './session-cookie.js'
 
-/** Who asks. */
-export interface Caller {
-  readonly id: string
-  readonly name: string
-  readonly role: Role
+/** What a request was let in with. */
+interface Credential {
+  readonly tokenHash: Buffer
+  readonly via: 'token' | 'session'
+  /** When the session ends; null for a token. */
+  readonly expiresAt: string | null
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller | null
+    credential: Credential | null
     /** Asked again by answers that take long: the token may have been revoked meanwhile. */
     isStillValid: () => Promise<boolean>
   }
 }
 
 export interface BearerOptions {
-  /** The administrator's token. */
-  readonly token: string
-  readonly tokens: TokenStore
+  readonly identity: Identity
+  readonly sessions: SessionService
   readonly limit: RateLimit
 }
 
-const ADMINISTRATOR: Caller = { id: 'administrator', name: 'administrator', role: 'admin' }
-
 /** Asked before the body is read, so that a stranger cannot make us read one. */
 export function requireToken(app: Api, options: BearerOptions): void {
-  const administrators = digest(options.token)
   app.decorateRequest('caller', null)
+  app.decorateRequest('credential', null)
   app.decorateRequest('isStillValid')
   app.addHook('onRequest', async (request, reply) => {
     const { access } = request.routeOptions.config
     if (access === 'open') return
-    const given = bearerOf(request)
-    const found = given === null ? 'missing' : await identify(digest(given), administrators, options.tokens)
-    options.limit.take(typeof found === 'string' ? `address ${request.ip}` : found.id)
+    const found = await letIn(request, options)
+    options.limit.take(typeof found === 'string' ? `address ${request.ip}` : found.caller.id)
     if (typeof found === 'string') throw unauthenticated(reply, found)
-    request.caller = found
-    request.isStillValid = async () =>
-      typeof (await identify(digest(given!), administrators, options.tokens)) !== 'string'
+    const { caller, credential } = found
+    if (credential.via === 'session') requireSameOrigin(request)
+    Object.assign(request, { caller, credential })
+    request.isStillValid = async () => typeof (await letIn(request, options)) !== 'string'
     // A route that does not exist has no rule; whoever has a token may learn that it is not there.
-    if (access !== undefined && !mayActAs(found.role, access)) throw forbidden(found.role, access)
+    if (access !== undefined && !mayActAs(caller.role, access)) throw forbidden(caller.role, access)
   })
 }
 
@@ -56,22 +57,27 @@ export function authorOf(request: FastifyRequest): Author {
   return { id, name, requestId: request.id }
 }
 
-type Refusal = 'missing' | 'unknown' | 'expired' | 'revoked'
-
-async function identify(hash: Buffer, administrators: Buffer, tokens: TokenStore): Promise<Caller | Refusal> {
-  if (timingSafeEqual(hash, administrators)) return ADMINISTRATOR
-  const found = await tokens.findToken(hash)
-  if (found === null) return 'unknown'
-  if (found.state !== 'valid') return found.state
-  // Names are not unique; the beginning of the id tells two of them apart in the audit.
-  return { id: found.id, name: `${found.name}#${found.id.slice(0, 8)}`, role: found.role }
+async function letIn(
+  request: FastifyRequest,
+  { identity, sessions }: BearerOptions,
+): Promise<{ caller: Caller; credential: Credential } | Refusal> {
+  const credential = await credentialOf(request, sessions)
+  if (typeof credential === 'string') return credential
+  const caller = await identity.of(credential.tokenHash)
+  return typeof caller === 'string' ? caller : { caller, credential }
 }
 
-const REFUSALS: Readonly<Record<Refusal, string>> = {
-  missing: 'The request carries no bearer token.',
-  unknown: 'The token is not valid.',
-  expired: 'The token has expired.',
-  revoked: 'The token was revoked.',
+/** A token that was sent on purpose counts before a cookie that came by itself. */
+async function credentialOf(
+  request: FastifyRequest,
+  sessions: SessionService,
+): Promise<Credential | Refusal> {
+  const bearer = bearerOf(request)
+  if (bearer !== null) return { tokenHash: digest(bearer), via: 'token', expiresAt: null }
+  const cookie = sessionCookieOf(request)
+  if (cookie === null) return 'missing'
+  const session = await sessions.find(cookie)
+  return session === null ? 'ended' : { ...session, via: 'session' }
 }
 
 function unauthenticated(reply: FastifyReply, why: Refusal): VitrinaError {
@@ -95,9 +101,4 @@ function forbidden(role: Role, needed: Role): VitrinaError {
 
 function bearerOf(request: FastifyRequest): string | null {
   return /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1] ?? null
-}
-
-/** Equal lengths, whatever was given: timingSafeEqual throws otherwise, and the length itself would be told by time. */
-export function digest(token: string): Buffer {
-  return createHash('sha256').update(token).digest()
 }

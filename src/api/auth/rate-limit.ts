@@ -12,12 +12,18 @@ const MOST_BUCKETS = 10_000
 export class RateLimit {
   readonly #perMinute: number
   readonly #now: () => number
+  readonly #setting: string | null
   readonly #buckets = new Map<string, Bucket>()
 
-  /** `now` in milliseconds, of a clock that never goes back. */
-  constructor(perMinute: number, now: () => number = () => performance.now()) {
+  /** `now` in milliseconds, of a clock that never goes back. `setting` is what sets the limit; null: nothing does. */
+  constructor(
+    perMinute: number,
+    now: () => number = () => performance.now(),
+    setting: string | null = 'API_RATE_LIMIT',
+  ) {
     this.#perMinute = perMinute
     this.#now = now
+    this.#setting = setting
   }
 
   /** Throws RATE_LIMITED when the caller has used up its share. */
@@ -26,8 +32,14 @@ export class RateLimit {
     const bucket = this.#buckets.get(caller) ?? this.#newBucket(caller, now)
     bucket.left = Math.min(this.#perMinute, bucket.left + (now - bucket.at) * this.#perMs)
     bucket.at = now
-    if (bucket.left < 1) throw limited(this.#perMinute, Math.ceil((1 - bucket.left) / this.#perMs / 1000))
+    if (bucket.left < 1) throw this.#limited(Math.ceil((1 - bucket.left) / this.#perMs / 1000))
     bucket.left -= 1
+  }
+
+  /** For what turned out well, where only failures shall count. */
+  giveBack(caller: string): void {
+    const bucket = this.#buckets.get(caller)
+    if (bucket !== undefined) bucket.left = Math.min(this.#perMinute, bucket.left + 1)
   }
 
   get #perMs(): number {
@@ -47,13 +59,13 @@ export class RateLimit {
     // Everybody is busy at once: start over rather than grow.
     if (this.#buckets.size >= MOST_BUCKETS) this.#buckets.clear()
   }
-}
 
-function limited(perMinute: number, seconds: number): VitrinaError {
-  return new VitrinaError(
-    'RATE_LIMITED',
-    `More than ${perMinute} requests in a minute.`,
-    `Wait ${seconds} s, then go on more slowly; API_RATE_LIMIT sets the limit.`,
-    { facts: { retry_after_seconds: seconds } },
-  )
+  #limited(seconds: number): VitrinaError {
+    return new VitrinaError(
+      'RATE_LIMITED',
+      `More than ${this.#perMinute} requests in a minute.`,
+      `Wait ${seconds} s, then go on more slowly${this.#setting === null ? '' : `; ${this.#setting} sets the limit`}.`,
+      { facts: { retry_after_seconds: seconds } },
+    )
+  }
 }

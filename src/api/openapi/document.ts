@@ -25,7 +25,7 @@ export function openApiDocument(routes: readonly CollectedRoute[], version: stri
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: PREFIX, description: 'This server.' }],
-    security: [{ bearer: [] }],
+    security: [{ bearer: [] }, { session: [] }],
     tags: tagsOf(routes),
     paths,
     components: {
@@ -34,6 +34,13 @@ export function openApiDocument(routes: readonly CollectedRoute[], version: stri
           type: 'http',
           scheme: 'bearer',
           description: 'VITRINA_API_TOKEN, or a token made by POST /tokens.',
+        },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'vitrina_session',
+          description:
+            'For browsers: the cookie that POST /session sets; its name ends with the port, if the address has one. Requests that change something also send the header X-CSRF.',
         },
       },
       schemas: { Problem: schemas.of(problemWire, 'output'), ...schemas.named },

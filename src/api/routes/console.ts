@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { readFile, realpath } from 'node:fs/promises'
 import { extname, join, sep } from 'node:path'
 import { VitrinaError } from '../../model/errors.js'
@@ -18,19 +19,23 @@ const TYPES: Readonly<Record<string, string>> = {
   '.webmanifest': 'application/manifest+json',
 }
 
-/** No script but our own files. Styles may stand inline: the component library writes its variables into a style element. */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self' 'unsafe-inline'",
-  "img-src 'self' data:",
-  "font-src 'self'",
-  "connect-src 'self'",
-  "manifest-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
+/** What index.html has in the place of the nonce. */
+const NONCE = '{{csp-nonce}}'
+
+/** No script and no style but our own files; style elements only with the nonce that the page itself was given. */
+const policy = (nonce: string) =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    "img-src 'self' data:",
+    "font-src 'self'",
+    "connect-src 'self'",
+    "manifest-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
 
 /** The console, as files. They hold no secrets: whoever opens them still has to bring a token for the API. */
 export function consoleRoutes(app: Api, folder: string): void {
@@ -41,14 +46,17 @@ export function consoleRoutes(app: Api, folder: string): void {
     const file = await findFile(folder, request.params['*'])
     if (file === null)
       throw new VitrinaError('ROUTE_NOT_FOUND', 'The console has no such file.', 'Open /ui/.')
+    // Only styles that the libraries of the console write themselves carry it; it is worth nothing to a script.
+    const nonce = randomBytes(16).toString('base64')
+    const isPage = extname(file.path) === '.html'
     return reply
       .type(TYPES[extname(file.path)] ?? 'application/octet-stream')
-      .header('content-security-policy', POLICY)
+      .header('content-security-policy', policy(nonce))
       .header(
         'cache-control',
         file.path.includes(`${sep}assets${sep}`) ? 'public, max-age=31536000, immutable' : 'no-cache',
       )
-      .send(file.content)
+      .send(isPage ? file.content.toString('utf8').replace(NONCE, nonce) : file.content)
   })
 }
 
@@ -59,6 +67,8 @@ interface File {
 
 /** A path without an extension is a page of the console, which finds its way by itself. */
 async function findFile(folder: string, path: string): Promise<File | null> {
+  // What begins with a dot is nobody's page: the build leaves its notes there.
+  if (/(^|\/)\./.test(path)) return null
   return read(folder, extname(path) === '' ? 'index.html' : path)
 }
 

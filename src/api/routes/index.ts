@@ -1,4 +1,5 @@
 import type { TransformCatalog } from '../../ports/transforms.js'
+import type { ServerFacts } from '../schemas/session.js'
 import type { Api } from '../schemas/type-provider.js'
 import type { ControlService } from '../services/control.js'
 import type { EditService } from '../services/edit.js'
@@ -10,6 +11,7 @@ import type { MetricsService } from '../services/metrics.js'
 import type { PipelineService } from '../services/pipelines.js'
 import type { RunWaiter } from '../services/run-waiter.js'
 import type { RunService } from '../services/runs.js'
+import type { SessionService } from '../services/sessions.js'
 import type { TokenService } from '../services/tokens.js'
 import { controlRoutes } from './control.js'
 import { editRoutes } from './edit.js'
@@ -21,6 +23,7 @@ import { metricsRoutes } from './metrics.js'
 import { pipelineRoutes } from './pipelines.js'
 import { quarantineRoutes } from './quarantine.js'
 import { runRoutes } from './runs.js'
+import { sessionRoutes } from './session.js'
 import { taskRoutes } from './tasks.js'
 import { tokenRoutes } from './tokens.js'
 import { versionRoutes } from './versions.js'
@@ -33,6 +36,8 @@ export interface Services {
   readonly runs: RunService
   readonly history: HistoryService
   readonly tokens: TokenService
+  readonly sessions: SessionService
+  readonly facts: ServerFacts
   readonly hub: EventHub
   readonly streams: EventStreams
   readonly waiter: RunWaiter
@@ -53,6 +58,7 @@ export function apiRoutes(app: Api, services: Services): void {
   historyRoutes(app, history)
   taskRoutes(app, services.transforms)
   tokenRoutes(app, services.tokens)
+  sessionRoutes(app, services.sessions, services.facts)
   eventRoutes(app, services.hub, services.streams)
   healthRoutes(app, services.health)
   metricsRoutes(app, services.metrics)

@@ -1,4 +1,5 @@
 import { statusToWire, statusWire } from '../schemas/control.js'
+import { overviewQuery, overviewToWire, overviewWire } from '../schemas/overview.js'
 import { byId } from '../schemas/params.js'
 import {
   listPipelinesQuery,
@@ -27,6 +28,19 @@ export function pipelineRoutes(app: Api, pipelines: PipelineService): void {
       const page = await pipelines.list(request.query)
       linkNext(request, reply, page.nextCursor)
       return { items: page.items.map(pipelineToWire), next_cursor: page.nextCursor }
+    },
+  )
+
+  app.get(
+    '/pipelines/overview',
+    {
+      config: rule('viewer', TAG, 'Lists the pipelines by name, with what they do and how their runs went.'),
+      schema: { querystring: overviewQuery, response: { 200: overviewWire } },
+    },
+    async (request, reply) => {
+      const lines = await pipelines.lines(request.query)
+      linkNext(request, reply, lines.page.nextCursor)
+      return overviewToWire(lines)
     },
   )
 

@@ -1,8 +1,16 @@
+import type { FleetSummary, PipelineLine } from '../../model/overview.js'
 import type { Pipeline } from '../../model/pipeline.js'
 import type { Run } from '../../model/run.js'
 import type { Catalog, Page, PipelineFilter, RunFilter, State } from '../../ports/catalog.js'
 import { isId } from './id.js'
 import { notFound } from './not-found.js'
+import { SchedulePeriods } from './schedule-periods.js'
+
+/** A page of pipelines with what they do, and the fleet around them. */
+export interface PipelineLines {
+  readonly page: Page<PipelineLine & { readonly periodMs: number | null }>
+  readonly fleet: FleetSummary
+}
 
 export interface PipelineOverview {
   readonly pipeline: Pipeline
@@ -14,6 +22,7 @@ export interface PipelineOverview {
 /** What can be read about pipelines. */
 export class PipelineService {
   readonly #catalog: Catalog
+  readonly #periods = new SchedulePeriods()
 
   constructor(catalog: Catalog) {
     this.#catalog = catalog
@@ -21,6 +30,18 @@ export class PipelineService {
 
   list(filter: PipelineFilter): Promise<Page<Pipeline>> {
     return this.#catalog.listPipelines(filter)
+  }
+
+  async lines(filter: PipelineFilter): Promise<PipelineLines> {
+    const [page, fleet] = await Promise.all([
+      this.#catalog.listPipelineLines(filter),
+      this.#catalog.fleetSummary(),
+    ])
+    const items = page.items.map((line) => ({
+      ...line,
+      periodMs: this.#periods.of(line.scheduleInterval, line.scheduleTimezone),
+    }))
+    return { page: { ...page, items }, fleet }
   }
 
   async get(id: string): Promise<Pipeline> {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Author, Role, Token } from '../../model/access.js'
 import type { Page, PageRequest } from '../../ports/catalog.js'
 import type { TokenStore } from '../../ports/token-store.js'
-import { digest } from '../auth/bearer.js'
+import { digest } from '../auth/identity.js'
 import { isId } from './id.js'
 import { notFound } from './not-found.js'
 

@@ -1,0 +1,61 @@
+import createFetchClient from 'openapi-fetch'
+import { offline, toProblem } from './problem.js'
+import type { paths } from './wire.js'
+
+/** Every route with its types. The cookie of the session goes along by itself; X-CSRF shows that it is us who ask. */
+export const api = createFetchClient<paths>({
+  baseUrl: '/api/v1',
+  credentials: 'same-origin',
+  headers: { 'x-csrf': '1' },
+  fetch: reach,
+})
+
+interface Answer<T> {
+  readonly data?: T
+  readonly error?: unknown
+  readonly response: Response
+}
+
+/** The body of a good answer; everything else is thrown as an ApiProblem. */
+export async function ask<T>(request: Promise<Answer<T>>): Promise<T> {
+  const { data, error, response } = await request
+  if (response.ok) return data as T
+  // Who asks whether somebody is signed in is not surprised that nobody is.
+  if (response.status === 401 && !response.url.endsWith('/session')) signedOut()
+  throw toProblem(response.status, error, response.headers.get('x-request-id'))
+}
+
+async function reach(request: Request): Promise<Response> {
+  try {
+    const response = await fetch(request)
+    tellReachable(true)
+    return response
+  } catch (error) {
+    request.signal.throwIfAborted()
+    tellReachable(false)
+    throw offline(error)
+  }
+}
+
+type Listener = () => void
+const signedOutListeners = new Set<Listener>()
+const reachableListeners = new Set<(isReachable: boolean) => void>()
+
+/** Called when the server no longer knows us: signed out elsewhere, expired, or revoked. */
+export function onSignedOut(listener: Listener): () => void {
+  signedOutListeners.add(listener)
+  return () => signedOutListeners.delete(listener)
+}
+
+export function onReachable(listener: (isReachable: boolean) => void): () => void {
+  reachableListeners.add(listener)
+  return () => reachableListeners.delete(listener)
+}
+
+export function signedOut(): void {
+  for (const listener of signedOutListeners) listener()
+}
+
+export function tellReachable(isReachable: boolean): void {
+  for (const listener of reachableListeners) listener(isReachable)
+}

@@ -1,0 +1,21 @@
+import type { components, paths } from '../../../src/client/api-types.js'
+
+type Schema<Name extends keyof components['schemas']> = components['schemas'][Name]
+type Json<T> = T extends { content: { 'application/json': infer Body } } ? Body : never
+type Get<P extends keyof paths> = paths[P] extends { get: { responses: { 200: infer Answer } } }
+  ? Json<Answer>
+  : never
+
+export type { paths }
+
+/** What the API answers, under the names that the console uses. Generated: nothing here is written by hand. */
+export type Session = Schema<'Session'>
+export type Role = Session['role']
+export type Overview = Get<'/pipelines/overview'>
+export type PipelineLine = Schema<'PipelineLine'>
+export type FleetSummary = Schema<'FleetSummary'>
+export type ActiveRun = NonNullable<PipelineLine['current_run']>
+export type EndedRun = NonNullable<PipelineLine['last_run']>
+export type RunBar = PipelineLine['recent'][number]
+export type RunStatus = RunBar['status']
+export type PipelineStatus = PipelineLine['status']

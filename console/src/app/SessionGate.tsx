@@ -1,0 +1,20 @@
+import { useQuery } from '@tanstack/react-query'
+import { type ReactNode, useEffect } from 'react'
+import { onSignedOut } from '../api/client.js'
+import { forgetSession, sessionQuery } from '../api/session.js'
+import { ProblemCard } from '../components/ProblemCard.js'
+import { Skeleton } from '../components/Skeleton.js'
+import { SignInScreen } from '../screens/sign-in/SignInScreen.js'
+
+/** Nothing of the console is there for whoever is not signed in. The address stays, so that one lands where one wanted to. */
+export function SessionGate({ children }: { readonly children: ReactNode }) {
+  const { data, error, refetch } = useQuery(sessionQuery)
+  useEffect(() => onSignedOut(forgetSession), [])
+  if (data === null) return <SignInScreen />
+  if (data !== undefined) return children
+  return (
+    <div style={{ maxWidth: '40rem', margin: '15vh auto', padding: 16 }}>
+      {error === null ? <Skeleton /> : <ProblemCard error={error} onRetry={() => void refetch()} />}
+    </div>
+  )
+}

@@ -1,0 +1,34 @@
+import { Button } from '@mantine/core'
+import { type ErrorComponentProps, Link } from '@tanstack/react-router'
+import { EmptyState } from '../components/EmptyState.js'
+import { ProblemCard } from '../components/ProblemCard.js'
+import { useTexts } from '../i18n/texts.js'
+import { usePage } from './page.js'
+import { Page } from './shell/Page.js'
+import { appTexts } from './texts.js'
+
+export function NotFound() {
+  const texts = useTexts(appTexts)
+  usePage({ title: [texts.notFound.title], path: [{ label: texts.notFound.title }] })
+  return (
+    <EmptyState
+      icon="search"
+      title={texts.notFound.title}
+      actions={
+        <Button component={Link} to="/pipelines">
+          {texts.notFound.back}
+        </Button>
+      }
+    >
+      {texts.notFound.text}
+    </EmptyState>
+  )
+}
+
+export function ScreenFailed({ error, reset }: ErrorComponentProps) {
+  return (
+    <Page>
+      <ProblemCard error={error} onRetry={reset} />
+    </Page>
+  )
+}

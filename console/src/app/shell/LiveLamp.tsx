@@ -1,0 +1,31 @@
+import { Tip } from '../../components/Tip.js'
+import { useFormat } from '../../i18n/format.js'
+import { useTexts } from '../../i18n/texts.js'
+import { silenceMs, useLiveState } from '../../live/live.js'
+import { useNow } from '../../time/clock.js'
+import { appTexts } from '../texts.js'
+import styles from './shell.module.css'
+
+const STALE_MS = 20_000
+
+/** Whether what is on screen moves by itself. */
+export function LiveLamp() {
+  const texts = useTexts(appTexts)
+  const format = useFormat()
+  const state = useLiveState()
+  useNow()
+  const silence = silenceMs()
+  const isStale = state !== 'connecting' && silence > STALE_MS
+  const isLive = state === 'live' && !isStale
+  const word = isStale ? texts.live.stale(format.duration(silence)) : texts.live[state]
+  return (
+    <Tip label={isLive ? texts.liveHint : texts.staleHint}>
+      <span className={styles.live} data-live={isStale ? 'stale' : state}>
+        <span
+          className={`${styles.lamp} ${isLive ? styles.lampLive : state === 'connecting' ? '' : styles.lampBad}`}
+        />
+        <span className={isLive ? styles.wide : undefined}>{word}</span>
+      </span>
+    </Tip>
+  )
+}

@@ -1,0 +1,75 @@
+import { Link } from '@tanstack/react-router'
+import { Tip } from '../../components/Tip.js'
+import { useTexts } from '../../i18n/texts.js'
+import { useShortcut } from '../../keyboard/shortcuts.js'
+import { setPreferences, usePreferences } from '../../preferences/preferences.js'
+import { Icon, type IconName } from '../../theme/icons.js'
+import { router } from '../router-handle.js'
+import { appTexts } from '../texts.js'
+import { Mark } from './Mark.js'
+import styles from './shell.module.css'
+
+interface Place {
+  readonly to: string
+  readonly icon: IconName
+  readonly key: keyof (typeof appTexts)['en']['nav']
+  /** `g` and this letter lead there. */
+  readonly letter: string
+}
+
+export const PLACES: readonly Place[] = [
+  { to: '/', icon: 'overview', key: 'overview', letter: 'o' },
+  { to: '/pipelines', icon: 'pipelines', key: 'pipelines', letter: 'p' },
+  { to: '/runs', icon: 'runs', key: 'runs', letter: 'r' },
+  { to: '/quality', icon: 'quality', key: 'quality', letter: 'q' },
+  { to: '/lineage', icon: 'lineage', key: 'lineage', letter: 'l' },
+  { to: '/runners', icon: 'runners', key: 'runners', letter: 'f' },
+  { to: '/settings', icon: 'settings', key: 'settings', letter: 's' },
+]
+
+export function Rail() {
+  const texts = useTexts(appTexts)
+  const isNarrow = usePreferences().rail === 'narrow'
+  const fold = isNarrow ? texts.unfoldRail : texts.foldRail
+  return (
+    <div className={`${styles.rail} ${isNarrow ? styles.narrow : ''}`}>
+      <Link to="/" className={styles.brand} aria-label="Vitrina">
+        <Mark />
+        <span className={styles.word}>Vitrina</span>
+      </Link>
+      <nav className={styles.nav} aria-label={texts.nav.label}>
+        {PLACES.map((place) => (
+          <RailLink key={place.to} place={place} />
+        ))}
+      </nav>
+      <Tip label={fold}>
+        <button
+          type="button"
+          className={`${styles.link} ${styles.tool} ${styles.fold}`}
+          aria-label={fold}
+          onClick={() => setPreferences({ rail: isNarrow ? 'wide' : 'narrow' })}
+        >
+          <Icon name="rail" />
+        </button>
+      </Tip>
+    </div>
+  )
+}
+
+function RailLink({ place: { to, icon, key, letter } }: { readonly place: Place }) {
+  const texts = useTexts(appTexts)
+  const label = texts.nav[key]
+  useShortcut(`g ${letter}`, texts.goTo(label), () => void router().navigate({ to }))
+  return (
+    <Link
+      to={to}
+      className={styles.link}
+      activeOptions={{ exact: to === '/' }}
+      aria-label={label}
+      title={label}
+    >
+      <Icon name={icon} />
+      <span className={styles.label}>{label}</span>
+    </Link>
+  )
+}

@@ -1,0 +1,23 @@
+import { useSyncExternalStore } from 'react'
+
+export interface Switch {
+  set(isOn: boolean): void
+  use(): boolean
+}
+
+/** Something that is shown or not, whoever asks for it. */
+export function openSwitch(): Switch {
+  let isOn = false
+  const listeners = new Set<() => void>()
+  const subscribe = (listener: () => void) => {
+    listeners.add(listener)
+    return () => listeners.delete(listener)
+  }
+  return {
+    set: (next) => {
+      isOn = next
+      for (const listener of listeners) listener()
+    },
+    use: () => useSyncExternalStore(subscribe, () => isOn),
+  }
+}

@@ -1,0 +1,35 @@
+import type { DataFacts, DataState as State } from '../facts/data-state.js'
+import { useFormat } from '../i18n/format.js'
+import { useTexts } from '../i18n/texts.js'
+import type { IconName } from '../theme/icons.js'
+import { Badge, type Tone } from './Badge.js'
+import { Tip } from './Tip.js'
+import { shared } from './texts.js'
+
+const LOOKS: Readonly<Record<State, { tone: Tone; icon: IconName }>> = {
+  fresh: { tone: 'ok', icon: 'check' },
+  late: { tone: 'warn', icon: 'clock' },
+  stale: { tone: 'bad', icon: 'warn' },
+  unknown: { tone: 'rest', icon: 'clock' },
+}
+
+/** The third fact: how old the data is, against what its schedule promises. */
+export function DataState({ facts: { state, ageMs, periodMs } }: { readonly facts: DataFacts }) {
+  const texts = useTexts(shared)
+  const format = useFormat()
+  if (ageMs === null)
+    return (
+      <Badge tone="rest" icon="dash">
+        {texts.neverFilled}
+      </Badge>
+    )
+  const age = format.duration(ageMs)
+  const why = periodMs === null ? texts.noSchedule : texts.dueEvery(format.duration(periodMs))
+  return (
+    <Tip label={why}>
+      <Badge {...LOOKS[state]} more={state === 'unknown' ? texts.ago(age) : age}>
+        {texts.data[state]}
+      </Badge>
+    </Tip>
+  )
+}

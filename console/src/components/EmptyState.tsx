@@ -1,0 +1,25 @@
+import type { ReactNode } from 'react'
+import { Icon, type IconName } from '../theme/icons.js'
+import styles from './panel.module.css'
+
+interface Props {
+  readonly icon: IconName
+  readonly title: string
+  /** What this is, and an example. */
+  readonly children: ReactNode
+  /** One primary action at most. */
+  readonly actions?: ReactNode
+}
+
+export function EmptyState({ icon, title, children, actions }: Props) {
+  return (
+    <div className={styles.empty}>
+      <span className={styles.emptyIcon}>
+        <Icon name={icon} size={20} />
+      </span>
+      <h2>{title}</h2>
+      <p>{children}</p>
+      {actions === undefined ? null : <div className={styles.emptyActions}>{actions}</div>}
+    </div>
+  )
+}

@@ -1,0 +1,24 @@
+import type { ReactNode } from 'react'
+import type { LastResult as Result } from '../facts/activity.js'
+import { useTexts } from '../i18n/texts.js'
+import type { IconName } from '../theme/icons.js'
+import { Badge, type Tone } from './Badge.js'
+import { shared } from './texts.js'
+
+const LOOKS: Readonly<Record<Result, { tone: Tone; icon: IconName }>> = {
+  succeeded: { tone: 'ok', icon: 'check' },
+  failed: { tone: 'bad', icon: 'cross' },
+  cancelled: { tone: 'rest', icon: 'stop' },
+  paused: { tone: 'hold', icon: 'pause' },
+  never: { tone: 'rest', icon: 'dash' },
+}
+
+/** The second fact: how the last run ended. */
+export function LastResult({ result, more }: { readonly result: Result; readonly more?: ReactNode }) {
+  const texts = useTexts(shared)
+  return (
+    <Badge {...LOOKS[result]} more={more}>
+      {texts.result[result]}
+    </Badge>
+  )
+}

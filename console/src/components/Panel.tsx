@@ -1,0 +1,23 @@
+import type { ReactNode } from 'react'
+import styles from './panel.module.css'
+
+interface Props {
+  readonly title: string
+  readonly actions?: ReactNode
+  /** The body brings its own padding: tables, logs, code. */
+  readonly isFlush?: boolean
+  readonly children: ReactNode
+}
+
+/** A titled part of a page. */
+export function Panel({ title, actions, isFlush = false, children }: Props) {
+  return (
+    <section className={styles.panel} aria-label={title}>
+      <header className={styles.panelHead}>
+        <h2>{title}</h2>
+        {actions}
+      </header>
+      <div className={isFlush ? undefined : styles.panelBody}>{children}</div>
+    </section>
+  )
+}

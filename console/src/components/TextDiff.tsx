@@ -1,0 +1,22 @@
+import { lazy, Suspense } from 'react'
+import { Skeleton } from './Skeleton.js'
+
+const Merge = lazy(() =>
+  import('./editor/MergeEditor.js').then(({ MergeEditor }) => ({ default: MergeEditor })),
+)
+
+interface Props {
+  readonly before: string
+  readonly after: string
+  readonly language: 'sql' | 'yaml'
+  readonly label: string
+}
+
+/** Two versions of a text in one view: what went is struck out, what came is marked. */
+export function TextDiff(props: Props) {
+  return (
+    <Suspense fallback={<Skeleton />}>
+      <Merge {...props} />
+    </Suspense>
+  )
+}

@@ -1,0 +1,40 @@
+import { type RefObject, useState } from 'react'
+import { useTexts } from '../../i18n/texts.js'
+import { useShortcut } from '../../keyboard/shortcuts.js'
+import { tableTexts } from './texts.js'
+
+interface Options<Row> {
+  readonly rows: readonly Row[]
+  readonly keyOf: (row: Row) => string
+  readonly onOpen: (row: Row) => void
+  readonly onToggle: ((row: Row) => void) | null
+  /** Scrolls a row into the page that is not there. */
+  readonly reveal: (n: number) => void
+  readonly body: RefObject<HTMLDivElement | null>
+}
+
+/** j and k move, Enter opens, x selects. The focus goes along, so that a reader's voice does too. */
+export function useRowKeys<Row>({ rows, keyOf, onOpen, onToggle, reveal, body }: Options<Row>) {
+  const texts = useTexts(tableTexts)
+  const [active, setActive] = useState<string | null>(null)
+  const at = rows.findIndex((row) => keyOf(row) === active)
+  const move = (step: number) => {
+    const n = Math.min(rows.length - 1, Math.max(0, at + step))
+    const row = rows[n]
+    if (row === undefined) return
+    setActive(keyOf(row))
+    reveal(n)
+    const focus = () =>
+      body.current?.querySelector<HTMLElement>(`[data-row="${CSS.escape(keyOf(row))}"]`)?.focus()
+    requestAnimationFrame(focus)
+  }
+  const withActive = (use: (row: Row) => void) => () => {
+    const row = rows[at]
+    if (row !== undefined) use(row)
+  }
+  useShortcut('j', texts.next, () => move(at < 0 ? 0 : 1))
+  useShortcut('k', texts.previous, () => move(-1))
+  useShortcut('Enter', texts.open, withActive(onOpen), at >= 0)
+  useShortcut('x', texts.pick, withActive(onToggle ?? (() => {})), at >= 0 && onToggle !== null)
+  return { active, setActive }
+}

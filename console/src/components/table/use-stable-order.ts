@@ -1,0 +1,39 @@
+import { useEffect, useState } from 'react'
+
+const STILL_MS = 1_500
+let movedAt = 0
+window.addEventListener('pointermove', () => {
+  movedAt = performance.now()
+})
+
+/**
+ * Sorted rows that do not jump away under the pointer: values change in place at once, but a new order waits until
+ * the pointer rests. `sortKey` changes with what somebody chose; then it does not wait.
+ */
+export function useStableOrder<Row>(
+  rows: readonly Row[],
+  keyOf: (row: Row) => string,
+  compare: (a: Row, b: Row) => number,
+  sortKey: string,
+): readonly Row[] {
+  const [order, setOrder] = useState<{ sortKey: string; keys: readonly string[] }>({ sortKey: '', keys: [] })
+  const sorted = [...rows].sort(compare)
+  const wanted = sorted.map(keyOf)
+  const known = new Set(order.keys)
+  const sameRows = wanted.length === known.size && wanted.every((key) => known.has(key))
+  const isNow = order.sortKey !== sortKey || !sameRows
+  const keys = wanted.join(' ')
+  useEffect(() => {
+    const take = () => setOrder({ sortKey, keys: keys === '' ? [] : keys.split(' ') })
+    if (isNow) return take()
+    const timer = setInterval(() => {
+      if (performance.now() - movedAt < STILL_MS) return
+      take()
+      clearInterval(timer)
+    }, 250)
+    return () => clearInterval(timer)
+  }, [sortKey, keys, isNow])
+  if (isNow) return sorted
+  const place = new Map(order.keys.map((key, n) => [key, n]))
+  return sorted.sort((a, b) => (place.get(keyOf(a)) ?? 0) - (place.get(keyOf(b)) ?? 0))
+}

@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest'
+import { activityOf, lastResultOf } from './activity.js'
+import { dataFactsOf } from './data-state.js'
+import { progressOf } from './progress.js'
+
+const NOW = Date.parse('2026-11-15T13:00:00Z')
+const minutesAgo = (n: number) => new Date(NOW - n * 60_000).toISOString()
+
+describe('what a pipeline does', () => {
+  const run = { attempt: 1, cancel_requested: false }
+  it.each([
+    ['idle', { status: 'IDLE', enabled: true, current_run: null }],
+    ['idle', { status: 'FAILED', enabled: true, current_run: null }],
+    ['disabled', { status: 'IDLE', enabled: false, current_run: null }],
+    ['paused', { status: 'PAUSED', enabled: true, current_run: null }],
+    ['queued', { status: 'RUN_REQUESTED', enabled: true, current_run: run }],
+    ['running', { status: 'RUNNING', enabled: true, current_run: run }],
+    ['retrying', { status: 'RUNNING', enabled: true, current_run: { ...run, attempt: 2 } }],
+    ['cancelling', { status: 'RUNNING', enabled: true, current_run: { ...run, cancel_requested: true } }],
+    ['pausing', { status: 'PAUSE_REQUESTED', enabled: true, current_run: run }],
+  ] as const)('is %s', (activity, facts) => {
+    expect(activityOf(facts)).toBe(activity)
+  })
+
+  it('is apart from how it went', () => {
+    expect(lastResultOf(null)).toBe('never')
+    expect(lastResultOf({ status: 'FAILED' })).toBe('failed')
+  })
+})
+
+describe('the state of the data', () => {
+  const line = {
+    enabled: true,
+    quarantined: 0,
+    recent: [],
+    schedule_period_ms: 600_000,
+    last_success_at: minutesAgo(5),
+  }
+  it.each([
+    ['fresh', 15],
+    ['late', 16],
+    ['late', 30],
+    ['stale', 31],
+  ])('is %s when a mart that is due every 10 minutes is %i minutes old', (state, minutes) => {
+    expect(dataFactsOf({ ...line, last_success_at: minutesAgo(minutes) }, NOW).state).toBe(state)
+  })
+
+  it('is unknown where nothing is promised', () => {
+    expect(dataFactsOf({ ...line, schedule_period_ms: null }, NOW)).toMatchObject({
+      state: 'unknown',
+      ageMs: 300_000,
+    })
+    expect(dataFactsOf({ ...line, last_success_at: null }, NOW)).toMatchObject({
+      state: 'unknown',
+      ageMs: null,
+    })
+  })
+
+  it('warns of rows in quarantine, and of a run that read nothing though the others did', () => {
+    const bar = { status: 'SUCCESS', duration_ms: 1, rows_written: 0 } as const
+    const [some, none] = [
+      { ...bar, rows_read: 9 },
+      { ...bar, rows_read: 0 },
+    ]
+    expect(dataFactsOf({ ...line, quarantined: 1 }, NOW).warning).toBe('quarantine')
+    expect(dataFactsOf({ ...line, recent: [none, some, some, some] }, NOW).warning).toBe('no-rows')
+    expect(dataFactsOf({ ...line, recent: [none, none, none, some] }, NOW).warning).toBeNull()
+    expect(dataFactsOf({ ...line, recent: [some, none, none, none] }, NOW).warning).toBeNull()
+  })
+})
+
+describe('progress', () => {
+  const run = {
+    id: 'r',
+    status: 'RUNNING',
+    attempt: 1,
+    cancel_requested: false,
+    requested_at: minutesAgo(2),
+    started_at: minutesAgo(1),
+    batches: 3,
+    rows_read: 500,
+    rows_written: 500,
+    error_code: null,
+    error: null,
+  } as const
+  const last = {
+    id: 'l',
+    status: 'SUCCESS',
+    finished_at: minutesAgo(60),
+    duration_ms: 1,
+    rows_read: 2000,
+    rows_written: 0,
+    rows_deleted: 0,
+    error_code: null,
+    error: null,
+  } as const
+
+  it('is estimated from the last full run, and not where there is nothing to compare with', () => {
+    expect(progressOf({ mode: 'full', last_run: last }, run, NOW)).toEqual({
+      share: 0.25,
+      rowsPerSecond: 500 / 60,
+      etaMs: 180_000,
+    })
+    expect(progressOf({ mode: 'incremental', last_run: last }, run, NOW).share).toBeNull()
+    expect(progressOf({ mode: 'full', last_run: { ...last, rows_read: 400 } }, run, NOW).share).toBeNull()
+    expect(progressOf({ mode: 'full', last_run: null }, run, NOW).etaMs).toBeNull()
+  })
+})

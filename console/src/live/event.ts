@@ -1,0 +1,49 @@
+import type { RunStatus } from '../api/wire.js'
+
+interface Common {
+  readonly seq: number
+  readonly at: string
+  readonly pipeline_id: string
+  readonly run_id: string | null
+}
+
+/** What the journal tells, as GET /events sends it. */
+export type LiveEvent = Common &
+  (
+    | { readonly kind: 'pipeline.created' | 'pipeline.deleted'; readonly name: string }
+    | {
+        readonly kind: 'pipeline.changed'
+        readonly name: string
+        readonly enabled: boolean
+        readonly config_version: number
+      }
+    | { readonly kind: 'pipeline.status'; readonly name: string; readonly from: string; readonly to: string }
+    | ({ readonly kind: 'run.status' } & RunFacts)
+    | ({ readonly kind: 'run.batch' } & BatchFacts)
+  )
+
+export interface RunFacts {
+  readonly status: RunStatus
+  readonly attempt: number
+  readonly cancel_requested: boolean
+  readonly runner_id: string | null
+  readonly batches: number
+  readonly rows_read: number
+  readonly rows_written: number
+  readonly rows_deleted: number
+  readonly error: string | null
+  readonly error_code: string | null
+}
+
+export interface BatchFacts {
+  readonly batch: number
+  readonly attempt: number
+  readonly step: string
+  readonly rows_read: number
+  readonly rows_inserted: number
+  readonly rows_updated: number
+  readonly rows_unchanged: number
+  readonly rows_deleted: number
+  readonly rows_quarantined: number
+  readonly duration_ms: number
+}

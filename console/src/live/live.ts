@@ -1,0 +1,74 @@
+import { useEffect, useEffectEvent, useSyncExternalStore } from 'react'
+import { onReachable } from '../api/client.js'
+import { queryClient } from '../api/query-client.js'
+import { sessionQuery } from '../api/session.js'
+import type { LiveEvent } from './event.js'
+import { EventStream, type LiveState } from './event-stream.js'
+
+type Handler = (events: readonly LiveEvent[]) => void
+
+const handlers = new Set<Handler>()
+const stateListeners = new Set<() => void>()
+let state: LiveState = 'connecting'
+let isReachable = true
+
+const stream = new EventStream({
+  onEvents: (events) => {
+    for (const handler of handlers) handler(events)
+  },
+  onGap: () => void queryClient.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' }),
+  onState: (next) => {
+    state = next
+    tell()
+  },
+})
+
+onReachable((now) => {
+  if (now === isReachable) return
+  isReachable = now
+  tell()
+})
+
+function tell(): void {
+  for (const listener of stateListeners) listener()
+}
+
+/** Events for the whole life of the tab; see cache patches in live/patches.ts. */
+export function onLiveEvents(handler: Handler): () => void {
+  handlers.add(handler)
+  return () => handlers.delete(handler)
+}
+
+/** Events for as long as a screen is there. The handler may change with every render. */
+export function useLiveEvents(handler: Handler): void {
+  const latest = useEffectEvent(handler)
+  useEffect(() => onLiveEvents((events) => latest(events)), [])
+}
+
+/** Keeps the stream open while somebody is signed in. Used once, by the shell. */
+export function useLiveStream(): void {
+  useEffect(() => {
+    if (queryClient.getQueryData(sessionQuery.queryKey) === null) return
+    stream.start()
+    return () => stream.stop()
+  }, [])
+}
+
+export function useLiveState(): LiveState {
+  return useSyncExternalStore(subscribe, () => state)
+}
+
+/** False from the first request that got no answer until the first that does. */
+export function useReachable(): boolean {
+  return useSyncExternalStore(subscribe, () => isReachable)
+}
+
+/** Milliseconds since the server was last heard. */
+export function silenceMs(): number {
+  return performance.now() - stream.heardAt
+}
+
+function subscribe(listener: () => void): () => void {
+  stateListeners.add(listener)
+  return () => stateListeners.delete(listener)
+}

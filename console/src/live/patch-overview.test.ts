@@ -1,0 +1,163 @@
+import { describe, expect, it } from 'vitest'
+import type { Overview, PipelineLine } from '../api/wire.js'
+import type { LiveEvent } from './event.js'
+import { patchLine, patchOverview } from './patch-overview.js'
+
+const LINE: PipelineLine = {
+  id: 'p1',
+  name: 'film_dim',
+  description: '',
+  type: 'SQL',
+  target_table: 'analytics.film_dim',
+  target_connection: null,
+  mode: 'full',
+  enabled: true,
+  status: 'IDLE',
+  config_version: 1,
+  schedule_interval: null,
+  schedule_timezone: 'UTC',
+  schedule_period_ms: null,
+  next_run_at: null,
+  last_success_at: null,
+  quarantined: 0,
+  current_run: null,
+  last_run: null,
+  recent: [],
+}
+
+const SUMMARY: Overview['summary'] = {
+  now: '2026-11-15T13:00:00.000000Z',
+  pipelines: 1,
+  queued: 0,
+  running: 0,
+  paused: 0,
+  failed: 0,
+  disabled: 0,
+  runners_alive: 1,
+  runners_known: 1,
+}
+
+const OVERVIEW: Overview = { items: [LINE], next_cursor: null, summary: SUMMARY }
+
+let seq = 0
+const at = (second: number) => `2026-11-15T13:00:${String(second).padStart(2, '0')}.000000Z`
+
+function runStatus(status: string, second: number, rest: object = {}): LiveEvent {
+  seq += 1
+  const facts = {
+    attempt: 1,
+    cancel_requested: false,
+    runner_id: 'r1',
+    batches: 0,
+    rows_read: 0,
+    rows_written: 0,
+    rows_deleted: 0,
+    error: null,
+    error_code: null,
+  }
+  return {
+    seq,
+    at: at(second),
+    kind: 'run.status',
+    pipeline_id: 'p1',
+    run_id: 'r1',
+    status,
+    ...facts,
+    ...rest,
+  } as LiveEvent
+}
+
+function batch(n: number, rows: number): LiveEvent {
+  seq += 1
+  return {
+    seq,
+    at: at(n),
+    kind: 'run.batch',
+    pipeline_id: 'p1',
+    run_id: 'r1',
+    batch: n,
+    attempt: 1,
+    step: 'full',
+    rows_read: rows,
+    rows_inserted: rows - 1,
+    rows_updated: 1,
+    rows_unchanged: 0,
+    rows_deleted: 0,
+    rows_quarantined: 0,
+    duration_ms: 10,
+  }
+}
+
+const moved = (from: string, to: string): LiveEvent =>
+  ({
+    seq: ++seq,
+    at: at(1),
+    kind: 'pipeline.status',
+    pipeline_id: 'p1',
+    run_id: 'r1',
+    name: 'film_dim',
+    from,
+    to,
+  }) as LiveEvent
+
+describe('the overview after events', () => {
+  it('tells a run from its request to its end', () => {
+    const after = patchOverview(OVERVIEW, [
+      runStatus('REQUESTED', 0),
+      moved('IDLE', 'RUN_REQUESTED'),
+      runStatus('RUNNING', 2),
+      moved('RUN_REQUESTED', 'RUNNING'),
+      batch(1, 100),
+      batch(2, 50),
+    ])
+    expect(after.summary).toMatchObject({ queued: 0, running: 1 })
+    expect(after.items[0]).toMatchObject({
+      status: 'RUNNING',
+      current_run: {
+        id: 'r1',
+        requested_at: at(0),
+        started_at: at(2),
+        batches: 2,
+        rows_read: 150,
+        rows_written: 150,
+      },
+    })
+    const ended = patchOverview(after, [
+      runStatus('SUCCESS', 9, { rows_read: 150, rows_written: 150, batches: 2 }),
+      moved('RUNNING', 'IDLE'),
+    ])
+    expect(ended.summary).toEqual(SUMMARY)
+    expect(ended.items[0]).toMatchObject({
+      status: 'IDLE',
+      current_run: null,
+      last_success_at: at(9),
+      last_run: { id: 'r1', status: 'SUCCESS', duration_ms: 7000, rows_written: 150 },
+      recent: [{ status: 'SUCCESS', duration_ms: 7000, rows_read: 150, rows_written: 150 }],
+    })
+  })
+
+  it('counts a batch once, however often it is told', () => {
+    const running = patchLine(LINE, runStatus('RUNNING', 1))
+    const twice = [batch(1, 10), batch(1, 10), batch(2, 5), batch(1, 10)].reduce(patchLine, running)
+    expect(twice.current_run).toMatchObject({ batches: 2, rows_read: 15 })
+  })
+
+  it('takes an end once, and leaves the age of the data alone when it failed', () => {
+    const running = patchLine({ ...LINE, last_success_at: at(0) }, runStatus('RUNNING', 1))
+    const failed = runStatus('FAILED', 3, { error_code: 'KEY_NULL', error: 'no' })
+    const once = patchLine(running, failed)
+    expect(once).toMatchObject({ last_success_at: at(0), last_run: { error_code: 'KEY_NULL' } })
+    expect(patchLine(once, failed)).toBe(once)
+  })
+
+  it('keeps twenty bars', () => {
+    const bar = { status: 'SUCCESS', duration_ms: 1, rows_read: 1, rows_written: 1 } as const
+    const line = patchLine({ ...LINE, recent: Array(20).fill(bar) }, runStatus('FAILED', 3))
+    expect(line.recent.map(({ status }) => status)).toEqual(['FAILED', ...Array(19).fill('SUCCESS')])
+  })
+
+  it('is the same object when nothing in it is concerned', () => {
+    const other = { ...batch(1, 10), pipeline_id: 'p2' }
+    expect(patchOverview(OVERVIEW, [other])).toBe(OVERVIEW)
+  })
+})

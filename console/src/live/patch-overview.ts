@@ -1,0 +1,127 @@
+import type {
+  ActiveRun,
+  EndedRun,
+  FleetSummary,
+  Overview,
+  PipelineLine,
+  PipelineStatus,
+} from '../api/wire.js'
+import type { BatchFacts, LiveEvent, RunFacts } from './event.js'
+
+const BARS = 20
+
+/** The overview as it is after these events. The same object when they do not concern it. */
+export function patchOverview(overview: Overview, events: readonly LiveEvent[]): Overview {
+  const at = new Map(overview.items.map((line, n) => [line.id, n]))
+  let items: PipelineLine[] | null = null
+  let summary = overview.summary
+  for (const event of events) {
+    if (event.kind === 'pipeline.status') summary = patchSummary(summary, event.from, event.to)
+    const n = at.get(event.pipeline_id)
+    if (n === undefined) continue
+    const before = (items ?? overview.items)[n]
+    const after = before === undefined ? before : patchLine(before, event)
+    if (after === undefined || after === before) continue
+    items ??= [...overview.items]
+    items[n] = after
+  }
+  return items === null && summary === overview.summary
+    ? overview
+    : { ...overview, summary, items: items ?? overview.items }
+}
+
+export function patchLine(line: PipelineLine, event: LiveEvent): PipelineLine {
+  switch (event.kind) {
+    case 'pipeline.status':
+      return { ...line, status: event.to as PipelineStatus }
+    case 'pipeline.changed':
+      return { ...line, name: event.name, enabled: event.enabled, config_version: event.config_version }
+    case 'run.status':
+      return event.run_id === null ? line : patchRun(line, event.run_id, event.at, event)
+    case 'run.batch':
+      return event.run_id === line.current_run?.id ? patchBatch(line, event) : line
+    default:
+      return line
+  }
+}
+
+function patchRun(line: PipelineLine, runId: string, at: string, facts: RunFacts): PipelineLine {
+  const isActive = facts.status === 'REQUESTED' || facts.status === 'RUNNING'
+  const known = line.current_run?.id === runId ? line.current_run : null
+  if (isActive) return { ...line, current_run: activeRun(known, runId, at, facts) }
+  // An end that we have seen already, or that the list was read after.
+  if (line.last_run?.id === runId) return line
+  const last = endedRun(known, runId, at, facts)
+  const { status, duration_ms, rows_read, rows_written } = last
+  return {
+    ...line,
+    current_run: known === null ? line.current_run : null,
+    last_run: last,
+    last_success_at: status === 'SUCCESS' ? at : line.last_success_at,
+    recent: [{ status, duration_ms, rows_read, rows_written }, ...line.recent].slice(0, BARS),
+  }
+}
+
+function activeRun(known: ActiveRun | null, id: string, at: string, facts: RunFacts): ActiveRun {
+  return {
+    id,
+    status: facts.status,
+    attempt: facts.attempt,
+    cancel_requested: facts.cancel_requested,
+    requested_at: known?.requested_at ?? at,
+    started_at: known?.started_at ?? (facts.status === 'RUNNING' ? at : null),
+    batches: facts.batches,
+    rows_read: facts.rows_read,
+    rows_written: facts.rows_written,
+    error_code: facts.error_code,
+    error: facts.error,
+  }
+}
+
+function endedRun(known: ActiveRun | null, id: string, at: string, facts: RunFacts): EndedRun {
+  const started = known?.started_at ?? null
+  return {
+    id,
+    status: facts.status,
+    finished_at: at,
+    duration_ms: started === null ? null : Math.max(0, Date.parse(at) - Date.parse(started)),
+    rows_read: facts.rows_read,
+    rows_written: facts.rows_written,
+    rows_deleted: facts.rows_deleted,
+    error_code: facts.error_code,
+    error: facts.error,
+  }
+}
+
+/** A batch that is told again, after a crash, has a number that was counted before. */
+function patchBatch(line: PipelineLine, facts: BatchFacts): PipelineLine {
+  const run = line.current_run
+  if (run === null || facts.batch <= run.batches) return line
+  return {
+    ...line,
+    current_run: {
+      ...run,
+      batches: facts.batch,
+      rows_read: run.rows_read + facts.rows_read,
+      rows_written: run.rows_written + facts.rows_inserted + facts.rows_updated,
+    },
+  }
+}
+
+const COUNTED: Readonly<Record<string, 'queued' | 'running' | 'paused' | 'failed'>> = {
+  RUN_REQUESTED: 'queued',
+  RUNNING: 'running',
+  PAUSE_REQUESTED: 'running',
+  PAUSED: 'paused',
+  FAILED: 'failed',
+}
+
+function patchSummary(summary: FleetSummary, from: string, to: string): FleetSummary {
+  const left = COUNTED[from]
+  const entered = COUNTED[to]
+  if (left === entered) return summary
+  const counts = { ...summary }
+  if (left !== undefined) counts[left] = Math.max(0, counts[left] - 1)
+  if (entered !== undefined) counts[entered] += 1
+  return counts
+}

@@ -1,0 +1,51 @@
+import { OVERVIEW_KEY, type OverviewFilter } from '../api/pipelines.js'
+import { queryClient } from '../api/query-client.js'
+import type { Overview } from '../api/wire.js'
+import type { LiveEvent } from './event.js'
+import { onLiveEvents } from './live.js'
+import { patchOverview } from './patch-overview.js'
+
+/**
+ * Keeps the cache as the database is, without asking: every query that events can keep fresh is patched here. What an
+ * event does not tell (the columns of a new pipeline, the next time of a schedule) is read again a little later, and
+ * not more often than that, however much happens.
+ */
+export function startPatching(): () => void {
+  const soon = rereader(2_000)
+  const later = rereader(15_000)
+  return onLiveEvents((events) => {
+    queryClient.setQueriesData<Overview>({ queryKey: OVERVIEW_KEY }, (overview) =>
+      overview === undefined ? overview : patchOverview(overview, events),
+    )
+    if (events.some(isAboutTheList)) soon(() => true)
+    // Who comes into a filter or leaves it is known to the server only.
+    if (events.some(({ kind }) => kind === 'pipeline.status')) soon(({ status }) => status !== undefined)
+    if (events.some(isEnd)) later(() => true)
+  })
+}
+
+function isAboutTheList({ kind }: LiveEvent): boolean {
+  return kind === 'pipeline.created' || kind === 'pipeline.deleted' || kind === 'pipeline.changed'
+}
+
+function isEnd(event: LiveEvent): boolean {
+  return event.kind === 'run.status' && event.status !== 'RUNNING' && event.status !== 'REQUESTED'
+}
+
+type Which = (filter: OverviewFilter) => boolean
+
+function rereader(ms: number): (which: Which) => void {
+  let waiting: Which[] = []
+  return (which) => {
+    waiting.push(which)
+    if (waiting.length > 1) return
+    setTimeout(() => {
+      const asked = waiting
+      waiting = []
+      void queryClient.invalidateQueries({
+        queryKey: OVERVIEW_KEY,
+        predicate: ({ queryKey }) => asked.some((each) => each((queryKey[2] ?? {}) as OverviewFilter)),
+      })
+    }, ms)
+  }
+}

@@ -1,0 +1,21 @@
+import '@mantine/core/styles.layer.css'
+import '@mantine/notifications/styles.layer.css'
+import './theme/tokens.css'
+import './theme/base.css'
+import { setNonce } from 'get-nonce'
+import { createRoot } from 'react-dom/client'
+import { signIn } from './api/session.js'
+import { App } from './app/App.js'
+import { styleNonce } from './app/style-nonce.js'
+import { startShortcuts } from './keyboard/shortcuts.js'
+import { takeCode } from './screens/sign-in/take-code.js'
+
+// Dialogs lock the page behind them with a style of their own.
+setNonce(styleNonce())
+startShortcuts()
+
+const code = takeCode()
+// A code that is used up or too old leads to the sign-in screen, which says how to go on.
+if (code !== null) await signIn({ code }).catch(() => {})
+
+createRoot(document.getElementById('root')!).render(<App />)

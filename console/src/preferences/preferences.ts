@@ -1,0 +1,65 @@
+import { useSyncExternalStore } from 'react'
+
+/** What somebody likes. Kept in this browser; nothing of it is secret, and nothing of it is on the server. */
+export interface Preferences {
+  readonly theme: 'auto' | 'light' | 'dark'
+  /** `pseudo` stretches every text, for tests of the layout; no menu offers it. */
+  readonly language: 'en' | 'ru' | 'pseudo'
+  /** `utc`, `browser`, or the name of a zone such as Europe/Moscow. */
+  readonly zone: string
+  readonly shortcuts: boolean
+  readonly rail: 'wide' | 'narrow'
+}
+
+const KEY = 'vitrina.preferences'
+
+const DEFAULTS: Preferences = {
+  theme: 'auto',
+  language: navigator.language.startsWith('ru') ? 'ru' : 'en',
+  zone: 'browser',
+  shortcuts: true,
+  rail: 'wide',
+}
+
+let current: Preferences = read()
+const listeners = new Set<() => void>()
+
+// Another tab changed them.
+window.addEventListener('storage', ({ key }) => {
+  if (key === KEY) change(read())
+})
+
+export function getPreferences(): Preferences {
+  return current
+}
+
+export function setPreferences(some: Partial<Preferences>): void {
+  change({ ...current, ...some })
+  try {
+    localStorage.setItem(KEY, JSON.stringify(current))
+  } catch {
+    // Storage is forbidden or full: they live as long as the page.
+  }
+}
+
+export function usePreferences(): Preferences {
+  return useSyncExternalStore(subscribe, getPreferences)
+}
+
+function change(next: Preferences): void {
+  current = next
+  for (const listener of listeners) listener()
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
+function read(): Preferences {
+  try {
+    return { ...DEFAULTS, ...JSON.parse(localStorage.getItem(KEY) ?? '{}') }
+  } catch {
+    return DEFAULTS
+  }
+}

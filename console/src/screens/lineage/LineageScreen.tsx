@@ -1,0 +1,1 @@
+export { PendingScreen as LineageScreen } from '../pending/PendingScreen.js'

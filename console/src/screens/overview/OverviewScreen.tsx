@@ -1,0 +1,1 @@
+export { PendingScreen as OverviewScreen } from '../pending/PendingScreen.js'

@@ -1,0 +1,1 @@
+export { PendingScreen as NewPipelineScreen } from '../pending/PendingScreen.js'

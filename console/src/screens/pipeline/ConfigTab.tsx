@@ -1,0 +1,1 @@
+export { PendingScreen as ConfigTab } from '../pending/PendingScreen.js'

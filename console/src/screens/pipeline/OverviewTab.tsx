@@ -1,0 +1,1 @@
+export { PendingScreen as OverviewTab } from '../pending/PendingScreen.js'

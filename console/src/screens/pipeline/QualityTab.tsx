@@ -1,0 +1,1 @@
+export { PendingScreen as QualityTab } from '../pending/PendingScreen.js'

@@ -1,0 +1,1 @@
+export { PendingScreen as RunsTab } from '../pending/PendingScreen.js'

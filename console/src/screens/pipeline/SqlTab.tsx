@@ -1,0 +1,1 @@
+export { PendingScreen as SqlTab } from '../pending/PendingScreen.js'

@@ -1,0 +1,1 @@
+export { PendingScreen as StateTab } from '../pending/PendingScreen.js'

@@ -1,0 +1,1 @@
+export { PendingScreen as VersionsTab } from '../pending/PendingScreen.js'

@@ -1,0 +1,47 @@
+import { Button } from '@mantine/core'
+import { lazy, Suspense, useState } from 'react'
+import type { PipelineLine } from '../../api/wire.js'
+import { ActionButton } from '../../components/ActionButton.js'
+import { shared } from '../../components/texts.js'
+import { activityOf, isActive } from '../../facts/activity.js'
+import { useTexts } from '../../i18n/texts.js'
+import type { BulkDeed } from './BulkDialog.js'
+import styles from './pipelines.module.css'
+import { pipelinesTexts } from './texts.js'
+
+const BulkDialog = lazy(() => import('./BulkDialog.js').then((module) => ({ default: module.BulkDialog })))
+
+interface Props {
+  readonly lines: readonly PipelineLine[]
+  readonly onClear: () => void
+}
+
+export function BulkBar({ lines, onClear }: Props) {
+  const texts = useTexts(pipelinesTexts)
+  const words = useTexts(shared)
+  const [deed, choose] = useState<BulkDeed | null>(null)
+  if (lines.length === 0) return null
+  const nothingRuns = lines.some((line) => isActive(activityOf(line))) ? null : texts.isNotRunning
+  return (
+    <section className={styles.picked} aria-label={words.selected(lines.length)}>
+      <strong>{words.selected(lines.length)}</strong>
+      <ActionButton needs="operator" icon="play" onClick={() => choose('run')}>
+        {texts.run}
+      </ActionButton>
+      <ActionButton needs="operator" icon="pause" refusal={nothingRuns} onClick={() => choose('pause')}>
+        {texts.pause}
+      </ActionButton>
+      <ActionButton needs="operator" icon="stop" refusal={nothingRuns} onClick={() => choose('cancel')}>
+        {texts.cancelRun}
+      </ActionButton>
+      <Button variant="subtle" color="gray" onClick={onClear}>
+        {texts.clear}
+      </Button>
+      {deed === null ? null : (
+        <Suspense fallback={null}>
+          <BulkDialog deed={deed} lines={lines} onClose={() => choose(null)} />
+        </Suspense>
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,25 @@
+import type { PipelineLine } from '../../api/wire.js'
+import { DataState } from '../../components/DataState.js'
+import { dataFactsOf } from '../../facts/data-state.js'
+import { useNow } from '../../time/clock.js'
+import { NameCell, NowCell, RunsCell } from './cells.js'
+import styles from './pipelines.module.css'
+import { RowActions } from './RowActions.js'
+
+/** A pipeline on a phone: to look at, to run and to stop. */
+export function PipelineCard({ line }: { readonly line: PipelineLine }) {
+  const facts = dataFactsOf(line, useNow())
+  return (
+    <div className={styles.card}>
+      <div className={styles.cardTop}>
+        <NameCell line={line} />
+        <RowActions line={line} />
+      </div>
+      <div className={styles.cardTop}>
+        <NowCell line={line} />
+        <DataState facts={facts} />
+      </div>
+      <RunsCell line={line} />
+    </div>
+  )
+}

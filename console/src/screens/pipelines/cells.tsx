@@ -1,0 +1,165 @@
+import { Link } from '@tanstack/react-router'
+import { createContext, useContext } from 'react'
+import type { PipelineLine } from '../../api/wire.js'
+import { DataState } from '../../components/DataState.js'
+import { LastResult } from '../../components/LastResult.js'
+import { NumberText } from '../../components/NumberText.js'
+import { RunBars } from '../../components/RunBars.js'
+import { Sparkline } from '../../components/Sparkline.js'
+import { StatusActivity } from '../../components/StatusActivity.js'
+import { TimeText } from '../../components/TimeText.js'
+import { shared } from '../../components/texts.js'
+import { ATTEMPTS, activityOf, isActive, lastResultOf } from '../../facts/activity.js'
+import { dataFactsOf } from '../../facts/data-state.js'
+import { progressOf, rateOf } from '../../facts/progress.js'
+import { useFormat } from '../../i18n/format.js'
+import { useTexts } from '../../i18n/texts.js'
+import { useNow } from '../../time/clock.js'
+import styles from './pipelines.module.css'
+import { pipelinesTexts } from './texts.js'
+
+interface CellProps {
+  readonly line: PipelineLine
+}
+
+/** Whether anybody is there to take what is queued. */
+export const RunnersAlive = createContext(true)
+
+export function NameCell({ line }: CellProps) {
+  const target =
+    line.target_connection === null ? line.target_table : `${line.target_connection}: ${line.target_table}`
+  return (
+    <div className={styles.two}>
+      <Link to="/pipelines/$id/overview" params={{ id: line.id }} className={styles.name}>
+        {line.name}
+      </Link>
+      <span className={`${styles.soft} v-mono`}>{target}</span>
+    </div>
+  )
+}
+
+export function NowCell({ line }: CellProps) {
+  const texts = useTexts(pipelinesTexts)
+  const format = useFormat()
+  const now = useNow()
+  const activity = activityOf(line)
+  const run = line.current_run
+  const { share } = run === null ? { share: null } : progressOf(line, run, now)
+  const since = run === null ? null : now - Date.parse(run.started_at ?? run.requested_at)
+  const more =
+    activity === 'retrying'
+      ? texts.attempt(run?.attempt ?? 1, ATTEMPTS)
+      : share !== null
+        ? `~${format.percent(share)}`
+        : since !== null && isActive(activity)
+          ? format.duration(Math.max(0, since))
+          : null
+  return (
+    <div className={styles.two}>
+      <StatusActivity activity={activity} more={more} />
+      <span className={styles.soft}>
+        <Waiting line={line} />
+      </span>
+    </div>
+  )
+}
+
+/** Every state that is not final says what it waits for. */
+function Waiting({ line }: CellProps) {
+  const texts = useTexts(pipelinesTexts)
+  const format = useFormat()
+  const now = useNow()
+  const isAnybodyThere = useContext(RunnersAlive)
+  const activity = activityOf(line)
+  const run = line.current_run
+  if (activity === 'queued') return isAnybodyThere ? texts.waitsForRunner : texts.waitsInVain
+  if (activity === 'cancelling' || activity === 'pausing') return texts.stopsAfterBatch
+  if (activity === 'retrying' && run?.error_code) return <span className="v-mono">{run.error_code}</span>
+  if (run === null || !isActive(activity)) return null
+  const { etaMs } = progressOf(line, run, now)
+  const parts = [texts.batch(run.batches + 1), etaMs === null ? null : texts.eta(format.duration(etaMs))]
+  return parts.filter((part) => part !== null).join(' · ')
+}
+
+export function DataCell({ line }: CellProps) {
+  const texts = useTexts(pipelinesTexts)
+  const format = useFormat()
+  const facts = dataFactsOf(line, useNow())
+  return (
+    <div className={styles.two}>
+      <DataState facts={facts} />
+      {facts.warning === 'quarantine' ? (
+        <span className={styles.warn}>{texts.quarantined(line.quarantined)}</span>
+      ) : facts.warning === 'no-rows' ? (
+        <span className={styles.warn}>{texts.readNothing}</span>
+      ) : (
+        <span className={styles.soft}>
+          {facts.periodMs === null ? texts.noSchedule : texts.due(format.duration(facts.periodMs))}
+        </span>
+      )}
+    </div>
+  )
+}
+
+export function RunsCell({ line }: CellProps) {
+  if (line.last_run === null) return <LastResult result="never" />
+  return (
+    <div className={styles.runs}>
+      <RunBars runs={line.recent} />
+      <LastRun line={line} />
+    </div>
+  )
+}
+
+function LastRun({ line: { last_run: run } }: CellProps) {
+  const texts = useTexts(pipelinesTexts)
+  const format = useFormat()
+  if (run === null) return null
+  return (
+    <div className={styles.two}>
+      <LastResult
+        result={lastResultOf(run)}
+        more={run.duration_ms === null ? null : format.duration(run.duration_ms)}
+      />
+      <span className={styles.soft}>
+        {run.status === 'FAILED' ? (
+          <span className="v-mono" title={run.error ?? undefined}>
+            {run.error_code}
+          </span>
+        ) : (
+          texts.written(format.compact(run.rows_written))
+        )}
+      </span>
+    </div>
+  )
+}
+
+export function RateCell({ line }: CellProps) {
+  const texts = useTexts(pipelinesTexts)
+  const now = useNow()
+  const run = line.current_run
+  const last = line.last_run === null ? null : rateOf(line.last_run)
+  const rate = run === null || run.rows_read === 0 ? last : progressOf(line, run, now).rowsPerSecond
+  const history = line.recent.map((bar) => rateOf(bar) ?? 0).reverse()
+  return (
+    <div className={styles.rate}>
+      <NumberText value={rate} isCompact />
+      <Sparkline values={history} label={texts.columns.rate} width={64} height={14} />
+    </div>
+  )
+}
+
+export function NextCell({ line }: CellProps) {
+  const texts = useTexts(pipelinesTexts)
+  const format = useFormat()
+  const now = useNow()
+  const words = useTexts(shared)
+  if (line.next_run_at === null || !line.enabled) return <span className={styles.soft}>{texts.manual}</span>
+  const wait = Date.parse(line.next_run_at) - now
+  return (
+    <div className={styles.two}>
+      <TimeText at={line.next_run_at} as="short" />
+      <span className={styles.soft}>{wait > 0 ? words.inTime(format.duration(wait)) : texts.dueNow}</span>
+    </div>
+  )
+}

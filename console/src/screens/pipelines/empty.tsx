@@ -1,0 +1,41 @@
+import { Button } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import { EmptyState } from '../../components/EmptyState.js'
+import { useTexts } from '../../i18n/texts.js'
+import { pipelinesTexts } from './texts.js'
+
+export function NoPipelines() {
+  const texts = useTexts(pipelinesTexts)
+  return (
+    <EmptyState
+      icon="pipelines"
+      title={texts.empty.title}
+      actions={
+        <Button component={Link} to="/pipelines/new">
+          {texts.create}
+        </Button>
+      }
+    >
+      {texts.empty.text}
+      <br />
+      <span className="v-mono">{texts.empty.import}</span>
+    </EmptyState>
+  )
+}
+
+export function NothingMatches() {
+  const texts = useTexts(pipelinesTexts)
+  return (
+    <EmptyState
+      icon="search"
+      title={texts.none.title}
+      actions={
+        <Button component={Link} to="/pipelines" variant="default">
+          {texts.none.clear}
+        </Button>
+      }
+    >
+      {texts.none.text}
+    </EmptyState>
+  )
+}

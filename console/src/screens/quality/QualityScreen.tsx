@@ -1,0 +1,1 @@
+export { PendingScreen as QualityScreen } from '../pending/PendingScreen.js'

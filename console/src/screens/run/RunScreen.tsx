@@ -1,0 +1,1 @@
+export { PendingScreen as RunScreen } from '../pending/PendingScreen.js'

@@ -1,0 +1,1 @@
+export { PendingScreen as RunnersScreen } from '../pending/PendingScreen.js'

@@ -1,0 +1,1 @@
+export { PendingScreen as RunsScreen } from '../pending/PendingScreen.js'

@@ -1,0 +1,1 @@
+export { PendingScreen as AboutTab } from '../pending/PendingScreen.js'

@@ -1,0 +1,1 @@
+export { PendingScreen as AuditTab } from '../pending/PendingScreen.js'

@@ -1,0 +1,1 @@
+export { PendingScreen as ConnectionsTab } from '../pending/PendingScreen.js'

@@ -1,0 +1,1 @@
+export { PendingScreen as TokensTab } from '../pending/PendingScreen.js'

@@ -1,0 +1,1 @@
+export { PendingScreen as UsersTab } from '../pending/PendingScreen.js'

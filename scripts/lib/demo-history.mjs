@@ -1,0 +1,98 @@
+/** Pipelines in every state, each with a past. Written with SQL by the administrator: the engine needs days for it. */
+export async function addHistory(client) {
+  await client.query('SELECT setseed(0.42)')
+  for (const pipeline of PIPELINES) await addPipeline(client, pipeline)
+  await client.query("UPDATE etl.etl_pipelines SET schedule_interval = '15m' WHERE name = 'film_dim_full'")
+  await client.query(
+    "UPDATE etl.etl_pipelines SET schedule_interval = '0 * * * *' WHERE name = 'genre_dim_full'",
+  )
+  for (const name of ['film_dim_full', 'film_rating_agg_full', 'genre_dim_full'])
+    await addRuns(client, { name, rows: name === 'genre_dim_full' ? 26 : 1000, every: 15, skip: 1 })
+}
+
+/** name, schedule, rows of a run, minutes between runs, minutes since the last, and what is special. */
+const PIPELINES = [
+  { name: 'film_search_index', schedule: '5m', rows: 12_400, every: 5, idle: 4, state: 'running' },
+  { name: 'person_dim', schedule: '30m', rows: 4_810, every: 30, idle: 12 },
+  { name: 'rating_by_day', schedule: '1h', rows: 98_200, every: 60, idle: 21, failures: 3, state: 'failed' },
+  { name: 'review_sentiment', schedule: '15m', rows: 7_204, every: 15, idle: 6, quarantined: 12 },
+  { name: 'user_retention', schedule: '0 6 * * *', rows: 52_118, every: 1440, idle: 507 },
+  { name: 'view_progress', schedule: '10m', rows: 31_050, every: 10, idle: 55, state: 'paused' },
+  { name: 'watch_minutes', schedule: '15m', rows: 210_334, every: 15, idle: 15, state: 'retrying' },
+  { name: 'weekly_top', schedule: null, rows: 100, every: 10_080, idle: 3_100 },
+  { name: 'archive_2019', schedule: null, rows: 8_000_112, every: 40_000, idle: 131_000, state: 'disabled' },
+  { name: 'trailer_clicks', schedule: '30m', rows: 0, count: 0 },
+]
+
+async function addPipeline(client, { name, schedule, state = 'idle', quarantined = 0, ...past }) {
+  await client.query(
+    `INSERT INTO etl.etl_pipelines (name, source_query, target_table, schedule_interval, key_columns, enabled, next_run_at)
+     VALUES ($1, 'SELECT id AS film_id, title FROM content.film_work', 'analytics.' || $1, $2::text, '{film_id}', $3,
+             CASE WHEN $2::text IS NOT NULL THEN now() + make_interval(mins => $4) END)`,
+    [name, schedule, state !== 'disabled', 4 + ((name.length * 7) % 26)],
+  )
+  await addRuns(client, { name, ...past })
+  if (quarantined > 0) await addQuarantine(client, name, quarantined)
+  await enter(client, name, state, past.rows)
+}
+
+/** Ends of runs, `every` minutes apart, the last one a moment ago. */
+async function addRuns(client, { name, rows, every = 15, count = 24, failures = 0, skip = 0, idle = 2 }) {
+  await client.query(
+    `INSERT INTO etl.etl_runs (pipeline_id, status, trigger, attempt, requested_at, started_at, finished_at, strategy, way,
+            rows_read, rows_written, rows_inserted, batches, error, error_code, error_hint)
+     SELECT p.id, CASE WHEN bad THEN 'FAILED' ELSE 'SUCCESS' END, 'schedule', CASE WHEN bad THEN 3 ELSE 1 END, at, at, at + took,
+            'sql_full', 'pushdown', read, read, read, greatest(1, read / 5000),
+            CASE WHEN bad THEN 'A key column is NULL in 3 rows, first user_id of day 2026-11-14.' END,
+            CASE WHEN bad THEN 'KEY_NULL' END, CASE WHEN bad THEN 'Leave such rows out of the query, or give them a key.' END
+       FROM etl.etl_pipelines p, generate_series($5::int, $3::int) n,
+            LATERAL (SELECT n <= $4 OR (n = 9 AND random() < 0.3) AS bad,
+                            now() - make_interval(mins => ($2 * (n - 1) + $7)::int) AS at,
+                            make_interval(secs => 1.5 + sqrt($6::float8 / 4000) + random() * 9 + CASE WHEN random() < 0.12 THEN 16 ELSE 0 END) AS took,
+                            ($6::float8 * (0.9 + random() * 0.2))::bigint AS read) facts
+      WHERE p.name = $1`,
+    [name, every, count, failures, 1 + skip, rows, idle],
+  )
+}
+
+async function addQuarantine(client, name, count) {
+  await client.query(
+    `INSERT INTO etl.etl_quarantine (pipeline_id, run_id, row_key, columns, row_text, reason, sqlstate)
+     SELECT p.id, (SELECT id FROM etl.etl_runs WHERE pipeline_id = p.id ORDER BY requested_at DESC LIMIT 1), 'row ' || n,
+            '{id,rating}', ARRAY['row ' || n, '10.55'], 'numeric field overflow', '22003'
+       FROM etl.etl_pipelines p, generate_series(1, $2) n WHERE p.name = $1`,
+    [name, count],
+  )
+}
+
+/** In one transaction: the runner of the demo must not see the pipeline on its way. */
+async function enter(client, name, state, rows) {
+  const move = (status) =>
+    client.query('UPDATE etl.etl_pipelines SET status = $2 WHERE name = $1', [name, status])
+  if (state === 'idle' || state === 'disabled') return
+  await client.query('BEGIN')
+  await move('RUN_REQUESTED')
+  await client.query(
+    `UPDATE etl.etl_pipelines SET status = 'RUNNING', fence = fence + 1, lease_owner = 'demo', lease_until = now() + interval '1 day'
+      WHERE name = $1`,
+    [name],
+  )
+  await client.query(
+    `UPDATE etl.etl_runs r SET status = $2, started_at = now() - interval '14 s', attempt = $3, batches = 7, rows_read = $4::bigint,
+            rows_written = $4::bigint, error_code = $5, finished_at = CASE WHEN $2 = 'RUNNING' THEN NULL ELSE now() END
+       FROM etl.etl_pipelines p WHERE p.name = $1 AND r.id = p.current_run_id`,
+    [
+      name,
+      { failed: 'FAILED', paused: 'PAUSED' }[state] ?? 'RUNNING',
+      state === 'retrying' ? 2 : 1,
+      Math.round(rows * 0.62),
+      { retrying: 'DATABASE_ERROR', failed: 'KEY_NULL' }[state] ?? null,
+    ],
+  )
+  if (state === 'failed') await move('FAILED')
+  if (state === 'paused') {
+    await move('PAUSE_REQUESTED')
+    await move('PAUSED')
+  }
+  await client.query('COMMIT')
+}

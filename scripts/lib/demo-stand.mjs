@@ -1,0 +1,58 @@
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import pg from 'pg'
+import { addHistory } from './demo-history.mjs'
+import { ROOT, say } from './run.mjs'
+
+/** `vitrina demo` in a folder of its own, with a history that it would have after a few days of use. */
+export async function startDemo(home) {
+  say('• Starting the demo')
+  const child = spawn(process.execPath, [join(ROOT, 'bin/vitrina.js'), 'demo'], {
+    cwd: home,
+    env: {
+      ...process.env,
+      VITRINA_HOME: join(home, '.vitrina'),
+      NO_COLOR: '1',
+      VITRINA_PORT: '0',
+      VITRINA_API_TOKEN: TOKEN,
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const exited = new Promise((resolve) => child.once('close', resolve))
+  const said = await heard(child, exited)
+  const url = /console\s+(http\S+)\/ui\//.exec(said)[1]
+  const database = /psql "([^"]+)"/.exec(said)[1]
+  const client = new pg.Client({ connectionString: database })
+  await client.connect()
+  await addHistory(client)
+  await client.end()
+  return {
+    url,
+    code: () => code(url),
+    stop: async () => {
+      child.kill('SIGTERM')
+      await exited
+    },
+  }
+}
+
+const TOKEN = 'a-token-for-pictures-only'
+
+async function code(url) {
+  const answer = await fetch(`${url}/api/v1/session/code`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${TOKEN}` },
+  })
+  return (await answer.json()).code
+}
+
+function heard(child, exited) {
+  let said = ''
+  return new Promise((resolve, reject) => {
+    child.stdout.setEncoding('utf8').on('data', (text) => {
+      said += text
+      if (/Ctrl-C stops everything/.test(said)) resolve(said)
+    })
+    void exited.then(() => reject(new Error(`the demo ended:\n${said}`)))
+  })
+}

@@ -1,0 +1,40 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+
+const NAME = 'vitrina_session'
+
+/** What the browser sends back; null when it has none. */
+export function sessionCookieOf(request: FastifyRequest): string | null {
+  const name = cookieName(request)
+  for (const part of (request.headers.cookie ?? '').split(';')) {
+    const [key = '', value = ''] = part.trim().split('=', 2)
+    if (key === name && value !== '') return value
+  }
+  return null
+}
+
+/** Scripts cannot read it, other sites cannot make the browser send it. `seconds` 0 takes it away. */
+export function setSessionCookie(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  value: string,
+  seconds: number,
+): void {
+  const secure = isHttps(request) ? '; Secure' : ''
+  reply.header(
+    'set-cookie',
+    `${cookieName(request)}=${value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${seconds}${secure}`,
+  )
+}
+
+/** With the port, because browsers do not tell ports apart: two servers on one machine would sign each other out. */
+function cookieName(request: FastifyRequest): string {
+  const port = /:(\d+)$/.exec(request.headers.host ?? '')?.[1]
+  return port === undefined ? NAME : `${NAME}_${port}`
+}
+
+/** TLS ends at a proxy. Whoever invents this header only makes their own cookie stricter. */
+function isHttps(request: FastifyRequest): boolean {
+  return (
+    request.protocol === 'https' || request.headers['x-forwarded-proto']?.toString().split(',')[0] === 'https'
+  )
+}

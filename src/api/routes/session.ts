@@ -1,0 +1,65 @@
+import { z } from 'zod'
+import { requireSameOrigin } from '../auth/same-origin.js'
+import { sessionCookieOf, setSessionCookie } from '../auth/session-cookie.js'
+import { codeWire, type ServerFacts, sessionToWire, sessionWire, signInBody } from '../schemas/session.js'
+import type { Api } from '../schemas/type-provider.js'
+import { SESSION_SECONDS, type SessionService } from '../services/sessions.js'
+import { rule } from './rule.js'
+
+const TAG = 'access'
+
+/** Sign-in of browsers. Programs send their token with every request and need none of it. */
+export function sessionRoutes(app: Api, sessions: SessionService, facts: ServerFacts): void {
+  app.post(
+    '/session',
+    {
+      config: rule('open', TAG, 'Signs a browser in with a token: the answer sets a cookie.', {
+        problems: [401, 403, 422, 429, 503],
+      }),
+      schema: { body: signInBody, response: { 200: sessionWire } },
+    },
+    async (request, reply) => {
+      requireSameOrigin(request)
+      const { caller, value, expiresAt } = await sessions.open({ ...request.body, address: request.ip })
+      request.events.accessChanged('session.open', caller.name, caller.role)
+      setSessionCookie(request, reply, value, SESSION_SECONDS)
+      return sessionToWire(caller, { via: 'session', expiresAt }, facts)
+    },
+  )
+
+  app.get(
+    '/session',
+    {
+      config: rule('viewer', TAG, 'Tells who asks, and what this server is.', { quiet: true }),
+      schema: { response: { 200: sessionWire } },
+    },
+    async (request) => sessionToWire(request.caller!, request.credential!, facts),
+  )
+
+  app.delete(
+    '/session',
+    {
+      config: rule('viewer', TAG, 'Signs a browser out: its session ends.'),
+      schema: { response: { 204: z.null().describe('Nothing.') } },
+    },
+    async (request, reply) => {
+      const value = sessionCookieOf(request)
+      if (value !== null) await sessions.close(value)
+      setSessionCookie(request, reply, '', 0)
+      return reply.code(204).send(null)
+    },
+  )
+
+  app.post(
+    '/session/code',
+    {
+      config: rule('viewer', TAG, 'Makes a code that signs a browser in once, as whoever asks for it.'),
+      schema: { response: { 201: codeWire } },
+    },
+    async (request, reply) => {
+      const { code, expiresAt } = await sessions.createCode(request.credential!.tokenHash)
+      reply.code(201)
+      return { code, expires_at: expiresAt }
+    },
+  )
+}

@@ -1,0 +1,55 @@
+import { z } from 'zod'
+import { mayActAs, ROLES } from '../../model/access.js'
+import type { Caller } from '../auth/identity.js'
+import type { PipelineRules } from '../services/pipeline-rules.js'
+
+const secret = z.string().min(1).max(500)
+
+export const signInBody = z
+  .strictObject({
+    token: secret.optional().describe('A token, or the one of VITRINA_API_TOKEN.'),
+    code: secret.optional().describe('In place of the token: what POST /session/code gave. It works once.'),
+  })
+  .refine((body) => (body.token === undefined) !== (body.code === undefined), 'give either token or code')
+
+export const sessionWire = z
+  .object({
+    name: z.string().describe('Whose token it is.'),
+    role: z.enum(ROLES).describe('What it may do.'),
+    acts_as: z.array(z.enum(ROLES)).describe('Every role whose routes may be called.'),
+    via: z.enum(['token', 'session']).describe('How the request was let in: by a token, or by a cookie.'),
+    expires_at: z.string().nullable().describe('When the session or its token ends; null: never.'),
+    version: z.string().describe('The version of the server.'),
+    targets: z.array(z.string()).describe('What ALLOWED_TARGET_TABLES says.'),
+    connections: z.array(z.string()).describe('The databases besides the main one, by name.'),
+  })
+  .meta({ id: 'Session' })
+
+export const codeWire = z.object({
+  code: z.string().describe('Open /ui/#code=… with it. It works once.'),
+  expires_at: z.string().describe('When it ends, used or not.'),
+})
+
+/** What this server is, for whoever signed in. */
+export interface ServerFacts {
+  readonly version: string
+  readonly rules: PipelineRules
+}
+
+export function sessionToWire(
+  caller: Caller,
+  { via, expiresAt }: { via: 'token' | 'session'; expiresAt: string | null },
+  { version, rules }: ServerFacts,
+): z.infer<typeof sessionWire> {
+  const ends = [expiresAt, caller.expiresAt].filter((end) => end !== null).sort()
+  return {
+    name: caller.name,
+    role: caller.role,
+    acts_as: ROLES.filter((role) => mayActAs(caller.role, role)),
+    via,
+    expires_at: ends[0] ?? null,
+    version,
+    targets: [...rules.targets.tables],
+    connections: [...rules.connections].sort(),
+  }
+}

@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest'
+import { seriousFindings } from './support/axe.js'
+import { aBrowser, type Visitor } from './support/browser.js'
+import { aConsoleStand } from './support/stand.js'
+
+const stand = aConsoleStand()
+const browser = aBrowser()
+
+/** A new screen is a new line here: its address, and a text that shows that it is there. */
+const SCREENS = [{ name: 'the list of pipelines', path: '/pipelines', shows: 'film_dim_full' }]
+const THEMES = ['light', 'dark'] as const
+const LANGUAGES = ['en', 'ru'] as const
+
+async function visitor(theme: (typeof THEMES)[number], language: string): Promise<Visitor> {
+  const made = await browser().visitor({ colorScheme: theme })
+  const kept = JSON.stringify({ theme, language })
+  await made.context.addInitScript(`localStorage.setItem('vitrina.preferences', '${kept}')`)
+  return made
+}
+
+for (const theme of THEMES)
+  for (const language of LANGUAGES)
+    describe(`axe finds nothing serious (${theme}, ${language})`, () => {
+      it('on the sign-in', async () => {
+        const { page } = await visitor(theme, language)
+        await page.goto(`${stand().url}/ui/`)
+        await page.getByRole('heading').waitFor()
+        expect(await seriousFindings(page)).toEqual([])
+      })
+
+      for (const { name, path, shows } of SCREENS)
+        it(`on ${name}`, async () => {
+          const { page, complaints } = await visitor(theme, language)
+          await stand().open(page, path)
+          await page.getByText(shows).first().waitFor()
+          expect(await page.locator('html').getAttribute('lang')).toBe(language)
+          expect(await seriousFindings(page)).toEqual([])
+          expect(complaints).toEqual([])
+        })
+    })

@@ -1,0 +1,120 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Page } from 'playwright-core'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { aBrowser } from './support/browser.js'
+import { aConsoleStand, TOKEN } from './support/stand.js'
+
+const stand = aConsoleStand()
+const browser = aBrowser()
+
+const field = (page: Page) => page.getByLabel('Token', { exact: true })
+
+async function signIn(page: Page, token: string): Promise<void> {
+  await field(page).fill(token)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+}
+
+/** A page of another origin, on the same machine. */
+async function aServer(): Promise<string> {
+  const server = createServer((_request, response) =>
+    response.setHeader('content-type', 'text/html').end('<title>x'),
+  )
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+}
+
+describe('the sign-in of the console', () => {
+  it('takes a token, leads where somebody wanted to, and keeps the token nowhere', async () => {
+    const { page, context, complaints } = await browser().visitor()
+    await page.goto(`${stand().url}/ui/pipelines?q=genre`)
+    await signIn(page, TOKEN)
+    await page.getByText('genre_dim_full').waitFor()
+    expect(page.url()).toBe(`${stand().url}/ui/pipelines?q=genre`)
+    const [cookie] = await context.cookies()
+    expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict', path: '/', secure: false })
+    const kept = await page.evaluate(
+      'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, document.body.innerHTML])',
+    )
+    expect(kept).not.toContain(TOKEN)
+    expect(kept).not.toContain(cookie!.value)
+    expect(complaints).toEqual([])
+  })
+
+  it('says what is wrong with a token', async () => {
+    const { page } = await browser().visitor()
+    await page.goto(`${stand().url}/ui/`)
+    await signIn(page, 'nonsense')
+    const alert = page.getByRole('alert')
+    await alert.waitFor()
+    expect(await alert.textContent()).toContain('The token is not valid.')
+    await signIn(page, TOKEN)
+    await page.getByRole('navigation', { name: 'Main' }).waitFor()
+  })
+
+  it('ends when somebody signs out, for every tab', async () => {
+    const { page, context } = await browser().visitor()
+    await stand().open(page)
+    const other = await context.newPage()
+    await other.goto(`${stand().url}/ui/pipelines`)
+    await other.getByText('film_dim_full').waitFor()
+    await page.getByRole('button', { name: /^Account/ }).click()
+    await page.getByRole('menuitem', { name: 'Sign out' }).click()
+    await field(page).waitFor()
+    expect(await context.cookies()).toEqual([])
+    await other.reload()
+    await field(other).waitFor()
+  })
+
+  it('ends at once when the token is revoked', async () => {
+    const { id, token } = await stand().token('viewer')
+    const { page } = await browser().visitor()
+    await stand().open(page, '/pipelines', token)
+    await page.getByText('film_dim_full').waitFor()
+    await stand().api.DELETE('/tokens/{id}', { params: { path: { id } } })
+    await page.getByLabel('Filter by name or target').fill('genre')
+    await field(page).waitFor()
+  })
+
+  it('works by a link once, and the code does not stay in the address', async () => {
+    const { page } = await browser().visitor()
+    const { data } = await stand().api.POST('/session/code', {})
+    const link = `${stand().url}/ui/pipelines#code=${data!.code}`
+    await page.goto(link)
+    await page.getByText('film_dim_full').waitFor()
+    expect(page.url()).toBe(`${stand().url}/ui/pipelines`)
+    const stranger = await browser().visitor()
+    await stranger.page.goto(link)
+    await field(stranger.page).waitFor()
+  })
+
+  it('lets no other page of the same machine act with it', async () => {
+    const { page, context } = await browser().visitor()
+    await stand().open(page)
+    const run = `${stand().url}/api/v1/pipelines/33333333-3333-3333-3333-333333333333/run`
+    const bare = await page.evaluate(
+      (url) => fetch(url, { method: 'POST' }).then(({ status }) => status),
+      run,
+    )
+    expect(bare).toBe(403)
+    // Another port of the same host: the same site, but not the same origin.
+    const foreign = await context.newPage()
+    const elsewhere = await aServer()
+    await foreign.goto(elsewhere)
+    const statuses: number[] = []
+    foreign.on('response', (response) => statuses.push(response.status()))
+    await foreign.evaluate(
+      (url) => fetch(url, { method: 'POST', mode: 'no-cors', credentials: 'include' }).catch(() => null),
+      run,
+    )
+    expect(statuses.at(-1)).toBe(403)
+    const { data } = await stand().api.GET('/pipelines/{id}/runs', {
+      params: { path: { id: '33333333-3333-3333-3333-333333333333' } },
+    })
+    expect(data!.items).toEqual([])
+  })
+})

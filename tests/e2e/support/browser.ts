@@ -1,0 +1,66 @@
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+} from 'playwright-core'
+import { afterAll, beforeAll, beforeEach } from 'vitest'
+
+interface Found {
+  readonly path?: string
+  readonly missing?: string
+}
+
+interface Finder {
+  findBrowser(): Found
+  launchOptions(path: string): object
+}
+
+/** What a test opens pages with. */
+export interface TestBrowser {
+  /** A visitor of their own: no cookie, nothing kept. Closed after the file. */
+  visitor(options?: BrowserContextOptions): Promise<Visitor>
+}
+
+export interface Visitor {
+  readonly context: BrowserContext
+  readonly page: Page
+  /** What the page complained about: errors of scripts, refusals of the policy. Must stay empty. */
+  readonly complaints: string[]
+}
+
+/** One browser for all tests of a file. Where there is none, they are skipped by name and with the reason. */
+export function aBrowser(): () => TestBrowser {
+  let browser: Browser | null = null
+  let missing: string | undefined
+  beforeAll(async () => {
+    const script = new URL('../../../scripts/lib/browser.mjs', import.meta.url).href
+    const { findBrowser, launchOptions } = (await import(script)) as Finder
+    const found = findBrowser()
+    missing = found.missing
+    if (found.path !== undefined) browser = await chromium.launch(launchOptions(found.path))
+  }, 300_000)
+  beforeEach(({ skip }) => {
+    if (missing !== undefined) skip(missing)
+  })
+  afterAll(() => browser?.close())
+  return () => ({ visitor: (options) => visit(browser!, options) })
+}
+
+async function visit(browser: Browser, options: BrowserContextOptions = {}): Promise<Visitor> {
+  const context = await browser.newContext({
+    viewport: { width: 1440, height: 900 },
+    locale: 'en-GB',
+    timezoneId: 'UTC',
+    ...options,
+  })
+  const page = await context.newPage()
+  const complaints: string[] = []
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  page.on('console', (message) => {
+    // A 401 before the sign-in is how the console learns that it needs one.
+    if (message.type() === 'error' && !message.text().includes('401')) complaints.push(message.text())
+  })
+  return { context, page, complaints }
+}

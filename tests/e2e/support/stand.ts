@@ -1,0 +1,63 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll } from 'vitest'
+import { type ApiClient, createClient } from '../../../src/client/api-client.js'
+import { addDemoPipelines } from '../../../src/main/demo-data.js'
+import type { MainSettings } from '../../../src/main/environment.js'
+import { aDatabase, type TestDatabase } from '../../support/database.js'
+import { spawnVitrina } from '../../support/processes.js'
+
+export const TOKEN = 'a-token-for-browser-tests'
+
+/** The product as people meet it: a database with the cinema, an API with its console, and a runner. */
+export interface ConsoleStand {
+  readonly database: TestDatabase
+  readonly url: string
+  /** As the administrator, beside the browser. */
+  readonly api: ApiClient
+  /** A token of this role. */
+  token(role: 'viewer' | 'operator' | 'admin'): Promise<{ id: string; token: string }>
+  /** Opens a page of the console, signed in by a code. */
+  open(page: Page, path?: string, token?: string): Promise<void>
+}
+
+export function aConsoleStand(): () => ConsoleStand {
+  let stand: ConsoleStand
+  let folder: string
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'vitrina-console-'))
+    stand = await start(folder)
+  })
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+  return () => stand
+}
+
+async function start(folder: string): Promise<ConsoleStand> {
+  const database = await aDatabase({ cinema: true })
+  await addDemoPipelines({ DATABASE_URL: database.url } as MainSettings)
+  const server = { DATABASE_URL: database.url, RUNNER_POLL_INTERVAL_MS: '100', LOG_LEVEL: 'warn' }
+  const api = spawnVitrina(
+    ['api'],
+    { ...server, VITRINA_PORT: '0', VITRINA_API_TOKEN: TOKEN, API_RATE_LIMIT: '1000000' },
+    { cwd: folder },
+  )
+  spawnVitrina(['runner'], server, { cwd: folder })
+  const [, url = ''] = await api.waitForOutput(/API\s+(http\S+)\/api\/v1/)
+  const client = createClient({ url, token: TOKEN })
+  return {
+    database,
+    url,
+    api: client,
+    token: async (role) => {
+      const { data } = await client.POST('/tokens', { body: { name: `${role} of a test`, role } })
+      return data!
+    },
+    open: async (page, path = '/pipelines', token = TOKEN) => {
+      const { data } = await createClient({ url, token }).POST('/session/code', {})
+      await page.goto(`${url}/ui${path}#code=${data!.code}`)
+      await page.getByRole('navigation', { name: /Main|Главное/ }).waitFor()
+    },
+  }
+}
