@@ -112,7 +112,7 @@ export class IndexReplacement implements Replacement {
     const { cluster, mart } = this.#parts
     const { body } = await cluster.ask<Record<string, IndexBody>>({
       method: 'GET',
-      path: `/${encodeURIComponent(`${mart.name}-*`)}?features=aliases,mappings`,
+      path: `/${encodeURIComponent(`${mart.name}-*`)}`,
       target: mart.target,
     })
     for (const [index, state] of Object.entries(body)) {
