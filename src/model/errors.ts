@@ -150,7 +150,7 @@ export const ERRORS = {
     means: 'The row of the quarantine was already dealt with.',
   },
   PIPELINE_MANAGED: {
-    number: 5113,
+    number: 5114,
     class: 'stop',
     means: 'The pipeline comes from a file, and is changed there.',
   },
