@@ -49,6 +49,7 @@ export class Session {
   readonly #client: pg.Client
   readonly #cut: () => void
   readonly #signal: AbortSignal
+  #lastTurn: Promise<void> = Promise.resolve()
 
   private constructor(client: pg.Client, signal: AbortSignal) {
     this.#client = client
@@ -139,14 +140,31 @@ export class Session {
     await this.#client.end().catch(() => {})
   }
 
+  /**
+   * Waits until nobody else uses the session; whoever is called has to end its turn. Reading ahead and the checkpoint
+   * ask the same session, and one connection answers one question at a time.
+   */
+  async turn(): Promise<() => void> {
+    const before = this.#lastTurn
+    let end = () => {}
+    this.#lastTurn = new Promise((resolve) => {
+      end = resolve
+    })
+    await before
+    return end
+  }
+
   async #guarded<T>(work: () => Promise<T>): Promise<T> {
-    this.#signal.throwIfAborted()
+    const end = await this.turn()
     try {
+      this.#signal.throwIfAborted()
       return await work()
     } catch (error) {
       // After an abort the cut socket is only the consequence: the reason is what the caller wants to hear.
       this.#signal.throwIfAborted()
       throw lostOr(error)
+    } finally {
+      end()
     }
   }
 }

@@ -7,10 +7,13 @@ const NEWLINE = 0x0a
 
 /** The rows of a selection as COPY text, as they come. Has to be read to its end, or the session is lost. */
 export async function* linesOf(source: Session, selection: string): AsyncGenerator<Buffer> {
+  const endTurn = await source.turn()
   try {
     for await (const chunk of source.copyOut(`COPY (${selection}) TO STDOUT`)) yield chunk as Buffer
   } catch (error) {
     throw databaseError(error, 'Reading the source')
+  } finally {
+    endTurn()
   }
   failpoint('pass.collected')
 }

@@ -91,7 +91,8 @@ describe('a Python function that misbehaves is killed and told of, and the next 
     const tasks = await someTasks(python(forked, GOOD))
     const chain = await tasks.open('stray', COLUMNS)
     expect((await chain.run(RowBatch.ofRows(ROWS))).rows).toEqual(ROWS)
-    const marker = tasks.said[0]!.split(' ').at(-1)!
+    const said = await waitFor(async () => tasks.said[0], { what: 'the function to print' })
+    const marker = said.split(' ').at(-1)!
     expect(processesWith(MARKER, marker).length).toBeGreaterThan(1)
     await chain.close()
     await waitFor(async () => processesWith(MARKER, marker).length === 0, { what: 'all of them to be gone' })
