@@ -19,7 +19,7 @@ export interface Verdict {
  */
 export async function verifyMart(settings: MainSettings, pipelineId: string): Promise<Verdict> {
   return withClient(settings.DATABASE_URL, async (client) => {
-    const { query, target, table } = await findMart(client, pipelineId)
+    const { query, target, table } = await findMart(client, settings, pipelineId)
     const { fields } = await client.query(`SELECT * FROM (${query}\n) q LIMIT 0`)
     const columns = quoteList(fields.map((field) => field.name))
     const { rows } = await client.query(
