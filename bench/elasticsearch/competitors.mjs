@@ -1,11 +1,13 @@
 /** Other ways from PostgreSQL to Elasticsearch, and what they need. Each gives a function, or says why it is missing. */
 import { execFile } from 'node:child_process'
 import { existsSync, mkdtempSync } from 'node:fs'
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, open, rename, rm, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { runGuarded } from '../../dist/embedded/guarded.js'
 import { cacheFolder, freePort } from './server.mjs'
 
 const run = promisify(execFile)
@@ -96,25 +98,27 @@ async function environment(packages) {
 async function startRedis() {
   const port = await freePort()
   const home = mkdtempSync(join(tmpdir(), 'vitrina-bench-redis-'))
-  const child = execFile(
-    'redis-server',
-    ['--port', port, '--bind', '127.0.0.1', '--dir', home, '--save', ''].map(String),
-  )
-  const ended = new Promise((resolve) => child.once('close', resolve).once('error', resolve))
+  const log = await open(join(home, 'output.log'), 'a')
+  const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', home, '--save', '']
+  const command = { file: '/usr/bin/env', args: ['redis-server', ...args], cwd: home, account: null }
+  const server = runGuarded({ ...command, logFd: log.fd })
   const stop = async () => {
-    child.kill('SIGTERM')
-    await ended
+    await server.stop()
+    await log.close()
     await rm(home, { recursive: true, force: true })
   }
-  const first = await Promise.race([ended.then(() => 'ended'), ready(child)])
-  if (first === 'ready') return { url: `redis://127.0.0.1:${port}/0`, stop }
+  while (server.exitCode === null && !(await accepts(port)))
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  if (server.exitCode === null) return { url: `redis://127.0.0.1:${port}/0`, stop }
   await stop()
   return { missing: 'redis-server does not start; is it installed?' }
 }
 
-function ready(child) {
+function accepts(port) {
   return new Promise((resolve) => {
-    child.stdout.on('data', (text) => /ready to accept/i.test(text) && resolve('ready'))
+    const socket = connect(port, '127.0.0.1')
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
+    socket.once('connect', () => socket.destroy())
   })
 }
 
