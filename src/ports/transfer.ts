@@ -54,6 +54,8 @@ export interface Transfer {
   sweep(): Step
   /** Lets readers see what the other steps wrote; null: they see it as it is committed. */
   publish(): Step | null
+  /** How long a batch should take where nobody set its size: long enough for its fixed costs to vanish. */
+  readonly batchMs: number
   readonly heldBack: HeldBack | null
   /** Totals of the run so far, also those of earlier attempts. */
   readonly progress: Progress

@@ -49,8 +49,9 @@ export class PipelineExecutor {
       failpoint('run.prepared')
       await queue.planned(claim, plan)
       events.runPlanned(claim, plan)
+      const size = new BatchSize(claim.pipeline.batchSize, transfer.batchMs)
       for (let steps = this.#steps(claim, transfer, lease); ; steps = this.#repairs(claim, transfer, lease)) {
-        const outcome = await this.#runSteps(claim, steps, lease, isStopping)
+        const outcome = await this.#runSteps(claim, steps, { lease, size, isStopping })
         if (outcome === 'RELEASED') return outcome
         await queue.heldBack(claim, transfer.heldBack)
         if (transfer.heldBack !== null) events.heldBack(claim, transfer.heldBack)
@@ -77,10 +78,8 @@ export class PipelineExecutor {
   async #runSteps(
     claim: Claim,
     steps: AsyncIterable<Step>,
-    lease: Lease,
-    isStopping: () => boolean,
+    { lease, size, isStopping }: { lease: Lease; size: BatchSize; isStopping: () => boolean },
   ): Promise<'SUCCESS' | 'PAUSED' | 'CANCELLED' | 'RELEASED'> {
-    const size = new BatchSize(claim.pipeline.batchSize)
     for await (const step of steps) {
       for (;;) {
         const wished = wish(lease.control)

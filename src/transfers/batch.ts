@@ -9,6 +9,19 @@ import type { Session } from '../postgres/session.js'
 import type { Checkpoint, CheckpointStore, Position } from '../sinks/postgres/checkpoint.js'
 import { targetError } from '../sinks/postgres/target.js'
 
+/** Short enough for a pause to be felt at once, long enough for the cost of a commit to vanish. */
+const COMMITTED_MS = 200
+/**
+ * A sink costs more for each batch: requests are cut at its end, and all wait for the last of them. Elasticsearch took
+ * 10,000 documents at a time 1.6 (index) to 2 times (update) as fast as the 2,000 that fit into a commit's time; more
+ * gained nothing.
+ */
+const SENT_MS = 1000
+
+export function batchMs(transactional: boolean): number {
+  return transactional ? COMMITTED_MS : SENT_MS
+}
+
 /** Where the pipeline stands after a batch. */
 export interface StateAfter {
   readonly key: string | null

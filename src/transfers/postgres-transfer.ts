@@ -13,7 +13,7 @@ import { isSpread, type PlanFacts } from '../sources/postgres/describe.js'
 import { Horizon } from '../sources/postgres/horizon.js'
 import type { Column, Order } from '../sql/selection.js'
 import { begunNow, endPredecessors, isMainDatabase, takeCheckpoint, unlessDone } from './attempt.js'
-import { BatchRunner } from './batch.js'
+import { BatchRunner, batchMs } from './batch.js'
 import { ChangedRows } from './changed-rows.js'
 import { examine, type SourceRules } from './examine.js'
 import { Mend } from './mend.js'
@@ -194,6 +194,10 @@ export class PostgresTransfer implements Transfer {
   /** What is committed is seen. */
   publish(): null {
     return null
+  }
+
+  get batchMs(): number {
+    return batchMs(true)
   }
 
   get heldBack(): HeldBack | null {

@@ -19,7 +19,7 @@ import {
   takeCheckpoint,
   unlessDone,
 } from '../attempt.js'
-import { BatchRunner } from '../batch.js'
+import { BatchRunner, batchMs } from '../batch.js'
 import { type Examined, examine } from '../examine.js'
 import { FullProgression, IncrementalProgression, initialSweep, type Progression } from '../progression.js'
 import { RowsChanged } from './changed.js'
@@ -206,6 +206,10 @@ export class RowsTransfer implements Transfer {
         })
       },
     }
+  }
+
+  get batchMs(): number {
+    return batchMs(this.#destination.transactional)
   }
 
   get heldBack(): HeldBack | null {
