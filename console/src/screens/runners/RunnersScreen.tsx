@@ -29,7 +29,11 @@ export function RunnersScreen() {
     return (
       <Page>
         <h1 className="v-heard-only">{texts.title}</h1>
-        {error === null ? <Skeleton lines={5} height={32} /> : <ProblemCard error={error} onRetry={refetch} />}
+        {error === null ? (
+          <Skeleton lines={5} height={32} />
+        ) : (
+          <ProblemCard error={error} onRetry={refetch} />
+        )}
       </Page>
     )
   const gone = data.filter(({ stopped_at }) => stopped_at !== null)
