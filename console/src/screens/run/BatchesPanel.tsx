@@ -3,6 +3,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { memo, useState } from 'react'
 import type { Batch, RunDetail } from '../../api/wire.js'
 import { Panel } from '../../components/Panel.js'
+import { activityOfRun } from '../../components/RunStatusBadge.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
 import { BatchDetail } from './BatchDetail.js'
@@ -37,7 +38,7 @@ export function BatchesPanel({ run }: { readonly run: RunDetail }) {
         <BatchDetail batch={chosen} number={search.batch} onClose={close} />
       )}
       {all.length === 0 ? (
-        <p className={styles.nothing}>{texts.none}</p>
+        <p className={styles.nothing}>{activityOfRun(run) === null ? texts.notKept : texts.none}</p>
       ) : (
         <BatchTable run={run} chosen={chosen?.batch ?? null} />
       )}

@@ -22,7 +22,7 @@ export function Progress({ run }: { readonly run: RunDetail }) {
       <Count n={run.rows_deleted} label={texts.deleted} isMinor />
       {run.rows_duplicate > 0 ? <Count n={run.rows_duplicate} label={texts.duplicate} isMinor /> : null}
       {run.rows_quarantined > 0 ? <Count n={run.rows_quarantined} label={texts.quarantined} isBad /> : null}
-      <Count n={run.batches} label={texts.batches} />
+      <Count n={run.batches} label={texts.batches(run.batches)} />
       <span className={styles.count}>
         <strong>{rate === null ? '–' : format.compact(rate)}</strong> {texts.rate}
       </span>

@@ -29,7 +29,7 @@ export function RunErrorCard({ run }: Props) {
         </strong>
         <code className="v-mono">{run.error_code}</code>
       </div>
-      <p>{run.error}</p>
+      {run.error === null ? null : <p>{run.error}</p>}
       {run.error_hint === null ? null : <p className="v-soft">{run.error_hint}</p>}
       <p className="v-soft">{run.batches === 0 ? texts.none : texts.kept(run.batches)}</p>
       <ErrorButtons run={run} />

@@ -97,7 +97,9 @@ export function RunnerCard({ runner }: CellProps) {
           {runner.version} · {texts.columns.started} <TimeText at={runner.started_at} as="relative" />
         </span>
       </div>
-      <HoldsCell runner={runner} />
+      <div className={styles.cardHolds}>
+        <span className="v-soft">{texts.columns.holds}:</span> <HoldsCell runner={runner} />
+      </div>
     </article>
   )
 }
