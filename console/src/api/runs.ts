@@ -71,7 +71,7 @@ export function runLogQuery(id: string, errorsOnly: boolean) {
 }
 
 /** Fills the last page first; pages that are full stay the same objects. */
-export function withLines(pages: RunLog['pages'], lines: readonly LogLine[]): RunLog['pages'] {
+function withLines(pages: RunLog['pages'], lines: readonly LogLine[]): RunLog['pages'] {
   if (lines.length === 0) return pages
   const last = pages.at(-1) ?? []
   const room = LOG_PAGE - last.length

@@ -5,7 +5,7 @@ import type { BatchFacts, LiveEvent, RunFacts } from './event.js'
 /** As many as GET /runs/{id} gives. */
 const BATCHES_SHOWN = 1_000
 
-export function isEnded(status: Run['status']): boolean {
+function isEnded(status: Run['status']): boolean {
   return status !== 'REQUESTED' && status !== 'RUNNING'
 }
 
@@ -40,7 +40,7 @@ function patchDetail(detail: RunDetail, event: LiveEvent): RunDetail {
   }
 }
 
-export function patchRun(run: Run, event: LiveEvent): Run {
+function patchRun(run: Run, event: LiveEvent): Run {
   if (event.kind === 'run.status') return withStatus(run, event.at, event)
   // A batch that is told again, after a crash, has a number that was counted before.
   if (event.kind === 'run.batch' && event.batch > run.batches) return withBatch(run, event)
