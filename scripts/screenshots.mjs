@@ -12,6 +12,10 @@ import { failure, main, ROOT, say } from './lib/run.mjs'
 const SCREENS = [
   { name: 'sign-in', path: '/', isSignedOut: true },
   { name: 'pipelines', path: '/pipelines' },
+  { name: 'runs', path: '/runs' },
+  { name: 'run', path: async (demo) => `/runs/${await demo.runId('film_dim_full', 'SUCCESS')}` },
+  { name: 'run-failed', path: async (demo) => `/runs/${await demo.runId('rating_by_day', 'FAILED')}` },
+  { name: 'runners', path: '/runners' },
 ]
 const SIZES = [
   { name: 'desktop', width: 1440, height: 900 },
@@ -56,7 +60,8 @@ async function takeAll(browser, demo, { screens, theme, size, language, out }) {
   )
   for (const { name, path, isSignedOut = false, prepare } of screens) {
     const page = await context.newPage()
-    await page.goto(`${demo.url}/ui${path}${isSignedOut ? '' : `#code=${await demo.code()}`}`)
+    const address = typeof path === 'string' ? path : await path(demo)
+    await page.goto(`${demo.url}/ui${address}${isSignedOut ? '' : `#code=${await demo.code()}`}`)
     await page.locator('main h1, main h2').first().waitFor()
     if (!isSignedOut) await page.locator('[data-live=live]').waitFor()
     await page.evaluate(() => document.fonts.ready)

@@ -29,6 +29,7 @@ export async function startDemo(home) {
   return {
     url,
     code: () => code(url),
+    runId: (pipeline, status) => runId(url, pipeline, status),
     stop: async () => {
       child.kill('SIGTERM')
       await exited
@@ -44,6 +45,15 @@ async function code(url) {
     headers: { authorization: `Bearer ${TOKEN}` },
   })
   return (await answer.json()).code
+}
+
+/** The newest run of a pipeline that ended so. */
+async function runId(url, pipeline, status) {
+  const answer = await fetch(`${url}/api/v1/runs?limit=200&status=${status}`, {
+    headers: { authorization: `Bearer ${TOKEN}` },
+  })
+  const { items } = await answer.json()
+  return items.find(({ pipeline_name }) => pipeline_name === pipeline).id
 }
 
 function heard(child, exited) {

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import { describe, expect, it } from 'vitest'
 import { seriousFindings } from './support/axe.js'
 import { aBrowser, type Visitor } from './support/browser.js'
@@ -6,10 +7,33 @@ import { aConsoleStand } from './support/stand.js'
 const stand = aConsoleStand()
 const browser = aBrowser()
 
+interface Screen {
+  readonly name: string
+  readonly path: string | (() => Promise<string>)
+  readonly shows: string
+}
+
 /** A new screen is a new line here: its address, and a text that shows that it is there. */
-const SCREENS = [{ name: 'the list of pipelines', path: '/pipelines', shows: 'film_dim_full' }]
+const SCREENS: readonly Screen[] = [
+  { name: 'the list of pipelines', path: '/pipelines', shows: 'film_dim_full' },
+  {
+    name: 'the list of runs',
+    path: async () => `/runs?pipeline=${(await anEndedRun()).id}`,
+    shows: 'film_dim_full',
+  },
+  { name: 'a run', path: async () => `/runs/${(await anEndedRun()).run_id}?batch=1`, shows: 'film_dim_full' },
+  { name: 'the runners', path: '/runners', shows: hostname() },
+]
 const THEMES = ['light', 'dark'] as const
 const LANGUAGES = ['en', 'ru'] as const
+
+const FILMS = '11111111-1111-1111-1111-111111111111'
+
+async function anEndedRun() {
+  const params = { path: { id: FILMS }, query: { wait: '60s' } }
+  const { data } = await stand().api.POST('/pipelines/{id}/run', { params })
+  return data!
+}
 
 async function visitor(theme: (typeof THEMES)[number], language: string): Promise<Visitor> {
   const made = await browser().visitor({ colorScheme: theme })
@@ -31,7 +55,7 @@ for (const theme of THEMES)
       for (const { name, path, shows } of SCREENS)
         it(`on ${name}`, async () => {
           const { page, complaints } = await visitor(theme, language)
-          await stand().open(page, path)
+          await stand().open(page, typeof path === 'string' ? path : await path())
           await page.getByText(shows).first().waitFor()
           expect(await page.locator('html').getAttribute('lang')).toBe(language)
           expect(await seriousFindings(page)).toEqual([])

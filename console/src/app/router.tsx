@@ -8,6 +8,7 @@ import {
 import { readLineageSearch } from '../screens/lineage/search.js'
 import { readPipelinesSearch } from '../screens/pipelines/search.js'
 import { readRunSearch } from '../screens/run/search.js'
+import { readRunnersSearch } from '../screens/runners/search.js'
 import { readRunsSearch } from '../screens/runs/search.js'
 import { NotFound, ScreenFailed } from './fallbacks.js'
 import { setRouter } from './router-handle.js'
@@ -123,6 +124,7 @@ const lineage = createRoute({
 const runners = createRoute({
   getParentRoute: () => root,
   path: '/runners',
+  validateSearch: readRunnersSearch,
   component: lazyRouteComponent(() => import('../screens/runners/RunnersScreen.js'), 'RunnersScreen'),
 })
 

@@ -1,9 +1,12 @@
+import type { InfiniteData } from '@tanstack/react-query'
 import { OVERVIEW_KEY, type OverviewFilter } from '../api/pipelines.js'
 import { queryClient } from '../api/query-client.js'
-import type { Overview } from '../api/wire.js'
+import { RUN_KEY, RUNS_KEY } from '../api/runs.js'
+import type { Overview, RunDetail, RunPage } from '../api/wire.js'
 import type { LiveEvent } from './event.js'
 import { onLiveEvents } from './live.js'
 import { patchOverview } from './patch-overview.js'
+import { patchRunDetail, patchRunPages } from './patch-runs.js'
 
 /**
  * Keeps the cache as the database is, without asking: every query that events can keep fresh is patched here. What an
@@ -16,6 +19,12 @@ export function startPatching(): () => void {
   return onLiveEvents((events) => {
     queryClient.setQueriesData<Overview>({ queryKey: OVERVIEW_KEY }, (overview) =>
       overview === undefined ? overview : patchOverview(overview, events),
+    )
+    queryClient.setQueriesData<InfiniteData<RunPage>>({ queryKey: RUNS_KEY }, (runs) =>
+      runs === undefined ? runs : patchRunPages(runs, events),
+    )
+    queryClient.setQueriesData<RunDetail>({ queryKey: RUN_KEY }, (run) =>
+      run === undefined ? run : patchRunDetail(run, events),
     )
     if (events.some(isAboutTheList)) soon(() => true)
     // Who comes into a filter or leaves it is known to the server only.

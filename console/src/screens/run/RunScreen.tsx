@@ -1,1 +1,65 @@
-export { PendingScreen as RunScreen } from '../pending/PendingScreen.js'
+import { useQuery } from '@tanstack/react-query'
+import { useParams } from '@tanstack/react-router'
+import { runQuery } from '../../api/runs.js'
+import type { RunDetail } from '../../api/wire.js'
+import { usePage } from '../../app/page.js'
+import { Page } from '../../app/shell/Page.js'
+import { ProblemCard } from '../../components/ProblemCard.js'
+import { activityOfRun } from '../../components/RunStatusBadge.js'
+import { Skeleton } from '../../components/Skeleton.js'
+import { shared } from '../../components/texts.js'
+import { useTexts } from '../../i18n/texts.js'
+import { BatchesPanel } from './BatchesPanel.js'
+import { HeldBackCard, RunErrorCard } from './cards.js'
+import { LogPanel } from './LogPanel.js'
+import { Progress } from './Progress.js'
+import { RunHeader } from './RunHeader.js'
+import styles from './run.module.css'
+import { ThroughputPanel } from './ThroughputPanel.js'
+import { runTexts } from './texts.js'
+import { useRereading } from './use-rereading.js'
+
+export function RunScreen() {
+  const { id } = useParams({ from: '/runs/$id' })
+  const texts = useTexts(runTexts)
+  const { data, error, refetch } = useQuery(runQuery(id))
+  useRunPage(id, data)
+  useRereading(id)
+  if (data === undefined)
+    return (
+      <Page>
+        <h1 className="v-heard-only">{texts.run(id.slice(0, 8))}</h1>
+        {error === null ? (
+          <Skeleton lines={12} height={22} />
+        ) : (
+          <ProblemCard error={error} onRetry={() => void refetch()} />
+        )}
+      </Page>
+    )
+  return (
+    <Page>
+      <RunErrorCard run={data} />
+      <RunHeader run={data} />
+      {error === null ? null : <ProblemCard error={error} onRetry={() => void refetch()} />}
+      <HeldBackCard run={data} />
+      <Progress run={data} />
+      <div className={styles.columns}>
+        <BatchesPanel run={data} />
+        <ThroughputPanel batches={data.batch_history} />
+      </div>
+      <LogPanel key={id} runId={id} isActive={activityOfRun(data) !== null} />
+    </Page>
+  )
+}
+
+function useRunPage(id: string, run: RunDetail | undefined): void {
+  const texts = useTexts(runTexts)
+  const words = useTexts(shared)
+  const label = texts.run(id.slice(0, 8))
+  const pipeline =
+    run === undefined ? [] : [{ label: run.pipeline_name, to: `/pipelines/${run.pipeline_id}/overview` }]
+  usePage({
+    title: run === undefined ? [label] : [run.pipeline_name, words.runStatus[run.status]],
+    path: [{ label: texts.runs, to: '/runs' }, ...pipeline, { label }],
+  })
+}

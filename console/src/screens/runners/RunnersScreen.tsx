@@ -1,1 +1,145 @@
-export { PendingScreen as RunnersScreen } from '../pending/PendingScreen.js'
+import { Button } from '@mantine/core'
+import { useMediaQuery } from '@mantine/hooks'
+import { useQuery } from '@tanstack/react-query'
+import { Link, useSearch } from '@tanstack/react-router'
+import { overviewQuery } from '../../api/pipelines.js'
+import { runnersQuery } from '../../api/runners.js'
+import type { Runner } from '../../api/wire.js'
+import { usePage } from '../../app/page.js'
+import { Page } from '../../app/shell/Page.js'
+import { EmptyState } from '../../components/EmptyState.js'
+import { ProblemCard } from '../../components/ProblemCard.js'
+import { Skeleton } from '../../components/Skeleton.js'
+import { TimeText } from '../../components/TimeText.js'
+import { type Fleet, fleetOf, waitingReason } from '../../facts/runners.js'
+import { useTexts } from '../../i18n/texts.js'
+import { HoldsCell, NameCell, RunnerCard, SlotsCell, StateCell } from './cells.js'
+import styles from './runners.module.css'
+import { runnersTexts } from './texts.js'
+
+const START = 'vitrina runner'
+
+export function RunnersScreen() {
+  const texts = useTexts(runnersTexts)
+  const { ended } = useSearch({ from: '/runners' })
+  const { data, error, refetch } = useQuery(runnersQuery)
+  const { data: overview } = useQuery(overviewQuery())
+  usePage({ title: [texts.title], path: [{ label: texts.title }] })
+  if (data === undefined)
+    return (
+      <Page>
+        <h1 className="v-heard-only">{texts.title}</h1>
+        {error === null ? (
+          <Skeleton lines={5} height={32} />
+        ) : (
+          <ProblemCard error={error} onRetry={refetch} />
+        )}
+      </Page>
+    )
+  const gone = data.filter(({ stopped_at }) => stopped_at !== null)
+  const shown = ended === '1' ? data : data.filter(({ stopped_at }) => stopped_at === null)
+  return (
+    <Page>
+      <h1 className="v-heard-only">{texts.title}</h1>
+      {error === null ? null : <ProblemCard error={error} onRetry={refetch} />}
+      {overview === undefined ? null : <Why queued={overview.summary.queued} fleet={fleetOf(data)} />}
+      {shown.length > 0 ? <Runners runners={shown} /> : data.length === 0 ? <NoRunners /> : null}
+      {gone.length === 0 ? null : (
+        <div>
+          <Button
+            component={Link}
+            variant="default"
+            to="/runners"
+            search={(ended === '1' ? {} : { ended: '1' }) as never}
+          >
+            {ended === '1' ? texts.hideEnded : texts.showEnded(gone.length)}
+          </Button>
+        </div>
+      )}
+    </Page>
+  )
+}
+
+/** "Why does nothing run?", answered before it is asked. */
+function Why({ queued, fleet }: { readonly queued: number; readonly fleet: Fleet }) {
+  const { why } = useTexts(runnersTexts)
+  const reason = waitingReason(queued, fleet)
+  const text = {
+    nobody: () => why.nobody(queued),
+    busy: () => why.busy(queued, fleet.slots),
+    soon: () => why.soon(queued),
+    calm: () => why.calm(fleet.alive, fleet.busy, fleet.slots),
+  }[reason]()
+  return (
+    <p className={styles.why} data-reason={reason} role="status">
+      {text} {reason === 'nobody' ? <code className="v-mono">{START}</code> : null}
+    </p>
+  )
+}
+
+function Runners({ runners }: { readonly runners: readonly Runner[] }) {
+  const { title, columns } = useTexts(runnersTexts)
+  const isPhone = useMediaQuery('(max-width: 719px)', undefined, { getInitialValueInEffect: false }) ?? false
+  if (isPhone)
+    return (
+      <section className={styles.box} aria-label={title}>
+        {runners.map((runner) => (
+          <RunnerCard key={runner.id} runner={runner} />
+        ))}
+      </section>
+    )
+  return (
+    <div className={styles.box}>
+      <table className={styles.table} aria-label={title}>
+        <thead>
+          <tr>
+            {Object.values(columns).map((name) => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {runners.map((runner) => (
+            <RunnerRow key={runner.id} runner={runner} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function RunnerRow({ runner }: { readonly runner: Runner }) {
+  return (
+    <tr>
+      <td>
+        <NameCell runner={runner} />
+      </td>
+      <td>
+        <StateCell runner={runner} />
+      </td>
+      <td>
+        <SlotsCell runner={runner} />
+      </td>
+      <td>
+        <HoldsCell runner={runner} />
+      </td>
+      <td className="v-mono">{runner.version}</td>
+      <td>
+        <TimeText at={runner.started_at} as="short" />
+      </td>
+    </tr>
+  )
+}
+
+function NoRunners() {
+  const { empty } = useTexts(runnersTexts)
+  return (
+    <EmptyState icon="runners" title={empty.title}>
+      {empty.text}
+      <br />
+      <span className="v-mono">{START}</span>
+    </EmptyState>
+  )
+}

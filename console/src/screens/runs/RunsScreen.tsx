@@ -1,1 +1,130 @@
-export { PendingScreen as RunsScreen } from '../pending/PendingScreen.js'
+import { Button } from '@mantine/core'
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { useMemo } from 'react'
+import { runsQuery } from '../../api/runs.js'
+import type { Run } from '../../api/wire.js'
+import { usePage } from '../../app/page.js'
+import { Page } from '../../app/shell/Page.js'
+import { EmptyState } from '../../components/EmptyState.js'
+import { ProblemCard } from '../../components/ProblemCard.js'
+import { Skeleton } from '../../components/Skeleton.js'
+import { DataTable } from '../../components/table/DataTable.js'
+import { useTexts } from '../../i18n/texts.js'
+import { Icon } from '../../theme/icons.js'
+import { RunCard } from './cells.js'
+import { useColumns } from './columns.js'
+import { FilterBar } from './FilterBar.js'
+import styles from './runs.module.css'
+import { filterOf, type RunsSearch } from './search.js'
+import { runsTexts } from './texts.js'
+import { useNewRuns } from './use-new-runs.js'
+
+const keyOf = ({ id }: Run) => id
+const nameOf = ({ pipeline_name }: Run) => pipeline_name
+const card = (run: Run) => <RunCard run={run} />
+
+export function RunsScreen() {
+  const texts = useTexts(runsTexts)
+  const search = useSearch({ from: '/runs' })
+  const filter = filterOf(search)
+  const query = useInfiniteQuery(runsQuery(filter))
+  const runs = useMemo(() => query.data?.pages.flatMap(({ items }) => items), [query.data])
+  const fresh = useNewRuns(runs?.map(keyOf) ?? [], filter)
+  const status = search.status === undefined ? [] : [texts.statuses[search.status]]
+  usePage({ title: [texts.title, ...status], path: [{ label: texts.title }] })
+  const reread = () => void query.refetch().then(fresh.clear)
+  return (
+    <Page>
+      <h1 className="v-heard-only">{texts.title}</h1>
+      <FilterBar search={search} />
+      {query.error === null ? null : <ProblemCard error={query.error} onRetry={() => void query.refetch()} />}
+      {fresh.count === 0 ? null : (
+        <div role="status">
+          <Button variant="light" size="compact-sm" onClick={reread} loading={query.isRefetching}>
+            {texts.fresh(fresh.count)}
+          </Button>
+        </div>
+      )}
+      {runs === undefined ? (
+        query.error === null && <Skeleton lines={12} height={32} />
+      ) : (
+        <RunsTable runs={runs} search={search} isDimmed={query.isPlaceholderData} />
+      )}
+      {query.hasNextPage ? (
+        <div className={styles.foot}>
+          <Button
+            variant="default"
+            leftSection={<Icon name="down" size={14} />}
+            loading={query.isFetchingNextPage}
+            onClick={() => void query.fetchNextPage()}
+          >
+            {texts.older}
+          </Button>
+        </div>
+      ) : null}
+    </Page>
+  )
+}
+
+interface TableProps {
+  readonly runs: readonly Run[]
+  readonly search: RunsSearch
+  readonly isDimmed: boolean
+}
+
+function RunsTable({ runs, search, isDimmed }: TableProps) {
+  const texts = useTexts(runsTexts)
+  const navigate = useNavigate()
+  const columns = useColumns()
+  if (runs.length === 0) return <NoRuns isFiltered={Object.keys(filterOf(search)).length > 0} />
+  return (
+    <>
+      <DataTable
+        label={texts.title}
+        rows={runs}
+        columns={columns}
+        keyOf={keyOf}
+        nameOf={nameOf}
+        card={card}
+        rowHeight={48}
+        isDimmed={isDimmed}
+        onOpen={({ id }) => void navigate({ to: '/runs/$id', params: { id } })}
+      />
+      <p className="v-soft" role="status">
+        {texts.shown(runs.length)}
+      </p>
+    </>
+  )
+}
+
+function NoRuns({ isFiltered }: { readonly isFiltered: boolean }) {
+  const texts = useTexts(runsTexts)
+  if (isFiltered)
+    return (
+      <EmptyState
+        icon="search"
+        title={texts.none.title}
+        actions={
+          <Button component={Link} to="/runs" variant="default">
+            {texts.none.clear}
+          </Button>
+        }
+      >
+        {texts.none.text}
+      </EmptyState>
+    )
+  return (
+    <EmptyState
+      icon="runs"
+      title={texts.empty.title}
+      actions={
+        <Button component={Link} to="/pipelines">
+          {texts.empty.action}
+        </Button>
+      }
+    >
+      {texts.empty.text}
+    </EmptyState>
+  )
+}

@@ -1,12 +1,36 @@
-/** `/runs?range=&status=&pipeline=`. What is not understood is left out. */
+import type { RunsFilter } from '../../api/runs.js'
+import type { RunStatus } from '../../api/wire.js'
+
+/** `/runs?status=&pipeline=`. What is not understood is left out. */
 export interface RunsSearch {
-  readonly range?: string
-  readonly status?: string
+  readonly status?: StatusFilter
+  /** The id of a pipeline. */
   readonly pipeline?: string
 }
 
-export function readRunsSearch(search: Record<string, unknown>): RunsSearch {
-  const text = (key: string) =>
-    typeof search[key] === 'string' && search[key] !== '' ? search[key] : undefined
-  return { range: text('range'), status: text('status'), pipeline: text('pipeline') }
+export const STATUS_FILTERS = ['queued', 'running', 'succeeded', 'failed', 'paused', 'cancelled'] as const
+export type StatusFilter = (typeof STATUS_FILTERS)[number]
+
+const STATUSES: Readonly<Record<StatusFilter, RunStatus>> = {
+  queued: 'REQUESTED',
+  running: 'RUNNING',
+  succeeded: 'SUCCESS',
+  failed: 'FAILED',
+  paused: 'PAUSED',
+  cancelled: 'CANCELLED',
+}
+
+export function readRunsSearch({ status, pipeline }: Record<string, unknown>): RunsSearch {
+  return {
+    status: STATUS_FILTERS.find((each) => each === status),
+    pipeline: typeof pipeline === 'string' && pipeline !== '' ? pipeline : undefined,
+  }
+}
+
+/** What the server is asked for. */
+export function filterOf({ status, pipeline }: RunsSearch): RunsFilter {
+  return {
+    ...(status === undefined ? {} : { status: STATUSES[status] }),
+    ...(pipeline === undefined ? {} : { pipeline_id: pipeline }),
+  }
 }

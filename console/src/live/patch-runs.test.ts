@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest'
+import type { RunDetail } from '../api/wire.js'
+import type { BatchFacts, LiveEvent, RunFacts } from './event.js'
+import { patchRunDetail, patchRunPages } from './patch-runs.js'
+
+const STARTED = '2026-11-15T10:00:00Z'
+
+const running = {
+  id: 'r1',
+  pipeline_id: 'p1',
+  status: 'RUNNING',
+  started_at: STARTED,
+  finished_at: null,
+  duration_ms: null,
+  batches: 1,
+  rows_read: 10,
+  rows_written: 10,
+  rows_inserted: 10,
+  rows_updated: 0,
+  rows_unchanged: 0,
+  rows_deleted: 0,
+  rows_quarantined: 0,
+  batch_history: [],
+} as unknown as RunDetail
+
+function batch(number: number, facts: Partial<BatchFacts> = {}): LiveEvent {
+  const none = { rows_inserted: 0, rows_updated: 0, rows_unchanged: 0, rows_deleted: 0, rows_quarantined: 0 }
+  return {
+    ...{ seq: number, at: '2026-11-15T10:00:04Z', pipeline_id: 'p1', run_id: 'r1', kind: 'run.batch' },
+    ...{ batch: number, attempt: 1, step: 'full', rows_read: 5, duration_ms: 40, ...none, ...facts },
+  } as LiveEvent
+}
+
+function status(facts: Partial<RunFacts>, runId = 'r1'): LiveEvent {
+  const totals = { batches: 2, rows_read: 15, rows_written: 12, rows_deleted: 0, attempt: 1 }
+  return {
+    ...{ seq: 9, at: '2026-11-15T10:00:09Z', pipeline_id: 'p1', run_id: runId, kind: 'run.status' },
+    ...{ ...totals, cancel_requested: false, runner_id: 'a', error: null, error_code: null, ...facts },
+  } as LiveEvent
+}
+
+describe('a run on screen', () => {
+  it('counts a batch once, also when it is told again', () => {
+    const once = patchRunDetail(running, [batch(2, { rows_inserted: 1, rows_updated: 2 })])
+    expect(once).toMatchObject({ batches: 2, rows_read: 15, rows_written: 13, rows_updated: 2 })
+    expect(once.batch_history.map((each) => each.batch)).toEqual([2])
+    const twice = patchRunDetail(once, [batch(2, { rows_inserted: 1, rows_updated: 2 })])
+    expect(twice).toMatchObject({ batches: 2, rows_read: 15 })
+    expect(twice.batch_history).toHaveLength(1)
+  })
+
+  it('ends with its time and its error, and does not start again', () => {
+    const failed = patchRunDetail(running, [status({ status: 'FAILED', error_code: 'KEY_NULL' })])
+    expect(failed).toMatchObject({ status: 'FAILED', duration_ms: 9_000, error_code: 'KEY_NULL' })
+    expect(patchRunDetail(failed, [status({ status: 'RUNNING' })]).status).toBe('FAILED')
+  })
+
+  it('does not take what is told of another run', () => {
+    expect(patchRunDetail(running, [status({ status: 'FAILED' }, 'r2')])).toBe(running)
+  })
+})
+
+describe('a list of runs', () => {
+  it('changes the run that is told of, and stays the same object when none is', () => {
+    const other = { ...running, id: 'r3' }
+    const list = { pages: [{ items: [running, other], next_cursor: null }], pageParams: [null] }
+    const patched = patchRunPages(list, [status({ status: 'SUCCESS' })])
+    expect(patched.pages[0]?.items.map((run) => run.status)).toEqual(['SUCCESS', 'RUNNING'])
+    expect(patched.pages[0]?.items[1]).toBe(other)
+    expect(patchRunPages(list, [status({ status: 'SUCCESS' }, 'r2')])).toBe(list)
+  })
+})

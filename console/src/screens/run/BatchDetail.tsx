@@ -1,0 +1,85 @@
+import { ActionIcon } from '@mantine/core'
+import type { ReactNode } from 'react'
+import type { Batch } from '../../api/wire.js'
+import { TimeText } from '../../components/TimeText.js'
+import { rateOf } from '../../facts/progress.js'
+import { useFormat } from '../../i18n/format.js'
+import { useTexts } from '../../i18n/texts.js'
+import { Icon } from '../../theme/icons.js'
+import styles from './run.module.css'
+import { runTexts } from './texts.js'
+
+interface Props {
+  /** Null: the address names one that is not loaded. */
+  readonly batch: Batch | null
+  readonly number: number
+  readonly onClose: () => void
+}
+
+export function BatchDetail({ batch, number, onClose }: Props) {
+  const { batches: texts } = useTexts(runTexts)
+  return (
+    <section className={styles.detail} aria-label={texts.name(number)}>
+      <div className={styles.detailHead}>
+        <h3>{texts.name(number)}</h3>
+        <ActionIcon size="md" aria-label={texts.close} onClick={onClose}>
+          <Icon name="cross" />
+        </ActionIcon>
+      </div>
+      {batch === null ? <p className="v-soft">{texts.unknown(number)}</p> : <Facts batch={batch} />}
+    </section>
+  )
+}
+
+function Facts({ batch }: { readonly batch: Batch }) {
+  const { batches: texts, progress, throughput } = useTexts(runTexts)
+  const format = useFormat()
+  const rate = rateOf(batch)
+  const counts = [
+    [progress.read, batch.rows_read],
+    [progress.inserted, batch.rows_inserted],
+    [progress.updated, batch.rows_updated],
+    [progress.unchanged, batch.rows_unchanged],
+    [progress.deleted, batch.rows_deleted],
+    [progress.quarantined, batch.rows_quarantined],
+    [progress.duplicate, batch.rows_duplicate],
+  ] as const
+  return (
+    <dl className={styles.facts}>
+      {counts.map(([name, n]) => (
+        <Fact key={name} name={name}>
+          {format.number(n)}
+        </Fact>
+      ))}
+      <Fact name={texts.took}>{format.duration(batch.duration_ms)}</Fact>
+      <Fact name={throughput.rate}>{rate === null ? '–' : format.compact(rate)}</Fact>
+      <Fact name={texts.step}>{batch.step}</Fact>
+      <Fact name={texts.attempt}>{batch.attempt}</Fact>
+      <Fact name={texts.finished}>
+        <TimeText at={batch.finished_at} />
+      </Fact>
+      <Fact name={texts.keyRange}>
+        <Keys batch={batch} />
+      </Fact>
+    </dl>
+  )
+}
+
+function Keys({ batch: { first_key: first, last_key: last } }: { readonly batch: Batch }) {
+  const { batches: texts } = useTexts(runTexts)
+  if (first === null && last === null) return <span className="v-soft">{texts.noKeys}</span>
+  return (
+    <span className={`${styles.keys} v-mono`}>
+      {first ?? '…'} → {last ?? '…'}
+    </span>
+  )
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}

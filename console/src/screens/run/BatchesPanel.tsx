@@ -1,0 +1,179 @@
+import { Button } from '@mantine/core'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { memo, useState } from 'react'
+import type { Batch, RunDetail } from '../../api/wire.js'
+import { Panel } from '../../components/Panel.js'
+import { activityOfRun } from '../../components/RunStatusBadge.js'
+import { useFormat } from '../../i18n/format.js'
+import { useTexts } from '../../i18n/texts.js'
+import { BatchDetail } from './BatchDetail.js'
+import styles from './run.module.css'
+import { runTexts } from './texts.js'
+
+/** Every new batch draws the others again; two hundred are drawn in no time. */
+const FIRST = 200
+
+interface Span {
+  readonly from: number
+  readonly ms: number
+}
+
+export function BatchesPanel({ run }: { readonly run: RunDetail }) {
+  const { batches: texts } = useTexts(runTexts)
+  const search = useSearch({ from: '/runs/$id' })
+  const navigate = useNavigate()
+  const all = run.batch_history
+  const chosen = all.find(({ batch }) => batch === search.batch) ?? null
+  const close = () =>
+    void navigate({
+      to: '/runs/$id',
+      params: { id: run.id },
+      search: { ...search, batch: undefined },
+      replace: true,
+      resetScroll: false,
+    })
+  return (
+    <Panel title={texts.title} isFlush actions={<AllOfThem run={run} />}>
+      {search.batch === undefined ? null : (
+        <BatchDetail batch={chosen} number={search.batch} onClose={close} />
+      )}
+      {all.length === 0 ? (
+        <p className={styles.nothing}>{activityOfRun(run) === null ? texts.notKept : texts.none}</p>
+      ) : (
+        <BatchTable run={run} chosen={chosen?.batch ?? null} />
+      )}
+    </Panel>
+  )
+}
+
+/** The page of a run has the last thousand. */
+function AllOfThem({ run }: { readonly run: RunDetail }) {
+  const { batches: texts } = useTexts(runTexts)
+  const shown = run.batch_history.length
+  if (shown === 0 || run.batches <= shown) return null
+  return (
+    <span className="v-soft">
+      {texts.last(shown, run.batches)}{' '}
+      <a
+        href={`/api/v1/runs/${run.id}/batches?limit=1000`}
+        target="_blank"
+        rel="noreferrer"
+        className="v-link"
+      >
+        {texts.all}
+      </a>
+    </span>
+  )
+}
+
+function BatchTable({ run, chosen }: { readonly run: RunDetail; readonly chosen: number | null }) {
+  const { batches: texts } = useTexts(runTexts)
+  const [shown, show] = useState(FIRST)
+  const rows = run.batch_history.slice(0, shown)
+  const span = spanOf(rows)
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
+    <section className={styles.scroller} tabIndex={0} aria-label={texts.title}>
+      <table className={styles.batches}>
+        <thead>
+          <tr>
+            <th scope="col">{texts.batch}</th>
+            <th scope="col">{texts.step}</th>
+            <th scope="col" className={styles.end}>
+              {texts.read}
+            </th>
+            <th scope="col" className={styles.end}>
+              {texts.written}
+            </th>
+            <th scope="col" className={styles.end}>
+              {texts.took}
+            </th>
+            <th scope="col" className={styles.wide}>
+              {texts.when}
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((batch) => (
+            <BatchRow
+              key={batch.batch}
+              batch={batch}
+              runId={run.id}
+              from={span.from}
+              ms={span.ms}
+              isChosen={batch.batch === chosen}
+            />
+          ))}
+        </tbody>
+      </table>
+      {run.batch_history.length > shown ? (
+        <Button variant="subtle" m={8} onClick={() => show(shown + FIRST)}>
+          {texts.more}
+        </Button>
+      ) : null}
+    </section>
+  )
+}
+
+interface RowProps extends Span {
+  readonly batch: Batch
+  readonly runId: string
+  readonly isChosen: boolean
+}
+
+const BatchRow = memo(function BatchRow({ batch, runId, isChosen, from, ms }: RowProps) {
+  const { batches: texts } = useTexts(runTexts)
+  const format = useFormat()
+  return (
+    <tr data-chosen={isChosen || undefined}>
+      <th scope="row">
+        <Link
+          to="/runs/$id"
+          params={{ id: runId }}
+          search={(before) => ({ ...before, batch: batch.batch }) as never}
+          replace
+          resetScroll={false}
+          className="v-link"
+          aria-label={texts.name(batch.batch)}
+          aria-current={isChosen || undefined}
+        >
+          {batch.batch}
+        </Link>
+      </th>
+      <td className="v-mono">{batch.step}</td>
+      <td className={styles.end}>{format.number(batch.rows_read)}</td>
+      <td className={styles.end}>{format.number(batch.rows_inserted + batch.rows_updated)}</td>
+      <td className={styles.end}>{format.duration(batch.duration_ms)}</td>
+      <td className={styles.wide}>
+        <TimelineBar batch={batch} from={from} ms={ms} />
+      </td>
+    </tr>
+  )
+})
+
+/** Where in the run it was, and how much of it. Words and numbers beside it say the same. */
+function TimelineBar({ batch, from, ms }: { readonly batch: Batch } & Span) {
+  const end = Date.parse(batch.finished_at) - from
+  const width = Math.max(0.6, (batch.duration_ms / ms) * 100)
+  const x = Math.min(100 - width, Math.max(0, ((end - batch.duration_ms) / ms) * 100))
+  const isBad = batch.rows_quarantined > 0
+  return (
+    <svg
+      className={styles.timeline}
+      viewBox="0 0 100 8"
+      preserveAspectRatio="none"
+      aria-hidden="true"
+      data-bad={isBad || undefined}
+    >
+      <rect className={styles.lane} width={100} height={8} />
+      <rect x={x} width={Math.min(100, width)} height={8} />
+    </svg>
+  )
+}
+
+function spanOf(batches: readonly Batch[]): Span {
+  const ends = batches.map(({ finished_at }) => Date.parse(finished_at))
+  const starts = batches.map(({ duration_ms }, n) => (ends[n] ?? 0) - duration_ms)
+  const from = Math.min(...starts)
+  return { from, ms: Math.max(1, Math.max(...ends) - from) }
+}

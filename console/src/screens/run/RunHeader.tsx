@@ -1,0 +1,187 @@
+import { Button, CopyButton } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { actions } from '../../api/actions.js'
+import type { RunDetail } from '../../api/wire.js'
+import { ActionButton } from '../../components/ActionButton.js'
+import { activityOfRun, RunStatusBadge } from '../../components/RunStatusBadge.js'
+import { TimeText } from '../../components/TimeText.js'
+import { shared } from '../../components/texts.js'
+import { toastDone, toastProblem } from '../../components/toast.js'
+import { useFormat } from '../../i18n/format.js'
+import { useTexts } from '../../i18n/texts.js'
+import { Icon } from '../../theme/icons.js'
+import { useNow } from '../../time/clock.js'
+import styles from './run.module.css'
+import { runTexts } from './texts.js'
+
+interface Props {
+  readonly run: RunDetail
+}
+
+export function RunHeader({ run }: Props) {
+  const texts = useTexts(runTexts)
+  return (
+    <header className={styles.header}>
+      <div className={styles.headline}>
+        <h1>
+          <Link to="/pipelines/$id/overview" params={{ id: run.pipeline_id }} className="v-link">
+            {run.pipeline_name}
+          </Link>{' '}
+          <span className="v-soft">{texts.run(run.id.slice(0, 8))}</span>
+        </h1>
+        <RunStatusBadge run={run} />
+        <span className={styles.space} />
+        <Buttons run={run} />
+      </div>
+      <Waiting run={run} />
+      <Facts run={run} />
+    </header>
+  )
+}
+
+/** What a run that has not ended waits for, and what Cancel would do. */
+function Waiting({ run }: Props) {
+  const texts = useTexts(runTexts)
+  if (activityOfRun(run) === null) return null
+  if (run.cancel_requested) return <p className="v-soft">{texts.cancelling}</p>
+  if (run.status === 'REQUESTED')
+    return (
+      <p className="v-soft">
+        {texts.waitsForRunner} ·{' '}
+        <Link to="/runners" className="v-link">
+          {texts.whoRuns}
+        </Link>{' '}
+        · {texts.cancelQueued}
+      </p>
+    )
+  return <p className="v-soft">{texts.cancelEffect(run.batches, run.rows_written)}</p>
+}
+
+function Buttons({ run }: Props) {
+  const texts = useTexts(runTexts)
+  const words = useTexts(shared)
+  return (
+    <div className={styles.buttons}>
+      {activityOfRun(run) === null ? <RunAgain run={run} /> : <Cancel run={run} />}
+      <CopyButton value={`${window.location.origin}/ui/runs/${run.id}`}>
+        {({ copied, copy }) => (
+          <Button variant="default" leftSection={<Icon name="copy" size={14} />} onClick={copy}>
+            {copied ? words.copied : texts.copyLink}
+          </Button>
+        )}
+      </CopyButton>
+      <Button
+        component="a"
+        variant="default"
+        href={`/api/v1/runs/${run.id}`}
+        target="_blank"
+        rel="noreferrer"
+        leftSection={<Icon name="external" size={14} />}
+      >
+        {texts.json}
+      </Button>
+    </div>
+  )
+}
+
+function Cancel({ run }: Props) {
+  const texts = useTexts(runTexts)
+  const cancel = async () => {
+    try {
+      await actions.cancel(run.id)
+      toastDone(texts.didCancel)
+    } catch (error) {
+      toastProblem(texts.refused, error)
+    }
+  }
+  return (
+    <ActionButton
+      needs="operator"
+      icon="stop"
+      refusal={run.cancel_requested ? texts.cancelling : null}
+      onClick={() => void cancel()}
+    >
+      {texts.cancel}
+    </ActionButton>
+  )
+}
+
+function RunAgain({ run }: Props) {
+  const texts = useTexts(runTexts)
+  const again = async () => {
+    try {
+      const { run_id } = await actions.run(run.pipeline_id)
+      toastDone(
+        texts.didRun(run.pipeline_name),
+        <a href={`/ui/runs/${run_id}`} className="v-link">
+          {texts.openRun}
+        </a>,
+      )
+    } catch (error) {
+      toastProblem(texts.refused, error)
+    }
+  }
+  return (
+    <ActionButton needs="operator" icon="play" onClick={() => void again()}>
+      {texts.again}
+    </ActionButton>
+  )
+}
+
+function Facts({ run }: Props) {
+  const { facts, version } = useTexts(runTexts)
+  return (
+    <dl className={styles.facts}>
+      <Fact name={facts.attempt}>{Math.max(1, run.attempt)}</Fact>
+      <Fact name={facts.trigger}>{run.trigger}</Fact>
+      <Fact name={facts.strategy}>{run.strategy}</Fact>
+      <Fact name={facts.way}>{run.way}</Fact>
+      <Fact name={facts.guarantee}>{run.guarantee}</Fact>
+      <Fact name={facts.version}>
+        <Link to="/pipelines/$id/versions" params={{ id: run.pipeline_id } as never} className="v-link">
+          {version(run.config_version)}
+        </Link>
+      </Fact>
+      <Times run={run} />
+      <Fact name={facts.runner}>
+        {run.runner_id === null ? null : (
+          <Link to="/runners" className="v-link v-mono">
+            {run.runner_id}
+          </Link>
+        )}
+      </Fact>
+      <Fact name={facts.reference}>{run.external_ref}</Fact>
+    </dl>
+  )
+}
+
+function Times({ run }: Props) {
+  const { facts } = useTexts(runTexts)
+  const format = useFormat()
+  const now = useNow()
+  const isActive = activityOfRun(run) !== null
+  const started = run.started_at === null ? null : Date.parse(run.started_at)
+  const took = isActive && started !== null ? Math.max(0, now - started) : run.duration_ms
+  return (
+    <>
+      <Fact name={facts.requested}>
+        <TimeText at={run.requested_at} as="moment" />
+      </Fact>
+      <Fact name={facts.started}>{run.started_at === null ? null : <TimeText at={run.started_at} />}</Fact>
+      <Fact name={facts.finished}>{run.finished_at === null ? null : <TimeText at={run.finished_at} />}</Fact>
+      <Fact name={isActive ? facts.elapsed : facts.took}>{took === null ? null : format.duration(took)}</Fact>
+    </>
+  )
+}
+
+/** What is not known is not shown. */
+function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+  if (children === null) return null
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}

@@ -1,0 +1,94 @@
+import { Button, CopyButton } from '@mantine/core'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import type { RunDetail } from '../../api/wire.js'
+import { TimeText } from '../../components/TimeText.js'
+import { shared } from '../../components/texts.js'
+import { useTexts } from '../../i18n/texts.js'
+import { Icon } from '../../theme/icons.js'
+import styles from './run.module.css'
+import { runTexts } from './texts.js'
+
+interface Props {
+  readonly run: RunDetail
+}
+
+/** Above everything: the code, the sentence with the facts, the remedy, and what stays. */
+export function RunErrorCard({ run }: Props) {
+  const { error: texts } = useTexts(runTexts)
+  if (run.error_code === null && run.error === null) return null
+  // An attempt failed and another is under way, or made it: worth telling, no reason for alarm.
+  const isFailed = run.status === 'FAILED'
+  return (
+    <section className={styles.error} data-failed={isFailed} role={isFailed ? 'alert' : 'status'}>
+      <div className={styles.errorHead}>
+        <Icon name="warn" />
+        <strong>
+          {isFailed
+            ? `${texts.title} ${texts.attempts(Math.max(1, run.attempt))}`
+            : texts.earlier(run.attempt)}
+        </strong>
+        <code className="v-mono">{run.error_code}</code>
+      </div>
+      {run.error === null ? null : <p>{run.error}</p>}
+      {run.error_hint === null ? null : <p className="v-soft">{run.error_hint}</p>}
+      <p className="v-soft">{run.batches === 0 ? texts.none : texts.kept(run.batches)}</p>
+      <ErrorButtons run={run} />
+    </section>
+  )
+}
+
+function ErrorButtons({ run }: Props) {
+  const texts = useTexts(runTexts)
+  const words = useTexts(shared)
+  const navigate = useNavigate()
+  const search = useSearch({ from: '/runs/$id' })
+  const { id, error_code, error, error_hint } = run
+  const facts = JSON.stringify({ run: id, code: error_code, error, hint: error_hint }, null, 2)
+  const showLog = async () => {
+    await navigate({
+      to: '/runs/$id',
+      params: { id },
+      search: { ...search, log: 'errors' },
+      replace: true,
+      resetScroll: false,
+    })
+    document.getElementById('run-log')?.scrollIntoView({ block: 'start' })
+  }
+  return (
+    <div className={styles.buttons}>
+      <Button variant="default" leftSection={<Icon name="search" size={14} />} onClick={() => void showLog()}>
+        {texts.error.toLog}
+      </Button>
+      <CopyButton value={facts}>
+        {({ copied, copy }) => (
+          <Button variant="default" leftSection={<Icon name="copy" size={14} />} onClick={copy}>
+            {copied ? words.copied : words.copy}
+          </Button>
+        )}
+      </CopyButton>
+    </div>
+  )
+}
+
+export function HeldBackCard({ run: { held_back: held } }: Props) {
+  const { held: texts } = useTexts(runTexts)
+  if (held === null) return null
+  return (
+    <section className={styles.held} role="status">
+      <div className={styles.heldHead}>
+        <Icon name="clock" />
+        <strong>{texts.title}</strong>
+        <code className="v-mono">{held.reason}</code>
+      </div>
+      <p>
+        {held.pid === null ? null : texts.session(held.pid)}{' '}
+        {held.since === null ? null : (
+          <>
+            {texts.since} <TimeText at={held.since} as="moment" />
+          </>
+        )}
+      </p>
+      <p className="v-soft">{texts.hint}</p>
+    </section>
+  )
+}

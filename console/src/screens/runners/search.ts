@@ -1,0 +1,8 @@
+/** `/runners?ended=1`: also those that ended in order. */
+export interface RunnersSearch {
+  readonly ended?: '1'
+}
+
+export function readRunnersSearch({ ended }: Record<string, unknown>): RunnersSearch {
+  return { ended: ended === '1' ? '1' : undefined }
+}

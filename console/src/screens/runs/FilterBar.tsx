@@ -1,0 +1,47 @@
+import { Select } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useRef } from 'react'
+import { overviewQuery } from '../../api/pipelines.js'
+import { useTexts } from '../../i18n/texts.js'
+import { useShortcut } from '../../keyboard/shortcuts.js'
+import styles from './runs.module.css'
+import { type RunsSearch, STATUS_FILTERS, type StatusFilter } from './search.js'
+import { runsTexts } from './texts.js'
+
+/** What is shown is in the address: it can be sent to somebody, and the back button undoes it. */
+export function FilterBar({ search }: { readonly search: RunsSearch }) {
+  const texts = useTexts(runsTexts)
+  const navigate = useNavigate()
+  const input = useRef<HTMLInputElement>(null)
+  const { data } = useQuery(overviewQuery())
+  const show = (change: Partial<RunsSearch>) =>
+    void navigate({ to: '/runs', search: { ...search, ...change }, replace: true })
+  const pipelines = (data?.items ?? []).map(({ id, name }) => ({ value: id, label: name }))
+  useShortcut('/', texts.focusFilter, () => input.current?.focus())
+  return (
+    <div className={styles.tools}>
+      <Select
+        ref={input}
+        className={styles.pipeline}
+        aria-label={texts.pipeline}
+        placeholder={texts.pipeline}
+        searchable
+        clearable
+        limit={100}
+        data={pipelines}
+        value={search.pipeline ?? null}
+        onChange={(value) => show({ pipeline: value ?? undefined })}
+      />
+      <Select
+        aria-label={texts.status}
+        placeholder={texts.status}
+        clearable
+        w={170}
+        data={STATUS_FILTERS.map((value) => ({ value, label: texts.statuses[value] }))}
+        value={search.status ?? null}
+        onChange={(value) => show({ status: (value as StatusFilter | null) ?? undefined })}
+      />
+    </div>
+  )
+}

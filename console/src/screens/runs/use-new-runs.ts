@@ -1,0 +1,26 @@
+import { useState } from 'react'
+import type { RunsFilter } from '../../api/runs.js'
+import type { LiveEvent } from '../../live/event.js'
+import { useLiveEvents } from '../../live/live.js'
+
+/**
+ * Runs that are not in the list yet. They are counted, not put in: a list that moves while somebody reads it is no
+ * good. `clear` when the list was read again.
+ */
+export function useNewRuns(known: readonly string[], filter: RunsFilter) {
+  const [found, setFound] = useState<ReadonlySet<string>>(new Set())
+  useLiveEvents((events) => {
+    const ids = events.filter((event) => isWanted(event, filter)).map(({ run_id }) => run_id ?? '')
+    const unknown = ids.filter((id) => !known.includes(id))
+    if (unknown.length > 0) setFound((before) => new Set([...before, ...unknown]))
+  })
+  const fresh = [...found].filter((id) => !known.includes(id))
+  return { count: fresh.length, clear: () => setFound(new Set()) }
+}
+
+/** Without a status, only what is new: an old run that ends is somewhere further down. */
+function isWanted(event: LiveEvent, { status, pipeline_id }: RunsFilter): boolean {
+  if (event.kind !== 'run.status') return false
+  if (pipeline_id !== undefined && event.pipeline_id !== pipeline_id) return false
+  return event.status === (status ?? 'REQUESTED')
+}
