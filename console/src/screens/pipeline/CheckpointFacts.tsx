@@ -13,16 +13,13 @@ interface Props {
 export function CheckpointFacts({ pipeline, checkpoint }: Props) {
   const texts = useTexts(pipelineTexts)
   const { last_processed_key: key, last_processed_id: id, updated_at } = checkpoint
-  if (key === null)
-    return (
-      <p className={styles.note}>{pipeline.mode === 'full' ? texts.noCheckpointFull : texts.noCheckpoint}</p>
-    )
-  const column = pipeline.incremental_key
+  if (key === null) return <p className={styles.note}>{noPlace(pipeline, texts)}</p>
+  const column = pipeline.incremental_key ?? pipeline.key_columns.join(', ')
   return (
     <FactList
       facts={[
         [
-          column === null ? texts.checkpointXmin : texts.checkpointKey(column),
+          texts.checkpointKey(column),
           <code key="key" className="v-mono">
             {key}
           </code>,
@@ -39,4 +36,9 @@ export function CheckpointFacts({ pipeline, checkpoint }: Props) {
       ]}
     />
   )
+}
+
+function noPlace({ mode, capture }: Pipeline, texts: (typeof pipelineTexts)['en']): string {
+  if (mode === 'full') return texts.noCheckpointFull
+  return capture === 'xmin' ? texts.xminPlace : texts.noCheckpoint
 }

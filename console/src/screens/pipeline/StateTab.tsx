@@ -40,7 +40,7 @@ function CheckpointPanel({ pipeline, checkpoint }: Props) {
   const { line } = usePipeline()
   const [asked, ask] = useState<'start' | 'value' | null>(null)
   const busy = isUnderWay(line ?? pipeline) ? texts.busyForReset : null
-  const column = pipeline.incremental_key
+  const column = pipeline.capture === 'xmin' ? null : pipeline.incremental_key
   const hasPlace = checkpoint.last_processed_key !== null
   return (
     <div className={styles.columns}>
@@ -83,6 +83,6 @@ function NextRun({ pipeline, checkpoint }: Props) {
   const texts = useTexts(pipelineTexts)
   const { last_processed_key: key } = checkpoint
   if (pipeline.mode === 'full') return texts.nextFull
-  if (key === null) return texts.nextFromStart
-  return pipeline.incremental_key === null ? texts.nextXmin : texts.nextFrom(pipeline.incremental_key, key)
+  if (pipeline.capture === 'xmin' || pipeline.incremental_key === null) return texts.nextXmin
+  return key === null ? texts.nextFromStart : texts.nextFrom(pipeline.incremental_key, key)
 }

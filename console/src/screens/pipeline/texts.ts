@@ -83,7 +83,8 @@ export const pipelineTexts = defineTexts(
     noCheckpoint: 'None yet: the next run reads from the start.',
     noCheckpointFull: 'Mode full: every run reads all rows, so there is no place to go on from.',
     checkpointKey: (column: string) => `Last ${column}`,
-    checkpointXmin: 'Last row version',
+    xminPlace:
+      'Capture xmin: the place is a row version inside the database, not a value of a column.',
     checkpointId: (column: string) => `Last ${column} among equals`,
     moved: 'Moved',
     reset: 'Reset to the start…',
@@ -104,7 +105,7 @@ export const pipelineTexts = defineTexts(
     nextFromStart:
       'Reads all rows of the query, in the order of the key, and keeps its place after each batch.',
     nextFrom: (column: string, value: string) => `Reads the rows whose ${column} lies beyond ${value}.`,
-    nextXmin: 'Reads the rows whose version changed since the last run began.',
+    nextXmin: 'Reads the rows whose version changed since the last run began; before the first run, all of them.',
     runsTitle: 'Runs of this pipeline',
     runCols: {
       started: 'Asked for',
@@ -204,7 +205,7 @@ export const pipelineTexts = defineTexts(
     noCheckpoint: 'Пока нет: следующий запуск читает с начала.',
     noCheckpointFull: 'Режим full: каждый запуск читает все строки, поэтому продолжать неоткуда.',
     checkpointKey: (column: string) => `Последнее значение ${column}`,
-    checkpointXmin: 'Последняя версия строки',
+    xminPlace: 'Capture xmin: место хранится как версия строки в базе, а не как значение столбца.',
     checkpointId: (column: string) => `Последнее значение ${column} среди равных`,
     moved: 'Сдвинута',
     reset: 'Сбросить к началу…',
@@ -225,7 +226,7 @@ export const pipelineTexts = defineTexts(
     nextFromStart: 'Прочитает все строки запроса в порядке ключа и будет ставить отметку после каждой пачки.',
     nextFrom: (column: string, value: string) =>
       `Прочитает строки, у которых ${column} лежит после ${value}.`,
-    nextXmin: 'Прочитает строки, версия которых изменилась с начала прошлого запуска.',
+    nextXmin: 'Прочитает строки, версия которых изменилась с начала прошлого запуска; перед первым запуском все.',
     runsTitle: 'Запуски этого пайплайна',
     runCols: {
       started: 'Запрошен',
