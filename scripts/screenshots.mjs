@@ -9,9 +9,17 @@ import { ensureInstalled } from './lib/install.mjs'
 import { failure, main, ROOT, say } from './lib/run.mjs'
 
 /** `npm run screenshots -- --out /tmp/shots --only pipelines`. A new screen is a new line here. */
+const FILMS = '/pipelines/11111111-1111-1111-1111-111111111111'
 const SCREENS = [
   { name: 'sign-in', path: '/', isSignedOut: true },
   { name: 'pipelines', path: '/pipelines' },
+  { name: 'pipeline-overview', path: `${FILMS}/overview` },
+  { name: 'pipeline-sql', path: `${FILMS}/sql` },
+  { name: 'pipeline-config', path: `${FILMS}/config` },
+  { name: 'pipeline-versions', path: `${FILMS}/versions` },
+  { name: 'pipeline-runs', path: `${FILMS}/runs` },
+  { name: 'pipeline-state', path: `${FILMS}/state` },
+  { name: 'pipeline-quality', path: `${FILMS}/quality` },
 ]
 const SIZES = [
   { name: 'desktop', width: 1440, height: 900 },

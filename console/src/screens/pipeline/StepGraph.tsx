@@ -9,6 +9,7 @@ import { Skeleton } from '../../components/Skeleton.js'
 import { useTexts } from '../../i18n/texts.js'
 import { FactList } from './FactList.js'
 import { Findings } from './Findings.js'
+import { ColumnList } from './PreviewTable.js'
 import styles from './pipeline.module.css'
 import { pipelineTexts } from './texts.js'
 
@@ -92,7 +93,12 @@ function told(words: Readonly<Record<string, string>>, word: string | null): str
   return word === null ? null : (words[word] ?? word)
 }
 
-export function HowItGoes({ validation }: { readonly validation: Validation }) {
+interface HowProps {
+  readonly validation: Validation
+  readonly isWithColumns?: boolean
+}
+
+export function HowItGoes({ validation, isWithColumns = false }: HowProps) {
   const texts = useTexts(pipelineTexts)
   const { strategy, way, guarantee, reads, columns, creates_target } = validation
   return (
@@ -113,6 +119,7 @@ export function HowItGoes({ validation }: { readonly validation: Validation }) {
       />
       {creates_target ? <p className={styles.note}>{texts.createsTarget}</p> : null}
       <Findings validation={validation} />
+      {isWithColumns ? <ColumnList columns={columns} /> : null}
     </div>
   )
 }

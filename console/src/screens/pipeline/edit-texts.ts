@@ -14,7 +14,6 @@ export const editTexts = defineTexts(
       `The pipeline becomes as it was in version ${n}; it is saved as version ${next}, so nothing of the history is lost. The mart stays as it is until the next run.`,
     restoreDo: (n: number) => `Restore version ${n}`,
     didRestore: (n: number) => `Version ${n} is the present one again`,
-    isPresent: 'This is the present version.',
     more: 'Show more',
     takesOver:
       'This pipeline comes from a file (vitrina apply). Saving here takes it over: the file no longer decides.',
@@ -51,17 +50,14 @@ export const editTexts = defineTexts(
     didSave: (n: number) => `Saved as version ${n}`,
     meanwhile: (n: number) => `Somebody saved version ${n} meanwhile. Your edit is still here.`,
     meanwhileHint: 'Review it against the new version: what you did not touch stays as it is there.',
-    newer: (before: number, now: number) =>
-      `Version ${now} was saved while you were editing version ${before}. The review compares your edit with version ${now}.`,
     reviewAgain: (n: number) => `Review against version ${n}`,
     fields: 'Configuration',
     form: 'Change',
-    defaultIs: 'default',
+    value: 'Value',
     autoSize: 'A number of rows, or auto',
     scheduleHint: '15m, PT15M or cron; empty: runs only when asked to',
     brakeHint: 'Share of the mart that one run may remove, 0 to 1',
     notNumber: 'Not a number.',
-    edit: 'Edit',
   },
   {
     versions: 'Версии',
@@ -75,7 +71,6 @@ export const editTexts = defineTexts(
       `Пайплайн станет таким, как в версии ${n}; это сохранится как версия ${next}, история не теряется. Витрина останется как есть до следующего запуска.`,
     restoreDo: (n: number) => `Восстановить версию ${n}`,
     didRestore: (n: number) => `Версия ${n} снова текущая`,
-    isPresent: 'Это текущая версия.',
     more: 'Показать ещё',
     takesOver:
       'Этот пайплайн пришёл из файла (vitrina apply). Сохранение здесь забирает его: файл больше не решает.',
@@ -112,16 +107,13 @@ export const editTexts = defineTexts(
     didSave: (n: number) => `Сохранено как версия ${n}`,
     meanwhile: (n: number) => `Тем временем кто-то сохранил версию ${n}. Ваша правка на месте.`,
     meanwhileHint: 'Сравните её с новой версией: чего вы не касались, останется как там.',
-    newer: (before: number, now: number) =>
-      `Версия ${now} сохранена, пока вы правили версию ${before}. Обзор сравнит вашу правку с версией ${now}.`,
     reviewAgain: (n: number) => `Сравнить с версией ${n}`,
     fields: 'Настройки',
     form: 'Изменить',
-    defaultIs: 'по умолчанию',
+    value: 'Значение',
     autoSize: 'Число строк или auto',
     scheduleHint: '15m, PT15M или cron; пусто: только по просьбе',
     brakeHint: 'Доля витрины, которую может удалить один запуск, от 0 до 1',
     notNumber: 'Это не число.',
-    edit: 'Изменить',
   },
 )
