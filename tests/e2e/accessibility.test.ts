@@ -16,7 +16,11 @@ const SCREENS = [
   { name: 'the versions of a pipeline', path: `${FILMS}/versions`, shows: /Version 1|Версия 1/ },
   { name: 'the runs of a pipeline', path: `${FILMS}/runs`, shows: /No runs yet|Запусков ещё нет/ },
   { name: 'the state of a pipeline', path: `${FILMS}/state`, shows: /Mode full|Режим full/ },
-  { name: 'the quality of a pipeline', path: `${FILMS}/quality`, shows: /No row is held|Задержанных строк нет/ },
+  {
+    name: 'the quality of a pipeline',
+    path: `${FILMS}/quality`,
+    shows: /No row is held|Задержанных строк нет/,
+  },
 ]
 const THEMES = ['light', 'dark'] as const
 const LANGUAGES = ['en', 'ru'] as const

@@ -11,8 +11,8 @@ import { TimeText } from '../../components/TimeText.js'
 import { useTexts } from '../../i18n/texts.js'
 import { Icon } from '../../theme/icons.js'
 import { serverNow } from '../../time/clock.js'
-import { usePipeline } from './pipeline-context.js'
 import styles from './pipeline.module.css'
+import { usePipeline } from './pipeline-context.js'
 import { qualityTexts } from './quality-texts.js'
 import { RepairDialog } from './RepairDialog.js'
 
@@ -63,13 +63,7 @@ function driftOf(result: Reconciliation): number {
   return KINDS.reduce((sum, kind) => sum + (result[kind]?.count ?? 0), 0)
 }
 
-function Differences({
-  pipeline,
-  result,
-}: {
-  readonly pipeline: Pipeline
-  readonly result: Reconciliation
-}) {
+function Differences({ pipeline, result }: { readonly pipeline: Pipeline; readonly result: Reconciliation }) {
   const texts = useTexts(qualityTexts)
   const { line } = usePipeline()
   const [isAsked, ask] = useState(false)

@@ -7,8 +7,8 @@ import { shared } from '../../components/texts.js'
 import { useTexts } from '../../i18n/texts.js'
 import { type ConfigForm, formOf, patchOfForm, wrongFields } from './config-form.js'
 import { editTexts } from './edit-texts.js'
-import { usePipeline } from './pipeline-context.js'
 import styles from './pipeline.module.css'
+import { usePipeline } from './pipeline-context.js'
 import { ReviewDialog } from './ReviewDialog.js'
 
 export function ConfigTab() {

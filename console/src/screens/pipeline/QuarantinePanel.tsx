@@ -13,8 +13,8 @@ import { Skeleton } from '../../components/Skeleton.js'
 import { TimeText } from '../../components/TimeText.js'
 import { toastDone, toastProblem } from '../../components/toast.js'
 import { useTexts } from '../../i18n/texts.js'
-import { usePipeline } from './pipeline-context.js'
 import styles from './pipeline.module.css'
+import { usePipeline } from './pipeline-context.js'
 import { qualityTexts } from './quality-texts.js'
 
 const PAGE = 50

@@ -43,7 +43,10 @@ export function ReviewDialog({ pipeline: latest, patchOf, onSaved, onClose }: Pr
   })
   const save = useMutation({
     mutationFn: () =>
-      pipelineActions.save({ pipeline, patch: choice === null ? patch : { ...patch, reset_checkpoint: choice } }),
+      pipelineActions.save({
+        pipeline,
+        patch: choice === null ? patch : { ...patch, reset_checkpoint: choice },
+      }),
     onSuccess: async ({ config_version }) => {
       await queryClient.invalidateQueries({ queryKey: pipelineKey(pipeline.id) })
       toastDone(texts.didSave(config_version))

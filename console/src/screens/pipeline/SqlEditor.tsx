@@ -20,9 +20,13 @@ export function SqlEditor({ text, label, errors, warnings, onChange }: Props) {
     ]
     return [
       lintGutter(),
-      linter(({ state }) => findings.flatMap(({ finding, severity }) => mark(state.doc.toString(), finding, severity)), {
-        delay: 0,
-      }),
+      linter(
+        ({ state }) =>
+          findings.flatMap(({ finding, severity }) => mark(state.doc.toString(), finding, severity)),
+        {
+          delay: 0,
+        },
+      ),
     ]
   }, [errors, warnings])
   return (
@@ -37,7 +41,11 @@ export function SqlEditor({ text, label, errors, warnings, onChange }: Props) {
 }
 
 /** The server gives the place where it begins; the word there is underlined. */
-function mark(text: string, { position, message, hint }: Finding, severity: Diagnostic['severity']): Diagnostic[] {
+function mark(
+  text: string,
+  { position, message, hint }: Finding,
+  severity: Diagnostic['severity'],
+): Diagnostic[] {
   if (position === null || position.offset > text.length) return []
   const from = position.offset
   const word = /^[\w."]+/.exec(text.slice(from))?.[0].length ?? 1

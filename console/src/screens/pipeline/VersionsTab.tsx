@@ -12,8 +12,8 @@ import { Skeleton } from '../../components/Skeleton.js'
 import { TimeText } from '../../components/TimeText.js'
 import { useTexts } from '../../i18n/texts.js'
 import { editTexts } from './edit-texts.js'
-import { usePipeline } from './pipeline-context.js'
 import styles from './pipeline.module.css'
+import { usePipeline } from './pipeline-context.js'
 import { RestoreDialog } from './RestoreDialog.js'
 
 const PAGE = 20

@@ -16,8 +16,10 @@ export const qualityTexts = defineTexts(
     drift: (n: number) => pluralEn(n, '# row differs', '# rows differ'),
     again: 'Count again',
     compare: 'Compare every row',
-    comparing: 'Comparing every row of the query with the mart. It may take minutes; the result is shown here, so stay on this page.',
-    neverCompared: 'Counts and the ends of a field agree or not; whether every value is right, only a comparison of all rows tells.',
+    comparing:
+      'Comparing every row of the query with the mart. It may take minutes; the result is shown here, so stay on this page.',
+    neverCompared:
+      'Counts and the ends of a field agree or not; whether every value is right, only a comparison of all rows tells.',
     comparedAt: 'Compared',
     missing: 'Missing',
     extra: 'Extra',
@@ -49,7 +51,8 @@ export const qualityTexts = defineTexts(
     pausing: 'A pause is requested; wait until it has paused.',
     quarantine: 'Quarantine',
     held: (n: number) => pluralEn(n, '# row held', '# rows held'),
-    quarantineEmpty: 'No row is held. A row that the target refuses would wait here, with the reason, instead of stopping the run.',
+    quarantineEmpty:
+      'No row is held. A row that the target refuses would wait here, with the reason, instead of stopping the run.',
     key: 'Key',
     reason: 'Reason',
     refusedAt: 'Refused',
@@ -82,8 +85,10 @@ export const qualityTexts = defineTexts(
     drift: (n: number) => pluralRu(n, '# строка отличается', '# строки отличаются', '# строк отличаются'),
     again: 'Посчитать снова',
     compare: 'Сравнить все строки',
-    comparing: 'Сравниваются все строки запроса и витрины. Это может занять минуты; итог появится здесь, не уходите со страницы.',
-    neverCompared: 'Числа и края поля совпадают или нет; верно ли каждое значение, скажет только сравнение всех строк.',
+    comparing:
+      'Сравниваются все строки запроса и витрины. Это может занять минуты; итог появится здесь, не уходите со страницы.',
+    neverCompared:
+      'Числа и края поля совпадают или нет; верно ли каждое значение, скажет только сравнение всех строк.',
     comparedAt: 'Сравнено',
     missing: 'Не хватает',
     extra: 'Лишние',
@@ -111,13 +116,15 @@ export const qualityTexts = defineTexts(
     repairText: (written: string, removed: string) =>
       `Запуск сравнит ещё раз и исправит ровно то, что отличается: заново из источника: ${written}, удалить из витрины: ${removed}. Затем сравнит их снова. Он останется в истории, как любой запуск.`,
     repairDo: 'Починить',
-    didRepair: (n: number) => pluralRu(n, 'Запуск чинит # строку', 'Запуск чинит # строки', 'Запуск чинит # строк'),
+    didRepair: (n: number) =>
+      pluralRu(n, 'Запуск чинит # строку', 'Запуск чинит # строки', 'Запуск чинит # строк'),
     nothingToRepair: 'Больше ничего не отличается',
     openRun: 'Открыть запуск',
     pausing: 'Запрошена пауза; дождитесь её.',
     quarantine: 'Карантин',
     held: (n: number) => pluralRu(n, 'задержана # строка', 'задержано # строки', 'задержано # строк'),
-    quarantineEmpty: 'Задержанных строк нет. Строка, от которой откажется витрина, будет ждать здесь вместе с причиной и не остановит запуск.',
+    quarantineEmpty:
+      'Задержанных строк нет. Строка, от которой откажется витрина, будет ждать здесь вместе с причиной и не остановит запуск.',
     key: 'Ключ',
     reason: 'Причина',
     refusedAt: 'Отклонена',

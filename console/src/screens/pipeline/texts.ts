@@ -83,8 +83,7 @@ export const pipelineTexts = defineTexts(
     noCheckpoint: 'None yet: the next run reads from the start.',
     noCheckpointFull: 'Mode full: every run reads all rows, so there is no place to go on from.',
     checkpointKey: (column: string) => `Last ${column}`,
-    xminPlace:
-      'Capture xmin: the place is a row version inside the database, not a value of a column.',
+    xminPlace: 'Capture xmin: the place is a row version inside the database, not a value of a column.',
     checkpointId: (column: string) => `Last ${column} among equals`,
     moved: 'Moved',
     reset: 'Reset to the start…',
@@ -105,7 +104,8 @@ export const pipelineTexts = defineTexts(
     nextFromStart:
       'Reads all rows of the query, in the order of the key, and keeps its place after each batch.',
     nextFrom: (column: string, value: string) => `Reads the rows whose ${column} lies beyond ${value}.`,
-    nextXmin: 'Reads the rows whose version changed since the last run began; before the first run, all of them.',
+    nextXmin:
+      'Reads the rows whose version changed since the last run began; before the first run, all of them.',
     runsTitle: 'Runs of this pipeline',
     runCols: {
       started: 'Asked for',
@@ -226,7 +226,8 @@ export const pipelineTexts = defineTexts(
     nextFromStart: 'Прочитает все строки запроса в порядке ключа и будет ставить отметку после каждой пачки.',
     nextFrom: (column: string, value: string) =>
       `Прочитает строки, у которых ${column} лежит после ${value}.`,
-    nextXmin: 'Прочитает строки, версия которых изменилась с начала прошлого запуска; перед первым запуском все.',
+    nextXmin:
+      'Прочитает строки, версия которых изменилась с начала прошлого запуска; перед первым запуском все.',
     runsTitle: 'Запуски этого пайплайна',
     runCols: {
       started: 'Запрошен',
