@@ -11,10 +11,14 @@ const FILMS = '/pipelines/11111111-1111-1111-1111-111111111111'
 const SCREENS = [
   { name: 'the list of pipelines', path: '/pipelines', shows: 'film_dim_full' },
   { name: 'the overview of a pipeline', path: `${FILMS}/overview`, shows: 'sql_full' },
-  { name: 'the query of a pipeline', path: `${FILMS}/sql`, shows: 'content.film_work' },
+  { name: 'the query of a pipeline', path: `${FILMS}/sql`, shows: /Validate says|Проверка скажет/ },
   { name: 'the configuration of a pipeline', path: `${FILMS}/config`, shows: 'quarantine_limit' },
   { name: 'the versions of a pipeline', path: `${FILMS}/versions`, shows: /Version 1|Версия 1/ },
-  { name: 'the runs of a pipeline', path: `${FILMS}/runs`, shows: /No runs yet|Запусков ещё нет/ },
+  {
+    name: 'the runs of a pipeline',
+    path: `${FILMS}/runs`,
+    shows: /No runs yet|Запусков ещё нет|shown|показан/,
+  },
   { name: 'the state of a pipeline', path: `${FILMS}/state`, shows: /Mode full|Режим full/ },
   {
     name: 'the quality of a pipeline',
