@@ -15,6 +15,7 @@ import styles from './pipeline.module.css'
 import { usePipeline } from './pipeline-context.js'
 import { qualityTexts } from './quality-texts.js'
 import { RepairDialog } from './RepairDialog.js'
+import tables from './tables.module.css'
 
 /** Every row of the query against the mart. Asked for by a click: it reads everything. */
 export function Comparison({ pipeline }: { readonly pipeline: Pipeline }) {
@@ -119,7 +120,7 @@ function Kind({ kind, drift }: KindProps) {
       {keys.length === 0 ? null : (
         <details>
           <summary>{texts.keys(keys.length, count)}</summary>
-          <ul className={`${styles.keys} v-mono`}>
+          <ul className={`${tables.keys} v-mono`}>
             {keys.map((key) => {
               const text = Object.entries(key)
                 .map(([name, value]) => `${name}=${value ?? 'null'}`)

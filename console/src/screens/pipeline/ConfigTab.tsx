@@ -10,6 +10,7 @@ import { editTexts } from './edit-texts.js'
 import styles from './pipeline.module.css'
 import { usePipeline } from './pipeline-context.js'
 import { ReviewDialog } from './ReviewDialog.js'
+import tables from './tables.module.css'
 
 export function ConfigTab() {
   const { pipeline } = usePipeline()
@@ -128,8 +129,8 @@ function FieldsPanel({ pipeline }: { readonly pipeline: Pipeline }) {
   return (
     <Panel title={texts.fields} isFlush>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard. */}
-      <section className={styles.scroll} tabIndex={0} aria-label={texts.fields}>
-        <table className={styles.grid}>
+      <section className={tables.scroll} tabIndex={0} aria-label={texts.fields}>
+        <table className={tables.grid}>
           <thead>
             <tr>
               <th scope="col">{field}</th>
@@ -142,7 +143,7 @@ function FieldsPanel({ pipeline }: { readonly pipeline: Pipeline }) {
                 <th scope="row" className="v-mono">
                   {name}
                 </th>
-                <td className={`v-mono ${styles.value}`}>
+                <td className={`v-mono ${tables.value}`}>
                   {value === null || value === '' ? <span className="v-soft">{notSet}</span> : written(value)}
                 </td>
               </tr>

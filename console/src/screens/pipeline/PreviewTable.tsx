@@ -2,6 +2,7 @@ import type { Preview, Validation } from '../../api/wire.js'
 import { useTexts } from '../../i18n/texts.js'
 import { editTexts } from './edit-texts.js'
 import styles from './pipeline.module.css'
+import tables from './tables.module.css'
 
 export function PreviewTable({ preview: { columns, rows, truncated } }: { readonly preview: Preview }) {
   const texts = useTexts(editTexts)
@@ -10,8 +11,8 @@ export function PreviewTable({ preview: { columns, rows, truncated } }: { readon
     <>
       {truncated ? <p className={styles.note}>{texts.truncated}</p> : null}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard. */}
-      <section className={styles.sheet} tabIndex={0} aria-label={texts.rowsOf}>
-        <table className={styles.grid}>
+      <section className={tables.sheet} tabIndex={0} aria-label={texts.rowsOf}>
+        <table className={tables.grid}>
           <thead>
             <tr>
               {columns.map(({ name, type }) => (
@@ -27,7 +28,7 @@ export function PreviewTable({ preview: { columns, rows, truncated } }: { readon
               <tr key={n}>
                 {columns.map(({ name }) => (
                   <td key={name} className="v-mono">
-                    <span className={styles.cut} title={row[name] ?? undefined}>
+                    <span className={tables.cut} title={row[name] ?? undefined}>
                       {row[name] ?? <span className="v-soft">{texts.isNull}</span>}
                     </span>
                   </td>
@@ -47,7 +48,7 @@ export function ColumnList({ columns }: { readonly columns: Validation['columns'
   return (
     <details>
       <summary>{texts.columnsOf}</summary>
-      <table className={styles.grid}>
+      <table className={tables.grid}>
         <thead>
           <tr>
             <th scope="col">{texts.column}</th>

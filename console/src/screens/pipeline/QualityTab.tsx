@@ -14,6 +14,7 @@ import styles from './pipeline.module.css'
 import { usePipeline } from './pipeline-context.js'
 import { QuarantinePanel } from './QuarantinePanel.js'
 import { qualityTexts } from './quality-texts.js'
+import tables from './tables.module.css'
 
 export function QualityTab() {
   const texts = useTexts(qualityTexts)
@@ -56,8 +57,8 @@ function Counts({ result }: { readonly result: Reconciliation }) {
         {matches ? texts.matches : texts.differs}
       </Badge>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard. */}
-      <section className={styles.scroll} tabIndex={0} aria-label={texts.counts}>
-        <table className={styles.grid}>
+      <section className={tables.scroll} tabIndex={0} aria-label={texts.counts}>
+        <table className={tables.grid}>
           <thead>
             <tr>
               <th scope="col">{texts.side}</th>

@@ -16,6 +16,7 @@ import { useTexts } from '../../i18n/texts.js'
 import styles from './pipeline.module.css'
 import { usePipeline } from './pipeline-context.js'
 import { qualityTexts } from './quality-texts.js'
+import tables from './tables.module.css'
 
 const PAGE = 50
 const MOST = 200
@@ -64,8 +65,8 @@ function Rows({ rows }: { readonly rows: readonly QuarantinedRow[] }) {
   const texts = useTexts(qualityTexts)
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard.
-    <section className={styles.scroll} tabIndex={0} aria-label={texts.quarantine}>
-      <table className={styles.grid}>
+    <section className={tables.scroll} tabIndex={0} aria-label={texts.quarantine}>
+      <table className={tables.grid}>
         <thead>
           <tr>
             <th scope="col">{texts.key}</th>
@@ -111,7 +112,7 @@ function Row({ row }: { readonly row: QuarantinedRow }) {
       <td>
         <details>
           <summary>{texts.showRow}</summary>
-          <ul className={`${styles.keys} v-mono`}>
+          <ul className={`${tables.keys} v-mono`}>
             {Object.entries(row.row).map(([name, value]) => (
               <li key={name}>
                 {name}: {value ?? 'null'}

@@ -15,6 +15,7 @@ import { useTexts } from '../../i18n/texts.js'
 import { CheckpointChoice } from './CheckpointChoice.js'
 import { editTexts } from './edit-texts.js'
 import styles from './pipeline.module.css'
+import tables from './tables.module.css'
 
 interface Props {
   readonly pipeline: Pipeline
@@ -139,7 +140,7 @@ function Changes({ rehearsal: { changes, checkpoint }, choice, onChoose }: Chang
   return (
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard. */}
-      <section className={styles.sheet} tabIndex={0} aria-label={texts.review}>
+      <section className={tables.sheet} tabIndex={0} aria-label={texts.review}>
         <DiffView changes={changes as never} />
       </section>
       <div>

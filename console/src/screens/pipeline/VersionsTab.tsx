@@ -15,6 +15,7 @@ import { editTexts } from './edit-texts.js'
 import styles from './pipeline.module.css'
 import { usePipeline } from './pipeline-context.js'
 import { RestoreDialog } from './RestoreDialog.js'
+import tables from './tables.module.css'
 
 const PAGE = 20
 const MOST = 200
@@ -89,7 +90,7 @@ function Version({ version: { version, author, at, diff }, pipeline, onRestore }
         <details className={styles.inset} open={changed <= 3}>
           <summary>{texts.changedFields(changed)}</summary>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard. */}
-          <section className={styles.scroll} tabIndex={0} aria-label={texts.changedFields(changed)}>
+          <section className={tables.scroll} tabIndex={0} aria-label={texts.changedFields(changed)}>
             <DiffView changes={diff as never} />
           </section>
         </details>
