@@ -114,7 +114,7 @@ export function HowItGoes({ validation, isWithColumns = false }: HowProps) {
           [texts.way, told(texts.ways, way)],
           [texts.guarantee, told(texts.guarantees, guarantee)],
           [texts.reads, told(texts.readsAs, reads)],
-          [texts.target, columns.length === 0 ? null : texts.columns(columns.length)],
+          [texts.columns, columns.length === 0 ? null : columns.length],
         ]}
       />
       {creates_target ? <p className={styles.note}>{texts.createsTarget}</p> : null}
