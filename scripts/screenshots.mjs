@@ -9,9 +9,18 @@ import { ensureInstalled } from './lib/install.mjs'
 import { failure, main, ROOT, say } from './lib/run.mjs'
 
 /** `npm run screenshots -- --out /tmp/shots --only pipelines`. A new screen is a new line here. */
+const FILMS = '/pipelines/11111111-1111-1111-1111-111111111111'
 const SCREENS = [
   { name: 'sign-in', path: '/', isSignedOut: true },
   { name: 'pipelines', path: '/pipelines' },
+  { name: 'pipeline-overview', path: `${FILMS}/overview` },
+  { name: 'pipeline-sql', path: `${FILMS}/sql`, prepare: validateAndPreview },
+  { name: 'pipeline-config', path: `${FILMS}/config` },
+  { name: 'pipeline-review', path: `${FILMS}/config`, prepare: reviewAChange },
+  { name: 'pipeline-versions', path: `${FILMS}/versions` },
+  { name: 'pipeline-runs', path: `${FILMS}/runs` },
+  { name: 'pipeline-state', path: `${FILMS}/state` },
+  { name: 'pipeline-quality', path: `${FILMS}/quality`, prepare: compareRows },
   { name: 'runs', path: '/runs' },
   { name: 'run', path: async (demo) => `/runs/${await demo.runId('film_dim_full', 'SUCCESS')}` },
   { name: 'run-failed', path: async (demo) => `/runs/${await demo.runId('rating_by_day', 'FAILED')}` },
@@ -72,6 +81,25 @@ async function takeAll(browser, demo, { screens, theme, size, language, out }) {
     await page.close()
   }
   await context.close()
+}
+
+async function validateAndPreview(page) {
+  const result = page.getByRole('region', { name: /Result|Результат/ })
+  await result.getByRole('button').first().click()
+  await result.locator('details').first().waitFor()
+  await result.getByRole('button').nth(1).click()
+  await result.locator('tbody td').last().waitFor()
+}
+
+async function reviewAChange(page) {
+  await page.getByLabel('batch_size', { exact: true }).fill('500')
+  await page.getByRole('button', { name: /Review changes|Обзор изменений/ }).click()
+  await page.getByRole('dialog').locator('ins').waitFor()
+}
+
+async function compareRows(page) {
+  await page.getByRole('button', { name: /Compare every row|Сравнить все строки/ }).click()
+  await page.locator('main [role=status] strong').first().waitFor()
 }
 
 function options(args) {

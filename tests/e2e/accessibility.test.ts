@@ -10,10 +10,12 @@ const browser = aBrowser()
 interface Screen {
   readonly name: string
   readonly path: string | (() => Promise<string>)
-  readonly shows: string
+  readonly shows: string | RegExp
 }
 
 /** A new screen is a new line here: its address, and a text that shows that it is there. */
+const FILMS_ID = '11111111-1111-1111-1111-111111111111'
+const FILMS = `/pipelines/${FILMS_ID}`
 const SCREENS: readonly Screen[] = [
   { name: 'the list of pipelines', path: '/pipelines', shows: 'film_dim_full' },
   {
@@ -23,14 +25,27 @@ const SCREENS: readonly Screen[] = [
   },
   { name: 'a run', path: async () => `/runs/${(await anEndedRun()).run_id}?batch=1`, shows: 'film_dim_full' },
   { name: 'the runners', path: '/runners', shows: hostname() },
+  { name: 'the overview of a pipeline', path: `${FILMS}/overview`, shows: 'sql_full' },
+  { name: 'the query of a pipeline', path: `${FILMS}/sql`, shows: /Validate says|Проверка скажет/ },
+  { name: 'the configuration of a pipeline', path: `${FILMS}/config`, shows: 'quarantine_limit' },
+  { name: 'the versions of a pipeline', path: `${FILMS}/versions`, shows: /Version 1|Версия 1/ },
+  {
+    name: 'the runs of a pipeline',
+    path: `${FILMS}/runs`,
+    shows: /No runs yet|Запусков ещё нет|shown|показан/,
+  },
+  { name: 'the state of a pipeline', path: `${FILMS}/state`, shows: /Mode full|Режим full/ },
+  {
+    name: 'the quality of a pipeline',
+    path: `${FILMS}/quality`,
+    shows: /No row is held|Задержанных строк нет/,
+  },
 ]
 const THEMES = ['light', 'dark'] as const
 const LANGUAGES = ['en', 'ru'] as const
 
-const FILMS = '11111111-1111-1111-1111-111111111111'
-
 async function anEndedRun() {
-  const params = { path: { id: FILMS }, query: { wait: '60s' } }
+  const params = { path: { id: FILMS_ID }, query: { wait: '60s' } }
   const { data } = await stand().api.POST('/pipelines/{id}/run', { params })
   return data!
 }

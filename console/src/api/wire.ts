@@ -25,3 +25,24 @@ export type RunDetail = Get<'/runs/{id}'>
 export type Batch = Schema<'Batch'>
 export type LogLine = Schema<'LogLine'>
 export type Runner = Get<'/runners'>['items'][number]
+
+type Post<P extends keyof paths> = paths[P] extends { post: { responses: { 200: infer Answer } } }
+  ? Json<Answer>
+  : never
+
+export type Pipeline = Schema<'Pipeline'>
+export type PipelinePatch = Schema<'PipelinePatch'>
+export type PipelineVersion = Schema<'PipelineVersion'>
+export type QuarantinedRow = Schema<'QuarantinedRow'>
+export type Checkpoint = Schema<'State'>
+export type PipelineRun = Schema<'Run'>
+export type Validation = Post<'/validate'>
+export type Finding = Validation['errors'][number]
+export type Preview = Post<'/preview'>
+export type Reconciliation = Get<'/pipelines/{id}/reconcile'>
+type Edited = paths['/pipelines/{id}'] extends { patch: { responses: { 200: infer Answer } } }
+  ? Json<Answer>
+  : never
+/** What a change would do, told before it is made. */
+export type Rehearsal = NonNullable<Edited['dry_run']>
+export type PipelineInput = Schema<'PipelineInput'>

@@ -1,4 +1,5 @@
 import type { InfiniteData } from '@tanstack/react-query'
+import { pipelineKey } from '../api/pipeline.js'
 import { OVERVIEW_KEY, type OverviewFilter } from '../api/pipelines.js'
 import { queryClient } from '../api/query-client.js'
 import { RUN_KEY, RUNS_KEY } from '../api/runs.js'
@@ -30,6 +31,7 @@ export function startPatching(): () => void {
     // Who comes into a filter or leaves it is known to the server only.
     if (events.some(({ kind }) => kind === 'pipeline.status')) soon(({ status }) => status !== undefined)
     if (events.some(isEnd)) later(() => true)
+    rereadPipelines(events)
   })
 }
 
@@ -39,6 +41,21 @@ function isAboutTheList({ kind }: LiveEvent): boolean {
 
 function isEnd(event: LiveEvent): boolean {
   return event.kind === 'run.status' && event.status !== 'RUNNING' && event.status !== 'REQUESTED'
+}
+
+/** What is known of one pipeline is old when it was changed, and when a run of it began or ended. Batches change nothing. */
+function rereadPipelines(events: readonly LiveEvent[]): void {
+  const changed = new Set<string>()
+  for (const { kind, pipeline_id } of events) if (kind !== 'run.batch') changed.add(pipeline_id)
+  for (const id of changed)
+    void queryClient.invalidateQueries({
+      queryKey: pipelineKey(id),
+      // Deep looks at the database are not taken again for every run.
+      predicate: ({ queryKey }) => queryKey[2] !== 'reconcile' && queryKey[2] !== 'validation',
+    })
+  for (const { kind, pipeline_id } of events)
+    if (kind === 'pipeline.changed')
+      void queryClient.invalidateQueries({ queryKey: [...pipelineKey(pipeline_id), 'validation'] })
 }
 
 type Which = (filter: OverviewFilter) => boolean

@@ -8,7 +8,7 @@ export function setServerTime(at: string): void {
   offsetMs = Date.parse(at) - Date.now()
 }
 
-function serverNow(): number {
+export function serverNow(): number {
   return Date.now() + offsetMs
 }
 

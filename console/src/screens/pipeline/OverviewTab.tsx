@@ -1,1 +1,117 @@
-export { PendingScreen as OverviewTab } from '../pending/PendingScreen.js'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { checkpointQuery } from '../../api/pipeline.js'
+import type { Pipeline, PipelineLine } from '../../api/wire.js'
+import { NumberText } from '../../components/NumberText.js'
+import { Panel } from '../../components/Panel.js'
+import { ProblemCard } from '../../components/ProblemCard.js'
+import { RunBars } from '../../components/RunBars.js'
+import { Skeleton } from '../../components/Skeleton.js'
+import { TimeText } from '../../components/TimeText.js'
+import { useFormat } from '../../i18n/format.js'
+import { useTexts } from '../../i18n/texts.js'
+import { CheckpointFacts } from './CheckpointFacts.js'
+import { FactList } from './FactList.js'
+import styles from './pipeline.module.css'
+import { usePipeline } from './pipeline-context.js'
+import { StepGraph } from './StepGraph.js'
+import { pipelineTexts } from './texts.js'
+
+export function OverviewTab() {
+  const { pipeline, line } = usePipeline()
+  return (
+    <>
+      <StepGraph pipeline={pipeline} />
+      <div className={styles.columns}>
+        {line === null ? null : <RecentRuns line={line} />}
+        <CheckpointPanel pipeline={pipeline} />
+        <About pipeline={pipeline} />
+      </div>
+    </>
+  )
+}
+
+function RecentRuns({ line }: { readonly line: PipelineLine }) {
+  const texts = useTexts(pipelineTexts)
+  const format = useFormat()
+  const { last_run: last, next_run_at: next } = line
+  const took = last?.duration_ms ?? null
+  return (
+    <Panel
+      title={texts.recent}
+      actions={
+        <Link to="/pipelines/$id/runs" params={{ id: line.id }}>
+          {texts.allRuns}
+        </Link>
+      }
+    >
+      <RunBars runs={line.recent} />
+      <FactList
+        facts={[
+          [texts.lastRunTook, took === null ? null : format.duration(took)],
+          [texts.lastRead, last === null ? null : <NumberText key="read" value={last.rows_read} />],
+          [texts.lastWritten, last === null ? null : <NumberText key="written" value={last.rows_written} />],
+          [
+            texts.nextRun,
+            next === null || !line.enabled ? texts.byHand : <TimeText key="next" at={next} as="moment" />,
+          ],
+        ]}
+      />
+      {last?.error ? (
+        <p className={styles.failed}>
+          <code className="v-mono">{last.error_code}</code> {last.error}
+        </p>
+      ) : null}
+    </Panel>
+  )
+}
+
+function CheckpointPanel({ pipeline }: { readonly pipeline: Pipeline }) {
+  const texts = useTexts(pipelineTexts)
+  const isIncremental = pipeline.mode === 'incremental'
+  const { data, error, refetch } = useQuery({ ...checkpointQuery(pipeline.id), enabled: isIncremental })
+  return (
+    <Panel title={texts.checkpoint}>
+      {!isIncremental ? (
+        <p className={styles.note}>{texts.noCheckpointFull}</p>
+      ) : data !== undefined ? (
+        <CheckpointFacts pipeline={pipeline} checkpoint={data} />
+      ) : error !== null ? (
+        <ProblemCard error={error} onRetry={() => void refetch()} />
+      ) : (
+        <Skeleton lines={2} />
+      )}
+    </Panel>
+  )
+}
+
+function About({ pipeline }: { readonly pipeline: Pipeline }) {
+  const texts = useTexts(pipelineTexts)
+  const { description, schedule_interval, schedule_timezone, mode, created_at, updated_at } = pipeline
+  return (
+    <Panel title={texts.about}>
+      {description === '' ? (
+        <p className={styles.note}>{texts.noDescription}</p>
+      ) : (
+        <p className={styles.words}>{description}</p>
+      )}
+      <FactList
+        facts={[
+          [texts.mode, texts.modes[mode]],
+          [
+            texts.schedule,
+            schedule_interval === null ? (
+              texts.byHand
+            ) : (
+              <code key="schedule" className="v-mono">
+                {schedule_interval} {schedule_timezone}
+              </code>
+            ),
+          ],
+          [texts.changed, <TimeText key="changed" at={updated_at} as="moment" />],
+          [texts.created, <TimeText key="created" at={created_at} as="moment" />],
+        ]}
+      />
+    </Panel>
+  )
+}

@@ -1,5 +1,79 @@
-import { Outlet } from '@tanstack/react-router'
+import { useQuery } from '@tanstack/react-query'
+import { Link, Outlet, useParams } from '@tanstack/react-router'
+import { useMemo } from 'react'
+import { pipelineQuery } from '../../api/pipeline.js'
+import { OVERVIEW_KEY, overviewQuery } from '../../api/pipelines.js'
+import { queryClient } from '../../api/query-client.js'
+import type { Overview, PipelineLine } from '../../api/wire.js'
+import { usePage } from '../../app/page.js'
+import { Page } from '../../app/shell/Page.js'
+import { ProblemCard } from '../../components/ProblemCard.js'
+import { Skeleton } from '../../components/Skeleton.js'
+import { shared } from '../../components/texts.js'
+import { activityOf } from '../../facts/activity.js'
+import { useTexts } from '../../i18n/texts.js'
+import { PipelineHeader } from './PipelineHeader.js'
+import styles from './pipeline.module.css'
+import { PipelineContext } from './pipeline-context.js'
+import { pipelineTexts } from './texts.js'
+
+const TABS = ['overview', 'sql', 'config', 'versions', 'runs', 'state', 'quality'] as const
 
 export function PipelineLayout() {
-  return <Outlet />
+  const texts = useTexts(pipelineTexts)
+  const { activity: words } = useTexts(shared)
+  const { id } = useParams({ from: '/pipelines/$id' })
+  const { data, error, refetch } = useQuery(pipelineQuery(id))
+  const line = useLine(id, data?.name)
+  const name = data?.name ?? line?.name ?? id
+  usePage({
+    title: line === null ? [name] : [name, words[activityOf(line)]],
+    path: [{ label: texts.pipelines, to: '/pipelines' }, { label: name }],
+  })
+  const shown = useMemo(() => (data === undefined ? null : { pipeline: data, line }), [data, line])
+  if (shown === null)
+    return (
+      <Page>
+        <h1 className="v-heard-only">{name}</h1>
+        {error === null ? (
+          <Skeleton lines={8} height={28} />
+        ) : (
+          <ProblemCard error={error} onRetry={() => void refetch()} />
+        )}
+      </Page>
+    )
+  return (
+    <PipelineContext value={shown}>
+      <Page>
+        <PipelineHeader {...shown} />
+        <nav className={styles.tabs} aria-label={texts.tabsLabel}>
+          {TABS.map((tab) => (
+            <Link key={tab} to={`/pipelines/$id/${tab}`} params={{ id }} className={styles.tab}>
+              {texts.tabs[tab]}
+            </Link>
+          ))}
+        </nav>
+        {error === null ? null : <ProblemCard error={error} onRetry={() => void refetch()} />}
+        {/* What is half typed in a tab belongs to this pipeline only. */}
+        <div key={id} className={styles.tabBody}>
+          <Outlet />
+        </div>
+      </Page>
+    </PipelineContext>
+  )
+}
+
+/** The same line as in the list, kept fresh by the same events; whoever comes from the list sees it at once. */
+function useLine(id: string, name: string | undefined): PipelineLine | null {
+  const { data } = useQuery({ ...overviewQuery({ q: name ?? '' }), enabled: name !== undefined })
+  const isThis = (each: PipelineLine) => each.id === id
+  return data?.items.find(isThis) ?? cachedLine(isThis)
+}
+
+function cachedLine(isThis: (line: PipelineLine) => boolean): PipelineLine | null {
+  for (const [, overview] of queryClient.getQueriesData<Overview>({ queryKey: OVERVIEW_KEY })) {
+    const line = overview?.items.find(isThis)
+    if (line !== undefined) return line
+  }
+  return null
 }

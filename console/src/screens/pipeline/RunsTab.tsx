@@ -1,1 +1,144 @@
-export { PendingScreen as RunsTab } from '../pending/PendingScreen.js'
+import { Button } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { useMemo, useState } from 'react'
+import { pipelineRunsQuery } from '../../api/pipeline.js'
+import type { PipelineRun } from '../../api/wire.js'
+import { EmptyState } from '../../components/EmptyState.js'
+import { NumberText } from '../../components/NumberText.js'
+import { ProblemCard } from '../../components/ProblemCard.js'
+import { Skeleton } from '../../components/Skeleton.js'
+import { TimeText } from '../../components/TimeText.js'
+import type { Column } from '../../components/table/column.js'
+import { DataTable } from '../../components/table/DataTable.js'
+import { useFormat } from '../../i18n/format.js'
+import { useTexts } from '../../i18n/texts.js'
+import styles from './pipeline.module.css'
+import { usePipeline } from './pipeline-context.js'
+import { RunOutcome } from './RunOutcome.js'
+import { pipelineTexts } from './texts.js'
+
+const PAGE = 50
+/** As many as the API gives at once. */
+const MOST = 200
+const keyOf = ({ id }: PipelineRun) => id
+const nameOf = ({ requested_at }: PipelineRun) => requested_at
+const card = (run: PipelineRun) => <RunCard run={run} />
+
+export function RunsTab() {
+  const texts = useTexts(pipelineTexts)
+  const navigate = useNavigate()
+  const { pipeline } = usePipeline()
+  const [limit, setLimit] = useState(PAGE)
+  const { data, error, refetch, isPlaceholderData } = useQuery(pipelineRunsQuery(pipeline.id, limit))
+  const columns = useColumns()
+  if (data === undefined)
+    return error === null ? (
+      <Skeleton lines={8} />
+    ) : (
+      <ProblemCard error={error} onRetry={() => void refetch()} />
+    )
+  if (data.items.length === 0)
+    return (
+      <EmptyState icon="runs" title={texts.noRunsTitle}>
+        {texts.noRunsText}
+      </EmptyState>
+    )
+  return (
+    <>
+      {error === null ? null : <ProblemCard error={error} onRetry={() => void refetch()} />}
+      <DataTable
+        label={texts.runsTitle}
+        rows={data.items}
+        columns={columns}
+        keyOf={keyOf}
+        nameOf={nameOf}
+        card={card}
+        rowHeight={44}
+        isDimmed={isPlaceholderData}
+        onOpen={({ id }) => void navigate({ to: '/runs/$id', params: { id } })}
+      />
+      <div className={styles.bar}>
+        <span className="v-soft" role="status">
+          {texts.shownRuns(data.items.length)}
+        </span>
+        {data.next_cursor === null || limit >= MOST ? null : (
+          <Button variant="default" onClick={() => setLimit(MOST)}>
+            {texts.more}
+          </Button>
+        )}
+      </div>
+    </>
+  )
+}
+
+function useColumns(): readonly Column<PipelineRun>[] {
+  const { runCols: names } = useTexts(pipelineTexts)
+  return useMemo(() => {
+    const count = (id: 'read' | 'written' | 'deleted' | 'quarantined'): Column<PipelineRun> => ({
+      id,
+      header: names[id],
+      width: 'minmax(76px, 0.6fr)',
+      align: 'end',
+      cell: (run) => <NumberText value={run[`rows_${id}`]} isCompact />,
+    })
+    return [
+      {
+        id: 'started',
+        header: names.started,
+        width: 'minmax(150px, 1.1fr)',
+        cell: ({ id, requested_at }) => (
+          <Link to="/runs/$id" params={{ id }}>
+            <TimeText at={requested_at} as="moment" />
+          </Link>
+        ),
+      },
+      {
+        id: 'status',
+        header: names.status,
+        width: 'minmax(170px, 1.4fr)',
+        cell: (run) => <RunOutcome run={run} />,
+      },
+      {
+        id: 'took',
+        header: names.took,
+        width: '90px',
+        align: 'end',
+        cell: (run) => <Took run={run} />,
+      },
+      count('read'),
+      count('written'),
+      count('deleted'),
+      count('quarantined'),
+      { id: 'trigger', header: names.trigger, width: '100px', cell: ({ trigger }) => trigger },
+      {
+        id: 'version',
+        header: names.version,
+        width: '76px',
+        align: 'end',
+        cell: ({ config_version }) => <NumberText value={config_version} />,
+      },
+    ]
+  }, [names])
+}
+
+function Took({ run }: { readonly run: PipelineRun }) {
+  const format = useFormat()
+  return <span className="v-number">{run.duration_ms === null ? '–' : format.duration(run.duration_ms)}</span>
+}
+
+function RunCard({ run }: { readonly run: PipelineRun }) {
+  const { runCols: names } = useTexts(pipelineTexts)
+  return (
+    <div className={styles.card}>
+      <div className={styles.bar}>
+        <TimeText at={run.requested_at} as="moment" />
+        <RunOutcome run={run} />
+      </div>
+      <span className="v-soft">
+        <Took run={run} /> · {names.read} <NumberText value={run.rows_read} isCompact /> · {names.written}{' '}
+        <NumberText value={run.rows_written} isCompact />
+      </span>
+    </div>
+  )
+}

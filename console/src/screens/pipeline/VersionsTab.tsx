@@ -1,1 +1,100 @@
-export { PendingScreen as VersionsTab } from '../pending/PendingScreen.js'
+import { Button } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { versionsQuery } from '../../api/pipeline.js'
+import type { Pipeline, PipelineVersion } from '../../api/wire.js'
+import { ActionButton } from '../../components/ActionButton.js'
+import { Badge } from '../../components/Badge.js'
+import { DiffView } from '../../components/DiffView.js'
+import { Panel } from '../../components/Panel.js'
+import { ProblemCard } from '../../components/ProblemCard.js'
+import { Skeleton } from '../../components/Skeleton.js'
+import { TimeText } from '../../components/TimeText.js'
+import { useTexts } from '../../i18n/texts.js'
+import { editTexts } from './edit-texts.js'
+import styles from './pipeline.module.css'
+import { usePipeline } from './pipeline-context.js'
+import { RestoreDialog } from './RestoreDialog.js'
+import tables from './tables.module.css'
+
+const PAGE = 20
+const MOST = 200
+
+export function VersionsTab() {
+  const texts = useTexts(editTexts)
+  const { pipeline } = usePipeline()
+  const [limit, setLimit] = useState(PAGE)
+  const [asked, ask] = useState<number | null>(null)
+  const { data, error, refetch } = useQuery(versionsQuery(pipeline.id, limit))
+  return (
+    <>
+      {error === null ? null : <ProblemCard error={error} onRetry={() => void refetch()} />}
+      {data === undefined ? (
+        error === null ? (
+          <Skeleton lines={6} />
+        ) : null
+      ) : (
+        <Panel title={texts.versions} isFlush>
+          {data.items.map((version) => (
+            <Version key={version.version} version={version} pipeline={pipeline} onRestore={ask} />
+          ))}
+        </Panel>
+      )}
+      {data === undefined || data.next_cursor === null || limit >= MOST ? null : (
+        <div>
+          <Button variant="default" onClick={() => setLimit(MOST)}>
+            {texts.more}
+          </Button>
+        </div>
+      )}
+      {asked === null ? null : (
+        <RestoreDialog pipeline={pipeline} version={asked} onClose={() => ask(null)} />
+      )}
+    </>
+  )
+}
+
+interface Props {
+  readonly version: PipelineVersion
+  readonly pipeline: Pipeline
+  readonly onRestore: (version: number) => void
+}
+
+function Version({ version: { version, author, at, diff }, pipeline, onRestore }: Props) {
+  const texts = useTexts(editTexts)
+  const isPresent = version === pipeline.config_version
+  const changed = Object.keys(diff).length
+  return (
+    <article className={styles.version} aria-label={texts.version(version)}>
+      <div className={styles.versionHead}>
+        <strong>{texts.version(version)}</strong>
+        {isPresent ? (
+          <Badge tone="run" icon="dot">
+            {texts.present}
+          </Badge>
+        ) : null}
+        <span>{author}</span>
+        <TimeText at={at} as="moment" />
+        <span className={styles.space} />
+        {isPresent ? null : (
+          <ActionButton needs="admin" icon="retry" size="compact-sm" onClick={() => onRestore(version)}>
+            {texts.restore}
+          </ActionButton>
+        )}
+      </div>
+      {changed === 0 || version === 1 ? (
+        version === 1 ? (
+          <p className={`${styles.note} ${styles.inset}`}>{texts.first}</p>
+        ) : null
+      ) : (
+        <details className={styles.inset} open={changed <= 3}>
+          <summary>{texts.changedFields(changed)}</summary>
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard. */}
+          <section className={tables.scroll} tabIndex={0} aria-label={texts.changedFields(changed)}>
+            <DiffView changes={diff as never} />
+          </section>
+        </details>
+      )}
+    </article>
+  )
+}

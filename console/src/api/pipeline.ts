@@ -1,0 +1,134 @@
+import { queryOptions } from '@tanstack/react-query'
+import { api, ask } from './client.js'
+import type {
+  Checkpoint,
+  Pipeline,
+  PipelineInput,
+  PipelinePatch,
+  Preview,
+  Reconciliation,
+  Rehearsal,
+  Validation,
+} from './wire.js'
+
+/** Everything that is known of one pipeline lies below this key; events make it old (live/patches.ts). */
+export const pipelineKey = (id: string) => ['pipeline', id] as const
+
+const at = (id: string) => ({ path: { id } })
+
+export function pipelineQuery(id: string) {
+  return queryOptions({
+    queryKey: [...pipelineKey(id), 'config'],
+    queryFn: ({ signal }): Promise<Pipeline> => ask(api.GET('/pipelines/{id}', { params: at(id), signal })),
+    // Another pipeline is no placeholder for this one.
+    placeholderData: undefined,
+  })
+}
+
+export function validationQuery(id: string) {
+  return queryOptions({
+    queryKey: [...pipelineKey(id), 'validation'],
+    queryFn: ({ signal }): Promise<Validation> =>
+      ask(api.POST('/pipelines/{id}/validate', { params: at(id), signal })),
+    placeholderData: undefined,
+  })
+}
+
+export function checkpointQuery(id: string) {
+  return queryOptions({
+    queryKey: [...pipelineKey(id), 'checkpoint'],
+    queryFn: ({ signal }): Promise<Checkpoint> =>
+      ask(api.GET('/pipelines/{id}/state', { params: at(id), signal })),
+    placeholderData: undefined,
+  })
+}
+
+export function pipelineRunsQuery(id: string, limit: number) {
+  return queryOptions({
+    queryKey: [...pipelineKey(id), 'runs', limit],
+    queryFn: ({ signal }) =>
+      ask(api.GET('/pipelines/{id}/runs', { params: { ...at(id), query: { limit } }, signal })),
+  })
+}
+
+export function versionsQuery(id: string, limit: number) {
+  return queryOptions({
+    queryKey: [...pipelineKey(id), 'versions', limit],
+    queryFn: ({ signal }) =>
+      ask(api.GET('/pipelines/{id}/versions', { params: { ...at(id), query: { limit } }, signal })),
+  })
+}
+
+export function quarantineQuery(id: string, limit: number) {
+  return queryOptions({
+    queryKey: [...pipelineKey(id), 'quarantine', limit],
+    queryFn: ({ signal }) =>
+      ask(
+        api.GET('/pipelines/{id}/quarantine', {
+          params: { ...at(id), query: { limit, status: 'HELD' } },
+          signal,
+        }),
+      ),
+  })
+}
+
+/** Counts only: cheap enough to be asked when the page is opened. */
+export function reconcileQuery(id: string) {
+  return queryOptions({
+    queryKey: [...pipelineKey(id), 'reconcile'],
+    queryFn: ({ signal }): Promise<Reconciliation> =>
+      ask(api.GET('/pipelines/{id}/reconcile', { params: at(id), signal })),
+    placeholderData: undefined,
+  })
+}
+
+interface Change {
+  readonly pipeline: Pick<Pipeline, 'id' | 'config_version' | 'managed_by'>
+  readonly patch: PipelinePatch
+}
+
+const manner = ({ pipeline, patch }: Change, isRehearsal: boolean) => ({
+  params: {
+    path: { id: pipeline.id },
+    query: {
+      ...(isRehearsal ? { dry_run: true } : {}),
+      ...(pipeline.managed_by === 'file' ? { take_over: true } : {}),
+    },
+    header: { 'if-match': `"${pipeline.config_version}"` },
+  },
+  body: patch,
+})
+
+/** What people do to one pipeline beyond running it. Each is one request. */
+export const pipelineActions = {
+  compareRows: (id: string): Promise<Reconciliation> =>
+    ask(api.GET('/pipelines/{id}/reconcile', { params: { ...at(id), query: { deep: true } } })),
+  repair: (id: string) => ask(api.POST('/pipelines/{id}/reconcile/repair', { params: at(id) })),
+  reset: (id: string, to: { last_processed_key: string | null; last_processed_id: string | null }) =>
+    ask(api.POST('/pipelines/{id}/reset', { params: at(id), body: to })),
+  replay: (id: string, row: string) =>
+    ask(api.POST('/pipelines/{id}/quarantine/{row_id}/replay', { params: { path: { id, row_id: row } } })),
+  discard: (id: string, row: string) =>
+    ask(api.POST('/pipelines/{id}/quarantine/{row_id}/discard', { params: { path: { id, row_id: row } } })),
+  validate: (draft: PipelineInput): Promise<Validation> => ask(api.POST('/validate', { body: draft })),
+  preview: (draft: PipelineInput, limit: number): Promise<Preview> =>
+    ask(api.POST('/preview', { params: { query: { limit } }, body: draft })),
+  /** What the change would do; nothing is saved. */
+  rehearse: async (change: Change): Promise<Rehearsal> => {
+    const { dry_run } = await ask(api.PATCH('/pipelines/{id}', manner(change, true)))
+    if (dry_run === undefined) throw new Error('the server did not tell what would change')
+    return dry_run
+  },
+  /** Refused with 412 when somebody saved another version meanwhile. */
+  save: (change: Change): Promise<Pipeline> => ask(api.PATCH('/pipelines/{id}', manner(change, false))),
+  restore: (pipeline: Change['pipeline'], version: number, resetCheckpoint: boolean | null) =>
+    ask(
+      api.POST('/pipelines/{id}/versions/{version}/restore', {
+        params: {
+          path: { id: pipeline.id, version: String(version) },
+          query: pipeline.managed_by === 'file' ? { take_over: true } : {},
+        },
+        body: resetCheckpoint === null ? {} : { reset_checkpoint: resetCheckpoint },
+      }),
+    ),
+}

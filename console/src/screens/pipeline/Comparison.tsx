@@ -1,0 +1,135 @@
+import { Button } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import { pipelineActions } from '../../api/pipeline.js'
+import type { Pipeline, Reconciliation } from '../../api/wire.js'
+import { ActionButton } from '../../components/ActionButton.js'
+import { Badge } from '../../components/Badge.js'
+import { NumberText } from '../../components/NumberText.js'
+import { ProblemCard } from '../../components/ProblemCard.js'
+import { TimeText } from '../../components/TimeText.js'
+import { useTexts } from '../../i18n/texts.js'
+import { Icon } from '../../theme/icons.js'
+import { serverNow } from '../../time/clock.js'
+import styles from './pipeline.module.css'
+import { usePipeline } from './pipeline-context.js'
+import { qualityTexts } from './quality-texts.js'
+import { RepairDialog } from './RepairDialog.js'
+import tables from './tables.module.css'
+
+/** Every row of the query against the mart. Asked for by a click: it reads everything. */
+export function Comparison({ pipeline }: { readonly pipeline: Pipeline }) {
+  const texts = useTexts(qualityTexts)
+  const { data, error, isPending, mutate } = useMutation({
+    mutationFn: async () => {
+      const result = await pipelineActions.compareRows(pipeline.id)
+      return { result, at: new Date(serverNow()).toISOString() }
+    },
+  })
+  return (
+    <>
+      <div className={styles.bar}>
+        <Button
+          variant="default"
+          leftSection={<Icon name="quality" size={14} />}
+          loading={isPending}
+          onClick={() => mutate()}
+        >
+          {texts.compare}
+        </Button>
+        {data === undefined ? null : (
+          <span className="v-soft">
+            {texts.comparedAt} <TimeText at={data.at} />
+          </span>
+        )}
+      </div>
+      {isPending ? (
+        <p className={styles.note} role="status">
+          {texts.comparing}
+        </p>
+      ) : null}
+      {error === null ? null : <ProblemCard error={error} onRetry={() => mutate()} />}
+      {data !== undefined ? (
+        <Differences pipeline={pipeline} result={data.result} />
+      ) : isPending ? null : (
+        <p className={styles.note}>{texts.neverCompared}</p>
+      )}
+    </>
+  )
+}
+
+const KINDS = ['missing', 'extra', 'different'] as const
+
+function driftOf(result: Reconciliation): number {
+  return KINDS.reduce((sum, kind) => sum + (result[kind]?.count ?? 0), 0)
+}
+
+function Differences({ pipeline, result }: { readonly pipeline: Pipeline; readonly result: Reconciliation }) {
+  const texts = useTexts(qualityTexts)
+  const { line } = usePipeline()
+  const [isAsked, ask] = useState(false)
+  const drift = driftOf(result)
+  const { on_their_way: onTheirWay = 0, undecided = 0 } = result
+  const isPausing = (line ?? pipeline).status === 'PAUSE_REQUESTED'
+  return (
+    <div className={styles.stack} role="status">
+      <Badge tone={drift === 0 ? 'ok' : 'bad'} icon={drift === 0 ? 'check' : 'warn'}>
+        {drift === 0 ? texts.equal : texts.drift(drift)}
+      </Badge>
+      {onTheirWay === 0 ? null : (
+        <p className={styles.note}>
+          {texts.onTheirWay(onTheirWay)} {undecided === 0 ? '' : texts.undecided(undecided)}
+        </p>
+      )}
+      <div className={styles.columns}>
+        {KINDS.map((kind) => (
+          <Kind key={kind} kind={kind} drift={result[kind]} />
+        ))}
+      </div>
+      {drift === 0 ? null : (
+        <div className={styles.bar}>
+          <ActionButton
+            needs="operator"
+            icon="retry"
+            refusal={isPausing ? texts.pausing : null}
+            onClick={() => ask(true)}
+          >
+            {texts.repair(drift)}
+          </ActionButton>
+        </div>
+      )}
+      {isAsked ? <RepairDialog pipeline={pipeline} result={result} onClose={() => ask(false)} /> : null}
+    </div>
+  )
+}
+
+interface KindProps {
+  readonly kind: (typeof KINDS)[number]
+  readonly drift: Reconciliation['missing']
+}
+
+function Kind({ kind, drift }: KindProps) {
+  const texts = useTexts(qualityTexts)
+  const { count = 0, keys = [] } = drift ?? {}
+  return (
+    <div>
+      <strong>
+        {texts[kind]} <NumberText value={count} />
+      </strong>
+      <div className="v-soft">{texts[`${kind}What`]}</div>
+      {keys.length === 0 ? null : (
+        <details>
+          <summary>{texts.keys(keys.length, count)}</summary>
+          <ul className={`${tables.keys} v-mono`}>
+            {keys.map((key) => {
+              const text = Object.entries(key)
+                .map(([name, value]) => `${name}=${value ?? 'null'}`)
+                .join(', ')
+              return <li key={text}>{text}</li>
+            })}
+          </ul>
+        </details>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,18 @@
+import type { ReactNode } from 'react'
+import styles from './pipeline.module.css'
+
+/** Names and values, one below the other on a phone. What is null is not there. */
+export function FactList({ facts }: { readonly facts: readonly (readonly [string, ReactNode])[] }) {
+  return (
+    <dl className={styles.factList}>
+      {facts
+        .filter(([, value]) => value !== null)
+        .map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  )
+}

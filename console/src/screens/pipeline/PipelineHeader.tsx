@@ -1,0 +1,96 @@
+import type { Pipeline, PipelineLine } from '../../api/wire.js'
+import { DataState } from '../../components/DataState.js'
+import { LastResult } from '../../components/LastResult.js'
+import { StatusActivity } from '../../components/StatusActivity.js'
+import { Tip } from '../../components/Tip.js'
+import { shared } from '../../components/texts.js'
+import { ATTEMPTS, activityOf, isActive, lastResultOf } from '../../facts/activity.js'
+import { dataFactsOf } from '../../facts/data-state.js'
+import { progressOf } from '../../facts/progress.js'
+import { useFormat } from '../../i18n/format.js'
+import { useTexts } from '../../i18n/texts.js'
+import { useNow } from '../../time/clock.js'
+import { HeaderActions } from './HeaderActions.js'
+import styles from './pipeline.module.css'
+import { pipelineTexts } from './texts.js'
+
+interface Props {
+  readonly pipeline: Pipeline
+  readonly line: PipelineLine | null
+}
+
+export function PipelineHeader({ pipeline, line }: Props) {
+  const texts = useTexts(pipelineTexts)
+  const { name, target_table, target_connection, config_version, managed_by } = pipeline
+  const target = target_connection === null ? target_table : `${target_connection}: ${target_table}`
+  return (
+    <header className={styles.header}>
+      <div className={styles.title}>
+        <h1>{name}</h1>
+        <span className={styles.under}>
+          <span className="v-mono">{target}</span>
+          <span>{texts.version(config_version)}</span>
+          {managed_by === 'file' ? (
+            <Tip label={texts.fromFileWhy}>
+              <span>{texts.fromFile}</span>
+            </Tip>
+          ) : null}
+        </span>
+      </div>
+      {line === null ? null : <Facts line={line} />}
+      {line === null ? null : <HeaderActions line={line} />}
+    </header>
+  )
+}
+
+/** Three facts, each with its own name: a green run over old data is no good news. */
+function Facts({ line }: { readonly line: PipelineLine }) {
+  const texts = useTexts(pipelineTexts)
+  const words = useTexts(shared)
+  const format = useFormat()
+  const now = useNow()
+  const { last_run: last } = line
+  const ended = last === null ? null : now - Date.parse(last.finished_at)
+  return (
+    <dl className={styles.facts}>
+      <div>
+        <dt>{texts.now}</dt>
+        <dd>
+          <StatusActivity activity={activityOf(line)} more={<Present line={line} />} />
+        </dd>
+      </div>
+      <div>
+        <dt>{texts.last}</dt>
+        <dd>
+          <LastResult
+            result={lastResultOf(last)}
+            more={ended === null ? null : words.ago(format.duration(ended))}
+          />
+        </dd>
+      </div>
+      <div>
+        <dt>{texts.data}</dt>
+        <dd>
+          <DataState facts={dataFactsOf(line, now)} />
+        </dd>
+      </div>
+    </dl>
+  )
+}
+
+function Present({ line }: { readonly line: PipelineLine }) {
+  const texts = useTexts(pipelineTexts)
+  const words = useTexts(shared)
+  const format = useFormat()
+  const now = useNow()
+  const activity = activityOf(line)
+  const { current_run: run } = line
+  if (run === null || !isActive(activity)) return null
+  if (activity === 'retrying') return texts.attempt(run.attempt, ATTEMPTS)
+  const { share } = progressOf(line, run, now)
+  const since = format.duration(Math.max(0, now - Date.parse(run.started_at ?? run.requested_at)))
+  const rows = run.rows_read === 0 ? null : words.rows(run.rows_read)
+  return [share === null ? since : `~${format.percent(share)}`, rows]
+    .filter((each) => each !== null)
+    .join(' · ')
+}

@@ -1,0 +1,69 @@
+import type { Preview, Validation } from '../../api/wire.js'
+import { useTexts } from '../../i18n/texts.js'
+import { editTexts } from './edit-texts.js'
+import styles from './pipeline.module.css'
+import tables from './tables.module.css'
+
+export function PreviewTable({ preview: { columns, rows, truncated } }: { readonly preview: Preview }) {
+  const texts = useTexts(editTexts)
+  if (rows.length === 0) return <p className={styles.note}>{texts.noRows}</p>
+  return (
+    <>
+      {truncated ? <p className={styles.note}>{texts.truncated}</p> : null}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard. */}
+      <section className={tables.sheet} tabIndex={0} aria-label={texts.rowsOf}>
+        <table className={tables.grid}>
+          <thead>
+            <tr>
+              {columns.map(({ name, type }) => (
+                <th key={name} scope="col" title={type}>
+                  {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row, n) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: rows of a preview are their places.
+              <tr key={n}>
+                {columns.map(({ name }) => (
+                  <td key={name} className="v-mono">
+                    <span className={tables.cut} title={row[name] ?? undefined}>
+                      {row[name] ?? <span className="v-soft">{texts.isNull}</span>}
+                    </span>
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+    </>
+  )
+}
+
+export function ColumnList({ columns }: { readonly columns: Validation['columns'] }) {
+  const texts = useTexts(editTexts)
+  if (columns.length === 0) return null
+  return (
+    <details>
+      <summary>{texts.columnsOf}</summary>
+      <table className={tables.grid}>
+        <thead>
+          <tr>
+            <th scope="col">{texts.column}</th>
+            <th scope="col">{texts.type}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {columns.map(({ name, type }) => (
+            <tr key={name}>
+              <td className="v-mono">{name}</td>
+              <td className="v-mono">{type}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </details>
+  )
+}

@@ -1,0 +1,147 @@
+import { Button } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { pipelineActions, pipelineKey, quarantineQuery } from '../../api/pipeline.js'
+import { queryClient } from '../../api/query-client.js'
+import type { Pipeline, QuarantinedRow } from '../../api/wire.js'
+import { ActionButton } from '../../components/ActionButton.js'
+import { Badge } from '../../components/Badge.js'
+import { ConfirmDialog } from '../../components/ConfirmDialog.js'
+import { Panel } from '../../components/Panel.js'
+import { ProblemCard } from '../../components/ProblemCard.js'
+import { Skeleton } from '../../components/Skeleton.js'
+import { TimeText } from '../../components/TimeText.js'
+import { toastDone, toastProblem } from '../../components/toast.js'
+import { useTexts } from '../../i18n/texts.js'
+import styles from './pipeline.module.css'
+import { usePipeline } from './pipeline-context.js'
+import { qualityTexts } from './quality-texts.js'
+import tables from './tables.module.css'
+
+const PAGE = 50
+const MOST = 200
+
+/** Rows that the target refused, until somebody tries them again or gives them up. */
+export function QuarantinePanel({ pipeline }: { readonly pipeline: Pipeline }) {
+  const texts = useTexts(qualityTexts)
+  const { line } = usePipeline()
+  const [limit, setLimit] = useState(PAGE)
+  const { data, error, refetch } = useQuery(quarantineQuery(pipeline.id, limit))
+  const held = line?.quarantined ?? 0
+  return (
+    <Panel
+      title={texts.quarantine}
+      isFlush={data !== undefined && data.items.length > 0}
+      actions={
+        held === 0 ? null : (
+          <Badge tone="warn" icon="warn">
+            {texts.held(held)}
+          </Badge>
+        )
+      }
+    >
+      {error === null ? null : <ProblemCard error={error} onRetry={() => void refetch()} />}
+      {data === undefined ? (
+        error === null ? (
+          <Skeleton lines={3} />
+        ) : null
+      ) : data.items.length === 0 ? (
+        <p className={styles.note}>{texts.quarantineEmpty}</p>
+      ) : (
+        <Rows rows={data.items} />
+      )}
+      {data === undefined || data.next_cursor === null || limit >= MOST ? null : (
+        <div className={styles.versionHead}>
+          <Button variant="default" onClick={() => setLimit(MOST)}>
+            {texts.more}
+          </Button>
+        </div>
+      )}
+    </Panel>
+  )
+}
+
+function Rows({ rows }: { readonly rows: readonly QuarantinedRow[] }) {
+  const texts = useTexts(qualityTexts)
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard.
+    <section className={tables.scroll} tabIndex={0} aria-label={texts.quarantine}>
+      <table className={tables.grid}>
+        <thead>
+          <tr>
+            <th scope="col">{texts.key}</th>
+            <th scope="col">{texts.reason}</th>
+            <th scope="col">{texts.refusedAt}</th>
+            <th scope="col">{texts.row}</th>
+            <th scope="col">{texts.deeds}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <Row key={row.id} row={row} />
+          ))}
+        </tbody>
+      </table>
+    </section>
+  )
+}
+
+function Row({ row }: { readonly row: QuarantinedRow }) {
+  const texts = useTexts(qualityTexts)
+  const { pipeline_id: id, key } = row
+  const [isAsked, ask] = useState(false)
+  const settled = (done: string) => {
+    toastDone(done)
+    return queryClient.invalidateQueries({ queryKey: [...pipelineKey(id), 'quarantine'] })
+  }
+  const replay = () =>
+    pipelineActions
+      .replay(id, row.id)
+      .then(() => settled(texts.didReplay(key)))
+      .catch((error: unknown) => toastProblem(texts.refused(key), error))
+  const discard = () => pipelineActions.discard(id, row.id).then(() => settled(texts.didDiscard(key)))
+  return (
+    <tr>
+      <td className="v-mono">{key}</td>
+      <td>
+        {row.reason} {row.sqlstate === null ? null : <code className="v-mono v-soft">{row.sqlstate}</code>}
+      </td>
+      <td>
+        <TimeText at={row.refused_at} as="moment" />
+      </td>
+      <td>
+        <details>
+          <summary>{texts.showRow}</summary>
+          <ul className={`${tables.keys} v-mono`}>
+            {Object.entries(row.row).map(([name, value]) => (
+              <li key={name}>
+                {name}: {value ?? 'null'}
+              </li>
+            ))}
+          </ul>
+        </details>
+      </td>
+      <td>
+        <div className={styles.bar}>
+          <ActionButton needs="operator" icon="retry" size="compact-sm" onClick={() => void replay()}>
+            {texts.replay}
+          </ActionButton>
+          <ActionButton needs="operator" icon="cross" size="compact-sm" onClick={() => ask(true)}>
+            {texts.discard}
+          </ActionButton>
+        </div>
+        {isAsked ? (
+          <ConfirmDialog
+            title={texts.discardTitle}
+            action={texts.discardDo}
+            isDangerous
+            onConfirm={discard}
+            onClose={() => ask(false)}
+          >
+            {texts.discardText(key)}
+          </ConfirmDialog>
+        ) : null}
+      </td>
+    </tr>
+  )
+}

@@ -1,0 +1,50 @@
+import { useState } from 'react'
+import { pipelineActions, pipelineKey } from '../../api/pipeline.js'
+import { ApiProblem } from '../../api/problem.js'
+import { queryClient } from '../../api/query-client.js'
+import type { Pipeline } from '../../api/wire.js'
+import { ConfirmDialog } from '../../components/ConfirmDialog.js'
+import { toastDone } from '../../components/toast.js'
+import { useTexts } from '../../i18n/texts.js'
+import { CheckpointChoice } from './CheckpointChoice.js'
+import { editTexts } from './edit-texts.js'
+import styles from './pipeline.module.css'
+
+interface Props {
+  readonly pipeline: Pipeline
+  readonly version: number
+  readonly onClose: () => void
+}
+
+export function RestoreDialog({ pipeline, version, onClose }: Props) {
+  const texts = useTexts(editTexts)
+  const [isUndecided, setUndecided] = useState(false)
+  const [choice, choose] = useState<boolean | null>(null)
+  const restore = async () => {
+    try {
+      await pipelineActions.restore(pipeline, version, choice)
+    } catch (error) {
+      // The old query reads other rows: only now is it known that the checkpoint is in question.
+      if (error instanceof ApiProblem && error.problem.code === 'CHECKPOINT_INVALID') setUndecided(true)
+      throw error
+    }
+    await queryClient.invalidateQueries({ queryKey: pipelineKey(pipeline.id) })
+    toastDone(texts.didRestore(version))
+  }
+  return (
+    <ConfirmDialog
+      title={texts.restoreTitle(version)}
+      action={texts.restoreDo(version)}
+      nameToType={pipeline.name}
+      isDangerous
+      onConfirm={restore}
+      onClose={onClose}
+    >
+      <div className={styles.stack}>
+        <p className={styles.words}>{texts.restoreText(version, pipeline.config_version + 1)}</p>
+        {pipeline.managed_by === 'file' ? <p className={styles.note}>{texts.takesOver}</p> : null}
+        {isUndecided ? <CheckpointChoice choice={choice} onChoose={choose} /> : null}
+      </div>
+    </ConfirmDialog>
+  )
+}
