@@ -74,7 +74,7 @@ export function CodeEditor({ text, language, label, onChange, extensions = [] }:
           isReadOnly ? [EditorState.readOnly.of(true), EditorView.editable.of(false)] : highlightActiveLine(),
           keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap]),
           language === 'sql' ? sql({ dialect: PostgreSQL }) : yaml(),
-          EditorView.contentAttributes.of({ 'aria-label': label }),
+          EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
           EditorView.updateListener.of(({ docChanged, state }) => {
             if (docChanged) tell(state.doc.toString())
           }),
