@@ -30,6 +30,9 @@ describe('vitrina doctor', () => {
         'target analytics',
         'Python',
         'tasks',
+        'ch: targets',
+        'es: targets',
+        's3: targets',
         'port',
       ],
     ])

@@ -141,13 +141,18 @@ export class CheckpointStore {
     // Asked first: IF NOT EXISTS wants the right to create even when nothing is to be created.
     const [row] = await this.#session.rows("SELECT to_regclass('etl.etl_state')::text AS found")
     if (row!.found !== null) return
-    // Two runs that begin at the same moment would both find it missing, and the slower one would fail.
-    await this.#session.run(`
-      SELECT pg_advisory_xact_lock(hashtext('vitrina.etl_state'));
-      CREATE SCHEMA IF NOT EXISTS etl;
-      CREATE TABLE IF NOT EXISTS etl.etl_state (
-        pipeline_id uuid PRIMARY KEY, last_processed_key text, last_processed_id text, position jsonb,
-        ver bigint NOT NULL DEFAULT 0, fence bigint NOT NULL DEFAULT 0, updated_at timestamptz NOT NULL DEFAULT now())`)
+    // Two runs that begin at the same moment would both find it missing, and the slower one would fail. The lock in a
+    // transaction of its own: a session learns of what others created meanwhile only when it begins the next one.
+    await this.#session.run("SELECT pg_advisory_lock(hashtext('vitrina.etl_state'))")
+    try {
+      await this.#session.run(`
+        CREATE SCHEMA IF NOT EXISTS etl;
+        CREATE TABLE IF NOT EXISTS etl.etl_state (
+          pipeline_id uuid PRIMARY KEY, last_processed_key text, last_processed_id text, position jsonb,
+          ver bigint NOT NULL DEFAULT 0, fence bigint NOT NULL DEFAULT 0, updated_at timestamptz NOT NULL DEFAULT now())`)
+    } finally {
+      await this.#session.run("SELECT pg_advisory_unlock(hashtext('vitrina.etl_state'))")
+    }
   }
 
   /** Takes the pipeline over: from now on no holder of a smaller fence can commit here. */
