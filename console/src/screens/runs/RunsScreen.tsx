@@ -87,7 +87,7 @@ function RunsTable({ runs, search, isDimmed }: TableProps) {
         keyOf={keyOf}
         nameOf={nameOf}
         card={card}
-        rowHeight={48}
+        rowHeight={60}
         isDimmed={isDimmed}
         onOpen={({ id }) => void navigate({ to: '/runs/$id', params: { id } })}
       />
