@@ -65,8 +65,11 @@ describe('R3.2 a runner that was frozen past its lease and wakes up commits noth
     expect(exitCode).toBe(0)
   })
 
-  it('every failpoint there is', () => {
+  // Rows stand in a sink before their checkpoint only there: tests/conformance/sinks kills the runner at that point.
+  it('every failpoint there is between databases', () => {
     const reached = [...outcomes].filter(([, outcome]) => !(outcome instanceof Error))
-    expect(new Set(reached.map(([one]) => one.point.split('@')[0]))).toEqual(new Set(FAILPOINTS))
+    expect(new Set(reached.map(([one]) => one.point.split('@')[0]))).toEqual(
+      new Set(FAILPOINTS.filter((point) => point !== 'batch.written')),
+    )
   })
 })

@@ -25,8 +25,11 @@ describe('R3.7 R4.5 loses and doubles nothing when the runner is killed at', () 
     expect(run.rows_inserted + run.rows_updated + run.rows_deleted).toBe(one.strategy.writes)
   })
 
-  it('every failpoint there is', () => {
+  // Rows stand in a sink before their checkpoint only there: tests/conformance/sinks kills the runner at that point.
+  it('every failpoint there is between databases', () => {
     const reached = [...outcomes].filter(([, outcome]) => !(outcome instanceof Error))
-    expect(new Set(reached.map(([one]) => one.point.split('@')[0]))).toEqual(new Set(FAILPOINTS))
+    expect(new Set(reached.map(([one]) => one.point.split('@')[0]))).toEqual(
+      new Set(FAILPOINTS.filter((point) => point !== 'batch.written')),
+    )
   })
 })

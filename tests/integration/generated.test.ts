@@ -9,7 +9,7 @@ const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta
 
 describe('.env.sample', () => {
   const sample = read('.env.sample')
-  const uncommented = parseEnv(sample.replace(/^#(?=[A-Z_]+=)/gm, '')) as Record<string, string>
+  const uncommented = parseEnv(sample.replace(/^#(?=[A-Z0-9_]+=)/gm, '')) as Record<string, string>
 
   it('has every setting, each with its meaning, and no other', () => {
     const all: SettingsTable = Object.assign({}, SETTINGS, ...SINKS.map((sink) => sink.settings))
