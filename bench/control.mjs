@@ -11,7 +11,7 @@ import pg from 'pg'
 import { removeEmbedded, startEmbedded } from '../dist/embedded/index.js'
 import { SqlGuard } from '../dist/guard/index.js'
 import { Session } from '../dist/postgres/session.js'
-import { PostgresReconciler } from '../dist/reconcile/reconciler.js'
+import { MartReconciler } from '../dist/reconcile/reconciler.js'
 import { passFingerprint } from '../dist/sinks/postgres/checkpoint.js'
 import { committedBy, momentOf } from '../dist/sources/postgres/changes.js'
 import { CatalogRepository } from '../dist/store/catalog.repository.js'
@@ -57,7 +57,7 @@ async function byHand() {
 }
 
 async function reconcile() {
-  const reconciler = new PostgresReconciler({
+  const reconciler = new MartReconciler({
     judge: new SqlGuard({ sourceSchemas: ['content'] }),
     readerUrl: server.url,
     martUrl: server.url,

@@ -40,7 +40,7 @@ export interface InspectorSettings {
 /** Longer than any look should take, shorter than the patience of whoever waits for it. */
 const LOOK_TIMEOUT = '10s'
 
-export class PostgresInspector implements Inspector {
+export class PipelineInspector implements Inspector {
   readonly #settings: InspectorSettings
   /** Opening a session costs more than a verdict: those of the main database are kept for a while. */
   readonly #kept: KeptSessions

@@ -1,8 +1,7 @@
-import { finalTarget, type Pipeline } from '../model/pipeline.js'
+import type { Pipeline } from '../model/pipeline.js'
 import type { Finding } from '../model/validation.js'
 import type { Examination, SinkKind } from '../ports/sink.js'
 import { openSink } from '../sinks/open.js'
-import { requireColumn } from '../sinks/postgres/target.js'
 import type { Column } from '../sql/selection.js'
 
 export interface SinkLook extends Examination {
@@ -16,17 +15,7 @@ export async function lookAtSink(
   columns: readonly Column[],
   signal: AbortSignal,
 ): Promise<SinkLook> {
-  const key = pipeline.keyColumns.length > 0 ? pipeline.keyColumns : [columns[0]!.name]
-  for (const name of key) requireColumn(columns, name, 'key_columns')
-  const sink = await openSink(kind, {
-    target: finalTarget(pipeline),
-    columns,
-    key,
-    rawOptions: pipeline.targetOptions,
-    brake: pipeline.deleteBrake,
-    replaces: pipeline.mode === 'full' && pipeline.fullStrategy === 'replace',
-    signal,
-  })
+  const { sink, key } = await openSink(kind, pipeline, columns, signal)
   try {
     return { ...(await sink.examine()), key }
   } finally {

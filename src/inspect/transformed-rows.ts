@@ -1,5 +1,5 @@
 import { VitrinaError } from '../model/errors.js'
-import type { Pipeline } from '../model/pipeline.js'
+import { type Pipeline, transformNames } from '../model/pipeline.js'
 import type { Finding, Preview } from '../model/validation.js'
 import type { TransformChain, TransformHosts } from '../ports/transforms.js'
 import type { Session } from '../postgres/session.js'
@@ -25,7 +25,7 @@ export async function withTransforms<T>(
   columns: readonly Column[],
   use: (chain: TransformChain | null) => Promise<T>,
 ): Promise<T> {
-  const names = pipeline.tasks.filter((task) => task.taskType === 'PYTHON').map((task) => task.body)
+  const names = transformNames(pipeline)
   if (names.length === 0) return use(null)
   const patience = AbortSignal.timeout(PATIENCE_MS)
   const options = { signal: AbortSignal.any([signal, patience]), said: () => {} }

@@ -1,11 +1,11 @@
 import { SqlGuard } from '../guard/index.js'
-import { PostgresInspector } from '../inspect/inspector.js'
+import { PipelineInspector } from '../inspect/inspector.js'
 import type { TargetRules } from '../model/target.js'
 import type { Inspector } from '../ports/inspector.js'
 import type { Reconciler } from '../ports/reconciler.js'
 import type { SinkKind } from '../ports/sink.js'
 import type { TransformHosts } from '../ports/transforms.js'
-import { PostgresReconciler } from '../reconcile/reconciler.js'
+import { MartReconciler } from '../reconcile/reconciler.js'
 
 export interface LookRules {
   readonly connections: ReadonlyMap<string, string>
@@ -22,7 +22,7 @@ export function lookers(
 ): { inspector: Inspector; reconciler: Reconciler } {
   const guard = new SqlGuard({ sourceSchemas: rules.sourceSchemas })
   return {
-    inspector: new PostgresInspector({ readerUrl, martUrl, guard, ...rules }),
-    reconciler: new PostgresReconciler({ readerUrl, martUrl, judge: guard, ...rules }),
+    inspector: new PipelineInspector({ readerUrl, martUrl, guard, ...rules }),
+    reconciler: new MartReconciler({ readerUrl, martUrl, judge: guard, ...rules }),
   }
 }

@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import { loginUrl, type Settings } from '../config/settings.js'
 import { SqlGuard } from '../guard/index.js'
 import type { Way } from '../model/pipeline.js'
-import { PostgresReconciler } from '../reconcile/reconciler.js'
+import { MartReconciler } from '../reconcile/reconciler.js'
 import { PipelineDispatcher } from '../runner/dispatcher.js'
 import { PipelineExecutor } from '../runner/executor.js'
 import { PipelineManager } from '../runner/manager.js'
@@ -66,7 +66,7 @@ export async function startRunner(
       transforms,
       ...options,
     })
-    const reconciler = new PostgresReconciler({
+    const reconciler = new MartReconciler({
       readerUrl,
       martUrl: writerUrl,
       judge,

@@ -73,7 +73,17 @@ export function finalTarget(pipeline: Pick<Pipeline, 'tasks' | 'targetTable'>): 
 
 /** Registered functions change the rows on their way. */
 export function hasTransforms(pipeline: Pick<Pipeline, 'tasks'>): boolean {
-  return pipeline.tasks.some((task) => task.taskType === 'PYTHON')
+  return transformNames(pipeline).length > 0
+}
+
+/** In the order in which they are called. */
+export function transformNames(pipeline: Pick<Pipeline, 'tasks'>): string[] {
+  return pipeline.tasks.filter((task) => task.taskType === 'PYTHON').map((task) => task.body)
+}
+
+/** Every run builds the mart anew. */
+export function isReplaced(pipeline: Pick<Pipeline, 'mode' | 'fullStrategy'>): boolean {
+  return pipeline.mode === 'full' && pipeline.fullStrategy === 'replace'
 }
 
 export function strategyOf(pipeline: Pick<Pipeline, 'tasks' | 'mode'>): Strategy {

@@ -7,7 +7,7 @@ import { readSettings } from '../config/settings.js'
 import { SqlGuard } from '../guard/index.js'
 import type { Pipeline } from '../model/pipeline.js'
 import { createTransforms } from '../transforms/index.js'
-import { PostgresReconciler } from './reconciler.js'
+import { MartReconciler } from './reconciler.js'
 
 const QUERY = 'SELECT id, film_id, user_id, rating, modified FROM ugc.ratings'
 
@@ -30,7 +30,7 @@ async function aMart(overrides: Parameters<typeof aPipeline>[1] = {}) {
 }
 
 function deepCompare(database: TestDatabase, { id, spec }: BuiltPipeline) {
-  const reconciler = new PostgresReconciler({
+  const reconciler = new MartReconciler({
     judge: new SqlGuard({ sourceSchemas: ['content', 'ugc'] }),
     readerUrl: database.loginUrl('reader'),
     martUrl: database.loginUrl('meta'),

@@ -30,7 +30,7 @@ const MOST_REPAIRS = 100_000
 const PROOF_SAMPLE = 10
 
 /** Compares a mart with what its query says now. Reads only. */
-export class PostgresReconciler implements Reconciler {
+export class MartReconciler implements Reconciler {
   readonly #settings: ReconcilerSettings
 
   constructor(settings: ReconcilerSettings) {

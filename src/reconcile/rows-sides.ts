@@ -1,10 +1,8 @@
 import { VitrinaError } from '../model/errors.js'
-import { finalTarget, type Pipeline } from '../model/pipeline.js'
 import type { SideSummary } from '../model/reconcile.js'
-import type { RowDigest, Sink, SinkKind } from '../ports/sink.js'
+import type { RowDigest, Sink } from '../ports/sink.js'
 import type { TransformChain } from '../ports/transforms.js'
 import type { Session } from '../postgres/session.js'
-import { openSink } from '../sinks/open.js'
 import type { Target } from '../sinks/postgres/target.js'
 import { readLines, readPortions } from '../sources/postgres/lines.js'
 import type { TextValues } from '../sql/copy-text.js'
@@ -59,28 +57,6 @@ export function rowsOfSink(sink: Sink): ScannedSide {
     marks: async () => null,
     summary: (field) => sink.summary(field),
   })
-}
-
-export async function openForLook(
-  kind: SinkKind,
-  pipeline: Pipeline,
-  mart: {
-    readonly columns: readonly Column[]
-    readonly key: readonly string[]
-    readonly signal: AbortSignal
-  },
-): Promise<Sink> {
-  const target = finalTarget(pipeline)
-  const sink = await openSink(kind, {
-    ...mart,
-    target,
-    rawOptions: pipeline.targetOptions,
-    brake: pipeline.deleteBrake,
-  })
-  const { exists } = await sink.examine()
-  if (exists) return sink
-  await sink.close()
-  throw notThere(target)
 }
 
 export function notThere(target: string): VitrinaError {

@@ -1,14 +1,15 @@
-import { finalTarget, hasTransforms, type Pipeline } from '../model/pipeline.js'
+import { finalTarget, hasTransforms, type Pipeline, transformNames } from '../model/pipeline.js'
 import { kindOf, type TargetRules } from '../model/target.js'
 import type { SinkKind } from '../ports/sink.js'
 import type { TransformChain, TransformHosts } from '../ports/transforms.js'
 import type { Session } from '../postgres/session.js'
-import { findTarget, requireColumn, type Target } from '../sinks/postgres/target.js'
+import { openSink } from '../sinks/open.js'
+import { findTarget, type Target } from '../sinks/postgres/target.js'
 import { describeQuery } from '../sources/postgres/describe.js'
-import { asRelation, type Column } from '../sql/selection.js'
+import { asRelation, type Column, requireColumn } from '../sql/selection.js'
 import type { Parties } from './compare.js'
 import { Court } from './court.js'
-import { asTableHolds, notThere, openForLook, rowsOfSink, rowsOfSource, rowsOfTable } from './rows-sides.js'
+import { asTableHolds, notThere, rowsOfSink, rowsOfSource, rowsOfTable } from './rows-sides.js'
 import { type ComparedColumn, Side } from './side.js'
 
 /** What both sides are made of. */
@@ -38,9 +39,8 @@ type SidesOf = Omit<Sides, 'inOneSnapshot'>
 export async function sidesFor(look: Look, { targets, transforms }: SideRules): Promise<SidesOf> {
   const { pipeline, signal, closing } = look
   const columns = await describeQuery(look.source, look.query)
-  const names = pipeline.tasks.filter((task) => task.taskType === 'PYTHON').map((task) => task.body)
   const chain = hasTransforms(pipeline)
-    ? await transforms.open(names, columns, { signal, said: () => {} })
+    ? await transforms.open(transformNames(pipeline), columns, { signal, said: () => {} })
     : null
   if (chain !== null) closing.push(() => chain.close())
   const sink = kindOf(finalTarget(pipeline), targets)
@@ -99,10 +99,10 @@ async function sinkSides(
 ): Promise<SidesOf> {
   const { source, pipeline, query, signal, closing } = look
   const written = chain?.columns ?? columns
-  const names = pipeline.keyColumns.length > 0 ? pipeline.keyColumns : [written[0]!.name]
-  const key = names.map((name) => requireColumn(columns, name, 'key_columns'))
-  const sink = await openForLook(kind, pipeline, { columns: written, key: names, signal })
+  const { sink, key: names } = await openSink(kind, pipeline, written, signal)
   closing.push(() => sink.close())
+  if (!(await sink.examine()).exists) throw notThere(finalTarget(pipeline))
+  const key = names.map((name) => requireColumn(columns, name, 'key_columns'))
   const control = new Side({ session: source, relation: asRelation(query), columns, key, bytewise: true })
   return {
     source: rowsOfSource(

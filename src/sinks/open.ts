@@ -1,23 +1,43 @@
 import { VitrinaError } from '../model/errors.js'
-import type { Sink, SinkKind, SinkMart } from '../ports/sink.js'
+import { finalTarget, isReplaced, type Pipeline } from '../model/pipeline.js'
+import type { Sink, SinkKind } from '../ports/sink.js'
+import { type Column, requireColumn } from '../sql/selection.js'
 
-export interface SinkWish extends Omit<SinkMart, 'name' | 'options'> {
-  /** The address as the pipeline has it, and its target_options as they were written. */
-  readonly target: string
-  readonly rawOptions: Readonly<Record<string, unknown>>
+/** A sink for the mart of a pipeline, and the columns that identify a row there. */
+export interface OpenedSink {
+  readonly sink: Sink
+  readonly key: readonly string[]
 }
 
-/** Opens a sink, or says what is missing for it. */
-export async function openSink(kind: SinkKind, { target, rawOptions, ...mart }: SinkWish): Promise<Sink> {
+/** Opens what stands behind the target of a pipeline, for rows with these columns, or says what is missing for it. */
+export async function openSink(
+  kind: SinkKind,
+  pipeline: Pipeline,
+  columns: readonly Column[],
+  signal: AbortSignal,
+): Promise<OpenedSink> {
   const missing = await kind.missing()
   if (missing !== null) throw new VitrinaError('SINK_MISSING', missing.message, missing.hint)
-  const read = kind.readOptions(rawOptions)
-  if ('problems' in read) {
-    throw new VitrinaError(
-      'PIPELINE_INVALID',
-      `target_options of ${target}: ${read.problems.map(({ field, message }) => `${field} ${message}`).join('; ')}.`,
-      'Correct target_options.',
-    )
-  }
-  return kind.open({ ...mart, name: target.slice(kind.prefix.length), options: read.options })
+  const key = pipeline.keyColumns.length > 0 ? pipeline.keyColumns : [columns[0]!.name]
+  for (const name of key) requireColumn(columns, name, 'key_columns')
+  const sink = await kind.open({
+    name: finalTarget(pipeline).slice(kind.prefix.length),
+    columns,
+    key,
+    options: optionsOf(kind, pipeline),
+    brake: pipeline.deleteBrake,
+    replaces: isReplaced(pipeline),
+    signal,
+  })
+  return { sink, key }
+}
+
+function optionsOf(kind: SinkKind, pipeline: Pipeline): Readonly<Record<string, unknown>> {
+  const read = kind.readOptions(pipeline.targetOptions)
+  if ('options' in read) return read.options
+  throw new VitrinaError(
+    'PIPELINE_INVALID',
+    `target_options of ${finalTarget(pipeline)}: ${read.problems.map(({ field, message }) => `${field} ${message}`).join('; ')}.`,
+    'Correct target_options.',
+  )
 }

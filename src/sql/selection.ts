@@ -1,3 +1,4 @@
+import { VitrinaError } from '../model/errors.js'
 import { quoteIdentifier, quoteLiteral } from './identifiers.js'
 
 /** A column of a query, with its type as the database writes it, schema included. */
@@ -9,6 +10,17 @@ export interface Column {
   readonly base: { readonly tableId: string; readonly attribute: number } | null
   /** True only when the database vouches for it. */
   readonly notNull: boolean
+}
+
+/** The column that a setting of the pipeline names. */
+export function requireColumn(columns: readonly Column[], name: string, setting: string): Column {
+  const found = columns.find((column) => column.name === name)
+  if (found !== undefined) return found
+  throw new VitrinaError(
+    'KEY_MISSING',
+    `The query returns no column "${name}", which ${setting} names; it returns ${columns.map((column) => column.name).join(', ')}.`,
+    `Add the column to the query, or correct ${setting}.`,
+  )
 }
 
 /** Values of the order columns of a row, as database text. Compared by the database only, never in JavaScript. */

@@ -3,11 +3,10 @@ import { finalTarget, type Guarantee, type Pipeline, readerQuery } from '../mode
 import type { QueryJudge } from '../ports/query-judge.js'
 import { FIRST_ADDED } from '../postgres/own-objects.js'
 import type { Session } from '../postgres/session.js'
-import { requireColumn } from '../sinks/postgres/target.js'
 import { describeQuery, isSpread, type PlanFacts, planFacts } from '../sources/postgres/describe.js'
 import { Horizon, isCachedSequence, isClockKey, isCountingKey } from '../sources/postgres/horizon.js'
 import { parseTable, quoteIdentifier } from '../sql/identifiers.js'
-import { asRelation, type Column, columnList, type Order, orderBy } from '../sql/selection.js'
+import { asRelation, type Column, columnList, type Order, orderBy, requireColumn } from '../sql/selection.js'
 import { sqlstateOf } from '../sql/sqlstate.js'
 
 /** What can be told about a pipeline's source without changing anything. */

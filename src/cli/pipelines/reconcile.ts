@@ -86,7 +86,7 @@ function printDrift({ missing, extra, different, on_their_way, undecided }: Reco
   for (const [word, drift] of Object.entries({ missing, extra, different }))
     if (drift !== undefined && drift.count > 0)
       print(
-        `${word}: ${drift.count} rows, such as ${drift.keys
+        `${word}: ${drift.count} ${drift.count === 1 ? 'row' : 'rows'}, such as ${drift.keys
           .slice(0, SHOWN_KEYS)
           .map((key) => Object.values(key).join('/'))
           .join(', ')}`,

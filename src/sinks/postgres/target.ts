@@ -2,7 +2,7 @@ import { VitrinaError } from '../../model/errors.js'
 import { databaseError } from '../../postgres/errors.js'
 import type { Session } from '../../postgres/session.js'
 import { parseTable, quoteIdentifier, quoteList, quoteTable, type TableName } from '../../sql/identifiers.js'
-import type { Column } from '../../sql/selection.js'
+import { type Column, requireColumn } from '../../sql/selection.js'
 import { sqlstateOf } from '../../sql/sqlstate.js'
 
 /** The table that a pipeline fills, as far as writing to it is concerned. */
@@ -85,16 +85,6 @@ export async function findTarget(
       written.length === columns.length &&
       written.every((column) => attributes.find((a) => a.name === column.name)?.type === column.type),
   }
-}
-
-export function requireColumn(columns: readonly Column[], name: string, setting: string): Column {
-  const found = columns.find((column) => column.name === name)
-  if (found !== undefined) return found
-  throw new VitrinaError(
-    'KEY_MISSING',
-    `The query returns no column "${name}", which ${setting} names; it returns ${columns.map((column) => column.name).join(', ')}.`,
-    `Add the column to the query, or correct ${setting}.`,
-  )
 }
 
 async function relationKind(session: Session, name: TableName): Promise<string | null> {

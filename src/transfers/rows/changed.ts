@@ -6,9 +6,8 @@ import { linesOf, readLines } from '../../sources/postgres/lines.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import { asRelation, type Column, columnList } from '../../sql/selection.js'
 import type { Moved } from '../batch.js'
-import { NO_WATERMARK } from '../progression.js'
 import { Preparation, type ReadyBatch } from './pass.js'
-import type { RowReader } from './reader.js'
+import { SpoolReader } from './reader.js'
 import { Spool } from './spool.js'
 import { keysOf, type SweepParts } from './sweep.js'
 
@@ -94,25 +93,5 @@ export class RowsChanged implements Step {
       absent: new Map(changed.rows.map((key) => [JSON.stringify(key), key])),
       preparation: new Preparation(new SpoolReader(spool), chain),
     }
-  }
-}
-
-const MOST_BYTES = 16 * 1024 * 1024
-
-class SpoolReader implements RowReader {
-  readonly #spool: Spool
-
-  constructor(spool: Spool) {
-    this.#spool = spool
-  }
-
-  async read(limit: number): ReturnType<RowReader['read']> {
-    const { rows, isLast } = await this.#spool.read(limit, MOST_BYTES)
-    if (rows.count === 0) return null
-    return { rows, isLast, after: null, last: null, watermark: NO_WATERMARK, relation: '' }
-  }
-
-  close(): Promise<void> {
-    return this.#spool.close()
   }
 }

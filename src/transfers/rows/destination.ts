@@ -1,19 +1,13 @@
 import type { Claim } from '../../model/claim.js'
 import { ERRORS, type ErrorCode, VitrinaError } from '../../model/errors.js'
-import { finalTarget } from '../../model/pipeline.js'
+import { finalTarget, isReplaced } from '../../model/pipeline.js'
 import type { Finding } from '../../model/validation.js'
 import type { Sink, SinkKind } from '../../ports/sink.js'
 import type { Ledger } from '../../ports/transfer.js'
 import type { TransformHosts } from '../../ports/transforms.js'
 import type { Session } from '../../postgres/session.js'
 import { openSink } from '../../sinks/open.js'
-import {
-  createTarget,
-  findTarget,
-  requireAssignable,
-  requireColumn,
-  type Target,
-} from '../../sinks/postgres/target.js'
+import { createTarget, findTarget, requireAssignable, type Target } from '../../sinks/postgres/target.js'
 import type { Column, Order } from '../../sql/selection.js'
 import type { SourceRules } from '../examine.js'
 import type { Mart } from './mart.js'
@@ -140,29 +134,15 @@ export class SinkDestination implements Destination {
     this.stateUrl = url
   }
 
-  get #replaces(): boolean {
-    const { mode, fullStrategy } = this.#claim.pipeline
-    return mode === 'full' && fullStrategy === 'replace'
-  }
-
   async find(_session: Session, columns: readonly Column[]): Promise<readonly string[]> {
-    const { pipeline } = this.#claim
+    const { sink, key } = await openSink(this.#kind, this.#claim.pipeline, columns, this.#signal)
+    this.#sink = sink
     this.#columns = columns
-    this.#key = pipeline.keyColumns.length > 0 ? pipeline.keyColumns : [columns[0]!.name]
-    for (const name of this.#key) requireColumn(columns, name, 'key_columns')
-    this.#sink = await openSink(this.#kind, {
-      target: finalTarget(pipeline),
-      columns,
-      key: this.#key,
-      rawOptions: pipeline.targetOptions,
-      brake: pipeline.deleteBrake,
-      replaces: this.#replaces,
-      signal: this.#signal,
-    })
-    const { errors, exists } = await this.#sink.examine()
+    this.#key = key
+    const { errors, exists } = await sink.examine()
     this.#exists = exists
     if (errors.length > 0) throw asError(errors)
-    return this.#key
+    return key
   }
 
   async create(): Promise<void> {
@@ -171,7 +151,7 @@ export class SinkDestination implements Destination {
 
   async identity(): Promise<{ identity: string | null; isNew: boolean }> {
     // Made anew by every run, so that no checkpoint speaks of it.
-    if (this.#replaces) return { identity: null, isNew: false }
+    if (isReplaced(this.#claim.pipeline)) return { identity: null, isNew: false }
     return { identity: (await this.#sink!.identity?.()) ?? null, isNew: !this.#exists }
   }
 

@@ -14,7 +14,7 @@ import {
   where,
 } from '../../sql/selection.js'
 import { PageWalk } from '../page-walk.js'
-import type { Progression } from '../progression.js'
+import { NO_WATERMARK, type Progression } from '../progression.js'
 import { Spool } from './spool.js'
 
 /** Rows that the source gave, and where they stand in it (R4.8: nothing of this comes from the transforms). */
@@ -131,5 +131,24 @@ export class OnceReader implements RowReader {
       (column) => last![columns.findIndex(({ name }) => name === column.name)] ?? null,
     )
     return values.includes(null) ? null : (values as string[])
+  }
+}
+
+/** Rows that were put aside already, and that no checkpoint follows. */
+export class SpoolReader implements RowReader {
+  readonly #spool: Spool
+
+  constructor(spool: Spool) {
+    this.#spool = spool
+  }
+
+  async read(limit: number): Promise<ReadBatch | null> {
+    const { rows, isLast } = await this.#spool.read(limit, MOST_BYTES)
+    if (rows.count === 0) return null
+    return { rows, isLast, after: null, last: null, watermark: NO_WATERMARK, relation: '' }
+  }
+
+  close(): Promise<void> {
+    return this.#spool.close()
   }
 }

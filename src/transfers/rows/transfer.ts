@@ -1,6 +1,6 @@
 import { type Progress, type RunPlan, sessionName } from '../../model/claim.js'
 import { failpoint } from '../../model/failpoints.js'
-import { strategyOf } from '../../model/pipeline.js'
+import { strategyOf, transformNames } from '../../model/pipeline.js'
 import { type HeldBack, type HeldRow, NO_ROWS, type RepairKey, rowsWritten } from '../../model/run.js'
 import type { MetaSession } from '../../ports/run-queue.js'
 import type { Step, Transfer } from '../../ports/transfer.js'
@@ -238,7 +238,7 @@ export class RowsTransfer implements Transfer {
 
   async #chain(columns: Examined['columns']): Promise<TransformChain | null> {
     const { claim, signal, transforms, ledger } = this.#options
-    const names = claim.pipeline.tasks.filter((task) => task.taskType === 'PYTHON').map((task) => task.body)
+    const names = transformNames(claim.pipeline)
     if (names.length === 0) return null
     const chain = await transforms.open(names, columns, { signal, said: (line) => ledger.said(line) })
     this.#closing.push(() => chain.close())
