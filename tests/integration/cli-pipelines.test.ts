@@ -172,7 +172,7 @@ describe('what would happen', () => {
     )
     const differs = await vitrina('pipelines', 'reconcile', 'film_rating_agg_full', '--deep')
     expect(differs.code).toBe(1)
-    expect(differs.stdout).toMatch(/differs\.[\s\S]*missing: 1 rows/)
+    expect(differs.stdout).toMatch(/differs\.[\s\S]*missing: 1 row,/)
     const mended = await vitrina('pipelines', 'reconcile', 'film_rating_agg_full', '--repair', '--wait')
     expect(mended).toMatchObject({ code: 0, stdout: expect.stringContaining('film_rating_agg_full matches') })
   })

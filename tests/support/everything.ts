@@ -5,6 +5,7 @@ const SCHEMAS = ['content', 'ugc', 'auth', 'analytics', 'etl', 'public', 'archiv
 /**
  * Every row of every table, what exists, who may what, and where sequences stand: equal when nothing was changed.
  * Roles without their passwords: they belong to the whole server, and a migration elsewhere gives them a new salt.
+ * Settings without those of other databases, which other tests change.
  */
 export async function everythingIn(
   database: TestDatabase,
@@ -28,7 +29,9 @@ export async function everythingIn(
             (SELECT md5(string_agg(p.oid::text, '|' ORDER BY p.oid)) FROM pg_proc p) AS functions,
             (SELECT md5(string_agg(r::text, '|' ORDER BY r.oid)) FROM pg_roles r) AS roles,
             (SELECT count(*) FROM pg_largeobject_metadata) AS objects, (SELECT count(*) FROM pg_replication_slots) AS slots,
-            (SELECT count(*) FROM pg_extension) AS extensions, (SELECT md5(string_agg(s::text, '|' ORDER BY s::text)) FROM pg_db_role_setting s) AS settings`,
+            (SELECT count(*) FROM pg_extension) AS extensions,
+            (SELECT md5(string_agg(s::text, '|' ORDER BY s::text)) FROM pg_db_role_setting s
+              WHERE s.setdatabase = 0 OR s.setdatabase = (SELECT oid FROM pg_database WHERE datname = current_database())) AS settings`,
   )
   return { rows, catalog }
 }
