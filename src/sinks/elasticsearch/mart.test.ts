@@ -146,6 +146,27 @@ describe('a mart as an index', () => {
     expect(await sink.summary('a.c.d')).toEqual({ count: 1, min: '2', max: '2' })
   })
 
+  it('refreshes a new index seldom until its first run is through, and as usual from then on', async () => {
+    const name = lab.name()
+    const state = async () => {
+      const found = await lab.call<
+        Record<string, { settings: Record<string, string>; mappings: { _meta: object } }>
+      >('GET', `/${name}?flat_settings=true`)
+      const { settings, mappings } = found[name]!
+      return [settings['index.refresh_interval'], mappings._meta]
+    }
+    const sink = await aSink(name, ['id integer'])
+    await sink.prepare()
+    await sink.write(RowBatch.ofRows([['1']]), batchId())
+    expect(await state()).toEqual(['30s', { vitrina: { mart: name, loading: true } }])
+    // A run that died is followed by another one, which did not create the index.
+    await (await aSink(name, ['id integer'])).publish([], batchId(2))
+    expect(await state()).toEqual([undefined, { vitrina: { mart: name } }])
+    await lab.call('PUT', `/${name}/_settings`, { index: { refresh_interval: '5s' } })
+    await sink.publish([], batchId(3))
+    expect(await state()).toEqual(['5s', { vitrina: { mart: name } }])
+  })
+
   it('refuses an alias of several indexes', async () => {
     const name = lab.name()
     await lab.call('PUT', `/${name}-1`, { aliases: { [name]: {} } })

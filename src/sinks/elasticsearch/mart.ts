@@ -27,6 +27,13 @@ interface IndexBody {
 const REMEMBER_DELETED = '1h'
 
 /**
+ * Until the first run into a new index is through. Each refresh leaves a segment, and an update looks for its document
+ * in all of them: every second, they cost the server a third of its time. Readers see documents of a load that takes
+ * longer, or never ends, after half a minute.
+ */
+const WHILE_LOADING = { refresh_interval: '30s' }
+
+/**
  * Elasticsearch creates an index that is written to and missing, with whatever types the first document suggests: after
  * somebody deletes the mart in the middle of a run, the next bulk would make a wrong one. Writes therefore go through an
  * alias that disappears with its index, and ask for an alias.
@@ -137,8 +144,20 @@ export class Mart {
     return status === 200
   }
 
+  /** From now on the server makes documents visible as soon as it usually does. */
+  async endLoading(): Promise<void> {
+    const state = await this.find()
+    const { loading, ...vitrina } = (state?.meta.vitrina ?? {}) as { loading?: boolean }
+    if (state === null || loading !== true) return
+    const index = `/${encodeURIComponent(state.index)}`
+    const ask = (path: string, body: object) =>
+      this.#cluster.ask({ method: 'PUT', path: index + path, target: this.target, body })
+    await ask('/_settings', { index: { refresh_interval: null } })
+    await ask('/_mapping', { _meta: { ...state.meta, vitrina } })
+  }
+
   async #createOrFind(): Promise<IndexState> {
-    await this.create(this.name, {})
+    await this.create(this.name, WHILE_LOADING, { loading: true })
     const state = await this.find()
     if (state === null) throw gone(this.target, 'it was created and is not there')
     return state

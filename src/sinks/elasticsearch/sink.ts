@@ -103,6 +103,7 @@ export class ElasticsearchSink implements Sink {
   }
 
   async publish(): Promise<void> {
+    await this.#mart.endLoading()
     await this.#scan.refresh(this.#parts.name)
   }
 
