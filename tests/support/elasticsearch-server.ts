@@ -2,13 +2,14 @@ import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { chmod, chown, cp, mkdir, mkdtemp, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import { type AddressInfo, createServer as createSocketServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { TestProject } from 'vitest/node'
 import { chooseAccount } from '../../src/embedded/account.js'
 import { runGuarded } from '../../src/embedded/guarded.js'
+import { freePorts } from './ports.js'
 import { waitFor } from './wait.js'
 
 /** A server, or why there is none. */
@@ -111,7 +112,7 @@ async function startFrom(
   java: string,
 ): Promise<{ server: SearchServer; stop(): Promise<void> }> {
   const home = await mkdtemp(join(tmpdir(), 'vitrina-search-'))
-  const [port, transport] = [await freePort(), await freePort()]
+  const [port = 0, transport = 0] = await freePorts(2)
   const account = await chooseAccount(join(home, 'data'))
   await configure(home, folder, { port, transport })
   if (account !== null) await giveTo(home, account)
@@ -189,12 +190,4 @@ async function giveTo(home: string, account: { uid: number; gid: number }): Prom
     'config/log4j2.properties',
   ]
   for (const name of names) await chown(join(home, name), account.uid, account.gid)
-}
-
-async function freePort(): Promise<number> {
-  const server = createSocketServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise<void>((resolve) => server.close(() => resolve()))
-  return port
 }

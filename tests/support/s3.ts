@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
 import { afterAll } from 'vitest'
+import { freePorts } from './ports.js'
 import { type SpawnedVitrina, spawnProgram } from './processes.js'
 import { pythonTools } from './python-tools.js'
 import { waitFor } from './wait.js'
@@ -104,21 +104,4 @@ async function spawnWeed(
     {},
     { cwd: folder },
   )
-}
-
-/** Held all at once, so that none is given twice. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from(
-      { length: count },
-      () =>
-        new Promise<Server>((resolve) => {
-          const server = createServer()
-          server.listen(0, '127.0.0.1', () => resolve(server))
-        }),
-    ),
-  )
-  const ports = servers.map((server) => (server.address() as { port: number }).port)
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
-  return ports
 }

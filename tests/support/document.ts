@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** A fenced block of a document. */
+export interface Block {
+  readonly language: string
+  readonly text: string
+  /** The line of the document on which it begins. */
+  readonly line: number
+  /** What it is shown as the answer to. */
+  readonly answer: string | null
+}
+
+export const ROOT = join(import.meta.dirname, '..', '..')
+
+const FENCE = /^```(\w+)?\s*$/
+/** Stands before a block that a reader follows and a test cannot: `<!-- not run: needs a browser -->`. */
+const NOT_RUN = /^<!-- not run: .+ -->$/
+const ANSWERS = new Set(['text', 'json'])
+const FOLLOWED = 'a block that is carried out'
+
+/** The blocks that a reader would carry out, in their order, each with the answer that is shown right below it. */
+export function blocksOf(file: string): Block[] {
+  const blocks: Block[] = []
+  const lines = readFileSync(join(ROOT, file), 'utf8').split('\n')
+  let above = ''
+  for (let at = 0; at < lines.length; at++) {
+    const language = FENCE.exec(lines[at]!)?.[1]
+    if (language === undefined) {
+      above = lines[at] || above
+      continue
+    }
+    const end = lines.indexOf('```', at)
+    const text = lines.slice(at + 1, end).join('\n')
+    if (ANSWERS.has(language)) {
+      if (above === FOLLOWED) blocks.push({ ...blocks.pop()!, answer: text })
+      above = ''
+    } else if (NOT_RUN.test(above)) {
+      above = ''
+    } else {
+      blocks.push({ language, text, line: at + 1, answer: null })
+      above = FOLLOWED
+    }
+    at = end
+  }
+  return blocks
+}
+
+/** What is another each time: moments, ids, addresses, durations, tokens, names of runners. */
+const PASSING: readonly [RegExp, string][] = [
+  [/\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d)?/g, '<moment>'],
+  [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, '<id>'],
+  [/\b(127\.0\.0\.1|localhost):\d+/g, '<address>'],
+  [/\b\d+(\.\d+)? ?(ms|s)\b/g, '<duration>'],
+  [/"duration_ms": ?\d+/g, '"duration_ms":0'],
+  [/"(seq|id)": ?\d+/g, '"$1":0'],
+  [/vtr_[\w-]+/g, 'vtr_…'],
+  [/[\w.-]+-\d+-\d{3,}\b/g, '<runner>'],
+]
+
+/** Whether an output says what the document shows. `…` in the document stands for anything. */
+export function shows(shown: string, output: string): boolean {
+  return pattern(shown).test(plain(output))
+}
+
+function pattern(shown: string): RegExp {
+  const parts = plain(shown).split('…')
+  return new RegExp(parts.map((part) => escaped(part)).join('[\\s\\S]*'))
+}
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+}
+
+/** Without what only makes it neat: blanks, rules of tables, counts of rows. */
+function plain(text: string): string {
+  let masked = text
+  for (const [passing, name] of PASSING) masked = masked.replace(passing, name)
+  return masked
+    .split('\n')
+    .map((line) => line.replace(/\s+/g, '').trim())
+    .filter((line) => !/^[-+─]*$/.test(line) && !/^\(\d+rows?\)$/.test(line))
+    .join('\n')
+}
