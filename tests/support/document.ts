@@ -80,5 +80,5 @@ function plain(text: string): string {
     .split('\n')
     .map((line) => line.replace(/\s+/g, '').trim())
     .filter((line) => !/^[-+─]*$/.test(line) && !/^\(\d+rows?\)$/.test(line))
-    .join('\n')
+    .join('')
 }

@@ -18,18 +18,17 @@ export interface Stage {
 /** Carries out every block of a document, in its order, and compares what is seen with what it shows. */
 export async function readThrough(file: string, stage: Stage): Promise<void> {
   const reader = new Reader(stage)
-  try {
-    for (const block of blocksOf(file)) {
-      const place = `${file}:${block.line}`
-      const output = await reader.follow(block).catch((error: Error) => {
-        throw new Error(`${place}: ${error.message}`, { cause: error })
-      })
-      if (block.answer !== null && !shows(block.answer, output))
-        throw new Error(`${place} shows\n${block.answer}\nand gives\n${output}`)
-    }
-  } finally {
-    await reader.close()
+  const wrong: string[] = []
+  for (const block of blocksOf(file)) {
+    const output = await reader.follow(block).catch((error: Error) => {
+      wrong.push(`${file}:${block.line}: ${error.message}`)
+      return null
+    })
+    if (output !== null && block.answer !== null && !shows(block.answer, output))
+      wrong.push(`${file}:${block.line} shows\n${block.answer}\nand gives\n${output}`)
   }
+  await reader.close()
+  if (wrong.length > 0) throw new Error(wrong.join('\n\n'))
 }
 
 /** Follows a document to the letter: types its commands, saves its files, puts its settings into the environment. */
