@@ -3,7 +3,9 @@ import { dirname, join } from 'node:path'
 import { ensureBuilt } from './lib/build.mjs'
 import {
   clientTypes,
+  commandsPage,
   errorsPage,
+  fieldsPage,
   openApi,
   pipelineSchema,
   schemaSql,
@@ -18,6 +20,8 @@ const GENERATED = {
   '.env.sample': settingsSample,
   'docs/reference/settings.md': settingsPage,
   'docs/reference/errors.md': errorsPage,
+  'docs/reference/commands.md': commandsPage,
+  'docs/reference/pipeline-yaml.md': fieldsPage,
   'docs/reference/openapi.json': openApi,
   'schemas/pipeline.schema.json': pipelineSchema,
   'src/client/api-types.ts': clientTypes,
