@@ -1,22 +1,18 @@
 import type { Command } from 'commander'
 import { withMainDatabase } from '../main/database.js'
-import { addDemoPipelines, loadCinema } from '../main/demo-data.js'
+import { addDemoPipelines, type DemoPipeline, loadCinema, readDemoPipelines } from '../main/demo-data.js'
+import { demoTasksFolder } from '../main/demo-tasks.js'
 import { type MainSettings, readEnvironment } from '../main/environment.js'
-import { demoPipelines, readMart } from '../main/marts.js'
 import { aborted, untilStopped } from '../main/shutdown.js'
 import { withPassingToken } from '../main/token.js'
 import { type Tree, withTree } from '../main/tree.js'
-import { verifyMart } from '../main/verify.js'
 import { printBanner } from './banner.js'
 import { command } from './command.js'
-import { type EndedRun, followRun } from './follow-run.js'
-import { bad, bold, detail, good, print, step } from './output.js'
+import { type MartStory, printMart, verifyMart } from './demo-marts.js'
+import { followRun } from './follow-run.js'
+import { detail, print, step } from './output.js'
 import { prepareAndTell } from './prepare.js'
-import { connectTo } from './server/server.js'
-import { alignTable } from './table.js'
-
-const FIRST_ROWS = 5
-const WIDTH = 120
+import { connectTo, type Server } from './server/server.js'
 
 export function addDemo(program: Command): void {
   command(
@@ -33,13 +29,14 @@ export function addDemo(program: Command): void {
 async function showDemo(once: boolean, signal: AbortSignal): Promise<void> {
   const given = readEnvironment()
   await withMainDatabase(given, { signal, onProgress: step, embedded: 'own' }, async (settings) => {
-    await prepareDemo(settings)
+    const prepared = await prepareDemo(settings)
     step('Starting API and runner')
     // The story is told here; the parts speak up only when something is wrong, unless somebody wants to hear more.
     const logLevel = process.env.LOG_LEVEL ? settings.LOG_LEVEL : 'warn'
-    await withTree(once ? withPassingToken(settings) : settings, { signal, logLevel }, async (tree) => {
-      await buildMarts(settings, tree, signal)
-      if (once) return verifyMarts(settings)
+    const env = { VITRINA_PYTHON_TASKS: demoTasksFolder(settings) }
+    await withTree(once ? withPassingToken(settings) : settings, { signal, logLevel, env }, async (tree) => {
+      const marts = await buildMarts(settings, prepared, tree, signal)
+      if (once) return verifyMarts(marts)
       await printBanner(tree, settings, given.DATABASE_URL === undefined)
       await aborted(signal)
       step('Stopping')
@@ -47,7 +44,9 @@ async function showDemo(once: boolean, signal: AbortSignal): Promise<void> {
   })
 }
 
-async function prepareDemo(settings: MainSettings): Promise<void> {
+type Prepared = Pick<MartStory, 'counts'> & { readonly pipelines: readonly DemoPipeline[] }
+
+async function prepareDemo(settings: MainSettings): Promise<Prepared> {
   step('Loading the sample cinema, where there is none yet')
   const counts = await loadCinema(settings)
   detail(
@@ -55,41 +54,62 @@ async function prepareDemo(settings: MainSettings): Promise<void> {
   )
   // After the sample: only what is there can be granted.
   await prepareAndTell(settings)
-  const added = await addDemoPipelines(settings)
-  if (added.length > 0) detail(`Added the pipelines ${added.join(', ')}.`)
+  const all = await readDemoPipelines()
+  const pipelines = settings.environment.ELASTICSEARCH_URL
+    ? all
+    : all.filter(({ target }) => !isIndex(target))
+  const added = await addDemoPipelines(settings, pipelines)
+  if (added.length > 0) detail(`Added ${added.length} pipelines from examples/cinema.`)
+  if (pipelines.length < all.length) tellOfElasticsearch(all)
+  return { counts, pipelines }
 }
 
-async function buildMarts(settings: MainSettings, tree: Tree, signal: AbortSignal): Promise<void> {
+function tellOfElasticsearch(all: readonly DemoPipeline[]): void {
+  const indexes = all.flatMap(({ target }) => (isIndex(target) ? [target] : []))
+  detail(`Left out ${indexes.join(' and ')}: there is no Elasticsearch.`)
+  detail('Set ELASTICSEARCH_URL, for example to http://localhost:9200, to fill them too.')
+}
+
+function isIndex(target: string): boolean {
+  return target.includes(':')
+}
+
+async function buildMarts(
+  settings: MainSettings,
+  { counts, pipelines }: Prepared,
+  tree: Tree,
+  signal: AbortSignal,
+): Promise<MartStory[]> {
   const server = connectTo({ url: tree.url, token: tree.token.token })
-  step(`Asking the API at ${tree.url} for a run of every pipeline, and waiting for the runner`)
-  const requests = demoPipelines().map(async ({ id, name }) => ({
-    id,
-    run: await followRun(server, { id, name }, signal),
-  }))
-  for (const { id, run } of await Promise.all(requests)) await printMart(settings, id, run)
+  const runnable = await thoseThatCanRun(server, pipelines)
+  step(`Asking the API at ${tree.url} for ${runnable.length} runs, and waiting for the runner`)
+  const stories = runnable.map(async (pipeline) => {
+    const run = await followRun(server, pipeline, signal)
+    return { settings, server, counts, pipeline, run }
+  })
+  const built = await Promise.all(stories)
+  for (const story of built) await printMart(story)
+  return built
 }
 
-async function printMart(settings: MainSettings, pipelineId: string, run: EndedRun): Promise<void> {
-  const mart = await readMart(settings, pipelineId, FIRST_ROWS)
-  print()
-  print(
-    `${bold(mart.target)}  ${mart.sourceRows} source rows → ${mart.martRows} mart rows in ${((run.duration_ms ?? 0) / 1000).toFixed(2)} s`,
-  )
-  for (const line of alignTable(mart.columns, mart.firstRows, (process.stdout.columns ?? WIDTH) - 2))
-    print(`  ${line}`)
+/** A machine without Python still has all the other marts. */
+async function thoseThatCanRun(
+  server: Server,
+  pipelines: readonly DemoPipeline[],
+): Promise<readonly DemoPipeline[]> {
+  const { items, problems } = await server.ask(server.api.GET('/tasks'))
+  const known = new Set(items.map(({ name }) => name))
+  return pipelines.filter(({ name, transforms }) => {
+    const missing = transforms.find((one) => !known.has(one))
+    if (missing === undefined) return true
+    detail(`Left out ${name}: ${problems[0]?.message ?? `"${missing}" is not among your tasks`}.`)
+    detail('It needs Python 3.9 or newer, and VITRINA_PYTHON_TASKS=examples/cinema/python.')
+    return false
+  })
 }
 
-async function verifyMarts(settings: MainSettings): Promise<void> {
+async function verifyMarts(marts: readonly MartStory[]): Promise<void> {
   print()
   step('Comparing every mart with its source, value by value')
-  for (const { id } of demoPipelines()) {
-    const { target, martRows, missing, extra } = await verifyMart(settings, id)
-    const matches = missing === 0 && extra === 0
-    if (!matches) process.exitCode = 1
-    print(
-      matches
-        ? `${good('✓')} ${target} matches: ${martRows} rows`
-        : `${bad('✗')} ${target} differs: ${missing} rows missing or different, ${extra} rows too many`,
-    )
-  }
+  for (const mart of marts) if (!(await verifyMart(mart))) process.exitCode = 1
 }

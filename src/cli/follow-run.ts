@@ -4,28 +4,17 @@ import type { Server } from './server/server.js'
 import { describeRun, requireSuccess, watchRun } from './server/watch-run.js'
 import type { Run } from './server/wire.js'
 
-export type EndedRun = Run
-
-/** Requests a run and tells what becomes of it, until it has ended well. Throws when it did not. */
+/** Requests a run, waits for its end and tells how it ended. Throws when it did not end well. */
 export async function followRun(
   server: Server,
   pipeline: { id: string; name: string },
   signal: AbortSignal,
-): Promise<EndedRun> {
+): Promise<Run> {
   const path = { id: pipeline.id }
   const { run_id } = await server.ask(server.api.POST('/pipelines/{id}/run', { params: { path }, signal }))
-  const tell = linesFor(pipeline.name)
-  return requireSuccess(await watchRun(server, { id: run_id, pipelineId: pipeline.id }, tell, signal))
-}
-
-/** Several runs are told side by side, so each gets lines and none a line that changes. */
-function linesFor(name: string): (run: Run) => void {
-  let told = ''
-  return (run) => {
-    const news = `${name}: ${describeRun(run)}`
-    if (news !== told) detail(news)
-    told = news
-  }
+  const run = await watchRun(server, { id: run_id, pipelineId: pipeline.id }, () => {}, signal)
+  detail(`${pipeline.name}: ${describeRun(run)}`)
+  return requireSuccess(run)
 }
 
 /** A line that changes in place, for the one run that somebody looks at. */

@@ -9,12 +9,12 @@ export function alignTable(
   widest = WIDEST_CELL,
 ): string[] {
   const cells = [columns, ...rows].map((row) => row.map((cell) => shorten(cell ?? '∅', widest)))
-  const widths = columns.map((_, n) => Math.max(...cells.map((row) => row[n]?.length ?? 0)))
+  const widths = columns.map((_, n) => Math.max(...cells.map((row) => widthOf(row[n] ?? ''))))
   const shown = countFitting(widths, width)
   const line = (row: readonly string[]) =>
     row
       .slice(0, shown)
-      .map((cell, n) => cell.padEnd(widths[n] ?? 0))
+      .map((cell, n) => cell + ' '.repeat((widths[n] ?? 0) - widthOf(cell)))
       .join(GAP)
       .trimEnd()
   const [head = [], ...body] = cells
@@ -37,5 +37,21 @@ function countFitting(widths: readonly number[], width: number): number {
 
 function shorten(text: string, widest: number): string {
   const oneLine = text.replace(/\s+/g, ' ')
-  return oneLine.length <= widest ? oneLine : `${oneLine.slice(0, widest - 1)}…`
+  if (widthOf(oneLine) <= widest) return oneLine
+  let kept = ''
+  for (const letter of oneLine) {
+    if (widthOf(kept + letter) >= widest) break
+    kept += letter
+  }
+  return `${kept}…`
 }
+
+/** Columns of a terminal: letters of China, Japan and Korea take two, marks that stand above others none. */
+function widthOf(text: string): number {
+  const wide = text.match(WIDE)?.length ?? 0
+  const none = text.match(/\p{Mn}/gu)?.length ?? 0
+  return [...text].length + wide - none
+}
+
+const WIDE =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\u3000-\u303f\uff01-\uff60]/gu

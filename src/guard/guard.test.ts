@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aDatabase, type TestDatabase } from '../../tests/support/database.js'
-import { DEMO_PIPELINES } from '../cinema/pipelines.js'
+import { readDemoPipelines } from '../main/demo-data.js'
 import { Session } from '../postgres/session.js'
 import { borrowed } from './corpus/borrowed.js'
 import { FIXTURES } from './corpus/fixtures.js'
@@ -9,7 +9,8 @@ import { HONEST } from './corpus/honest.js'
 import { HOSTILE } from './corpus/hostile.js'
 import { SqlGuard } from './index.js'
 
-const ACCEPTED = [...DEMO_PIPELINES.map((pipeline) => pipeline.sourceQuery), ...HONEST]
+const SHIPPED = (await readDemoPipelines()).map(({ query }) => query)
+const ACCEPTED = [...SHIPPED, ...HONEST]
 const guard = new SqlGuard({ sourceSchemas: ['content', 'ugc'] })
 let database: TestDatabase
 let reader: Session

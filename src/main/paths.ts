@@ -7,6 +7,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 export const BIN = join(ROOT, 'bin/vitrina.js')
 export const PIPELINE_SCHEMA = join(ROOT, 'schemas/pipeline.schema.json')
+export const CINEMA_DIR = join(ROOT, 'examples/cinema')
 export const CONSOLE_DIR = join(ROOT, 'console/dist')
 export const VERSION = (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string })
   .version

@@ -17,6 +17,8 @@ export interface TreeOptions {
   readonly signal: AbortSignal
   /** For the parts: how much they tell. */
   readonly logLevel: string
+  /** Settings that the parts get besides those of this process. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
 /** API and runner as processes of their own, for the length of `use`. They meet only in the database. */
@@ -31,6 +33,7 @@ export async function withTree<T>(
     : await nextFreePort(settings.VITRINA_HOST, settings.VITRINA_PORT)
   const env = {
     ...process.env,
+    ...options.env,
     ...WITHOUT_SECRETS,
     LOG_LEVEL: options.logLevel,
     VITRINA_HOST: settings.VITRINA_HOST,

@@ -1,11 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readSettings } from '../../src/config/settings.js'
 import { FIXTURES } from '../../src/guard/corpus/fixtures.js'
 import { HONEST } from '../../src/guard/corpus/honest.js'
 import { HOSTILE } from '../../src/guard/corpus/hostile.js'
 import { SqlGuard } from '../../src/guard/index.js'
-import { readMart } from '../../src/main/marts.js'
-import { verifyMart } from '../../src/main/verify.js'
 import { vtr } from '../../src/model/errors.js'
 import { Session } from '../../src/postgres/session.js'
 import { aPipeline } from '../support/builders.js'
@@ -115,23 +112,6 @@ describe.each(['pushdown', 'relay'] as const)('a row that was written by hand, r
       rows_read: 0,
     })
   })
-})
-
-it('is refused as well where the demo looks at its marts as the administrator', async () => {
-  const database = await aDatabase({ cinema: true })
-  await database.query(FIXTURES)
-  const settings = { ...readSettings({ DATABASE_URL: database.url }), DATABASE_URL: database.url }
-  const before = await everythingIn(database, DATA)
-  for (const sourceQuery of [
-    'SELECT 1 AS film_id) q) AS source; DELETE FROM content.genre; --',
-    'SELECT content.wipe() AS film_id',
-    'SELECT login AS film_id FROM auth.users',
-  ]) {
-    const { id } = await aPipeline(database, { sourceQuery })
-    for (const look of [verifyMart, (...[of, mart]: Parameters<typeof verifyMart>) => readMart(of, mart, 5)])
-      await expect(look(settings, id)).rejects.toMatchObject({ code: expect.stringMatching(/^SOURCE_/) })
-  }
-  expect(await everythingIn(database, DATA)).toEqual(before)
 })
 
 /** Without what follows its last word: a bracket is going to follow. */

@@ -2,8 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll } from 'vitest'
-import { addDemoPipelines } from '../../src/main/demo-data.js'
-import type { MainSettings } from '../../src/main/environment.js'
+import { addDemoPipelines, readDemoPipelines } from '../../src/main/demo-data.js'
 import { aDatabase, type TestDatabase } from './database.js'
 import { type SpawnedVitrina, spawnVitrina } from './processes.js'
 
@@ -44,7 +43,8 @@ export function aCliStand(): () => CliStand {
 
 async function startStand(folder: string): Promise<CliStand> {
   const database = await aDatabase({ cinema: true })
-  await addDemoPipelines({ DATABASE_URL: database.url } as MainSettings)
+  const pipelines = (await readDemoPipelines()).filter(({ target }) => !target.startsWith('es:'))
+  await addDemoPipelines({ DATABASE_URL: database.url }, pipelines)
   const server = { DATABASE_URL: database.url, RUNNER_POLL_INTERVAL_MS: '100', LOG_LEVEL: 'warn' }
   const api = spawnVitrina(
     ['api'],

@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll } from 'vitest'
 import { type ApiClient, createClient } from '../../../src/client/api-client.js'
-import { addDemoPipelines } from '../../../src/main/demo-data.js'
-import type { MainSettings } from '../../../src/main/environment.js'
+import { addDemoPipelines, readDemoPipelines } from '../../../src/main/demo-data.js'
 import { aDatabase, type TestDatabase } from '../../support/database.js'
 import { spawnVitrina } from '../../support/processes.js'
 
@@ -36,7 +35,8 @@ export function aConsoleStand(): () => ConsoleStand {
 
 async function start(folder: string): Promise<ConsoleStand> {
   const database = await aDatabase({ cinema: true })
-  await addDemoPipelines({ DATABASE_URL: database.url } as MainSettings)
+  // The first three: what people see fits on one screen.
+  await addDemoPipelines({ DATABASE_URL: database.url }, (await readDemoPipelines()).slice(0, 3))
   const server = { DATABASE_URL: database.url, RUNNER_POLL_INTERVAL_MS: '100', LOG_LEVEL: 'warn' }
   const api = spawnVitrina(
     ['api'],

@@ -1,0 +1,90 @@
+import type { DemoPipeline } from '../main/demo-data.js'
+import type { MainSettings } from '../main/environment.js'
+import { readFirstRows, tallyMart } from '../main/first-rows.js'
+import { bad, bold, dim, good, print } from './output.js'
+import type { Server } from './server/server.js'
+import type { Reconciliation, Run } from './server/wire.js'
+import { alignTable } from './table.js'
+
+const FIRST_ROWS = 5
+const WIDTH = 96
+const WIDEST_CELL = 26
+
+/** What there is to tell of a mart that was just built. */
+export interface MartStory {
+  readonly settings: MainSettings
+  readonly server: Server
+  /** The rows of each table of the cinema. */
+  readonly counts: Readonly<Record<string, number>>
+  readonly pipeline: DemoPipeline
+  readonly run: Run
+}
+
+/** Where it is, what went in and came out, and how it begins. */
+export async function printMart(story: MartStory): Promise<void> {
+  const { settings, server, counts, pipeline, run } = story
+  const path = { id: pipeline.id }
+  // As it is in the database: somebody may have changed it since the file was written.
+  const {
+    target_table: target,
+    description,
+    capture,
+  } = await server.ask(server.api.GET('/pipelines/{id}', { params: { path } }))
+  const { target: mart } = await compare(story, false)
+  const read = pipeline.reads.reduce((sum, table) => sum + (counts[table] ?? 0), 0)
+  const seconds = ((run.duration_ms ?? 0) / 1000).toFixed(2)
+  print()
+  print(
+    `${bold(target)}  ${thousands(read)} source rows → ${thousands(mart.count)} mart rows in ${seconds} s`,
+  )
+  const width = Math.min(process.stdout.columns ?? WIDTH, WIDTH)
+  for (const line of wrap(description, width - 2)) print(dim(`  ${line}`))
+  if (pipeline.shows.length === 0) return printCheckpoint(story, capture)
+  const first = await readFirstRows(settings, { ...pipeline, target, limit: FIRST_ROWS })
+  for (const line of alignTable(first.columns, first.rows, width - 2, WIDEST_CELL)) print(`  ${line}`)
+  if (pipeline.tally !== undefined)
+    for (const line of wrap((await tallyMart(settings, target, pipeline.tally)).join(', '), width - 2))
+      print(dim(`  ${line}`))
+}
+
+/** An incremental mart holds the rows of its full sister; what is its own is where the next run begins. */
+async function printCheckpoint({ server, pipeline, run }: MartStory, capture: string): Promise<void> {
+  const params = { path: { id: pipeline.id } }
+  const { last_processed_key: key } = await server.ask(server.api.GET('/pipelines/{id}/state', { params }))
+  print(`  This run read ${thousands(run.rows_read)} rows and wrote ${thousands(run.rows_written)}.`)
+  print(
+    capture === 'xmin'
+      ? '  The next one looks for newer row versions.'
+      : `  The next one begins behind ${key}.`,
+  )
+}
+
+/** Whether every row of the mart is what its query says now. */
+export async function verifyMart(story: MartStory): Promise<boolean> {
+  const { target, missing, extra, different, on_their_way } = await compare(story, true)
+  const wrong = (missing?.count ?? 0) + (different?.count ?? 0) + (on_their_way ?? 0)
+  const tooMany = extra?.count ?? 0
+  const name = story.pipeline.target
+  if (wrong + tooMany === 0) print(`${good('✓')} ${name} matches: ${target.count} rows`)
+  else print(`${bad('✗')} ${name} differs: ${wrong} rows missing or different, ${tooMany} rows too many`)
+  return wrong + tooMany === 0
+}
+
+function compare({ server, pipeline }: MartStory, deep: boolean): Promise<Reconciliation> {
+  const params = { path: { id: pipeline.id }, query: { deep } }
+  return server.ask(server.api.GET('/pipelines/{id}/reconcile', { params, ...server.patiently }))
+}
+
+function thousands(count: number): string {
+  return count.toLocaleString('en')
+}
+
+function wrap(text: string, width: number): string[] {
+  const lines = ['']
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1) ?? ''
+    if (line !== '' && line.length + 1 + word.length > width) lines.push(word)
+    else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`
+  }
+  return lines
+}
