@@ -15,7 +15,7 @@ describe('vitrina pipelines', () => {
       /^name +status .*\n─.*\nfilm_dim_full +IDLE +yes +full +analytics\.film_dim /,
     )
     const page = json((await stand().vitrina('pipelines', 'list', '--limit', '1', '--json')).stdout)
-    expect(page).toMatchObject({ items: [{ name: 'film_dim_full' }], next_cursor: expect.any(String) })
+    expect(page).toMatchObject({ items: [{ name: 'audience_segments' }], next_cursor: expect.any(String) })
   })
 
   it('shows a pipeline by its name and by its id', async () => {
