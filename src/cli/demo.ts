@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { withMainDatabase } from '../main/database.js'
 import { addDemoPipelines, type DemoPipeline, loadCinema, readDemoPipelines } from '../main/demo-data.js'
-import { demoTasksFolder } from '../main/demo-tasks.js'
+import { demoTaskFolders } from '../main/demo-tasks.js'
 import { type MainSettings, readEnvironment } from '../main/environment.js'
 import { aborted, untilStopped } from '../main/shutdown.js'
 import { withPassingToken } from '../main/token.js'
@@ -33,7 +33,7 @@ async function showDemo(once: boolean, signal: AbortSignal): Promise<void> {
     step('Starting API and runner')
     // The story is told here; the parts speak up only when something is wrong, unless somebody wants to hear more.
     const logLevel = process.env.LOG_LEVEL ? settings.LOG_LEVEL : 'warn'
-    const env = { VITRINA_PYTHON_TASKS: demoTasksFolder(settings) }
+    const env = { VITRINA_PYTHON_TASKS: demoTaskFolders(settings) }
     await withTree(once ? withPassingToken(settings) : settings, { signal, logLevel, env }, async (tree) => {
       const marts = await buildMarts(settings, prepared, tree, signal)
       if (once) return verifyMarts(marts)
@@ -102,8 +102,8 @@ async function thoseThatCanRun(
   return pipelines.filter(({ name, transforms }) => {
     const missing = transforms.find((one) => !known.has(one))
     if (missing === undefined) return true
-    detail(`Left out ${name}: ${problems[0]?.message ?? `"${missing}" is not among your tasks`}.`)
-    detail('It needs Python 3.9 or newer, and VITRINA_PYTHON_TASKS=examples/cinema/python.')
+    detail(`Left out ${name}: ${problems[0]?.message ?? `"${missing}" is not registered`}.`)
+    detail('It needs Python 3.9 or newer; VITRINA_PYTHON says which.')
     return false
   })
 }

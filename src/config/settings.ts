@@ -132,12 +132,13 @@ export const SETTINGS = {
   },
   VITRINA_PYTHON_TASKS: {
     schema: z.string().min(1).default('pipelines/python'),
-    means: 'Folder with the files that register Python tasks.',
+    means: 'Folder with the files that register Python tasks. Several are separated by commas.',
     example: 'pipelines/python',
   },
   VITRINA_TYPESCRIPT_TASKS: {
     schema: z.string().min(1).default('pipelines/typescript'),
-    means: 'Folder with the files that register TypeScript and JavaScript tasks.',
+    means:
+      'Folder with the files that register TypeScript and JavaScript tasks. Several are separated by commas.',
     example: 'pipelines/typescript',
   },
   VITRINA_TASK_TIMEOUT_SECONDS: {

@@ -1,6 +1,5 @@
-import { resolve } from 'node:path'
 import type { Settings } from '../config/settings.js'
-import { createTransforms, pythonOf } from '../transforms/index.js'
+import { createTransforms, foldersOf, pythonOf } from '../transforms/index.js'
 import { asVitrinaError } from './failure.js'
 import { type Finding, failed, ok, skipped } from './finding.js'
 
@@ -9,9 +8,7 @@ export async function examineTasks(settings: Settings): Promise<Finding[]> {
   const transforms = createTransforms(settings)
   try {
     const { items, problems } = await transforms.list()
-    const folders = [settings.VITRINA_PYTHON_TASKS, settings.VITRINA_TYPESCRIPT_TASKS].map((one) =>
-      resolve(one),
-    )
+    const folders = [settings.VITRINA_PYTHON_TASKS, settings.VITRINA_TYPESCRIPT_TASKS].flatMap(foldersOf)
     const python = await examinePython(
       settings,
       items.some(({ language }) => language === 'python'),

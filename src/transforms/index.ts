@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import type { Settings } from '../config/settings.js'
+import { list, type Settings } from '../config/settings.js'
 import { Python } from './python/index.js'
 import { TransformRegistry } from './registry.js'
 import { TypeScript } from './typescript/index.js'
@@ -16,15 +16,19 @@ export type TransformSettings = Pick<
 export function createTransforms(settings: TransformSettings): TransformRegistry {
   const memoryMb = settings.VITRINA_TASK_MEMORY_MB
   const limits = { memoryMb, timeoutMs: settings.VITRINA_TASK_TIMEOUT_SECONDS * 1000 }
-  const typescript = new TypeScript({ folder: resolve(settings.VITRINA_TYPESCRIPT_TASKS), memoryMb })
-  return new TransformRegistry([pythonOf(settings), typescript], limits)
+  const python = foldersOf(settings.VITRINA_PYTHON_TASKS).map((folder) => pythonOf(settings, folder))
+  const typescript = foldersOf(settings.VITRINA_TYPESCRIPT_TASKS).map(
+    (folder) => new TypeScript({ folder, memoryMb }),
+  )
+  return new TransformRegistry([...python, ...typescript], limits)
 }
 
-/** For the doctor too. */
-export function pythonOf(settings: TransformSettings): Python {
-  return new Python({
-    command: settings.VITRINA_PYTHON,
-    folder: resolve(settings.VITRINA_PYTHON_TASKS),
-    memoryMb: settings.VITRINA_TASK_MEMORY_MB,
-  })
+/** Functions of another team, or of a package, need not be copied: their folder is named beside one's own. */
+export function foldersOf(setting: string): string[] {
+  return list(setting).map((folder) => resolve(folder))
+}
+
+/** For the doctor too, who only asks for the interpreter. */
+export function pythonOf(settings: TransformSettings, folder = resolve('.')): Python {
+  return new Python({ command: settings.VITRINA_PYTHON, folder, memoryMb: settings.VITRINA_TASK_MEMORY_MB })
 }

@@ -111,6 +111,27 @@ task('trim', { adds: { size: 'timestamptz(3)[]' } }, async function trim(rows: o
     })
   })
 
+  it('knows the functions of several folders, also where their files have one name', async () => {
+    const tasks = await someTasks({})
+    const file = (name: string) =>
+      `from vitrina import task\n@task("${name}")\ndef f(rows):\n    return [{**r, "title": r["title"] + "${name}"} for r in rows]\n`
+    await tasks.write('ours/tasks.py', file('ours'))
+    await tasks.write('theirs/tasks.py', file('theirs'))
+    const folders = ['ours', 'theirs', 'nobodys'].map((name) => join(tasks.folder, name)).join(', ')
+    const both = await someTasks({}, { VITRINA_PYTHON_TASKS: folders })
+    const { items, problems } = await both.hosts.list()
+    expect([items.map(({ name, file }) => [name, file]), problems]).toEqual([
+      [
+        ['ours', 'tasks.py:2'],
+        ['theirs', 'tasks.py:2'],
+      ],
+      [],
+    ])
+    expect(await both.run(['ours', 'theirs', 'ours'], COLUMNS, [['1', '+']])).toEqual([
+      ['1', '+ourstheirsours'],
+    ])
+  })
+
   it('knows helpers, packages, odd names and files called like modules of Python', async () => {
     const tasks = await someTasks({
       'python/random.py': `from vitrina import task

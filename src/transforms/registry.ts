@@ -20,6 +20,8 @@ export class TransformRegistry implements TransformHosts {
   readonly #catalogs: readonly LanguageCatalog[]
   readonly #limits: Limits
   readonly #open = new Set<Chain>()
+  /** Which folder an entry of a list came from: the same file may be in two of them. */
+  readonly #languages = new WeakMap<TransformInfo, Language>()
 
   constructor(languages: readonly Language[], limits: Limits) {
     this.#catalogs = languages.map((language) => new LanguageCatalog(language))
@@ -59,7 +61,13 @@ export class TransformRegistry implements TransformHosts {
   }
 
   async #look(): Promise<LanguageList> {
-    const lists = await Promise.all(this.#catalogs.map((catalog) => catalog.list()))
+    const lists = await Promise.all(
+      this.#catalogs.map(async (catalog) => {
+        const list = await catalog.list()
+        for (const item of list.items) this.#languages.set(item, catalog.language)
+        return list
+      }),
+    )
     const whole = withoutDoubled({
       items: lists.flatMap(({ items }) => items),
       problems: lists.flatMap(({ problems }) => problems),
@@ -67,17 +75,15 @@ export class TransformRegistry implements TransformHosts {
     return { ...whole, missing: lists.find(({ missing }) => missing !== null)?.missing ?? null }
   }
 
-  /** Functions of one language that follow each other share a host: values pass between them as they are. */
+  /** Functions of one folder that follow each other share a host: values pass between them as they are. */
   #plan(infos: readonly TransformInfo[], columns: readonly Column[]): SegmentPlan[] {
     const plans: (SegmentPlan & { steps: { name: string; columns: Column[] }[]; files: string[] })[] = []
     let current = columns
     for (const info of infos) {
       const after = columnsAfter(current, info)
       const last = plans.at(-1)
-      const plan =
-        last?.language.name === info.language
-          ? last
-          : { language: this.#language(info), files: [], columns: current, steps: [] }
+      const language = this.#languages.get(info)!
+      const plan = last?.language === language ? last : { language, files: [], columns: current, steps: [] }
       if (plan !== last) plans.push(plan)
       plan.steps.push({ name: info.name, columns: after })
       const file = fileOf(info)
@@ -85,10 +91,6 @@ export class TransformRegistry implements TransformHosts {
       current = after
     }
     return plans
-  }
-
-  #language({ language }: TransformInfo): Language {
-    return this.#catalogs.find((catalog) => catalog.language.name === language)!.language
   }
 }
 

@@ -22,6 +22,7 @@ async function aStage(database: TestDatabase): Promise<Stage> {
       ['CREATE DATABASE shop;', ''],
       ['postgres://administrator:password@localhost:5432/shop', database.url],
       ['127.0.0.1:8080', `127.0.0.1:${port}`],
+      ['examples/cinema/', join(ROOT, 'examples/cinema/')],
     ],
   }
 }
@@ -48,9 +49,13 @@ it('R7.7 the Russian guide has the commands of the English one', async () => {
   expect(await commands('docs/guides/first-mart.ru.md')).toEqual(await commands('docs/guides/first-mart.md'))
 })
 
-it.each(['docs/API.md', 'docs/guides/python-tasks.md', 'docs/guides/pipelines-as-files.md'])(
-  'R7.7 %s works to the letter beside the demo',
-  async (file) => {
-    await readThrough(file, await aDemo())
-  },
-)
+it.each([
+  'docs/API.md',
+  'docs/guides/python-tasks.md',
+  'docs/guides/pipelines-as-files.md',
+  'docs/guides/scrolling-showcase.md',
+  'docs/guides/incremental-without-loss.md',
+  'docs/guides/zero-downtime-refresh.md',
+])('R7.7 %s works to the letter beside the demo', async (file) => {
+  await readThrough(file, await aDemo())
+})

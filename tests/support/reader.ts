@@ -35,7 +35,7 @@ export async function readThrough(file: string, stage: Stage): Promise<void> {
 class Reader {
   readonly #stage: Stage
   readonly #env: Record<string, string>
-  #psql: Promise<pg.Client> | null = null
+  readonly #psql = new Map<string, Promise<pg.Client>>()
 
   constructor(stage: Stage) {
     this.#stage = stage
@@ -52,7 +52,7 @@ class Reader {
   }
 
   async close(): Promise<void> {
-    await (await this.#psql)?.end()
+    for (const client of this.#psql.values()) await (await client).end()
   }
 
   #meant(text: string): string {
@@ -63,15 +63,20 @@ class Reader {
 
   async #query(text: string): Promise<string> {
     await this.#untilNothingRuns()
-    this.#psql ??= connected(this.#stage.database.url)
-    const answer = (await (
-      await this.#psql
-    ).query({ text: text.replace(/^\\.*$/gm, ''), rowMode: 'array' })) as
-      | pg.QueryArrayResult
-      | pg.QueryArrayResult[]
-    const { fields = [], rows = [] } = Array.isArray(answer) ? answer.at(-1)! : answer
+    const client = await this.#session(text)
+    const answers = [await client.query({ text: text.replace(/^\\.*$/gm, ''), rowMode: 'array' })].flat()
+    // The last table on the screen: what follows it may be a COMMIT.
+    const { fields = [], rows = [] } = answers.findLast((answer) => answer.fields?.length > 0) ?? {}
     const names = fields.map(({ name }) => name)
     return [names, ...rows].map((cells) => cells.map((cell) => cell ?? '').join(' | ')).join('\n')
+  }
+
+  /** A document that needs two terminals says `-- psql 2` in the first line. */
+  #session(text: string): Promise<pg.Client> {
+    const name = /^-- psql \d$/m.exec(text)?.[0] ?? '-- psql 1'
+    const client = this.#psql.get(name) ?? connected(this.#stage.database.url)
+    this.#psql.set(name, client)
+    return client
   }
 
   /** Assignments alone are settings: they go into the environment. A server stays; everything else has to end well. */
