@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { anApi, type TestApi } from '../../tests/support/api.js'
 import { aPipeline } from '../../tests/support/builders.js'
@@ -58,5 +59,30 @@ describe('POST /pipelines/{id}/run?wait', () => {
     })
     await own.close()
     expect((await answer).statusCode).toBe(202)
+  })
+})
+
+describe('GET /runs/{id}?wait', () => {
+  it('R7.4 answers when the run has ended, so that an orchestrator need not poll', async () => {
+    const { id } = await aPipeline(database)
+    const { url } = (await api.post(`/pipelines/${id}/run`)).json()
+    const answer = api.get(`${url}?wait=60s`)
+    await aRunner(database)
+    expect([(await answer).statusCode, (await answer).json()]).toMatchObject([200, { status: 'SUCCESS' }])
+  })
+
+  it('answers with the run as it stands when the time is up', async () => {
+    const { id } = await aPipeline(database)
+    const { url } = (await api.post(`/pipelines/${id}/run`)).json()
+    const answer = await api.get(`${url}?wait=1s`)
+    expect([answer.statusCode, answer.json()]).toMatchObject([200, { status: 'REQUESTED' }])
+  })
+
+  it('refuses a time that nobody should wait, and a run that is not there', async () => {
+    const { id } = await aPipeline(database)
+    const { url } = (await api.post(`/pipelines/${id}/run`)).json()
+    expect((await api.get(`${url}?wait=61s`)).statusCode).toBe(422)
+    const missing = await api.get(`/runs/${randomUUID()}?wait=1s`)
+    expect([missing.statusCode, missing.json().code]).toEqual([404, 'RUN_NOT_FOUND'])
   })
 })
