@@ -10,6 +10,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from airflow.sdk import DAG
+
 from vitrina_provider.operators.vitrina import VitrinaRunPipelineOperator
 from vitrina_provider.sensors.vitrina import VitrinaPipelineFreshSensor
 

@@ -11,9 +11,9 @@ from types import SimpleNamespace
 from unittest.mock import patch
 
 import httpx
-
 from airflow.sdk import Connection
 from airflow.sdk.exceptions import AirflowException
+
 from vitrina_provider import calls
 from vitrina_provider.errors import VitrinaApiError
 from vitrina_provider.hooks.vitrina import VitrinaHook, server_of

@@ -6,6 +6,7 @@ import unittest
 from types import SimpleNamespace
 
 from airflow.sdk.exceptions import AirflowFailException
+
 from vitrina_provider import get_provider_info
 from vitrina_provider.errors import VitrinaRunFailed, VitrinaRunStopped
 from vitrina_provider.operators.vitrina import VitrinaRunPipelineOperator

@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from airflow.sdk import DAG
+
 from vitrina_provider.operators.vitrina import VitrinaRunPipelineOperator
 from vitrina_provider.sensors.vitrina import VitrinaPipelineFreshSensor, VitrinaRunSensor
 
@@ -38,7 +39,5 @@ with DAG(dag_id="sensors", schedule=None, catchup=False):
     fresh = VitrinaPipelineFreshSensor(
         task_id="fresh", pipeline=PIPELINE, since=since, max_age=3600, poke_interval=1, deferrable=True
     )
-    fresh_poked = VitrinaPipelineFreshSensor(
-        task_id="fresh_poked", pipeline=PIPELINE, since=since, poke_interval=1
-    )
+    fresh_poked = VitrinaPipelineFreshSensor(task_id="fresh_poked", pipeline=PIPELINE, since=since, poke_interval=1)
     ask >> [poked, deferred, fresh, fresh_poked]

@@ -7,12 +7,13 @@ import re
 import ssl
 import time
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import httpx
-
 from airflow.sdk import BaseHook
 from airflow.sdk.exceptions import AirflowException
+
 from vitrina_provider import __version__, calls
 from vitrina_provider.calls import Call
 from vitrina_provider.errors import VitrinaApiError, body_of, error_of, unreachable
@@ -88,33 +89,35 @@ class VitrinaHook(BaseHook):
         """Sends again what nobody answered; raises what Vitrina refused."""
         server = self.server
         with self.get_conn() as client:
-            for attempt in range(1, _attempts(server, retry_limit) + 1):
+            for attempt in count(1):
                 try:
                     found = _answer(client.request(**_request(call, server)), attempt)
                 except httpx.TransportError as error:
                     found = _Nobody(unreachable(server.url, error), attempt)
                 if isinstance(found, Answer):
                     return found
-                if attempt < _attempts(server, retry_limit):
-                    self.log.warning("%s Asking again in %s s.", found.error, found.pause)
-                    time.sleep(found.pause)
-            raise found.error
+                if attempt > (server.retry_limit if retry_limit is None else retry_limit):
+                    raise found.error
+                self.log.warning("%s Asking again in %s s.", found.error, found.pause)
+                time.sleep(found.pause)
+        raise AssertionError("the loop has no end")
 
     async def asend(self, call: Call, retry_limit: int | None = None) -> Answer:
         """As `send`, without blocking the event loop."""
         server = await self.aserver()
         async with httpx.AsyncClient(**server.client_options()) as client:
-            for attempt in range(1, _attempts(server, retry_limit) + 1):
+            for attempt in count(1):
                 try:
                     found = _answer(await client.request(**_request(call, server)), attempt)
                 except httpx.TransportError as error:
                     found = _Nobody(unreachable(server.url, error), attempt)
                 if isinstance(found, Answer):
                     return found
-                if attempt < _attempts(server, retry_limit):
-                    self.log.warning("%s Asking again in %s s.", found.error, found.pause)
-                    await asyncio.sleep(found.pause)
-            raise found.error
+                if attempt > (server.retry_limit if retry_limit is None else retry_limit):
+                    raise found.error
+                self.log.warning("%s Asking again in %s s.", found.error, found.pause)
+                await asyncio.sleep(found.pause)
+        raise AssertionError("the loop has no end")
 
     def get_run(self, run_id: str, wait: int = 0) -> dict[str, Any]:
         return self.send(calls.run(run_id, wait)).body
@@ -215,10 +218,6 @@ def _url(conn: Any) -> str:
     if conn.port and url.port is None:
         url = url.copy_with(port=conn.port)
     return str(url).rstrip("/").removesuffix("/api/v1")
-
-
-def _attempts(server: Server, retry_limit: int | None) -> int:
-    return 1 + (server.retry_limit if retry_limit is None else retry_limit)
 
 
 def _request(call: Call, server: Server) -> dict[str, Any]:

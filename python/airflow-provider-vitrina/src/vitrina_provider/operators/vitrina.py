@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from airflow.sdk import BaseOperator
 from airflow.sdk.configuration import conf
 from airflow.sdk.exceptions import AirflowException, AirflowTaskTimeout
+
 from vitrina_provider import calls
 from vitrina_provider.errors import VitrinaApiError
 from vitrina_provider.hooks.vitrina import VitrinaHook

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseSensorOperator, PokeReturnValue
 from airflow.sdk.configuration import conf
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
+
 from vitrina_provider import calls
 from vitrina_provider.freshness import is_fresh
 from vitrina_provider.hooks.vitrina import VitrinaHook

@@ -10,6 +10,7 @@ from typing import Any
 
 from airflow.sdk.exceptions import AirflowException
 from airflow.triggers.base import BaseTrigger, TriggerEvent
+
 from vitrina_provider import calls
 from vitrina_provider.freshness import is_fresh
 from vitrina_provider.hooks.vitrina import VitrinaHook
