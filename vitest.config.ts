@@ -1,9 +1,11 @@
 import { availableParallelism } from 'node:os'
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
 
 export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'console/src/**/*.test.ts', 'tests/**/*.test.ts'],
+    // They need an Airflow of some 200 MB: `npm run test:airflow` installs it and says where.
+    exclude: [...configDefaults.exclude, ...(process.env.VITRINA_TEST_AIRFLOW ? [] : ['tests/airflow/**'])],
     globalSetup: ['tests/support/server.ts', 'tests/support/elasticsearch-server.ts'],
     setupFiles: ['tests/support/leaks.ts'],
     // A process per file: the leak check asks which children *this* file left behind.

@@ -1,9 +1,15 @@
+import { randomUUID } from 'node:crypto'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { anApi, type TestApi } from '../../tests/support/api.js'
 import { aPipeline } from '../../tests/support/builders.js'
 import { aDatabase, type TestDatabase } from '../../tests/support/database.js'
 import { aRunner } from '../../tests/support/runner.js'
 import { waitFor } from '../../tests/support/wait.js'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage: () => void = runInNewContext('gc')
 
 let database: TestDatabase
 let api: TestApi
@@ -58,5 +64,41 @@ describe('POST /pipelines/{id}/run?wait', () => {
     })
     await own.close()
     expect((await answer).statusCode).toBe(202)
+  })
+})
+
+describe('GET /runs/{id}?wait', () => {
+  it('R7.4 answers when the run has ended, so that an orchestrator need not poll', async () => {
+    const { id } = await aPipeline(database)
+    const { url } = (await api.post(`/pipelines/${id}/run`)).json()
+    const answer = api.get(`${url}?wait=60s`)
+    await aRunner(database)
+    expect([(await answer).statusCode, (await answer).json()]).toMatchObject([200, { status: 'SUCCESS' }])
+  })
+
+  it('answers with the run as it stands when the time is up', async () => {
+    const { id } = await aPipeline(database)
+    const { url } = (await api.post(`/pipelines/${id}/run`)).json()
+    const answer = await api.get(`${url}?wait=1s`)
+    expect([answer.statusCode, answer.json()]).toMatchObject([200, { status: 'REQUESTED' }])
+  })
+
+  it('keeps its time while garbage is collected', async () => {
+    const { id } = await aPipeline(database)
+    const { url } = (await api.post(`/pipelines/${id}/run`)).json()
+    const garbage = setInterval(collectGarbage, 50)
+    const answers = await Promise.all([
+      api.get(`${url}?wait=2s`),
+      api.post(`/pipelines/${id}/run?wait=2s`),
+    ]).finally(() => clearInterval(garbage))
+    expect(answers.map(({ statusCode }) => statusCode)).toEqual([200, 202])
+  })
+
+  it('refuses a time that nobody should wait, and a run that is not there', async () => {
+    const { id } = await aPipeline(database)
+    const { url } = (await api.post(`/pipelines/${id}/run`)).json()
+    expect((await api.get(`${url}?wait=61s`)).statusCode).toBe(422)
+    const missing = await api.get(`/runs/${randomUUID()}?wait=1s`)
+    expect([missing.statusCode, missing.json().code]).toEqual([404, 'RUN_NOT_FOUND'])
   })
 })

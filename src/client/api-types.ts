@@ -3676,7 +3676,10 @@ export interface operations {
     };
     getRunsById: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Answers when the run has ended or this time is up (1s to 60s). */
+                wait?: string;
+            };
             header?: never;
             path: {
                 /** @description The id. */

@@ -1,4 +1,3 @@
-import type { FastifyReply } from 'fastify'
 import { isOver } from '../../model/status.js'
 import { authorOf } from '../auth/bearer.js'
 import {
@@ -8,13 +7,13 @@ import {
   runHeaders,
   runQuery,
   runRequestedWire,
-  waitMs,
 } from '../schemas/control.js'
 import { byId } from '../schemas/params.js'
 import { runToWire, runWire } from '../schemas/run.js'
 import type { Api } from '../schemas/type-provider.js'
 import type { ControlService } from '../services/control.js'
 import type { RunWaiter } from '../services/run-waiter.js'
+import { enough } from './enough.js'
 import { runUrl, statusUrl } from './links.js'
 import { rule } from './rule.js'
 
@@ -60,7 +59,7 @@ export function controlRoutes(app: Api, control: ControlService, waiter: RunWait
       const answer = { id: run.pipelineId, status, run_id: run.id, url }
       const { wait } = request.query
       if (wait === undefined) return reply.code(202).send(answer)
-      const seen = await waiter.untilOver(run.id, enough(reply, waitMs(wait)))
+      const seen = await waiter.untilOver(run.id, enough(reply, wait))
       const now = await control.statusOf(run.pipelineId)
       return reply
         .code(isOver(seen.status) ? 200 : 202)
@@ -96,11 +95,4 @@ export function controlRoutes(app: Api, control: ControlService, waiter: RunWait
       return reply.code(202).header('location', runUrl(run.id)).send(runToWire(run))
     },
   )
-}
-
-/** The time is up, or nobody is there any more who waits. */
-function enough(reply: FastifyReply, ms: number): AbortSignal {
-  const gone = new AbortController()
-  reply.raw.once('close', () => gone.abort())
-  return AbortSignal.any([AbortSignal.timeout(ms), gone.signal])
 }

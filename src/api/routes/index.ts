@@ -54,7 +54,7 @@ export function apiRoutes(app: Api, services: Services): void {
   controlRoutes(app, control, services.waiter)
   quarantineRoutes(app, history, control)
   inspectRoutes(app, services.inspect)
-  runRoutes(app, services.runs)
+  runRoutes(app, services.runs, services.waiter)
   historyRoutes(app, history)
   taskRoutes(app, services.transforms)
   tokenRoutes(app, services.tokens)

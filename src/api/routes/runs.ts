@@ -8,19 +8,22 @@ import {
   logLineToWire,
   logPage,
   logQuery,
+  oneRunQuery,
   runDetailWire,
   runPage,
   runToWire,
 } from '../schemas/run.js'
 import type { Api } from '../schemas/type-provider.js'
+import type { RunWaiter } from '../services/run-waiter.js'
 import type { RunService } from '../services/runs.js'
+import { enough } from './enough.js'
 import { linkNext } from './links.js'
 import { rule } from './rule.js'
 
 const TAG = 'runs'
 const batchesQuery = z.strictObject(pageQueryUpTo(1000))
 
-export function runRoutes(app: Api, runs: RunService): void {
+export function runRoutes(app: Api, runs: RunService, waiter: RunWaiter): void {
   app.get(
     '/runs',
     {
@@ -39,9 +42,11 @@ export function runRoutes(app: Api, runs: RunService): void {
     '/runs/:id',
     {
       config: rule('viewer', TAG, 'Shows a run with its last batches.', { problems: [404] }),
-      schema: { params: byId, response: { 200: runDetailWire } },
+      schema: { params: byId, querystring: oneRunQuery, response: { 200: runDetailWire } },
     },
-    async (request) => {
+    async (request, reply) => {
+      const { wait } = request.query
+      if (wait !== undefined) await waiter.untilOver(request.params.id, enough(reply, wait))
       const { run, batches } = await runs.detail(request.params.id)
       return { ...runToWire(run), batch_history: batches.map(batchToWire) }
     },

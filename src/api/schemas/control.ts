@@ -4,6 +4,7 @@ import type { PipelineOverview } from '../services/pipelines.js'
 import { RUN_REQUESTED_EXAMPLE } from './examples.js'
 import { runToWire, runWire } from './run.js'
 import { line, text } from './text.js'
+import { waitTime } from './wait-time.js'
 
 /** Strict, because a field that is ignored looks like one that worked. */
 export const noBody = z.strictObject({}).nullish()
@@ -17,19 +18,9 @@ export const runBody = z
   })
   .nullish()
 
-/** Not longer: proxies give up after a minute, and so do people. */
 export const runQuery = z.strictObject({
-  wait: z
-    .string()
-    .regex(/^([1-9]|[1-5][0-9]|60)s$/, 'must be a time from 1s to 60s')
-    .optional()
-    .describe('Answers when the run has ended or this time is up (1s to 60s), and with the run.'),
+  wait: waitTime.describe('Answers when the run has ended or this time is up (1s to 60s), and with the run.'),
 })
-
-/** `30s` in milliseconds. */
-export function waitMs(text: string): number {
-  return Number.parseInt(text, 10) * 1_000
-}
 
 /** Absent: one that is not repeated. */
 export const runHeaders = z.looseObject({

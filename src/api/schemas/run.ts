@@ -4,6 +4,7 @@ import type { HeldBack, Run } from '../../model/run.js'
 import { RUN_STATUSES } from '../../model/status.js'
 import { RUN_EXAMPLE } from './examples.js'
 import { flag, pageOf, pageQuery, pageQueryUpTo } from './page.js'
+import { waitTime } from './wait-time.js'
 
 const heldBackWire = z.object({
   reason: z.string().describe('Why the checkpoint waits.'),
@@ -59,6 +60,10 @@ export const runsOfPipelineQuery = z.strictObject({
 })
 export const listRunsQuery = runsOfPipelineQuery.extend({
   pipeline_id: z.uuid().optional().describe('Only runs of this pipeline.'),
+})
+
+export const oneRunQuery = z.strictObject({
+  wait: waitTime.describe('Answers when the run has ended or this time is up (1s to 60s).'),
 })
 
 const batchWire = z

@@ -19,7 +19,7 @@ export class RunWaiter {
 
   /** The run when it ended, when `signal` says that it is enough, or when the server closes. */
   async untilOver(id: string, signal: AbortSignal): Promise<Run> {
-    const enough = AbortSignal.any([signal, this.#closing.signal])
+    const reasons = [signal, this.#closing.signal]
     let wake = () => {}
     const listener: Listener = {
       take: (events) => {
@@ -34,8 +34,8 @@ export class RunWaiter {
           wake = resolve
         })
         const run = await this.#runs.get(id)
-        if (isOver(run.status) || enough.aborted) return run
-        await pause(news, enough)
+        if (isOver(run.status) || reasons.some(({ aborted }) => aborted)) return run
+        await pause(news, reasons)
       }
     } finally {
       this.#hub.leave(listener)
@@ -47,14 +47,14 @@ export class RunWaiter {
   }
 }
 
-async function pause(news: Promise<void>, enough: AbortSignal): Promise<void> {
+async function pause(news: Promise<void>, reasons: readonly AbortSignal[]): Promise<void> {
   let done = () => {}
   const other = new Promise<void>((resolve) => {
     done = resolve
   })
   const timer = setTimeout(done, LOOK_MS)
-  enough.addEventListener('abort', done, { once: true })
+  for (const reason of reasons) reason.addEventListener('abort', done, { once: true })
   await Promise.race([news, other])
   clearTimeout(timer)
-  enough.removeEventListener('abort', done)
+  for (const reason of reasons) reason.removeEventListener('abort', done)
 }

@@ -1,0 +1,28 @@
+"""When a mart is fresh enough for those who read it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+
+def is_fresh(
+    status: dict[str, Any],
+    successes: list[dict[str, Any]],
+    *,
+    max_age: float | None,
+    since: datetime | None,
+) -> bool:
+    """Both conditions, where both are given."""
+    if not successes:
+        return False
+    if max_age is not None and not _is_younger(status, max_age):
+        return False
+    # By its start: what was committed before a run began is what the run has read.
+    return since is None or datetime.fromisoformat(successes[0]["started_at"].replace("Z", "+00:00")) >= since
+
+
+def _is_younger(status: dict[str, Any], max_age: float) -> bool:
+    """By the database's clock, which counts the seconds; the worker's may be wrong."""
+    lag = status["lag"]
+    return lag is not None and lag["seconds_since_success"] <= max_age
