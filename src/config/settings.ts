@@ -160,6 +160,12 @@ export const SETTINGS = {
     means: 'One JSON object a line, or lines for people. Unset: pretty on a terminal, else json.',
     example: 'json',
   },
+  OTEL_EXPORTER_OTLP_ENDPOINT: {
+    schema: z.url({ protocol: /^https?$/ }).optional(),
+    means:
+      'Where traces go: an OpenTelemetry collector that takes OTLP over HTTP. Unset: nothing is traced. Other OTEL_* variables are heeded too.',
+    example: 'http://localhost:4318',
+  },
 } as const satisfies SettingsTable
 
 type Name = keyof typeof SETTINGS

@@ -34,7 +34,7 @@ export interface RunningRunner {
 /** `way` and `sinks` are for tests and benches: a way that is taken whether or not a faster one is possible, other sinks. */
 export async function startRunner(
   settings: Settings,
-  { log, meter }: Telemetry,
+  { log, meter, tracer }: Telemetry,
   { sinks, ...options }: { way?: Way; sinks?: readonly SinkModule[] } = {},
 ): Promise<RunningRunner> {
   const writerUrl = loginUrl(settings, 'writer')
@@ -49,6 +49,7 @@ export async function startRunner(
     const events = new Events(
       keepingRunLines(log, (line) => runLog.keep(line)),
       meter,
+      tracer,
     )
     // New with every start: a runner that comes back never takes itself for its predecessor.
     const id = `${hostname()}-${process.pid}-${randomBytes(3).toString('hex')}`
@@ -97,6 +98,7 @@ export async function startRunner(
       await metrics?.close()
       await runLog.close()
       await database.close()
+      await tracer?.close()
     }
     return { id, stop }
   } catch (error) {
