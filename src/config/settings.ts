@@ -122,8 +122,13 @@ export const SETTINGS = {
   },
   RUNNER_METRICS_PORT: {
     schema: count(0, 65535).optional(),
-    means: 'Port for the metrics of a runner on the loopback address. Unset: none.',
+    means: 'Port for the metrics and the health of a runner. Unset: none.',
     example: '9464',
+  },
+  RUNNER_METRICS_HOST: {
+    schema: z.string().default('127.0.0.1'),
+    means: 'Address for the metrics and the health of a runner. They are open to whoever reaches it.',
+    example: '0.0.0.0',
   },
   VITRINA_PYTHON: {
     schema: z.string().min(1).default('python3'),
