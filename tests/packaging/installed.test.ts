@@ -83,6 +83,8 @@ describe('the package', () => {
         'python/vitrina_host.py',
         'python/vitrina/__init__.py',
         'schemas/pipeline.schema.json',
+        '.env.sample',
+        'deploy/systemd/vitrina-api.service',
       ]),
     )
     const useless =

@@ -38,8 +38,12 @@ SELECT pipeline_id, count(*) FILTER (WHERE status = 'SUCCESS'), count(*) FILTER 
        count(*) FILTER (WHERE status = 'PAUSED'), count(*) FILTER (WHERE status = 'CANCELLED'),
        sum(rows_read), sum(rows_inserted), sum(rows_updated), sum(rows_unchanged), sum(rows_deleted), sum(rows_quarantined),
        coalesce(sum(took), 0),
-       ARRAY(SELECT count(place) FROM generate_series(1, 11) AS bucket LEFT JOIN unnest(array_agg(etl.duration_place(took)) FILTER (WHERE took IS NOT NULL)) AS place ON place = bucket
-              GROUP BY bucket ORDER BY bucket),
+       -- Spelled out: the function would take ten times as long for a million runs.
+       ARRAY[
+             count(*) FILTER (WHERE took <= 0.1), count(*) FILTER (WHERE took > 0.1 AND took <= 0.5), count(*) FILTER (WHERE took > 0.5 AND took <= 1),
+             count(*) FILTER (WHERE took > 1 AND took <= 5), count(*) FILTER (WHERE took > 5 AND took <= 15), count(*) FILTER (WHERE took > 15 AND took <= 60),
+             count(*) FILTER (WHERE took > 60 AND took <= 300), count(*) FILTER (WHERE took > 300 AND took <= 900), count(*) FILTER (WHERE took > 900 AND took <= 3600),
+             count(*) FILTER (WHERE took > 3600 AND took <= 14400), count(*) FILTER (WHERE took > 14400)],
        max(finished_at) FILTER (WHERE status = 'SUCCESS')
   FROM (SELECT *, date_part('epoch', finished_at - started_at) AS took FROM etl.etl_runs
          WHERE status IN ('SUCCESS', 'FAILED', 'PAUSED', 'CANCELLED')) AS ended
