@@ -41,7 +41,7 @@ async function aCable(url: string): Promise<{ url: string; cut(): Promise<void> 
   return { url: through.href, cut }
 }
 
-describe('R7.1 a runner that is watched', () => {
+describe('a runner that is watched', () => {
   it('is alive and ready, and tells nothing else to whoever asks', async () => {
     const database = await aDatabase()
     const { url } = await startRunner(database.url)
