@@ -4,14 +4,15 @@
 .DEFAULT_GOAL := help
 .PHONY: help up down migrate-db logs demo test check build
 
-COMPOSE := docker compose --env-file deploy/.env --file deploy/docker-compose.yml
+COMPOSE = docker compose --env-file deploy/.env --file deploy/docker-compose.yml $(if $(PROFILE),--profile $(PROFILE))
 RUNNERS ?= 1
+PROFILE ?=
 ARGS ?=
 
 help: ## Show these lines
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-up: deploy/.env ## Start the stand in containers; RUNNERS=3 starts three runners
+up: deploy/.env ## Start the stand in containers; RUNNERS=3 starts three runners, PROFILE=observability Prometheus and Grafana too
 	$(COMPOSE) up --build --detach --scale etl_runner=$(RUNNERS)
 
 down: deploy/.env ## Stop the stand and remove its containers; ARGS=--volumes removes the data too

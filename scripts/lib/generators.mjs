@@ -116,6 +116,34 @@ function shapeOf({ enum: values, const: only, anyOf, type, items }) {
   return type === 'array' ? `list of ${shapeOf(items)}` : (type ?? 'anything')
 }
 
+const METRICS_FROM = {
+  api: 'API, for itself',
+  runner: 'runner, for itself',
+  fleet: 'API, for the fleet',
+  both: 'API for the fleet, runner for itself',
+}
+
+export async function metricsPage() {
+  const { FAMILIES } = await built('telemetry/families.js')
+  const rows = FAMILIES.map(({ name, type, labelNames, help, from }) => [
+    code(name),
+    type,
+    labelNames.map(code).join(', '),
+    help,
+    METRICS_FROM[from],
+  ])
+  const buckets = FAMILIES.filter((family) => family.buckets).map(
+    ({ name, buckets }) => `- ${code(name)}: ${buckets.join(', ')}`,
+  )
+  return page('Metrics', 'src/telemetry/families.ts', [
+    'Prometheus text. The API serves it at `/metrics` for a token with the role viewer, a runner at `/metrics` of `RUNNER_METRICS_PORT`. [The guide to operation](../guides/operating.md) says how to scrape both, and what to watch.',
+    table(['name', 'type', 'labels', 'meaning', 'told by'], rows),
+    'What the API tells for the fleet comes from the meta store: it survives restarts, counts runs of every runner, and is the same from every API. What a runner tells for itself begins at zero with its process. Where both tell a family, take the larger one: `max by (pipeline, status) (increase(vitrina_runs_total[1h]))` counts every run once, as long as an API is among what is scraped.',
+    'Times are seconds since 1970; an age is `time() - …`. No label ever holds the id of a run, a key or a query. The series of a deleted pipeline vanish from the API at once.',
+    `Upper bounds of the buckets, in seconds:\n\n${buckets.join('\n')}`,
+  ])
+}
+
 export async function openApi() {
   return `${JSON.stringify(await apiDocument(), null, 2)}\n`
 }

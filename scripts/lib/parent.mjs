@@ -10,9 +10,13 @@ const POLL_MS = 500
 export function endWithNpm() {
   if (process.env.npm_lifecycle_event === undefined) return
   const before = ancestors()
-  setInterval(() => {
-    if (ancestors() !== before) process.kill(process.pid, 'SIGTERM')
-  }, POLL_MS).unref()
+  const timer = setInterval(() => {
+    if (ancestors() === before) return
+    // Once: a second signal would mean that somebody cannot wait.
+    clearInterval(timer)
+    process.kill(process.pid, 'SIGTERM')
+  }, POLL_MS)
+  timer.unref()
 }
 
 function ancestors() {

@@ -1,8 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ApiEvents } from '../telemetry/api-events.js'
 import type { Logger } from '../telemetry/log.js'
 import type { Meter } from '../telemetry/meter.js'
+import {
+  NO_SPAN,
+  NO_TRACER,
+  parseTraceparent,
+  type Span,
+  type SpanEnd,
+  type SpanStart,
+  type TraceContext,
+  type Tracer,
+} from '../telemetry/trace.js'
 import { pathOf } from './problem.js'
 import type { Api } from './schemas/type-provider.js'
 
@@ -10,6 +21,9 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Tells what this request brought about; every line carries its id. */
     events: ApiEvents
+    /** Where it stands in a trace, ours or the caller's; null: in none. */
+    trace: TraceContext | null
+    span: Span
   }
   interface FastifyContextConfig {
     /** Asked every few seconds by machines: its answers are logged at debug. */
@@ -23,10 +37,22 @@ export function requestId(request: IncomingMessage): string {
   return typeof given === 'string' && /^[\w.:/+=-]{1,128}$/.test(given) ? given : randomUUID()
 }
 
-export function observeRequests(app: Api, log: Logger, meter: Meter): void {
+export interface Observers {
+  readonly log: Logger
+  readonly meter: Meter
+  readonly tracer?: Tracer
+}
+
+export function observeRequests(app: Api, { log, meter, tracer = NO_TRACER }: Observers): void {
   app.decorateRequest('events')
+  app.decorateRequest('trace', null)
+  app.decorateRequest('span')
   app.addHook('onRequest', async (request, reply) => {
-    request.events = new ApiEvents(log.child({ request_id: request.id }), meter)
+    const given = parseTraceparent(request.headers.traceparent)
+    request.span = isQuiet(request) ? NO_SPAN : tracer.start(spanOf(request, given))
+    request.trace = request.span.context ?? given
+    const about = { request_id: request.id, ...(request.trace && { trace_id: request.trace.traceId }) }
+    request.events = new ApiEvents(log.child(about), meter)
     reply.header('x-request-id', request.id)
   })
   app.addHook('onResponse', async (request, reply) => {
@@ -36,7 +62,34 @@ export function observeRequests(app: Api, log: Logger, meter: Meter): void {
       route: request.routeOptions.url ?? 'unknown',
       status: reply.statusCode,
       durationMs: reply.elapsedTime,
-      quiet: request.routeOptions.config.quiet === true,
+      quiet: isQuiet(request),
     })
+    request.span.end({ ...answerOf(request, reply) })
   })
+}
+
+function isQuiet(request: FastifyRequest): boolean {
+  return request.routeOptions.config.quiet === true
+}
+
+/** The path without what follows the question mark: anything may stand there. */
+function spanOf(request: FastifyRequest, parent: TraceContext | null): SpanStart {
+  const route = request.routeOptions.url ?? 'unknown'
+  const attributes = {
+    'http.request.method': request.method,
+    'http.route': route,
+    'url.path': pathOf(request),
+    'vitrina.request.id': request.id,
+  }
+  return { name: `${request.method} ${route}`, kind: 'server', parent, attributes }
+}
+
+function answerOf({ caller }: FastifyRequest, { statusCode }: FastifyReply): SpanEnd {
+  const attributes = {
+    'http.response.status_code': statusCode,
+    'vitrina.caller': caller?.name ?? null,
+  }
+  // What a caller did wrong is no failure of the server.
+  const failed = { type: String(statusCode), means: 'The request failed.', sqlstate: null }
+  return { attributes, error: statusCode >= 500 ? failed : null }
 }

@@ -12,6 +12,7 @@ import type { Wakeups } from '../ports/wakeups.js'
 import { ApiEvents } from '../telemetry/api-events.js'
 import type { Logger } from '../telemetry/log.js'
 import type { Meter } from '../telemetry/meter.js'
+import type { Tracer } from '../telemetry/trace.js'
 import { requireRules } from './auth/access.js'
 import { requireToken } from './auth/bearer.js'
 import { Identity } from './auth/identity.js'
@@ -65,6 +66,8 @@ export interface ServerOptions {
   readonly wakeups: Wakeups
   readonly log: Logger
   readonly meter: Meter
+  /** Not given: nothing is traced. */
+  readonly tracer?: Tracer
   /** The administrator's bearer token. */
   readonly token: string
   readonly version: string
@@ -92,7 +95,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   const identity = new Identity(options.token, options.stores.tokens)
   const services = createServices(options, identity)
   readBodies(app)
-  observeRequests(app, options.log, options.meter)
+  observeRequests(app, options)
   protectAnswers(app)
   requireRules(app)
   const unknown = new UnknownRoutes(app)

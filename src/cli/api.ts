@@ -16,7 +16,7 @@ async function serve(): Promise<void> {
   const { createTelemetry } = await import('../main/telemetry.js')
   await untilStopped(async (signal) => {
     const settings = await withExistingDatabase(readEnvironment())
-    const api = await startApi(settings, createTelemetry(settings, 'api'))
+    const api = await startApi(settings, await createTelemetry(settings, 'api'))
     try {
       tellReady(api.url)
       // Inside a tree the parent tells people where to go.

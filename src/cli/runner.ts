@@ -15,7 +15,7 @@ async function work(): Promise<void> {
   const { createTelemetry } = await import('../main/telemetry.js')
   await untilStopped(async (signal) => {
     const settings = await withExistingDatabase(readEnvironment())
-    const runner = await startRunner(settings, createTelemetry(settings, 'runner'))
+    const runner = await startRunner(settings, await createTelemetry(settings, 'runner'))
     try {
       tellReady(runner.id)
       await aborted(signal)

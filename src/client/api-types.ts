@@ -1509,6 +1509,7 @@ export interface components {
          *       "trigger": "api",
          *       "external_ref": "airflow:film_dim:2026-11-15",
          *       "cancel_requested": false,
+         *       "trace_id": "4bf92f3577b34da6a3ce929d0e0e4736",
          *       "attempt": 1,
          *       "strategy": "sql_incremental",
          *       "way": "pushdown",
@@ -1601,6 +1602,8 @@ export interface components {
             status: "REQUESTED" | "RUNNING" | "SUCCESS" | "FAILED" | "PAUSED" | "CANCELLED";
             /** @description What it does: sql_full, sql_incremental, tasks_full, tasks_incremental. */
             strategy: string | null;
+            /** @description The trace that its request belongs to; null: none was named. */
+            trace_id: string | null;
             /** @description Who asked for it: api, schedule or sql. */
             trigger: string;
             /** @description How rows move: pushdown, relay or rows. */
@@ -3764,6 +3767,8 @@ export interface operations {
                         status: "REQUESTED" | "RUNNING" | "SUCCESS" | "FAILED" | "PAUSED" | "CANCELLED";
                         /** @description What it does: sql_full, sql_incremental, tasks_full, tasks_incremental. */
                         strategy: string | null;
+                        /** @description The trace that its request belongs to; null: none was named. */
+                        trace_id: string | null;
                         /** @description Who asked for it: api, schedule or sql. */
                         trigger: string;
                         /** @description How rows move: pushdown, relay or rows. */

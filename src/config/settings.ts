@@ -122,8 +122,13 @@ export const SETTINGS = {
   },
   RUNNER_METRICS_PORT: {
     schema: count(0, 65535).optional(),
-    means: 'Port for the metrics of a runner on the loopback address. Unset: none.',
+    means: 'Port for the metrics and the health of a runner. Unset: none.',
     example: '9464',
+  },
+  RUNNER_METRICS_HOST: {
+    schema: z.string().default('127.0.0.1'),
+    means: 'Address for the metrics and the health of a runner. They are open to whoever reaches it.',
+    example: '0.0.0.0',
   },
   VITRINA_PYTHON: {
     schema: z.string().min(1).default('python3'),
@@ -160,6 +165,12 @@ export const SETTINGS = {
     schema: z.enum(['json', 'pretty']).optional(),
     means: 'One JSON object a line, or lines for people. Unset: pretty on a terminal, else json.',
     example: 'json',
+  },
+  OTEL_EXPORTER_OTLP_ENDPOINT: {
+    schema: z.url({ protocol: /^https?$/ }).optional(),
+    means:
+      'Where traces go: an OpenTelemetry collector that takes OTLP over HTTP. Unset: nothing is traced. Other OTEL_* variables are heeded too.',
+    example: 'http://localhost:4318',
   },
 } as const satisfies SettingsTable
 

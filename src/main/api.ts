@@ -19,7 +19,7 @@ export interface RunningApi {
   stop(): Promise<void>
 }
 
-export async function startApi(settings: Settings, { log, meter }: Telemetry): Promise<RunningApi> {
+export async function startApi(settings: Settings, { log, meter, tracer }: Telemetry): Promise<RunningApi> {
   const metaUrl = loginUrl(settings, 'meta')
   const database = new Database(metaUrl, { name: 'vitrina-api', size: POOL_SIZE })
   try {
@@ -34,6 +34,7 @@ export async function startApi(settings: Settings, { log, meter }: Telemetry): P
       wakeups: new NotifyWakeups(metaUrl, 'vitrina_events'),
       log,
       meter,
+      tracer,
       token: token.token,
       version: VERSION,
       rules: {
@@ -59,6 +60,7 @@ export async function startApi(settings: Settings, { log, meter }: Telemetry): P
       await server.close()
       await transforms.close()
       await database.close()
+      await tracer?.close()
     }
     return { url: readableUrl(url), token, stop }
   } catch (error) {

@@ -1,5 +1,6 @@
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import type { Meter } from '../telemetry/meter.js'
+import { VERSION } from './paths.js'
 import { listenFailed } from './port.js'
 
 export interface MetricsEndpoint {
@@ -7,27 +8,41 @@ export interface MetricsEndpoint {
   close(): Promise<void>
 }
 
-/** The metrics and the pulse of a runner, for whoever scrapes them on this machine. The runner itself speaks no HTTP. */
-export async function serveMetrics(meter: Meter, port: number): Promise<MetricsEndpoint> {
+export interface MetricsOptions {
+  readonly host: string
+  readonly port: number
+  readonly isReady: () => boolean
+}
+
+/** The metrics and the health of a runner, for whoever watches it. The runner itself speaks no HTTP. */
+export async function serveMetrics(
+  meter: Meter,
+  { host, port, isReady }: MetricsOptions,
+): Promise<MetricsEndpoint> {
   const server = createServer(async (request, response) => {
-    if (request.url === '/metrics') {
-      response.setHeader('content-type', meter.contentType)
-      response.end(await meter.text())
-    } else if (request.url === '/health') {
-      response.setHeader('content-type', 'application/json')
-      response.end('{"status":"ok"}')
-    } else {
-      response.statusCode = 404
-      response.end()
-    }
+    const path = request.url?.split('?', 1)[0]
+    if (path === '/metrics') response.setHeader('content-type', meter.contentType).end(await meter.text())
+    else if (path === '/health') tell(response, 200, 'ok')
+    else if (path === '/health/ready') tell(response, isReady() ? 200 : 503, isReady() ? 'ok' : 'unavailable')
+    else response.writeHead(404).end()
   })
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) => reject(listenFailed('127.0.0.1', port, error)))
-    server.listen(port, '127.0.0.1', resolve)
+    server.once('error', (error) => reject(listenFailed(host, port, error)))
+    server.listen(port, host, resolve)
   })
   const address = server.address()
   return {
     port: typeof address === 'object' && address !== null ? address.port : port,
-    close: () => new Promise((resolve) => server.close(() => resolve())),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
   }
+}
+
+/** As the API tells it. */
+function tell(response: ServerResponse, status: number, said: string): void {
+  response.writeHead(status, { 'content-type': 'application/json' })
+  response.end(JSON.stringify({ status: said, version: VERSION }))
 }

@@ -15,10 +15,11 @@ import { RunLogWriter } from '../store/run-log.js'
 import { RunQueueRepository } from '../store/run-queue.repository.js'
 import { NotifyWakeups } from '../store/wakeups.js'
 import { Events } from '../telemetry/events.js'
+import type { Meter } from '../telemetry/meter.js'
 import { keepingRunLines } from '../telemetry/run-log.js'
 import { Transfers } from '../transfers/factory.js'
 import { createTransforms } from '../transforms/index.js'
-import { serveMetrics } from './metrics.js'
+import { type MetricsEndpoint, serveMetrics } from './metrics.js'
 import { VERSION } from './paths.js'
 import { targetRules } from './targets.js'
 import type { Telemetry } from './telemetry.js'
@@ -34,7 +35,7 @@ export interface RunningRunner {
 /** `way` and `sinks` are for tests and benches: a way that is taken whether or not a faster one is possible, other sinks. */
 export async function startRunner(
   settings: Settings,
-  { log, meter }: Telemetry,
+  { log, meter, tracer }: Telemetry,
   { sinks, ...options }: { way?: Way; sinks?: readonly SinkModule[] } = {},
 ): Promise<RunningRunner> {
   const writerUrl = loginUrl(settings, 'writer')
@@ -49,6 +50,7 @@ export async function startRunner(
     const events = new Events(
       keepingRunLines(log, (line) => runLog.keep(line)),
       meter,
+      tracer,
     )
     // New with every start: a runner that comes back never takes itself for its predecessor.
     const id = `${hostname()}-${process.pid}-${randomBytes(3).toString('hex')}`
@@ -86,21 +88,33 @@ export async function startRunner(
       leaseSeconds,
       graceMs: GRACE_MS,
     })
-    const metrics =
-      settings.RUNNER_METRICS_PORT === undefined
-        ? null
-        : await serveMetrics(meter, settings.RUNNER_METRICS_PORT)
-    await manager.start()
+    const metrics = await watched(settings, meter, manager)
+    await manager.start().catch(async (error) => {
+      await metrics?.close()
+      throw error
+    })
+    if (metrics !== null) log.info('Metrics and health are served.', { port: metrics.port })
     const stop = async () => {
+      // Metrics and health stay until the last batch has ended: whoever looks shall see that it drains.
       await manager.stop()
       await transforms.close()
       await metrics?.close()
       await runLog.close()
       await database.close()
+      await tracer?.close()
     }
     return { id, stop }
   } catch (error) {
     await database.close()
     throw error
   }
+}
+
+async function watched(
+  { RUNNER_METRICS_HOST: host, RUNNER_METRICS_PORT: port }: Settings,
+  meter: Meter,
+  manager: PipelineManager,
+): Promise<MetricsEndpoint | null> {
+  if (port === undefined) return null
+  return serveMetrics(meter, { host, port, isReady: () => manager.isReady })
 }

@@ -1,3 +1,5 @@
+import { watchNpx } from './npx.js'
+
 /** Why something was ended early: because somebody asked for it. */
 export class Stopped extends Error {
   readonly exitCode: number
@@ -43,7 +45,9 @@ function listenToPeople(controller: AbortController): () => void {
     }
   }
   for (const name of SIGNALS) process.on(name, stop)
+  const forget = watchNpx(() => stop('SIGTERM'))
   return () => {
+    forget()
     for (const name of SIGNALS) process.off(name, stop)
   }
 }

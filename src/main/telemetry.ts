@@ -1,15 +1,43 @@
 import type { Settings } from '../config/settings.js'
 import { createLog, type Logger } from '../telemetry/log.js'
 import { createMeter, type Meter } from '../telemetry/meter.js'
+import type { Tracer } from '../telemetry/trace.js'
+import { otlpSettings } from './otlp-settings.js'
 import { VERSION } from './paths.js'
 
 export interface Telemetry {
   readonly log: Logger
   readonly meter: Meter
+  /** Not given: nothing is traced. Closed by the part that it is given to. */
+  readonly tracer?: Tracer
 }
 
-export function createTelemetry(settings: Settings, service: 'api' | 'runner'): Telemetry {
+export async function createTelemetry(settings: Settings, service: 'api' | 'runner'): Promise<Telemetry> {
   const format = settings.LOG_FORMAT ?? (process.stderr.isTTY ? 'pretty' : 'json')
   const log = createLog({ service, version: VERSION, level: settings.LOG_LEVEL, format })
-  return { log, meter: createMeter({ version: VERSION }) }
+  const tracer = await createTracer(settings, service, log)
+  return { log, meter: createMeter({ version: VERSION }), ...(tracer === null ? {} : { tracer }) }
+}
+
+/** Null without a collector; then none of it is even loaded. */
+async function createTracer(
+  { environment }: Settings,
+  service: 'api' | 'runner',
+  log: Logger,
+): Promise<Tracer | null> {
+  const otlp = otlpSettings(environment, service)
+  if (otlp === null) return null
+  const { OtlpTracer } = await import('../telemetry/otlp-tracer.js')
+  const { OtlpSender } = await import('../telemetry/otlp-sender.js')
+  if (otlp.otherProtocol !== null)
+    log.warn('Traces are sent as JSON over HTTP; another protocol was asked for.', {
+      protocol: otlp.otherProtocol,
+    })
+  const onLost = (err: Error) => log.warn('Traces could not be sent.', { err })
+  const sender = new OtlpSender({ ...otlp, version: VERSION, onLost })
+  return new OtlpTracer({
+    ratio: otlp.ratio,
+    keep: (span) => sender.keep(span),
+    close: () => sender.close(),
+  })
 }

@@ -12,6 +12,8 @@ export interface Author {
   readonly id: string
   readonly name: string
   readonly requestId: string
+  /** Where the request stands in a trace; runs that it asks for belong to it. Null: nowhere. */
+  readonly traceparent: string | null
 }
 
 /** A bearer token, without its value: that is shown once and never kept. */

@@ -16,6 +16,8 @@ export interface Claim {
   readonly previousOwner: string | null
   /** What started the run: sql, api, schedule, or repair. */
   readonly trigger: string
+  /** Where the request stands in a trace, as W3C Trace Context writes it; null: nobody named one. */
+  readonly traceparent: string | null
   /** How long the request waited for a runner. */
   readonly waitedMs: number
   /** What was asked for meanwhile. */
@@ -46,6 +48,17 @@ export interface BatchRecord {
   /** The checkpoint after this batch, when it lives in another database and is only copied here. */
   readonly copiedCheckpoint: { readonly key: string | null; readonly id: string | null } | null
 }
+
+/**
+ * A part of a batch, between two moments of performance.now(). A reading that rows pass through happens while the batch
+ * before is still being written; where rows never come here, reading is a part of writing.
+ */
+export interface Phase {
+  readonly name: (typeof PHASES)[number]
+  readonly from: number
+  readonly to: number
+}
+export const PHASES = ['read', 'transform', 'write', 'checkpoint'] as const
 
 export interface RunPlan {
   readonly strategy: Strategy

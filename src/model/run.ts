@@ -73,6 +73,8 @@ export interface Run {
   /** How an orchestrator calls this run. */
   readonly externalRef: string | null
   readonly cancelRequested: boolean
+  /** The trace that its request belongs to; null: none was named. */
+  readonly traceId: string | null
 }
 
 /** An open transaction that could still commit rows with older keys than those already read. */

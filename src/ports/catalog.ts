@@ -10,7 +10,7 @@ import type { FleetSummary, PipelineLine } from '../model/overview.js'
 import type { Pipeline } from '../model/pipeline.js'
 import type { Run } from '../model/run.js'
 import type { PipelineStatus, RunStatus } from '../model/status.js'
-import type { PipelineTotals } from '../model/totals.js'
+import type { PipelineTotals, Pulse } from '../model/totals.js'
 
 export interface Page<T> {
   readonly items: readonly T[]
@@ -80,11 +80,9 @@ export interface Catalog {
   listAudit(filter: AuditFilter): Promise<Page<AuditEntry>>
   /** By the database's own clock. Null when no run succeeded yet. */
   secondsSinceSuccess(pipelineId: string): Promise<number | null>
-  countByStatus(): Promise<Record<PipelineStatus, number>>
-  /** Every pipeline, also one that never ran. `bounds`, in seconds, are those of `durations.within`. */
-  runTotals(bounds: readonly number[]): Promise<PipelineTotals[]>
-  /** The newest sign of life of any runner, in seconds since 1970. */
-  lastHeartbeat(): Promise<number | null>
+  /** Every pipeline, also one that never ran. */
+  runTotals(): Promise<PipelineTotals[]>
+  fleetPulse(): Promise<Pulse>
   /** Throws unless the meta store answers and has every migration that this program needs. */
   ping(): Promise<void>
 }

@@ -1,4 +1,4 @@
-import type { BatchRecord, Claim, Control, Progress, RunPlan } from '../model/claim.js'
+import type { BatchRecord, Claim, Control, Phase, Progress, RunPlan } from '../model/claim.js'
 import type { HeldBack, HeldRow, RefusedRow, RepairKey } from '../model/run.js'
 import type { MetaSession } from './run-queue.js'
 
@@ -7,6 +7,8 @@ export interface BatchDone {
   readonly record: BatchRecord
   readonly progress: Progress
   readonly control: Control
+  /** Where its time went. */
+  readonly phases: readonly Phase[]
 }
 
 /** A stretch of work inside a run, done batch by batch. */

@@ -3,7 +3,7 @@ import type { Claim } from '../model/claim.js'
 import { VitrinaError, vtr } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'
 import { NO_ROWS } from '../model/run.js'
-import type { ExecutorParts, PipelineExecutor } from './executor.js'
+import type { ExecutorParts, Outcome, PipelineExecutor } from './executor.js'
 import { Lease } from './lease.js'
 import { asVitrinaError, MAX_ATTEMPTS, waitBeforeRetry } from './retry.js'
 
@@ -58,6 +58,7 @@ export class PipelineDispatcher {
     } finally {
       lease.end()
       this.#leases.delete(lease)
+      this.#parts.events.runLeft(claim)
     }
   }
 
@@ -65,17 +66,31 @@ export class PipelineDispatcher {
     let attempt = claim
     for (let failures = 0; ; ) {
       try {
-        const outcome = await this.#executor.execute(attempt, lease, () => this.#stop.signal.aborted)
+        const outcome = await this.#attempt(attempt, lease)
         if (outcome === 'RELEASED') await this.#release(attempt, lease, 'the runner is stopping')
         return
       } catch (raised) {
-        const error = asVitrinaError(lease.signal.aborted ? lease.signal.reason : raised)
+        const error = asVitrinaError(raised)
         if (error.class === 'stale' || error.class === 'lost') throw error
         failures += 1
         if (error.class === 'stop' || failures >= MAX_ATTEMPTS) return this.#fail(attempt, error)
         attempt = { ...attempt, attempt: attempt.attempt + 1 }
         await this.#pauseBeforeRetry(attempt, failures, error, lease)
       }
+    }
+  }
+
+  async #attempt(claim: Claim, lease: Lease): Promise<Outcome> {
+    const { events } = this.#parts
+    events.attemptStarted(claim)
+    try {
+      const outcome = await this.#executor.execute(claim, lease, () => this.#stop.signal.aborted)
+      events.attemptEnded(claim, null)
+      return outcome
+    } catch (raised) {
+      const error = asVitrinaError(lease.signal.aborted ? lease.signal.reason : raised)
+      events.attemptEnded(claim, error)
+      throw error
     }
   }
 

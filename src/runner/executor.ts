@@ -134,7 +134,7 @@ export class PipelineExecutor {
     const done = await step.next(size.rows)
     if (done === null) return false
     size.took(done.record.rows.read, done.record.durationMs)
-    events.batchDone(claim, done.record, done.progress)
+    events.batchDone(claim, done.record, done.progress, done.phases)
     if (done.record.rows.duplicates > 0) events.duplicates(claim, done.record.rows.duplicates)
     return true
   }

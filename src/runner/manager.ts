@@ -20,6 +20,8 @@ export interface ManagerParts {
 }
 
 const HEARTBEAT_MS = 5_000
+/** Three signs of life that did not come: whoever looks at the fleet takes the runner for silent, too. */
+const SILENT_MS = 3 * HEARTBEAT_MS
 
 /** Looks for work and hands it out: one tick claims as many pipelines as there are free slots. */
 export class PipelineManager {
@@ -29,6 +31,9 @@ export class PipelineManager {
   #wake: () => void = () => {}
   #loop: Promise<void> = Promise.resolve()
   #heartbeatAt = Number.NEGATIVE_INFINITY
+  /** Apart from the ticks: between two of them may lie much more time. */
+  #pulse: NodeJS.Timeout | undefined
+  #beating: Promise<void> = Promise.resolve()
 
   constructor(parts: ManagerParts) {
     this.#parts = parts
@@ -39,6 +44,15 @@ export class PipelineManager {
     this.#parts.events.runnerStarted(this.#parts.runner)
     this.#parts.wakeups.start(() => this.#wake())
     this.#loop = this.#forever()
+    this.#pulse = setInterval(() => {
+      // A meta store that is gone is told by the next tick.
+      this.#beating = this.#beat().catch(() => {})
+    }, HEARTBEAT_MS)
+  }
+
+  /** It reaches the meta store, and takes work. */
+  get isReady(): boolean {
+    return !this.#stopping && performance.now() - this.#heartbeatAt < SILENT_MS
   }
 
   /** R3.3 for a runner: the current batches end, their checkpoints are kept, the runs are given back. */
@@ -51,6 +65,8 @@ export class PipelineManager {
     await this.#loop
     await Promise.all(this.#running)
     clearTimeout(patience)
+    clearInterval(this.#pulse)
+    await this.#beating
     await wakeups.stop()
     await queue.gone(runner.id).catch(() => {})
     events.runnerStopped(runner)

@@ -14,8 +14,9 @@ export interface Deed {
 export async function signTransaction(session: Queryable, author: Author, action = ''): Promise<void> {
   await session.query(
     `SELECT set_config('vitrina.actor', $1, true), set_config('vitrina.request_id', $2, true),
-            set_config('vitrina.action', $3, true), set_config('vitrina.trigger', 'api', true)`,
-    [author.name, author.requestId, action],
+            set_config('vitrina.action', $3, true), set_config('vitrina.trigger', 'api', true),
+            set_config('vitrina.traceparent', $4, true)`,
+    [author.name, author.requestId, action, author.traceparent ?? ''],
   )
 }
 

@@ -2,8 +2,7 @@ import type { AuditEntry, BatchHistory, FleetRunner, QuarantinedRow, RunLogLine 
 import type { FleetSummary, PipelineLine } from '../model/overview.js'
 import type { Pipeline } from '../model/pipeline.js'
 import type { Run } from '../model/run.js'
-import type { PipelineStatus } from '../model/status.js'
-import type { PipelineTotals } from '../model/totals.js'
+import type { PipelineTotals, Pulse } from '../model/totals.js'
 import type {
   AuditFilter,
   Catalog,
@@ -22,7 +21,7 @@ import { pageOf, readCursor } from './catalog-page.js'
 import type { Database } from './database.js'
 import { requireMigrated } from './migrate.js'
 import { PIPELINE_COLUMNS, type PipelineRow, RUN_COLUMNS, type RunRow, toPipeline, toRun } from './rows.js'
-import { countByStatus, lastHeartbeat, runTotals, secondsSinceSuccess } from './totals.js'
+import { fleetPulse, runTotals, secondsSinceSuccess } from './totals.js'
 
 /** What the API reads from the meta store. One method, one statement. */
 export class CatalogRepository implements Catalog {
@@ -125,16 +124,12 @@ export class CatalogRepository implements Catalog {
     return secondsSinceSuccess(this.#database, pipelineId)
   }
 
-  countByStatus(): Promise<Record<PipelineStatus, number>> {
-    return countByStatus(this.#database)
+  runTotals(): Promise<PipelineTotals[]> {
+    return runTotals(this.#database)
   }
 
-  runTotals(bounds: readonly number[]): Promise<PipelineTotals[]> {
-    return runTotals(this.#database, bounds)
-  }
-
-  lastHeartbeat(): Promise<number | null> {
-    return lastHeartbeat(this.#database)
+  fleetPulse(): Promise<Pulse> {
+    return fleetPulse(this.#database)
   }
 
   async ping(): Promise<void> {

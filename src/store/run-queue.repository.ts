@@ -84,13 +84,14 @@ export class RunQueueRepository implements RunQueue {
         deaths: number
         cancel_requested: boolean
         trigger: string
+        traceparent: string | null
       }>(
         `INSERT INTO etl.etl_runs AS r (id, pipeline_id, status, started_at, runner_id, attempt, deaths, config_version)
          VALUES ($1, $5, 'RUNNING', clock_timestamp(), $2, 1, $3, $4)
          ON CONFLICT (id) DO UPDATE
             SET status = 'RUNNING', started_at = coalesce(r.started_at, clock_timestamp()), runner_id = $2, attempt = r.attempt + 1,
                 deaths = r.deaths + $3, config_version = $4
-         RETURNING attempt, deaths, cancel_requested, trigger`,
+         RETURNING attempt, deaths, cancel_requested, trigger, traceparent`,
         [row.run_id, runnerId, recovered && row.previous_owner !== null ? 1 : 0, row.config_version, row.id],
       )
       return {
@@ -102,6 +103,7 @@ export class RunQueueRepository implements RunQueue {
         deaths: run!.deaths,
         previousOwner: recovered ? row.previous_owner : null,
         trigger: run!.trigger,
+        traceparent: run!.traceparent,
         waitedMs: row.waited_ms,
         // One that was disabled meanwhile is taken over only to be ended: nobody else would.
         control: {

@@ -159,6 +159,24 @@ CREATE TABLE etl.etl_run_log (
   CONSTRAINT etl_run_log_run_id_fkey FOREIGN KEY (run_id) REFERENCES etl.etl_runs(id) ON DELETE CASCADE,
   CONSTRAINT etl_run_log_level_check CHECK ((level = ANY (ARRAY['debug'::text, 'info'::text, 'warn'::text, 'error'::text])))
 );
+CREATE TABLE etl.etl_run_totals (
+  pipeline_id uuid NOT NULL,
+  succeeded bigint NOT NULL,
+  failed bigint NOT NULL,
+  paused bigint NOT NULL,
+  cancelled bigint NOT NULL,
+  rows_read bigint NOT NULL,
+  rows_inserted bigint NOT NULL,
+  rows_updated bigint NOT NULL,
+  rows_unchanged bigint NOT NULL,
+  rows_deleted bigint NOT NULL,
+  rows_quarantined bigint NOT NULL,
+  seconds double precision NOT NULL,
+  durations bigint[] NOT NULL,
+  last_success timestamp with time zone,
+  CONSTRAINT etl_run_totals_pkey PRIMARY KEY (pipeline_id),
+  CONSTRAINT etl_run_totals_pipeline_id_fkey FOREIGN KEY (pipeline_id) REFERENCES etl.etl_pipelines(id) ON DELETE CASCADE
+);
 CREATE TABLE etl.etl_runners (
   id text NOT NULL,
   host text NOT NULL,
@@ -200,10 +218,12 @@ CREATE TABLE etl.etl_runs (
   error_code text,
   error_hint text,
   external_ref text,
+  traceparent text,
   CONSTRAINT etl_runs_pkey PRIMARY KEY (id),
   CONSTRAINT etl_runs_pipeline_id_fkey FOREIGN KEY (pipeline_id) REFERENCES etl.etl_pipelines(id) ON DELETE CASCADE,
   CONSTRAINT etl_runs_error_check CHECK ((length(error) <= 4000)),
-  CONSTRAINT etl_runs_status_check CHECK ((status = ANY (ARRAY['REQUESTED'::text, 'RUNNING'::text, 'SUCCESS'::text, 'FAILED'::text, 'PAUSED'::text, 'CANCELLED'::text])))
+  CONSTRAINT etl_runs_status_check CHECK ((status = ANY (ARRAY['REQUESTED'::text, 'RUNNING'::text, 'SUCCESS'::text, 'FAILED'::text, 'PAUSED'::text, 'CANCELLED'::text]))),
+  CONSTRAINT etl_runs_traceparent_check CHECK ((length(traceparent) <= 64))
 );
 CREATE TABLE etl.etl_sessions (
   hash bytea NOT NULL,
@@ -251,7 +271,9 @@ CREATE TABLE etl.schema_migrations (
 
 COMMENT ON COLUMN etl.etl_pipelines.batch_size IS 'Rows in a batch. NULL: auto, the engine keeps a batch near its target duration.';
 COMMENT ON COLUMN etl.etl_pipelines.config_xact IS 'The transaction that made the present config_version.';
+COMMENT ON TABLE etl.etl_run_totals IS 'What each pipeline did since it is there. Grows with every run that ends, and stays when runs are removed.';
 COMMENT ON COLUMN etl.etl_runs.external_ref IS 'How an orchestrator calls this run: it finds it again after a lost answer.';
+COMMENT ON COLUMN etl.etl_runs.traceparent IS 'Where the run stands in a trace (W3C Trace Context). NULL: nobody named one.';
 
 CREATE INDEX etl_events_by_time ON etl.etl_events USING btree (at);
 CREATE INDEX etl_events_fresh ON etl.etl_events USING btree (n) WHERE (seq IS NULL);
@@ -296,6 +318,43 @@ BEGIN
   END IF;
   RETURN NULL;
 END $function$
+;
+CREATE OR REPLACE FUNCTION etl.count_run()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  took double precision := date_part('epoch', NEW.finished_at - NEW.started_at);
+  place integer := CASE WHEN took IS NULL THEN 0 ELSE etl.duration_place(took) END;
+BEGIN
+  INSERT INTO etl.etl_run_totals AS t
+  VALUES (NEW.pipeline_id, (NEW.status = 'SUCCESS')::integer, (NEW.status = 'FAILED')::integer, (NEW.status = 'PAUSED')::integer,
+          (NEW.status = 'CANCELLED')::integer, NEW.rows_read, NEW.rows_inserted, NEW.rows_updated, NEW.rows_unchanged,
+          NEW.rows_deleted, NEW.rows_quarantined, coalesce(took, 0),
+          ARRAY(SELECT (bucket = place)::integer::bigint FROM generate_series(1, 11) AS bucket),
+          CASE NEW.status WHEN 'SUCCESS' THEN NEW.finished_at END)
+  ON CONFLICT (pipeline_id) DO UPDATE SET
+          succeeded = t.succeeded + excluded.succeeded, failed = t.failed + excluded.failed,
+          paused = t.paused + excluded.paused, cancelled = t.cancelled + excluded.cancelled,
+          rows_read = t.rows_read + excluded.rows_read, rows_inserted = t.rows_inserted + excluded.rows_inserted,
+          rows_updated = t.rows_updated + excluded.rows_updated, rows_unchanged = t.rows_unchanged + excluded.rows_unchanged,
+          rows_deleted = t.rows_deleted + excluded.rows_deleted, rows_quarantined = t.rows_quarantined + excluded.rows_quarantined,
+          seconds = t.seconds + excluded.seconds,
+          durations = ARRAY(SELECT n + (bucket = place)::integer FROM unnest(t.durations) WITH ORDINALITY AS had(n, bucket) ORDER BY bucket),
+          last_success = greatest(t.last_success, excluded.last_success);
+  RETURN NULL;
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.duration_place(seconds double precision)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  SELECT 1 + count(*)::integer
+    FROM unnest('{0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14400}'::double precision[]) AS bound WHERE bound < seconds
+$function$
 ;
 CREATE OR REPLACE FUNCTION etl.emit(event_kind text, pipeline uuid, run uuid, facts jsonb)
  RETURNS void
@@ -421,9 +480,10 @@ BEGIN
   IF NEW.status = 'RUN_REQUESTED' THEN
     NEW.requested_at := clock_timestamp();
     NEW.current_run_id := gen_random_uuid();
-    INSERT INTO etl.etl_runs (id, pipeline_id, config_version, trigger)
+    INSERT INTO etl.etl_runs (id, pipeline_id, config_version, trigger, traceparent)
     VALUES (NEW.current_run_id, NEW.id, NEW.config_version,
-            coalesce(nullif(current_setting('vitrina.trigger', true), ''), 'sql'));
+            coalesce(nullif(current_setting('vitrina.trigger', true), ''), 'sql'),
+            nullif(current_setting('vitrina.traceparent', true), ''));
     PERFORM pg_notify('vitrina_run_requested', NEW.id::text);
   ELSIF NEW.status IN ('IDLE', 'PAUSED', 'FAILED') THEN
     NEW.lease_owner := NULL;
@@ -562,5 +622,7 @@ CREATE TRIGGER tell_of_pipeline AFTER INSERT OR DELETE ON etl.etl_pipelines FOR 
 CREATE TRIGGER version_pipeline BEFORE UPDATE ON etl.etl_pipelines FOR EACH ROW WHEN ((((((((((((((((((((((old.name IS DISTINCT FROM new.name) OR (old.description IS DISTINCT FROM new.description)) OR (old.type IS DISTINCT FROM new.type)) OR (old.source_type IS DISTINCT FROM new.source_type)) OR (old.source_connection IS DISTINCT FROM new.source_connection)) OR (old.source_query IS DISTINCT FROM new.source_query)) OR (old.target_table IS DISTINCT FROM new.target_table)) OR (old.target_connection IS DISTINCT FROM new.target_connection)) OR (old.mode IS DISTINCT FROM new.mode)) OR (old.full_strategy IS DISTINCT FROM new.full_strategy)) OR (old.incremental_key IS DISTINCT FROM new.incremental_key)) OR (old.incremental_id_key IS DISTINCT FROM new.incremental_id_key)) OR (old.capture IS DISTINCT FROM new.capture)) OR (old.deletes IS DISTINCT FROM new.deletes)) OR (old.key_columns IS DISTINCT FROM new.key_columns)) OR (old.batch_size IS DISTINCT FROM new.batch_size)) OR (old.enabled IS DISTINCT FROM new.enabled)) OR (old.schedule_interval IS DISTINCT FROM new.schedule_interval)) OR (old.schedule_timezone IS DISTINCT FROM new.schedule_timezone)) OR (old.quarantine_limit IS DISTINCT FROM new.quarantine_limit)) OR (old.delete_brake IS DISTINCT FROM new.delete_brake))) EXECUTE FUNCTION etl.version_pipeline();
 CREATE TRIGGER version_target_options BEFORE UPDATE OF target_options ON etl.etl_pipelines FOR EACH ROW WHEN ((old.target_options IS DISTINCT FROM new.target_options)) EXECUTE FUNCTION etl.version_pipeline();
 CREATE TRIGGER tell_of_batch AFTER INSERT OR UPDATE ON etl.etl_run_batches FOR EACH ROW EXECUTE FUNCTION etl.tell_of_batch();
+CREATE TRIGGER count_new_run AFTER INSERT ON etl.etl_runs FOR EACH ROW WHEN ((new.status = ANY (ARRAY['SUCCESS'::text, 'FAILED'::text, 'PAUSED'::text, 'CANCELLED'::text]))) EXECUTE FUNCTION etl.count_run();
+CREATE TRIGGER count_run AFTER UPDATE OF status ON etl.etl_runs FOR EACH ROW WHEN (((old.status = ANY (ARRAY['REQUESTED'::text, 'RUNNING'::text])) AND (new.status = ANY (ARRAY['SUCCESS'::text, 'FAILED'::text, 'PAUSED'::text, 'CANCELLED'::text])))) EXECUTE FUNCTION etl.count_run();
 CREATE TRIGGER tell_of_new_run AFTER INSERT ON etl.etl_runs FOR EACH ROW EXECUTE FUNCTION etl.tell_of_run();
 CREATE TRIGGER tell_of_run AFTER UPDATE ON etl.etl_runs FOR EACH ROW WHEN ((((((old.status IS DISTINCT FROM new.status) OR (old.attempt IS DISTINCT FROM new.attempt)) OR (old.cancel_requested IS DISTINCT FROM new.cancel_requested)) OR (old.held_back IS DISTINCT FROM new.held_back)) OR (old.error IS DISTINCT FROM new.error))) EXECUTE FUNCTION etl.tell_of_run();

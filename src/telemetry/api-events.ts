@@ -1,4 +1,5 @@
 import type { Pipeline } from '../model/pipeline.js'
+import type { Reconciliation } from '../model/reconcile.js'
 import type { Run } from '../model/run.js'
 import { aboutError } from './facts.js'
 import type { Logger } from './log.js'
@@ -38,6 +39,21 @@ export class ApiEvents {
   cancelRequested(run: Run): void {
     const about = { pipeline: run.pipelineName, pipeline_id: run.pipelineId, run_id: run.id }
     this.#log.info('Cancel requested.', { ...about, status: run.status })
+  }
+
+  /** Only a deep comparison says how many rows differ. */
+  reconciled({ name, id }: Pipeline, { matches, deep }: Reconciliation): void {
+    const counts = deep && {
+      missing: deep.missing.count,
+      extra: deep.extra.count,
+      different: deep.different.count,
+    }
+    if (counts !== null) this.#meter.reconciled(name, counts)
+    this.#log.info(matches ? 'Compared: the mart equals its source.' : 'Compared: the mart differs.', {
+      pipeline: name,
+      pipeline_id: id,
+      ...counts,
+    })
   }
 
   /** `action` as the audit calls it. */

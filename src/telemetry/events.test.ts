@@ -16,6 +16,7 @@ const claim: Claim = {
   deaths: 0,
   previousOwner: null,
   trigger: 'api',
+  traceparent: null,
   waitedMs: 0,
   control: { pause: false, cancel: false, batchSize: null },
 }
@@ -46,7 +47,7 @@ describe('Events', () => {
       durationMs: 120.4,
       copiedCheckpoint: null,
     }
-    events.batchDone(claim, batch, progress)
+    events.batchDone(claim, batch, progress, [{ name: 'write', from: 10, to: 90 }])
     expect(lines[0]).toMatchObject({
       ...about,
       level: 'info',

@@ -1,6 +1,7 @@
 import type {
   BatchRecord,
   Claim,
+  Phase,
   Progress,
   RunEnd,
   RunnerInfo,
@@ -11,8 +12,10 @@ import type { VitrinaError } from '../model/errors.js'
 import type { Proof } from '../model/reconcile.js'
 import type { HeldBack } from '../model/run.js'
 import { aboutError, aboutRows, aboutRun, many } from './facts.js'
-import type { Logger } from './log.js'
+import type { Fields, Logger } from './log.js'
 import type { Meter } from './meter.js'
+import { RunTraces } from './run-traces.js'
+import { NO_TRACER, type Tracer } from './trace.js'
 
 const ENDED = {
   SUCCESS: 'Run succeeded.',
@@ -25,10 +28,12 @@ const ENDED = {
 export class Events {
   readonly #log: Logger
   readonly #meter: Meter
+  readonly #traces: RunTraces
 
-  constructor(log: Logger, meter: Meter) {
+  constructor(log: Logger, meter: Meter, tracer: Tracer = NO_TRACER) {
     this.#log = log
     this.#meter = meter
+    this.#traces = new RunTraces(tracer)
   }
 
   runnerStarted({ id, host, pid, concurrency }: RunnerInfo): void {
@@ -52,8 +57,9 @@ export class Events {
 
   /** waitedMs: how long the run was requested before this claim; null when that is not known. */
   runStarted(claim: Claim, waitedMs: number | null = null): void {
+    this.#traces.started(claim)
     const waited = waitedMs === null ? {} : { waited_ms: Math.round(waitedMs) }
-    const facts = { ...aboutRun(claim), attempt: claim.attempt, fence: claim.fence, ...waited }
+    const facts = { ...this.#about(claim), attempt: claim.attempt, fence: claim.fence, ...waited }
     if (waitedMs !== null) this.#meter.waited(waitedMs / 1000)
     if (!claim.recovered) this.#log.info('Run started.', facts)
     else
@@ -64,14 +70,31 @@ export class Events {
       })
   }
 
-  runPlanned(claim: Claim, { strategy, way, guarantee }: RunPlan): void {
-    this.#log.info('Run planned.', { ...aboutRun(claim), strategy, way, guarantee })
+  attemptStarted(claim: Claim): void {
+    this.#traces.attemptStarted(claim)
   }
 
-  batchDone(claim: Claim, batch: BatchRecord, progress: Progress): void {
-    this.#meter.batchDone(claim.pipeline.name, batch.rows, batch.durationMs / 1000)
+  /** Null: it ended well, or the run is given back. */
+  attemptEnded(claim: Claim, error: VitrinaError | null): void {
+    this.#traces.attemptEnded(claim, error)
+  }
+
+  /** This runner does nothing more for the run, whether or not it has ended. */
+  runLeft(claim: Claim): void {
+    this.#traces.left(claim)
+  }
+
+  runPlanned(claim: Claim, plan: RunPlan): void {
+    const { strategy, way, guarantee } = plan
+    this.#traces.planned(claim, plan)
+    this.#log.info('Run planned.', { ...this.#about(claim), strategy, way, guarantee })
+  }
+
+  batchDone(claim: Claim, batch: BatchRecord, progress: Progress, phases: readonly Phase[]): void {
+    this.#meter.batchDone(claim.pipeline.name, batch, phases)
+    this.#traces.batch(claim, batch, phases)
     this.#log.info(`Batch ${batch.batch} done.`, {
-      ...aboutRun(claim),
+      ...this.#about(claim),
       batch: batch.batch,
       step: batch.step,
       duration_ms: Math.round(batch.durationMs),
@@ -83,14 +106,14 @@ export class Events {
 
   retrying(claim: Claim, attempt: number, waitMs: number, error: VitrinaError): void {
     this.#meter.retried(claim.pipeline.name, error.code)
-    const facts = { ...aboutRun(claim), attempt, wait_ms: waitMs, ...aboutError(error) }
+    const facts = { ...this.#about(claim), attempt, wait_ms: waitMs, ...aboutError(error) }
     this.#log.warn('Attempt failed, trying again.', facts)
   }
 
   runEnded(claim: Claim, end: RunEnd, progress: Progress, durationMs: number): void {
     this.#meter.runEnded(claim.pipeline.name, end.status, durationMs / 1000)
     const facts = {
-      ...aboutRun(claim),
+      ...this.#about(claim),
       status: end.status,
       duration_ms: Math.round(durationMs),
       batches: progress.batches,
@@ -98,26 +121,27 @@ export class Events {
     }
     if (end.status !== 'FAILED') this.#log.info(ENDED[end.status], facts)
     else this.#log.error(ENDED.FAILED, { ...facts, code: end.code, hint: end.hint, err: end.error })
+    this.#traces.ended(claim, end, progress)
   }
 
   runReleased(claim: Claim, reason: string): void {
-    this.#log.info('Run given back unfinished.', { ...aboutRun(claim), reason })
+    this.#log.info('Run given back unfinished.', { ...this.#about(claim), reason })
   }
 
   leaseLost(claim: Claim): void {
     this.#log.warn('Lease lost: somebody else holds the pipeline.', {
-      ...aboutRun(claim),
+      ...this.#about(claim),
       fence: claim.fence,
     })
   }
 
   heldBack(claim: Claim, { reason, pid, since }: HeldBack): void {
-    const facts = { ...aboutRun(claim), reason, blocking_pid: pid, since }
+    const facts = { ...this.#about(claim), reason, blocking_pid: pid, since }
     this.#log.info('Checkpoint held back by an open transaction.', facts)
   }
 
   duplicates(claim: Claim, count: number): void {
-    const facts = { ...aboutRun(claim), rows: count }
+    const facts = { ...this.#about(claim), rows: count }
     this.#log.warn(
       `The source gave ${many(count, 'row')} with a key that another row of the batch has.`,
       facts,
@@ -125,19 +149,23 @@ export class Events {
   }
 
   martIsNew(claim: Claim): void {
-    this.#log.warn('The mart was deleted and made again: every row is read anew.', aboutRun(claim))
+    this.#log.warn('The mart was deleted and made again: every row is read anew.', this.#about(claim))
   }
 
   transformSaid(claim: Claim, { transform, text }: { transform: string; text: string }): void {
-    this.#log.info(text, { ...aboutRun(claim), transform })
+    this.#log.info(text, { ...this.#about(claim), transform })
   }
 
   quarantined(claim: Claim, count: number, reason: string): void {
-    this.#log.warn(`Put ${many(count, 'row')} into quarantine.`, { ...aboutRun(claim), rows: count, reason })
+    this.#log.warn(`Put ${many(count, 'row')} into quarantine.`, {
+      ...this.#about(claim),
+      rows: count,
+      reason,
+    })
   }
 
   repairProved(claim: Claim, { agree, onTheirWay, differ, keys }: Proof): void {
-    const facts = { ...aboutRun(claim), agree, on_their_way: onTheirWay, differ }
+    const facts = { ...this.#about(claim), agree, on_their_way: onTheirWay, differ }
     if (differ === 0)
       this.#log.info(`Compared again: ${many(agree, 'mended row')} equal to the source.`, facts)
     else this.#log.warn(`Compared again: ${many(differ, 'mended row')} still different.`, { ...facts, keys })
@@ -160,5 +188,10 @@ export class Events {
   /** A tick that fails touches no run: the next one comes all the same. */
   tickFailed(error: Error): void {
     this.#log.error('Tick failed.', aboutError(error))
+  }
+
+  #about(claim: Claim): Fields {
+    const traceId = this.#traces.idOf(claim)
+    return traceId === null ? aboutRun(claim) : { ...aboutRun(claim), trace_id: traceId }
   }
 }

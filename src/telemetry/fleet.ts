@@ -1,18 +1,11 @@
-import { PIPELINE_STATUSES, type PipelineStatus } from '../model/status.js'
-import { FINAL_STATUSES, type PipelineTotals } from '../model/totals.js'
-import { HEARTBEAT, LAST_SUCCESS, ROWS, RUN_DURATION, RUNS, STAGES } from './families.js'
+import { PIPELINE_STATUSES } from '../model/status.js'
+import { FINAL_STATUSES, type PipelineTotals, type Pulse } from '../model/totals.js'
+import * as families from './families.js'
 
 /** What the meta store knows about all runners together, at this moment. */
 export interface Fleet {
-  readonly pipelines: Readonly<Record<PipelineStatus, number>>
   readonly totals: readonly PipelineTotals[]
-  /** Seconds since 1970, null when no runner gave a sign of life. */
-  readonly heartbeat: number | null
-}
-
-interface Family {
-  readonly name: string
-  readonly help: string
+  readonly pulse: Pulse
 }
 
 interface Sample {
@@ -23,26 +16,49 @@ interface Sample {
 
 /** The fleet as Prometheus text. Null: the meta store did not answer, and only that is told. */
 export function fleetText(fleet: Fleet | null): string {
-  const up = family(
-    { name: 'vitrina_meta_store_up', help: 'Whether the meta store answered this scrape.' },
-    'gauge',
-    [{ value: fleet === null ? 0 : 1 }],
-  )
+  const up = familyText(families.META_STORE_UP, [{ value: fleet === null ? 0 : 1 }])
   if (fleet === null) return up
-  const { totals } = fleet
-  const pipelines = PIPELINE_STATUSES.map((status) => ({
-    labels: { status },
-    value: fleet.pipelines[status],
-  }))
+  const { totals, pulse } = fleet
   return [
     up,
-    family({ name: 'vitrina_pipelines', help: 'Pipelines, by their status now.' }, 'gauge', pipelines),
-    family(RUNS, 'counter', totals.flatMap(runSamples)),
-    family(ROWS, 'counter', totals.flatMap(rowSamples)),
-    family(RUN_DURATION, 'histogram', totals.flatMap(durationSamples)),
-    family(LAST_SUCCESS, 'gauge', totals.flatMap(successSample)),
-    family(HEARTBEAT, 'gauge', fleet.heartbeat === null ? [] : [{ value: fleet.heartbeat }]),
+    familyText(families.PIPELINES, countByStatus(totals)),
+    familyText(families.PIPELINE_STATUS, totals.map(statusSample)),
+    familyText(families.RUNS, totals.flatMap(runSamples)),
+    familyText(families.ROWS, totals.flatMap(rowSamples)),
+    familyText(families.RUN_DURATION, totals.flatMap(durationSamples)),
+    familyText(families.LAST_SUCCESS, timeSamples(totals, 'lastSuccess')),
+    familyText(families.WATERMARK, timeSamples(totals, 'watermark')),
+    familyText(families.NEXT_RUN, timeSamples(totals, 'nextRun')),
+    familyText(families.OLDEST_REQUEST, unlessNull(pulse.oldestRequest)),
+    familyText(families.HEARTBEAT, unlessNull(pulse.heartbeat)),
+    familyText(families.RUNNERS, [{ value: pulse.runners }]),
+    familyText(families.RUNNER_SLOTS, [{ value: pulse.slots }]),
   ].join('\n')
+}
+
+/** Also those that none has: a series that comes and goes cannot be reckoned with. */
+function countByStatus(totals: readonly PipelineTotals[]): Sample[] {
+  return PIPELINE_STATUSES.map((status) => ({
+    labels: { status },
+    value: totals.filter((one) => one.status === status).length,
+  }))
+}
+
+function statusSample({ pipeline, status, enabled }: PipelineTotals): Sample {
+  return { labels: { pipeline, status, enabled: String(enabled) }, value: 1 }
+}
+
+function timeSamples(
+  totals: readonly PipelineTotals[],
+  of: 'lastSuccess' | 'watermark' | 'nextRun',
+): Sample[] {
+  return totals.flatMap(({ pipeline, [of]: value }) =>
+    value === null ? [] : [{ labels: { pipeline }, value }],
+  )
+}
+
+function unlessNull(value: number | null): Sample[] {
+  return value === null ? [] : [{ value }]
 }
 
 function runSamples({ pipeline, runs }: PipelineTotals): Sample[] {
@@ -50,16 +66,12 @@ function runSamples({ pipeline, runs }: PipelineTotals): Sample[] {
 }
 
 function rowSamples({ pipeline, rows }: PipelineTotals): Sample[] {
-  return STAGES.map((stage) => ({ labels: { pipeline, stage }, value: rows[stage] }))
-}
-
-function successSample({ pipeline, lastSuccess }: PipelineTotals): Sample[] {
-  return lastSuccess === null ? [] : [{ labels: { pipeline }, value: lastSuccess }]
+  return families.STAGES.map((stage) => ({ labels: { pipeline, stage }, value: rows[stage] }))
 }
 
 /** prom-client has no way to set the buckets of a histogram that somebody else counted. */
 function durationSamples({ pipeline, durations }: PipelineTotals): Sample[] {
-  const buckets = RUN_DURATION.buckets.map((bound, n) => ({
+  const buckets = families.RUN_DURATION.buckets.map((bound, n) => ({
     le: String(bound),
     value: durations.within[n] ?? 0,
   }))
@@ -74,11 +86,7 @@ function durationSamples({ pipeline, durations }: PipelineTotals): Sample[] {
   ]
 }
 
-function family(
-  { name, help }: Family,
-  type: 'counter' | 'gauge' | 'histogram',
-  samples: readonly Sample[],
-): string {
+function familyText({ name, help, type }: families.Family, samples: readonly Sample[]): string {
   const lines = samples.map(
     ({ suffix = '', labels = {}, value }) => `${name}${suffix}${labelText(labels)} ${value}`,
   )

@@ -7,21 +7,26 @@ import { createMeter } from './meter.js'
 
 const totals: PipelineTotals = {
   pipeline: 'film "dim"',
+  status: 'IDLE',
+  enabled: true,
   runs: { SUCCESS: 2, FAILED: 1, PAUSED: 0, CANCELLED: 0 },
   rows: { ...NO_ROWS, read: 10, inserted: 7 },
   durations: { count: 3, seconds: 4.5, within: RUN_DURATION.buckets.map((bound) => (bound >= 1 ? 3 : 0)) },
   lastSuccess: 1_700_000_000.5,
+  watermark: null,
+  nextRun: 1_700_000_060,
 }
 const fleet: Fleet = {
-  pipelines: { IDLE: 1, RUN_REQUESTED: 0, RUNNING: 0, PAUSE_REQUESTED: 0, PAUSED: 0, FAILED: 0 },
   totals: [totals],
-  heartbeat: null,
+  pulse: { heartbeat: null, runners: 2, slots: 8, oldestRequest: null },
 }
 
 describe('the metrics of this process', () => {
   it('counts runs, rows, batches, retries and requests under their own names', async () => {
     const meter = createMeter({ version: '1.2.3' })
-    meter.batchDone('film_dim', { ...NO_ROWS, read: 5, inserted: 3, unchanged: 2 }, 0.2)
+    const rows = { ...NO_ROWS, read: 5, inserted: 3, unchanged: 2 }
+    meter.batchDone('film_dim', { rows, durationMs: 200 }, [{ name: 'write', from: 10, to: 90 }])
+    meter.reconciled('film_dim', { missing: 3, extra: 0, different: 1 })
     meter.runEnded('film_dim', 'SUCCESS', 2)
     meter.retried('film_dim', 'DATABASE_ERROR')
     meter.recovered(2)
@@ -31,7 +36,9 @@ describe('the metrics of this process', () => {
     expect(text).toContain('vitrina_runs_total{pipeline="film_dim",status="SUCCESS"} 1')
     expect(text).toContain('vitrina_rows_total{pipeline="film_dim",stage="unchanged"} 2')
     expect(text).toContain('vitrina_run_duration_seconds_bucket{le="5",pipeline="film_dim"} 1')
-    expect(text).toContain('vitrina_batch_duration_seconds_count{pipeline="film_dim"} 1')
+    expect(text).toContain('vitrina_batch_duration_seconds_sum{pipeline="film_dim",phase="total"} 0.2')
+    expect(text).toContain('vitrina_batch_duration_seconds_sum{pipeline="film_dim",phase="write"} 0.08')
+    expect(text).toContain('vitrina_reconcile_rows{pipeline="film_dim",kind="missing"} 3')
     expect(text).toContain('vitrina_retries_total{pipeline="film_dim",code="DATABASE_ERROR"} 1')
     expect(text).toContain('vitrina_recoveries_total 2')
     expect(text).toContain('vitrina_queue_wait_seconds_count 1')

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { RowCounts } from '../model/run.js'
+import type { BatchRecord, Phase } from '../model/claim.js'
 import type { FinalStatus } from '../model/totals.js'
-import { HEARTBEAT, LAST_SUCCESS, ROWS, RUN_DURATION, RUNS, STAGES } from './families.js'
+import * as families from './families.js'
 import { type Fleet, fleetText } from './fleet.js'
 
 export interface HttpRequest {
@@ -16,12 +16,14 @@ export interface HttpRequest {
 export interface Meter {
   readonly contentType: string
   runEnded(pipeline: string, status: FinalStatus, seconds: number): void
-  batchDone(pipeline: string, rows: RowCounts, seconds: number): void
+  batchDone(pipeline: string, batch: Pick<BatchRecord, 'rows' | 'durationMs'>, phases: readonly Phase[]): void
   retried(pipeline: string, code: string): void
   recovered(count: number): void
   /** How long a run was requested before a runner claimed it. */
   waited(seconds: number): void
   heartbeat(): void
+  /** What a comparison row by row found. */
+  reconciled(pipeline: string, rows: Readonly<Record<'missing' | 'extra' | 'different', number>>): void
   request(request: HttpRequest): void
   /**
    * Prometheus text. Given the fleet, its totals stand instead of this process's own: the API executes nothing, and
@@ -57,9 +59,15 @@ class PrometheusMeter implements Meter {
     if (status === 'SUCCESS') this.#metrics.lastSuccess.setToCurrentTime({ pipeline })
   }
 
-  batchDone(pipeline: string, rows: RowCounts, seconds: number): void {
-    for (const stage of STAGES) this.#metrics.rows.inc({ pipeline, stage }, rows[stage])
-    this.#metrics.batchDuration.observe({ pipeline }, seconds)
+  batchDone(
+    pipeline: string,
+    { rows, durationMs }: Pick<BatchRecord, 'rows' | 'durationMs'>,
+    phases: readonly Phase[],
+  ): void {
+    for (const stage of families.STAGES) this.#metrics.rows.inc({ pipeline, stage }, rows[stage])
+    this.#metrics.batchDuration.observe({ pipeline, phase: 'total' }, durationMs / 1000)
+    for (const { name, from, to } of phases)
+      this.#metrics.batchDuration.observe({ pipeline, phase: name }, (to - from) / 1000)
   }
 
   retried(pipeline: string, code: string): void {
@@ -78,6 +86,11 @@ class PrometheusMeter implements Meter {
     this.#metrics.heartbeat.setToCurrentTime()
   }
 
+  reconciled(pipeline: string, rows: Readonly<Record<'missing' | 'extra' | 'different', number>>): void {
+    for (const [kind, count] of Object.entries(rows))
+      this.#metrics.reconcileRows.set({ pipeline, kind }, count)
+  }
+
   request({ method, route, status, seconds }: HttpRequest): void {
     this.#metrics.requests.inc({ method, route, status })
     this.#metrics.requestDuration.observe({ method, route }, seconds)
@@ -90,55 +103,38 @@ class PrometheusMeter implements Meter {
 }
 
 function sharedMetrics(registry: Registry) {
-  const registers = [registry]
   return {
-    runs: new Counter({ ...RUNS, registers }),
-    rows: new Counter({ ...ROWS, registers }),
-    runDuration: new Histogram({ ...RUN_DURATION, buckets: [...RUN_DURATION.buckets], registers }),
-    lastSuccess: new Gauge({ ...LAST_SUCCESS, registers }),
-    heartbeat: new Gauge({ ...HEARTBEAT, registers }),
+    runs: new Counter(at(registry, families.RUNS)),
+    rows: new Counter(at(registry, families.ROWS)),
+    runDuration: new Histogram(at(registry, families.RUN_DURATION)),
+    lastSuccess: new Gauge(at(registry, families.LAST_SUCCESS)),
+    heartbeat: new Gauge(at(registry, families.HEARTBEAT)),
   }
 }
 
 function ownMetrics(registry: Registry) {
-  const registers = [registry]
-  const counter = <L extends string>(name: string, help: string, labelNames: L[]) =>
-    new Counter({ name, help, labelNames, registers })
-  const histogram = <L extends string>(name: string, help: string, labelNames: L[], buckets: number[]) =>
-    new Histogram({ name, help, labelNames, buckets, registers })
-  const waits = [0.05, 0.1, 0.5, 1, 2, 5, 15, 60, 300, 1800]
-  const batches = [0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10, 30, 60]
-  const requests = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
   return {
-    build: new Gauge({
-      name: 'vitrina_build_info',
-      help: 'Always 1; the version is the label.',
-      labelNames: ['version'],
-      registers,
-    }),
-    batchDuration: histogram(
-      'vitrina_batch_duration_seconds',
-      'How long batches took, from read to commit.',
-      ['pipeline'],
-      batches,
-    ),
-    retries: counter('vitrina_retries_total', 'Attempts that failed and were repeated.', [
-      'pipeline',
-      'code',
-    ]),
-    recoveries: counter('vitrina_recoveries_total', 'Runs taken over from a runner that went silent.', []),
-    queueWait: histogram(
-      'vitrina_queue_wait_seconds',
-      'How long runs were requested before a runner claimed them.',
-      [],
-      waits,
-    ),
-    requests: counter('vitrina_http_requests_total', 'Answered requests.', ['method', 'route', 'status']),
-    requestDuration: histogram(
-      'vitrina_http_request_duration_seconds',
-      'How long answers took.',
-      ['method', 'route'],
-      requests,
-    ),
+    build: new Gauge(at(registry, families.BUILD)),
+    batchDuration: new Histogram(at(registry, families.BATCH_DURATION)),
+    retries: new Counter(at(registry, families.RETRIES)),
+    recoveries: new Counter(at(registry, families.RECOVERIES)),
+    queueWait: new Histogram(at(registry, families.QUEUE_WAIT)),
+    requests: new Counter(at(registry, families.REQUESTS)),
+    requestDuration: new Histogram(at(registry, families.REQUEST_DURATION)),
+    reconcileRows: new Gauge(at(registry, families.RECONCILE_ROWS)),
+  }
+}
+
+/** What prom-client wants to know of a family. */
+function at<L extends string>(
+  registry: Registry,
+  { name, help, labelNames, buckets }: families.Family & { readonly labelNames: readonly L[] },
+): { name: string; help: string; labelNames: L[]; registers: Registry[]; buckets?: number[] } {
+  return {
+    name,
+    help,
+    labelNames: [...labelNames],
+    registers: [registry],
+    ...(buckets === undefined ? {} : { buckets: [...buckets] }),
   }
 }

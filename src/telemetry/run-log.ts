@@ -46,6 +46,7 @@ class KeepingLog implements Logger {
       run_id: runId,
       pipeline: _name,
       pipeline_id: _id,
+      trace_id: _trace,
       err,
       ...rest
     } = { ...this.#fields, ...fields } as Fields & {
@@ -53,6 +54,7 @@ class KeepingLog implements Logger {
       run_id?: unknown
       pipeline?: unknown
       pipeline_id?: unknown
+      trace_id?: unknown
     }
     if (typeof runId !== 'string') return
     // The end of a run is told with the sentence alone, everything else with the error itself.

@@ -1,4 +1,4 @@
-import type { Progress } from '../model/claim.js'
+import type { Phase, Progress } from '../model/claim.js'
 import { VitrinaError } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'
 import { addRows, NO_ROWS, type RefusedRow, type RowCounts } from '../model/run.js'
@@ -96,8 +96,15 @@ export class BatchRunner {
     return this.#state.position.unpublished ?? []
   }
 
-  /** `work` gets the number of the batch. A batch that failed and is tried again has its number again. */
-  async run(step: string, work: (batch: number) => Promise<Moved>): Promise<BatchDone> {
+  /**
+   * `work` gets the number of the batch. A batch that failed and is tried again has its number again. `before`: what
+   * was done for it already.
+   */
+  async run(
+    step: string,
+    work: (batch: number) => Promise<Moved>,
+    before: readonly Phase[] = [],
+  ): Promise<BatchDone> {
     const { session, checkpoints, ledger, runId, isMain, transactional } = this.#parts
     const began = performance.now()
     const number = this.#progress.batches + 1
@@ -111,6 +118,7 @@ export class BatchRunner {
     failpoint('batch.begun')
     try {
       const moved = written ?? (await work(number))
+      const wrote = performance.now()
       await moved.settle?.(meta)
       const progress = { rows: addRows(this.#progress.rows, moved.rows), batches: number }
       const done = moved.ends === true ? [...this.#done, step] : this.#done
@@ -140,7 +148,12 @@ export class BatchRunner {
       this.#done = done
       this.#state = { key: moved.key, id: moved.id, position }
       failpoint('batch.committed')
-      return { record, progress, control }
+      const phases: Phase[] = [
+        ...before,
+        { name: 'write', from: began, to: wrote },
+        { name: 'checkpoint', from: wrote, to: performance.now() },
+      ]
+      return { record, progress, control, phases }
     } catch (error) {
       await session.run('ROLLBACK').catch(() => {})
       throw error instanceof VitrinaError ? error : batchError(error)

@@ -1,3 +1,4 @@
+import type { Phase } from '../model/claim.js'
 import { failpoint } from '../model/failpoints.js'
 import { NO_ROWS } from '../model/run.js'
 import type { BatchDone, Step } from '../ports/transfer.js'
@@ -117,6 +118,8 @@ export class StagedPass implements Step {
   #place = '(0,0)'
   #done = false
   #watermark: Watermark = NO_WATERMARK
+  /** The one reading of the pass; its time is that of the first batch. */
+  #read: Phase[] = []
 
   constructor(parts: PassParts) {
     this.name = parts.name
@@ -136,7 +139,7 @@ export class StagedPass implements Step {
     // The table was written in the order of the pass, and nothing was changed since: a place in it is a place in the pass.
     const { place, last } = await this.#rowAt(rows)
     const selection = `SELECT ${columnList(columns)} FROM pg_temp.${PASS_TABLE} WHERE ctid > '${this.#place}' AND ctid <= '${place}'`
-    const done = await batches.run(this.name, async () => {
+    const apply = async () => {
       const written = await writer.write(selection)
       const state = await progression.moved({
         last,
@@ -147,7 +150,9 @@ export class StagedPass implements Step {
       })
       const position = isLast ? await withNumber(target, state.position, false) : state.position
       return { ...written, ...state, position, firstKey: null, lastKey: keyText(last), ends: isLast }
-    })
+    }
+    const done = await batches.run(this.name, apply, this.#read)
+    this.#read = []
     this.#applied += rows
     this.#place = place
     this.#done = isLast
@@ -158,10 +163,12 @@ export class StagedPass implements Step {
   async #collect(): Promise<number> {
     const { target, mover, columns, progression } = this.#parts
     this.#watermark = await progression.beforeRead()
+    const from = performance.now()
     await target.run(`DROP TABLE IF EXISTS pg_temp.${PASS_TABLE}`)
     this.#collected = await mover.collect(this.#selection(), PASS_TABLE, columns).catch((error) => {
       throw databaseError(error, 'Reading the source')
     })
+    this.#read = [{ name: 'read', from, to: performance.now() }]
     failpoint('pass.collected')
     return this.#collected
   }

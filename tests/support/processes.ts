@@ -26,6 +26,8 @@ export interface SpawnOptions {
   readonly cwd?: string
   /** In a process group of its own, as a terminal starts a command; `process.kill(-pid, …)` reaches all of it. */
   readonly ownGroup?: boolean
+  /** As somebody else, which only root can. */
+  readonly user?: { readonly uid: number; readonly gid: number }
 }
 
 /** Every process of this file carries it, so that one that lost its parent is found too. */
@@ -47,13 +49,14 @@ export function spawnVitrina(
 export function spawnProgram(
   [file = '', ...args]: readonly string[],
   env: Record<string, string>,
-  { cwd = ROOT, ownGroup = false }: SpawnOptions = {},
+  { cwd = ROOT, ownGroup = false, user = undefined }: SpawnOptions = {},
 ): SpawnedVitrina {
   const bare = { PATH: process.env.PATH, HOME: process.env.HOME, NO_COLOR: '1', [MARK.variable]: MARK.value }
   const child = spawn(file, args, {
     cwd,
     env: { ...bare, ...env },
     detached: ownGroup,
+    ...user,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   living.add(child)

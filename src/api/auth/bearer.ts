@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Author, mayActAs, type Role } from '../../model/access.js'
 import { VitrinaError } from '../../model/errors.js'
+import { formatTraceparent } from '../../telemetry/trace.js'
 import type { Api } from '../schemas/type-provider.js'
 import type { SessionService } from '../services/sessions.js'
 import { type Caller, digest, type Identity, REFUSALS, type Refusal } from './identity.js'
@@ -54,7 +55,8 @@ export function requireToken(app: Api, options: BearerOptions): void {
 /** For versions and audit. Only routes that need a token ask. */
 export function authorOf(request: FastifyRequest): Author {
   const { id, name } = request.caller!
-  return { id, name, requestId: request.id }
+  const traceparent = request.trace === null ? null : formatTraceparent(request.trace)
+  return { id, name, requestId: request.id, traceparent }
 }
 
 async function letIn(

@@ -84,7 +84,9 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
     async (request) => {
       const { deep } = request.query
       const signal = AbortSignal.timeout(deep ? DEEP_PATIENCE_MS : PATIENCE_MS)
-      return reconcileToWire(await inspect.reconcile(request.params.id, deep, signal))
+      return reconcileToWire(
+        await inspect.reconcile(request.params.id, { deep, signal, events: request.events }),
+      )
     },
   )
 

@@ -42,6 +42,7 @@ export const RUN_EXAMPLE = {
   trigger: 'api',
   external_ref: 'airflow:film_dim:2026-11-15',
   cancel_requested: false,
+  trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
   attempt: 1,
   strategy: 'sql_incremental',
   way: 'pushdown',

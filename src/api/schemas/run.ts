@@ -23,6 +23,7 @@ export const runWire = z
     trigger: z.string().describe('Who asked for it: api, schedule or sql.'),
     external_ref: z.string().nullable().describe('How an orchestrator calls it.'),
     cancel_requested: z.boolean().describe('It stops after its current batch.'),
+    trace_id: z.string().nullable().describe('The trace that its request belongs to; null: none was named.'),
     attempt: z.number().describe('Tries so far, over all runners that had it.'),
     strategy: z
       .string()
@@ -129,6 +130,7 @@ export function runToWire(run: Run): RunWire {
     trigger: run.trigger,
     external_ref: run.externalRef,
     cancel_requested: run.cancelRequested,
+    trace_id: run.traceId,
     attempt: run.attempt,
     strategy: run.strategy,
     way: run.way,

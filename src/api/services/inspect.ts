@@ -6,6 +6,7 @@ import type { Preview, Validation } from '../../model/validation.js'
 import type { Inspector } from '../../ports/inspector.js'
 import type { Reconciler } from '../../ports/reconciler.js'
 import type { RunControl } from '../../ports/run-control.js'
+import type { ApiEvents } from '../../telemetry/api-events.js'
 import { readDraft, unsaved } from './pipeline-draft.js'
 import type { PipelineRules } from './pipeline-rules.js'
 import type { PipelineService } from './pipelines.js'
@@ -51,9 +52,14 @@ export class InspectService {
     return this.#parts.inspector.preview(unsaved(readDraft(raw, this.#parts.rules)), limit, signal)
   }
 
-  async reconcile(id: string, deep: boolean, signal: AbortSignal): Promise<Reconciliation> {
+  async reconcile(
+    id: string,
+    { deep, signal, events }: { deep: boolean; signal: AbortSignal; events: ApiEvents },
+  ): Promise<Reconciliation> {
     const pipeline = await this.#parts.pipelines.get(id)
-    return this.#parts.reconciler.compare(pipeline, { deep, sampleSize: SAMPLE_SIZE, signal })
+    const found = await this.#parts.reconciler.compare(pipeline, { deep, sampleSize: SAMPLE_SIZE, signal })
+    events.reconciled(pipeline, found)
+    return found
   }
 
   /** A run that is under way takes the rows along. Null: nothing differs, so there is nothing to mend. */

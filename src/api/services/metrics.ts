@@ -1,6 +1,5 @@
 import type { Catalog } from '../../ports/catalog.js'
 import type { ApiEvents } from '../../telemetry/api-events.js'
-import { RUN_DURATION } from '../../telemetry/families.js'
 import type { Fleet } from '../../telemetry/fleet.js'
 import type { Meter } from '../../telemetry/meter.js'
 
@@ -25,12 +24,8 @@ export class MetricsService {
   /** Null when the meta store does not answer: whoever watches it must not go blind together with it. */
   async #fleet(events: ApiEvents): Promise<Fleet | null> {
     try {
-      const [pipelines, totals, heartbeat] = await Promise.all([
-        this.#catalog.countByStatus(),
-        this.#catalog.runTotals(RUN_DURATION.buckets),
-        this.#catalog.lastHeartbeat(),
-      ])
-      return { pipelines, totals, heartbeat }
+      const [totals, pulse] = await Promise.all([this.#catalog.runTotals(), this.#catalog.fleetPulse()])
+      return { totals, pulse }
     } catch (error) {
       events.metaStoreLost(error as Error)
       return null

@@ -38,7 +38,7 @@ export class RowsChanged implements Step {
       throw databaseError(error, 'Reading the changed rows')
     })
     const batch = await this.#work.preparation.next(limit)
-    if (batch !== null) return batches.run(this.name, (number) => this.#write(batch, number))
+    if (batch !== null) return batches.run(this.name, (number) => this.#write(batch, number), batch.phases)
     this.#done = true
     return batches.run(this.name, (number) => this.#end(number))
   }

@@ -1,3 +1,4 @@
+import type { Phase } from '../../model/claim.js'
 import type { BatchId } from '../../ports/sink.js'
 import type { BatchDone, Step } from '../../ports/transfer.js'
 import type { TransformChain } from '../../ports/transforms.js'
@@ -28,28 +29,39 @@ export interface RowsParts {
 /** Read, and changed by the transforms. */
 export interface ReadyBatch extends ReadBatch {
   readonly ready: RowBatch
+  readonly phases: readonly Phase[]
 }
 
 /** Reads and transforms ahead: while a batch is written the next is transformed and the one after it is read. */
 export class Preparation {
   readonly #reader: RowReader
-  readonly #read: Ahead<ReadBatch>
+  readonly #read: Ahead<ReadyBatch>
   readonly #ready: Ahead<ReadyBatch>
   #limit = 1
 
   constructor(reader: RowReader, chain: TransformChain | null) {
     this.#reader = reader
-    this.#read = new Ahead(() => reader.read(this.#limit))
+    this.#read = new Ahead(() => this.#readOne())
     this.#ready = new Ahead(async () => {
       const batch = await this.#read.take()
-      if (batch === null) return null
-      return { ...batch, ready: chain === null ? batch.rows : await chain.run(batch.rows) }
+      if (batch === null || chain === null) return batch
+      const from = performance.now()
+      const ready = await chain.run(batch.rows)
+      const transformed: Phase = { name: 'transform', from, to: performance.now() }
+      return { ...batch, ready, phases: [...batch.phases, transformed] }
     })
   }
 
   next(limit: number): Promise<ReadyBatch | null> {
     this.#limit = limit
     return this.#ready.take()
+  }
+
+  async #readOne(): Promise<ReadyBatch | null> {
+    const from = performance.now()
+    const batch = await this.#reader.read(this.#limit)
+    if (batch === null) return null
+    return { ...batch, ready: batch.rows, phases: [{ name: 'read', from, to: performance.now() }] }
   }
 
   async close(): Promise<void> {
@@ -85,7 +97,8 @@ export class RowsPass implements Step {
     const batch = await this.#preparation.next(limit)
     const began = this.#began
     this.#began = true
-    if (batch !== null) return this.#parts.batches.run(this.name, (number) => this.#apply(batch, number))
+    if (batch !== null)
+      return this.#parts.batches.run(this.name, (number) => this.#apply(batch, number), batch.phases)
     if (began || !this.#progression.unfinished) return null
     const { batches, session: target } = this.#parts
     return closePass({ name: this.name, batches, target, progression: this.#progression })

@@ -33,7 +33,7 @@ export class RowsReplace implements Step {
     if (this.#done) return null
     const { batches } = this.#parts
     const batch = await this.#reading.preparation.next(limit)
-    if (batch !== null) return batches.run(this.name, (number) => this.#build(batch, number))
+    if (batch !== null) return batches.run(this.name, (number) => this.#build(batch, number), batch.phases)
     this.#done = true
     return batches.run(this.name, (number) => this.#show(number))
   }

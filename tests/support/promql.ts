@@ -1,0 +1,40 @@
+import { parser } from '@prometheus-io/lezer-promql'
+
+/** What an expression asks of the metrics. */
+export interface Asked {
+  readonly series: string
+  readonly matchers: readonly { readonly label: string; readonly op: string; readonly value: string }[]
+}
+
+export interface Expression {
+  readonly asked: readonly Asked[]
+  /** Labels that it groups or joins by. */
+  readonly groupedBy: readonly string[]
+}
+
+/** By the grammar of Prometheus itself. Throws where it finds a mistake. */
+export function readPromql(text: string): Expression {
+  // Grafana puts a duration there.
+  const query = text.replaceAll('$__rate_interval', '5m').replaceAll('$__range', '6h')
+  const asked: Asked[] = []
+  const groupedBy: string[] = []
+  const said = ({ from, to }: { from: number; to: number }) => query.slice(from, to)
+  parser.parse(query).iterate({
+    enter: (ref) => {
+      const { node } = ref
+      if (node.type.isError)
+        throw new Error(`not PromQL near "${query.slice(Math.max(0, node.from - 20))}": ${text}`)
+      if (node.name === 'GroupingLabels') groupedBy.push(...node.getChildren('LabelName').map(said))
+      if (node.name !== 'VectorSelector') return
+      const matchers = (node.getChild('LabelMatchers')?.getChildren('UnquotedLabelMatcher') ?? []).map(
+        (matcher) => ({
+          label: said(matcher.getChild('LabelName')!),
+          op: said(matcher.getChild('MatchOp')!),
+          value: JSON.parse(said(matcher.getChild('StringLiteral')!)) as string,
+        }),
+      )
+      asked.push({ series: said(node.getChild('Identifier')!), matchers })
+    },
+  })
+  return { asked, groupedBy }
+}
