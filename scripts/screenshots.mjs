@@ -25,6 +25,11 @@ const SCREENS = [
   { name: 'run', path: async (demo) => `/runs/${await demo.runId('film_dim_full', 'SUCCESS')}` },
   { name: 'run-failed', path: async (demo) => `/runs/${await demo.runId('rating_by_day', 'FAILED')}` },
   { name: 'runners', path: '/runners' },
+  { name: 'settings-connections', path: '/settings/connections', prepare: seeConnections },
+  { name: 'settings-tokens', path: '/settings/tokens' },
+  { name: 'settings-token-new', path: '/settings/tokens', prepare: createToken },
+  { name: 'settings-audit', path: '/settings/audit', prepare: openFirstEntry },
+  { name: 'settings-about', path: '/settings/about' },
 ]
 const SIZES = [
   { name: 'desktop', width: 1440, height: 900 },
@@ -100,6 +105,25 @@ async function reviewAChange(page) {
 async function compareRows(page) {
   await page.getByRole('button', { name: /Compare every row|Сравнить все строки/ }).click()
   await page.locator('main [role=status] strong').first().waitFor()
+}
+
+async function seeConnections(page) {
+  await page.getByRole('article').last().waitFor()
+}
+
+async function createToken(page) {
+  await page.getByRole('button', { name: /Create a token|Создать токен/ }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('textbox').first().fill('airflow-staging')
+  await dialog.getByRole('button', { name: /^(Create|Создать)$/ }).click()
+  await dialog.getByRole('button', { name: /I have kept it|Значение сохранено/ }).waitFor()
+}
+
+async function openFirstEntry(page) {
+  await page
+    .getByRole('button', { name: /^(Details|Подробно): (pipeline changed|пайплайн изменён)/ })
+    .first()
+    .click()
 }
 
 function options(args) {

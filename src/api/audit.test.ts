@@ -105,6 +105,15 @@ describe('the audit', () => {
   })
 })
 
+describe('a pipeline whose id somebody chose', () => {
+  it('can be asked for wherever one is: such an id need not be one that was drawn', async () => {
+    const id = '11111111-1111-1111-1111-111111111111'
+    for (const path of ['/audit', '/runs'])
+      expect((await api.get(`${path}?pipeline_id=${id}`)).statusCode).toBe(200)
+    expect((await api.get('/runs?pipeline_id=nonsense')).statusCode).toBe(422)
+  })
+})
+
 describe('the audit as CSV', () => {
   it('holds everything that the filter leaves, more than a page', async () => {
     await database.query(

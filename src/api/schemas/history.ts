@@ -48,7 +48,7 @@ const auditFilter = {
     .describe('Only this entry.'),
   target_id: text(1, 200).optional().describe('Only what was done to this.'),
   pipeline_id: z
-    .uuid()
+    .guid()
     .optional()
     .describe('Only what was done to this pipeline, its runs and its rows in quarantine.'),
   action: text(1, 100)

@@ -6,7 +6,7 @@ import { TimeText } from '../../components/TimeText.js'
 import { shared } from '../../components/texts.js'
 import { useTexts } from '../../i18n/texts.js'
 import { Icon } from '../../theme/icons.js'
-import { factsOf, fieldsOf } from './audit-facts.js'
+import { factsOf, fieldsOf, isMoment } from './audit-facts.js'
 import { auditTexts } from './audit-texts.js'
 import styles from './settings.module.css'
 
@@ -26,18 +26,17 @@ export function AuditDetails({ entry }: { readonly entry: AuditEntry }) {
       <dl className={`${styles.facts} ${styles.wide}`}>
         <Fact name={texts.entry}>{entry.id}</Fact>
         <Fact name={texts.what}>{entry.action}</Fact>
-        <div>
-          <dt>{texts.at}</dt>
-          <dd>
-            <TimeText at={entry.at} as="moment" />
-          </dd>
-        </div>
+        <Moment name={texts.at} at={entry.at} />
         <Fact name={texts.target}>{`${entry.target_kind} ${entry.target_id}`}</Fact>
-        {factsOf(entry).map(([name, value]) => (
-          <Fact key={name} name={name}>
-            {value}
-          </Fact>
-        ))}
+        {factsOf(entry).map(([name, value]) =>
+          isMoment(value) ? (
+            <Moment key={name} name={name} at={value} />
+          ) : (
+            <Fact key={name} name={name}>
+              {value}
+            </Fact>
+          ),
+        )}
         {entry.request_id === null ? null : (
           <div>
             <dt>{texts.request}</dt>
@@ -77,6 +76,17 @@ function Fact({ name, children }: { readonly name: string; readonly children: st
     <div>
       <dt>{name}</dt>
       <dd className="v-mono">{children}</dd>
+    </div>
+  )
+}
+
+function Moment({ name, at }: { readonly name: string; readonly at: string }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>
+        <TimeText at={at} as="moment" />
+      </dd>
     </div>
   )
 }

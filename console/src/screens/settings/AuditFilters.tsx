@@ -66,8 +66,8 @@ export function AuditFilters({ search, isLoading, onReload }: Props) {
         onChange={(value) => show({ pipeline: value ?? undefined })}
       />
       <Select
+        className={styles.range}
         aria-label={texts.range}
-        w={160}
         allowDeselect={false}
         data={RANGES.map((value) => ({ value, label: texts.ranges[value] }))}
         value={search.range ?? USUAL_RANGE}

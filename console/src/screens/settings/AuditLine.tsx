@@ -3,10 +3,11 @@ import { Link } from '@tanstack/react-router'
 import { useId, useState } from 'react'
 import type { AuditEntry } from '../../api/wire.js'
 import { TimeText } from '../../components/TimeText.js'
+import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
 import { Icon } from '../../theme/icons.js'
 import { AuditDetails } from './AuditDetails.js'
-import { changesOf, factsOf } from './audit-facts.js'
+import { changesOf, factsOf, isMoment } from './audit-facts.js'
 import { auditTexts } from './audit-texts.js'
 import styles from './settings.module.css'
 
@@ -80,11 +81,12 @@ function Target({
 /** One short change is told at once; of several only the fields. */
 function Summary({ entry }: { readonly entry: AuditEntry }) {
   const texts = useTexts(auditTexts)
+  const format = useFormat()
   const changes = Object.entries(changesOf(entry))
   const [only] = changes
   if (only === undefined)
     return factsOf(entry)
-      .map(([key, value]) => `${key} ${value}`)
+      .map(([key, value]) => `${key} ${isMoment(value) ? format.moment(value) : value}`)
       .join(', ')
   const [field, { old, new: next }] = only
   const brief = `${field} ${short(old)} → ${short(next)}`

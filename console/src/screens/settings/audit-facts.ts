@@ -21,3 +21,8 @@ export function factsOf({ diff }: Pick<AuditEntry, 'diff'>): [name: string, valu
 function isChange(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'old' in value && 'new' in value
 }
+
+/** Times are written as the API writes all of them; people read them in their own zone. */
+export function isMoment(value: string): boolean {
+  return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value)
+}

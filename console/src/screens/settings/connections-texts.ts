@@ -11,7 +11,7 @@ export const connectionsTexts = defineTexts(
     summary: {
       good: (n: number) => pluralEn(n, 'The only connection answers', 'All # connections answer'),
       bad: (bad: number, all: number) =>
-        `${pluralEn(bad, '# connection does', '# connections do')} not answer, of ${all}`,
+        `${bad} of ${pluralEn(all, '# connection', '# connections')} ${bad === 1 ? 'does' : 'do'} not answer`,
     },
     state: {
       reachable: 'reachable',
@@ -60,7 +60,7 @@ export const connectionsTexts = defineTexts(
       good: (n: number) =>
         pluralRu(n, 'Отвечает # подключение', 'Отвечают все # подключения', 'Отвечают все # подключений'),
       bad: (bad: number, all: number) =>
-        `${pluralRu(bad, 'Не отвечает # подключение', 'Не отвечают # подключения', 'Не отвечают # подключений')} из ${all}`,
+        `Не ${bad === 1 ? 'отвечает' : 'отвечают'} ${bad} из ${pluralRu(all, '# подключения', '# подключений', '# подключений')}`,
     },
     state: {
       reachable: 'доступно',
