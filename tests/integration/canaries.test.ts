@@ -56,6 +56,15 @@ it('R6.3 tells no secret in any answer, log line, run or metric, whatever fails'
     readerUrl: database.loginUrl('reader'),
     connections: [...connections.keys()],
     urls: connections,
+    probed: {
+      databases: [...connections].map(([name, url]) => ({
+        name,
+        setting: name,
+        urls: [url],
+        allowLists: [],
+      })),
+      sinks: [],
+    },
   })
   onTestFinished(() => api.close())
 

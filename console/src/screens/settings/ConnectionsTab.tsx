@@ -56,7 +56,7 @@ function Look({ look, isLooking, onAgain }: LookProps) {
         {texts.checked} <TimeText at={look.looked_at} as="relative" /> {texts.lookedBy(host, pid)}.{' '}
         {texts.runnersDiffer}
       </p>
-      <div className={styles.list} data-dimmed={isLooking || undefined}>
+      <div className={styles.list} aria-busy={isLooking}>
         {look.items.map((connection) => (
           <ConnectionCard key={connection.name} connection={connection} />
         ))}

@@ -52,7 +52,7 @@ export const connectionsTexts = defineTexts(
   {
     title: 'Подключения',
     again: 'Проверить снова',
-    lookedBy: (host: string, pid: number) => `проверил API на ${host}, процесс ${pid}`,
+    lookedBy: (host: string, pid: number) => `процессом API ${pid} на ${host}`,
     checked: 'Проверено',
     runnersDiffer:
       'Исполнители — отдельные процессы со своим окружением и своей сетью: до чего достаёт API, исполнитель может не достать, и наоборот.',
