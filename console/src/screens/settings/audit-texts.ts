@@ -138,5 +138,3 @@ export const auditTexts = defineTexts(
     },
   },
 )
-
-export type KnownAction = keyof (typeof auditTexts)['en']['actions']
