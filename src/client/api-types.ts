@@ -51,7 +51,7 @@ export interface paths {
          * The same as a file for spreadsheets, all of it, newest first.
          * @description Needs the role admin.
          */
-        get: operations["getAudit.csv"];
+        get: operations["getAuditCsv"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2006,7 +2006,7 @@ export interface operations {
             503: components["responses"]["Problem"];
         };
     };
-    "getAudit.csv": {
+    getAuditCsv: {
         parameters: {
             query?: {
                 /** @description Only deeds of this name; with a dot at the end, such as pipeline., all that begin so. */
