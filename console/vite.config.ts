@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
 
@@ -7,10 +8,43 @@ import { defineConfig } from 'vite'
  */
 const VENDOR = /node_modules\/(react|react-dom|scheduler|@tanstack)\//
 
+interface Locked {
+  readonly version?: string
+  readonly license?: string
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly optionalDependencies?: Readonly<Record<string, string>>
+  readonly devDependencies?: Readonly<Record<string, string>>
+}
+
+/** Tools of the build: nothing of them is shipped. */
+const TOOL = /^(@types\/|@vitejs\/|vite$)/
+
+/** Every package that is shipped or bundled, with its licence, as the lock file knows it. */
+function licences(): { name: string; version: string; licence: string }[] {
+  const text = readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8')
+  const { packages } = JSON.parse(text) as { packages: Readonly<Record<string, Locked>> }
+  const found = new Map<string, Locked>()
+  const add = (names: Readonly<Record<string, string>> = {}) => {
+    for (const name of Object.keys(names)) {
+      const locked = packages[`node_modules/${name}`]
+      if (locked === undefined || found.has(name) || TOOL.test(name)) continue
+      found.set(name, locked)
+      add(locked.dependencies)
+    }
+  }
+  add(packages['']?.dependencies)
+  add(packages['']?.optionalDependencies)
+  add(packages.console?.devDependencies)
+  return [...found]
+    .map(([name, { version = '', license = 'see the package' }]) => ({ name, version, licence: license }))
+    .sort((a, b) => a.name.localeCompare(b.name))
+}
+
 export default defineConfig({
   // Served by the API under /ui; see src/api/routes/console.ts.
   base: '/ui/',
   plugins: [react()],
+  define: { __LICENCES__: JSON.stringify(licences()) },
   build: {
     target: 'es2022',
     outDir: 'dist',

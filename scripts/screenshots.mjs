@@ -25,6 +25,11 @@ const SCREENS = [
   { name: 'run', path: async (demo) => `/runs/${await demo.runId('film_dim_full', 'SUCCESS')}` },
   { name: 'run-failed', path: async (demo) => `/runs/${await demo.runId('rating_by_day', 'FAILED')}` },
   { name: 'runners', path: '/runners' },
+  { name: 'settings-connections', path: '/settings/connections', prepare: seeConnections },
+  { name: 'settings-tokens', path: '/settings/tokens' },
+  { name: 'settings-token-new', path: '/settings/tokens', prepare: createToken },
+  { name: 'settings-audit', path: '/settings/audit', prepare: openFirstEntry },
+  { name: 'settings-about', path: '/settings/about' },
 ]
 const SIZES = [
   { name: 'desktop', width: 1440, height: 900 },
@@ -100,6 +105,24 @@ async function reviewAChange(page) {
 async function compareRows(page) {
   await page.getByRole('button', { name: /Compare every row|Сравнить все строки/ }).click()
   await page.locator('main [role=status] strong').first().waitFor()
+}
+
+async function seeConnections(page) {
+  await page.getByRole('article').last().waitFor()
+}
+
+/** By what they are, not by what they say: it also works in the longest language. */
+async function createToken(page) {
+  await page.locator('main button').first().click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('textbox').first().fill('airflow-staging')
+  await dialog.locator('button[type=submit]').click()
+  await dialog.locator('input[readonly]').first().waitFor()
+}
+
+async function openFirstEntry(page) {
+  const entry = page.locator('main ol li').filter({ hasText: 'schedule_timezone' }).first()
+  await entry.locator('button[aria-expanded]').click()
 }
 
 function options(args) {

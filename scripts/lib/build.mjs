@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
+import { packFiles } from './pack.mjs'
 import { failure, ROOT, runQuietly, say, seconds } from './run.mjs'
 
 const DIST = join(ROOT, 'dist')
@@ -9,6 +10,7 @@ const STAMP = join(DIST, '.built.json')
 /** tsc copies none of them, or only those that are imported. */
 const COPIED = /\.(sql|json|mjs)$/
 
+const BUILDERS = ['build.mjs', 'pack.mjs'].map((name) => join(ROOT, 'scripts/lib', name))
 const CONSOLE_STAMP = join(CONSOLE, 'dist/.built.json')
 
 /** Compiles src/ to dist/ and the console to console/dist, each unless nothing changed since. */
@@ -52,6 +54,7 @@ async function buildConsole() {
   const { code, output } = await runQuietly(process.execPath, [vite, 'build', CONSOLE, '--logLevel', 'warn'])
   if (code !== 0)
     throw failure(`The console could not be built:\n${output.trimEnd()}`, 'See what the lines above name.')
+  await packFiles(join(CONSOLE, 'dist'))
 }
 
 function programSources() {
@@ -69,9 +72,7 @@ function consoleSources() {
 
 /** Contents, not times: a fresh clone and a changed branch have new times for old files. */
 function fingerprint(paths) {
-  const files = [...paths, join(ROOT, 'package-lock.json'), join(ROOT, 'scripts/lib/build.mjs')].map((file) =>
-    relative(ROOT, file),
-  )
+  const files = [...paths, join(ROOT, 'package-lock.json'), ...BUILDERS].map((file) => relative(ROOT, file))
   const hash = createHash('sha256')
   for (const file of files)
     hash

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import pg from 'pg'
+import { addAccess } from './demo-access.mjs'
 import { addHistory } from './demo-history.mjs'
 import { ROOT, say } from './run.mjs'
 
@@ -25,6 +26,7 @@ export async function startDemo(home) {
   const client = new pg.Client({ connectionString: database })
   await client.connect()
   await addHistory(client)
+  await addAccess(client)
   await client.end()
   return {
     url,

@@ -1,5 +1,7 @@
 import { type FastifyInstance, fastify } from 'fastify'
+import type { SettingInForce } from '../config/settings-in-force.js'
 import type { Catalog } from '../ports/catalog.js'
+import type { Connections } from '../ports/connections.js'
 import type { Inspector } from '../ports/inspector.js'
 import type { Journal } from '../ports/journal.js'
 import type { PipelineEditor } from '../ports/pipeline-editor.js'
@@ -21,6 +23,7 @@ import { readBodies } from './body.js'
 import { refuseBroken } from './broken-request.js'
 import { toFailure } from './failure.js'
 import { observeRequests, requestId } from './observe.js'
+import { packAnswers } from './packing.js'
 import { answerWithProblems, sendProblem } from './problem.js'
 import { consoleRoutes } from './routes/console.js'
 import { EventStreams } from './routes/events.js'
@@ -34,6 +37,8 @@ import {
   validatorCompiler,
   type ZodTypeProvider,
 } from './schemas/type-provider.js'
+import { AboutService } from './services/about.js'
+import { ConnectionService } from './services/connections.js'
 import { ControlService } from './services/control.js'
 import { EditService } from './services/edit.js'
 import { EventHub } from './services/event-hub.js'
@@ -75,6 +80,9 @@ export interface ServerOptions {
   readonly inspector: Inspector
   readonly reconciler: Reconciler
   readonly transforms: TransformCatalog
+  readonly connections: Connections
+  /** What `GET /settings` shows. */
+  readonly settings: readonly SettingInForce[]
   /** Requests that one token may make in a minute. */
   readonly rateLimit: number
   readonly retention: Retention
@@ -97,6 +105,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   readBodies(app)
   observeRequests(app, options)
   protectAnswers(app)
+  packAnswers(app)
   requireRules(app)
   const unknown = new UnknownRoutes(app)
   unknown.answerOpen(app)
@@ -169,5 +178,7 @@ function createServices(options: ServerOptions, identity: Identity): Services {
     health: new HealthService(catalog, version),
     metrics: new MetricsService(catalog, meter),
     transforms: options.transforms,
+    about: new AboutService(catalog, version, options.settings),
+    connections: new ConnectionService(options.connections, catalog, rules.targets),
   }
 }

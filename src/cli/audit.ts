@@ -13,6 +13,10 @@ interface Flags extends ServerFlags {
   readonly action?: string
   readonly target?: string
   readonly pipeline?: string
+  readonly actor?: string
+  readonly request?: string
+  readonly since?: string
+  readonly until?: string
 }
 
 export function addAudit(program: Command): void {
@@ -25,7 +29,14 @@ export function addAudit(program: Command): void {
   )
     .option('--pipeline <name>', 'only what was done to this pipeline')
     .option('--target <id>', 'only what was done to this')
-    .option('--action <name>', 'only deeds of this name, such as pipeline.change')
+    .option(
+      '--action <name>',
+      'only deeds of this name, such as pipeline.change; pipeline. for all that begin so',
+    )
+    .option('--actor <name>', 'only deeds of those whose name holds this')
+    .option('--request <id>', 'only what this request did')
+    .option('--since <time>', 'only what was done at this time or later, such as 2026-11-15T00:00:00Z')
+    .option('--until <time>', 'only what was done before this time')
     .option('--limit <n>', 'how many', wholeNumber, 20)
     .option('--cursor <cursor>', 'the page after this one')
     .action(audit)
@@ -33,13 +44,17 @@ export function addAudit(program: Command): void {
 
 async function audit(flags: Flags): Promise<void> {
   const server = await openServer(flags)
-  const { limit, cursor, action, pipeline } = flags
-  const target = pipeline === undefined ? flags.target : (await findPipeline(server, pipeline)).id
+  const { limit, cursor, action, target, pipeline, actor, request, since, until } = flags
   const query = {
     limit,
     ...(cursor && { cursor }),
     ...(action && { action }),
     ...(target && { target_id: target }),
+    ...(pipeline && { pipeline_id: (await findPipeline(server, pipeline)).id }),
+    ...(actor && { actor }),
+    ...(request && { request_id: request }),
+    ...(since && { since }),
+    ...(until && { until }),
   }
   const page = await server.ask(server.api.GET('/audit', { params: { query } }))
   if (isData(flags)) return printData(page, flags)

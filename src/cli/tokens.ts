@@ -17,10 +17,16 @@ interface CreateFlags extends ServerFlags {
   readonly output?: Format
 }
 
+interface RotateFlags extends ServerFlags {
+  readonly grace?: number
+  readonly expires?: string
+  readonly output?: Format
+}
+
 const DAY_MS = 86_400_000
 
 export function addTokens(program: Command): void {
-  const tokens = group(program, 'tokens', 'Make, list and revoke tokens.')
+  const tokens = group(program, 'tokens', 'Make, list, rotate and revoke tokens.')
   serverCommand(
     tokens,
     'create',
@@ -44,6 +50,22 @@ export function addTokens(program: Command): void {
     .action(list)
   serverCommand(
     tokens,
+    'rotate <token>',
+    'Give a token a new value by its id or its name. The value is shown once and kept nowhere.',
+    'tokens rotate airflow',
+    'tokens rotate airflow --grace 1h --expires 90d',
+  )
+    .option(
+      '--grace <time>',
+      'how long the old value still works, such as 30m, 1h or 7d (default: not at all)',
+      grace,
+    )
+    .option('--expires <when>', 'a new end, as days such as 90d or as a time (default: as before)', expiry)
+    .addOption(formatOption())
+    .addOption(jsonOption())
+    .action(rotate)
+  serverCommand(
+    tokens,
     'revoke <token>',
     'Revoke a token by its id or its name: it ends at once.',
     'tokens revoke airflow',
@@ -60,12 +82,26 @@ async function create({ name, role, expires, ...flags }: CreateFlags): Promise<v
   print(made.token)
 }
 
+async function rotate(token: string, { grace: seconds, expires, ...flags }: RotateFlags): Promise<void> {
+  const server = await openServer(flags)
+  const id = isId(token) ? token : await idOf(server, token)
+  const body = {
+    ...(seconds === undefined ? {} : { grace_seconds: seconds }),
+    ...(expires === undefined ? {} : { expires_at: expires }),
+  }
+  const made = await server.ask(server.api.POST('/tokens/{id}/rotate', { params: { path: { id } }, body }))
+  if (isData(flags)) return printData(made, flags)
+  const old = made.previous_until === null ? 'ended' : `works until ${moment(made.previous_until)}`
+  detail(`Rotated ${made.name}: the old value ${old}. The new one is shown only this once:`)
+  print(made.token)
+}
+
 async function list(flags: ServerFlags & PageFlags & FormatFlags): Promise<void> {
   const server = await openServer(flags)
   const page = await pageOrAll(flags, (query) => server.ask(server.api.GET('/tokens', { params: { query } })))
   if (isData(flags)) return printData(page, flags)
   printTable(
-    ['name', 'role', 'created', 'by', 'expires', 'revoked', 'last used', 'id'],
+    ['name', 'role', 'created', 'by', 'expires', 'revoked', 'last used', 'from', 'id'],
     page.items.map((one) => [
       one.name,
       one.role,
@@ -74,6 +110,7 @@ async function list(flags: ServerFlags & PageFlags & FormatFlags): Promise<void>
       moment(one.expires_at),
       moment(one.revoked_at),
       moment(one.last_used_at),
+      one.last_used_from ?? '',
       one.id,
     ]),
     'There are no tokens but the administrator’s.',
@@ -98,6 +135,14 @@ async function idOf(server: Server, name: string): Promise<string> {
     `${found.length === 0 ? 'No token is' : `${found.length} tokens are`} called "${name}".`,
     '"vitrina tokens list" shows their ids.',
   )
+}
+
+const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
+
+function grace(given: string): number {
+  const [, count = '', unit = ''] = /^(\d{1,6})([smhd])$/.exec(given) ?? []
+  if (unit === '') throw new InvalidArgumentError('Give a time such as 30m, 1h or 7d.')
+  return Number(count) * UNITS[unit]!
 }
 
 function expiry(given: string): string {

@@ -12,7 +12,16 @@ export const count = (least: number, most: number) => z.coerce.number().int().mi
 const databaseUrl = z.string().regex(/^postgres(ql)?:\/\//, 'must begin with postgres://')
 
 /** Settings with their defaults and what they mean; a sink brings a table of its own. */
-export type SettingsTable = Record<string, { schema: z.ZodType; means: string; example: string }>
+export type SettingsTable = Record<
+  string,
+  {
+    schema: z.ZodType
+    means: string
+    example: string
+    /** It may hold a password or a key: nobody is shown more than that it is set. */
+    isSecret?: true
+  }
+>
 export type SettingsOf<Table extends SettingsTable> = {
   readonly [Name in keyof Table]: z.output<Table[Name]['schema']>
 }
@@ -24,27 +33,32 @@ export const SETTINGS = {
     means:
       "Administrator's connection, for migrations and roles. Unset: an embedded PostgreSQL under VITRINA_HOME.",
     example: 'postgres://postgres:secret@localhost:5432/cinema',
+    isSecret: true,
   },
   VITRINA_RUNNER_DATABASE_URL: {
     schema: databaseUrl.optional(),
     means: 'What the runner writes with. Unset: DATABASE_URL with the login vitrina_writer.',
     example: 'postgres://vitrina_writer:secret@localhost:5432/cinema',
+    isSecret: true,
   },
   VITRINA_API_DATABASE_URL: {
     schema: databaseUrl.optional(),
     means: 'What the API works with. Unset: DATABASE_URL with the login vitrina_meta.',
     example: 'postgres://vitrina_meta:secret@localhost:5432/cinema',
+    isSecret: true,
   },
   VITRINA_READER_DATABASE_URL: {
     schema: databaseUrl.optional(),
     means: 'What source queries are read with. Unset: DATABASE_URL with the login vitrina_reader.',
     example: 'postgres://vitrina_reader:secret@localhost:5432/cinema',
+    isSecret: true,
   },
   VITRINA_CONNECTIONS: {
     schema: z.string().optional(),
     means:
       'Further databases a pipeline may read from or write to, as JSON: {"name": "postgres://…"}. VITRINA_CONNECTION_<NAME>_URL adds one.',
     example: '{"warehouse": "postgres://etl:secret@warehouse:5432/dwh"}',
+    isSecret: true,
   },
   VITRINA_HOME: {
     schema: z.string().min(1).default('.vitrina'),
@@ -65,6 +79,7 @@ export const SETTINGS = {
     schema: z.string().min(16, 'must have at least 16 characters').optional(),
     means: "Administrator's bearer token. Unset: made at the first start and printed once.",
     example: 'change-me-to-something-long',
+    isSecret: true,
   },
   VITRINA_URL: {
     schema: z

@@ -1,9 +1,12 @@
 import { createServer } from '../api/server.js'
-import { loginUrl, type Settings } from '../config/settings.js'
+import { loginUrl, SETTINGS, type Settings } from '../config/settings.js'
+import { settingsInForce } from '../config/settings-in-force.js'
+import { SINKS } from '../sinks/index.js'
 import { catalogStores } from '../store/catalog-stores.js'
 import { Database } from '../store/database.js'
 import { NotifyWakeups } from '../store/wakeups.js'
 import { createTransforms } from '../transforms/index.js'
+import { ConnectionProbes, probedByApi } from './connections.js'
 import { lookers } from './lookers.js'
 import { CONSOLE_DIR, VERSION } from './paths.js'
 import { listenFailed } from './port.js'
@@ -48,6 +51,8 @@ export async function startApi(settings: Settings, { log, meter, tracer }: Telem
         transforms,
       }),
       transforms,
+      connections: new ConnectionProbes(probedByApi(settings)),
+      settings: settingsInForce([SETTINGS, ...SINKS.map((sink) => sink.settings)], settings.environment),
       rateLimit: settings.API_RATE_LIMIT,
       retention: { eventsHours: settings.EVENTS_RETENTION_HOURS, runsDays: settings.RUNS_RETENTION_DAYS },
       consoleDir: CONSOLE_DIR,

@@ -3,12 +3,17 @@ import { lostOr } from '../postgres/errors.js'
 
 const CONNECT_MS = 10_000
 
-/** One connection for the length of `use`. */
-export async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
+/** One connection for the length of `use`. `timeoutMs` bounds connecting and every statement. */
+export async function withClient<T>(
+  url: string,
+  use: (client: pg.Client) => Promise<T>,
+  { timeoutMs, name = 'vitrina-cli' }: { timeoutMs?: number; name?: string } = {},
+): Promise<T> {
   const client = new pg.Client({
     connectionString: url,
-    application_name: 'vitrina-cli',
-    connectionTimeoutMillis: CONNECT_MS,
+    application_name: name,
+    connectionTimeoutMillis: timeoutMs ?? CONNECT_MS,
+    ...(timeoutMs === undefined ? {} : { query_timeout: timeoutMs }),
   })
   // A broken connection shows itself at the next statement; without a listener it would end the process.
   client.on('error', () => {})

@@ -7,6 +7,7 @@ import { withClient } from './connect.js'
 import type { MainSettings } from './environment.js'
 import { asVitrinaError } from './failure.js'
 import { type Finding, failed, ok } from './finding.js'
+import { addressOf } from './probe.js'
 
 const OLDEST = 13
 const NEWEST = 18
@@ -31,12 +32,6 @@ export async function examineDatabase(settings: MainSettings): Promise<Finding[]
     const { message, hint } = asVitrinaError(error)
     return [failed('database', message, hint)]
   }
-}
-
-/** Without the password, for people to read. */
-function addressOf(url: string): string {
-  const { host, pathname } = new URL(url)
-  return `${host}${pathname}`
 }
 
 async function examineVersion(client: pg.Client): Promise<Finding> {

@@ -1,8 +1,8 @@
 import type { Settings } from '../config/settings.js'
 import { findBinaries } from '../embedded/binaries.js'
 import type { VitrinaError } from '../model/errors.js'
+import { examineConnections } from './doctor-connections.js'
 import { examineDatabase } from './doctor-database.js'
-import { examineSinks } from './doctor-sinks.js'
 import { examineTasks } from './doctor-tasks.js'
 import { runningEmbedded } from './embedded-url.js'
 import { readEnvironment } from './environment.js'
@@ -20,7 +20,7 @@ export async function examine(): Promise<Finding[]> {
       ok('settings', 'all are usable'),
       ...(await examineMain(settings)),
       ...(await examineTasks(settings)),
-      ...(await examineSinks(settings)),
+      ...(await examineConnections(settings)),
       await examinePort(settings),
     ]
   } catch (error) {

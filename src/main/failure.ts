@@ -2,8 +2,8 @@ import { VitrinaError } from '../model/errors.js'
 import { lostOr } from '../postgres/errors.js'
 import { sqlstateOf } from '../sql/sqlstate.js'
 
-/** Whatever was thrown, as an error that a person can act on. */
-export function asVitrinaError(error: unknown): VitrinaError {
+/** Whatever was thrown, as an error that a person can act on. `setting` holds the address of the database that was asked. */
+export function asVitrinaError(error: unknown, setting = 'DATABASE_URL'): VitrinaError {
   const known = lostOr(error)
   if (known instanceof VitrinaError) return known
   const message = error instanceof Error ? error.message : String(error)
@@ -12,7 +12,7 @@ export function asVitrinaError(error: unknown): VitrinaError {
     return new VitrinaError(
       'DATABASE_ERROR',
       `PostgreSQL says: ${message} (SQLSTATE ${sqlstate}).`,
-      remedyFor(sqlstate),
+      remedyFor(sqlstate, setting),
       { cause: error, sqlstate },
     )
   return new VitrinaError(
@@ -23,11 +23,11 @@ export function asVitrinaError(error: unknown): VitrinaError {
   )
 }
 
-function remedyFor(sqlstate: string): string {
+function remedyFor(sqlstate: string, setting: string): string {
   if (sqlstate.startsWith('28'))
-    return 'Compare the login and the password in DATABASE_URL with those of the server.'
-  if (sqlstate === '3D000') return 'Create the database, or name another one in DATABASE_URL.'
-  if (sqlstate === '42501') return 'DATABASE_URL needs a login that may create schemas and roles.'
+    return `Compare the login and the password in ${setting} with those of the server.`
+  if (sqlstate === '3D000') return `Create the database, or name another one in ${setting}.`
+  if (sqlstate === '42501') return `${setting} needs a login that may create schemas and roles.`
   if (sqlstate === '53300') return 'Close some connections, or raise max_connections of the server.'
   return '"vitrina doctor" looks at the database step by step.'
 }

@@ -25,5 +25,11 @@ export interface Token {
   readonly createdAt: string
   readonly expiresAt: string | null
   readonly revokedAt: string | null
+  /** When it was last given a new value. */
+  readonly rotatedAt: string | null
+  /** Until when the value before that works too; null: it does not. */
+  readonly previousUntil: string | null
   readonly lastUsedAt: string | null
+  /** The address that it was last used from. */
+  readonly lastUsedFrom: string | null
 }

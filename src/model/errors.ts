@@ -155,6 +155,7 @@ export const ERRORS = {
     means: 'The pipeline comes from a file, and is changed there.',
   },
   TOKEN_NOT_FOUND: { number: 5112, class: 'stop', means: 'There is no such token.' },
+  TOKEN_ENDED: { number: 5115, class: 'stop', means: 'The token was revoked or has expired.' },
   REPAIR_INCOMPLETE: {
     number: 5113,
     class: 'stop',

@@ -1,3 +1,4 @@
+import type { ConnectionUse } from '../model/connection.js'
 import type {
   AuditEntry,
   BatchHistory,
@@ -49,8 +50,19 @@ export interface QuarantineFilter extends PageRequest {
 }
 
 export interface AuditFilter extends PageRequest {
+  readonly id?: string
   readonly targetId?: string
+  /** What was done to it, to its runs and to its rows in quarantine. */
+  readonly pipelineId?: string
+  /** A deed, or with a dot at the end all that begin so: `pipeline.` */
   readonly action?: string
+  /** Part of a name, whatever its case. */
+  readonly actor?: string
+  readonly requestId?: string
+  /** From then on. */
+  readonly since?: string
+  /** Before then. */
+  readonly until?: string
 }
 
 export interface State {
@@ -58,6 +70,13 @@ export interface State {
   readonly lastProcessedKey: string | null
   readonly lastProcessedId: string | null
   readonly updatedAt: string
+}
+
+/** What the meta store is. */
+export interface StoreFacts {
+  readonly version: string
+  /** As they were applied. */
+  readonly migrations: readonly { readonly name: string; readonly appliedAt: string }[]
 }
 
 /** The meta store as the API reads it. */
@@ -78,6 +97,9 @@ export interface Catalog {
   listQuarantine(pipelineId: string, filter: QuarantineFilter): Promise<Page<QuarantinedRow>>
   listRunners(): Promise<FleetRunner[]>
   listAudit(filter: AuditFilter): Promise<Page<AuditEntry>>
+  /** Every pipeline, by name. */
+  listConnectionUses(): Promise<ConnectionUse[]>
+  describeStore(): Promise<StoreFacts>
   /** By the database's own clock. Null when no run succeeded yet. */
   secondsSinceSuccess(pipelineId: string): Promise<number | null>
   /** Every pipeline, also one that never ran. */

@@ -148,5 +148,9 @@ export interface SinkKind extends TargetKind {
     | { readonly problems: readonly { readonly field: string; readonly message: string }[] }
   /** Whether the server answers, for doctor. Throws what is wrong. */
   ping(signal: AbortSignal): Promise<string>
+  /** Where the server is, without login and password; null or absent: not configured, or no server. */
+  readonly address?: string | null
+  /** What the server says it is, where it says so. */
+  version?(signal: AbortSignal): Promise<string>
   open(mart: SinkMart): Promise<Sink>
 }

@@ -8,7 +8,7 @@ export function sqlstateOf(error: unknown): string | null {
 const SOCKET = /^(ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|EADDRNOTAVAIL)/
 /** What pg says without any code when the server goes away. */
 const GONE =
-  /Connection terminated|connection is not queryable|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|Client was closed/i
+  /Connection terminated|connection is not queryable|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has encountered a connection error|Client was closed/i
 
 export function isLostConnection(error: unknown): boolean {
   const state = sqlstateOf(error)

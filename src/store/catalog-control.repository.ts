@@ -98,6 +98,7 @@ export class CatalogControlRepository implements RunControl {
         kind: 'run',
         id: runId,
         name: run.pipelineName,
+        diff: { pipeline_id: run.pipelineId },
       })
       return findRun(session, runId)
     })

@@ -102,17 +102,32 @@ export function listRunners(database: Queryable): Promise<FleetRunner[]> {
   )
 }
 
-export async function listAudit(
-  database: Queryable,
-  { limit, cursor, targetId, action }: AuditFilter,
-): Promise<Page<AuditEntry>> {
+export async function listAudit(database: Queryable, filter: AuditFilter): Promise<Page<AuditEntry>> {
   const rows = await database.query<AuditEntry>(
     `SELECT id, etl.rfc3339(at) AS at, actor, action, target_kind AS "targetKind", target_id AS "targetId",
             target_name AS "targetName", diff, request_id AS "requestId"
        FROM etl.etl_audit
-      WHERE ($1::text IS NULL OR target_id = $1) AND ($2::text IS NULL OR action = $2) AND ($3::bigint IS NULL OR id < $3)
+      WHERE ($1::text IS NULL OR target_id = $1)
+        AND ($2::text IS NULL OR action = $2 OR $2 LIKE '%.' AND starts_with(action, $2))
+        AND ($3::bigint IS NULL OR id < $3)
+        AND ($5::text IS NULL OR strpos(lower(actor), lower($5)) > 0)
+        AND ($6::text IS NULL OR request_id = $6)
+        AND ($7::timestamptz IS NULL OR at >= $7) AND ($8::timestamptz IS NULL OR at < $8)
+        AND ($9::text IS NULL OR target_id = $9 OR diff ->> 'pipeline_id' = $9)
+        AND ($10::bigint IS NULL OR id = $10)
       ORDER BY id DESC LIMIT $4`,
-    [targetId ?? null, action ?? null, readNumberCursor(cursor), limit + 1],
+    [
+      filter.targetId ?? null,
+      filter.action ?? null,
+      readNumberCursor(filter.cursor),
+      filter.limit + 1,
+      filter.actor ?? null,
+      filter.requestId ?? null,
+      filter.since ?? null,
+      filter.until ?? null,
+      filter.pipelineId ?? null,
+      filter.id ?? null,
+    ],
   )
-  return pageOf(rows, limit, (row) => [row.id])
+  return pageOf(rows, filter.limit, (row) => [row.id])
 }

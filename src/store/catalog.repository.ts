@@ -1,3 +1,4 @@
+import type { ConnectionUse } from '../model/connection.js'
 import type { AuditEntry, BatchHistory, FleetRunner, QuarantinedRow, RunLogLine } from '../model/history.js'
 import type { FleetSummary, PipelineLine } from '../model/overview.js'
 import type { Pipeline } from '../model/pipeline.js'
@@ -13,7 +14,9 @@ import type {
   RunFilter,
   RunLogFilter,
   State,
+  StoreFacts,
 } from '../ports/catalog.js'
+import { describeStore, listConnectionUses } from './catalog-about.js'
 import { findPipeline, findRun, findState } from './catalog-find.js'
 import { listAudit, listBatches, listLog, listQuarantine, listRunners } from './catalog-history.js'
 import { fleetSummary, listPipelineLines } from './catalog-overview.js'
@@ -110,6 +113,14 @@ export class CatalogRepository implements Catalog {
 
   listQuarantine(pipelineId: string, filter: QuarantineFilter): Promise<Page<QuarantinedRow>> {
     return listQuarantine(this.#database, pipelineId, filter)
+  }
+
+  listConnectionUses(): Promise<ConnectionUse[]> {
+    return listConnectionUses(this.#database)
+  }
+
+  describeStore(): Promise<StoreFacts> {
+    return describeStore(this.#database)
   }
 
   listRunners(): Promise<FleetRunner[]> {

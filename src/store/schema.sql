@@ -257,7 +257,12 @@ CREATE TABLE etl.etl_tokens (
   expires_at timestamp with time zone,
   revoked_at timestamp with time zone,
   last_used_at timestamp with time zone,
+  last_used_from text,
+  rotated_at timestamp with time zone,
+  previous_hash bytea,
+  previous_until timestamp with time zone,
   CONSTRAINT etl_tokens_hash_key UNIQUE (hash),
+  CONSTRAINT etl_tokens_previous_hash_key UNIQUE (previous_hash),
   CONSTRAINT etl_tokens_pkey PRIMARY KEY (id),
   CONSTRAINT etl_tokens_name_check CHECK ((name <> ''::text)),
   CONSTRAINT etl_tokens_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'operator'::text, 'admin'::text])))
@@ -275,6 +280,8 @@ COMMENT ON TABLE etl.etl_run_totals IS 'What each pipeline did since it is there
 COMMENT ON COLUMN etl.etl_runs.external_ref IS 'How an orchestrator calls this run: it finds it again after a lost answer.';
 COMMENT ON COLUMN etl.etl_runs.traceparent IS 'Where the run stands in a trace (W3C Trace Context). NULL: nobody named one.';
 
+CREATE INDEX etl_audit_by_request ON etl.etl_audit USING btree (request_id);
+CREATE INDEX etl_audit_by_target ON etl.etl_audit USING btree (target_id, id);
 CREATE INDEX etl_events_by_time ON etl.etl_events USING btree (at);
 CREATE INDEX etl_events_fresh ON etl.etl_events USING btree (n) WHERE (seq IS NULL);
 CREATE INDEX etl_idempotency_by_time ON etl.etl_idempotency USING btree (at);

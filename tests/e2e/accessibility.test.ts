@@ -43,6 +43,29 @@ const SCREENS: readonly Screen[] = [
     path: `${FILMS}/quality`,
     shows: /No row is held|Задержанных строк нет/,
   },
+  {
+    name: 'the connections',
+    path: '/settings/connections',
+    shows: /May be written: tables|Можно писать: таблицы/,
+  },
+  {
+    name: 'the tokens',
+    path: async () => {
+      await stand().token('viewer')
+      return '/settings/tokens'
+    },
+    shows: 'viewer of a test',
+  },
+  {
+    name: 'an entry of the audit',
+    path: async () => {
+      await stand().token('viewer')
+      const { data } = await stand().api.GET('/audit', { params: { query: { limit: 1 } } })
+      return `/settings/audit?entry=${data!.items[0]!.id}`
+    },
+    shows: 'token.create',
+  },
+  { name: 'what the server is', path: '/settings/about', shows: 'RUNNER_CONCURRENCY' },
 ]
 const THEMES = ['light', 'dark'] as const
 const LANGUAGES = ['en', 'ru'] as const

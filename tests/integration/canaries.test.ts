@@ -56,6 +56,15 @@ it('R6.3 tells no secret in any answer, log line, run or metric, whatever fails'
     readerUrl: database.loginUrl('reader'),
     connections: [...connections.keys()],
     urls: connections,
+    probed: {
+      databases: [...connections].map(([name, url]) => ({
+        name,
+        setting: name,
+        urls: [url],
+        allowLists: [],
+      })),
+      sinks: [],
+    },
   })
   onTestFinished(() => api.close())
 
@@ -95,7 +104,17 @@ it('R6.3 tells no secret in any answer, log line, run or metric, whatever fails'
   )
   for (const path of ['/validate', '/preview', '/pipelines?dry_run=true'])
     for (const [name] of connections) answers.push((await api.post(path, draftFrom(name))).body)
-  for (const path of ['/runs', '/runners', '/audit', '/tokens', '/metrics', '/health/ready'])
+  for (const path of [
+    '/runs',
+    '/runners',
+    '/audit',
+    '/tokens',
+    '/metrics',
+    '/health/ready',
+    '/connections',
+    '/settings',
+    '/about',
+  ])
     answers.push((await api.get(path)).body)
   const stored: string[] = []
   for (const table of ['etl_runs', 'etl_run_log', 'etl_events', 'etl_audit', 'etl_quarantine'])

@@ -221,8 +221,16 @@ describe('the server that is spoken to', () => {
       'FORBIDDEN',
     )
     expect((await vitrina('tokens', 'list')).stdout).not.toContain(token)
+    const next = (await vitrina('tokens', 'rotate', 'ci', '--grace', '1h')).stdout.trim()
+    for (const value of [token, next])
+      expect((await vitrina('pipelines', 'list', '--token', value)).code).toBe(0)
+    expect((await vitrina('tokens', 'rotate', 'ci', '--grace', 'soon')).code).toBe(2)
+    expect((await vitrina('audit', '--actor', 'administrator', '--action', 'token.')).stdout).toMatch(
+      /token\.rotate +ci/,
+    )
     expect((await vitrina('tokens', 'revoke', 'ci')).code).toBe(0)
-    expect((await vitrina('pipelines', 'list', '--token', token)).code).toBe(1)
+    for (const value of [token, next])
+      expect((await vitrina('pipelines', 'list', '--token', value)).code).toBe(1)
     expect((await vitrina('audit', '--action', 'token.revoke')).stdout).toMatch(/token\.revoke +ci/)
   })
 })

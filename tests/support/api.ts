@@ -1,6 +1,8 @@
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
 import { createServer } from '../../src/api/server.js'
-import { readSettings } from '../../src/config/settings.js'
+import { readSettings, SETTINGS } from '../../src/config/settings.js'
+import { settingsInForce } from '../../src/config/settings-in-force.js'
+import { ConnectionProbes, type Probed } from '../../src/main/connections.js'
 import { lookers } from '../../src/main/lookers.js'
 import { catalogStores } from '../../src/store/catalog-stores.js'
 import { Database } from '../../src/store/database.js'
@@ -35,6 +37,8 @@ export interface ApiOptions {
   readonly readerUrl?: string
   /** Where the named connections lead. */
   readonly urls?: ReadonlyMap<string, string>
+  /** What `GET /connections` tries. */
+  readonly probed?: Probed
   /** Settings of the transforms; without them there are none. */
   readonly env?: Readonly<Record<string, string>>
 }
@@ -71,6 +75,8 @@ export function anApi(url: string, options: ApiOptions = {}): TestApi {
       transforms,
     }),
     transforms,
+    connections: new ConnectionProbes(options.probed ?? { databases: [], sinks: [] }),
+    settings: settingsInForce([SETTINGS], options.env ?? {}),
     rateLimit: options.rateLimit ?? 1_000_000,
     retention: { eventsHours: 24, runsDays: options.runsDays ?? 36_500 },
     consoleDir: options.consoleDir,

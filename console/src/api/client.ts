@@ -1,4 +1,5 @@
 import createFetchClient from 'openapi-fetch'
+import { rememberDeed } from './deeds.js'
 import { offline, toProblem } from './problem.js'
 import type { paths } from './wire.js'
 
@@ -29,6 +30,7 @@ async function reach(request: Request): Promise<Response> {
   try {
     const response = await fetch(request)
     tellReachable(true)
+    rememberDeed(request, response)
     return response
   } catch (error) {
     request.signal.throwIfAborted()

@@ -25,6 +25,14 @@ export type RunDetail = Get<'/runs/{id}'>
 export type Batch = Schema<'Batch'>
 export type LogLine = Schema<'LogLine'>
 export type Runner = Get<'/runners'>['items'][number]
+export type ConnectionLook = Get<'/connections'>
+export type Connection = Schema<'Connection'>
+export type Token = Schema<'Token'>
+export type AuditPage = Get<'/audit'>
+export type AuditEntry = AuditPage['items'][number]
+export type About = Get<'/about'>
+export type Setting = Get<'/settings'>['items'][number]
+export type Readiness = Get<'/health/ready'>
 
 type Post<P extends keyof paths> = paths[P] extends { post: { responses: { 200: infer Answer } } }
   ? Json<Answer>

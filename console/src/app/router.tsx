@@ -10,6 +10,7 @@ import { readPipelinesSearch } from '../screens/pipelines/search.js'
 import { readRunSearch } from '../screens/run/search.js'
 import { readRunnersSearch } from '../screens/runners/search.js'
 import { readRunsSearch } from '../screens/runs/search.js'
+import { readAuditSearch, readTokensSearch } from '../screens/settings/search.js'
 import { NotFound, ScreenFailed } from './fallbacks.js'
 import { setRouter } from './router-handle.js'
 import { Shell } from './shell/Shell.js'
@@ -151,16 +152,21 @@ const settingsTabs = [
   createRoute({
     getParentRoute: () => settings,
     path: '/tokens',
+    validateSearch: readTokensSearch,
     component: lazyRouteComponent(() => import('../screens/settings/TokensTab.js'), 'TokensTab'),
   }),
   createRoute({
     getParentRoute: () => settings,
+    // There are no accounts: who somebody is and what they may do belongs to a token.
     path: '/users',
-    component: lazyRouteComponent(() => import('../screens/settings/UsersTab.js'), 'UsersTab'),
+    beforeLoad: () => {
+      throw redirect({ to: '/settings/tokens' })
+    },
   }),
   createRoute({
     getParentRoute: () => settings,
     path: '/audit',
+    validateSearch: readAuditSearch,
     component: lazyRouteComponent(() => import('../screens/settings/AuditTab.js'), 'AuditTab'),
   }),
   createRoute({

@@ -12,11 +12,14 @@ const stateListeners = new Set<() => void>()
 let state: LiveState = 'connecting'
 let isReachable = true
 
+/** What no event tells: reading it again would make the server try all its connections. */
+const UNTOLD: ReadonlySet<unknown> = new Set(['session', 'connections'])
+
 const stream = new EventStream({
   onEvents: (events) => {
     for (const handler of handlers) handler(events)
   },
-  onGap: () => void queryClient.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' }),
+  onGap: () => void queryClient.invalidateQueries({ predicate: ({ queryKey }) => !UNTOLD.has(queryKey[0]) }),
   onState: (next) => {
     state = next
     tell()

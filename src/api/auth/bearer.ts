@@ -65,7 +65,7 @@ async function letIn(
 ): Promise<{ caller: Caller; credential: Credential } | Refusal> {
   const credential = await credentialOf(request, sessions)
   if (typeof credential === 'string') return credential
-  const caller = await identity.of(credential.tokenHash)
+  const caller = await identity.of(credential.tokenHash, request.ip)
   return typeof caller === 'string' ? caller : { caller, credential }
 }
 

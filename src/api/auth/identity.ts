@@ -11,9 +11,15 @@ export interface Caller {
   readonly expiresAt: string | null
 }
 
-export type Refusal = 'missing' | 'unknown' | 'expired' | 'revoked' | 'ended'
+export type Refusal = 'missing' | 'unknown' | 'expired' | 'revoked' | 'rotated' | 'ended'
 
-const ADMINISTRATOR: Caller = { id: 'administrator', name: 'administrator', role: 'admin', expiresAt: null }
+export const ADMINISTRATOR_ID = 'administrator'
+const ADMINISTRATOR: Caller = {
+  id: ADMINISTRATOR_ID,
+  name: 'administrator',
+  role: 'admin',
+  expiresAt: null,
+}
 
 /** Whose token has this hash. */
 export class Identity {
@@ -26,9 +32,10 @@ export class Identity {
     this.#tokens = tokens
   }
 
-  async of(hash: Buffer): Promise<Caller | Refusal> {
+  /** `from` is the address that the request came from. */
+  async of(hash: Buffer, from: string): Promise<Caller | Refusal> {
     if (timingSafeEqual(hash, this.#administrators)) return ADMINISTRATOR
-    const found = await this.#tokens.findToken(hash)
+    const found = await this.#tokens.findToken(hash, from)
     if (found === null) return 'unknown'
     if (found.state !== 'valid') return found.state
     // Names are not unique; the beginning of the id tells two of them apart in the audit.
@@ -42,6 +49,7 @@ export const REFUSALS: Readonly<Record<Refusal, string>> = {
   unknown: 'The token is not valid.',
   expired: 'The token has expired.',
   revoked: 'The token was revoked.',
+  rotated: 'The token was rotated: it has another value now.',
   ended: 'The session has ended.',
 }
 

@@ -113,7 +113,7 @@ function operationId(method: string, url: string): string {
   const camel = (word: string) =>
     word
       .replace(/^:/, 'by-')
-      .split(/[-_]/)
+      .split(/[-_.]/)
       .map((part) => part.charAt(0).toUpperCase() + part.slice(1))
       .join('')
   return method + words.map(camel).join('')

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { readFile, realpath } from 'node:fs/promises'
 import { extname, join, sep } from 'node:path'
 import { VitrinaError } from '../../model/errors.js'
+import { type Packing, packingFor } from '../packing.js'
 import type { Api } from '../schemas/type-provider.js'
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -49,6 +50,9 @@ export function consoleRoutes(app: Api, folder: string): void {
     // Only styles that the libraries of the console write themselves carry it; it is worth nothing to a script.
     const nonce = randomBytes(16).toString('base64')
     const isPage = extname(file.path) === '.html'
+    // Pages carry a nonce of their own and are packed on their way; everything else was packed by the build.
+    const packed = isPage ? null : await findPacked(file, packingFor(request.headers['accept-encoding']))
+    if (packed !== null) reply.header('content-encoding', packed.packing).header('vary', 'accept-encoding')
     return reply
       .type(TYPES[extname(file.path)] ?? 'application/octet-stream')
       .header('content-security-policy', policy(nonce))
@@ -56,13 +60,24 @@ export function consoleRoutes(app: Api, folder: string): void {
         'cache-control',
         file.path.includes(`${sep}assets${sep}`) ? 'public, max-age=31536000, immutable' : 'no-cache',
       )
-      .send(isPage ? file.content.toString('utf8').replace(NONCE, nonce) : file.content)
+      .send(isPage ? file.content.toString('utf8').replace(NONCE, nonce) : (packed ?? file).content)
   })
 }
 
 interface File {
   readonly path: string
   readonly content: Buffer
+}
+
+const SUFFIXES: Readonly<Record<Packing, string>> = { br: '.br', gzip: '.gz' }
+
+async function findPacked(
+  { path }: File,
+  packing: Packing | null,
+): Promise<{ packing: Packing; content: Buffer } | null> {
+  if (packing === null) return null
+  const content = await readFile(path + SUFFIXES[packing]).catch(() => null)
+  return content === null ? null : { packing, content }
 }
 
 /** A path without an extension is a page of the console, which finds its way by itself. */

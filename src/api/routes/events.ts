@@ -15,8 +15,8 @@ const eventHeaders = z.looseObject({
 })
 const eventQuery = z.strictObject({
   last_event_id: seq.optional().describe('The same, for clients that cannot set headers.'),
-  pipeline_id: z.uuid().optional().describe('Only events of this pipeline.'),
-  run_id: z.uuid().optional().describe('Only events of this run.'),
+  pipeline_id: z.guid().optional().describe('Only events of this pipeline.'),
+  run_id: z.guid().optional().describe('Only events of this run.'),
 })
 
 /** Server-sent events: every transition and each batch of all runners. One stream serves a client. */

@@ -1,4 +1,14 @@
-import { auditPage, auditToWire, listAuditQuery, runnersWire, runnerToWire } from '../schemas/history.js'
+import { Readable } from 'node:stream'
+import { auditCsv } from '../schemas/audit-csv.js'
+import {
+  auditCsvQuery,
+  auditPage,
+  auditToWire,
+  listAuditQuery,
+  runnersWire,
+  runnerToWire,
+  toAuditFilter,
+} from '../schemas/history.js'
 import type { Api } from '../schemas/type-provider.js'
 import type { HistoryService } from '../services/history.js'
 import { linkNext } from './links.js'
@@ -21,10 +31,27 @@ export function historyRoutes(app: Api, history: HistoryService): void {
       schema: { querystring: listAuditQuery, response: { 200: auditPage } },
     },
     async (request, reply) => {
-      const { target_id: targetId, ...filter } = request.query
-      const page = await history.audit({ ...filter, targetId })
+      const { limit, cursor, ...filter } = request.query
+      const page = await history.audit({ limit, cursor, ...toAuditFilter(filter) })
       linkNext(request, reply, page.nextCursor)
       return { items: page.items.map(auditToWire), next_cursor: page.nextCursor }
+    },
+  )
+
+  app.get(
+    '/audit.csv',
+    {
+      config: rule('admin', 'access', 'The same as a file for spreadsheets, all of it, newest first.', {
+        media: 'text/csv',
+      }),
+      schema: { querystring: auditCsvQuery },
+    },
+    async (request, reply) => {
+      const entries = history.everyAudit(toAuditFilter(request.query))
+      return reply
+        .type('text/csv; charset=utf-8')
+        .header('content-disposition', 'attachment; filename="vitrina-audit.csv"')
+        .send(Readable.from(auditCsv(entries)))
     },
   )
 }

@@ -1,6 +1,8 @@
 import type { TransformCatalog } from '../../ports/transforms.js'
 import type { ServerFacts } from '../schemas/session.js'
 import type { Api } from '../schemas/type-provider.js'
+import type { AboutService } from '../services/about.js'
+import type { ConnectionService } from '../services/connections.js'
 import type { ControlService } from '../services/control.js'
 import type { EditService } from '../services/edit.js'
 import type { EventHub } from '../services/event-hub.js'
@@ -13,6 +15,7 @@ import type { RunWaiter } from '../services/run-waiter.js'
 import type { RunService } from '../services/runs.js'
 import type { SessionService } from '../services/sessions.js'
 import type { TokenService } from '../services/tokens.js'
+import { aboutRoutes } from './about.js'
 import { controlRoutes } from './control.js'
 import { editRoutes } from './edit.js'
 import { type EventStreams, eventRoutes } from './events.js'
@@ -44,6 +47,8 @@ export interface Services {
   readonly health: HealthService
   readonly metrics: MetricsService
   readonly transforms: TransformCatalog
+  readonly about: AboutService
+  readonly connections: ConnectionService
 }
 
 export function apiRoutes(app: Api, services: Services): void {
@@ -60,6 +65,7 @@ export function apiRoutes(app: Api, services: Services): void {
   tokenRoutes(app, services.tokens)
   sessionRoutes(app, services.sessions, services.facts)
   eventRoutes(app, services.hub, services.streams)
+  aboutRoutes(app, services.about, services.connections)
   healthRoutes(app, services.health)
   metricsRoutes(app, services.metrics)
 }

@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { authorOf } from '../auth/bearer.js'
+import { sessionCookieOf } from '../auth/session-cookie.js'
 import { plainPage } from '../schemas/page.js'
 import { byId } from '../schemas/params.js'
-import { newTokenWire, tokenInput, tokenPage, tokenToWire } from '../schemas/token.js'
+import { newTokenWire, rotationInput, tokenInput, tokenPage, tokenToWire } from '../schemas/token.js'
 import type { Api } from '../schemas/type-provider.js'
 import type { TokenService } from '../services/tokens.js'
 import { linkNext, PREFIX } from './links.js'
@@ -36,6 +37,27 @@ export function tokenRoutes(app: Api, tokens: TokenService): void {
       const page = await tokens.list(request.query)
       linkNext(request, reply, page.nextCursor)
       return { items: page.items.map(tokenToWire), next_cursor: page.nextCursor }
+    },
+  )
+
+  app.post(
+    '/tokens/:id/rotate',
+    {
+      config: rule(
+        'admin',
+        TAG,
+        'Gives a token a new value, shown in this answer and never again. The old one ends at once, or after grace_seconds.',
+        { problems: [404, 409] },
+      ),
+      schema: { params: byId, body: rotationInput, response: { 200: newTokenWire } },
+    },
+    async (request) => {
+      const { grace_seconds: graceSeconds = 0, expires_at: expiresAt } = request.body ?? {}
+      const session = request.credential?.via === 'session' ? sessionCookieOf(request) : null
+      const wish = { graceSeconds, expiresAt, session }
+      const { token, value } = await tokens.rotate(request.params.id, wish, authorOf(request))
+      request.events.accessChanged('token.rotate', token.name, token.role)
+      return { ...tokenToWire(token), token: value }
     },
   )
 

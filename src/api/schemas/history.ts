@@ -35,11 +35,42 @@ export function versionToWire({
   return { version, author, at, spec, diff }
 }
 
-export const listAuditQuery = z.strictObject({
-  ...pageQuery,
+const time = (what: string) =>
+  z.iso
+    .datetime({ offset: true, error: 'must be a time such as 2026-11-15T00:00:00Z' })
+    .optional()
+    .describe(`Only what was done ${what}.`)
+const auditFilter = {
+  id: z
+    .string()
+    .regex(/^\d{1,15}$/, 'must be the number of an entry')
+    .optional()
+    .describe('Only this entry.'),
   target_id: text(1, 200).optional().describe('Only what was done to this.'),
-  action: text(1, 100).optional().describe('Only deeds of this name.'),
-})
+  pipeline_id: z
+    .guid()
+    .optional()
+    .describe('Only what was done to this pipeline, its runs and its rows in quarantine.'),
+  action: text(1, 100)
+    .optional()
+    .describe('Only deeds of this name; with a dot at the end, such as pipeline., all that begin so.'),
+  actor: text(1, 300).optional().describe('Only deeds of those whose name holds this, whatever its case.'),
+  request_id: text(1, 128).optional().describe('Only what this request did.'),
+  since: time('at this time or later'),
+  until: time('before this time'),
+}
+export const listAuditQuery = z.strictObject({ ...pageQuery, ...auditFilter })
+export const auditCsvQuery = z.strictObject(auditFilter)
+
+/** In the words of the port. */
+export function toAuditFilter({
+  target_id: targetId,
+  pipeline_id: pipelineId,
+  request_id: requestId,
+  ...rest
+}: z.infer<typeof auditCsvQuery>) {
+  return { ...rest, targetId, pipelineId, requestId }
+}
 export const auditPage = pageOf(
   z.object({
     id: z.string().describe('Its number in the audit.'),

@@ -60,7 +60,7 @@ export const runsOfPipelineQuery = z.strictObject({
   status: z.enum(RUN_STATUSES).optional().describe('Only those in this status.'),
 })
 export const listRunsQuery = runsOfPipelineQuery.extend({
-  pipeline_id: z.uuid().optional().describe('Only runs of this pipeline.'),
+  pipeline_id: z.guid().optional().describe('Only runs of this pipeline.'),
 })
 
 export const oneRunQuery = z.strictObject({

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { mayActAs, ROLES } from '../../model/access.js'
-import type { Caller } from '../auth/identity.js'
+import { ADMINISTRATOR_ID, type Caller } from '../auth/identity.js'
 import type { PipelineRules } from '../services/pipeline-rules.js'
 
 const secret = z.string().min(1).max(500)
@@ -15,6 +15,10 @@ export const signInBody = z
 export const sessionWire = z
   .object({
     name: z.string().describe('Whose token it is.'),
+    token_id: z
+      .string()
+      .nullable()
+      .describe("The id of the token; null: the administrator's, which has none."),
     role: z.enum(ROLES).describe('What it may do.'),
     acts_as: z.array(z.enum(ROLES)).describe('Every role whose routes may be called.'),
     via: z.enum(['token', 'session']).describe('How the request was let in: by a token, or by a cookie.'),
@@ -44,6 +48,7 @@ export function sessionToWire(
   const ends = [expiresAt, caller.expiresAt].filter((end) => end !== null).sort()
   return {
     name: caller.name,
+    token_id: caller.id === ADMINISTRATOR_ID ? null : caller.id,
     role: caller.role,
     acts_as: ROLES.filter((role) => mayActAs(caller.role, role)),
     via,

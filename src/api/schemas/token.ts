@@ -15,6 +15,19 @@ export const tokenInput = z.strictObject({
     .meta({ example: '2030-01-31T00:00:00Z' }),
 })
 
+const WEEK_SECONDS = 7 * 24 * 3600
+export const rotationInput = z
+  .strictObject({
+    grace_seconds: z
+      .int()
+      .min(0)
+      .max(WEEK_SECONDS)
+      .default(0)
+      .describe('How long the old value still works, at most a week. Absent: it ends at once.'),
+    expires_at: expiry.nullish().describe('When the token ends; null: never. Absent: as before.'),
+  })
+  .nullish()
+
 const tokenWire = z
   .object({
     id: z.string().describe('The id, for revoking it.'),
@@ -24,7 +37,13 @@ const tokenWire = z
     created_at: z.string().describe('When it was made.'),
     expires_at: z.string().nullable().describe('When it ends.'),
     revoked_at: z.string().nullable().describe('When it was revoked.'),
+    rotated_at: z.string().nullable().describe('When it was last given a new value.'),
+    previous_until: z
+      .string()
+      .nullable()
+      .describe('Until when the value before that works too; null: it does not.'),
     last_used_at: z.string().nullable().describe('When it was last used, to the minute.'),
+    last_used_from: z.string().nullable().describe('The address that it was last used from.'),
   })
   .meta({ id: 'Token' })
 export const tokenPage = pageOf(tokenWire)
@@ -41,6 +60,9 @@ export function tokenToWire(token: Token): z.infer<typeof tokenWire> {
     created_at: token.createdAt,
     expires_at: token.expiresAt,
     revoked_at: token.revokedAt,
+    rotated_at: token.rotatedAt,
+    previous_until: token.previousUntil,
     last_used_at: token.lastUsedAt,
+    last_used_from: token.lastUsedFrom,
   }
 }

@@ -2,6 +2,8 @@ import type { AuditEntry, FleetRunner, QuarantinedRow } from '../../model/histor
 import type { AuditFilter, Catalog, Page, QuarantineFilter } from '../../ports/catalog.js'
 import type { PipelineService } from './pipelines.js'
 
+const EXPORT_PAGE = 500
+
 /** What was done, by whom, and what is left to do. */
 export class HistoryService {
   readonly #catalog: Catalog
@@ -19,6 +21,20 @@ export class HistoryService {
 
   runners(): Promise<FleetRunner[]> {
     return this.#catalog.listRunners()
+  }
+
+  /** Page after page, as fast as somebody reads: the whole audit never stands in memory. */
+  async *everyAudit(filter: Omit<AuditFilter, 'limit' | 'cursor'>): AsyncGenerator<readonly AuditEntry[]> {
+    let cursor: string | null | undefined
+    do {
+      const page = await this.#catalog.listAudit({
+        ...filter,
+        limit: EXPORT_PAGE,
+        cursor: cursor ?? undefined,
+      })
+      yield page.items
+      cursor = page.nextCursor
+    } while (cursor !== null)
   }
 
   audit(filter: AuditFilter): Promise<Page<AuditEntry>> {

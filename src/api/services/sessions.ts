@@ -43,7 +43,7 @@ export class SessionService {
     const tokenHash = token === undefined ? await this.#store.takeCode(digest(code ?? '')) : digest(token)
     if (tokenHash === null)
       throw refused('The code is not valid any more: it works once, and for ten minutes.')
-    const caller = await this.#identity.of(tokenHash)
+    const caller = await this.#identity.of(tokenHash, address)
     if (typeof caller === 'string') throw refused(REFUSALS[caller satisfies Refusal])
     this.#limit.giveBack(address)
     const value = randomBytes(32).toString('base64url')

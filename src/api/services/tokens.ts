@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Author, Role, Token } from '../../model/access.js'
+import { VitrinaError } from '../../model/errors.js'
 import type { Page, PageRequest } from '../../ports/catalog.js'
 import type { TokenStore } from '../../ports/token-store.js'
 import { digest } from '../auth/identity.js'
@@ -12,6 +13,13 @@ export interface TokenWish {
   readonly expiresAt: string | null
 }
 
+export interface RotationWish {
+  readonly graceSeconds: number
+  readonly expiresAt: string | null | undefined
+  /** The cookie of the browser that asks; null: a program does. */
+  readonly session: string | null
+}
+
 /** Tokens are kept as hashes: their values leave once, with the answer that made them. */
 export class TokenService {
   readonly #tokens: TokenStore
@@ -21,8 +29,7 @@ export class TokenService {
   }
 
   async create(wish: TokenWish, author: Author): Promise<{ token: Token; value: string }> {
-    // The prefix lets secret scanners find one that was committed by mistake.
-    const value = `vtr_${randomBytes(32).toString('base64url')}`
+    const value = newValue()
     return { value, token: await this.#tokens.createToken({ ...wish, hash: digest(value) }, author) }
   }
 
@@ -30,9 +37,30 @@ export class TokenService {
     return this.#tokens.listTokens(page)
   }
 
+  /** The same token with another value: its name in the audit and its role stay. */
+  async rotate(id: string, wish: RotationWish, author: Author): Promise<{ token: Token; value: string }> {
+    const value = newValue()
+    const session = wish.session === null ? null : digest(wish.session)
+    const rotation = { ...wish, id, hash: digest(value), session }
+    const token = isId(id) ? await this.#tokens.rotateToken(rotation, author) : null
+    if (token === null) throw notFound('TOKEN_NOT_FOUND', id)
+    if (token === 'ended')
+      throw new VitrinaError(
+        'TOKEN_ENDED',
+        'The token was revoked or has expired, so there is nothing to rotate.',
+        'Make a new one with POST /tokens.',
+      )
+    return { value, token }
+  }
+
   async revoke(id: string, author: Author): Promise<Token> {
     const token = isId(id) ? await this.#tokens.revokeToken(id, author) : null
     if (token === null) throw notFound('TOKEN_NOT_FOUND', id)
     return token
   }
+}
+
+/** The prefix lets secret scanners find one that was committed by mistake. */
+function newValue(): string {
+  return `vtr_${randomBytes(32).toString('base64url')}`
 }

@@ -11,6 +11,7 @@ export const SETTINGS = {
     means:
       'HTTP interface of the ClickHouse for targets ch:…, with user, password and database if you like. Unset: there are no such targets.',
     example: 'http://etl:secret@clickhouse:8123/analytics',
+    isSecret: true,
   },
   CLICKHOUSE_USERNAME: {
     schema: z.string().optional(),
@@ -21,6 +22,7 @@ export const SETTINGS = {
     schema: z.string().optional(),
     means: 'Password of that user. Unset: that of CLICKHOUSE_URL, or none.',
     example: 'secret',
+    isSecret: true,
   },
   CLICKHOUSE_DATABASE: {
     schema: z.string().min(1).optional(),

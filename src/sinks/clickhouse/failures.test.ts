@@ -115,6 +115,12 @@ describe('a server that does not do as asked (real engine, HTTP front of our own
     await expect(refused).rejects.not.toMatchObject({ message: expect.stringContaining('secret') })
   })
 
+  it('says where it is and which version, without its password', async () => {
+    const kind = kindFor(server)
+    expect(kind.address).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
+    expect(await kind.version?.(new AbortController().signal)).toMatch(/^\d+\.\d+/)
+  })
+
   it('answers a ping with its version', async () => {
     expect(await kindFor(server).ping(new AbortController().signal)).toMatch(
       /^ClickHouse \d+\.\d+.* at http:\/\/127/,

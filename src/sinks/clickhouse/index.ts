@@ -9,6 +9,7 @@ class ClickHouseKind implements SinkKind {
   readonly kind = 'clickhouse'
   readonly prefix = 'ch:'
   readonly allowList: SinkKind['allowList']
+  readonly address: string | null
   readonly readOptions = readOptions
   readonly nameProblem = nameProblem
   readonly #settings: Settings
@@ -17,6 +18,7 @@ class ClickHouseKind implements SinkKind {
   constructor(settings: Settings, load: typeof loadClient) {
     this.#settings = settings
     this.#load = load
+    this.address = addressOf(settings)?.origin ?? null
     this.allowList = { setting: 'ALLOWED_CH_TABLES', names: settings.ALLOWED_CH_TABLES }
   }
 
@@ -32,6 +34,15 @@ class ClickHouseKind implements SinkKind {
         hint: `Install it beside Vitrina: npm install --save-exact ${CLIENT_PACKAGE}`,
       }
     return null
+  }
+
+  async version(signal: AbortSignal): Promise<string> {
+    const server = await this.#connect(signal)
+    try {
+      return await requireVersion(server)
+    } finally {
+      await server.close()
+    }
   }
 
   async ping(signal: AbortSignal): Promise<string> {

@@ -25,11 +25,13 @@ export const SETTINGS = {
     means:
       'Elasticsearch or OpenSearch, for targets that begin with ES_TARGET_PREFIX. Several nodes of one cluster are separated by commas.',
     example: 'https://es1:9200,https://es2:9200',
+    isSecret: true,
   },
   ELASTICSEARCH_API_KEY: {
     schema: z.string().min(1).optional(),
     means: 'API key for Elasticsearch, in its encoded form. Wins over user and password.',
     example: 'VnVhQ2ZHY0JDZGJrUW0tZTVhT3g6dWkybHAyYXhUTm1zeWFrdzl0dk5udw==',
+    isSecret: true,
   },
   ELASTICSEARCH_USERNAME: {
     schema: z.string().min(1).optional(),
@@ -40,6 +42,7 @@ export const SETTINGS = {
     schema: z.string().min(1).optional(),
     means: 'Password of ELASTICSEARCH_USERNAME.',
     example: 'secret',
+    isSecret: true,
   },
   ELASTICSEARCH_CA_FILE: {
     schema: z.string().min(1).optional(),

@@ -10,10 +10,12 @@ export const elasticsearch = {
     kind: 'elasticsearch',
     prefix: settings.ES_TARGET_PREFIX,
     allowList: { setting: 'ALLOWED_ES_INDEXES', names: settings.ALLOWED_ES_INDEXES },
+    address: settings.ELASTICSEARCH_URL?.map((url) => new URL(url).host).join(', ') ?? null,
     missing: async () => (settings.ELASTICSEARCH_URL === undefined ? MISSING : null),
     nameProblem,
     readOptions,
     ping: (signal) => ping(settings, signal),
+    version: (signal) => version(settings, signal),
     open: async (mart) => new ElasticsearchSink(mart, settings),
   }),
 }
@@ -46,6 +48,21 @@ async function ping(settings: ElasticsearchSettings, signal: AbortSignal): Promi
       target: 'Elasticsearch',
     })
     return `cluster ${body.cluster_name} answers at ${cluster.client.address} and is ${body.status}`
+  } finally {
+    cluster.client.close()
+  }
+}
+
+async function version(settings: ElasticsearchSettings, signal: AbortSignal): Promise<string> {
+  const cluster = new Cluster(settings, signal)
+  try {
+    const { body } = await cluster.ask<{ version: { number: string; distribution?: string } }>({
+      method: 'GET',
+      path: '/',
+      target: 'Elasticsearch',
+    })
+    const { number, distribution } = body.version
+    return distribution === undefined ? number : `${distribution} ${number}`
   } finally {
     cluster.client.close()
   }

@@ -177,6 +177,12 @@ describe('a mart as an index', () => {
     })
   })
 
+  it('says where it is and which version', async () => {
+    const kind = elasticsearchKind(lab.url)
+    expect(kind.address).toBe(new URL(lab.url).host)
+    expect(await kind.version?.(AbortSignal.timeout(20_000))).toMatch(/^(opensearch )?\d+\.\d+/)
+  })
+
   it('pings', async () => {
     expect(await elasticsearchKind(lab.url).ping(AbortSignal.timeout(20_000))).toMatch(
       /^cluster \S+ answers at 127/,

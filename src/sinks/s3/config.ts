@@ -25,11 +25,13 @@ export const SETTINGS = {
     means:
       'Access key for the bucket. Unset: the usual AWS chain (environment, profile, role of the machine).',
     example: 'AKIAIOSFODNN7EXAMPLE',
+    isSecret: true,
   },
   S3_SECRET_ACCESS_KEY: {
     schema: z.string().min(1).optional(),
     means: 'The secret of S3_ACCESS_KEY_ID.',
     example: 'change-me',
+    isSecret: true,
   },
   S3_FORCE_PATH_STYLE: {
     schema: z.enum(['true', 'false']).optional(),

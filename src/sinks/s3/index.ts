@@ -18,6 +18,7 @@ export function s3Kind(settings: S3Settings, now: () => Date): SinkKind {
     kind: 's3',
     prefix: 's3:',
     allowList: { setting: 'ALLOWED_S3_PREFIXES', names: settings.ALLOWED_S3_PREFIXES },
+    address: settings.S3_BUCKET === undefined ? null : placeOf(settings.S3_BUCKET, settings),
     missing: async () => missing(settings),
     nameProblem,
     readOptions,
@@ -36,11 +37,15 @@ function missing(settings: S3Settings): { message: string; hint: string } | null
   return absent.length === 0 ? null : { message: `Not installed: ${absent.join(', ')}.`, hint: INSTALL_HINT }
 }
 
+function placeOf(bucket: string, { S3_ENDPOINT: endpoint }: S3Settings): string {
+  return endpoint === undefined ? bucket : `${bucket} at ${new URL(endpoint).origin}`
+}
+
 async function ping(settings: S3Settings, signal: AbortSignal): Promise<string> {
   const bucket = await Bucket.open(requireConfigured(settings), signal)
   try {
     await bucket.requireThere()
-    return `bucket ${bucket.name}${settings.S3_ENDPOINT === undefined ? '' : ` at ${settings.S3_ENDPOINT}`}`
+    return `bucket ${placeOf(bucket.name, settings)}`
   } finally {
     bucket.close()
   }

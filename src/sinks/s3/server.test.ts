@@ -19,6 +19,7 @@ const ROW = [['1', 'film 1']]
 await describeS3('An S3 server', (s3) => {
   it('answers doctor with the bucket', async () => {
     expect(await aMart(s3).kind.ping(signal)).toBe(`bucket ${s3.bucket} at ${s3.endpoint}`)
+    expect(aMart(s3).kind.address).toBe(`${s3.bucket} at ${s3.endpoint}`)
     expect(await aMart(s3).kind.missing()).toBeNull()
   })
 

@@ -22,22 +22,25 @@ export interface ConsoleStand {
   open(page: Page, path?: string, token?: string): Promise<void>
 }
 
-export function aConsoleStand(): () => ConsoleStand {
+/** `env` is for API and runner, beyond what they need. */
+export function aConsoleStand(
+  env: () => Promise<Record<string, string>> = async () => ({}),
+): () => ConsoleStand {
   let stand: ConsoleStand
   let folder: string
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'vitrina-console-'))
-    stand = await start(folder)
+    stand = await start(folder, await env())
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))
   return () => stand
 }
 
-async function start(folder: string): Promise<ConsoleStand> {
+async function start(folder: string, env: Record<string, string>): Promise<ConsoleStand> {
   const database = await aDatabase({ cinema: true })
   // The first three: what people see fits on one screen.
   await addDemoPipelines({ DATABASE_URL: database.url }, (await readDemoPipelines()).slice(0, 3))
-  const server = { DATABASE_URL: database.url, RUNNER_POLL_INTERVAL_MS: '100', LOG_LEVEL: 'warn' }
+  const server = { DATABASE_URL: database.url, RUNNER_POLL_INTERVAL_MS: '100', LOG_LEVEL: 'warn', ...env }
   const api = spawnVitrina(
     ['api'],
     { ...server, VITRINA_PORT: '0', VITRINA_API_TOKEN: TOKEN, API_RATE_LIMIT: '1000000' },

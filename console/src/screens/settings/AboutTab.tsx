@@ -1,1 +1,163 @@
-export { PendingScreen as AboutTab } from '../pending/PendingScreen.js'
+import { Button } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { aboutQuery, readinessQuery } from '../../api/about.js'
+import { useMay } from '../../api/session.js'
+import type { About, Readiness } from '../../api/wire.js'
+import { Badge } from '../../components/Badge.js'
+import { Panel } from '../../components/Panel.js'
+import { ProblemCard } from '../../components/ProblemCard.js'
+import { Skeleton } from '../../components/Skeleton.js'
+import { TimeText } from '../../components/TimeText.js'
+import { useFormat } from '../../i18n/format.js'
+import { useTexts } from '../../i18n/texts.js'
+import { Icon } from '../../theme/icons.js'
+import { useNow } from '../../time/clock.js'
+import { aboutTexts } from './about-texts.js'
+import { LICENCES } from './licences.js'
+import { NotAllowed } from './NotAllowed.js'
+import { SettingsPanel } from './SettingsPanel.js'
+import styles from './settings.module.css'
+import { useSettingsPage } from './use-settings-page.js'
+
+const LINKS = [
+  { key: 'docs', href: '/docs' },
+  { key: 'openapi', href: '/openapi.json' },
+  { key: 'health', href: '/health/ready' },
+  { key: 'metrics', href: '/metrics' },
+] as const
+
+export function AboutTab() {
+  useSettingsPage('about')
+  const texts = useTexts(aboutTexts)
+  const { data, error, refetch } = useQuery(aboutQuery)
+  const maySeeSettings = useMay('admin')
+  return (
+    <>
+      {error === null ? null : <ProblemCard error={error} onRetry={() => void refetch()} />}
+      {data === undefined ? error === null && <Skeleton lines={6} height={24} /> : <Server about={data} />}
+      <nav className={styles.links} aria-label={texts.server}>
+        {LINKS.map(({ key, href }) => (
+          <Button
+            key={key}
+            component="a"
+            href={href}
+            target="_blank"
+            rel="noreferrer"
+            variant="default"
+            rightSection={<Icon name="external" size={14} />}
+          >
+            {texts.links[key]}
+          </Button>
+        ))}
+      </nav>
+      {maySeeSettings ? (
+        <SettingsPanel />
+      ) : (
+        <Panel title={texts.settings}>
+          <NotAllowed what="settings" />
+        </Panel>
+      )}
+      <Licences />
+    </>
+  )
+}
+
+function Server({ about }: { readonly about: About }) {
+  const texts = useTexts(aboutTexts)
+  const format = useFormat()
+  const now = useNow()
+  const { migrations } = about.database
+  return (
+    <Panel title={texts.server}>
+      <div className={styles.stack}>
+        <dl className={`${styles.facts} ${styles.wide}`}>
+          <Fact name={texts.facts.health}>
+            <Health />
+          </Fact>
+          <Fact name={texts.facts.version}>{about.version}</Fact>
+          <Fact name={texts.facts.database}>{about.database.version}</Fact>
+          <Fact name={texts.facts.node}>{about.node}</Fact>
+          <Fact name={texts.facts.platform}>{about.platform}</Fact>
+          <Fact name={texts.facts.host}>{texts.process(about.host, about.pid)}</Fact>
+          <Fact name={texts.facts.started}>
+            <TimeText at={about.started_at} as="moment" />
+          </Fact>
+          <Fact name={texts.facts.uptime}>
+            {format.duration(Math.max(0, now - Date.parse(about.started_at)))}
+          </Fact>
+        </dl>
+        <details className={styles.more}>
+          <summary>{texts.migrations(migrations.length)}</summary>
+          <ul>
+            {migrations.map(({ name, applied_at }) => (
+              <li key={name}>
+                <code className="v-mono">{name}</code>{' '}
+                <span className="v-soft">
+                  <TimeText at={applied_at} as="short" />
+                </span>
+              </li>
+            ))}
+          </ul>
+        </details>
+      </div>
+    </Panel>
+  )
+}
+
+/** The same that a load balancer asks for. */
+function Health() {
+  const texts = useTexts(aboutTexts)
+  const { data } = useQuery(readinessQuery)
+  if (data === undefined) return <span className="v-soft">…</span>
+  if (data.status === 'ok')
+    return (
+      <Badge tone="ok" icon="check">
+        {texts.ready}
+      </Badge>
+    )
+  return (
+    <Badge tone="bad" icon="warn" more={data.draining ? texts.draining : partsDown(data, texts.checks)}>
+      {texts.notReady}
+    </Badge>
+  )
+}
+
+function partsDown(
+  { checks }: Readiness,
+  names: Readonly<Record<keyof Readiness['checks'], string>>,
+): string {
+  const parts = Object.keys(names) as (keyof Readiness['checks'])[]
+  return parts
+    .filter((part) => checks[part].status === 'down')
+    .map((part) => names[part])
+    .join(', ')
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}
+
+function Licences() {
+  const texts = useTexts(aboutTexts)
+  return (
+    <Panel title={texts.licences}>
+      <p className={styles.note}>{texts.licencesText(LICENCES.length)}</p>
+      <details className={styles.more}>
+        <summary>{texts.packages}</summary>
+        <ul>
+          {LICENCES.map(({ name, version, licence }) => (
+            <li key={`${name} ${version}`}>
+              {name} <span className="v-soft">{`${version} · ${licence}`}</span>
+            </li>
+          ))}
+        </ul>
+      </details>
+    </Panel>
+  )
+}

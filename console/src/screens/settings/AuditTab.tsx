@@ -1,1 +1,134 @@
-export { PendingScreen as AuditTab } from '../pending/PendingScreen.js'
+import { Button } from '@mantine/core'
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { Link, useSearch } from '@tanstack/react-router'
+import { useMemo } from 'react'
+import { auditQuery } from '../../api/audit.js'
+import { useMay } from '../../api/session.js'
+import type { AuditEntry } from '../../api/wire.js'
+import { EmptyState } from '../../components/EmptyState.js'
+import { ProblemCard } from '../../components/ProblemCard.js'
+import { Skeleton } from '../../components/Skeleton.js'
+import { useTexts } from '../../i18n/texts.js'
+import { Icon } from '../../theme/icons.js'
+import { AuditFilters } from './AuditFilters.js'
+import { AuditLine } from './AuditLine.js'
+import { auditTexts } from './audit-texts.js'
+import { NotAllowed } from './NotAllowed.js'
+import { type AuditSearch, auditFilterOf, isFiltered, isOneDeed } from './search.js'
+import styles from './settings.module.css'
+import { useSettingsPage } from './use-settings-page.js'
+
+export function AuditTab() {
+  useSettingsPage('audit')
+  return useMay('admin') ? <Audit /> : <NotAllowed what="audit" />
+}
+
+function Audit() {
+  const texts = useTexts(auditTexts)
+  const search = useSearch({ from: '/settings/audit' })
+  const query = useInfiniteQuery(auditQuery(auditFilterOf(search)))
+  const entries = useMemo(() => query.data?.pages.flatMap(({ items }) => items), [query.data])
+  const reread = () => void query.refetch()
+  return (
+    <>
+      {isOneDeed(search) ? (
+        <OneDeed search={search} />
+      ) : (
+        <AuditFilters search={search} isLoading={query.isRefetching} onReload={reread} />
+      )}
+      {query.error === null ? null : <ProblemCard error={query.error} onRetry={reread} />}
+      {entries === undefined ? (
+        query.error === null && <Skeleton lines={10} height={28} />
+      ) : (
+        <Entries entries={entries} search={search} isDimmed={query.isPlaceholderData} />
+      )}
+      {query.hasNextPage ? (
+        <div className={styles.foot}>
+          <Button
+            variant="default"
+            leftSection={<Icon name="down" size={14} />}
+            loading={query.isFetchingNextPage}
+            onClick={() => void query.fetchNextPage()}
+          >
+            {texts.older}
+          </Button>
+        </div>
+      ) : null}
+    </>
+  )
+}
+
+/** Somebody followed a link to one entry, or to what one request did. */
+function OneDeed({ search: { entry, request } }: { readonly search: AuditSearch }) {
+  const texts = useTexts(auditTexts)
+  return (
+    <div className={styles.head}>
+      <p className={styles.note} role="status">
+        {entry === undefined ? (
+          <>
+            {texts.onlyRequest} <code className="v-mono">{request}</code>
+          </>
+        ) : (
+          texts.onlyEntry(entry)
+        )}
+      </p>
+      <Button component={Link} to="/settings/audit" variant="default">
+        {texts.showAll}
+      </Button>
+    </div>
+  )
+}
+
+interface EntriesProps {
+  readonly entries: readonly AuditEntry[]
+  readonly search: AuditSearch
+  readonly isDimmed: boolean
+}
+
+function Entries({ entries, search, isDimmed }: EntriesProps) {
+  const texts = useTexts(auditTexts)
+  if (entries.length === 0) return <Nothing search={search} />
+  return (
+    <>
+      <div className={styles.box}>
+        <ol className={styles.entries} aria-label={texts.title} data-dimmed={isDimmed || undefined}>
+          {entries.map((entry) => (
+            <AuditLine key={entry.id} entry={entry} isOpenAtFirst={isOneDeed(search)} />
+          ))}
+        </ol>
+      </div>
+      <p className={styles.note} role="status">
+        {texts.shown(entries.length)}
+      </p>
+    </>
+  )
+}
+
+function Nothing({ search }: { readonly search: AuditSearch }) {
+  const { noDeed, none, empty } = useTexts(auditTexts)
+  if (isOneDeed(search))
+    return (
+      <EmptyState icon="check" title={noDeed.title}>
+        {noDeed.text}
+      </EmptyState>
+    )
+  if (!isFiltered(search))
+    return (
+      <EmptyState icon="clock" title={empty.title}>
+        {empty.text}
+      </EmptyState>
+    )
+  return (
+    <EmptyState
+      icon="search"
+      title={none.title}
+      actions={
+        <Button component={Link} to="/settings/audit" variant="default">
+          {none.clear}
+        </Button>
+      }
+    >
+      {none.text}
+    </EmptyState>
+  )
+}

@@ -1,1 +1,148 @@
-export { PendingScreen as TokensTab } from '../pending/PendingScreen.js'
+import { Button } from '@mantine/core'
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { Link, useSearch } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useMay } from '../../api/session.js'
+import { type NewToken, tokensQuery } from '../../api/tokens.js'
+import type { Token } from '../../api/wire.js'
+import { ActionButton } from '../../components/ActionButton.js'
+import { Badge } from '../../components/Badge.js'
+import { EmptyState } from '../../components/EmptyState.js'
+import { ProblemCard } from '../../components/ProblemCard.js'
+import { Skeleton } from '../../components/Skeleton.js'
+import { hasEnded, tokenStateOf } from '../../facts/tokens.js'
+import { useTexts } from '../../i18n/texts.js'
+import { serverNow } from '../../time/clock.js'
+import { CreateTokenDialog } from './CreateTokenDialog.js'
+import { NotAllowed } from './NotAllowed.js'
+import { RevokeDialog } from './RevokeDialog.js'
+import { RotateDialog } from './RotateDialog.js'
+import styles from './settings.module.css'
+import { TokenList } from './TokenList.js'
+import { TokenValueDialog } from './TokenValueDialog.js'
+import { tokensTexts } from './tokens-texts.js'
+import { useSettingsPage } from './use-settings-page.js'
+
+/** What is being done to which token; one thing at a time. */
+type Deed =
+  | { readonly kind: 'create' }
+  | { readonly kind: 'rotate' | 'revoke'; readonly token: Token }
+  | { readonly kind: 'value'; readonly made: NewToken }
+
+export function TokensTab() {
+  useSettingsPage('tokens')
+  return useMay('admin') ? <Tokens /> : <NotAllowed what="tokens" />
+}
+
+function Tokens() {
+  const texts = useTexts(tokensTexts)
+  const query = useInfiniteQuery(tokensQuery)
+  const [deed, begin] = useState<Deed | null>(null)
+  const tokens = query.data?.pages.flatMap(({ items }) => items)
+  // A dialog closes itself after its deed; by then a value may stand in its place, and that one stays.
+  const end = () => begin((now) => (now?.kind === 'value' ? now : null))
+  return (
+    <>
+      <div className={styles.head}>
+        {tokens === undefined ? null : <Ending tokens={tokens} />}
+        <span className={styles.space} />
+        <ActionButton needs="admin" icon="plus" variant="filled" onClick={() => begin({ kind: 'create' })}>
+          {texts.create}
+        </ActionButton>
+      </div>
+      <p className={styles.note}>{texts.intro}</p>
+      {query.error === null ? null : <ProblemCard error={query.error} onRetry={() => void query.refetch()} />}
+      {tokens === undefined ? (
+        query.error === null && <Skeleton lines={6} height={32} />
+      ) : (
+        <Listed
+          tokens={tokens}
+          onRotate={(token) => begin({ kind: 'rotate', token })}
+          onRevoke={(token) => begin({ kind: 'revoke', token })}
+        />
+      )}
+      {query.hasNextPage ? (
+        <div>
+          <Button
+            variant="default"
+            loading={query.isFetchingNextPage}
+            onClick={() => void query.fetchNextPage()}
+          >
+            {texts.older}
+          </Button>
+        </div>
+      ) : null}
+      {deed === null ? null : (
+        <Dialog
+          deed={deed}
+          onMade={(made) => begin({ kind: 'value', made })}
+          onKept={() => begin(null)}
+          onClose={end}
+        />
+      )}
+    </>
+  )
+}
+
+interface DialogProps {
+  readonly deed: Deed
+  readonly onMade: (made: NewToken) => void
+  readonly onKept: () => void
+  readonly onClose: () => void
+}
+
+function Dialog({ deed, onKept, ...rest }: DialogProps) {
+  if (deed.kind === 'create') return <CreateTokenDialog {...rest} />
+  if (deed.kind === 'value') return <TokenValueDialog made={deed.made} onClose={onKept} />
+  if (deed.kind === 'rotate') return <RotateDialog token={deed.token} {...rest} />
+  return <RevokeDialog token={deed.token} onClose={rest.onClose} />
+}
+
+function Ending({ tokens }: { readonly tokens: readonly Token[] }) {
+  const texts = useTexts(tokensTexts)
+  const soon = tokens.filter((token) => tokenStateOf(token, serverNow()) === 'ending').length
+  if (soon === 0) return null
+  return (
+    <div role="status">
+      <Badge tone="warn" icon="clock">
+        {texts.endingSoon(soon)}
+      </Badge>
+    </div>
+  )
+}
+
+interface ListedProps {
+  readonly tokens: readonly Token[]
+  readonly onRotate: (token: Token) => void
+  readonly onRevoke: (token: Token) => void
+}
+
+function Listed({ tokens, ...deeds }: ListedProps) {
+  const texts = useTexts(tokensTexts)
+  const { ended } = useSearch({ from: '/settings/tokens' })
+  const gone = tokens.filter((token) => hasEnded(tokenStateOf(token, serverNow())))
+  const shown = ended === '1' ? tokens : tokens.filter((token) => !gone.includes(token))
+  return (
+    <>
+      {shown.length > 0 ? (
+        <TokenList tokens={shown} {...deeds} />
+      ) : (
+        <EmptyState icon="user" title={texts.empty.title}>
+          {texts.empty.text}
+        </EmptyState>
+      )}
+      {gone.length === 0 ? null : (
+        <div>
+          <Button
+            component={Link}
+            variant="default"
+            to="/settings/tokens"
+            search={(ended === '1' ? {} : { ended: '1' }) as never}
+          >
+            {ended === '1' ? texts.hideEnded : texts.showEnded(gone.length)}
+          </Button>
+        </div>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,113 @@
+import { Button, Select, TextInput } from '@mantine/core'
+import { useDebouncedCallback } from '@mantine/hooks'
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useRef } from 'react'
+import { auditCsvUrl } from '../../api/audit.js'
+import { overviewQuery } from '../../api/pipelines.js'
+import { useTexts } from '../../i18n/texts.js'
+import { useShortcut } from '../../keyboard/shortcuts.js'
+import { Icon } from '../../theme/icons.js'
+import { auditTexts } from './audit-texts.js'
+import { type AuditSearch, auditFilterOf, RANGES, type Range, USUAL_RANGE } from './search.js'
+import styles from './settings.module.css'
+
+const TYPING_MS = 250
+
+interface Props {
+  readonly search: AuditSearch
+  readonly isLoading: boolean
+  readonly onReload: () => void
+}
+
+/** What is shown is in the address: it can be sent to somebody, and the back button undoes it. */
+export function AuditFilters({ search, isLoading, onReload }: Props) {
+  const texts = useTexts(auditTexts)
+  const navigate = useNavigate()
+  const { data } = useQuery(overviewQuery())
+  const input = useRef<HTMLInputElement>(null)
+  const show = (change: Partial<AuditSearch>) =>
+    void navigate({ to: '/settings/audit', search: { ...search, ...change } as never, replace: true })
+  const type = useDebouncedCallback((who: string) => show({ who: who === '' ? undefined : who }), TYPING_MS)
+  useShortcut('/', texts.focusFilter, () => input.current?.focus())
+  return (
+    <div className={styles.head}>
+      <TextInput
+        ref={input}
+        // The address may be changed by the back button too.
+        key={search.who === undefined ? 'none' : 'some'}
+        className={styles.who}
+        type="search"
+        aria-label={texts.who}
+        placeholder={texts.who}
+        leftSection={<Icon name="user" size={14} />}
+        defaultValue={search.who ?? ''}
+        onChange={(event) => type(event.currentTarget.value)}
+      />
+      <Select
+        className={styles.what}
+        aria-label={texts.what}
+        placeholder={texts.what}
+        clearable
+        searchable
+        data={useActions()}
+        value={search.what ?? null}
+        onChange={(value) => show({ what: value ?? undefined })}
+      />
+      <Select
+        className={styles.pipeline}
+        aria-label={texts.pipeline}
+        placeholder={texts.pipeline}
+        searchable
+        clearable
+        limit={100}
+        data={(data?.items ?? []).map(({ id, name }) => ({ value: id, label: name }))}
+        value={search.pipeline ?? null}
+        onChange={(value) => show({ pipeline: value ?? undefined })}
+      />
+      <Select
+        className={styles.range}
+        aria-label={texts.range}
+        allowDeselect={false}
+        data={RANGES.map((value) => ({ value, label: texts.ranges[value] }))}
+        value={search.range ?? USUAL_RANGE}
+        onChange={(value) => show({ range: value === USUAL_RANGE ? undefined : (value as Range) })}
+      />
+      <span className={styles.space} />
+      <Button
+        variant="default"
+        leftSection={<Icon name="retry" size={14} />}
+        loading={isLoading}
+        onClick={onReload}
+      >
+        {texts.reload}
+      </Button>
+      <Button
+        component="a"
+        href={auditCsvUrl(auditFilterOf(search))}
+        download="vitrina-audit.csv"
+        variant="default"
+        leftSection={<Icon name="download" size={14} />}
+      >
+        {texts.csv}
+      </Button>
+    </div>
+  )
+}
+
+const GROUPS = ['pipeline', 'run', 'quarantine', 'token'] as const
+
+/** `pipeline.` stands for every deed that begins so. */
+function useActions() {
+  const { groups, every, actions } = useTexts(auditTexts)
+  const all: Readonly<Record<string, string>> = every
+  return GROUPS.map((group) => ({
+    group: groups[group],
+    items: [
+      ...(all[group] === undefined ? [] : [{ value: `${group}.`, label: all[group] }]),
+      ...Object.entries(actions)
+        .filter(([action]) => action.startsWith(`${group}.`))
+        .map(([value, label]) => ({ value, label })),
+    ],
+  }))
+}

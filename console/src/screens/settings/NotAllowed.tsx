@@ -1,0 +1,17 @@
+import { useSession } from '../../api/session.js'
+import { EmptyState } from '../../components/EmptyState.js'
+import { shared } from '../../components/texts.js'
+import { useTexts } from '../../i18n/texts.js'
+import { settingsTexts } from './texts.js'
+
+/** What somebody may not see is named, with the role it takes. */
+export function NotAllowed({ what }: { readonly what: keyof (typeof settingsTexts)['en']['notAllowed'] }) {
+  const { notAllowed } = useTexts(settingsTexts)
+  const { needsRole } = useTexts(shared)
+  const { role } = useSession()
+  return (
+    <EmptyState icon="ban" title={notAllowed[what]}>
+      {needsRole('admin', role)}
+    </EmptyState>
+  )
+}

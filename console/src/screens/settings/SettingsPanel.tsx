@@ -1,0 +1,92 @@
+import { Checkbox, TextInput } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { settingsQuery } from '../../api/about.js'
+import type { Setting } from '../../api/wire.js'
+import { Panel } from '../../components/Panel.js'
+import { ProblemCard } from '../../components/ProblemCard.js'
+import { Skeleton } from '../../components/Skeleton.js'
+import { useTexts } from '../../i18n/texts.js'
+import { Icon } from '../../theme/icons.js'
+import { aboutTexts } from './about-texts.js'
+import styles from './settings.module.css'
+
+export function SettingsPanel() {
+  const texts = useTexts(aboutTexts)
+  const { data, error, refetch } = useQuery(settingsQuery)
+  const [typed, type] = useState('')
+  const [isOnlySet, setOnlySet] = useState(false)
+  const wanted = typed.trim().toLowerCase()
+  const shown = (data ?? []).filter(
+    ({ name, means, source }) =>
+      (!isOnlySet || source === 'environment') && `${name} ${means}`.toLowerCase().includes(wanted),
+  )
+  return (
+    <Panel title={texts.settings} isFlush>
+      <div className={styles.tools}>
+        <TextInput
+          type="search"
+          className={styles.what}
+          aria-label={texts.filter}
+          placeholder={texts.filter}
+          leftSection={<Icon name="search" size={14} />}
+          value={typed}
+          onChange={(event) => type(event.currentTarget.value)}
+        />
+        <Checkbox
+          label={texts.onlySet}
+          checked={isOnlySet}
+          onChange={(event) => setOnlySet(event.currentTarget.checked)}
+        />
+        <span className={styles.note}>{texts.settingsText}</span>
+      </div>
+      {error === null ? null : <ProblemCard error={error} onRetry={() => void refetch()} />}
+      {data === undefined ? (
+        error === null && <Skeleton lines={8} height={20} />
+      ) : (
+        <Settings settings={shown} />
+      )}
+    </Panel>
+  )
+}
+
+function Settings({ settings }: { readonly settings: readonly Setting[] }) {
+  const texts = useTexts(aboutTexts)
+  if (settings.length === 0) return <p className={`${styles.note} ${styles.tools}`}>{texts.noneFits}</p>
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard.
+    <section className={styles.scrolled} tabIndex={0} aria-label={texts.settings}>
+      <table className={styles.table}>
+        <thead>
+          <tr>
+            {Object.values(texts.columns).map((name) => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {settings.map((setting) => (
+            <tr key={setting.name}>
+              <td>
+                <code className="v-mono">{setting.name}</code>
+              </td>
+              <td className={styles.value}>
+                <Value setting={setting} />
+              </td>
+              <td>{texts.source[setting.source]}</td>
+              <td className="v-soft">{setting.means}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  )
+}
+
+function Value({ setting: { value, is_secret, source } }: { readonly setting: Setting }) {
+  const texts = useTexts(aboutTexts)
+  if (value !== null) return <code className="v-mono">{value}</code>
+  return <span className="v-soft">{is_secret && source === 'environment' ? texts.secret : '–'}</span>
+}

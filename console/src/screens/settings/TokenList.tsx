@@ -1,0 +1,197 @@
+import { useMediaQuery } from '@mantine/hooks'
+import { useSession } from '../../api/session.js'
+import type { Token } from '../../api/wire.js'
+import { ActionButton } from '../../components/ActionButton.js'
+import { Badge, type Tone } from '../../components/Badge.js'
+import { TimeText } from '../../components/TimeText.js'
+import { hasEnded, type TokenState, tokenStateOf } from '../../facts/tokens.js'
+import { useTexts } from '../../i18n/texts.js'
+import type { IconName } from '../../theme/icons.js'
+import { useNow } from '../../time/clock.js'
+import styles from './settings.module.css'
+import { tokensTexts } from './tokens-texts.js'
+
+interface Deeds {
+  readonly onRotate: (token: Token) => void
+  readonly onRevoke: (token: Token) => void
+}
+
+interface CellProps {
+  readonly token: Token
+}
+
+const LOOKS: Readonly<Record<TokenState, { tone: Tone; icon: IconName }>> = {
+  valid: { tone: 'ok', icon: 'check' },
+  ending: { tone: 'warn', icon: 'clock' },
+  expired: { tone: 'rest', icon: 'clock' },
+  revoked: { tone: 'rest', icon: 'ban' },
+}
+
+export function TokenList({ tokens, ...deeds }: Deeds & { readonly tokens: readonly Token[] }) {
+  const { title, columns } = useTexts(tokensTexts)
+  const isPhone = useMediaQuery('(max-width: 719px)', undefined, { getInitialValueInEffect: false }) ?? false
+  if (isPhone)
+    return (
+      <div className={styles.list}>
+        {tokens.map((token) => (
+          <TokenCard key={token.id} token={token} {...deeds} />
+        ))}
+      </div>
+    )
+  return (
+    <div className={styles.box}>
+      <table className={styles.table} aria-label={title}>
+        <thead>
+          <tr>
+            {Object.entries(columns).map(([key, name]) => (
+              <th key={key} scope="col">
+                {key === 'actions' ? <span className="v-heard-only">{name}</span> : name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {tokens.map((token) => (
+            <TokenRow key={token.id} token={token} {...deeds} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function TokenRow({ token, ...deeds }: CellProps & Deeds) {
+  const state = tokenStateOf(token, useNow())
+  return (
+    <tr data-ended={hasEnded(state) || undefined}>
+      <td>
+        <NameCell token={token} />
+      </td>
+      <td>{token.role}</td>
+      <td>
+        <div className={styles.two}>
+          <span>{token.created_by}</span>
+          <span className={styles.soft}>
+            <TimeText at={token.created_at} as="short" />
+          </span>
+        </div>
+      </td>
+      <td>
+        <UsedCell token={token} />
+      </td>
+      <td>
+        <ExpiresCell token={token} />
+      </td>
+      <td>
+        <Actions token={token} {...deeds} />
+      </td>
+    </tr>
+  )
+}
+
+function NameCell({ token }: CellProps) {
+  const texts = useTexts(tokensTexts)
+  const { token_id } = useSession()
+  return (
+    <div className={styles.two}>
+      <span className={styles.name}>{token.name}</span>
+      <span className={`v-mono ${styles.soft}`}>{token.id.slice(0, 8)}</span>
+      {token_id === token.id ? <span className={styles.soft}>{texts.own}</span> : null}
+    </div>
+  )
+}
+
+function UsedCell({ token: { last_used_at: at, last_used_from: from } }: CellProps) {
+  const texts = useTexts(tokensTexts)
+  if (at === null) return <span className="v-soft">{texts.never}</span>
+  return (
+    <div className={styles.two}>
+      <TimeText at={at} as="relative" />
+      {from === null ? null : <span className={styles.soft}>{texts.from(from)}</span>}
+    </div>
+  )
+}
+
+function ExpiresCell({ token }: CellProps) {
+  const texts = useTexts(tokensTexts)
+  const state = tokenStateOf(token, useNow())
+  const end = token.revoked_at ?? token.expires_at
+  return (
+    <div className={styles.two}>
+      {end === null ? (
+        <span className="v-soft">{texts.never}</span>
+      ) : state === 'valid' ? (
+        <TimeText at={end} as="relative" />
+      ) : (
+        <Badge {...LOOKS[state]} more={<TimeText at={end} as="relative" />}>
+          {texts.state[state]}
+        </Badge>
+      )}
+      {token.previous_until === null ? null : (
+        <span className={styles.soft}>
+          {texts.oldWorks} <TimeText at={token.previous_until} as="short" />
+        </span>
+      )}
+    </div>
+  )
+}
+
+function Actions({ token, onRotate, onRevoke }: CellProps & Deeds) {
+  const texts = useTexts(tokensTexts)
+  const refusal = hasEnded(tokenStateOf(token, useNow())) ? texts.hasEnded : null
+  return (
+    <div className={styles.actions}>
+      <ActionButton
+        needs="admin"
+        icon="retry"
+        size="compact-sm"
+        refusal={refusal}
+        aria-label={texts.rotateOf(token.name)}
+        onClick={() => onRotate(token)}
+      >
+        {texts.rotate}
+      </ActionButton>
+      <ActionButton
+        needs="admin"
+        icon="ban"
+        size="compact-sm"
+        refusal={refusal}
+        aria-label={texts.revokeOf(token.name)}
+        onClick={() => onRevoke(token)}
+      >
+        {texts.revoke}
+      </ActionButton>
+    </div>
+  )
+}
+
+function TokenCard({ token, ...deeds }: CellProps & Deeds) {
+  const { columns } = useTexts(tokensTexts)
+  return (
+    <article className={styles.card}>
+      <header className={styles.cardHead}>
+        <NameCell token={token} />
+        <span>{token.role}</span>
+      </header>
+      <dl className={styles.facts}>
+        <div>
+          <dt>{columns.lastUsed}</dt>
+          <dd>
+            <UsedCell token={token} />
+          </dd>
+        </div>
+        <div>
+          <dt>{columns.expires}</dt>
+          <dd>
+            <ExpiresCell token={token} />
+          </dd>
+        </div>
+        <div>
+          <dt>{columns.createdBy}</dt>
+          <dd>{token.created_by}</dd>
+        </div>
+      </dl>
+      <Actions token={token} {...deeds} />
+    </article>
+  )
+}

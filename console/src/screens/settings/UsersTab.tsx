@@ -1,1 +1,0 @@
-export { PendingScreen as UsersTab } from '../pending/PendingScreen.js'

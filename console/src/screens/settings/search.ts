@@ -1,0 +1,71 @@
+import type { AuditFilter } from '../../api/audit.js'
+
+/** `/settings/tokens?ended=1`: also those that expired or were revoked. */
+export interface TokensSearch {
+  readonly ended?: '1'
+}
+
+export function readTokensSearch({ ended }: Record<string, unknown>): TokensSearch {
+  return { ended: ended === '1' ? '1' : undefined }
+}
+
+export const RANGES = ['24h', '7d', '30d', '90d', 'all'] as const
+export type Range = (typeof RANGES)[number]
+/** What is shown when nobody chose. */
+export const USUAL_RANGE: Range = '7d'
+
+const HOUR_MS = 3_600_000
+const RANGE_MS: Readonly<Record<Range, number | null>> = {
+  '24h': 24 * HOUR_MS,
+  '7d': 7 * 24 * HOUR_MS,
+  '30d': 30 * 24 * HOUR_MS,
+  '90d': 90 * 24 * HOUR_MS,
+  all: null,
+}
+
+/**
+ * `/settings/audit?who=&what=&pipeline=&range=`. `entry` and `request` lead to one entry, or to what one request did:
+ * whenever that was.
+ */
+export interface AuditSearch {
+  readonly who?: string
+  readonly what?: string
+  readonly pipeline?: string
+  readonly range?: Range
+  readonly entry?: string
+  readonly request?: string
+}
+
+const given = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined)
+
+export function readAuditSearch(raw: Record<string, unknown>): AuditSearch {
+  return {
+    who: given(raw.who),
+    what: given(raw.what),
+    pipeline: given(raw.pipeline),
+    range: RANGES.find((range) => range === raw.range),
+    entry: given(raw.entry),
+    request: given(raw.request),
+  }
+}
+
+export function isOneDeed({ entry, request }: AuditSearch): boolean {
+  return entry !== undefined || request !== undefined
+}
+
+export function isFiltered({ who, what, pipeline }: AuditSearch): boolean {
+  return who !== undefined || what !== undefined || pipeline !== undefined
+}
+
+export function auditFilterOf(search: AuditSearch): AuditFilter {
+  const { who, what, pipeline, range = USUAL_RANGE, entry, request } = search
+  if (entry !== undefined) return { id: entry }
+  if (request !== undefined) return { request_id: request }
+  const lastMs = RANGE_MS[range]
+  return {
+    ...(who === undefined ? {} : { actor: who }),
+    ...(what === undefined ? {} : { action: what }),
+    ...(pipeline === undefined ? {} : { pipeline_id: pipeline }),
+    ...(lastMs === null ? {} : { lastMs }),
+  }
+}

@@ -1,0 +1,63 @@
+import { loginUrl, type Settings } from '../config/settings.js'
+import { type ConnectionReport, MAIN_CONNECTION } from '../model/connection.js'
+import type { Connections } from '../ports/connections.js'
+import type { SinkKind } from '../ports/sink.js'
+import { type ProbedDatabase, probeDatabase, probeSink } from './probe.js'
+import { targetRules } from './targets.js'
+
+export interface Probed {
+  readonly databases: readonly ProbedDatabase[]
+  readonly sinks: readonly SinkKind[]
+}
+
+/** Everything that the API can speak to: the main database by its own logins, what is named, and the sinks. */
+export function probedByApi(settings: Settings): Probed {
+  const main: ProbedDatabase = {
+    name: MAIN_CONNECTION,
+    setting: 'DATABASE_URL',
+    urls: [loginUrl(settings, 'meta'), loginUrl(settings, 'reader')],
+    allowLists: allowLists(settings),
+  }
+  return {
+    databases: [main, ...namedDatabases(settings)],
+    sinks: targetRules(settings).kinds,
+  }
+}
+
+export function namedDatabases(settings: Settings): ProbedDatabase[] {
+  return [...settings.connections].map(([name, url]) => ({
+    name,
+    setting: `VITRINA_CONNECTION_${name.toUpperCase()}_URL`,
+    urls: [url],
+    allowLists: allowLists(settings),
+  }))
+}
+
+function allowLists(settings: Settings): ProbedDatabase['allowLists'] {
+  return [
+    { setting: 'ALLOWED_SOURCE_SCHEMAS', names: settings.ALLOWED_SOURCE_SCHEMAS },
+    { setting: 'ALLOWED_TARGET_TABLES', names: settings.ALLOWED_TARGET_TABLES },
+  ]
+}
+
+export class ConnectionProbes implements Connections {
+  readonly #probed: Probed
+  #look: Promise<readonly ConnectionReport[]> | null = null
+
+  constructor(probed: Probed) {
+    this.#probed = probed
+  }
+
+  /** Those who ask at the same time share one look: many open consoles must not become many connections. */
+  look(): Promise<readonly ConnectionReport[]> {
+    this.#look ??= this.#probe().finally(() => {
+      this.#look = null
+    })
+    return this.#look
+  }
+
+  #probe(): Promise<readonly ConnectionReport[]> {
+    const { databases, sinks } = this.#probed
+    return Promise.all([...databases.map(probeDatabase), ...sinks.map(probeSink)])
+  }
+}

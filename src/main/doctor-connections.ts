@@ -1,0 +1,24 @@
+import type { Settings } from '../config/settings.js'
+import type { ConnectionReport } from '../model/connection.js'
+import { namedDatabases } from './connections.js'
+import { type Finding, failed, ok, skipped } from './finding.js'
+import { probeDatabase, probeSink } from './probe.js'
+import { targetRules } from './targets.js'
+
+/** Named databases and the kinds of targets besides PostgreSQL: what is not configured is no fault, what is must answer. */
+export async function examineConnections(settings: Settings): Promise<Finding[]> {
+  const databases = namedDatabases(settings).map(async (database) =>
+    toFinding(`connection ${database.name}`, await probeDatabase(database)),
+  )
+  const sinks = targetRules(settings).kinds.map(async (kind) =>
+    toFinding(`${kind.prefix} targets`, await probeSink(kind)),
+  )
+  return Promise.all([...databases, ...sinks])
+}
+
+function toFinding(check: string, report: ConnectionReport): Finding {
+  const { state, detail, failure, version, address } = report
+  if (failure !== null) return failed(check, failure.message, failure.hint)
+  if (state === 'not_configured') return skipped(check, detail ?? '')
+  return ok(check, detail ?? `PostgreSQL ${version} answers at ${address}`)
+}

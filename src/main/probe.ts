@@ -1,0 +1,92 @@
+import type { ConnectionReport } from '../model/connection.js'
+import type { SinkKind } from '../ports/sink.js'
+import { withClient } from './connect.js'
+import { asVitrinaError } from './failure.js'
+
+/** Longer than a server that is well needs to answer. */
+const PATIENCE_MS = 5_000
+
+type AllowLists = ConnectionReport['allowLists']
+
+export interface ProbedDatabase {
+  readonly name: string
+  /** The setting that holds the address, for hints. */
+  readonly setting: string
+  /** One for each login that this process uses there. */
+  readonly urls: readonly string[]
+  readonly allowLists: AllowLists
+}
+
+/** Connects with every login and asks for the version. */
+export async function probeDatabase(database: ProbedDatabase): Promise<ConnectionReport> {
+  const { name, setting, urls, allowLists } = database
+  const known = {
+    name,
+    kind: 'postgresql',
+    address: addressOf(urls[0]!),
+    logins: urls.map((url) => decodeURIComponent(new URL(url).username)).filter((login) => login !== ''),
+    allowLists,
+  }
+  try {
+    const [first] = await Promise.all(urls.map(ask))
+    return { ...known, ...first!, state: 'reachable', detail: null, failure: null }
+  } catch (error) {
+    return { ...known, ...UNANSWERED, failure: failureOf(error, setting) }
+  }
+}
+
+export async function probeSink(kind: SinkKind): Promise<ConnectionReport> {
+  const known = { name: kind.kind, kind: kind.kind, address: kind.address ?? null, logins: [] }
+  const allowLists = [kind.allowList]
+  try {
+    const missing = await kind.missing()
+    if (missing !== null) {
+      const detail = `${missing.message} ${missing.hint}`
+      return { ...known, ...UNANSWERED, state: 'not_configured', detail, failure: null, allowLists }
+    }
+    const signal = AbortSignal.timeout(PATIENCE_MS)
+    const since = performance.now()
+    const detail = await kind.ping(signal)
+    const latencyMs = elapsed(since)
+    const version = (await kind.version?.(signal)) ?? null
+    return { ...known, state: 'reachable', version, latencyMs, detail, failure: null, allowLists }
+  } catch (error) {
+    return { ...known, ...UNANSWERED, failure: failureOf(error), allowLists }
+  }
+}
+
+/** Without login and password, for people to read. */
+export function addressOf(url: string): string {
+  const { host, pathname } = new URL(url)
+  return `${host}${pathname}`
+}
+
+const UNANSWERED = { state: 'unreachable', version: null, latencyMs: null, detail: null } as const
+
+function ask(url: string): Promise<{ version: string; latencyMs: number }> {
+  const since = performance.now()
+  return withClient(
+    url,
+    async (client) => {
+      const { rows } = await client.query<{ server_version: string }>('SHOW server_version')
+      return { version: rows[0]!.server_version, latencyMs: elapsed(since) }
+    },
+    { timeoutMs: PATIENCE_MS, name: 'vitrina-probe' },
+  )
+}
+
+function elapsed(since: number): number {
+  return Math.round((performance.now() - since) * 10) / 10
+}
+
+function failureOf(error: unknown, setting?: string): ConnectionReport['failure'] {
+  const { name } = (error ?? {}) as { name?: unknown }
+  if (name === 'TimeoutError')
+    return {
+      code: 'SINK_UNAVAILABLE',
+      message: `It did not answer within ${PATIENCE_MS / 1000} s.`,
+      hint: 'See whether the server runs, and whether a firewall stands between.',
+    }
+  const { code, message, hint } = asVitrinaError(error, setting)
+  return { code, message, hint }
+}

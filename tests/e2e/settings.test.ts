@@ -1,0 +1,279 @@
+import { readFile } from 'node:fs/promises'
+import { type AddressInfo, connect, createServer, type Server } from 'node:net'
+import type { Page } from 'playwright-core'
+import { afterAll, describe, expect, it } from 'vitest'
+import { aDatabase } from '../support/database.js'
+import { aBrowser } from './support/browser.js'
+import { aConsoleStand } from './support/stand.js'
+
+const FILMS = '11111111-1111-1111-1111-111111111111'
+
+/** Another database, behind a port where nobody listens yet. */
+let archiveUrl: URL
+let archive: Server | null = null
+const stand = aConsoleStand(async () => {
+  archiveUrl = new URL((await aDatabase({ migrated: false })).url)
+  archiveUrl.port = String(await freePort())
+  return { VITRINA_CONNECTION_ARCHIVE_URL: archiveUrl.href }
+})
+const browser = aBrowser()
+afterAll(() => archive?.close())
+
+const toast = (page: Page, text: string | RegExp) => page.getByRole('alert').filter({ hasText: text })
+const ask = async (token: string) =>
+  (await fetch(`${stand().url}/api/v1/pipelines`, { headers: { authorization: `Bearer ${token}` } })).status
+
+describe('the connections', () => {
+  it('show which one does not answer and why, and that it does again', async () => {
+    const { page, complaints } = await browser().visitor()
+    await stand().open(page, '/settings/connections')
+    const main = page.getByRole('article', { name: 'Main database' })
+    await main.getByText('reachable', { exact: true }).waitFor()
+    await main.getByText('vitrina_meta, vitrina_reader').waitFor()
+    await main.getByText('Used by 3 pipelines').click()
+    await main.getByRole('link', { name: 'film_dim_full' }).waitFor()
+    const down = page.getByRole('article', { name: 'archive' })
+    await down.getByText('unreachable', { exact: true }).waitFor()
+    await down.getByText('DATABASE_UNAVAILABLE').waitFor()
+    await down.getByText(archiveUrl.host + archiveUrl.pathname, { exact: true }).waitFor()
+    await page.getByText('1 of 2 connections does not answer').waitFor()
+    await startArchive()
+    await page.getByRole('button', { name: 'Check again' }).click()
+    await down.getByText('reachable', { exact: true }).waitFor()
+    await page.getByText('All 2 connections answer').waitFor()
+    expect(complaints).toEqual([])
+  })
+})
+
+describe('tokens', () => {
+  it('are created, shown once, used, rotated and revoked', async () => {
+    const { page, complaints } = await browser().visitor()
+    await stand().open(page, '/settings/tokens')
+    await page.getByRole('button', { name: 'Create a token' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: 'Create', exact: true }).click()
+    await dialog.getByText('Give it a name.').waitFor()
+    await dialog.getByRole('textbox', { name: 'Name' }).fill('airflow')
+    await dialog.getByRole('radio', { name: 'operator' }).check()
+    await dialog.getByRole('button', { name: 'Create', exact: true }).click()
+    const first = await shownValue(page)
+    expect(await dialog.getByLabel('Try it', { exact: true }).inputValue()).toBe(
+      `curl -H "Authorization: Bearer ${first}" ${stand().url}/api/v1/pipelines`,
+    )
+    await page.keyboard.press('Escape')
+    await dialog.getByRole('button', { name: 'I have kept it' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    expect(await page.content()).not.toContain(first)
+    expect(await ask(first)).toBe(200)
+
+    const row = page.getByRole('row').filter({ hasText: 'airflow' })
+    await row.getByText('operator').waitFor()
+    await row.getByRole('button', { name: 'Rotate airflow' }).click()
+    await dialog.getByRole('button', { name: 'Rotate', exact: true }).click()
+    const second = await shownValue(page)
+    expect(second).not.toBe(first)
+    await dialog.getByRole('button', { name: 'I have kept it' }).click()
+    expect([await ask(first), await ask(second)]).toEqual([401, 200])
+
+    await row.getByText('from 127.0.0.1').waitFor()
+    await row.getByRole('button', { name: 'Revoke airflow' }).click()
+    await dialog.getByText(/^It was last used .* from 127\.0\.0\.1\.$/).waitFor()
+    await dialog.getByRole('button', { name: 'Revoke', exact: true }).click()
+    await row.waitFor({ state: 'detached' })
+    expect(await ask(second)).toBe(401)
+    await page.getByRole('link', { name: 'Show 1 that has ended' }).click()
+    await row.getByText('revoked').waitFor()
+    const rotate = row.getByRole('button', { name: 'Rotate airflow' })
+    expect(await rotate.getAttribute('aria-description')).toBe('It has ended already.')
+    expect(complaints).toEqual([])
+  })
+
+  it('that end soon are warned about, and one that is rotated with a grace keeps both values', async () => {
+    const soon = new Date(Date.now() + 3 * 86_400_000).toISOString()
+    const { data } = await stand().api.POST('/tokens', {
+      body: { name: 'ci-apply', role: 'viewer', expires_at: soon },
+    })
+    const { page } = await browser().visitor()
+    await stand().open(page, '/settings/tokens')
+    await page.getByText('1 token ends within two weeks').waitFor()
+    const row = page.getByRole('row').filter({ hasText: 'ci-apply' })
+    await row.getByText('ends soon').waitFor()
+    await row.getByRole('button', { name: 'Rotate ci-apply' }).click()
+    await choose(page, 'The old value works', 'one more hour')
+    await choose(page, 'Expires', 'in 90 days')
+    await page.getByRole('dialog').getByRole('button', { name: 'Rotate', exact: true }).click()
+    const next = await shownValue(page)
+    expect([await ask(data!.token), await ask(next)]).toEqual([200, 200])
+    await page.getByRole('button', { name: 'I have kept it' }).click()
+    await row.getByText('old value works until').waitFor()
+    await row.getByText('ends soon').waitFor({ state: 'detached' })
+  })
+
+  it('keep a browser signed in that rotates its own, and take it out when it revokes it', async () => {
+    const own = await stand().token('admin')
+    const { page } = await browser().visitor()
+    await stand().open(page, '/settings/tokens', own.token)
+    const row = page.getByRole('row').filter({ hasText: 'you are signed in with it' })
+    await row.getByRole('button', { name: 'Rotate admin of a test' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Rotate', exact: true }).click()
+    const next = await shownValue(page)
+    await page.getByRole('button', { name: 'I have kept it' }).click()
+    expect([await ask(own.token), await ask(next)]).toEqual([401, 200])
+    await page.reload()
+    await row.getByRole('button', { name: 'Revoke admin of a test' }).click()
+    await page.getByText('You are signed in with this token: you will be signed out.').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke', exact: true }).click()
+    await page.getByLabel('Token').waitFor()
+  })
+})
+
+describe('the audit', () => {
+  it('is where the toast of a deed leads to, with what changed and a link to that one entry', async () => {
+    const { page, complaints } = await browser().visitor()
+    await stand().open(page, `/pipelines/${FILMS}/overview`)
+    await page.getByRole('button', { name: 'Disable' }).click()
+    await toast(page, 'film_dim_full').getByRole('link', { name: 'See it in the audit' }).click()
+    await page.waitForURL(/\/ui\/settings\/audit\?request=/)
+    await page.getByText('1 entry shown').waitFor()
+    await page.getByText('pipeline.disable').waitFor()
+    const details = page.getByRole('region', { name: 'Details: pipeline.disable' })
+    await details.getByRole('row', { name: /enabled − ?true \+ ?false/ }).waitFor()
+    const { data } = await stand().api.GET('/audit', { params: { query: { action: 'pipeline.disable' } } })
+    await page.goto(`${stand().url}/ui/settings/audit?entry=${data!.items[0]!.id}`)
+    await page.getByText(`Only entry ${data!.items[0]!.id} is shown.`).waitFor()
+    await details.waitFor()
+    await page.getByRole('link', { name: 'Show everything' }).click()
+    await page
+      .getByRole('textbox', { name: 'Who' })
+      .or(page.getByRole('searchbox', { name: 'Who' }))
+      .waitFor()
+    await stand().api.POST('/pipelines/{id}/enable', { params: { path: { id: FILMS } } })
+    expect(complaints).toEqual([])
+  })
+
+  it('is filtered by the server, keeps its filter in the address, and comes as CSV', async () => {
+    const shift = await stand().api.POST('/tokens', { body: { name: 'Night Shift', role: 'operator' } })
+    const headers = { authorization: `Bearer ${shift.data!.token}` }
+    for (const deed of ['disable', 'enable'])
+      await fetch(`${stand().url}/api/v1/pipelines/${FILMS}/${deed}`, { method: 'POST', headers })
+    const { page, complaints } = await browser().visitor()
+    await stand().open(page, '/settings/audit')
+    const list = page.getByRole('list', { name: 'Audit' })
+    await list.getByText('token created').first().waitFor()
+    await page.getByRole('searchbox', { name: 'Who' }).fill('night')
+    await page.getByText('2 entries shown').waitFor()
+    await choose(page, 'What was done', 'pipeline enabled')
+    await page.getByText('1 entry shown').waitFor()
+    await choose(page, 'Pipeline', 'film_dim_full')
+    await page.waitForURL(`**/settings/audit?who=night&what=pipeline.enable&pipeline=${FILMS}`)
+    await page.reload()
+    await page.getByText('1 entry shown').waitFor()
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: 'CSV' }).click(),
+    ])
+    const lines = (await readFile(await download.path(), 'utf8')).trim().split('\r\n')
+    expect([download.suggestedFilename(), lines.length]).toEqual(['vitrina-audit.csv', 2])
+    expect(lines[1]).toContain(',pipeline.enable,pipeline,')
+    await choose(page, 'What was done', 'token revoked')
+    await page.getByText('Nothing fits the filter').waitFor()
+    await page.getByRole('link', { name: 'Clear the filter' }).click()
+    await list.getByText('token created').first().waitFor()
+    expect(complaints).toEqual([])
+  })
+
+  it('says of a request that changed nothing that it changed nothing', async () => {
+    const { page } = await browser().visitor()
+    await stand().open(page, '/settings/audit?request=nothing-of-the-kind')
+    await page.getByText('Nothing was changed').waitFor()
+  })
+})
+
+describe('what the server is', () => {
+  it('is told with versions, migrations, settings and licences', async () => {
+    const { page, complaints } = await browser().visitor()
+    await stand().open(page, '/settings/about')
+    await page.getByText('ready', { exact: true }).waitFor()
+    await page.getByText(/^\d+ migrations applied$/).click()
+    await page.getByText('0001_meta_store').waitFor()
+    const setting = (name: string) => page.getByRole('row').filter({ hasText: name })
+    await setting('RUNNER_POLL_INTERVAL_MS').getByText('environment').waitFor()
+    await setting('VITRINA_API_TOKEN').getByText('set, not shown').waitFor()
+    await page.getByRole('searchbox', { name: 'Filter settings' }).fill('lease')
+    await setting('RUNNER_POLL_INTERVAL_MS').waitFor({ state: 'detached' })
+    await setting('RUNNER_LEASE_SECONDS').getByText('default').waitFor()
+    await page.getByText('Packages and their licences').click()
+    for (const shipped of ['react-dom', 'fastify'])
+      await page.getByText(new RegExp(`^${shipped} [\\d.]+ · MIT$`)).waitFor()
+    expect(complaints).toEqual([])
+  })
+})
+
+describe('somebody without the role', () => {
+  it('is told which one it takes, and asks the server for nothing they may not have', async () => {
+    const { token } = await stand().token('viewer')
+    const { page, complaints } = await browser().visitor()
+    await stand().open(page, '/settings/connections', token)
+    await page.getByRole('article', { name: 'Main database' }).waitFor()
+    for (const [tab, title] of [
+      ['Tokens', 'Tokens are for administrators'],
+      ['Audit', 'The audit is for administrators'],
+      ['About', 'Settings in force'],
+    ] as const) {
+      await page.getByRole('link', { name: tab, exact: true }).click()
+      await page.getByText(title).first().waitFor()
+      await page.getByText('Needs the role admin; you are viewer.').waitFor()
+    }
+    expect(complaints).toEqual([])
+  })
+
+  it('who looks for users is led to the tokens', async () => {
+    const { page } = await browser().visitor()
+    await stand().open(page, '/settings/users')
+    await page.waitForURL(/\/ui\/settings\/tokens/)
+  })
+})
+
+describe('on a phone', () => {
+  it.each(['connections', 'tokens', 'audit', 'about'])('%s need no scrolling sideways', async (tab) => {
+    await stand().token('viewer')
+    const { page } = await browser().visitor({ viewport: { width: 390, height: 844 } })
+    await stand().open(page, `/settings/${tab}`)
+    await page.locator('main article, main ol li, main table').first().waitFor()
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
+    expect(await page.locator('main').evaluate((main) => main.scrollWidth <= main.clientWidth)).toBe(true)
+  })
+})
+
+async function shownValue(page: Page): Promise<string> {
+  const value = await page.getByRole('dialog').getByLabel('Token', { exact: true }).inputValue()
+  expect(value).toMatch(/^vtr_[\w-]{43}$/)
+  return value
+}
+
+async function choose(page: Page, label: string, option: string): Promise<void> {
+  await page
+    .getByRole('combobox', { name: label })
+    .or(page.getByRole('textbox', { name: label }))
+    .click()
+  await page.getByRole('option', { name: option }).click()
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+/** The real server of the test, behind the port where nobody was. */
+async function startArchive(): Promise<void> {
+  const { hostname, port } = new URL(stand().database.url)
+  archive = createServer((socket) => {
+    const server = connect(Number(port), hostname)
+    socket.on('error', () => server.destroy()).pipe(server)
+    server.on('error', () => socket.destroy()).pipe(socket)
+  })
+  await new Promise<void>((resolve) => archive!.listen(Number(archiveUrl.port), archiveUrl.hostname, resolve))
+}
