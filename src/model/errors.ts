@@ -155,6 +155,11 @@ export const ERRORS = {
     means: 'The pipeline comes from a file, and is changed there.',
   },
   TOKEN_NOT_FOUND: { number: 5112, class: 'stop', means: 'There is no such token.' },
+  LINEAGE_NOT_FOUND: {
+    number: 5130,
+    class: 'stop',
+    means: 'No pipeline reads or writes what the lineage was asked for.',
+  },
   REPAIR_INCOMPLETE: {
     number: 5113,
     class: 'stop',

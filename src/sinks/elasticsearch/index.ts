@@ -12,6 +12,7 @@ export const elasticsearch = {
     allowList: { setting: 'ALLOWED_ES_INDEXES', names: settings.ALLOWED_ES_INDEXES },
     missing: async () => (settings.ELASTICSEARCH_URL === undefined ? MISSING : null),
     nameProblem,
+    datasetName: (name) => datasetName(settings, name),
     readOptions,
     ping: (signal) => ping(settings, signal),
     open: async (mart) => new ElasticsearchSink(mart, settings),
@@ -35,6 +36,13 @@ function nameProblem(name: string): string | null {
   if (/^[-_+.]/.test(name)) return 'the name of an index does not begin with - _ + or a dot'
   if (Buffer.byteLength(name) > MAX_BYTES) return `the name of an index has at most ${MAX_BYTES} bytes`
   return null
+}
+
+/** Of several nodes the first stands for the cluster. */
+function datasetName({ ELASTICSEARCH_URL: urls }: ElasticsearchSettings, name: string) {
+  if (urls?.[0] === undefined) return null
+  const { hostname, port, protocol } = new URL(urls[0])
+  return { namespace: `elasticsearch://${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`, name }
 }
 
 async function ping(settings: ElasticsearchSettings, signal: AbortSignal): Promise<string> {

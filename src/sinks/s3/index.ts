@@ -20,6 +20,8 @@ export function s3Kind(settings: S3Settings, now: () => Date): SinkKind {
     allowList: { setting: 'ALLOWED_S3_PREFIXES', names: settings.ALLOWED_S3_PREFIXES },
     missing: async () => missing(settings),
     nameProblem,
+    datasetName: (name) =>
+      settings.S3_BUCKET === undefined ? null : { namespace: `s3://${settings.S3_BUCKET}`, name },
     readOptions,
     ping: (signal) => ping(settings, signal),
     open: (mart) => open(settings, mart, now),
