@@ -77,7 +77,7 @@ async function readPipeline(
   }
 }
 
-export function pipelineNode({ id }: Pick<Pipeline, 'id'>): string {
+function pipelineNode({ id }: Pick<Pipeline, 'id'>): string {
   return `pipeline:${id}`
 }
 

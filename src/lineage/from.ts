@@ -55,13 +55,13 @@ interface Alias {
   readonly columns: readonly string[]
 }
 
-export function aliasOf(node: Tree, otherwise: string | null): Alias {
+function aliasOf(node: Tree, otherwise: string | null): Alias {
   const alias = node.alias as Tree | undefined
   if (alias === undefined) return { name: otherwise, columns: [] }
   return { name: String(alias.aliasname), columns: namesOf(alias.colnames) }
 }
 
-export function item({ name, columns }: Alias, table: Table): Item {
+function item({ name, columns }: Alias, table: Table): Item {
   return {
     ...renamed(table, columns),
     name,

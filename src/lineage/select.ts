@@ -25,7 +25,7 @@ export function select(work: Work, node: Tree, place: Place): Table {
   return table
 }
 
-export function isSetOperation({ op }: Tree): boolean {
+function isSetOperation({ op }: Tree): boolean {
   return op !== undefined && op !== 'SETOP_NONE'
 }
 

@@ -3,11 +3,11 @@ import {
   COLUMN_KINDS,
   COLUMN_USES,
   type LineageGraph,
-  type LineageProblem,
   NODE_KINDS,
   type NodeColumn,
   type NodeColumns,
   type PipelineLineage,
+  type ShownNode,
 } from '../../model/lineage.js'
 import { LINEAGE_EXAMPLE, OPEN_LINEAGE_EXAMPLE, PIPELINE_LINEAGE_EXAMPLE } from './lineage-examples.js'
 
@@ -143,46 +143,56 @@ export const openLineageWire = z
   )
   .meta({ examples: [OPEN_LINEAGE_EXAMPLE] })
 
-export function lineageToWire({ totalNodes, nodes, edges, problems, ...rest }: LineageGraph) {
+export function lineageToWire({ focus, level, totalNodes, nodes, edges, problems }: LineageGraph) {
   return {
-    ...rest,
-    nodes: nodes.map(({ pipelineId, hiddenUp, hiddenDown, columns, ...one }) => ({
-      ...one,
-      pipeline_id: pipelineId,
-      hidden_up: hiddenUp,
-      hidden_down: hiddenDown,
-      columns: columns?.columns.map(columnToWire) ?? null,
-      open: columns?.open ?? null,
-      shaping: shapingToWire(columns?.shaping ?? []),
-    })),
+    focus,
+    level,
+    nodes: nodes.map(nodeToWire),
     edges: [...edges],
     total_nodes: totalNodes,
-    problems: problemsToWire(problems),
+    problems: [...problems],
   }
 }
 
-export function pipelineLineageToWire({ pipelineId, ...rest }: PipelineLineage) {
+function nodeToWire({ id, kind, name, connection, pipelineId, exists, error, ...rest }: ShownNode) {
   return {
-    ...rest,
+    id,
+    kind,
+    name,
+    connection,
     pipeline_id: pipelineId,
+    exists,
+    error,
+    hidden_up: rest.hiddenUp,
+    hidden_down: rest.hiddenDown,
+    columns: rest.columns?.columns.map(columnToWire) ?? null,
+    open: rest.columns?.open ?? null,
+    shaping: shapingToWire(rest.columns?.shaping ?? []),
+  }
+}
+
+export function pipelineLineageToWire({ pipelineId, name, target, error, ...rest }: PipelineLineage) {
+  return {
+    pipeline_id: pipelineId,
+    name,
+    target,
     reads: [...rest.reads],
+    error,
+    open: rest.open,
     columns: rest.columns.map(({ base, ...one }) => ({
       ...columnToWire(one),
       base: base === null ? null : [...base],
     })),
     shaping: shapingToWire(rest.shaping),
-    problems: problemsToWire(rest.problems),
+    problems: [...rest.problems],
   }
 }
 
-function columnToWire({ sources, through, ...rest }: NodeColumn) {
-  return { ...rest, sources: [...sources], through: [...through] }
+/** In an order that people read: the name first. */
+function columnToWire({ name, type, kind, sources, expression, through, reason }: NodeColumn) {
+  return { name, type, kind, sources: [...sources], expression, through: [...through], reason }
 }
 
 function shapingToWire(shaping: NodeColumns['shaping']) {
-  return shaping.map(({ uses, ...ref }) => ({ ...ref, uses: [...uses] }))
-}
-
-function problemsToWire(problems: readonly (LineageProblem & { connection: string | null })[]) {
-  return [...problems]
+  return shaping.map(({ node, column, uses }) => ({ node, column, uses: [...uses] }))
 }

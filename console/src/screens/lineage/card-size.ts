@@ -5,7 +5,7 @@ import { type ColumnPath, keyOf } from './graph-facts.js'
 export const CARD_WIDTH = 236
 const HEAD = 58
 const STALE = 22
-export const ROW = 24
+const ROW = 24
 const ROWS_TOP = 6
 const FEW = 8
 
