@@ -16,6 +16,8 @@ const ROOMS = {
   transfers: ['model', 'ports', 'telemetry', 'sql', 'postgres', 'sources', 'sinks'],
   // Look at what both adapters see, and change nothing.
   inspect: ['model', 'ports', 'sql', 'postgres', 'guard', 'sources', 'sinks', 'transfers'],
+  // Reads the same texts as the guard, and the catalogs of the same databases.
+  lineage: ['model', 'ports', 'sql', 'postgres', 'guard'],
   reconcile: ['model', 'ports', 'sql', 'postgres', 'sources', 'sinks'],
   // Neither sees the other, nor an adapter: main hands adapters in.
   runner: ['model', 'ports', 'config', 'telemetry'],

@@ -10,6 +10,7 @@ import { failure, main, ROOT, say } from './lib/run.mjs'
 
 /** `npm run screenshots -- --out /tmp/shots --only pipelines`. A new screen is a new line here. */
 const FILMS = '/pipelines/11111111-1111-1111-1111-111111111111'
+const RATED = 'analytics.film_rating_agg'
 const SCREENS = [
   { name: 'sign-in', path: '/', isSignedOut: true },
   { name: 'pipelines', path: '/pipelines' },
@@ -30,6 +31,9 @@ const SCREENS = [
   { name: 'settings-token-new', path: '/settings/tokens', prepare: createToken },
   { name: 'settings-audit', path: '/settings/audit', prepare: openFirstEntry },
   { name: 'settings-about', path: '/settings/about' },
+  { name: 'lineage', path: '/lineage', prepare: drawn },
+  { name: 'lineage-columns', path: `/lineage?node=${RATED}&level=column`, prepare: pickAColumn },
+  { name: 'lineage-list', path: `/lineage?node=${RATED}&level=column&view=list`, prepare: drawn },
 ]
 const SIZES = [
   { name: 'desktop', width: 1440, height: 900 },
@@ -100,6 +104,15 @@ async function reviewAChange(page) {
   await page.getByLabel('batch_size', { exact: true }).fill('500')
   await page.getByRole('button', { name: /Review changes|Обзор изменений/ }).click()
   await page.getByRole('dialog').locator('ins').waitFor()
+}
+
+async function drawn(page) {
+  await page.locator('main a[href*="/lineage?"]').first().waitFor()
+}
+
+async function pickAColumn(page) {
+  await page.locator('main button[aria-pressed]', { hasText: 'avg_rating' }).last().click()
+  await page.getByRole('region', { name: /Path of the column|Путь колонки/ }).waitFor()
 }
 
 async function compareRows(page) {

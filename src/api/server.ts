@@ -4,6 +4,7 @@ import type { Catalog } from '../ports/catalog.js'
 import type { Connections } from '../ports/connections.js'
 import type { Inspector } from '../ports/inspector.js'
 import type { Journal } from '../ports/journal.js'
+import type { Lineage } from '../ports/lineage.js'
 import type { PipelineEditor } from '../ports/pipeline-editor.js'
 import type { Reconciler } from '../ports/reconciler.js'
 import type { RunControl } from '../ports/run-control.js'
@@ -46,6 +47,7 @@ import { HealthService } from './services/health.js'
 import { HistoryService } from './services/history.js'
 import { Housekeeping, type Retention } from './services/housekeeping.js'
 import { InspectService } from './services/inspect.js'
+import { LineageService } from './services/lineage.js'
 import { MetricsService } from './services/metrics.js'
 import type { PipelineRules } from './services/pipeline-rules.js'
 import { PipelineService } from './services/pipelines.js'
@@ -79,6 +81,7 @@ export interface ServerOptions {
   readonly rules: PipelineRules
   readonly inspector: Inspector
   readonly reconciler: Reconciler
+  readonly lineage: Lineage
   readonly transforms: TransformCatalog
   readonly connections: Connections
   /** What `GET /settings` shows. */
@@ -167,6 +170,7 @@ function createServices(options: ServerOptions, identity: Identity): Services {
     edit: new EditService({ editor: stores.editor, rules, pipelines, inspector }),
     control: new ControlService(stores.control, pipelines),
     inspect: new InspectService({ inspector, reconciler, pipelines, control: stores.control, rules }),
+    lineage: new LineageService(options.lineage, catalog, pipelines),
     runs,
     history: new HistoryService(catalog, pipelines),
     tokens: new TokenService(stores.tokens),

@@ -10,6 +10,7 @@ import { addDiff } from './diff.js'
 import { addDoctor } from './doctor.js'
 import { addExport } from './export.js'
 import { addGenerate } from './generate.js'
+import { addLineage } from './lineage.js'
 import { addMigrate } from './migrate.js'
 import { addPipelines } from './pipelines/index.js'
 import { addQuarantine } from './quarantine.js'
@@ -28,6 +29,7 @@ const GROUPS = {
     addPipelines,
     addRuns,
     addQuarantine,
+    addLineage,
     addTasks,
     addRunners,
     addTokens,

@@ -140,6 +140,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/lineage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Shows where data comes from and where it goes, around a node or in all.
+         * @description Needs the role viewer.
+         */
+        get: operations["getLineage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/lineage/openlineage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Exports the pipelines as events of OpenLineage.
+         * @description Needs the role viewer.
+         */
+        get: operations["getLineageOpenlineage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/metrics": {
         parameters: {
             query?: never;
@@ -246,6 +286,26 @@ export interface paths {
          * @description Needs the role operator.
          */
         post: operations["postPipelinesByIdEnable"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/pipelines/{id}/lineage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tells for every column of a pipeline where it comes from.
+         * @description Needs the role viewer.
+         */
+        get: operations["getPipelinesByIdLineage"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2275,6 +2335,168 @@ export interface operations {
             };
         };
     };
+    getLineage: {
+        parameters: {
+            query?: {
+                /** @description How many to go through towards the marts. */
+                down?: number;
+                /** @description column: with the columns of every node. */
+                level?: "table" | "column";
+                /** @description The id of a node, or pipeline:<name>. Not given: the whole fleet. */
+                node?: string;
+                /** @description How many pipelines and views to go through towards the sources. */
+                up?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Who reads and writes what. */
+                        edges: {
+                            /** @description Where data comes from. */
+                            from: string;
+                            /** @description Where it goes. */
+                            to: string;
+                        }[];
+                        /** @description The node that was asked for, by its id. */
+                        focus: string | null;
+                        /**
+                         * @description What this answer tells; table although column was asked for when there are over 150 nodes.
+                         * @enum {string}
+                         */
+                        level: "table" | "column";
+                        /** @description Tables, views, marts and the pipelines between them. */
+                        nodes: {
+                            /** @description Null at the level of tables. */
+                            columns: {
+                                /** @description How it is computed, with the names of the sources; null: taken as it is. */
+                                expression: string | null;
+                                /** @description How it came about: direct, expression, aggregate, constant, transform (kept its name through functions), opaque (made by a function), unresolved (not known for certain). Null: nothing here computes it. */
+                                kind: ("direct" | "expression" | "aggregate" | "constant" | "transform" | "opaque" | "unresolved") | null;
+                                /** @description The name of the column. */
+                                name: string;
+                                /** @description Why it is unresolved. */
+                                reason: string | null;
+                                /** @description Every column whose value goes into it; not complete when it is unresolved. */
+                                sources: {
+                                    /** @description One of its columns. */
+                                    column: string;
+                                    /** @description The id of a node. */
+                                    node: string;
+                                }[];
+                                /** @description The registered functions that it went through. */
+                                through: string[];
+                                /** @description Its type as PostgreSQL writes it; null: not known. */
+                                type: string | null;
+                            }[] | null;
+                            /** @description The database it lies in; null: the main one, or none. */
+                            connection: string | null;
+                            /** @description Why the query of a pipeline cannot be followed. */
+                            error: {
+                                /** @description What is wrong, as a name that does not change. */
+                                code: string;
+                                /** @description What to do about it. */
+                                hint: string;
+                                /** @description The facts in a sentence. */
+                                message: string;
+                            } | null;
+                            /** @description false: no such table yet. null: nobody could look. */
+                            exists: boolean | null;
+                            /** @description Neighbours towards the marts that this answer leaves out. */
+                            hidden_down: number;
+                            /** @description Neighbours towards the sources that this answer leaves out. */
+                            hidden_up: number;
+                            /** @description Its id: content.film_work, content.film_work@connection, es:films, pipeline:<id>. */
+                            id: string;
+                            /**
+                             * @description table, view, sink (a mart that is no table) or pipeline.
+                             * @enum {string}
+                             */
+                            kind: "table" | "view" | "sink" | "pipeline";
+                            /** @description What people call it. */
+                            name: string;
+                            /** @description Why there may be more columns; null: these are all. */
+                            open: string | null;
+                            /** @description Of a pipeline. */
+                            pipeline_id: string | null;
+                            /** @description Columns that decide which rows there are, and in what order. */
+                            shaping: {
+                                /** @description One of its columns. */
+                                column: string;
+                                /** @description The id of a node. */
+                                node: string;
+                                /** @description What it does there. */
+                                uses: ("join" | "filter" | "group" | "sort")[];
+                            }[];
+                        }[];
+                        /** @description Databases that could not be asked: their columns are not known. */
+                        problems: {
+                            /** @description What is wrong, as a name that does not change. */
+                            code: string;
+                            /** @description The database that it is about; null: the main one. */
+                            connection: string | null;
+                            /** @description What to do about it. */
+                            hint: string;
+                            /** @description The facts in a sentence. */
+                            message: string;
+                        }[];
+                        /** @description How many nodes there are in all. */
+                        total_nodes: number;
+                    };
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    getLineageOpenlineage: {
+        parameters: {
+            query?: {
+                /** @description Only this pipeline, by its id. */
+                pipeline?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    }[];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
     getMetrics: {
         parameters: {
             query?: never;
@@ -2784,6 +3006,116 @@ export interface operations {
             412: components["responses"]["Problem"];
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    getPipelinesByIdLineage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description What it writes. */
+                        columns: {
+                            /** @description The same beneath all views. Null: a view on the way cannot be followed. */
+                            base: {
+                                /** @description One of its columns. */
+                                column: string;
+                                /** @description The id of a node. */
+                                node: string;
+                            }[] | null;
+                            /** @description How it is computed, with the names of the sources; null: taken as it is. */
+                            expression: string | null;
+                            /** @description How it came about: direct, expression, aggregate, constant, transform (kept its name through functions), opaque (made by a function), unresolved (not known for certain). Null: nothing here computes it. */
+                            kind: ("direct" | "expression" | "aggregate" | "constant" | "transform" | "opaque" | "unresolved") | null;
+                            /** @description The name of the column. */
+                            name: string;
+                            /** @description Why it is unresolved. */
+                            reason: string | null;
+                            /** @description Every column whose value goes into it; not complete when it is unresolved. */
+                            sources: {
+                                /** @description One of its columns. */
+                                column: string;
+                                /** @description The id of a node. */
+                                node: string;
+                            }[];
+                            /** @description The registered functions that it went through. */
+                            through: string[];
+                            /** @description Its type as PostgreSQL writes it; null: not known. */
+                            type: string | null;
+                        }[];
+                        /** @description Why the query cannot be followed. */
+                        error: {
+                            /** @description What is wrong, as a name that does not change. */
+                            code: string;
+                            /** @description What to do about it. */
+                            hint: string;
+                            /** @description The facts in a sentence. */
+                            message: string;
+                        } | null;
+                        /** @description Its name. */
+                        name: string;
+                        /** @description Why there may be more columns; null: these are all. */
+                        open: string | null;
+                        /** @description The id of the pipeline. */
+                        pipeline_id: string;
+                        /** @description Databases that could not be asked: their columns are not known. */
+                        problems: {
+                            /** @description What is wrong, as a name that does not change. */
+                            code: string;
+                            /** @description The database that it is about; null: the main one. */
+                            connection: string | null;
+                            /** @description What to do about it. */
+                            hint: string;
+                            /** @description The facts in a sentence. */
+                            message: string;
+                        }[];
+                        /** @description What the query names, and what the views among it lead to. */
+                        reads: {
+                            /**
+                             * @description table or view.
+                             * @enum {string}
+                             */
+                            kind: "table" | "view" | "sink" | "pipeline";
+                            /** @description The id of a node. */
+                            node: string;
+                            /** @description The view that leads there; null: the query names it. */
+                            via: string | null;
+                        }[];
+                        /** @description Columns that decide which rows there are, and in what order. */
+                        shaping: {
+                            /** @description One of its columns. */
+                            column: string;
+                            /** @description The id of a node. */
+                            node: string;
+                            /** @description What it does there. */
+                            uses: ("join" | "filter" | "group" | "sort")[];
+                        }[];
+                        /** @description What it fills, as the id of a node. */
+                        target: string;
+                    };
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
             431: components["responses"]["Problem"];

@@ -67,6 +67,9 @@ const CASTS = `bit bool box bpchar bytea char cidr circle date datemultirange da
   numeric nummultirange numrange path point polygon text time timestamp timestamptz timetz tsmultirange tsrange
   tstzmultirange tstzrange uuid varbit varchar xml`
 
+/** Those that make one value of many rows. */
+export const AGGREGATES: ReadonlySet<string> = new Set(AGGREGATE.split(/\s+/))
+
 export const FUNCTIONS: ReadonlySet<string> = new Set(
   [STRING, MATH, TIME, AGGREGATE, WINDOW, JSON_, ARRAY, RANGE, SEARCH, OTHER, CASTS].flatMap((names) =>
     names.split(/\s+/),

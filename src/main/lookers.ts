@@ -1,7 +1,9 @@
 import { SqlGuard } from '../guard/index.js'
 import { PipelineInspector } from '../inspect/inspector.js'
+import { FleetLineage } from '../lineage/fleet-lineage.js'
 import type { TargetRules } from '../model/target.js'
 import type { Inspector } from '../ports/inspector.js'
+import type { Lineage } from '../ports/lineage.js'
 import type { Reconciler } from '../ports/reconciler.js'
 import type { SinkKind } from '../ports/sink.js'
 import type { TransformHosts } from '../ports/transforms.js'
@@ -19,10 +21,11 @@ export function lookers(
   readerUrl: string,
   martUrl: string,
   rules: LookRules,
-): { inspector: Inspector; reconciler: Reconciler } {
+): { inspector: Inspector; reconciler: Reconciler; lineage: Lineage } {
   const guard = new SqlGuard({ sourceSchemas: rules.sourceSchemas })
   return {
     inspector: new PipelineInspector({ readerUrl, martUrl, guard, ...rules }),
     reconciler: new MartReconciler({ readerUrl, martUrl, judge: guard, ...rules }),
+    lineage: new FleetLineage({ readerUrl, guard, ...rules }),
   }
 }

@@ -156,6 +156,11 @@ export const ERRORS = {
   },
   TOKEN_NOT_FOUND: { number: 5112, class: 'stop', means: 'There is no such token.' },
   TOKEN_ENDED: { number: 5115, class: 'stop', means: 'The token was revoked or has expired.' },
+  LINEAGE_NOT_FOUND: {
+    number: 5130,
+    class: 'stop',
+    means: 'No pipeline reads or writes what the lineage was asked for.',
+  },
   REPAIR_INCOMPLETE: {
     number: 5113,
     class: 'stop',

@@ -140,6 +140,8 @@ export interface SinkKind extends TargetKind {
   missing(): Promise<{ readonly message: string; readonly hint: string } | null>
   /** What is wrong with a name, by the rules of the server; null: nothing. */
   nameProblem(name: string): string | null
+  /** How OpenLineage calls the mart of this name: the server as namespace, without credentials. Null: no server is configured. */
+  datasetName?(name: string): { readonly namespace: string; readonly name: string } | null
   /** Options with their defaults, or what is wrong with each. */
   readOptions(
     raw: Readonly<Record<string, unknown>>,

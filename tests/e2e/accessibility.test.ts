@@ -28,6 +28,17 @@ const SCREENS: readonly Screen[] = [
   },
   { name: 'a run', path: async () => `/runs/${(await anEndedRun()).run_id}?batch=1`, shows: 'film_dim_full' },
   { name: 'the runners', path: '/runners', shows: hostname() },
+  { name: 'the lineage', path: '/lineage', shows: 'analytics.film_dim' },
+  {
+    name: 'the path of a column',
+    path: '/lineage?node=analytics.film_dim&level=column&column=analytics.film_dim%23title',
+    shows: /Path of the column|Путь колонки/,
+  },
+  {
+    name: 'the lineage as a list',
+    path: '/lineage?node=analytics.film_dim&level=column&view=list',
+    shows: /Comes from|Откуда/,
+  },
   { name: 'the overview of a pipeline', path: `${FILMS}/overview`, shows: 'sql_full' },
   { name: 'the query of a pipeline', path: `${FILMS}/sql`, shows: /Validate says|Проверка скажет/ },
   { name: 'the configuration of a pipeline', path: `${FILMS}/config`, shows: 'quarantine_limit' },

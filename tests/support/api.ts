@@ -4,6 +4,7 @@ import { readSettings, SETTINGS } from '../../src/config/settings.js'
 import { settingsInForce } from '../../src/config/settings-in-force.js'
 import { ConnectionProbes, type Probed } from '../../src/main/connections.js'
 import { lookers } from '../../src/main/lookers.js'
+import type { SinkKind } from '../../src/ports/sink.js'
 import { catalogStores } from '../../src/store/catalog-stores.js'
 import { Database } from '../../src/store/database.js'
 import { NotifyWakeups } from '../../src/store/wakeups.js'
@@ -39,6 +40,10 @@ export interface ApiOptions {
   readonly urls?: ReadonlyMap<string, string>
   /** What `GET /connections` tries. */
   readonly probed?: Probed
+  /** What queries may read; not given: content and ugc. */
+  readonly sourceSchemas?: readonly string[]
+  /** Sinks besides PostgreSQL; not given: none. */
+  readonly kinds?: readonly SinkKind[]
   /** Settings of the transforms; without them there are none. */
   readonly env?: Readonly<Record<string, string>>
 }
@@ -56,6 +61,7 @@ export function anApi(url: string, options: ApiOptions = {}): TestApi {
   })
   const database = new Database(url, { name: 'vitrina-api', size: 4 })
   const meter = createMeter({ version: '0.0.0-test' })
+  const targets = { tables: ['analytics.*'], kinds: options.kinds ?? [] }
   const transforms = createTransforms(readSettings({ VITRINA_PYTHON_TASKS: '/nowhere', ...options.env }))
   const app = createServer({
     stores: catalogStores(database),
@@ -65,13 +71,13 @@ export function anApi(url: string, options: ApiOptions = {}): TestApi {
     token: TOKEN,
     version: '0.0.0-test',
     rules: {
-      targets: { tables: ['analytics.*'], kinds: [] },
+      targets,
       connections: new Set(options.connections ?? []),
     },
     ...lookers(options.readerUrl ?? url, url, {
       connections: options.urls ?? new Map(),
-      targets: { tables: ['analytics.*'], kinds: [] },
-      sourceSchemas: ['content', 'ugc'],
+      targets,
+      sourceSchemas: options.sourceSchemas ?? ['content', 'ugc'],
       transforms,
     }),
     transforms,

@@ -54,3 +54,6 @@ type Edited = paths['/pipelines/{id}'] extends { patch: { responses: { 200: infe
 /** What a change would do, told before it is made. */
 export type Rehearsal = NonNullable<Edited['dry_run']>
 export type PipelineInput = Schema<'PipelineInput'>
+export type LineageGraph = Get<'/lineage'>
+export type LineageNode = LineageGraph['nodes'][number]
+export type LineageColumn = NonNullable<LineageNode['columns']>[number]

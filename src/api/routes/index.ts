@@ -9,6 +9,7 @@ import type { EventHub } from '../services/event-hub.js'
 import type { HealthService } from '../services/health.js'
 import type { HistoryService } from '../services/history.js'
 import type { InspectService } from '../services/inspect.js'
+import type { LineageService } from '../services/lineage.js'
 import type { MetricsService } from '../services/metrics.js'
 import type { PipelineService } from '../services/pipelines.js'
 import type { RunWaiter } from '../services/run-waiter.js'
@@ -22,6 +23,7 @@ import { type EventStreams, eventRoutes } from './events.js'
 import { healthRoutes } from './health.js'
 import { historyRoutes } from './history.js'
 import { inspectRoutes } from './inspect.js'
+import { lineageRoutes } from './lineage.js'
 import { metricsRoutes } from './metrics.js'
 import { pipelineRoutes } from './pipelines.js'
 import { quarantineRoutes } from './quarantine.js'
@@ -36,6 +38,7 @@ export interface Services {
   readonly edit: EditService
   readonly control: ControlService
   readonly inspect: InspectService
+  readonly lineage: LineageService
   readonly runs: RunService
   readonly history: HistoryService
   readonly tokens: TokenService
@@ -59,6 +62,7 @@ export function apiRoutes(app: Api, services: Services): void {
   controlRoutes(app, control, services.waiter)
   quarantineRoutes(app, history, control)
   inspectRoutes(app, services.inspect)
+  lineageRoutes(app, services.lineage)
   runRoutes(app, services.runs, services.waiter)
   historyRoutes(app, history)
   taskRoutes(app, services.transforms)

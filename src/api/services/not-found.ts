@@ -5,6 +5,7 @@ const SEARCHES = {
   RUN_NOT_FOUND: ['run', 'List the runs with GET /api/v1/runs.'],
   VERSION_NOT_FOUND: ['version', 'List the versions with GET /api/v1/pipelines/{id}/versions.'],
   QUARANTINE_NOT_FOUND: ['row in quarantine', 'List the rows with GET /api/v1/pipelines/{id}/quarantine.'],
+  LINEAGE_NOT_FOUND: ['node', 'List the nodes with GET /api/v1/lineage, or write pipeline:<name>.'],
   TOKEN_NOT_FOUND: ['token', 'List the tokens with GET /api/v1/tokens.'],
 } as const satisfies Partial<Record<ErrorCode, readonly [string, string]>>
 

@@ -45,6 +45,16 @@ class ClickHouseKind implements SinkKind {
     }
   }
 
+  datasetName(name: string) {
+    const address = addressOf(this.#settings)
+    if (address === null) return null
+    const { host } = new URL(address.origin)
+    return {
+      namespace: `clickhouse://${host}`,
+      name: name.includes('.') ? name : `${address.database}.${name}`,
+    }
+  }
+
   async ping(signal: AbortSignal): Promise<string> {
     const server = await this.#connect(signal)
     try {

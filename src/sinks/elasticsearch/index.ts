@@ -13,6 +13,7 @@ export const elasticsearch = {
     address: settings.ELASTICSEARCH_URL?.map((url) => new URL(url).host).join(', ') ?? null,
     missing: async () => (settings.ELASTICSEARCH_URL === undefined ? MISSING : null),
     nameProblem,
+    datasetName: (name) => datasetName(settings, name),
     readOptions,
     ping: (signal) => ping(settings, signal),
     version: (signal) => version(settings, signal),
@@ -37,6 +38,13 @@ function nameProblem(name: string): string | null {
   if (/^[-_+.]/.test(name)) return 'the name of an index does not begin with - _ + or a dot'
   if (Buffer.byteLength(name) > MAX_BYTES) return `the name of an index has at most ${MAX_BYTES} bytes`
   return null
+}
+
+/** Of several nodes the first stands for the cluster. */
+function datasetName({ ELASTICSEARCH_URL: urls }: ElasticsearchSettings, name: string) {
+  if (urls?.[0] === undefined) return null
+  const { hostname, port, protocol } = new URL(urls[0])
+  return { namespace: `elasticsearch://${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`, name }
 }
 
 async function ping(settings: ElasticsearchSettings, signal: AbortSignal): Promise<string> {

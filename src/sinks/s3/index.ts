@@ -21,6 +21,8 @@ export function s3Kind(settings: S3Settings, now: () => Date): SinkKind {
     address: settings.S3_BUCKET === undefined ? null : placeOf(settings.S3_BUCKET, settings),
     missing: async () => missing(settings),
     nameProblem,
+    datasetName: (name) =>
+      settings.S3_BUCKET === undefined ? null : { namespace: `s3://${settings.S3_BUCKET}`, name },
     readOptions,
     ping: (signal) => ping(settings, signal),
     open: (mart) => open(settings, mart, now),

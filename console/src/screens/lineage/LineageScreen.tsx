@@ -1,1 +1,179 @@
-export { PendingScreen as LineageScreen } from '../pending/PendingScreen.js'
+import { Button } from '@mantine/core'
+import { useMediaQuery } from '@mantine/hooks'
+import { Link, useSearch } from '@tanstack/react-router'
+import { lazy, Suspense, useMemo } from 'react'
+import { asProblem } from '../../api/problem.js'
+import type { LineageGraph as Graph } from '../../api/wire.js'
+import { usePage } from '../../app/page.js'
+import { Page } from '../../app/shell/Page.js'
+import { EmptyState } from '../../components/EmptyState.js'
+import { ProblemCard } from '../../components/ProblemCard.js'
+import { Skeleton } from '../../components/Skeleton.js'
+import { useTexts } from '../../i18n/texts.js'
+import { Icon } from '../../theme/icons.js'
+import { findColumn, type Lines, MOST_DRAWN, pathOf } from './graph-facts.js'
+import { LineageList } from './LineageList.js'
+import styles from './lineage.module.css'
+import { PathPanel } from './PathPanel.js'
+import type { LineageSearch } from './search.js'
+import { Toolbar } from './Toolbar.js'
+import { lineageTexts } from './texts.js'
+import { LineageViewProvider, useLineage, useStates } from './use-lineage.js'
+
+const Drawing = lazy(() => import('./LineageGraph.js').then((module) => ({ default: module.LineageGraph })))
+
+export function LineageScreen() {
+  const texts = useTexts(lineageTexts)
+  const search = useSearch({ from: '/lineage' })
+  const { fleet, shown, lines } = useLineage(search)
+  const focus = fleet.data?.nodes.find(({ id }) => id === (shown.data?.focus ?? search.node)) ?? null
+  usePage({
+    title: [...(focus === null ? [] : [focus.name]), texts.title],
+    path:
+      focus === null
+        ? [{ label: texts.title }]
+        : [{ label: texts.title, to: '/lineage' }, { label: focus.name }],
+  })
+  const view = useViewOf(search, shown.data)
+  if (fleet.data === undefined)
+    return (
+      <Page>
+        <h1 className="v-heard-only">{texts.title}</h1>
+        {fleet.error === null ? (
+          <Skeleton lines={8} height={32} />
+        ) : (
+          <ProblemCard error={fleet.error} onRetry={() => void fleet.refetch()} />
+        )}
+      </Page>
+    )
+  if (fleet.data.nodes.length === 0) return <NothingYet />
+  return (
+    <Page>
+      <h1 className="v-heard-only">{texts.title}</h1>
+      <Toolbar search={search} fleet={fleet.data} focus={focus} view={view} />
+      {shown.error === null ? null : (
+        <Failed error={shown.error} node={search.node} onRetry={() => void shown.refetch()} />
+      )}
+      {shown.data === undefined || shown.error !== null ? (
+        shown.error === null ? (
+          <Skeleton lines={8} height={32} />
+        ) : null
+      ) : (
+        <Shown
+          fleet={fleet.data}
+          graph={shown.data}
+          lines={lines}
+          search={search}
+          view={view}
+          isDimmed={shown.isPlaceholderData}
+        />
+      )}
+    </Page>
+  )
+}
+
+/** A phone reads better than it draws; too many nodes are read in any case. */
+function useViewOf(search: LineageSearch, graph: Graph | undefined): 'graph' | 'list' {
+  const isPhone = useMediaQuery('(max-width: 719px)', undefined, { getInitialValueInEffect: false }) ?? false
+  if (graph !== undefined && graph.nodes.length > MOST_DRAWN) return 'list'
+  return search.view ?? (isPhone ? 'list' : 'graph')
+}
+
+interface ShownProps {
+  readonly fleet: Graph
+  readonly graph: Graph
+  readonly lines: Lines
+  readonly search: LineageSearch
+  readonly view: 'graph' | 'list'
+  readonly isDimmed: boolean
+}
+
+function Shown({ fleet, graph, lines, search, view, isDimmed }: ShownProps) {
+  const texts = useTexts(lineageTexts)
+  const states = useStates(fleet, lines)
+  const path = useMemo(() => {
+    const column = findColumn(graph, search.column)
+    return column === null ? null : pathOf(graph, column)
+  }, [graph, search.column])
+  const value = useMemo(() => ({ fleet, graph, states, lines, path }), [fleet, graph, states, lines, path])
+  return (
+    <LineageViewProvider value={value}>
+      <Notes graph={graph} search={search} />
+      <div className={styles.shown} data-dim={isDimmed || undefined} data-path={path !== null || undefined}>
+        {view === 'graph' ? (
+          <Suspense fallback={<Skeleton lines={8} height={32} />}>
+            <Drawing />
+          </Suspense>
+        ) : (
+          <LineageList />
+        )}
+        {graph.level === 'column' ? <PathPanel /> : null}
+      </div>
+      <p className="v-soft" role="status">
+        {texts.shown(graph.nodes.length, graph.total_nodes)}
+      </p>
+    </LineageViewProvider>
+  )
+}
+
+/** What the picture does not show, and why. */
+function Notes({ graph, search }: { readonly graph: Graph; readonly search: LineageSearch }) {
+  const texts = useTexts(lineageTexts)
+  const notes = [
+    ...(graph.nodes.length > MOST_DRAWN ? [texts.tooMany(graph.nodes.length, MOST_DRAWN)] : []),
+    ...(search.level === 'column' && graph.level === 'table' ? [texts.noColumnsHere(MOST_DRAWN)] : []),
+    ...graph.problems.map(
+      ({ connection, message }) => `${texts.sourceDown(connection ?? texts.mainDatabase)} ${message}`,
+    ),
+  ]
+  return notes.map((note) => (
+    <p key={note} className={styles.note} role="status">
+      <Icon name="info" size={14} /> {note}
+    </p>
+  ))
+}
+
+interface FailedProps {
+  readonly error: unknown
+  readonly node: string | undefined
+  readonly onRetry: () => void
+}
+
+function Failed({ error, node, onRetry }: FailedProps) {
+  const { gone } = useTexts(lineageTexts)
+  if (asProblem(error).problem.code !== 'LINEAGE_NOT_FOUND')
+    return <ProblemCard error={error} onRetry={onRetry} />
+  return (
+    <EmptyState
+      icon="lineage"
+      title={gone.title}
+      actions={
+        <Button component={Link} to="/lineage">
+          {gone.action}
+        </Button>
+      }
+    >
+      {gone.text(node ?? '')}
+    </EmptyState>
+  )
+}
+
+function NothingYet() {
+  const { title, empty } = useTexts(lineageTexts)
+  return (
+    <Page>
+      <h1 className="v-heard-only">{title}</h1>
+      <EmptyState
+        icon="lineage"
+        title={empty.title}
+        actions={
+          <Button component={Link} to="/pipelines/new" leftSection={<Icon name="plus" size={14} />}>
+            {empty.action}
+          </Button>
+        }
+      >
+        {empty.text}
+      </EmptyState>
+    </Page>
+  )
+}

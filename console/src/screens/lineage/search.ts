@@ -1,12 +1,26 @@
-/** `/lineage?node=&up=1&down=1`. */
+/** `/lineage?node=&up=1&down=1&level=column&view=list&column=`. */
 export interface LineageSearch {
-  readonly node?: string
-  readonly up?: number
-  readonly down?: number
+  readonly node?: string | undefined
+  readonly up?: number | undefined
+  readonly down?: number | undefined
+  readonly level?: 'column' | undefined
+  /** Not given: the graph, and on a phone the list. */
+  readonly view?: 'graph' | 'list' | undefined
+  /** The column whose path is shown: its node, `#`, its name. */
+  readonly column?: string | undefined
 }
 
 export function readLineageSearch(search: Record<string, unknown>): LineageSearch {
   const hops = (key: string) => (/^\d$/.test(String(search[key])) ? Number(search[key]) : undefined)
-  const node = typeof search.node === 'string' && search.node !== '' ? search.node : undefined
-  return { node, up: hops('up'), down: hops('down') }
+  const text = (key: string) =>
+    typeof search[key] === 'string' && search[key] !== '' ? search[key] : undefined
+  const view = text('view')
+  return {
+    node: text('node'),
+    up: hops('up'),
+    down: hops('down'),
+    level: search.level === 'column' ? 'column' : undefined,
+    view: view === 'graph' || view === 'list' ? view : undefined,
+    column: text('column'),
+  }
 }

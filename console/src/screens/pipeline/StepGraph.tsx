@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { validationQuery } from '../../api/pipeline.js'
 import type { Pipeline, Validation } from '../../api/wire.js'
@@ -18,7 +19,17 @@ export function StepGraph({ pipeline }: { readonly pipeline: Pipeline }) {
   const texts = useTexts(pipelineTexts)
   const { data, error, refetch } = useQuery(validationQuery(pipeline.id))
   return (
-    <Panel title={texts.steps} actions={data === undefined ? null : <Verdict isValid={data.valid} />}>
+    <Panel
+      title={texts.steps}
+      actions={
+        <span className={styles.stepActions}>
+          {data === undefined ? null : <Verdict isValid={data.valid} />}
+          <Link to="/lineage" search={{ node: `pipeline:${pipeline.id}` }} className="v-link">
+            {texts.lineage}
+          </Link>
+        </span>
+      }
+    >
       <Steps pipeline={pipeline} />
       {data !== undefined ? (
         <HowItGoes validation={data} />

@@ -1,0 +1,105 @@
+import { Link, useSearch } from '@tanstack/react-router'
+import type { LineageNode } from '../../api/wire.js'
+import { Badge, type Tone } from '../../components/Badge.js'
+import { DataState } from '../../components/DataState.js'
+import { StatusActivity } from '../../components/StatusActivity.js'
+import { Tip } from '../../components/Tip.js'
+import { activityOf, isActive } from '../../facts/activity.js'
+import { useTexts } from '../../i18n/texts.js'
+import { Icon, type IconName } from '../../theme/icons.js'
+import { type NodeState, staleInputs } from './graph-facts.js'
+import styles from './lineage.module.css'
+import { lineageTexts } from './texts.js'
+import { useView } from './use-lineage.js'
+
+const DATA_TONES = { fresh: 'ok', late: 'warn', stale: 'bad', unknown: 'rest' } as const
+const LOOKS: Readonly<Record<Exclude<NodeState['kind'], 'data'>, { tone: Tone; icon: IconName }>> = {
+  broken: { tone: 'bad', icon: 'cross' },
+  missing: { tone: 'warn', icon: 'warn' },
+  source: { tone: 'rest', icon: 'dot' },
+  view: { tone: 'rest', icon: 'dot' },
+  unknown: { tone: 'rest', icon: 'dash' },
+}
+
+export function toneOf(state: NodeState): Tone {
+  return state.kind === 'data' ? DATA_TONES[state.facts.state] : LOOKS[state.kind].tone
+}
+
+const ICONS: Readonly<Record<LineageNode['kind'], IconName>> = {
+  table: 'table',
+  view: 'search',
+  sink: 'download',
+  pipeline: 'pipelines',
+}
+
+export function KindIcon({ node }: { readonly node: LineageNode }) {
+  return <Icon name={ICONS[node.kind]} size={14} />
+}
+
+/** A pipeline is opened, data comes into focus. */
+export function NodeName({ node }: { readonly node: LineageNode }) {
+  const texts = useTexts(lineageTexts)
+  const search = useSearch({ from: '/lineage' })
+  if (node.pipeline_id !== null)
+    return (
+      <Link
+        to="/pipelines/$id/overview"
+        params={{ id: node.pipeline_id }}
+        className={styles.name}
+        aria-label={texts.open(node.name)}
+        title={node.name}
+      >
+        {node.name}
+      </Link>
+    )
+  return (
+    <Link
+      to="/lineage"
+      search={{ ...search, node: node.id, column: undefined }}
+      className={`v-mono ${styles.name}`}
+      aria-label={texts.focusOn(node.name)}
+      title={node.id}
+    >
+      {node.name}
+    </Link>
+  )
+}
+
+/** Icon, word and colour of the state, and what a pipeline does right now. */
+export function NodeFacts({ node }: { readonly node: LineageNode }) {
+  const texts = useTexts(lineageTexts)
+  const { states, lines } = useView()
+  const state = states.get(node.id) ?? { kind: 'unknown' }
+  const line = node.pipeline_id === null ? undefined : lines.get(node.pipeline_id)
+  const activity = line === undefined ? 'idle' : activityOf(line)
+  return (
+    <span className={styles.facts}>
+      {state.kind === 'data' ? (
+        <DataState facts={state.facts} />
+      ) : (
+        <Tip label={node.error?.message ?? null}>
+          <Badge {...LOOKS[state.kind]}>{texts.states[state.kind]}</Badge>
+        </Tip>
+      )}
+      {isActive(activity) || activity === 'disabled' || activity === 'paused' ? (
+        <StatusActivity activity={activity} />
+      ) : null}
+      {node.connection === null ? null : <span className="v-soft">@{node.connection}</span>}
+    </span>
+  )
+}
+
+export function StaleInputs({ node }: { readonly node: LineageNode }) {
+  const texts = useTexts(lineageTexts)
+  const { fleet, states } = useView()
+  if (node.kind !== 'pipeline') return null
+  const stale = staleInputs(fleet, states, node.id)
+  if (stale.length === 0) return null
+  return (
+    <Tip label={stale.join(', ')}>
+      <Badge tone="warn" icon="warn">
+        {texts.staleInputs(stale.length)}
+      </Badge>
+    </Tip>
+  )
+}

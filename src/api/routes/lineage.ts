@@ -1,0 +1,58 @@
+import {
+  lineageQuery,
+  lineageToWire,
+  lineageWire,
+  openLineageQuery,
+  openLineageWire,
+  pipelineLineageToWire,
+  pipelineLineageWire,
+} from '../schemas/lineage.js'
+import { byId } from '../schemas/params.js'
+import type { Api } from '../schemas/type-provider.js'
+import type { LineageService } from '../services/lineage.js'
+import { rule } from './rule.js'
+
+const TAG = 'lineage'
+/** A database that does not answer takes ten seconds of it. */
+const PATIENCE_MS = 25_000
+
+export function lineageRoutes(app: Api, lineage: LineageService): void {
+  app.get(
+    '/lineage',
+    {
+      config: rule('viewer', TAG, 'Shows where data comes from and where it goes, around a node or in all.', {
+        problems: [404],
+      }),
+      schema: { querystring: lineageQuery, response: { 200: lineageWire } },
+    },
+    async (request) => {
+      const { node, ...rest } = request.query
+      return lineageToWire(
+        await lineage.graph({ ...rest, focus: node ?? null }, AbortSignal.timeout(PATIENCE_MS)),
+      )
+    },
+  )
+
+  app.get(
+    '/lineage/openlineage',
+    {
+      config: rule('viewer', TAG, 'Exports the pipelines as events of OpenLineage.', { problems: [404] }),
+      schema: { querystring: openLineageQuery, response: { 200: openLineageWire } },
+    },
+    async (request) => [
+      ...(await lineage.openLineage(request.query.pipeline ?? null, AbortSignal.timeout(PATIENCE_MS))),
+    ],
+  )
+
+  app.get(
+    '/pipelines/:id/lineage',
+    {
+      config: rule('viewer', TAG, 'Tells for every column of a pipeline where it comes from.', {
+        problems: [404],
+      }),
+      schema: { params: byId, response: { 200: pipelineLineageWire } },
+    },
+    async (request) =>
+      pipelineLineageToWire(await lineage.ofPipeline(request.params.id, AbortSignal.timeout(PATIENCE_MS))),
+  )
+}

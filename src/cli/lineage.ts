@@ -1,0 +1,79 @@
+import type { Command } from 'commander'
+import { readingCommand } from './command.js'
+import { type FormatFlags, isData, printData } from './format.js'
+import { detail, print } from './output.js'
+import type { ServerFlags } from './server/connection.js'
+import { pathOf } from './server/find-pipeline.js'
+import { openServer, type Server } from './server/server.js'
+import { printTable } from './show.js'
+
+interface Flags extends ServerFlags, FormatFlags {
+  readonly openlineage?: boolean
+}
+
+export function addLineage(program: Command): void {
+  readingCommand(
+    program,
+    'lineage [pipeline]',
+    'Show what pipelines read and fill; of one, where each column comes from.',
+    'lineage',
+    'lineage film_dim',
+    'lineage film_dim --json | jq ".columns[] | {name, base}"',
+    'lineage --openlineage > events.json',
+  )
+    .option('--openlineage', 'as events of OpenLineage, for a catalog')
+    .action(lineage)
+}
+
+async function lineage(name: string | undefined, flags: Flags): Promise<void> {
+  const server = await openServer(flags)
+  if (flags.openlineage === true) return openLineage(server, name)
+  return name === undefined ? fleet(server, flags) : ofPipeline(server, name, flags)
+}
+
+async function openLineage(server: Server, name: string | undefined): Promise<void> {
+  const pipeline = name === undefined ? undefined : (await pathOf(server, name)).path.id
+  const events = await server.ask(server.api.GET('/lineage/openlineage', { params: { query: { pipeline } } }))
+  print(JSON.stringify(events, null, 2))
+}
+
+async function fleet(server: Server, flags: Flags): Promise<void> {
+  const graph = await server.ask(server.api.GET('/lineage'))
+  if (isData(flags)) return printData(graph, flags)
+  printTable(
+    ['pipeline', 'reads', 'fills', 'problem'],
+    graph.nodes
+      .filter(({ kind }) => kind === 'pipeline')
+      .map(({ id, name, error }) => [
+        name,
+        graph.edges.flatMap(({ from, to }) => (to === id ? [from] : [])).join(', '),
+        graph.edges.flatMap(({ from, to }) => (from === id ? [to] : [])).join(', '),
+        error === null ? null : `${error.code}: ${error.message}`,
+      ]),
+    'There are no pipelines.',
+  )
+  tellProblems(graph.problems)
+}
+
+async function ofPipeline(server: Server, name: string, flags: Flags): Promise<void> {
+  const params = await pathOf(server, name)
+  const answer = await server.ask(server.api.GET('/pipelines/{id}/lineage', { params }))
+  if (isData(flags)) return printData(answer, flags)
+  printTable(
+    ['column', 'how', 'comes from', 'expression'],
+    answer.columns.map(({ name: column, kind, sources, base, expression, reason }) => [
+      column,
+      kind,
+      (base ?? sources).map((one) => `${one.node}.${one.column}`).join(', '),
+      reason ?? expression,
+    ]),
+    answer.error?.message ?? answer.open ?? 'It writes no columns.',
+  )
+  if (answer.open !== null && answer.error === null) detail(`There may be more columns: ${answer.open}.`)
+  tellProblems(answer.problems)
+}
+
+function tellProblems(problems: readonly { connection: string | null; message: string }[]): void {
+  for (const { connection, message } of problems)
+    detail(`The columns of the database ${connection ?? 'main'} are not known: ${message}`)
+}

@@ -1,0 +1,160 @@
+import { AGGREGATES, type Tree } from '../guard/index.js'
+import { CONSTANT, type Derived, saidIn, strongest, union, unresolved, type ValueKind } from './derived.js'
+import { columnOfItem, findColumn, findItem, type Item, type Scope, wholeRow } from './scope.js'
+import { childrenOf, endsWithStar, listOf, namesOf, nodeOf } from './tree.js'
+import type { Place, Work } from './work.js'
+
+/** Where an expression stands. */
+export interface Here extends Place {
+  readonly scope: Scope
+}
+
+/** How the text of an expression is cut out; null: it has none of its own. */
+export type Said = ((replacements: ReadonlyMap<number, string>) => string) | null
+
+/** Where the value of an expression comes from. */
+export function derive(work: Work, value: unknown, here: Here, said: Said = null): Derived {
+  const found = nodeOf(value)
+  if (found?.kind === 'ColumnRef') return resolve(found.node, here)
+  const gathered = new Gathering(work, here)
+  if (found !== null) gathered.visit(found.kind, found.node)
+  return gathered.derived(said)
+}
+
+/** `title`, `f.title`, `content.film_work.title`, `f`, `f.*`. */
+function resolve(node: Tree, { scope }: Here): Derived {
+  const names = namesOf(node.fields)
+  if (endsWithStar(node.fields)) {
+    const item = itemNamed(names, scope)
+    return item === null ? unresolved(`${names.join('.')}.* is not known`) : wholeRow(item)
+  }
+  const [column = '', table = null, schema = null] = [...names].reverse()
+  if (table === null) {
+    const item = findColumn(column, scope) ?? findItem(column, null, scope)
+    if (item === null) return unresolved(`"${column}" is not known`)
+    return 'fields' in item ? wholeRow(item) : item
+  }
+  const item = findItem(table, schema, scope)
+  return item === null ? unresolved(`"${names.join('.')}" is not known`) : columnOfItem(item, column)
+}
+
+/** The item before `.*`, or that a name alone stands for. */
+export function itemNamed(names: readonly string[], scope: Scope): Item | null {
+  const [table = '', schema = null] = [...names].reverse()
+  return findItem(table, schema, scope)
+}
+
+/** Everything that goes into one expression. */
+class Gathering {
+  readonly #work: Work
+  readonly #here: Here
+  readonly #parts: Derived[] = []
+  readonly #replacements = new Map<number, string>()
+  #own: ValueKind = 'constant'
+
+  constructor(work: Work, here: Here) {
+    this.#work = work
+    this.#here = here
+  }
+
+  derived(said: Said): Derived {
+    const sources = union(this.#parts)
+    this.#work.spend(sources.size)
+    const kinds = this.#parts.map(({ kind }) => (kind === 'direct' ? 'expression' : kind))
+    return {
+      kind: strongest([this.#own, ...kinds]),
+      sources,
+      text: said === null ? null : said(this.#replacements),
+      unresolved: this.#parts.find((part) => part.unresolved !== null)?.unresolved ?? null,
+    }
+  }
+
+  visit(kind: string, node: Tree): void {
+    this.#work.spend(1)
+    if (kind === 'ColumnRef') this.#reference(node)
+    else if (kind === 'SubLink') this.#subLink(node)
+    else if (kind === 'SelectStmt') this.#parts.push(firstValue(this.#work.select(node, this.#inside())))
+    else if (kind === 'A_Indirection') this.#indirection(node)
+    else {
+      if (isAggregate(kind, node)) this.#own = 'aggregate'
+      if (node.over !== undefined) this.#window(node.over as Tree)
+      this.#children(node)
+    }
+  }
+
+  #children(value: unknown): void {
+    for (const { kind, node } of childrenOf(value)) this.visit(kind, node)
+  }
+
+  #reference(node: Tree): void {
+    const derived = resolve(node, this.#here)
+    this.#parts.push(derived)
+    const said = derived.unresolved === null ? saidIn(derived) : null
+    if (said !== null && typeof node.location === 'number')
+      this.#replacements.set(node.location, derived.kind === 'direct' ? said : inBrackets(said))
+  }
+
+  /** `(f).title` is a column of f; of anything else it is a part of the value. */
+  #indirection(node: Tree): void {
+    const item = rowNamed(node.arg, this.#here.scope)
+    const [field] = namesOf(node.indirection)
+    if (item !== null && field !== undefined) this.#parts.push(columnOfItem(item, field))
+    else this.#children(node.arg === undefined ? [] : [node.arg])
+    this.#children(listOf(node.indirection))
+  }
+
+  /** OVER w: what the named window looks at. */
+  #window({ name, refname }: Tree): void {
+    const window = this.#here.scope.windows.get(String(name ?? refname))
+    if (window !== undefined) this.#children(window)
+  }
+
+  #subLink(node: Tree): void {
+    const query = nodeOf(node.subselect)?.node ?? {}
+    const { result, shaping } = this.#work.shapingOf(() => this.#work.select(query, this.#inside()))
+    this.#children([node.testexpr])
+    const type = String(node.subLinkType)
+    if (/^(EXPR|ARRAY)_SUBLINK$/.test(type)) return void this.#parts.push(firstValue(result))
+    // What EXISTS and IN say depends on the rows, so on everything that decides which rows there are.
+    this.#parts.push({ ...CONSTANT, kind: 'expression', sources: shaping.sources })
+    if (type !== 'EXISTS_SUBLINK') this.#parts.push(wholeRow(result))
+  }
+
+  #inside(): Place {
+    return { queries: this.#here.queries, outer: this.#here.scope }
+  }
+}
+
+function firstValue({
+  fields,
+  open,
+}: {
+  fields: readonly { derived: Derived }[]
+  open: string | null
+}): Derived {
+  return fields[0]?.derived ?? unresolved(open ?? 'the subquery gives no column')
+}
+
+function rowNamed(value: unknown, scope: Scope): Item | null {
+  const found = nodeOf(value)
+  if (found?.kind !== 'ColumnRef') return null
+  const names = namesOf(found.node.fields)
+  if (names.length !== 1 || findColumn(names[0]!, scope) !== null) return null
+  return itemNamed(names, scope)
+}
+
+/** A call with WITHIN GROUP or FILTER, or with a name that only aggregates have. */
+function isAggregate(kind: string, node: Tree): boolean {
+  if (kind === 'JsonObjectAgg' || kind === 'JsonArrayAgg') return true
+  if (kind !== 'FuncCall') return false
+  const marks = [node.agg_star, node.agg_within_group, node.agg_filter, node.agg_distinct, node.agg_order]
+  return (
+    marks.some((mark) => mark !== undefined && mark !== false) ||
+    AGGREGATES.has(namesOf(node.funcname).at(-1) ?? '')
+  )
+}
+
+/** A call or a name needs none. */
+function inBrackets(text: string): string {
+  return /^[\w."]+(\([^()]*\))?$/.test(text) ? text : `(${text})`
+}

@@ -1,0 +1,217 @@
+import { refusalError, type SqlGuard } from '../guard/index.js'
+import { VitrinaError } from '../model/errors.js'
+import type { LineageEdge, LineageGraph, LineageNode, LineageProblem } from '../model/lineage.js'
+import { finalTarget, type Pipeline, readerQuery } from '../model/pipeline.js'
+import { kindOf, type TargetRules } from '../model/target.js'
+import { databaseError } from '../postgres/errors.js'
+import { parseTable, type TableName } from '../sql/identifiers.js'
+import { type KnownTable, type KnownTables, keyOf, readCatalog } from './catalog.js'
+import { type Home, Homes, tableId, tableText } from './homes.js'
+
+export interface FleetSettings {
+  readonly readerUrl: string
+  readonly connections: ReadonlyMap<string, string>
+  readonly targets: TargetRules
+  readonly guard: SqlGuard
+}
+
+/** A pipeline with what its text says about where it reads and writes. */
+export interface Reading {
+  readonly pipeline: Pipeline
+  readonly nodeId: string
+  readonly source: Home
+  readonly reads: readonly TableName[]
+  readonly error: LineageProblem | null
+  readonly target: Target
+}
+
+/** Where the rows go: a table of a database, or the address of another sink. */
+type Target =
+  | { readonly table: TableName; readonly home: Home; readonly nodeId: string }
+  | { readonly table: null; readonly home: null; readonly nodeId: string }
+
+/** What a look at the catalogs brought. */
+interface Catalogs {
+  readonly known: ReadonlyMap<string | null, KnownTables>
+  readonly problems: LineageGraph['problems']
+}
+
+/** Every node and every edge, before anybody asked for a part of them. */
+export interface Fleet extends Catalogs {
+  readonly readings: readonly Reading[]
+  readonly nodes: ReadonlyMap<string, LineageNode>
+  readonly edges: readonly LineageEdge[]
+  /** The tables behind the nodes of databases. */
+  readonly tables: ReadonlyMap<string, { readonly name: TableName; readonly home: Home }>
+}
+
+/** Reads the text of every pipeline and asks every database once. */
+export async function readFleet(
+  settings: FleetSettings,
+  pipelines: readonly Pipeline[],
+  signal: AbortSignal,
+): Promise<Fleet> {
+  const homes = new Homes(settings.readerUrl, settings.connections)
+  const readings: Reading[] = []
+  for (const pipeline of pipelines) {
+    signal.throwIfAborted()
+    readings.push(await readPipeline(settings, homes, pipeline))
+  }
+  const catalogs = await readCatalogs(readings, signal)
+  return { readings, ...catalogs, ...graphOf(readings, catalogs) }
+}
+
+async function readPipeline(
+  { guard, targets }: FleetSettings,
+  homes: Homes,
+  pipeline: Pipeline,
+): Promise<Reading> {
+  const verdict = await guard.check(readerQuery(pipeline))
+  return {
+    pipeline,
+    nodeId: pipelineNode(pipeline),
+    source: homes.of(pipeline.sourceConnection),
+    reads: verdict.ok ? verdict.relations.map(({ schema, table }) => ({ schema, table })) : [],
+    error: verdict.ok ? null : toProblem(refusalError(verdict)),
+    target: targetOf(pipeline, homes, targets),
+  }
+}
+
+function pipelineNode({ id }: Pick<Pipeline, 'id'>): string {
+  return `pipeline:${id}`
+}
+
+function targetOf(pipeline: Pipeline, homes: Homes, rules: TargetRules): Target {
+  const target = finalTarget(pipeline)
+  const other: Target = { table: null, home: null, nodeId: target }
+  // Also an address whose kind is not configured here, or that is no name of a table at all.
+  if (kindOf(target, rules) !== null || /^[a-z0-9]+:/.test(target)) return other
+  try {
+    const table = parseTable(target)
+    const home = homes.of(pipeline.targetConnection)
+    return { table, home, nodeId: tableId(table, home) }
+  } catch {
+    return other
+  }
+}
+
+function toProblem({ code, message, hint }: VitrinaError): LineageProblem {
+  return { code, message, hint }
+}
+
+async function readCatalogs(readings: readonly Reading[], signal: AbortSignal): Promise<Catalogs> {
+  const asked = new Map<string | null, { home: Home; names: TableName[] }>()
+  const ask = (home: Home, names: readonly TableName[]) => {
+    const known = asked.get(home.connection) ?? { home, names: [] }
+    known.names.push(...names)
+    asked.set(home.connection, known)
+  }
+  for (const { source, reads, target } of readings) {
+    ask(source, reads)
+    if (target.table !== null) ask(target.home, [target.table])
+  }
+  const known = new Map<string | null, KnownTables>()
+  const problems: LineageGraph['problems'][number][] = []
+  for (const { home, names } of asked.values()) {
+    const answer = await lookAt(home, names, signal)
+    if ('tables' in answer) known.set(home.connection, answer.tables)
+    else problems.push({ connection: home.connection, ...answer.problem })
+  }
+  return { known, problems }
+}
+
+/** A source that is down takes its columns away, not the graph. */
+async function lookAt(
+  { connection, url }: Home,
+  names: readonly TableName[],
+  signal: AbortSignal,
+): Promise<{ tables: KnownTables } | { problem: LineageProblem }> {
+  if (url === null)
+    return {
+      problem: {
+        code: 'CONNECTION_UNKNOWN',
+        message: `There is no connection "${connection}".`,
+        hint: `Set VITRINA_CONNECTION_${connection?.toUpperCase()}_URL for API and runner.`,
+      },
+    }
+  try {
+    return { tables: await readCatalog(url, names, signal) }
+  } catch (error) {
+    signal.throwIfAborted()
+    const known = error instanceof VitrinaError ? error : databaseError(error, 'Looking at its tables')
+    return { problem: toProblem(known) }
+  }
+}
+
+function graphOf(
+  readings: readonly Reading[],
+  { known }: Catalogs,
+): Pick<Fleet, 'nodes' | 'edges' | 'tables'> {
+  const drawing = new Drawing(known)
+  for (const { pipeline, nodeId, source, reads, error, target } of readings) {
+    drawing.node({
+      id: nodeId,
+      kind: 'pipeline',
+      name: pipeline.name,
+      connection: null,
+      pipelineId: pipeline.id,
+      exists: true,
+      error,
+    })
+    for (const name of reads) drawing.edge(drawing.table(name, source), nodeId)
+    drawing.edge(
+      nodeId,
+      target.table === null ? drawing.sink(target.nodeId) : drawing.table(target.table, target.home),
+    )
+  }
+  return { nodes: drawing.nodes, edges: [...drawing.edges.values()], tables: drawing.tables }
+}
+
+class Drawing {
+  readonly nodes = new Map<string, LineageNode>()
+  readonly edges = new Map<string, LineageEdge>()
+  readonly tables = new Map<string, { name: TableName; home: Home }>()
+  readonly #known: Catalogs['known']
+
+  constructor(known: Catalogs['known']) {
+    this.#known = known
+  }
+
+  node(node: LineageNode): void {
+    this.nodes.set(node.id, node)
+  }
+
+  edge(from: string, to: string): void {
+    this.edges.set(JSON.stringify([from, to]), { from, to })
+  }
+
+  sink(address: string): string {
+    if (!this.nodes.has(address)) this.node({ ...DATASET, id: address, kind: 'sink', name: address })
+    return address
+  }
+
+  table(name: TableName, home: Home): string {
+    const id = tableId(name, home)
+    if (this.nodes.has(id)) return id
+    const catalog = this.#known.get(home.connection)
+    const found = catalog?.get(keyOf(name))
+    this.tables.set(id, { name, home })
+    this.node({
+      ...DATASET,
+      id,
+      kind: found?.isView ? 'view' : 'table',
+      name: tableText(name),
+      connection: home.connection,
+      exists: catalog === undefined ? null : found !== undefined,
+    })
+    this.#beneath(id, found, home)
+    return id
+  }
+
+  /** A view is shown with what it is made of: both are true, and people look for either. */
+  #beneath(id: string, view: KnownTable | undefined, home: Home): void {
+    for (const name of view?.reads ?? []) this.edge(this.table(name, home), id)
+  }
+}
+
+const DATASET = { connection: null, pipelineId: null, exists: null, error: null } as const

@@ -1,0 +1,142 @@
+import type { Tree } from '../guard/index.js'
+import { columnOf, type Derived, type Field, renamed, type Table, union, unresolved } from './derived.js'
+import { derive, type Here } from './expression.js'
+import { functionItem } from './function-item.js'
+import { allColumns, fieldNames, type Item, namedIn, type Scope } from './scope.js'
+import { listOf, namesOf, nodeOf } from './tree.js'
+import type { Place, Work } from './work.js'
+
+/** What stands in FROM, from left to right: each may look at those before it where LATERAL says so. */
+export function itemsOf(work: Work, list: unknown, place: Place): Item[] {
+  const items: Item[] = []
+  for (const value of listOf(list)) items.push(...itemsOfOne(work, value, place, items))
+  return items
+}
+
+function itemsOfOne(work: Work, value: unknown, place: Place, before: readonly Item[]): Item[] {
+  const { kind, node } = nodeOf(value) ?? { kind: '', node: {} }
+  const beside: Here = { ...place, scope: { items: before, outer: place.outer, windows: new Map() } }
+  work.spend(before.length)
+  if (kind === 'RangeVar') return [relation(work, node, place)]
+  if (kind === 'RangeTableSample') return itemsOfOne(work, node.relation, place, before)
+  if (kind === 'RangeSubselect') return [subselect(work, node, beside)]
+  if (kind === 'JoinExpr') return join(work, node, place, before)
+  return [functionItem(work, { kind, node }, beside)]
+}
+
+function relation(work: Work, node: Tree, { queries }: Place): Item {
+  const table = String(node.relname)
+  const schema = node.schemaname === undefined ? null : String(node.schemaname)
+  const query = schema === null ? queries.get(table) : undefined
+  if (query !== undefined) return item(aliasOf(node, table), query())
+  if (schema === null) return item(aliasOf(node, table), { fields: [], open: `"${table}" is not known` })
+  const known = work.columns(schema, table)
+  const fields = (known ?? []).map(
+    (column): Field => ({ name: column, derived: columnOf({ schema, table, column }) }),
+  )
+  const open = known === null ? `the columns of ${schema}.${table} are not known` : null
+  const alias = aliasOf(node, table)
+  return {
+    ...item(alias, work.limited({ fields, open })),
+    schema: node.alias === undefined ? schema : null,
+    // Renamed columns are not called what the table calls them.
+    base: alias.columns.length === 0 || open === null ? { schema, table } : null,
+  }
+}
+
+function subselect(work: Work, node: Tree, beside: Here): Item {
+  const outer: Scope | null = node.lateral === true ? beside.scope : beside.outer
+  const table = work.select(nodeOf(node.subquery)?.node ?? {}, { queries: beside.queries, outer })
+  return item(aliasOf(node, null), table)
+}
+
+interface Alias {
+  readonly name: string | null
+  readonly columns: readonly string[]
+}
+
+function aliasOf(node: Tree, otherwise: string | null): Alias {
+  const alias = node.alias as Tree | undefined
+  if (alias === undefined) return { name: otherwise, columns: [] }
+  return { name: String(alias.aliasname), columns: namesOf(alias.colnames) }
+}
+
+function item({ name, columns }: Alias, table: Table): Item {
+  return {
+    ...renamed(table, columns),
+    name,
+    schema: null,
+    base: null,
+    rest: null,
+    showsColumns: true,
+    showsName: true,
+  }
+}
+
+function join(work: Work, node: Tree, place: Place, before: readonly Item[]): Item[] {
+  const left = itemsOfOne(work, node.larg, place, before)
+  const right = itemsOfOne(work, node.rarg, place, [...before, ...left])
+  const sides = [...left, ...right]
+  const here: Here = { ...place, scope: { items: sides, outer: place.outer, windows: new Map() } }
+  if (node.quals !== undefined) work.shaping.add(derive(work, node.quals, here), 'join')
+  const merged = mergedNames(node, left, right)
+  for (const name of merged) for (const side of [left, right]) work.shaping.add(namedIn(side, name), 'join')
+  if (merged.length === 0 && node.alias === undefined && node.isNatural !== true) return sides
+  return joined(work, node, { left, right, merged })
+}
+
+interface Sides {
+  readonly left: readonly Item[]
+  readonly right: readonly Item[]
+  readonly merged: readonly string[]
+}
+
+/** The columns of USING once, then the others. Its sides can still be called by their names unless it has one itself. */
+function joined(work: Work, node: Tree, { left, right, merged }: Sides): Item[] {
+  const others = (side: readonly Item[]) => {
+    const { fields, open } = allColumns(side)
+    return { fields: fields.filter(({ name }) => !merged.includes(name)), open }
+  }
+  const [first, second] = [others(left), others(right)]
+  const fields = merged.map((name): Field => ({ name, derived: mergedColumn(node, name, left, right) }))
+  const whole = work.limited({
+    fields: [...fields, ...first.fields, ...second.fields],
+    open: first.open ?? second.open,
+  })
+  const alias = node.join_using_alias as Tree | undefined
+  return [
+    item(aliasOf(node, null), whole),
+    ...(alias === undefined
+      ? []
+      : [onlyNamed(item({ name: String(alias.aliasname), columns: [] }, { fields, open: null }))]),
+    ...(node.alias === undefined ? [...left, ...right].map(onlyNamed) : []),
+  ]
+}
+
+function onlyNamed(one: Item): Item {
+  return { ...one, showsColumns: false }
+}
+
+function mergedNames(node: Tree, left: readonly Item[], right: readonly Item[]): string[] {
+  if (node.isNatural !== true) return namesOf(node.usingClause)
+  const names = new Set(fieldNames(right))
+  return fieldNames(left).filter((name) => names.has(name))
+}
+
+/** Its value is that of the side that always has one; of a full join it is that of either. */
+function mergedColumn(node: Tree, name: string, left: readonly Item[], right: readonly Item[]): Derived {
+  const type = String(node.jointype)
+  if (node.isNatural === true) {
+    const open = allColumns([...left, ...right]).open
+    if (open !== null) return unresolved(open)
+  }
+  if (type === 'JOIN_RIGHT') return namedIn(right, name)
+  if (type !== 'JOIN_FULL') return namedIn(left, name)
+  const both = [namedIn(left, name), namedIn(right, name)]
+  return {
+    kind: 'expression',
+    sources: union(both),
+    text: null,
+    unresolved: both.find((side) => side.unresolved !== null)?.unresolved ?? null,
+  }
+}

@@ -1,0 +1,61 @@
+import type { TableName } from '../sql/identifiers.js'
+
+/** A server and a database on it, as far as names need it. */
+export interface Home {
+  /** Null: the main database. */
+  readonly connection: string | null
+  readonly url: string | null
+}
+
+/** Which database a connection leads to. Two names for the same one are one database, or a mart would be two. */
+export class Homes {
+  readonly #main: string
+  readonly #connections: ReadonlyMap<string, string>
+  readonly #byPlace = new Map<string, Home>()
+
+  constructor(main: string, connections: ReadonlyMap<string, string>) {
+    this.#main = main
+    this.#connections = connections
+    this.#byPlace.set(placeOf(main), { connection: null, url: main })
+  }
+
+  of(connection: string | null): Home {
+    if (connection === null) return { connection: null, url: this.#main }
+    const name = connection.toLowerCase()
+    const url = this.#connections.get(name)
+    if (url === undefined) return { connection: name, url: null }
+    const place = placeOf(url)
+    const known = this.#byPlace.get(place)
+    if (known === undefined) this.#byPlace.set(place, { connection: name, url })
+    return known ?? { connection: name, url }
+  }
+}
+
+/** Host, port and database: what makes two addresses the same. Never user or password. */
+export function partsOf(url: string): { host: string; port: string; database: string } {
+  const { hostname, port, pathname, searchParams } = new URL(url)
+  return {
+    host: hostname || searchParams.get('host') || 'localhost',
+    port: port || '5432',
+    database: decodeURIComponent(pathname.slice(1)),
+  }
+}
+
+function placeOf(url: string): string {
+  const { host, port, database } = partsOf(url)
+  return `${host === '127.0.0.1' ? 'localhost' : host}:${port}/${database}`
+}
+
+/** `content.film_work`, with quotes only where PostgreSQL needs them, and with its connection when it has one. */
+export function tableId({ schema, table }: TableName, { connection }: Pick<Home, 'connection'>): string {
+  const name = tableText({ schema, table })
+  return connection === null ? name : `${name}@${connection}`
+}
+
+export function tableText({ schema, table }: TableName): string {
+  return [schema, table].map(plain).join('.')
+}
+
+function plain(name: string): string {
+  return /^[a-z_][a-z0-9_$]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`
+}

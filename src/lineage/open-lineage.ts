@@ -1,0 +1,150 @@
+import type { ColumnKind, ColumnUse, NodeColumn, NodeColumns } from '../model/lineage.js'
+import { readerQuery } from '../model/pipeline.js'
+import { kindOf, type TargetRules } from '../model/target.js'
+import type { OpenLineageEvent } from '../ports/lineage.js'
+import type { SinkKind } from '../ports/sink.js'
+import type { Fleet, Reading } from './fleet.js'
+import { partsOf } from './homes.js'
+import type { ColumnReader } from './node-columns.js'
+
+const PRODUCER = 'urn:vitrina'
+const SPEC = 'https://openlineage.io/spec'
+/** Job namespaces name the scheduler; ours is the product, and pipelines have unique names in it. */
+const NAMESPACE = 'vitrina'
+
+/** How OpenLineage calls a set of data, whoever speaks of it. */
+interface DatasetName {
+  readonly namespace: string
+  readonly name: string
+}
+
+/**
+ * What every pipeline is, not what a run did: a JobEvent for each (OpenLineage 2-0-2). A pipeline whose query cannot be
+ * read has no inputs and says so in its documentation.
+ */
+export async function jobEvents(
+  fleet: Fleet,
+  columns: ColumnReader,
+  { targets }: { readonly targets: TargetRules<SinkKind> },
+): Promise<OpenLineageEvent[]> {
+  const events: OpenLineageEvent[] = []
+  for (const reading of fleet.readings)
+    events.push(await jobEvent(new Naming(fleet, targets), reading, columns))
+  return events
+}
+
+async function jobEvent(naming: Naming, reading: Reading, columns: ColumnReader): Promise<OpenLineageEvent> {
+  const { pipeline, nodeId, target, error } = reading
+  const query = readerQuery(pipeline)
+  const inputs = naming.inputsOf(reading)
+  return {
+    eventTime: pipeline.updatedAt,
+    producer: PRODUCER,
+    schemaURL: `${SPEC}/2-0-2/OpenLineage.json#/$defs/JobEvent`,
+    job: {
+      namespace: NAMESPACE,
+      name: pipeline.name,
+      facets: {
+        jobType: facet('2-0-3', 'JobTypeJobFacet', {
+          processingType: 'BATCH',
+          integration: 'VITRINA',
+          jobType: 'PIPELINE',
+        }),
+        sql: facet('1-1-0', 'SQLJobFacet', { query, dialect: 'postgres' }),
+        documentation: facet('1-1-0', 'DocumentationJobFacet', {
+          description: [pipeline.description, error?.message ?? ''].filter((text) => text !== '').join('\n'),
+        }),
+      },
+    },
+    inputs: await Promise.all(
+      inputs.map(async (node) => ({ ...naming.of(node), facets: schemaOf(await columns.of(node)) })),
+    ),
+    outputs: [
+      {
+        ...naming.of(target.nodeId),
+        facets: {
+          ...schemaOf(await columns.of(target.nodeId)),
+          columnLineage: columnLineage(naming, await columns.of(nodeId)),
+        },
+      },
+    ],
+  }
+}
+
+function facet(version: string, name: string, body: object) {
+  return { _producer: PRODUCER, _schemaURL: `${SPEC}/facets/${version}/${name}.json#/$defs/${name}`, ...body }
+}
+
+function schemaOf({ columns }: NodeColumns) {
+  if (columns.length === 0) return {}
+  const fields = columns.map(({ name, type }) => ({ name, ...(type === null ? {} : { type }) }))
+  return { schema: facet('1-1-1', 'SchemaDatasetFacet', { fields }) }
+}
+
+const SUBTYPES: Partial<Record<ColumnKind, string>> = {
+  direct: 'IDENTITY',
+  aggregate: 'AGGREGATION',
+}
+const USES: Readonly<Record<ColumnUse, string>> = {
+  join: 'JOIN',
+  filter: 'FILTER',
+  group: 'GROUP_BY',
+  sort: 'SORT',
+}
+
+/** Columns that are not known for certain are left out: silence is not a statement, a wrong source would be one. */
+function columnLineage(naming: Naming, { columns, shaping }: NodeColumns) {
+  const known = columns.filter(({ kind }) => kind !== 'unresolved' && kind !== 'opaque')
+  return facet('1-2-0', 'ColumnLineageDatasetFacet', {
+    fields: Object.fromEntries(
+      known.map((column) => [column.name, { inputFields: inputFields(naming, column) }]),
+    ),
+    dataset: shaping.map(({ node, column, uses }) => ({
+      ...naming.of(node),
+      field: column,
+      transformations: uses.map((use) => transformation('INDIRECT', USES[use], '')),
+    })),
+  })
+}
+
+function inputFields(naming: Naming, { kind, sources, expression, through }: NodeColumn) {
+  const said = [expression ?? '', ...through.map((name) => `through ${name}()`)].filter((text) => text !== '')
+  const how = transformation('DIRECT', SUBTYPES[kind ?? 'direct'] ?? 'TRANSFORMATION', said.join(', '))
+  return sources.map(({ node, column }) => ({ ...naming.of(node), field: column, transformations: [how] }))
+}
+
+function transformation(type: 'DIRECT' | 'INDIRECT', subtype: string, description: string) {
+  return { type, subtype, description, masking: false }
+}
+
+/** Names as the specification wants them: the server as namespace, without any credentials. */
+class Naming {
+  readonly #fleet: Fleet
+  readonly #targets: TargetRules<SinkKind>
+
+  constructor(fleet: Fleet, targets: TargetRules<SinkKind>) {
+    this.#fleet = fleet
+    this.#targets = targets
+  }
+
+  inputsOf({ nodeId }: Reading): string[] {
+    return this.#fleet.edges.filter(({ to }) => to === nodeId).map(({ from }) => from)
+  }
+
+  of(node: string): DatasetName {
+    const place = this.#fleet.tables.get(node)
+    if (place === undefined) return this.#sink(node)
+    const { name, home } = place
+    const path = `${name.schema}.${name.table}`
+    if (home.url === null) return { namespace: `postgres://${home.connection}`, name: path }
+    const { host, port, database } = partsOf(home.url)
+    return { namespace: `postgres://${host}:${port}`, name: `${database}.${path}` }
+  }
+
+  #sink(address: string): DatasetName {
+    const found = kindOf(address, this.#targets)
+    const named = found?.kind.datasetName?.(found.name) ?? null
+    // Not configured here: its prefix is all that is known of the server.
+    return named ?? { namespace: address.split(':')[0]!, name: address.slice(address.indexOf(':') + 1) }
+  }
+}

@@ -1,0 +1,131 @@
+import type { Tree } from '../guard/index.js'
+import { type Derived, type Field, renamed, type Table, union, unresolved } from './derived.js'
+import { listOf, namesOf, nodeOf } from './tree.js'
+import type { Place, WithQueries, Work } from './work.js'
+
+/** A column may need a round for each column before it; more rounds than that bring nothing new. */
+const MOST_ROUNDS = 20
+
+/** The names that WITH brings, each read when it is asked for the first time, or at the latest here. */
+export function withQueries(work: Work, node: Tree, place: Place): WithQueries {
+  const clause = node.withClause as Tree | undefined
+  if (clause === undefined) return place.queries
+  const queries = new Map(place.queries)
+  const isRecursive = clause.recursive === true
+  const added: (() => Table)[] = []
+  for (const value of listOf(clause.ctes)) {
+    const query = nodeOf(value)?.node ?? {}
+    const seen = isRecursive ? queries : new Map(queries)
+    const table = new WithQuery(work, query, { ...place, queries: seen }, isRecursive)
+    const ask = () => table.table()
+    queries.set(String(query.ctename), ask)
+    added.push(ask)
+  }
+  // Also one that nobody names is run.
+  for (const ask of added) ask()
+  return queries
+}
+
+class WithQuery {
+  readonly #work: Work
+  readonly #node: Tree
+  readonly #place: Place
+  #known: Table | null = null
+  readonly #mayRecur: boolean
+  #isReading = false
+  #isRecursive = false
+
+  constructor(work: Work, node: Tree, place: Place, mayRecur: boolean) {
+    this.#work = work
+    this.#node = node
+    this.#place = place
+    this.#mayRecur = mayRecur
+  }
+
+  /** What is known so far, while it is being read: that is how a recursive query sees itself. */
+  table(): Table {
+    if (this.#known !== null && !this.#isReading) return this.#known
+    if (this.#isReading) {
+      this.#isRecursive = true
+      return this.#known ?? { fields: [], open: 'the query refers to itself' }
+    }
+    this.#isReading = true
+    this.#known = this.#firstTerm()
+    this.#known = this.#rounds()
+    this.#isReading = false
+    return this.#known
+  }
+
+  /** What a recursive query begins with: the left side of its UNION. Null: it has none. */
+  #firstTerm(): Table | null {
+    const query = this.#query()
+    if (!this.#mayRecur || query.op !== 'SETOP_UNION') return null
+    const queries = withQueries(this.#work, query, this.#place)
+    return this.#named(this.#work.select(query.larg as Tree, { ...this.#place, queries }))
+  }
+
+  #rounds(): Table {
+    for (let round = 0; round < MOST_ROUNDS; round++) {
+      const before = this.#known
+      const table = this.#named(this.#work.select(this.#query(), this.#place))
+      if (!this.#isRecursive || (before !== null && isSame(before, table))) return table
+      this.#known = table
+    }
+    return {
+      fields: this.#known!.fields.map(({ name }) => ({
+        name,
+        derived: unresolved('the recursion is too deep'),
+      })),
+      open: null,
+    }
+  }
+
+  #query(): Tree {
+    return nodeOf(this.#node.ctequery)?.node ?? {}
+  }
+
+  #named(table: Table): Table {
+    const { fields, open } = renamed(table, namesOf(this.#node.aliascolnames))
+    return { fields: [...fields, ...this.#searchColumns(fields), ...this.#cycleColumns(fields)], open }
+  }
+
+  /** SEARCH … SET column: an order that comes of the columns that it names. */
+  #searchColumns(fields: readonly Field[]): Field[] {
+    const search = this.#node.search_clause as Tree | undefined
+    if (search === undefined) return []
+    return [{ name: String(search.search_seq_column), derived: computedOf(fields, search.search_col_list) }]
+  }
+
+  #cycleColumns(fields: readonly Field[]): Field[] {
+    const cycle = this.#node.cycle_clause as Tree | undefined
+    if (cycle === undefined) return []
+    const derived = computedOf(fields, cycle.cycle_col_list)
+    return [cycle.cycle_mark_column, cycle.cycle_path_column].map((name) => ({ name: String(name), derived }))
+  }
+}
+
+function computedOf(fields: readonly Field[], names: unknown): Derived {
+  const parts = namesOf(names).flatMap((name) => fields.filter((field) => field.name === name))
+  return {
+    kind: 'expression',
+    sources: union(parts.map(({ derived }) => derived)),
+    text: null,
+    unresolved: null,
+  }
+}
+
+/** By what counts: sources and kinds. Texts would grow with every round. */
+function isSame(before: Table, after: Table): boolean {
+  return (
+    before.fields.length === after.fields.length &&
+    before.open === after.open &&
+    before.fields.every(({ derived: one }, n) => {
+      const other = after.fields[n]!.derived
+      return (
+        one.kind === other.kind &&
+        one.sources.size === other.sources.size &&
+        one.unresolved === other.unresolved
+      )
+    })
+  )
+}
