@@ -46,3 +46,6 @@ type Edited = paths['/pipelines/{id}'] extends { patch: { responses: { 200: infe
 /** What a change would do, told before it is made. */
 export type Rehearsal = NonNullable<Edited['dry_run']>
 export type PipelineInput = Schema<'PipelineInput'>
+export type SourceTables = Get<'/catalog/tables'>
+export type TaskList = Get<'/tasks'>
+export type ComingRuns = Get<'/schedule/runs'>
