@@ -94,7 +94,7 @@ async function validateAndPreview(page) {
 async function writeAPipeline(page) {
   await page.getByRole('button', { name: /Use an example|Взять пример/ }).click({ timeout: 5_000 })
   await page
-    .getByText(/a run would start|запуск начнётся/)
+    .getByText(/^(a run would start|запуск начнётся)$/)
     .first()
     .waitFor()
   await validateAndPreview(page)

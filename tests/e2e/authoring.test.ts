@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { waitFor } from '../support/wait.js'
 import { aBrowser } from './support/browser.js'
 import { aConsoleStand } from './support/stand.js'
 
@@ -48,9 +49,10 @@ describe('a new pipeline', () => {
     await stand().open(page, '/pipelines/new')
     await page.getByRole('textbox', { name: 'Query' }).click()
     await page.keyboard.insertText('SELECT id, title, modified FROM content.film_work')
-    await page.getByText('a run would start').first().waitFor()
+    await page.getByText('a run would start', { exact: true }).first().waitFor()
     await page.getByRole('radio', { name: /by a column that grows/ }).check()
-    expect(await page.getByRole('combobox', { name: / incremental_key$/ }).inputValue()).toBe('modified')
+    const key = page.getByRole('combobox', { name: / incremental_key$/ })
+    await waitFor(async () => (await key.inputValue()) === 'modified', { what: 'the column to be chosen' })
     await page.getByText('sql_incremental').waitFor()
     await page.getByRole('combobox', { name: / target_table$/ }).fill('etl.stolen')
     await page
@@ -70,7 +72,7 @@ describe('a new pipeline', () => {
     expect(await page.getByRole('combobox', { name: / target_table$/ }).inputValue()).toBe(
       'analytics.film_dim_full_copy',
     )
-    await page.getByText('a run would start').first().waitFor()
+    await page.getByText('a run would start', { exact: true }).first().waitFor()
     await page.getByRole('button', { name: 'Review and create' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Create', exact: true }).click()
     await page.getByRole('heading', { name: 'film_dim_full_copy' }).waitFor()

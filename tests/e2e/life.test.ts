@@ -24,7 +24,7 @@ async function writeIt(page: Page): Promise<void> {
   await page.getByRole('textbox', { name: 'Query' }).click()
   await page.keyboard.type('SELECT id, title, modified FROM content.ord')
   await page.getByRole('option', { name: /^orders/ }).click()
-  await page.getByText('a run would start').first().waitFor()
+  await page.getByText('a run would start', { exact: true }).first().waitFor()
   // What follows from the query is there already.
   expect(await page.getByLabel('Name name').inputValue()).toBe(NAME)
   expect(await page.getByRole('combobox', { name: 'Target target_table' }).inputValue()).toBe(
@@ -39,6 +39,7 @@ async function writeIt(page: Page): Promise<void> {
 async function previewIt(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Preview 50 rows' }).click()
   const rows = page.getByRole('region', { name: 'First 50 rows as they would be written' })
+  await rows.getByRole('row').nth(50).waitFor()
   expect(await rows.getByRole('row').count()).toBe(51)
   expect(await stand().database.query(`SELECT to_regclass('analytics.${NAME}') AS mart`)).toEqual([
     { mart: null },

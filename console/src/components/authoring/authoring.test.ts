@@ -76,6 +76,12 @@ describe('what is suggested', () => {
     })
   })
 
+  it('has a column for an incremental run as soon as the columns are known', () => {
+    const spec: Spec = { ...BLANK, mode: 'incremental' }
+    expect(withSuggestions(spec, new Set(), { columns, targets: [] }).incremental_key).toBe('modified')
+    expect(withSuggestions(BLANK, new Set(), { columns, targets: [] }).incremental_key).toBeNull()
+  })
+
   it('is nothing where nothing is known', () => {
     expect([suggestName('SELECT 1'), suggestTarget('', ['analytics.*']), suggestKey([])]).toEqual([
       '',

@@ -44,11 +44,14 @@ export function withSuggestions(
   decided: ReadonlySet<SpecField>,
   { columns, targets }: { readonly columns: Columns; readonly targets: readonly string[] },
 ): Spec {
+  const isByKey = spec.mode === 'incremental' && spec.capture === 'key'
   const name = decided.has('name') ? spec.name : suggestName(queryOf(spec))
   return {
     ...spec,
     name,
     target_table: decided.has('target_table') ? spec.target_table : suggestTarget(name, targets),
     key_columns: decided.has('key_columns') ? spec.key_columns : suggestKey(columns),
+    incremental_key:
+      isByKey && !decided.has('incremental_key') ? suggestGrowing(columns) : spec.incremental_key,
   }
 }

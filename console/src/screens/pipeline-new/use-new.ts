@@ -40,7 +40,8 @@ export function useNew(original: Pipeline | null): NewPipeline {
     look: { ...look, problems: [...taken, ...look.problems] },
     isWritten: written !== null,
     change: (some) => {
-      const fields = Object.keys(some) as SpecField[]
+      // A column that nobody chose yet may still be suggested.
+      const fields = (Object.keys(some) as SpecField[]).filter((field) => some[field] !== null)
       keep({ spec: { ...own, ...some }, decided: [...new Set([...decided, ...fields])] })
     },
     startOver: () => keep(null),

@@ -3,7 +3,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { actions } from '../../api/actions.js'
-import { pipelineActions, pipelineKey } from '../../api/pipeline.js'
+import { pipelineActions, pipelineKey, pipelineQuery } from '../../api/pipeline.js'
 import { asProblem } from '../../api/problem.js'
 import { queryClient } from '../../api/query-client.js'
 import type { Pipeline, Rehearsal } from '../../api/wire.js'
@@ -154,7 +154,10 @@ function useSave(pipeline: Pipeline, { onSaved, onClose }: Pick<Props, 'onSaved'
   const navigate = useNavigate()
   return useMutation({
     mutationFn: ({ patch, isTaken }: Submitted) => pipelineActions.save({ pipeline, patch }, isTaken),
-    onSuccess: async ({ id, name, config_version }, { isRun }) => {
+    onSuccess: async (saved, { isRun }) => {
+      const { id, name, config_version } = saved
+      // Before the draft goes: the fields must not show the old values for a moment.
+      queryClient.setQueryData(pipelineQuery(id).queryKey, saved)
       onSaved()
       onClose()
       toastDone(texts.didSave(config_version))
