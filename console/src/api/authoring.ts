@@ -22,7 +22,7 @@ export const tasksQuery = queryOptions({
 })
 
 /** How many coming runs are shown. */
-export const COMING = 5
+const COMING = 5
 
 export function comingRunsQuery(schedule: string, zone: string) {
   return queryOptions({

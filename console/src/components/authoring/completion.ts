@@ -19,7 +19,7 @@ export function nameOf({ schema, name }: Pick<Table, 'schema' | 'name'>): string
 }
 
 /** The tables that a text names, by their whole name: a session of ours resolves no other. */
-export function tablesIn(text: string, tables: readonly Table[]): readonly Table[] {
+function tablesIn(text: string, tables: readonly Table[]): readonly Table[] {
   const plain = text.toLowerCase()
   return tables.filter((table) => plain.includes(nameOf(table).toLowerCase()))
 }

@@ -19,7 +19,7 @@ export function mergeOf({ base, fields }: Draft, latest: Pipeline): FieldMerge[]
   const before = specOf(base)
   const after = specOf(latest)
   const names = Object.keys({ ...before, ...fields }) as SpecField[]
-  return names.flatMap((field) => {
+  const found = names.flatMap((field) => {
     const isMine = Object.hasOwn(fields, field)
     const isTheirs = !isSame(before[field], after[field])
     if (!isMine && !isTheirs) return []
@@ -27,7 +27,11 @@ export function mergeOf({ base, fields }: Draft, latest: Pipeline): FieldMerge[]
     const by = !isMine ? 'theirs' : !isTheirs ? 'mine' : isSame(mine, after[field]) ? 'agreed' : 'both'
     return [{ field, base: before[field], theirs: after[field], mine, by } as const]
   })
+  return found.sort((one, other) => ORDER.indexOf(one.by) - ORDER.indexOf(other.by))
 }
+
+/** What has to be decided stands first. */
+const ORDER = ['both', 'mine', 'theirs', 'agreed']
 
 /** The fields to save on top of the latest version. What nobody chose stays mine: an edit is never lost by itself. */
 export function chosenFields(

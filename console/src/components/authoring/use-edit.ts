@@ -33,7 +33,7 @@ export function useEdit(pipeline: Pipeline): Edit {
 }
 
 /** Only what differs: what somebody else changes meanwhile is not undone by the way. */
-export function changedFields(base: Spec, fields: Partial<Spec>): Partial<Spec> {
+function changedFields(base: Spec, fields: Partial<Spec>): Partial<Spec> {
   return Object.fromEntries(
     Object.entries(fields).filter(([field, value]) => !isSame(value, base[field as SpecField])),
   )

@@ -12,8 +12,10 @@ import { toPatch } from '../../components/authoring/spec.js'
 import { chosenFields, mergeOf, type Side } from '../../components/authoring/three-way.js'
 import type { Draft } from '../../components/authoring/use-edit.js'
 import { DiffView } from '../../components/DiffView.js'
+import { asText, isLong } from '../../components/long-text.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
 import { Skeleton } from '../../components/Skeleton.js'
+import { TextDiff } from '../../components/TextDiff.js'
 import { shared } from '../../components/texts.js'
 import { toastDone, toastProblem } from '../../components/toast.js'
 import { useTexts } from '../../i18n/texts.js'
@@ -202,12 +204,21 @@ interface ChangesProps {
 
 function Changes({ rehearsal: { changes, checkpoint }, choice, onChoose }: ChangesProps) {
   const texts = useTexts(editTexts)
-  if (Object.keys(changes).length === 0) return <p className={styles.note}>{texts.noChange}</p>
+  const all = Object.entries(changes)
+  const isText = ([, { old, new: next }]: (typeof all)[number]) => isLong(old) || isLong(next)
+  const [long, short] = [all.filter(isText), all.filter((each) => !isText(each))]
+  if (all.length === 0) return <p className={styles.note}>{texts.noChange}</p>
   return (
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard. */}
       <section className={tables.sheet} tabIndex={0} aria-label={texts.review}>
-        <DiffView changes={changes as never} />
+        {short.length === 0 ? null : <DiffView changes={Object.fromEntries(short) as never} />}
+        {long.map(([field, { old, new: next }]) => (
+          <div key={field}>
+            <p className={`v-mono ${review.longField}`}>{field}</p>
+            <TextDiff before={asText(old)} after={asText(next)} language="sql" label={field} />
+          </div>
+        ))}
       </section>
       <div>
         <strong>{texts.impact}</strong>

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { versionsQuery } from '../../api/pipeline.js'
 import type { Pipeline } from '../../api/wire.js'
 import type { FieldMerge, Side } from '../../components/authoring/three-way.js'
+import { asText, isLong } from '../../components/long-text.js'
 import { TextDiff } from '../../components/TextDiff.js'
 import { TimeText } from '../../components/TimeText.js'
 import { shared } from '../../components/texts.js'
@@ -115,37 +116,40 @@ function Line({ merge: { field, base, theirs, mine, by }, choice, onChoose }: Li
 }
 
 function Value({ value }: { readonly value: unknown }) {
-  const texts = useTexts(shared)
-  if (value === null || value === undefined || value === '')
-    return <span className="v-soft">{texts.notSet}</span>
-  return (
-    <code className={`v-mono ${review.value}`}>
-      {typeof value === 'string' ? value : JSON.stringify(value, null, 1)}
-    </code>
-  )
+  const texts = useTexts(editTexts)
+  const { notSet } = useTexts(shared)
+  if (value === null || value === undefined || value === '') return <span className="v-soft">{notSet}</span>
+  // Nobody compares two queries by eye: their difference stands below.
+  if (isLong(value)) return <span className="v-soft">{texts.lines(asText(value).split('\n').length)}</span>
+  return <code className={`v-mono ${review.value}`}>{asText(value)}</code>
 }
 
-/** Where two people wrote in one query, the difference between their texts is what counts. */
 function LongTexts({ merge }: { readonly merge: readonly FieldMerge[] }) {
   const texts = useTexts(editTexts)
-  const long = merge.filter(
-    ({ field, by }) => by === 'both' && (field === 'source_query' || field === 'tasks'),
-  )
-  return long.map(({ field, theirs, mine }) => (
-    <details key={field}>
-      <summary>{texts.theirsToMine(field)}</summary>
-      <div className={tables.sheet}>
-        <TextDiff
-          before={asText(theirs)}
-          after={asText(mine)}
-          language={field === 'source_query' ? 'sql' : 'yaml'}
-          label={texts.theirsToMine(field)}
-        />
-      </div>
-    </details>
-  ))
+  const long = merge.filter(({ base, theirs, mine }) => [base, theirs, mine].some(isLong))
+  return long.flatMap(({ field, base, theirs, mine, by }) => [
+    by === 'mine' ? null : (
+      <Changed key={`${field} 1`} title={texts.baseToTheirs(field)} from={base} to={theirs} />
+    ),
+    by === 'theirs' ? null : (
+      <Changed key={`${field} 2`} title={texts.baseToMine(field)} from={base} to={mine} />
+    ),
+  ])
 }
 
-function asText(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value, null, 1)
+interface ChangedProps {
+  readonly title: string
+  readonly from: unknown
+  readonly to: unknown
+}
+
+function Changed({ title, from, to }: ChangedProps) {
+  return (
+    <details open>
+      <summary>{title}</summary>
+      <div className={tables.sheet}>
+        <TextDiff before={asText(from)} after={asText(to)} language="sql" label={title} />
+      </div>
+    </details>
+  )
 }
