@@ -74,7 +74,7 @@ export function ReviewDialog({ latest, draft, onSaved, onClose }: Props) {
   const submit = (isRun: boolean) =>
     save.mutate({ patch: reset === null ? patch : { ...patch, reset_checkpoint: reset }, isTaken, isRun })
   return (
-    <Modal opened onClose={onClose} title={texts.reviewTitle(pipeline.name)} size="xl">
+    <Modal opened onClose={onClose} title={texts.reviewTitle(pipeline.name)} size={isApart ? 1080 : 'xl'}>
       <div className={styles.stack}>
         {isBehind && !save.isPending ? (
           <Meanwhile
