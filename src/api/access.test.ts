@@ -75,6 +75,8 @@ const RULES: Record<string, Role | 'open'> = {
   'GET /runs/:id/log': 'viewer',
   'GET /runners': 'viewer',
   'GET /tasks': 'viewer',
+  'GET /catalog/tables': 'viewer',
+  'GET /schedule/runs': 'viewer',
   'POST /pipelines/:id/validate': 'viewer',
   'POST /validate': 'viewer',
   'GET /pipelines/:id/reconcile': 'viewer',

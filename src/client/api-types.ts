@@ -832,6 +832,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/schedule/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tells when a schedule would run next, in its zone.
+         * @description Needs the role viewer.
+         */
+        get: operations["getScheduleRuns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/session": {
         parameters: {
             query?: never;
@@ -1856,6 +1876,15 @@ export interface components {
              * @enum {string}
              */
             role: "viewer" | "operator" | "admin";
+            /** @description The kinds of targets besides tables. */
+            sinks: {
+                /** @description Names that may follow the prefix; * stands for anything. */
+                names: string[];
+                /** @description How its targets begin, such as es:. */
+                prefix: string;
+                /** @description The setting that says what is allowed. */
+                setting: string;
+            }[];
             /** @description What ALLOWED_TARGET_TABLES says. */
             targets: string[];
             /** @description The id of the token; null: the administrator's, which has none. */
@@ -3957,6 +3986,31 @@ export interface operations {
                         }[];
                         /** @description What the pipeline promises about lost rows. */
                         guarantee: string | null;
+                        /** @description What the planner expects of reading the query once (EXPLAIN); null as long as there are errors. */
+                        plan: {
+                            /** @description Indexes that would let an incremental run begin where the last one ended. */
+                            indexes: {
+                                /** @description The statement that makes it. */
+                                statement: string;
+                                /** @description The table that lacks it. */
+                                table: string;
+                            }[];
+                            /** @description How many rows the planner expects the query to give. */
+                            rows: number;
+                            /** @description Tables that are read from the first row to the last. */
+                            scans: {
+                                /** @description What keeps rows out while it is read; null: all are taken. */
+                                filter: string | null;
+                                /** @description So large that reading all of it is worth a thought. */
+                                is_big: boolean;
+                                /** @description Its rows by the statistics; null: never analysed. */
+                                rows: number | null;
+                                /** @description The table, with its schema. */
+                                table: string;
+                            }[];
+                            /** @description What reading them once costs, in the units of the planner. */
+                            total_cost: number;
+                        } | null;
                         /** @description paged: along an index; once: the whole query for each pass. */
                         reads: string | null;
                         /** @description sql_full, sql_incremental, tasks_full or tasks_incremental. */
@@ -4553,6 +4607,61 @@ export interface operations {
             503: components["responses"]["Problem"];
         };
     };
+    getScheduleRuns: {
+        parameters: {
+            query: {
+                /** @description How many runs to tell. */
+                limit?: number;
+                /** @description 15m, 1h30m, PT15M or a cron expression. */
+                schedule_interval: string;
+                /** @description The zone in which it is read. */
+                schedule_timezone?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Why it cannot. */
+                        errors: {
+                            /** @description What is wrong, as a name that does not change. */
+                            code: string;
+                            /** @description The field it speaks of. */
+                            field: string;
+                            /** @description The facts in a sentence. */
+                            message: string;
+                        }[];
+                        /** @description The next runs, if it began now; an interval counts from the run before. */
+                        runs: {
+                            /** @description When a run is due, in UTC. */
+                            at: string;
+                            /** @description By how much the clocks of the zone go forward before it, since the run before; usually 0. */
+                            clock_change_minutes: number;
+                            /** @description What a clock in the zone shows then, with its distance to UTC. */
+                            local: string;
+                        }[];
+                        /** @description The schedule can be read. */
+                        valid: boolean;
+                    };
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
     getSession: {
         parameters: {
             query?: never;
@@ -4994,7 +5103,10 @@ export interface operations {
     };
     postValidate: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Only what can be told without reading rows. */
+                quick?: boolean;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -5043,6 +5155,31 @@ export interface operations {
                         }[];
                         /** @description What the pipeline promises about lost rows. */
                         guarantee: string | null;
+                        /** @description What the planner expects of reading the query once (EXPLAIN); null as long as there are errors. */
+                        plan: {
+                            /** @description Indexes that would let an incremental run begin where the last one ended. */
+                            indexes: {
+                                /** @description The statement that makes it. */
+                                statement: string;
+                                /** @description The table that lacks it. */
+                                table: string;
+                            }[];
+                            /** @description How many rows the planner expects the query to give. */
+                            rows: number;
+                            /** @description Tables that are read from the first row to the last. */
+                            scans: {
+                                /** @description What keeps rows out while it is read; null: all are taken. */
+                                filter: string | null;
+                                /** @description So large that reading all of it is worth a thought. */
+                                is_big: boolean;
+                                /** @description Its rows by the statistics; null: never analysed. */
+                                rows: number | null;
+                                /** @description The table, with its schema. */
+                                table: string;
+                            }[];
+                            /** @description What reading them once costs, in the units of the planner. */
+                            total_cost: number;
+                        } | null;
                         /** @description paged: along an index; once: the whole query for each pass. */
                         reads: string | null;
                         /** @description sql_full, sql_incremental, tasks_full or tasks_incremental. */

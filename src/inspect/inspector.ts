@@ -9,8 +9,8 @@ import {
   type Way,
 } from '../model/pipeline.js'
 import { allowedInstead, isAllowedTarget, kindOf, type TargetRules } from '../model/target.js'
-import type { Finding, Preview, Validation } from '../model/validation.js'
-import type { Inspector } from '../ports/inspector.js'
+import type { Finding, Preview, QueryPlan, SourceTables, Validation } from '../model/validation.js'
+import type { Inspector, LookDepth } from '../ports/inspector.js'
 import type { SinkKind } from '../ports/sink.js'
 import type { TransformHosts } from '../ports/transforms.js'
 import { connectionUrl } from '../postgres/connections.js'
@@ -22,9 +22,11 @@ import { examine } from '../transfers/examine.js'
 import { assignableProblem } from './assignable.js'
 import { readFirstRows } from './first-rows.js'
 import type { Looked } from './look.js'
+import { queryPlan } from './query-plan.js'
 import { lookAtSink, ofTarget, type SinkLook } from './sink-look.js'
+import { sourceTables } from './source-tables.js'
 import { transformField, transformFirstRows, unknownTransforms, withTransforms } from './transformed-rows.js'
-import { warningsFor } from './warnings.js'
+import { keyWarnings, warningsFor } from './warnings.js'
 
 export interface InspectorSettings {
   readonly readerUrl: string
@@ -68,20 +70,33 @@ export class PipelineInspector implements Inspector {
     return verdict.problems.map((problem) => ({ ...problem, field }))
   }
 
-  async validate(pipeline: Pipeline, signal: AbortSignal): Promise<Validation> {
+  async tables(connection: string | null, signal: AbortSignal): Promise<SourceTables> {
+    const source = await this.#openSource(connection, signal)
+    try {
+      return await sourceTables(source, this.#settings.sourceSchemas)
+    } catch (error) {
+      throw databaseError(error, 'The list of tables')
+    } finally {
+      await source.close()
+    }
+  }
+
+  async validate(pipeline: Pipeline, signal: AbortSignal, depth: LookDepth = 'whole'): Promise<Validation> {
     const errors = [
       ...this.#targetFindings(pipeline),
       ...(await this.judge(pipeline, signal).catch((error) => [asFinding(error, queryField(pipeline))])),
     ]
     if (errors.length > 0) return this.#invalid(pipeline, errors)
+    // Known also when something later is refused: whoever has to choose a key chooses among them.
+    let written: readonly Column[] = []
     try {
       return await this.#withSessions(pipeline, signal, async (source, target) => {
         const kind = kindOf(finalTarget(pipeline), this.#settings.targets)?.kind ?? null
         let sink: SinkLook | null = null
         let table: Target | null = null
-        let written: readonly Column[] = []
         const { guard, sourceSchemas } = this.#settings
         const examined = await examine(source, pipeline, { judge: guard, sourceSchemas }, async (columns) => {
+          written = columns
           written = await this.#writtenColumns(pipeline, columns, signal)
           if (kind !== null) {
             sink = await lookAtSink(kind, pipeline, written, signal)
@@ -95,12 +110,15 @@ export class PipelineInspector implements Inspector {
         if (errors.length > 0) return this.#invalid(pipeline, ofTarget(errors), looked)
         const misfit = table === null ? null : await assignableProblem(target, table)
         if (misfit !== null) return this.#invalid(pipeline, [asFinding(misfit, 'target_table')], looked)
-        const known = await warningsFor(source, pipeline, looked)
-        return this.#valid(pipeline, looked, [...known, ...ofTarget(warnings)])
+        const plan = await queryPlan(source, pipeline, looked)
+        const keys = depth === 'quick' ? [] : await keyWarnings(source, looked)
+        const known = [...warningsFor(pipeline, looked), ...keys, ...ofTarget(warnings)]
+        return this.#valid(pipeline, { looked, plan }, known)
       })
     } catch (error) {
       const unknown = unknownTransforms(error, pipeline)
-      return this.#invalid(pipeline, unknown ?? [asFinding(error, fieldOf(error, pipeline))])
+      const found = unknown ?? [asFinding(error, fieldOf(error, pipeline))]
+      return { ...this.#invalid(pipeline, found), columns: namesAndTypes(written) }
     }
   }
 
@@ -121,7 +139,7 @@ export class PipelineInspector implements Inspector {
     )
     if (!verdict.ok) throw refusalError(verdict)
     const { canonical, columns } = verdict
-    const source = await this.#openSource(pipeline, signal)
+    const source = await this.#openSource(pipeline.sourceConnection, signal)
     try {
       const looking = { hosts: this.#settings.transforms, pipeline, signal }
       const read = columns.map((column) => ({ ...column, typeOid: 0, base: null, notNull: false }))
@@ -149,8 +167,12 @@ export class PipelineInspector implements Inspector {
     return [asFinding(error, 'target_table')]
   }
 
-  #valid(pipeline: Pipeline, examined: Looked, warnings: Finding[]): Validation {
-    return { ...this.#told(pipeline, examined), valid: true, errors: [], warnings }
+  #valid(
+    pipeline: Pipeline,
+    { looked, plan }: { readonly looked: Looked; readonly plan: QueryPlan },
+    warnings: Finding[],
+  ): Validation {
+    return { ...this.#told(pipeline, looked), valid: true, errors: [], warnings, plan }
   }
 
   #invalid(pipeline: Pipeline, errors: Finding[], examined: Looked | null = null): Validation {
@@ -159,13 +181,14 @@ export class PipelineInspector implements Inspector {
 
   #told(pipeline: Pipeline, examined: Looked | null): Omit<Validation, 'valid' | 'errors' | 'warnings'> {
     return {
-      columns: examined?.written.map(({ name, type }) => ({ name, type })) ?? [],
+      columns: namesAndTypes(examined?.written ?? []),
       strategy: strategyOf(pipeline),
       way: examined === null ? null : wayOf(pipeline, examined.sink !== null),
       guarantee: examined?.guarantee ?? null,
       reads: examined === null ? null : examined.paged ? 'paged' : 'once',
       createsTarget:
         examined !== null && (examined.sink === null ? examined.target === null : !examined.sink.exists),
+      plan: null,
     }
   }
 
@@ -174,7 +197,7 @@ export class PipelineInspector implements Inspector {
     signal: AbortSignal,
     work: (source: Session, target: Session) => Promise<T>,
   ): Promise<T> {
-    const source = await this.#openSource(pipeline, signal)
+    const source = await this.#openSource(pipeline.sourceConnection, signal)
     try {
       const target = await this.#open(pipeline.targetConnection, this.#settings.martUrl, signal)
       try {
@@ -188,11 +211,13 @@ export class PipelineInspector implements Inspector {
   }
 
   #forVerdict(pipeline: Pipeline, signal: AbortSignal): () => Promise<GuardSession> {
-    return pipeline.sourceConnection === null ? this.#kept.borrow : () => this.#openSource(pipeline, signal)
+    return pipeline.sourceConnection === null
+      ? this.#kept.borrow
+      : () => this.#openSource(pipeline.sourceConnection, signal)
   }
 
-  async #openSource(pipeline: Pipeline, signal: AbortSignal): Promise<Session> {
-    const session = await this.#open(pipeline.sourceConnection, this.#settings.readerUrl, signal)
+  async #openSource(connection: string | null, signal: AbortSignal): Promise<Session> {
+    const session = await this.#open(connection, this.#settings.readerUrl, signal)
     await session.run(READ_ONLY)
     return session
   }
@@ -203,6 +228,10 @@ export class PipelineInspector implements Inspector {
     await session.run(`SET statement_timeout = '${LOOK_TIMEOUT}'; SET lock_timeout = '2s'`)
     return session
   }
+}
+
+function namesAndTypes(columns: readonly Column[]): Validation['columns'] {
+  return columns.map(({ name, type }) => ({ name, type }))
 }
 
 function wayOf(pipeline: Pipeline, isSink: boolean): Way {

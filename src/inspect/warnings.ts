@@ -7,12 +7,11 @@ import type { Examined } from '../transfers/examine.js'
 import type { Looked } from './look.js'
 
 /** What works, but not as its owner may think. */
-export async function warningsFor(source: Session, pipeline: Pipeline, examined: Looked): Promise<Finding[]> {
+export function warningsFor(pipeline: Pipeline, examined: Looked): Finding[] {
   return [
     ...indexWarnings(pipeline, examined),
     ...guaranteeWarnings(pipeline, examined),
     ...typeWarnings(examined),
-    ...(await keyWarnings(source, examined)),
   ]
 }
 
@@ -69,7 +68,7 @@ function typeWarnings({ target }: Pick<Looked, 'target'>): Finding[] {
 }
 
 /** A key that is not unique makes rows of the mart replace each other. Looked for a moment only. */
-async function keyWarnings(source: Session, { query, key, facts }: Examined): Promise<Finding[]> {
+export async function keyWarnings(source: Session, { query, key, facts }: Examined): Promise<Finding[]> {
   const columns = columnList(key)
   if (facts.aggregates) return []
   await source.run("SET statement_timeout = '2s'")

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { intervalMs, nextRun } from './schedule.js'
+import { comingRuns, intervalMs, nextRun } from './schedule.js'
 
 const next = (schedule: string, now: string, timezone = 'UTC') =>
   nextRun(schedule, timezone, new Date(now))?.toISOString() ?? null
@@ -64,5 +64,36 @@ describe('R3.5 a cron expression', () => {
     expect(() => nextRun(schedule, timezone, new Date())).toThrowError(
       expect.objectContaining({ code: 'PIPELINE_INVALID', hint: expect.stringContaining('15m') }),
     )
+  })
+})
+
+describe('the coming runs', () => {
+  const coming = (schedule: string, now: string, timezone: string) =>
+    comingRuns(schedule, timezone, new Date(now), 3).map(({ local, clockChange }) => [local, clockChange])
+
+  it('are told as the clocks of the zone show them, and where those are put forward or back', () => {
+    expect(coming('30 2 * * *', '2026-03-28T00:00:00Z', 'Europe/Berlin')).toEqual([
+      ['2026-03-28T02:30:00+01:00', 0],
+      // 02:30 does not exist on this day: the run comes as soon as the clocks have jumped.
+      ['2026-03-29T03:00:00+02:00', 60],
+      ['2026-03-30T02:30:00+02:00', 0],
+    ])
+    expect(coming('0 6 * * *', '2026-10-31T00:00:00Z', 'America/New_York')).toEqual([
+      ['2026-10-31T06:00:00-04:00', 0],
+      ['2026-11-01T06:00:00-05:00', -60],
+      ['2026-11-02T06:00:00-05:00', 0],
+    ])
+  })
+
+  it('follow each other by the interval', () => {
+    expect(coming('1h30m', '2026-11-15T10:00:00Z', 'Asia/Kolkata')).toEqual([
+      ['2026-11-15T17:00:00+05:30', 0],
+      ['2026-11-15T18:30:00+05:30', 0],
+      ['2026-11-15T20:00:00+05:30', 0],
+    ])
+  })
+
+  it('are none for a day that never comes', () => {
+    expect(comingRuns('0 0 30 2 *', 'UTC', new Date(), 5)).toEqual([])
   })
 })

@@ -42,6 +42,47 @@ export function nextRun(schedule: string, timezone: string, now: Date): Date | n
   }
 }
 
+/** A moment of a schedule, as its zone tells it. */
+export interface ComingRun {
+  readonly at: Date
+  /** What a clock on the wall of the zone shows, with its distance to UTC. */
+  readonly local: string
+  /** Minutes by which the clocks of the zone were put forward since the moment before; negative: back. */
+  readonly clockChange: number
+}
+
+/** The next moments of a schedule that `nextRun` can read. */
+export function comingRuns(schedule: string, timezone: string, now: Date, count: number): ComingRun[] {
+  const runs: ComingRun[] = []
+  let before = now
+  while (runs.length < count) {
+    const at = nextRun(schedule, timezone, before)
+    if (at === null || Number.isNaN(at.getTime())) break
+    const clockChange = offsetMinutes(at, timezone) - offsetMinutes(before, timezone)
+    runs.push({ at, local: localTime(at, timezone), clockChange })
+    before = at
+  }
+  return runs
+}
+
+/** How far a zone is from UTC at a moment. */
+function offsetMinutes(at: Date, timezone: string): number {
+  const parts = new Intl.DateTimeFormat('en', {
+    timeZone: timezone,
+    timeZoneName: 'longOffset',
+  }).formatToParts(at)
+  const name = parts.find(({ type }) => type === 'timeZoneName')?.value ?? ''
+  const [, sign = '+', hours = '0', minutes = '0'] = /GMT([+-])(\d+):(\d+)/.exec(name) ?? []
+  return Number(`${sign}1`) * (Number(hours) * 60 + Number(minutes))
+}
+
+function localTime(at: Date, timezone: string): string {
+  const offset = offsetMinutes(at, timezone)
+  const wall = new Date(at.getTime() + offset * UNITS.m).toISOString().slice(0, 19)
+  const two = (part: number) => String(Math.floor(part)).padStart(2, '0')
+  return `${wall}${offset < 0 ? '-' : '+'}${two(Math.abs(offset) / 60)}:${two(Math.abs(offset) % 60)}`
+}
+
 /** The time between the next two moments of a schedule; null when there is none, or when it cannot be read. */
 export function schedulePeriodMs(schedule: string | null, timezone: string): number | null {
   if (schedule === null) return null

@@ -24,6 +24,45 @@ export interface Validation {
   readonly reads: 'paged' | 'once' | null
   /** The table will be created by the first run. */
   readonly createsTarget: boolean
+  /** What the planner expects of reading the query once; null as long as there are errors. */
+  readonly plan: QueryPlan | null
+}
+
+/** A table that is read from its first row to its last. */
+export interface WholeScan {
+  readonly table: string
+  /** As the statistics have it; null when nobody has analysed the table yet. */
+  readonly rows: number | null
+  /** What keeps rows out while it is read; null: all are taken. */
+  readonly filter: string | null
+  /** So large that reading all of it is worth a thought. */
+  readonly isBig: boolean
+}
+
+export interface QueryPlan {
+  readonly rows: number
+  readonly totalCost: number
+  readonly scans: readonly WholeScan[]
+  /** Indexes that would let an incremental run begin where the last one ended. */
+  readonly indexes: readonly { readonly table: string; readonly statement: string }[]
+}
+
+/** What a query may name, for whoever writes one. */
+export interface SourceTable {
+  readonly schema: string
+  readonly name: string
+  readonly kind: 'table' | 'view'
+  /** As the statistics have it; null when they say nothing. */
+  readonly rows: number | null
+  readonly columns: readonly { readonly name: string; readonly type: string; readonly notNull: boolean }[]
+}
+
+export interface SourceTables {
+  /** ALLOWED_SOURCE_SCHEMAS. */
+  readonly schemas: readonly string[]
+  readonly tables: readonly SourceTable[]
+  /** There are more than are told. */
+  readonly truncated: boolean
 }
 
 /** The first rows as they would be written, each value as text. */

@@ -1,5 +1,8 @@
 import type { Pipeline } from '../model/pipeline.js'
-import type { Finding, Preview, Validation } from '../model/validation.js'
+import type { Finding, Preview, SourceTables, Validation } from '../model/validation.js'
+
+/** quick: nothing that has to read rows, for whoever asks at every word that is typed. */
+export type LookDepth = 'quick' | 'whole'
 
 /** Looks at what a pipeline would do. Reads only, bounded in rows, bytes and time. */
 export interface Inspector {
@@ -7,6 +10,8 @@ export interface Inspector {
   close(): Promise<void>
   /** The SQL guard's verdict on the text alone and by the server: empty when the query may be run. */
   judge(pipeline: Pipeline, signal: AbortSignal): Promise<Finding[]>
-  validate(pipeline: Pipeline, signal: AbortSignal): Promise<Validation>
+  validate(pipeline: Pipeline, signal: AbortSignal, depth?: LookDepth): Promise<Validation>
   preview(pipeline: Pipeline, limit: number, signal: AbortSignal): Promise<Preview>
+  /** The tables that a query may read, of the main database (null) or of a named connection. */
+  tables(connection: string | null, signal: AbortSignal): Promise<SourceTables>
 }

@@ -18,6 +18,8 @@ const FILMS_ID = '11111111-1111-1111-1111-111111111111'
 const FILMS = `/pipelines/${FILMS_ID}`
 const SCREENS: readonly Screen[] = [
   { name: 'the list of pipelines', path: '/pipelines', shows: 'film_dim_full' },
+  { name: 'a new pipeline', path: '/pipelines/new', shows: /Use an example|Взять пример/ },
+  { name: 'a duplicate', path: `/pipelines/new?from=${FILMS_ID}`, shows: 'film_dim_full' },
   {
     name: 'the list of runs',
     path: async () => {
@@ -40,7 +42,7 @@ const SCREENS: readonly Screen[] = [
     shows: /Comes from|Откуда/,
   },
   { name: 'the overview of a pipeline', path: `${FILMS}/overview`, shows: 'sql_full' },
-  { name: 'the query of a pipeline', path: `${FILMS}/sql`, shows: /Validate says|Проверка скажет/ },
+  { name: 'the query of a pipeline', path: `${FILMS}/sql`, shows: /Rows expected|Ожидается строк/ },
   { name: 'the configuration of a pipeline', path: `${FILMS}/config`, shows: 'quarantine_limit' },
   { name: 'the versions of a pipeline', path: `${FILMS}/versions`, shows: /Version 1|Версия 1/ },
   {

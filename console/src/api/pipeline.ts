@@ -14,6 +14,9 @@ import type {
 /** Everything that is known of one pipeline lies below this key; events make it old (live/patches.ts). */
 export const pipelineKey = (id: string) => ['pipeline', id] as const
 
+/** Pipelines that this tab deletes: the event that tells so is no reason to ask for them again. */
+export const leaving = new Set<string>()
+
 const at = (id: string) => ({ path: { id } })
 
 export function pipelineQuery(id: string) {
@@ -83,20 +86,12 @@ export function reconcileQuery(id: string) {
 }
 
 interface Change {
-  readonly pipeline: Pick<Pipeline, 'id' | 'config_version' | 'managed_by'>
+  readonly pipeline: Pick<Pipeline, 'id' | 'config_version'>
   readonly patch: PipelinePatch
 }
 
-const manner = ({ pipeline, patch }: Change, isRehearsal: boolean) => ({
-  params: {
-    path: { id: pipeline.id },
-    query: {
-      ...(isRehearsal ? { dry_run: true } : {}),
-      ...(pipeline.managed_by === 'file' ? { take_over: true } : {}),
-    },
-    header: { 'if-match': `"${pipeline.config_version}"` },
-  },
-  body: patch,
+const ifMatch = ({ config_version }: Pick<Pipeline, 'config_version'>) => ({
+  'if-match': `"${config_version}"`,
 })
 
 /** What people do to one pipeline beyond running it. Each is one request. */
@@ -110,25 +105,52 @@ export const pipelineActions = {
     ask(api.POST('/pipelines/{id}/quarantine/{row_id}/replay', { params: { path: { id, row_id: row } } })),
   discard: (id: string, row: string) =>
     ask(api.POST('/pipelines/{id}/quarantine/{row_id}/discard', { params: { path: { id, row_id: row } } })),
-  validate: (draft: PipelineInput): Promise<Validation> => ask(api.POST('/validate', { body: draft })),
+  validate: (draft: PipelineInput, isQuick: boolean): Promise<Validation> =>
+    ask(api.POST('/validate', { params: { query: { quick: isQuick } }, body: draft })),
   preview: (draft: PipelineInput, limit: number): Promise<Preview> =>
     ask(api.POST('/preview', { params: { query: { limit } }, body: draft })),
-  /** What the change would do; nothing is saved. */
-  rehearse: async (change: Change): Promise<Rehearsal> => {
-    const { dry_run } = await ask(api.PATCH('/pipelines/{id}', manner(change, true)))
-    if (dry_run === undefined) throw new Error('the server did not tell what would change')
-    return dry_run
+  /** What the change would do; nothing is saved, so nothing is taken over either. */
+  rehearse: async ({ pipeline, patch }: Change): Promise<Rehearsal> => {
+    const params = {
+      ...at(pipeline.id),
+      query: { dry_run: true, take_over: true },
+      header: ifMatch(pipeline),
+    }
+    return rehearsalIn(await ask(api.PATCH('/pipelines/{id}', { params, body: patch })))
   },
   /** Refused with 412 when somebody saved another version meanwhile. */
-  save: (change: Change): Promise<Pipeline> => ask(api.PATCH('/pipelines/{id}', manner(change, false))),
-  restore: (pipeline: Change['pipeline'], version: number, resetCheckpoint: boolean | null) =>
+  save: ({ pipeline, patch }: Change, isTakenOver: boolean): Promise<Pipeline> =>
     ask(
-      api.POST('/pipelines/{id}/versions/{version}/restore', {
-        params: {
-          path: { id: pipeline.id, version: String(version) },
-          query: pipeline.managed_by === 'file' ? { take_over: true } : {},
-        },
-        body: resetCheckpoint === null ? {} : { reset_checkpoint: resetCheckpoint },
+      api.PATCH('/pipelines/{id}', {
+        params: { ...at(pipeline.id), query: { take_over: isTakenOver }, header: ifMatch(pipeline) },
+        body: patch,
       }),
     ),
+  rehearseCreation: async (draft: PipelineInput): Promise<Rehearsal> =>
+    rehearsalIn(await ask(api.POST('/pipelines', { params: { query: { dry_run: true } }, body: draft }))),
+  create: (draft: PipelineInput): Promise<Pipeline> => ask(api.POST('/pipelines', { body: draft })),
+  /** With its runs; the mart stays. */
+  remove: async (pipeline: Change['pipeline'], isTakenOver: boolean): Promise<void> => {
+    const params = { ...at(pipeline.id), query: { take_over: isTakenOver }, header: ifMatch(pipeline) }
+    leaving.add(pipeline.id)
+    try {
+      await ask(api.DELETE('/pipelines/{id}', { params }))
+    } catch (error) {
+      leaving.delete(pipeline.id)
+      throw error
+    }
+  },
+  restore: (id: string, version: number, how: { resetCheckpoint: boolean | null; isTakenOver: boolean }) =>
+    ask(
+      api.POST('/pipelines/{id}/versions/{version}/restore', {
+        params: { path: { id, version: String(version) }, query: { take_over: how.isTakenOver } },
+        body: how.resetCheckpoint === null ? {} : { reset_checkpoint: how.resetCheckpoint },
+      }),
+    ),
+}
+
+function rehearsalIn(answer: object): Rehearsal {
+  const { dry_run } = answer as { dry_run?: Rehearsal }
+  if (dry_run === undefined) throw new Error('the server did not tell what would change')
+  return dry_run
 }

@@ -57,3 +57,6 @@ export type PipelineInput = Schema<'PipelineInput'>
 export type LineageGraph = Get<'/lineage'>
 export type LineageNode = LineageGraph['nodes'][number]
 export type LineageColumn = NonNullable<LineageNode['columns']>[number]
+export type SourceTables = Get<'/catalog/tables'>
+export type TaskList = Get<'/tasks'>
+export type ComingRuns = Get<'/schedule/runs'>

@@ -6,6 +6,7 @@ import {
   redirect,
 } from '@tanstack/react-router'
 import { readLineageSearch } from '../screens/lineage/search.js'
+import { readNewSearch } from '../screens/pipeline-new/search.js'
 import { readPipelinesSearch } from '../screens/pipelines/search.js'
 import { readRunSearch } from '../screens/run/search.js'
 import { readRunnersSearch } from '../screens/runners/search.js'
@@ -37,6 +38,7 @@ const pipelines = createRoute({
 const newPipeline = createRoute({
   getParentRoute: () => root,
   path: '/pipelines/new',
+  validateSearch: readNewSearch,
   component: lazyRouteComponent(
     () => import('../screens/pipeline-new/NewPipelineScreen.js'),
     'NewPipelineScreen',

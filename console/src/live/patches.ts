@@ -1,5 +1,5 @@
 import type { InfiniteData } from '@tanstack/react-query'
-import { pipelineKey } from '../api/pipeline.js'
+import { leaving, pipelineKey } from '../api/pipeline.js'
 import { OVERVIEW_KEY, type OverviewFilter } from '../api/pipelines.js'
 import { queryClient } from '../api/query-client.js'
 import { RUN_KEY, RUNS_KEY } from '../api/runs.js'
@@ -46,7 +46,8 @@ function isEnd(event: LiveEvent): boolean {
 /** What is known of one pipeline is old when it was changed, and when a run of it began or ended. Batches change nothing. */
 function rereadPipelines(events: readonly LiveEvent[]): void {
   const changed = new Set<string>()
-  for (const { kind, pipeline_id } of events) if (kind !== 'run.batch') changed.add(pipeline_id)
+  for (const { kind, pipeline_id } of events)
+    if (kind !== 'run.batch' && !leaving.has(pipeline_id)) changed.add(pipeline_id)
   for (const id of changed)
     void queryClient.invalidateQueries({
       queryKey: pipelineKey(id),

@@ -28,6 +28,7 @@ import { metricsRoutes } from './metrics.js'
 import { pipelineRoutes } from './pipelines.js'
 import { quarantineRoutes } from './quarantine.js'
 import { runRoutes } from './runs.js'
+import { scheduleRoutes } from './schedule.js'
 import { sessionRoutes } from './session.js'
 import { taskRoutes } from './tasks.js'
 import { tokenRoutes } from './tokens.js'
@@ -62,6 +63,7 @@ export function apiRoutes(app: Api, services: Services): void {
   controlRoutes(app, control, services.waiter)
   quarantineRoutes(app, history, control)
   inspectRoutes(app, services.inspect)
+  scheduleRoutes(app)
   lineageRoutes(app, services.lineage)
   runRoutes(app, services.runs, services.waiter)
   historyRoutes(app, history)

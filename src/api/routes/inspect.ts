@@ -9,6 +9,10 @@ import {
   reconcileToWire,
   reconcileWire,
   repairWire,
+  tablesQuery,
+  tablesToWire,
+  tablesWire,
+  validateQuery,
   validationToWire,
   validationWire,
 } from '../schemas/inspect.js'
@@ -43,10 +47,24 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
     '/validate',
     {
       config: rule('viewer', TAG, 'The same for a pipeline that is not saved.', { body: pipelineInput }),
-      schema: { body: anyObject, response: { 200: validationWire } },
+      schema: { querystring: validateQuery, body: anyObject, response: { 200: validationWire } },
+    },
+    async (request) => {
+      const depth = request.query.quick ? 'quick' : 'whole'
+      return validationToWire(
+        await inspect.validateDraft(request.body, depth, AbortSignal.timeout(PATIENCE_MS)),
+      )
+    },
+  )
+
+  app.get(
+    '/catalog/tables',
+    {
+      config: rule('viewer', TAG, 'Lists the tables that a query may read, with their columns.'),
+      schema: { querystring: tablesQuery, response: { 200: tablesWire } },
     },
     async (request) =>
-      validationToWire(await inspect.validateDraft(request.body, AbortSignal.timeout(PATIENCE_MS))),
+      tablesToWire(await inspect.tables(request.query.connection ?? null, AbortSignal.timeout(PATIENCE_MS))),
   )
 
   app.post(

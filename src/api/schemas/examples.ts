@@ -93,6 +93,7 @@ export const VALIDATION_EXAMPLE = {
   guarantee: null,
   reads: null,
   creates_target: false,
+  plan: null,
 }
 
 export const PREVIEW_EXAMPLE = {

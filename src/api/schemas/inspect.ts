@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import type { Drift, Reconciliation } from '../../model/reconcile.js'
-import type { Preview, Validation } from '../../model/validation.js'
+import type { Preview, QueryPlan, SourceTables, Validation } from '../../model/validation.js'
 import { PREVIEW_EXAMPLE, RECONCILIATION_EXAMPLE, VALIDATION_EXAMPLE } from './examples.js'
 import { flag, pageQuery } from './page.js'
+import { line } from './text.js'
 
 const finding = z.object({
   code: z.string().describe('What is wrong, as a name that does not change.'),
@@ -24,6 +25,39 @@ const column = z.object({
   type: z.string().describe('Its type as PostgreSQL writes it.'),
 })
 
+const planWire = z
+  .object({
+    rows: z.number().describe('How many rows the planner expects the query to give.'),
+    total_cost: z.number().describe('What reading them once costs, in the units of the planner.'),
+    scans: z
+      .array(
+        z.object({
+          table: z.string().describe('The table, with its schema.'),
+          rows: z.number().nullable().describe('Its rows by the statistics; null: never analysed.'),
+          filter: z
+            .string()
+            .nullable()
+            .describe('What keeps rows out while it is read; null: all are taken.'),
+          is_big: z.boolean().describe('So large that reading all of it is worth a thought.'),
+        }),
+      )
+      .describe('Tables that are read from the first row to the last.'),
+    indexes: z
+      .array(
+        z.object({
+          table: z.string().describe('The table that lacks it.'),
+          statement: z.string().describe('The statement that makes it.'),
+        }),
+      )
+      .describe('Indexes that would let an incremental run begin where the last one ended.'),
+  })
+  .nullable()
+  .describe('What the planner expects of reading the query once (EXPLAIN); null as long as there are errors.')
+
+export const validateQuery = z.strictObject({
+  quick: flag().default(false).describe('Only what can be told without reading rows.'),
+})
+
 export const validationWire = z
   .object({
     valid: z.boolean().describe('A run would start.'),
@@ -35,16 +69,60 @@ export const validationWire = z
     guarantee: z.string().nullable().describe('What the pipeline promises about lost rows.'),
     reads: z.string().nullable().describe('paged: along an index; once: the whole query for each pass.'),
     creates_target: z.boolean().describe('The first run creates the table.'),
+    plan: planWire,
   })
   .meta({ examples: [VALIDATION_EXAMPLE] })
 
-export function validationToWire({ createsTarget, ...rest }: Validation) {
+export function validationToWire({ createsTarget, plan, ...rest }: Validation) {
   return {
     ...rest,
     errors: [...rest.errors],
     warnings: [...rest.warnings],
     columns: [...rest.columns],
     creates_target: createsTarget,
+    plan: plan === null ? null : planToWire(plan),
+  }
+}
+
+function planToWire({ rows, totalCost, scans, indexes }: QueryPlan): z.infer<typeof planWire> {
+  return {
+    rows,
+    total_cost: totalCost,
+    scans: scans.map(({ isBig, ...scan }) => ({ ...scan, is_big: isBig })),
+    indexes: [...indexes],
+  }
+}
+
+export const tablesQuery = z.strictObject({
+  connection: line(100).optional().describe('A named connection; absent: the main database.'),
+})
+
+export const tablesWire = z.object({
+  schemas: z.array(z.string()).describe('What ALLOWED_SOURCE_SCHEMAS says.'),
+  items: z
+    .array(
+      z.object({
+        schema: z.string().describe('The schema.'),
+        name: z.string().describe('The name in it.'),
+        kind: z.enum(['table', 'view']).describe('What it is; a materialized view is a view.'),
+        rows: z.number().nullable().describe('Its rows by the statistics; null when they say nothing.'),
+        columns: z
+          .array(column.extend({ not_null: z.boolean().describe('The database vouches for it.') }))
+          .describe('In their order.'),
+      }),
+    )
+    .describe('What a query may read, ordered by schema and name.'),
+  truncated: z.boolean().describe('There are more than are told.'),
+})
+
+export function tablesToWire({ schemas, tables, truncated }: SourceTables): z.infer<typeof tablesWire> {
+  return {
+    schemas: [...schemas],
+    items: tables.map((table) => ({
+      ...table,
+      columns: table.columns.map(({ notNull, ...rest }) => ({ ...rest, not_null: notNull })),
+    })),
+    truncated,
   }
 }
 

@@ -25,6 +25,15 @@ export const sessionWire = z
     expires_at: z.string().nullable().describe('When the session or its token ends; null: never.'),
     version: z.string().describe('The version of the server.'),
     targets: z.array(z.string()).describe('What ALLOWED_TARGET_TABLES says.'),
+    sinks: z
+      .array(
+        z.object({
+          prefix: z.string().describe('How its targets begin, such as es:.'),
+          setting: z.string().describe('The setting that says what is allowed.'),
+          names: z.array(z.string()).describe('Names that may follow the prefix; * stands for anything.'),
+        }),
+      )
+      .describe('The kinds of targets besides tables.'),
     connections: z.array(z.string()).describe('The databases besides the main one, by name.'),
   })
   .meta({ id: 'Session' })
@@ -55,6 +64,11 @@ export function sessionToWire(
     expires_at: ends[0] ?? null,
     version,
     targets: [...rules.targets.tables],
+    sinks: rules.targets.kinds.map(({ prefix, allowList: { setting, names } }) => ({
+      prefix,
+      setting,
+      names: [...names],
+    })),
     connections: [...rules.connections].sort(),
   }
 }

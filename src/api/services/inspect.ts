@@ -2,8 +2,8 @@ import type { Author } from '../../model/access.js'
 import { VitrinaError } from '../../model/errors.js'
 import type { Reconciliation } from '../../model/reconcile.js'
 import type { Run } from '../../model/run.js'
-import type { Preview, Validation } from '../../model/validation.js'
-import type { Inspector } from '../../ports/inspector.js'
+import type { Preview, SourceTables, Validation } from '../../model/validation.js'
+import type { Inspector, LookDepth } from '../../ports/inspector.js'
 import type { Reconciler } from '../../ports/reconciler.js'
 import type { RunControl } from '../../ports/run-control.js'
 import type { ApiEvents } from '../../telemetry/api-events.js'
@@ -40,8 +40,12 @@ export class InspectService {
     return this.#parts.inspector.validate(await this.#parts.pipelines.get(id), signal)
   }
 
-  validateDraft(raw: Raw, signal: AbortSignal): Promise<Validation> {
-    return this.#parts.inspector.validate(unsaved(readDraft(raw, this.#parts.rules)), signal)
+  validateDraft(raw: Raw, depth: LookDepth, signal: AbortSignal): Promise<Validation> {
+    return this.#parts.inspector.validate(unsaved(readDraft(raw, this.#parts.rules)), signal, depth)
+  }
+
+  tables(connection: string | null, signal: AbortSignal): Promise<SourceTables> {
+    return this.#parts.inspector.tables(connection, signal)
   }
 
   async preview(id: string, limit: number, signal: AbortSignal): Promise<Preview> {

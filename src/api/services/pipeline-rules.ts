@@ -124,7 +124,8 @@ function keyMistakes(draft: Draft): Mistake[] {
   return found
 }
 
-function scheduleMistakes({ schedule_interval: schedule, schedule_timezone: zone }: Draft): Mistake[] {
+/** What is wrong with a schedule and its zone. */
+export function scheduleMistakes({ schedule_interval: schedule, schedule_timezone: zone }: Draft): Mistake[] {
   if (zone !== undefined && !isZone(zone))
     return [mistake('schedule_timezone', 'ZONE_UNKNOWN', 'must be a time zone such as Europe/Moscow')]
   if (typeof schedule !== 'string' || isReadable(schedule, zone ?? 'UTC')) return []

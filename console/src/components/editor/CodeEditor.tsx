@@ -39,7 +39,8 @@ const LOOK = EditorView.theme({
   '&': { backgroundColor: 'transparent', color: 'var(--v-text)' },
   '&.cm-focused': { outline: '2px solid var(--v-focus)', outlineOffset: '-2px' },
   '.cm-content': { fontFamily: 'inherit', padding: '8px 0', caretColor: 'var(--v-text)' },
-  '.cm-gutters': { backgroundColor: 'transparent', color: 'var(--v-text-soft)', border: '0' },
+  // Not transparent: long lines pass beneath it.
+  '.cm-gutters': { backgroundColor: 'var(--v-surface)', color: 'var(--v-text-soft)', border: '0' },
   '.cm-activeLine, .cm-activeLineGutter': {
     backgroundColor: 'color-mix(in srgb, var(--v-run) 7%, transparent)',
   },

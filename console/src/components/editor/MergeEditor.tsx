@@ -1,6 +1,11 @@
 import { unifiedMergeView } from '@codemirror/merge'
+import { EditorState } from '@codemirror/state'
 import { useMemo } from 'react'
+import { defineTexts, useTexts } from '../../i18n/texts.js'
 import { CodeEditor } from './CodeEditor.js'
+
+/** `$` stands for how many. */
+const mergeTexts = defineTexts({ unchanged: '$ unchanged lines' }, { unchanged: 'без изменений: $' })
 
 interface Props {
   readonly before: string
@@ -10,15 +15,18 @@ interface Props {
 }
 
 export function MergeEditor({ before, after, language, label }: Props) {
+  const texts = useTexts(mergeTexts)
   const extensions = useMemo(
-    () =>
+    () => [
+      EditorState.phrases.of({ '$ unchanged lines': texts.unchanged }),
       unifiedMergeView({
         original: before,
         mergeControls: false,
         gutter: true,
         collapseUnchanged: { margin: 3 },
       }),
-    [before],
+    ],
+    [before, texts],
   )
   return <CodeEditor text={after} language={language} label={label} extensions={extensions} />
 }

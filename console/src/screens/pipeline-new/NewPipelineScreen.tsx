@@ -1,1 +1,136 @@
-export { PendingScreen as NewPipelineScreen } from '../pending/PendingScreen.js'
+import { Button } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useSearch } from '@tanstack/react-router'
+import { useState } from 'react'
+import { tablesQuery } from '../../api/authoring.js'
+import { pipelineQuery } from '../../api/pipeline.js'
+import type { Pipeline } from '../../api/wire.js'
+import { usePage } from '../../app/page.js'
+import { Page } from '../../app/shell/Page.js'
+import { ActionButton } from '../../components/ActionButton.js'
+import { AboutFields, LimitFields } from '../../components/authoring/AboutFields.js'
+import authoring from '../../components/authoring/authoring.module.css'
+import { ModeFields } from '../../components/authoring/ModeFields.js'
+import { Verdict } from '../../components/authoring/Outlook.js'
+import { QueryBench } from '../../components/authoring/QueryBench.js'
+import { ScheduleFields } from '../../components/authoring/ScheduleFields.js'
+import { StepFields } from '../../components/authoring/StepFields.js'
+import { queryOf, withQuery } from '../../components/authoring/spec.js'
+import { TargetFields } from '../../components/authoring/TargetFields.js'
+import { ProblemCard } from '../../components/ProblemCard.js'
+import { Skeleton } from '../../components/Skeleton.js'
+import { useTexts } from '../../i18n/texts.js'
+import { useShortcut } from '../../keyboard/shortcuts.js'
+import { CreateDialog } from './CreateDialog.js'
+import { exampleQuery } from './example.js'
+import styles from './new.module.css'
+import { newTexts } from './texts.js'
+import { type NewPipeline, useNew } from './use-new.js'
+
+export function NewPipelineScreen() {
+  const texts = useTexts(newTexts)
+  const { from } = useSearch({ from: '/pipelines/new' })
+  const { data, error, refetch } = useQuery({ ...pipelineQuery(from ?? ''), enabled: from !== undefined })
+  const title = data === undefined ? texts.title : texts.copyTitle(data.name)
+  usePage({ title: [title], path: [{ label: texts.pipelines, to: '/pipelines' }, { label: title }] })
+  return (
+    <Page>
+      <header className={styles.head}>
+        <h1>{title}</h1>
+        <p className={styles.lead}>{data === undefined ? texts.lead : texts.copyLead(data.name)}</p>
+      </header>
+      {from === undefined ? (
+        <Writing key="blank" original={null} />
+      ) : data !== undefined ? (
+        <Writing key={data.id} original={data} />
+      ) : error !== null ? (
+        <ProblemCard error={error} onRetry={() => void refetch()} />
+      ) : (
+        <Skeleton lines={8} height={28} />
+      )}
+    </Page>
+  )
+}
+
+function Writing({ original }: { readonly original: Pipeline | null }) {
+  const texts = useTexts(newTexts)
+  const made = useNew(original)
+  const { spec, look, change } = made
+  const { data: tables } = useQuery(tablesQuery(spec.source_connection))
+  const example = exampleQuery(tables?.items ?? [])
+  const fields = { spec, look, onChange: change }
+  return (
+    <>
+      <QueryBench
+        {...fields}
+        example={example}
+        actions={
+          queryOf(spec) === '' ? (
+            <Button variant="default" size="compact-xs" onClick={() => change(withQuery(spec, example))}>
+              {texts.useExample}
+            </Button>
+          ) : null
+        }
+      />
+      <div className={styles.sections}>
+        <div className={styles.column}>
+          <AboutFields {...fields} />
+          <TargetFields {...fields} />
+          <ScheduleFields {...fields} />
+        </div>
+        <div className={styles.column}>
+          <ModeFields {...fields} />
+          <StepFields {...fields} />
+          <LimitFields {...fields} />
+        </div>
+      </div>
+      <Finish made={made} />
+    </>
+  )
+}
+
+/** What is still missing, and the way on. */
+function Finish({ made }: { readonly made: NewPipeline }) {
+  const texts = useTexts(newTexts)
+  const [isReviewed, review] = useState(false)
+  const { spec, look, isWritten, startOver } = made
+  const missing =
+    queryOf(spec).trim() === ''
+      ? texts.writeFirst
+      : spec.name === ''
+        ? texts.nameFirst
+        : spec.target_table === ''
+          ? texts.targetFirst
+          : null
+  const wrong = look.problems.filter(({ tone }) => tone === 'bad').length
+  // What the API would not even save: everything else may be created and mended later.
+  const isRefused =
+    wrong > 0 && (look.validation === null || look.problems[0]?.code === 'PIPELINE_NAME_TAKEN')
+  const refusal = missing ?? (isRefused ? texts.wrong(wrong) : null)
+  useShortcut('mod+s', texts.review, () => review(true), refusal === null)
+  return (
+    <section className={authoring.draftBar} aria-label={texts.review}>
+      <span role="status">
+        {missing !== null ? (
+          <span className="v-soft">{missing}</span>
+        ) : wrong > 0 ? (
+          texts.wrong(wrong)
+        ) : look.validation === null ? null : (
+          <Verdict isValid={look.validation.valid} />
+        )}
+      </span>
+      <span className={authoring.space} />
+      {isWritten ? (
+        <Button variant="default" onClick={startOver}>
+          {texts.discard}
+        </Button>
+      ) : null}
+      <ActionButton needs="admin" variant="filled" refusal={refusal} onClick={() => review(true)}>
+        {texts.review}
+      </ActionButton>
+      {isReviewed ? (
+        <CreateDialog spec={spec} look={look} onCreated={startOver} onClose={() => review(false)} />
+      ) : null}
+    </section>
+  )
+}

@@ -1,7 +1,7 @@
 import type { Checkpoint, Pipeline } from '../../api/wire.js'
+import { FactList } from '../../components/FactList.js'
 import { TimeText } from '../../components/TimeText.js'
 import { useTexts } from '../../i18n/texts.js'
-import { FactList } from './FactList.js'
 import styles from './pipeline.module.css'
 import { pipelineTexts } from './texts.js'
 

@@ -5,7 +5,6 @@ import { toastDone, toastProblem } from '../../components/toast.js'
 import { activityOf, isActive } from '../../facts/activity.js'
 import { useTexts } from '../../i18n/texts.js'
 import { useShortcut } from '../../keyboard/shortcuts.js'
-import styles from './pipeline.module.css'
 import { pipelineTexts } from './texts.js'
 
 /** Run, pause and cancel ask nothing: each can be taken back by another. */
@@ -28,7 +27,7 @@ export function HeaderActions({ line }: { readonly line: PipelineLine }) {
   useShortcut('r', texts.run, doRun, useRefusal('operator', runRefusal) === null)
   useShortcut('p', texts.pause, doPause, useRefusal('operator', pauseRefusal) === null)
   return (
-    <div className={styles.actions}>
+    <>
       {isBusy && run !== null ? (
         <ActionButton
           needs="operator"
@@ -58,6 +57,6 @@ export function HeaderActions({ line }: { readonly line: PipelineLine }) {
       >
         {enabled ? texts.disable : texts.enable}
       </ActionButton>
-    </div>
+    </>
   )
 }

@@ -11,6 +11,7 @@ import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
 import { useNow } from '../../time/clock.js'
 import { HeaderActions } from './HeaderActions.js'
+import { HeaderMenu } from './HeaderMenu.js'
 import styles from './pipeline.module.css'
 import { pipelineTexts } from './texts.js'
 
@@ -38,7 +39,10 @@ export function PipelineHeader({ pipeline, line }: Props) {
         </span>
       </div>
       {line === null ? null : <Facts line={line} />}
-      {line === null ? null : <HeaderActions line={line} />}
+      <div className={styles.actions}>
+        {line === null ? null : <HeaderActions line={line} />}
+        <HeaderMenu pipeline={pipeline} />
+      </div>
     </header>
   )
 }

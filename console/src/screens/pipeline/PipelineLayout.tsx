@@ -12,6 +12,7 @@ import { Skeleton } from '../../components/Skeleton.js'
 import { shared } from '../../components/texts.js'
 import { activityOf } from '../../facts/activity.js'
 import { useTexts } from '../../i18n/texts.js'
+import { DraftBar } from './DraftBar.js'
 import { PipelineHeader } from './PipelineHeader.js'
 import styles from './pipeline.module.css'
 import { PipelineContext } from './pipeline-context.js'
@@ -58,6 +59,7 @@ export function PipelineLayout() {
         <div key={id} className={styles.tabBody}>
           <Outlet />
         </div>
+        <DraftBar pipeline={shown.pipeline} />
       </Page>
     </PipelineContext>
   )

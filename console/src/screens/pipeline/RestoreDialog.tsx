@@ -9,6 +9,7 @@ import { useTexts } from '../../i18n/texts.js'
 import { CheckpointChoice } from './CheckpointChoice.js'
 import { editTexts } from './edit-texts.js'
 import styles from './pipeline.module.css'
+import { TakeOver } from './TakeOver.js'
 
 interface Props {
   readonly pipeline: Pipeline
@@ -20,9 +21,10 @@ export function RestoreDialog({ pipeline, version, onClose }: Props) {
   const texts = useTexts(editTexts)
   const [isUndecided, setUndecided] = useState(false)
   const [choice, choose] = useState<boolean | null>(null)
+  const [isTaken, take] = useState(false)
   const restore = async () => {
     try {
-      await pipelineActions.restore(pipeline, version, choice)
+      await pipelineActions.restore(pipeline.id, version, { resetCheckpoint: choice, isTakenOver: isTaken })
     } catch (error) {
       // The old query reads other rows: only now is it known that the checkpoint is in question.
       if (error instanceof ApiProblem && error.problem.code === 'CHECKPOINT_INVALID') setUndecided(true)
@@ -42,7 +44,7 @@ export function RestoreDialog({ pipeline, version, onClose }: Props) {
     >
       <div className={styles.stack}>
         <p className={styles.words}>{texts.restoreText(version, pipeline.config_version + 1)}</p>
-        {pipeline.managed_by === 'file' ? <p className={styles.note}>{texts.takesOver}</p> : null}
+        <TakeOver pipeline={pipeline} isTaken={isTaken} onTake={take} />
         {isUndecided ? <CheckpointChoice choice={choice} onChoose={choose} /> : null}
       </div>
     </ConfirmDialog>

@@ -1,75 +1,97 @@
 import { Button, Group, Modal } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { pipelineActions, pipelineKey } from '../../api/pipeline.js'
+import { actions } from '../../api/actions.js'
+import { pipelineActions, pipelineKey, pipelineQuery } from '../../api/pipeline.js'
 import { asProblem } from '../../api/problem.js'
 import { queryClient } from '../../api/query-client.js'
-import type { Pipeline, PipelinePatch, Rehearsal } from '../../api/wire.js'
+import type { Pipeline, Rehearsal } from '../../api/wire.js'
 import { ActionButton } from '../../components/ActionButton.js'
+import { toPatch } from '../../components/authoring/spec.js'
+import { chosenFields, mergeOf, type Side } from '../../components/authoring/three-way.js'
+import type { Draft } from '../../components/authoring/use-edit.js'
 import { DiffView } from '../../components/DiffView.js'
+import { asText, isLong } from '../../components/long-text.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
 import { Skeleton } from '../../components/Skeleton.js'
+import { TextDiff } from '../../components/TextDiff.js'
 import { shared } from '../../components/texts.js'
-import { toastDone } from '../../components/toast.js'
+import { toastDone, toastProblem } from '../../components/toast.js'
 import { useTexts } from '../../i18n/texts.js'
 import { CheckpointChoice } from './CheckpointChoice.js'
 import { editTexts } from './edit-texts.js'
 import styles from './pipeline.module.css'
+import review from './review.module.css'
+import { isFilesDecision, TakeOver } from './TakeOver.js'
+import { ThreeWay } from './ThreeWay.js'
 import tables from './tables.module.css'
 
 interface Props {
-  readonly pipeline: Pipeline
-  /** The change, for the version that is looked at. */
-  readonly patchOf: (pipeline: Pipeline) => PipelinePatch
+  /** As it is saved now. */
+  readonly latest: Pipeline
+  readonly draft: Draft
   readonly onSaved: () => void
   readonly onClose: () => void
 }
 
 /**
  * Nothing is saved without its difference and its impact, as the server tells them. The version that was looked at is
- * the version that is changed: when somebody was faster, the edit stays and is looked at again.
+ * the version that is changed: when somebody was faster, the edit stays, and all three are laid beside each other.
  */
-export function ReviewDialog({ pipeline: latest, patchOf, onSaved, onClose }: Props) {
+export function ReviewDialog({ latest, draft, onSaved, onClose }: Props) {
   const texts = useTexts(editTexts)
   const words = useTexts(shared)
   const [pipeline, lookAt] = useState(latest)
-  const [choice, choose] = useState<boolean | null>(null)
-  const patch = patchOf(pipeline)
+  const [choices, setChoices] = useState<Readonly<Record<string, Side>>>({})
+  const [reset, chooseReset] = useState<boolean | null>(null)
+  const [isTaken, take] = useState(false)
+  const merge = mergeOf(draft, pipeline)
+  const isApart = draft.base.config_version !== pipeline.config_version
+  const patch = toPatch(isApart ? chosenFields(merge, choices) : draft.fields)
   const { data, error } = useQuery({
     queryKey: ['review', pipeline.id, pipeline.config_version, patch],
-    queryFn: () => pipelineActions.rehearse({ pipeline, patch }),
+    queryFn: () => rehearse(pipeline, patch),
     placeholderData: undefined,
+    retry: false,
     staleTime: 0,
     gcTime: 0,
   })
-  const save = useMutation({
-    mutationFn: () =>
-      pipelineActions.save({
-        pipeline,
-        patch: choice === null ? patch : { ...patch, reset_checkpoint: choice },
-      }),
-    onSuccess: async ({ config_version }) => {
-      await queryClient.invalidateQueries({ queryKey: pipelineKey(pipeline.id) })
-      toastDone(texts.didSave(config_version))
-      onSaved()
-      onClose()
-    },
-    onError: () => queryClient.invalidateQueries({ queryKey: [...pipelineKey(pipeline.id), 'config'] }),
-  })
+  const save = useSave(pipeline, { onSaved, onClose })
   const isBehind = latest.config_version !== pipeline.config_version || isStale(error) || isStale(save.error)
   const refused = [error, save.error].find((each) => each !== null && !isStale(each))
   const isEmpty = data !== undefined && Object.keys(data.changes).length === 0
-  const isOpenQuestion = data?.checkpoint === 'undecided' && choice === null
+  const refusal =
+    data?.checkpoint === 'undecided' && reset === null
+      ? texts.decideFirst
+      : isBehind
+        ? texts.meanwhile(latest.config_version)
+        : data === undefined || isEmpty
+          ? texts.noChange
+          : isFilesDecision(pipeline, isTaken)
+            ? texts.takeOverFirst
+            : null
+  const submit = (isRun: boolean) =>
+    save.mutate({ patch: reset === null ? patch : { ...patch, reset_checkpoint: reset }, isTaken, isRun })
   return (
-    <Modal opened onClose={onClose} title={texts.reviewTitle(pipeline.name)} size="xl">
+    <Modal opened onClose={onClose} title={texts.reviewTitle(pipeline.name)} size={isApart ? 1080 : 'xl'}>
       <div className={styles.stack}>
         {isBehind && !save.isPending ? (
           <Meanwhile
             latest={latest}
-            onLookAgain={() => {
+            onCompare={() => {
               save.reset()
               lookAt(latest)
             }}
+          />
+        ) : null}
+        {isApart ? (
+          <ThreeWay
+            base={draft.base}
+            latest={pipeline}
+            merge={merge}
+            choices={choices}
+            onChoose={(field, side) => setChoices({ ...choices, [field]: side })}
           />
         ) : null}
         {refused === undefined ? null : <ProblemCard error={refused} />}
@@ -78,29 +100,30 @@ export function ReviewDialog({ pipeline: latest, patchOf, onSaved, onClose }: Pr
             <Skeleton lines={4} />
           ) : null
         ) : (
-          <Changes rehearsal={data} choice={choice} onChoose={choose} />
+          <Changes rehearsal={data} choice={reset} onChoose={chooseReset} />
         )}
-        {pipeline.managed_by === 'file' ? <p className={styles.note}>{texts.takesOver}</p> : null}
+        <TakeOver pipeline={pipeline} isTaken={isTaken} onTake={take} />
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose}>
             {words.cancel}
           </Button>
           <ActionButton
             needs="admin"
-            variant="filled"
-            loading={save.isPending}
-            refusal={
-              isOpenQuestion
-                ? texts.decideFirst
-                : data === undefined || isEmpty
-                  ? texts.noChange
-                  : isBehind
-                    ? texts.meanwhile(latest.config_version)
-                    : null
-            }
-            onClick={() => save.mutate()}
+            icon="play"
+            loading={save.isPending && save.variables.isRun}
+            refusal={refusal}
+            onClick={() => submit(true)}
           >
-            {texts.save(pipeline.config_version + 1)}
+            {texts.saveAndRun}
+          </ActionButton>
+          <ActionButton
+            needs="admin"
+            variant="filled"
+            loading={save.isPending && !save.variables.isRun}
+            refusal={refusal}
+            onClick={() => submit(false)}
+          >
+            {isApart ? texts.saveOnTop(pipeline.config_version) : texts.save(pipeline.config_version + 1)}
           </ActionButton>
         </Group>
       </div>
@@ -108,20 +131,65 @@ export function ReviewDialog({ pipeline: latest, patchOf, onSaved, onClose }: Pr
   )
 }
 
+async function rehearse(pipeline: Pipeline, patch: Parameters<typeof pipelineActions.rehearse>[0]['patch']) {
+  try {
+    return await pipelineActions.rehearse({ pipeline, patch })
+  } catch (error) {
+    // What was saved meanwhile is not known here yet.
+    if (isStale(error)) await reread(pipeline.id)
+    throw error
+  }
+}
+
+function reread(id: string): Promise<void> {
+  return queryClient.invalidateQueries({ queryKey: [...pipelineKey(id), 'config'] })
+}
+
+interface Submitted {
+  readonly patch: Parameters<typeof pipelineActions.save>[0]['patch']
+  readonly isTaken: boolean
+  readonly isRun: boolean
+}
+
+function useSave(pipeline: Pipeline, { onSaved, onClose }: Pick<Props, 'onSaved' | 'onClose'>) {
+  const texts = useTexts(editTexts)
+  const navigate = useNavigate()
+  return useMutation({
+    mutationFn: ({ patch, isTaken }: Submitted) => pipelineActions.save({ pipeline, patch }, isTaken),
+    onSuccess: async (saved, { isRun }) => {
+      const { id, name, config_version } = saved
+      // Before the draft goes: the fields must not show the old values for a moment.
+      queryClient.setQueryData(pipelineQuery(id).queryKey, saved)
+      onSaved()
+      onClose()
+      toastDone(texts.didSave(config_version))
+      await queryClient.invalidateQueries({ queryKey: pipelineKey(id) })
+      if (!isRun) return
+      try {
+        const { run_id } = await actions.run(id)
+        await navigate({ to: '/runs/$id', params: { id: run_id } })
+      } catch (error) {
+        toastProblem(texts.savedNotRun(name), error)
+      }
+    },
+    onError: () => reread(pipeline.id),
+  })
+}
+
 function isStale(error: unknown): boolean {
   return error !== null && asProblem(error).problem.status === 412
 }
 
-function Meanwhile({ latest, onLookAgain }: { readonly latest: Pipeline; readonly onLookAgain: () => void }) {
+function Meanwhile({ latest, onCompare }: { readonly latest: Pipeline; readonly onCompare: () => void }) {
   const texts = useTexts(editTexts)
   const { config_version: version } = latest
   return (
-    <section className={styles.meanwhile} role="alert">
+    <section className={review.meanwhile} role="alert">
       <strong>{texts.meanwhile(version)}</strong>
       <span>{texts.meanwhileHint}</span>
       <div>
-        <Button variant="default" onClick={onLookAgain}>
-          {texts.reviewAgain(version)}
+        <Button variant="default" onClick={onCompare}>
+          {texts.compareThree}
         </Button>
       </div>
     </section>
@@ -136,12 +204,21 @@ interface ChangesProps {
 
 function Changes({ rehearsal: { changes, checkpoint }, choice, onChoose }: ChangesProps) {
   const texts = useTexts(editTexts)
-  if (Object.keys(changes).length === 0) return <p className={styles.note}>{texts.noChange}</p>
+  const all = Object.entries(changes)
+  const isText = ([, { old, new: next }]: (typeof all)[number]) => isLong(old) || isLong(next)
+  const [long, short] = [all.filter(isText), all.filter((each) => !isText(each))]
+  if (all.length === 0) return <p className={styles.note}>{texts.noChange}</p>
   return (
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard. */}
       <section className={tables.sheet} tabIndex={0} aria-label={texts.review}>
-        <DiffView changes={changes as never} />
+        {short.length === 0 ? null : <DiffView changes={Object.fromEntries(short) as never} />}
+        {long.map(([field, { old, new: next }]) => (
+          <div key={field}>
+            <p className={`v-mono ${review.longField}`}>{field}</p>
+            <TextDiff before={asText(old)} after={asText(next)} language="sql" label={field} />
+          </div>
+        ))}
       </section>
       <div>
         <strong>{texts.impact}</strong>

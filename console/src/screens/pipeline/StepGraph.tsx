@@ -2,15 +2,12 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { validationQuery } from '../../api/pipeline.js'
-import type { Pipeline, Validation } from '../../api/wire.js'
-import { Badge } from '../../components/Badge.js'
+import type { Pipeline } from '../../api/wire.js'
+import { Outlook, Verdict } from '../../components/authoring/Outlook.js'
 import { Panel } from '../../components/Panel.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
 import { Skeleton } from '../../components/Skeleton.js'
 import { useTexts } from '../../i18n/texts.js'
-import { FactList } from './FactList.js'
-import { Findings } from './Findings.js'
-import { ColumnList } from './PreviewTable.js'
 import styles from './pipeline.module.css'
 import { pipelineTexts } from './texts.js'
 
@@ -32,22 +29,13 @@ export function StepGraph({ pipeline }: { readonly pipeline: Pipeline }) {
     >
       <Steps pipeline={pipeline} />
       {data !== undefined ? (
-        <HowItGoes validation={data} />
+        <Outlook validation={data} />
       ) : error !== null ? (
         <ProblemCard error={error} onRetry={() => void refetch()} />
       ) : (
         <Skeleton lines={2} />
       )}
     </Panel>
-  )
-}
-
-export function Verdict({ isValid }: { readonly isValid: boolean }) {
-  const texts = useTexts(pipelineTexts)
-  return (
-    <Badge tone={isValid ? 'ok' : 'bad'} icon={isValid ? 'check' : 'cross'}>
-      {isValid ? texts.wouldStart : texts.wouldNotStart}
-    </Badge>
   )
 }
 
@@ -97,40 +85,4 @@ function Step({ kind, name, isMono = false, children }: StepProps) {
 function firstLine(query: string): string {
   const text = query.replace(/\s+/g, ' ').trim()
   return text.length <= 72 ? text : `${text.slice(0, 71)}…`
-}
-
-/** A word of the API in our words, or as it came when it is new to us. */
-function told(words: Readonly<Record<string, string>>, word: string | null): string | null {
-  return word === null ? null : (words[word] ?? word)
-}
-
-interface HowProps {
-  readonly validation: Validation
-  readonly isWithColumns?: boolean
-}
-
-export function HowItGoes({ validation, isWithColumns = false }: HowProps) {
-  const texts = useTexts(pipelineTexts)
-  const { strategy, way, guarantee, reads, columns, creates_target } = validation
-  return (
-    <div className={styles.stack}>
-      <FactList
-        facts={[
-          [
-            texts.strategy,
-            <code key="strategy" className="v-mono">
-              {strategy}
-            </code>,
-          ],
-          [texts.way, told(texts.ways, way)],
-          [texts.guarantee, told(texts.guarantees, guarantee)],
-          [texts.reads, told(texts.readsAs, reads)],
-          [texts.columns, columns.length === 0 ? null : columns.length],
-        ]}
-      />
-      {creates_target ? <p className={styles.note}>{texts.createsTarget}</p> : null}
-      <Findings validation={validation} />
-      {isWithColumns ? <ColumnList columns={columns} /> : null}
-    </div>
-  )
 }

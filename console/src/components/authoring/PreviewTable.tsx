@@ -1,18 +1,17 @@
 import type { Preview, Validation } from '../../api/wire.js'
 import { useTexts } from '../../i18n/texts.js'
-import { editTexts } from './edit-texts.js'
-import styles from './pipeline.module.css'
-import tables from './tables.module.css'
+import styles from './authoring.module.css'
+import { lookTexts } from './look-texts.js'
 
 export function PreviewTable({ preview: { columns, rows, truncated } }: { readonly preview: Preview }) {
-  const texts = useTexts(editTexts)
+  const texts = useTexts(lookTexts)
   if (rows.length === 0) return <p className={styles.note}>{texts.noRows}</p>
   return (
     <>
       {truncated ? <p className={styles.note}>{texts.truncated}</p> : null}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard. */}
-      <section className={tables.sheet} tabIndex={0} aria-label={texts.rowsOf}>
-        <table className={tables.grid}>
+      <section className={styles.sheet} tabIndex={0} aria-label={texts.rowsOf}>
+        <table className={styles.grid}>
           <thead>
             <tr>
               {columns.map(({ name, type }) => (
@@ -28,7 +27,7 @@ export function PreviewTable({ preview: { columns, rows, truncated } }: { readon
               <tr key={n}>
                 {columns.map(({ name }) => (
                   <td key={name} className="v-mono">
-                    <span className={tables.cut} title={row[name] ?? undefined}>
+                    <span className={styles.cut} title={row[name] ?? undefined}>
                       {row[name] ?? <span className="v-soft">{texts.isNull}</span>}
                     </span>
                   </td>
@@ -43,12 +42,12 @@ export function PreviewTable({ preview: { columns, rows, truncated } }: { readon
 }
 
 export function ColumnList({ columns }: { readonly columns: Validation['columns'] }) {
-  const texts = useTexts(editTexts)
+  const texts = useTexts(lookTexts)
   if (columns.length === 0) return null
   return (
     <details>
       <summary>{texts.columnsOf}</summary>
-      <table className={tables.grid}>
+      <table className={styles.grid}>
         <thead>
           <tr>
             <th scope="col">{texts.column}</th>

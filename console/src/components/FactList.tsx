@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import styles from './pipeline.module.css'
+import styles from './fact-list.module.css'
 
 /** Names and values, one below the other on a phone. What is null is not there. */
 export function FactList({ facts }: { readonly facts: readonly (readonly [string, ReactNode])[] }) {

@@ -1,6 +1,6 @@
 import type { Finding, Validation } from '../../api/wire.js'
 import { Icon } from '../../theme/icons.js'
-import styles from './pipeline.module.css'
+import styles from './authoring.module.css'
 
 /** What keeps a run from starting, then what its owner should know. */
 export function Findings({ validation }: { readonly validation: Pick<Validation, 'errors' | 'warnings'> }) {

@@ -1,0 +1,77 @@
+import { Switch, Textarea, TextInput } from '@mantine/core'
+import { useTexts } from '../../i18n/texts.js'
+import { Panel } from '../Panel.js'
+import styles from './authoring.module.css'
+import { FieldLabel, FieldProblems, type FieldsProps, isBad } from './field-parts.js'
+import { fieldTexts } from './field-texts.js'
+import { typedNumber } from './spec.js'
+
+export function AboutFields({ spec, look, onChange }: FieldsProps) {
+  const texts = useTexts(fieldTexts)
+  return (
+    <Panel title={texts.about}>
+      <div className={styles.stack}>
+        <div>
+          <TextInput
+            label={<FieldLabel name="name">{texts.name}</FieldLabel>}
+            description={texts.nameHint}
+            value={spec.name}
+            error={isBad(look.problems, 'name')}
+            spellCheck={false}
+            autoComplete="off"
+            onChange={({ currentTarget }) => onChange({ name: currentTarget.value })}
+          />
+          <FieldProblems problems={look.problems} field="name" />
+        </div>
+        <Textarea
+          size="xs"
+          label={<FieldLabel name="description">{texts.description}</FieldLabel>}
+          description={texts.descriptionHint}
+          autosize
+          minRows={2}
+          value={spec.description}
+          onChange={({ currentTarget }) => onChange({ description: currentTarget.value })}
+        />
+      </div>
+    </Panel>
+  )
+}
+
+const NUMBERS = ['batch_size', 'quarantine_limit', 'delete_brake'] as const
+
+/** What nobody has to think about on the first day. */
+export function LimitFields({ spec, look, onChange }: FieldsProps) {
+  const texts = useTexts(fieldTexts)
+  const words = {
+    batch_size: [texts.batch, texts.batchHint],
+    quarantine_limit: [texts.quarantine, texts.quarantineHint],
+    delete_brake: [texts.brake, texts.brakeHint],
+  } as const
+  return (
+    <Panel title={texts.limits}>
+      <div className={styles.stack}>
+        <div className={styles.fields}>
+          {NUMBERS.map((field) => (
+            <div key={field}>
+              <TextInput
+                label={<FieldLabel name={field}>{words[field][0]}</FieldLabel>}
+                description={words[field][1]}
+                value={String(spec[field])}
+                error={isBad(look.problems, field)}
+                inputMode={field === 'batch_size' ? 'text' : 'decimal'}
+                spellCheck={false}
+                onChange={({ currentTarget }) => onChange({ [field]: typedNumber(currentTarget.value) })}
+              />
+              <FieldProblems problems={look.problems} field={field} />
+            </div>
+          ))}
+        </div>
+        <Switch
+          label={<FieldLabel name="enabled">{texts.enabled}</FieldLabel>}
+          checked={spec.enabled}
+          onChange={({ currentTarget }) => onChange({ enabled: currentTarget.checked })}
+        />
+      </div>
+    </Panel>
+  )
+}

@@ -1,0 +1,119 @@
+import { Checkbox, Radio, Select } from '@mantine/core'
+import { useFormat } from '../../i18n/format.js'
+import { useTexts } from '../../i18n/texts.js'
+import { Panel } from '../Panel.js'
+import styles from './authoring.module.css'
+import { FieldLabel, FieldProblems, type FieldsProps, isBad } from './field-parts.js'
+import { fieldTexts } from './field-texts.js'
+import type { Spec } from './spec.js'
+import { growingColumns, suggestGrowing } from './suggest.js'
+import type { Look } from './use-look.js'
+
+const WAYS = ['upsert', 'replace', 'key', 'xmin'] as const
+type Way = (typeof WAYS)[number]
+
+function wayOf({ mode, full_strategy, capture }: Spec): Way {
+  return mode === 'full' ? full_strategy : capture
+}
+
+/** Fields of the API that only make sense together. The likeliest columns are chosen at once; they can be changed. */
+function fieldsOf(way: Way, spec: Spec, columns: Look['columns']): Partial<Spec> {
+  if (way === 'upsert' || way === 'replace')
+    return {
+      mode: 'full',
+      full_strategy: way,
+      capture: 'key',
+      incremental_key: null,
+      incremental_id_key: null,
+    }
+  const shared = { mode: 'incremental', full_strategy: 'upsert', capture: way } as const
+  if (way === 'xmin') return { ...shared, incremental_key: null, incremental_id_key: null }
+  const key = spec.incremental_key ?? suggestGrowing(columns)
+  const then = spec.key_columns.find((name) => name !== key) ?? null
+  return {
+    ...shared,
+    incremental_key: key,
+    incremental_id_key: spec.incremental_id_key ?? (key === null ? null : then),
+  }
+}
+
+/** What each run does, with what it means for the mart. */
+export function ModeFields(props: FieldsProps) {
+  const texts = useTexts(fieldTexts)
+  const format = useFormat()
+  const { spec, look, onChange } = props
+  const way = wayOf(spec)
+  return (
+    <Panel title={texts.fresh}>
+      <div className={styles.stack}>
+        <Radio.Group
+          aria-label={texts.ways}
+          value={way}
+          onChange={(value) => onChange(fieldsOf(value as Way, spec, look.columns))}
+        >
+          <div className={styles.choice}>
+            {WAYS.map((each) => (
+              <Radio
+                key={each}
+                size="xs"
+                value={each}
+                label={texts.way[each]}
+                description={texts.wayHint[each]}
+              />
+            ))}
+          </div>
+        </Radio.Group>
+        <FieldProblems problems={look.problems} field="mode" />
+        <FieldProblems problems={look.problems} field="capture" />
+        <FieldProblems problems={look.problems} field="full_strategy" />
+        {way === 'key' ? <KeyFields {...props} /> : null}
+        {way === 'replace' ? null : (
+          <Checkbox
+            size="xs"
+            label={texts.sweep}
+            description={texts.sweepHint(shareOf(spec.delete_brake, format.percent))}
+            checked={spec.deletes === 'sweep'}
+            onChange={({ currentTarget }) =>
+              onChange({ deletes: currentTarget.checked ? 'sweep' : 'ignore' })
+            }
+          />
+        )}
+        <FieldProblems problems={look.problems} field="deletes" />
+      </div>
+    </Panel>
+  )
+}
+
+function shareOf(brake: Spec['delete_brake'], percent: (share: number) => string): string {
+  return typeof brake === 'number' ? percent(brake) : brake
+}
+
+function KeyFields({ spec, look, onChange }: FieldsProps) {
+  const texts = useTexts(fieldTexts)
+  const field = (name: 'incremental_key' | 'incremental_id_key', label: string, hint: string) => {
+    const value = spec[name]
+    const columns = growingColumns(look.columns)
+    return (
+      <div>
+        <Select
+          label={<FieldLabel name={name}>{label}</FieldLabel>}
+          description={look.columns.length === 0 ? texts.noColumns : hint}
+          placeholder={texts.pickColumn}
+          data={value === null || columns.includes(value) ? columns : [value, ...columns]}
+          value={value}
+          error={isBad(look.problems, name)}
+          searchable
+          clearable
+          onChange={(next) => onChange({ [name]: next })}
+        />
+        <FieldProblems problems={look.problems} field={name} />
+      </div>
+    )
+  }
+  return (
+    <div className={styles.fields}>
+      {field('incremental_key', texts.incrementalKey, texts.incrementalKeyHint)}
+      {field('incremental_id_key', texts.incrementalIdKey, texts.incrementalIdKeyHint)}
+    </div>
+  )
+}

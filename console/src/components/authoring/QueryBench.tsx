@@ -1,0 +1,183 @@
+import { Button, Select } from '@mantine/core'
+import { useMediaQuery } from '@mantine/hooks'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { lazy, type ReactNode, Suspense } from 'react'
+import { tablesQuery } from '../../api/authoring.js'
+import { pipelineActions } from '../../api/pipeline.js'
+import { useMay, useSession } from '../../api/session.js'
+import type { Finding, Preview, SourceTables } from '../../api/wire.js'
+import { useTexts } from '../../i18n/texts.js'
+import { ActionButton } from '../ActionButton.js'
+import { Panel } from '../Panel.js'
+import { ProblemCard } from '../ProblemCard.js'
+import { Skeleton } from '../Skeleton.js'
+import styles from './authoring.module.css'
+import { FieldProblems } from './field-parts.js'
+import { lookTexts } from './look-texts.js'
+import { Outlook, Verdict } from './Outlook.js'
+import { PreviewTable } from './PreviewTable.js'
+import { queryOf, type Spec, toInput, withQuery } from './spec.js'
+import type { Look } from './use-look.js'
+
+const Editor = lazy(() => import('./SqlEditor.js').then(({ SqlEditor }) => ({ default: SqlEditor })))
+const PREVIEW_ROWS = 50
+const MAIN = ''
+const NONE: readonly Finding[] = []
+const NO_TABLES: SourceTables['items'] = []
+
+interface Props {
+  readonly spec: Spec
+  readonly look: Look
+  readonly onChange: (some: Partial<Spec>) => void
+  /** Shown as long as nothing is written. */
+  readonly example?: string
+  /** What stands below the editor, besides. */
+  readonly actions?: ReactNode
+}
+
+/** The query beside what is known of it: what a run would do, what the planner says, the first rows. */
+export function QueryBench(props: Props) {
+  const { spec } = props
+  const preview = useMutation({ mutationFn: () => pipelineActions.preview(toInput(spec), PREVIEW_ROWS) })
+  return (
+    <div className={styles.halves}>
+      <QueryPanel {...props} />
+      <ResultPanel {...props} isPreviewing={preview.isPending} onPreview={() => preview.mutate()} />
+      <PreviewPanel error={preview.error} preview={preview.data} />
+    </div>
+  )
+}
+
+function QueryPanel({ spec, look, onChange, example, actions }: Props) {
+  const texts = useTexts(lookTexts)
+  const { role } = useSession()
+  const mayEdit = useMay('admin')
+  const isPhone = useMediaQuery('(max-width: 719px)', undefined, { getInitialValueInEffect: false }) ?? false
+  const { data: tables } = useQuery(tablesQuery(spec.source_connection))
+  const { errors = NONE, warnings = NONE } = look.validation ?? {}
+  return (
+    <Panel title={texts.query} actions={<SourceSelect {...{ spec, onChange }} />} isFlush>
+      <div className={styles.editor}>
+        <Suspense fallback={<Skeleton lines={8} />}>
+          <Editor
+            text={queryOf(spec)}
+            label={texts.query}
+            errors={errors}
+            warnings={warnings}
+            tables={tables?.items ?? NO_TABLES}
+            {...(example === undefined ? {} : { example })}
+            {...(isPhone ? {} : { onChange: (text: string) => onChange(withQuery(spec, text)) })}
+          />
+        </Suspense>
+      </div>
+      <div className={styles.under}>
+        <span className="v-soft">
+          {isPhone ? texts.readOnlyPhone : mayEdit ? <Names tables={tables} /> : texts.readOnlyRole(role)}
+        </span>
+        {actions}
+      </div>
+    </Panel>
+  )
+}
+
+function Names({ tables }: { readonly tables: SourceTables | undefined }) {
+  const texts = useTexts(lookTexts)
+  if (tables === undefined) return texts.completes
+  const schemas = tables.schemas.join(', ')
+  if (tables.items.length === 0) return texts.noTables(schemas)
+  return `${texts.mayRead(tables.items.length, schemas)} ${texts.completes}`
+}
+
+/** Only where there is a choice. */
+function SourceSelect({ spec, onChange }: Pick<Props, 'spec' | 'onChange'>) {
+  const texts = useTexts(lookTexts)
+  const { connections } = useSession()
+  if (connections.length === 0) return null
+  return (
+    <Select
+      aria-label={texts.connection}
+      data={[{ value: MAIN, label: texts.mainDatabase }, ...connections]}
+      value={spec.source_connection ?? MAIN}
+      allowDeselect={false}
+      w={180}
+      onChange={(value) => onChange({ source_connection: value || null })}
+    />
+  )
+}
+
+interface PreviewProps {
+  readonly error: unknown
+  readonly preview: Preview | undefined
+}
+
+/** Over the whole width: rows are wide. */
+function PreviewPanel({ error, preview }: PreviewProps) {
+  const texts = useTexts(lookTexts)
+  if (error === null && preview === undefined) return null
+  return (
+    <div className={styles.wide}>
+      <Panel title={preview === undefined ? texts.rowsOf : texts.rowsShown(preview.rows.length)}>
+        <div className={styles.tight}>
+          {error === null ? null : <ProblemCard error={error} />}
+          {preview === undefined ? null : <PreviewTable preview={preview} />}
+        </div>
+      </Panel>
+    </div>
+  )
+}
+
+interface ResultProps extends Props {
+  readonly isPreviewing: boolean
+  readonly onPreview: () => void
+}
+
+function ResultPanel({ spec, look, isPreviewing, onPreview }: ResultProps) {
+  const texts = useTexts(lookTexts)
+  const { validation, problems, error, isBehind, isWhole } = look
+  const isEmpty = queryOf(spec).trim() === ''
+  return (
+    <Panel
+      title={texts.result}
+      actions={
+        isBehind ? (
+          <span className="v-soft">{texts.looking}</span>
+        ) : validation === null ? null : (
+          <Verdict isValid={validation.valid} />
+        )
+      }
+    >
+      <div className={styles.stack}>
+        <div className={styles.bar}>
+          <Button
+            variant="default"
+            title={texts.validateWhy}
+            disabled={isEmpty || isWhole}
+            onClick={look.lookWhole}
+          >
+            {texts.validate}
+          </Button>
+          <ActionButton
+            needs="operator"
+            icon="table"
+            loading={isPreviewing}
+            refusal={isEmpty ? texts.notLooked : null}
+            onClick={onPreview}
+          >
+            {texts.preview(PREVIEW_ROWS)}
+          </ActionButton>
+        </div>
+        {error === null ? null : <ProblemCard error={error} />}
+        {validation === null ? (
+          <FieldProblems problems={problems} />
+        ) : (
+          <div className={isBehind ? styles.dimmed : undefined}>
+            <Outlook validation={validation} isWhole />
+          </div>
+        )}
+        {validation === null && problems.length === 0 && error === null ? (
+          <p className={styles.note}>{texts.notLooked}</p>
+        ) : null}
+      </div>
+    </Panel>
+  )
+}

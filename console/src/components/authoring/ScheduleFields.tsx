@@ -1,0 +1,145 @@
+import { Button, Select, TextInput } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
+import { useQuery } from '@tanstack/react-query'
+import { comingRunsQuery } from '../../api/authoring.js'
+import type { ComingRuns } from '../../api/wire.js'
+import { createFormat } from '../../i18n/format.js'
+import { useLanguage, useTexts } from '../../i18n/texts.js'
+import { useNow } from '../../time/clock.js'
+import { Badge } from '../Badge.js'
+import { Panel } from '../Panel.js'
+import { ProblemCard } from '../ProblemCard.js'
+import styles from './authoring.module.css'
+import { cronWords, isInterval } from './cron-words.js'
+import { FieldLabel, FieldProblems, type FieldsProps, isBad } from './field-parts.js'
+import { scheduleTexts } from './schedule-texts.js'
+
+const PRESETS = { quarter: '15m', hour: '1h', day: '0 6 * * *', week: '0 6 * * 1' } as const
+const PAUSE_MS = 300
+
+/** When it runs: as written, in words, and as the next moments. */
+export function ScheduleFields({ spec, look, onChange }: FieldsProps) {
+  const texts = useTexts(scheduleTexts)
+  const zones = ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')]
+  return (
+    <Panel title={texts.when}>
+      <div className={styles.stack}>
+        <div className={styles.fields}>
+          <div>
+            <TextInput
+              label={<FieldLabel name="schedule_interval">{texts.schedule}</FieldLabel>}
+              description={texts.scheduleHint}
+              placeholder={texts.none}
+              value={spec.schedule_interval ?? ''}
+              error={isBad(look.problems, 'schedule_interval')}
+              spellCheck={false}
+              onChange={({ currentTarget }) => onChange({ schedule_interval: currentTarget.value || null })}
+            />
+            <FieldProblems problems={look.problems} field="schedule_interval" />
+          </div>
+          <div>
+            <Select
+              label={<FieldLabel name="schedule_timezone">{texts.zone}</FieldLabel>}
+              description={texts.zoneHint}
+              data={zones.includes(spec.schedule_timezone) ? zones : [spec.schedule_timezone, ...zones]}
+              value={spec.schedule_timezone}
+              searchable
+              limit={100}
+              allowDeselect={false}
+              onChange={(zone) => onChange({ schedule_timezone: zone ?? 'UTC' })}
+            />
+            <FieldProblems problems={look.problems} field="schedule_timezone" />
+          </div>
+        </div>
+        {/* biome-ignore lint/a11y/useSemanticElements: a row of buttons, not a part of a form. */}
+        <div className={styles.bar} role="group" aria-label={texts.presets}>
+          <Preset value={null} {...{ spec, onChange }}>
+            {texts.none}
+          </Preset>
+          {(Object.keys(PRESETS) as (keyof typeof PRESETS)[]).map((each) => (
+            <Preset key={each} value={PRESETS[each]} {...{ spec, onChange }}>
+              {texts.preset[each]}
+            </Preset>
+          ))}
+        </div>
+        <Coming schedule={spec.schedule_interval} zone={spec.schedule_timezone} />
+      </div>
+    </Panel>
+  )
+}
+
+interface PresetProps extends Pick<FieldsProps, 'spec' | 'onChange'> {
+  readonly value: string | null
+  readonly children: string
+}
+
+function Preset({ value, spec, onChange, children }: PresetProps) {
+  const isChosen = spec.schedule_interval === value
+  return (
+    <Button
+      size="compact-xs"
+      variant={isChosen ? 'light' : 'default'}
+      aria-pressed={isChosen}
+      onClick={() => onChange({ schedule_interval: value })}
+    >
+      {children}
+    </Button>
+  )
+}
+
+/** What the schedule means, in words and in times of its own zone. */
+export function Coming({ schedule, zone }: { readonly schedule: string | null; readonly zone: string }) {
+  const texts = useTexts(scheduleTexts)
+  const [asked] = useDebouncedValue(schedule?.trim() ?? '', PAUSE_MS)
+  const { data, error } = useQuery(comingRunsQuery(asked, zone))
+  if (asked === '') return <p className={styles.note}>{texts.byHand}</p>
+  if (error !== null) return <ProblemCard error={error} />
+  if (data === undefined || !data.valid) return null
+  return (
+    <div className={styles.tight} role="status">
+      <Words schedule={asked} />
+      {data.runs.length === 0 ? (
+        <p className={styles.note}>{texts.never}</p>
+      ) : (
+        <Runs runs={data.runs} zone={zone} />
+      )}
+    </div>
+  )
+}
+
+function Words({ schedule }: { readonly schedule: string }) {
+  const texts = useTexts(scheduleTexts)
+  const language = useLanguage()
+  const isCron = !isInterval(schedule)
+  const { data } = useQuery({
+    queryKey: ['cron-words', schedule, language],
+    queryFn: () => cronWords(schedule, language),
+    enabled: isCron,
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  return <strong>{isCron ? data : texts.every(schedule)}</strong>
+}
+
+function Runs({ runs, zone }: { readonly runs: ComingRuns['runs']; readonly zone: string }) {
+  const texts = useTexts(scheduleTexts)
+  const now = useNow()
+  const format = createFormat(useLanguage(), zone)
+  return (
+    <>
+      <span className="v-soft">{texts.next(zone)}</span>
+      <ol className={styles.runs} aria-label={texts.next(zone)}>
+        {runs.map(({ at, clock_change_minutes: change }) => (
+          <li key={at}>
+            <time dateTime={at}>{format.moment(at)}</time>
+            <span className="v-soft">{format.relative(at, now)}</span>
+            {change === 0 ? null : (
+              <Badge tone="warn" icon="clock">
+                {change > 0 ? texts.forward(change) : texts.back(-change)}
+              </Badge>
+            )}
+          </li>
+        ))}
+      </ol>
+    </>
+  )
+}

@@ -1,0 +1,87 @@
+import { Autocomplete, MultiSelect, Select } from '@mantine/core'
+import { useSession } from '../../api/session.js'
+import type { Session } from '../../api/wire.js'
+import { useTexts } from '../../i18n/texts.js'
+import { Panel } from '../Panel.js'
+import styles from './authoring.module.css'
+import { FieldLabel, FieldProblems, type FieldsProps, isBad } from './field-parts.js'
+import { fieldTexts } from './field-texts.js'
+import { suggestTarget } from './suggest.js'
+
+const MAIN = ''
+
+/** The mart: its address, its database, and what identifies a row of it. */
+export function TargetFields({ spec, look, onChange }: FieldsProps) {
+  const texts = useTexts(fieldTexts)
+  const { targets, sinks, connections } = useSession()
+  const allowed = [...targets, ...sinks.flatMap(({ prefix, names }) => names.map((name) => prefix + name))]
+  return (
+    <Panel title={texts.goes}>
+      <div className={styles.stack}>
+        <div className={styles.fields}>
+          <div>
+            <Autocomplete
+              size="xs"
+              label={<FieldLabel name="target_table">{texts.target}</FieldLabel>}
+              description={`${texts.targetHint(allowed.join(', '))} ${texts.targetWhy}`}
+              data={addresses(spec.name, { targets, sinks })}
+              value={spec.target_table}
+              error={isBad(look.problems, 'target_table')}
+              spellCheck={false}
+              onChange={(target_table) => onChange({ target_table })}
+            />
+            <FieldProblems problems={look.problems} field="target_table" />
+            <FieldProblems problems={look.problems} field="target_options" />
+          </div>
+          {connections.length === 0 ? null : (
+            <div>
+              <Select
+                label={<FieldLabel name="target_connection">{texts.targetConnection}</FieldLabel>}
+                data={[{ value: MAIN, label: texts.mainDatabase }, ...connections]}
+                value={spec.target_connection ?? MAIN}
+                allowDeselect={false}
+                onChange={(value) => onChange({ target_connection: value || null })}
+              />
+              <FieldProblems problems={look.problems} field="target_connection" />
+            </div>
+          )}
+        </div>
+        <div>
+          <ColumnsSelect spec={spec} look={look} onChange={onChange} />
+          <FieldProblems problems={look.problems} field="key_columns" />
+        </div>
+      </div>
+    </Panel>
+  )
+}
+
+/** Addresses that need no permission: a table of the pipeline's name, and the names that sinks allow. */
+function addresses(name: string, { targets, sinks }: Pick<Session, 'targets' | 'sinks'>): string[] {
+  const exact = (names: readonly string[]) => names.filter((each) => !each.includes('*'))
+  const found = [
+    suggestTarget(name, targets),
+    ...exact(targets),
+    ...sinks.flatMap(({ prefix, names }) => exact(names).map((each) => prefix + each)),
+  ]
+  return [...new Set(found.filter((each) => each !== ''))]
+}
+
+function ColumnsSelect({ spec, look, onChange }: FieldsProps) {
+  const texts = useTexts(fieldTexts)
+  const names = new Set([...look.columns.map(({ name }) => name), ...spec.key_columns])
+  return (
+    <MultiSelect
+      size="xs"
+      label={<FieldLabel name="key_columns">{texts.key}</FieldLabel>}
+      description={look.columns.length === 0 ? texts.noColumns : texts.keyHint}
+      placeholder={spec.key_columns.length === 0 ? texts.keyEmpty : undefined}
+      data={[...names]}
+      value={spec.key_columns}
+      error={isBad(look.problems, 'key_columns')}
+      searchable
+      clearable
+      hidePickedOptions
+      onChange={(key_columns) => onChange({ key_columns })}
+    />
+  )
+}

@@ -1,0 +1,118 @@
+import { defineTexts, pluralEn, pluralRu } from '../../i18n/texts.js'
+
+/** What is told of a query before it is run. */
+export const lookTexts = defineTexts(
+  {
+    query: 'Query',
+    result: 'What a run would do',
+    validate: 'Validate',
+    validateWhy: 'Also reads the source for a moment, to see whether the key is unique.',
+    preview: (n: number) => `Preview ${n} rows`,
+    notLooked:
+      'As soon as there is a query, this says whether a run would start and how it would read and write. Preview shows the first rows as they would be written; nothing is.',
+    looking: 'Looking…',
+    readOnlyPhone: 'Editing needs a wider window; here the query can only be read.',
+    readOnlyRole: (role: string) =>
+      `Only admin may change it; you are ${role}. What you type can be validated, not saved.`,
+    completes: 'Ctrl Space completes tables and columns.',
+    noTables: (schemas: string) => `No table can be read in the allowed schemas (${schemas}).`,
+    mayRead: (n: number, schemas: string) =>
+      `${pluralEn(n, '# table', '# tables')} in ${schemas} may be read.`,
+    connection: 'Source',
+    mainDatabase: 'main database',
+    wouldStart: 'a run would start',
+    wouldNotStart: 'a run would not start',
+    strategy: 'Strategy',
+    way: 'Way',
+    ways: {
+      pushdown: 'inside the database (pushdown)',
+      relay: 'relayed as text (relay)',
+      rows: 'row by row through the runner (rows)',
+    },
+    guarantee: 'Guarantee',
+    guarantees: {
+      lossless: 'no row is lost',
+      'lossless if the database sets the key': 'no row is lost if the database sets the key',
+      bounded: 'rows that commit late may be missed (bounded)',
+    },
+    reads: 'Reads',
+    readsAs: { paged: 'page by page along an index', once: 'the whole query in one pass' },
+    columns: 'Columns',
+    createsTarget: 'The first run creates the mart.',
+    expected: 'Rows expected',
+    cost: 'Cost by the planner',
+    planner: 'Planner',
+    scanAll: (table: string, rows: string) => `Reads all of ${table} (${rows}).`,
+    scanFilter: (table: string, rows: string, filter: string) =>
+      `Reads all of ${table} (${rows}) to find the rows with ${filter}.`,
+    scanUnknown: 'size unknown: run ANALYZE',
+    scanRows: (rows: string) => `~${rows} rows`,
+    noIndex: (table: string) =>
+      `No index of ${table} begins with the incremental key: every run reads the whole table to find what is new.`,
+    columnsOf: 'Columns of the query',
+    column: 'Column',
+    type: 'Type',
+    rowsOf: 'First rows',
+    rowsShown: (n: number) => `${pluralEn(n, 'First row', 'First # rows')} as they would be written`,
+    noRows: 'The query gives no rows.',
+    truncated: 'Some values are too long and are cut.',
+    isNull: 'null',
+  },
+  {
+    query: 'Запрос',
+    result: 'Что сделает запуск',
+    validate: 'Проверить',
+    validateWhy: 'Ещё и ненадолго читает источник, чтобы узнать, уникален ли ключ.',
+    preview: (n: number) => `Показать ${n} строк`,
+    notLooked:
+      'Как только появится запрос, здесь будет видно, начнётся ли запуск и как он будет читать и писать. Просмотр покажет первые строки такими, какими они были бы записаны; ничего не пишется.',
+    looking: 'Смотрим…',
+    readOnlyPhone: 'Для правки нужно окно пошире; здесь запрос можно только читать.',
+    readOnlyRole: (role: string) =>
+      `Менять может только admin, а у вас ${role}. Набранное можно проверить, но не сохранить.`,
+    completes: 'Ctrl Пробел подсказывает таблицы и столбцы.',
+    noTables: (schemas: string) => `В разрешённых схемах (${schemas}) нет таблиц, доступных для чтения.`,
+    mayRead: (n: number, schemas: string) =>
+      `Можно читать ${pluralRu(n, '# таблицу', '# таблицы', '# таблиц')} в ${schemas}.`,
+    connection: 'Источник',
+    mainDatabase: 'основная база',
+    wouldStart: 'запуск начнётся',
+    wouldNotStart: 'запуск не начнётся',
+    strategy: 'Стратегия',
+    way: 'Путь',
+    ways: {
+      pushdown: 'внутри базы (pushdown)',
+      relay: 'передача текстом (relay)',
+      rows: 'построчно через раннер (rows)',
+    },
+    guarantee: 'Гарантия',
+    guarantees: {
+      lossless: 'ни одна строка не теряется',
+      'lossless if the database sets the key': 'ни одна строка не теряется, если ключ ставит база',
+      bounded: 'поздно зафиксированные строки могут быть пропущены (bounded)',
+    },
+    reads: 'Чтение',
+    readsAs: { paged: 'по страницам вдоль индекса', once: 'весь запрос за один проход' },
+    columns: 'Столбцы',
+    createsTarget: 'Витрину создаст первый запуск.',
+    expected: 'Ожидается строк',
+    cost: 'Стоимость по планировщику',
+    planner: 'Планировщик',
+    scanAll: (table: string, rows: string) => `Читает ${table} целиком (${rows}).`,
+    scanFilter: (table: string, rows: string, filter: string) =>
+      `Читает ${table} целиком (${rows}), чтобы найти строки с ${filter}.`,
+    scanUnknown: 'размер неизвестен: выполните ANALYZE',
+    scanRows: (rows: string) => `~${rows} строк`,
+    noIndex: (table: string) =>
+      `Ни один индекс ${table} не начинается с ключа приращения: каждый запуск читает всю таблицу, чтобы найти новое.`,
+    columnsOf: 'Столбцы запроса',
+    column: 'Столбец',
+    type: 'Тип',
+    rowsOf: 'Первые строки',
+    rowsShown: (n: number) =>
+      `${pluralRu(n, 'Первая # строка', 'Первые # строки', 'Первые # строк')}, как они были бы записаны`,
+    noRows: 'Запрос не даёт строк.',
+    truncated: 'Некоторые значения слишком длинные и обрезаны.',
+    isNull: 'null',
+  },
+)

@@ -1,0 +1,46 @@
+import { defineTexts } from '../../i18n/texts.js'
+
+export const scheduleTexts = defineTexts(
+  {
+    when: 'When it runs',
+    schedule: 'Schedule',
+    scheduleHint: '15m, PT1H or cron (0 6 * * *).',
+    byHand: 'Only when somebody or something asks for it.',
+    none: 'Only when asked',
+    presets: 'Usual schedules',
+    preset: {
+      quarter: 'Every 15 minutes',
+      hour: 'Every hour',
+      day: 'Daily at 06:00',
+      week: 'Mondays at 06:00',
+    },
+    every: (interval: string) => `Every ${interval}, counted from the run before.`,
+    zone: 'Time zone of the schedule',
+    zoneHint: 'Cron is read in it.',
+    next: (zone: string) => `Next runs, in ${zone}`,
+    never: 'This day never comes: it would not run at all.',
+    forward: (minutes: number) => `clocks go forward ${minutes} min before it`,
+    back: (minutes: number) => `clocks go back ${minutes} min before it`,
+  },
+  {
+    when: 'Когда запускать',
+    schedule: 'Расписание',
+    scheduleHint: '15m, PT1H или cron (0 6 * * *).',
+    byHand: 'Только по просьбе человека или программы.',
+    none: 'Только по просьбе',
+    presets: 'Обычные расписания',
+    preset: {
+      quarter: 'Каждые 15 минут',
+      hour: 'Каждый час',
+      day: 'Ежедневно в 06:00',
+      week: 'По понедельникам в 06:00',
+    },
+    every: (interval: string) => `Каждые ${interval}, считая от прошлого запуска.`,
+    zone: 'Часовой пояс расписания',
+    zoneHint: 'В нём читается cron.',
+    next: (zone: string) => `Следующие запуски, ${zone}`,
+    never: 'Такой день не наступит: запусков не будет.',
+    forward: (minutes: number) => `перед ним часы переводят на ${minutes} мин вперёд`,
+    back: (minutes: number) => `перед ним часы переводят на ${minutes} мин назад`,
+  },
+)

@@ -1,0 +1,106 @@
+import type { Pipeline, PipelineInput, PipelinePatch } from '../../api/wire.js'
+
+type Decided = 'id' | 'status' | 'config_version' | 'managed_by' | 'created_at' | 'updated_at' | 'type'
+type Typed = 'batch_size' | 'quarantine_limit' | 'delete_brake'
+
+export type SpecTask = Omit<Pipeline['tasks'][number], 'id' | 'order_index'>
+
+/**
+ * What somebody decides about a pipeline, under the names of the API. A number may be half typed: the server judges it,
+ * as it judges everything else.
+ */
+export type Spec = Omit<Pipeline, Decided | Typed | 'tasks'> & {
+  readonly [field in Typed]: number | string
+} & { readonly tasks: readonly SpecTask[] }
+
+export type SpecField = keyof Spec
+
+export const BLANK: Spec = {
+  name: '',
+  description: '',
+  source_type: 'postgres',
+  source_connection: null,
+  source_query: '',
+  target_table: '',
+  target_connection: null,
+  target_options: {},
+  mode: 'full',
+  full_strategy: 'upsert',
+  incremental_key: null,
+  incremental_id_key: null,
+  capture: 'key',
+  deletes: 'ignore',
+  key_columns: [],
+  batch_size: 'auto',
+  enabled: true,
+  schedule_interval: null,
+  schedule_timezone: 'UTC',
+  quarantine_limit: 100,
+  delete_brake: 0.5,
+  tasks: [],
+}
+
+export function specOf(pipeline: Pipeline): Spec {
+  const { id, status, config_version, managed_by, created_at, updated_at, type, tasks, ...rest } = pipeline
+  return { ...rest, tasks: tasks.map(({ id: _, order_index, ...task }) => task) }
+}
+
+/** As the API takes it: what is half typed goes along, and is refused with its field. */
+export function toInput(spec: Spec): PipelineInput {
+  return spec as PipelineInput
+}
+
+export function toPatch(fields: Partial<Spec>): PipelinePatch {
+  return fields as PipelinePatch
+}
+
+/** The query that reads: of the task plan when there is one, which has priority. */
+export function queryOf({ tasks, source_query }: Spec): string {
+  return tasks.find(isReader)?.body ?? source_query
+}
+
+export function withQuery({ tasks }: Spec, query: string): Partial<Spec> {
+  if (!tasks.some(isReader)) return { source_query: query }
+  return { tasks: tasks.map((task) => (isReader(task) ? { ...task, body: query } : task)) }
+}
+
+/** The names of the functions that rows go through, in their order. */
+export function stepsOf({ tasks }: Spec): readonly string[] {
+  return tasks.filter((task) => !isReader(task)).map(({ body }) => body)
+}
+
+/** A plan begins with what reads. Without steps there is no plan, only the query. */
+export function withSteps(spec: Spec, names: readonly string[]): Partial<Spec> {
+  const query = queryOf(spec)
+  // Only the last task may lead elsewhere than the pipeline does.
+  const elsewhere = spec.tasks.at(-1)?.target_table ?? null
+  if (names.length === 0)
+    return {
+      tasks: [],
+      source_query: query,
+      ...(elsewhere === null ? {} : { target_table: elsewhere }),
+    }
+  const task = (task_type: 'SQL' | 'PYTHON', body: string): SpecTask => ({
+    task_type,
+    body,
+    source_table: null,
+    target_table: null,
+  })
+  const steps = names.map((name) => task('PYTHON', name))
+  const reader = { ...(spec.tasks.find(isReader) ?? task('SQL', query)), target_table: null }
+  return { tasks: [reader, ...steps.slice(0, -1), { ...steps.at(-1)!, target_table: elsewhere }] }
+}
+
+function isReader({ task_type }: Pick<SpecTask, 'task_type'>): boolean {
+  return task_type === 'SQL'
+}
+
+export function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other)
+}
+
+/** A number as soon as it is one; until then what was typed. */
+export function typedNumber(text: string): number | string {
+  const trimmed = text.trim()
+  return trimmed !== '' && Number.isFinite(Number(trimmed)) ? Number(trimmed) : trimmed
+}

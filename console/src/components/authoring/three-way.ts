@@ -1,0 +1,46 @@
+import type { Pipeline } from '../../api/wire.js'
+import { isSame, type Spec, type SpecField, specOf } from './spec.js'
+import type { Draft } from './use-edit.js'
+
+export type Side = 'mine' | 'theirs'
+
+/** A field that somebody changed since the draft was begun. */
+export interface FieldMerge {
+  readonly field: SpecField
+  readonly base: unknown
+  readonly theirs: unknown
+  readonly mine: unknown
+  /** Who changed it: both means a choice, unless they agree. */
+  readonly by: 'mine' | 'theirs' | 'both' | 'agreed'
+}
+
+/** What I changed, what they changed, and where that meets. */
+export function mergeOf({ base, fields }: Draft, latest: Pipeline): FieldMerge[] {
+  const before = specOf(base)
+  const after = specOf(latest)
+  const names = Object.keys({ ...before, ...fields }) as SpecField[]
+  const found = names.flatMap((field) => {
+    const isMine = Object.hasOwn(fields, field)
+    const isTheirs = !isSame(before[field], after[field])
+    if (!isMine && !isTheirs) return []
+    const mine = isMine ? fields[field] : before[field]
+    const by = !isMine ? 'theirs' : !isTheirs ? 'mine' : isSame(mine, after[field]) ? 'agreed' : 'both'
+    return [{ field, base: before[field], theirs: after[field], mine, by } as const]
+  })
+  return found.sort((one, other) => ORDER.indexOf(one.by) - ORDER.indexOf(other.by))
+}
+
+/** What has to be decided stands first. */
+const ORDER = ['both', 'mine', 'theirs', 'agreed']
+
+/** The fields to save on top of the latest version. What nobody chose stays mine: an edit is never lost by itself. */
+export function chosenFields(
+  merge: readonly FieldMerge[],
+  choices: Readonly<Record<string, Side>>,
+): Partial<Spec> {
+  return Object.fromEntries(
+    merge
+      .filter(({ field, by }) => (by === 'mine' || by === 'both') && choices[field] !== 'theirs')
+      .map(({ field, mine }) => [field, mine]),
+  )
+}

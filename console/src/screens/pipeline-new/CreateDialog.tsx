@@ -1,0 +1,169 @@
+import { Button, Group, Modal } from '@mantine/core'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { actions } from '../../api/actions.js'
+import { comingRunsQuery } from '../../api/authoring.js'
+import { pipelineActions } from '../../api/pipeline.js'
+import { OVERVIEW_KEY } from '../../api/pipelines.js'
+import { queryClient } from '../../api/query-client.js'
+import { ActionButton } from '../../components/ActionButton.js'
+import authoring from '../../components/authoring/authoring.module.css'
+import { Findings } from '../../components/authoring/Findings.js'
+import { type Spec, stepsOf, toInput } from '../../components/authoring/spec.js'
+import type { Look } from '../../components/authoring/use-look.js'
+import { DiffView } from '../../components/DiffView.js'
+import { ProblemCard } from '../../components/ProblemCard.js'
+import { Skeleton } from '../../components/Skeleton.js'
+import { shared } from '../../components/texts.js'
+import { toastDone, toastProblem } from '../../components/toast.js'
+import { createFormat, useFormat } from '../../i18n/format.js'
+import { useLanguage, useTexts } from '../../i18n/texts.js'
+import { Icon } from '../../theme/icons.js'
+import styles from './new.module.css'
+import { newTexts } from './texts.js'
+
+interface Props {
+  readonly spec: Spec
+  readonly look: Look
+  readonly onCreated: () => void
+  readonly onClose: () => void
+}
+
+/** What will be created and what it will do, as the server tells it; then it is created. */
+export function CreateDialog({ spec, look, onCreated, onClose }: Props) {
+  const texts = useTexts(newTexts)
+  const words = useTexts(shared)
+  const { data, error } = useQuery({
+    queryKey: ['creation', spec],
+    queryFn: () => pipelineActions.rehearseCreation(toInput(spec)),
+    placeholderData: undefined,
+    retry: false,
+    staleTime: 0,
+    gcTime: 0,
+  })
+  const create = useCreate(spec, onCreated)
+  const refusal = data === undefined ? texts.willHappen : null
+  return (
+    <Modal opened onClose={onClose} title={texts.reviewTitle(spec.name)} size="xl">
+      <div className={authoring.stack}>
+        <Happens spec={spec} look={look} />
+        {look.validation === null || look.validation.valid ? null : (
+          <div className={authoring.tight}>
+            <strong>{texts.wouldFail}</strong>
+            <Findings validation={{ errors: look.validation.errors, warnings: [] }} />
+          </div>
+        )}
+        {[error, create.error]
+          .filter((each) => each !== null)
+          .map((each) => (
+            <ProblemCard key={each.message} error={each} />
+          ))}
+        {data === undefined ? (
+          error === null ? (
+            <Skeleton lines={3} />
+          ) : null
+        ) : (
+          <details>
+            <summary>{texts.allFields}</summary>
+            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard. */}
+            <section className={authoring.sheet} tabIndex={0} aria-label={texts.allFields}>
+              <DiffView changes={data.changes as never} />
+            </section>
+          </details>
+        )}
+        <Group justify="flex-end" gap="xs">
+          <Button variant="default" onClick={onClose}>
+            {words.cancel}
+          </Button>
+          <ActionButton
+            needs="admin"
+            loading={create.isPending && !create.variables}
+            refusal={refusal}
+            onClick={() => create.mutate(false)}
+          >
+            {texts.create}
+          </ActionButton>
+          <ActionButton
+            needs="admin"
+            icon="play"
+            variant="filled"
+            loading={create.isPending && create.variables}
+            refusal={refusal}
+            onClick={() => create.mutate(true)}
+          >
+            {texts.createAndRun}
+          </ActionButton>
+        </Group>
+      </div>
+    </Modal>
+  )
+}
+
+function useCreate(spec: Spec, onCreated: () => void) {
+  const texts = useTexts(newTexts)
+  const navigate = useNavigate()
+  return useMutation({
+    mutationFn: (_isRun: boolean) => pipelineActions.create(toInput(spec)),
+    onSuccess: async ({ id, name }, isRun) => {
+      toastDone(texts.didCreate(name))
+      void queryClient.invalidateQueries({ queryKey: OVERVIEW_KEY })
+      const run = isRun
+        ? await actions.run(id).catch((error) => toastProblem(texts.notRun(name), error))
+        : null
+      if (run) await navigate({ to: '/runs/$id', params: { id: run.run_id } })
+      else await navigate({ to: '/pipelines/$id/overview', params: { id } })
+      onCreated()
+    },
+  })
+}
+
+/** In sentences: what is created, where rows go, what each run does, and when. */
+function Happens({ spec, look }: Pick<Props, 'spec' | 'look'>) {
+  const texts = useTexts(newTexts)
+  const lines = useSentences(spec, look)
+  return (
+    <div>
+      <strong>{texts.willHappen}</strong>
+      <ul className={styles.happens}>
+        {lines.map((line) => (
+          <li key={line}>
+            <Icon name="right" size={14} />
+            <span>{line}</span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}
+
+function useSentences(spec: Spec, { validation }: Look): string[] {
+  const texts = useTexts(newTexts)
+  const format = useFormat()
+  const next = useNext(spec)
+  const key = spec.key_columns.length === 0 ? texts.keyOfTable : spec.key_columns.join(', ')
+  const way = spec.mode === 'full' ? spec.full_strategy : spec.capture
+  const steps = stepsOf(spec)
+  const lines = [
+    texts.creates(spec.name),
+    validation === null || !validation.valid
+      ? null
+      : validation.creates_target
+        ? texts.makesTarget(spec.target_table, validation.columns.length, key)
+        : texts.fillsTarget(spec.target_table, key),
+    validation === null || validation.plan === null ? null : texts.reads(format.number(validation.plan.rows)),
+    steps.length === 0 ? null : texts.steps(steps.join(', ')),
+    texts.mode[way],
+    spec.deletes === 'sweep' || way === 'replace' ? texts.sweeps : texts.keeps,
+    spec.schedule_interval === null ? texts.byHand : next === null ? null : texts.scheduled(next),
+    spec.enabled ? null : texts.disabled,
+  ]
+  return lines.filter((line) => line !== null)
+}
+
+/** When its schedule begins, in its own zone. */
+function useNext({ schedule_interval, schedule_timezone }: Spec): string | null {
+  const { data } = useQuery(comingRunsQuery(schedule_interval?.trim() ?? '', schedule_timezone))
+  const format = createFormat(useLanguage(), schedule_timezone)
+  const at = data?.runs[0]?.at
+  return at === undefined ? null : format.moment(at)
+}

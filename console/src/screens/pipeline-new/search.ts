@@ -1,0 +1,8 @@
+export interface NewSearch {
+  /** The pipeline that is duplicated. */
+  readonly from?: string | undefined
+}
+
+export function readNewSearch(search: Record<string, unknown>): NewSearch {
+  return typeof search.from === 'string' && search.from !== '' ? { from: search.from } : {}
+}

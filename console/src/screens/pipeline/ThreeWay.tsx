@@ -1,0 +1,155 @@
+import { Radio } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { versionsQuery } from '../../api/pipeline.js'
+import type { Pipeline } from '../../api/wire.js'
+import type { FieldMerge, Side } from '../../components/authoring/three-way.js'
+import { asText, isLong } from '../../components/long-text.js'
+import { TextDiff } from '../../components/TextDiff.js'
+import { TimeText } from '../../components/TimeText.js'
+import { shared } from '../../components/texts.js'
+import { useTexts } from '../../i18n/texts.js'
+import { editTexts } from './edit-texts.js'
+import styles from './pipeline.module.css'
+import review from './review.module.css'
+import tables from './tables.module.css'
+
+interface Props {
+  readonly base: Pipeline
+  readonly latest: Pipeline
+  readonly merge: readonly FieldMerge[]
+  readonly choices: Readonly<Record<string, Side>>
+  readonly onChoose: (field: string, side: Side) => void
+}
+
+/** The version I began with, the one that was saved meanwhile, and mine: each field is decided by itself. */
+export function ThreeWay({ base, latest, merge, choices, onChoose }: Props) {
+  const texts = useTexts(editTexts)
+  const { field } = useTexts(shared)
+  return (
+    <div className={styles.stack}>
+      <SavedBy latest={latest} />
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard. */}
+      <section className={tables.sheet} tabIndex={0} aria-label={texts.threeWay}>
+        <table className={review.merge}>
+          <thead>
+            <tr>
+              <th scope="col">{field}</th>
+              <th scope="col">{texts.base(base.config_version)}</th>
+              <th scope="col">{texts.theirs(latest.config_version)}</th>
+              <th scope="col">{texts.mine}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {merge.map((each) => (
+              <Line
+                key={each.field}
+                merge={each}
+                choice={choices[each.field] ?? 'mine'}
+                onChoose={(side) => onChoose(each.field, side)}
+              />
+            ))}
+          </tbody>
+        </table>
+      </section>
+      <LongTexts merge={merge} />
+    </div>
+  )
+}
+
+function SavedBy({ latest: { id, config_version } }: { readonly latest: Pipeline }) {
+  const texts = useTexts(editTexts)
+  const { data } = useQuery(versionsQuery(id, 20))
+  const saved = data?.items.find(({ version }) => version === config_version)
+  return (
+    <p className={styles.words}>
+      {texts.meanwhile(config_version)}{' '}
+      {saved === undefined ? null : (
+        <span className="v-soft">
+          {saved.author}, <TimeText at={saved.at} as="moment" />
+        </span>
+      )}
+    </p>
+  )
+}
+
+interface LineProps {
+  readonly merge: FieldMerge
+  readonly choice: Side
+  readonly onChoose: (side: Side) => void
+}
+
+function Line({ merge: { field, base, theirs, mine, by }, choice, onChoose }: LineProps) {
+  const texts = useTexts(editTexts)
+  const isOpen = by === 'both'
+  const kept: Side = by === 'theirs' || by === 'agreed' ? 'theirs' : isOpen ? choice : 'mine'
+  const pick = (side: Side) =>
+    isOpen ? (
+      <Radio
+        size="xs"
+        name={`choice-${field}`}
+        label={texts.take[side]}
+        aria-label={texts.takeField(field, texts.take[side])}
+        checked={choice === side}
+        onChange={() => onChoose(side)}
+      />
+    ) : null
+  return (
+    <tr data-by={by}>
+      <th scope="row">
+        <span className="v-mono">{field}</span>
+        <br />
+        <span className="v-soft">{texts.by[by]}</span>
+      </th>
+      <td>
+        <Value value={base} />
+      </td>
+      <td className={kept === 'theirs' ? review.chosen : undefined}>
+        <Value value={theirs} />
+        {pick('theirs')}
+      </td>
+      <td className={kept === 'mine' ? review.chosen : undefined}>
+        {by === 'theirs' ? <span className="v-soft">{texts.untouched}</span> : <Value value={mine} />}
+        {pick('mine')}
+      </td>
+    </tr>
+  )
+}
+
+function Value({ value }: { readonly value: unknown }) {
+  const texts = useTexts(editTexts)
+  const { notSet } = useTexts(shared)
+  if (value === null || value === undefined || value === '') return <span className="v-soft">{notSet}</span>
+  // Nobody compares two queries by eye: their difference stands below.
+  if (isLong(value)) return <span className="v-soft">{texts.lines(asText(value).split('\n').length)}</span>
+  return <code className={`v-mono ${review.value}`}>{asText(value)}</code>
+}
+
+function LongTexts({ merge }: { readonly merge: readonly FieldMerge[] }) {
+  const texts = useTexts(editTexts)
+  const long = merge.filter(({ base, theirs, mine }) => [base, theirs, mine].some(isLong))
+  return long.flatMap(({ field, base, theirs, mine, by }) => [
+    by === 'mine' ? null : (
+      <Changed key={`${field} 1`} title={texts.baseToTheirs(field)} from={base} to={theirs} />
+    ),
+    by === 'theirs' ? null : (
+      <Changed key={`${field} 2`} title={texts.baseToMine(field)} from={base} to={mine} />
+    ),
+  ])
+}
+
+interface ChangedProps {
+  readonly title: string
+  readonly from: unknown
+  readonly to: unknown
+}
+
+function Changed({ title, from, to }: ChangedProps) {
+  return (
+    <details open>
+      <summary>{title}</summary>
+      <div className={tables.sheet}>
+        <TextDiff before={asText(from)} after={asText(to)} language="sql" label={title} />
+      </div>
+    </details>
+  )
+}
