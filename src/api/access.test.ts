@@ -70,6 +70,7 @@ const RULES: Record<string, Role | 'open'> = {
   'GET /runs/:id': 'viewer',
   'GET /runs/:id/batches': 'viewer',
   'GET /runs/:id/log': 'viewer',
+  'GET /runs/:id/log.txt': 'viewer',
   'GET /runners': 'viewer',
   'GET /tasks': 'viewer',
   'POST /pipelines/:id/validate': 'viewer',

@@ -712,6 +712,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/runs/{id}/log.txt": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Gives the whole log of a run as text, a line for each.
+         * @description Needs the role viewer.
+         */
+        get: operations["getRunsByIdLog.txt"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/session": {
         parameters: {
             query?: never;
@@ -853,6 +873,8 @@ export interface components {
             attempt: number;
             /** @description Its number within the run. */
             batch: number;
+            /** @description Moving the checkpoint; null where it was not measured. */
+            checkpoint_ms: number | null;
             /** @description How long it took. */
             duration_ms: number;
             /** @description When it was committed. */
@@ -861,6 +883,8 @@ export interface components {
             first_key: string | null;
             /** @description The key of its last row. */
             last_key: string | null;
+            /** @description Reading its rows, perhaps ahead; null where the database reads and writes in one statement. */
+            read_ms: number | null;
             /** @description Rows removed from the mart. */
             rows_deleted: number;
             /** @description Rows that another row of the same batch replaced. */
@@ -877,6 +901,10 @@ export interface components {
             rows_updated: number;
             /** @description The step of the run it belongs to. */
             step: string;
+            /** @description Its transforms, perhaps ahead; null where there are none. */
+            transform_ms: number | null;
+            /** @description Writing its rows; null where it was not measured. */
+            write_ms: number | null;
         };
         FleetSummary: {
             /** @description Those that are disabled. */
@@ -911,6 +939,25 @@ export interface components {
             level: string;
             /** @description What was said. */
             message: string;
+        };
+        PastAttempt: {
+            /** @description Its number. */
+            attempt: number;
+            /**
+             * @description How it ended: with an error, with its runner, or because its runner was stopped.
+             * @enum {string}
+             */
+            end: "failed" | "runner_died" | "given_back";
+            /** @description When that was noticed. */
+            ended_at: string;
+            /** @description What went wrong. */
+            error: string | null;
+            /** @description Its code. */
+            error_code: string | null;
+            /** @description What to do about it. */
+            error_hint: string | null;
+            /** @description The runner that had it. */
+            runner_id: string | null;
         };
         /**
          * @example {
@@ -3012,8 +3059,12 @@ export interface operations {
                 cursor?: string;
                 /** @description How many to give at most. */
                 limit?: number;
-                /** @description Only those in this status. */
-                status?: "REQUESTED" | "RUNNING" | "SUCCESS" | "FAILED" | "PAUSED" | "CANCELLED";
+                /** @description Only those that were requested at this time or later. */
+                since?: string;
+                /** @description Only those in one of these statuses. */
+                status?: ("REQUESTED" | "RUNNING" | "SUCCESS" | "FAILED" | "PAUSED" | "CANCELLED")[];
+                /** @description Only those that were requested before this time. */
+                until?: string;
             };
             header?: never;
             path: {
@@ -3489,6 +3540,8 @@ export interface operations {
                 q?: string;
                 /** @description Only those in this status. */
                 status?: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
+                /** @description How the target begins, such as `es:` or `analytics.`: that kind of mart only. */
+                target?: string;
             };
             header?: never;
             path?: never;
@@ -3642,8 +3695,12 @@ export interface operations {
                 limit?: number;
                 /** @description Only runs of this pipeline. */
                 pipeline_id?: string;
-                /** @description Only those in this status. */
-                status?: "REQUESTED" | "RUNNING" | "SUCCESS" | "FAILED" | "PAUSED" | "CANCELLED";
+                /** @description Only those that were requested at this time or later. */
+                since?: string;
+                /** @description Only those in one of these statuses. */
+                status?: ("REQUESTED" | "RUNNING" | "SUCCESS" | "FAILED" | "PAUSED" | "CANCELLED")[];
+                /** @description Only those that were requested before this time. */
+                until?: string;
             };
             header?: never;
             path?: never;
@@ -3695,6 +3752,8 @@ export interface operations {
                     "application/json": {
                         /** @description Tries so far, over all runners that had it. */
                         attempt: number;
+                        /** @description The attempts before the present one, oldest first; the last 50 of them. */
+                        attempt_history: components["schemas"]["PastAttempt"][];
                         /** @description The last 1,000 batches, newest first; all of them under /batches. */
                         batch_history: components["schemas"]["Batch"][];
                         /** @description Batches committed. */
@@ -3728,10 +3787,14 @@ export interface operations {
                         } | null;
                         /** @description The id of the run. */
                         id: string;
+                        /** @description The run of the pipeline after this one. */
+                        next_run_id: string | null;
                         /** @description The id of its pipeline. */
                         pipeline_id: string;
                         /** @description The name of its pipeline. */
                         pipeline_name: string;
+                        /** @description The run of the pipeline before this one. */
+                        previous_run_id: string | null;
                         /** @description When it was asked for. */
                         requested_at: string;
                         /** @description Rows removed from the mart. */
@@ -3763,6 +3826,8 @@ export interface operations {
                         strategy: string | null;
                         /** @description Who asked for it: api, schedule or sql. */
                         trigger: string;
+                        /** @description The median of up to 20 successful runs before it; null: there are fewer than three. */
+                        usual_rows_written: number | null;
                         /** @description How rows move: pushdown, relay or rows. */
                         way: string | null;
                     };
@@ -3821,7 +3886,10 @@ export interface operations {
     };
     postRunsByIdCancel: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Does not wait for the batch: it is rolled back, and the run ends at once. Batches before it stay. */
+                force?: boolean;
+            };
             header?: never;
             path: {
                 /** @description The id. */
@@ -3861,12 +3929,18 @@ export interface operations {
             query?: {
                 /** @description Only lines beyond this id: what is new for somebody who has read up to it. */
                 after?: number;
+                /** @description Only lines of this attempt. */
+                attempt?: number;
                 /** @description next_cursor of the page before. */
                 cursor?: string;
                 /** @description Warnings and errors only. */
                 errors_only?: boolean;
+                /** @description From the end: the newest page first, the next page is older. Lines of a page stay in order. */
+                last?: boolean;
                 /** @description How many to give at most. */
                 limit?: number;
+                /** @description A part of the line or of its facts, whatever its case. */
+                q?: string;
             };
             header?: never;
             path: {
@@ -3889,6 +3963,44 @@ export interface operations {
                         /** @description Give it back as cursor for the next page; null at the end. */
                         next_cursor: string | null;
                     };
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    "getRunsByIdLog.txt": {
+        parameters: {
+            query?: {
+                /** @description Only lines of this attempt. */
+                attempt?: number;
+                /** @description Warnings and errors only. */
+                errors_only?: boolean;
+                /** @description A part of the line or of its facts, whatever its case. */
+                q?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
                 };
             };
             400: components["responses"]["Problem"];

@@ -1,5 +1,5 @@
 import type { Manager, Pipeline, Task } from '../model/pipeline.js'
-import type { HeldBack, Run } from '../model/run.js'
+import type { HeldBack, PastAttempt, Run } from '../model/run.js'
 import type { PipelineStatus, RunStatus } from '../model/status.js'
 
 /** Timestamps leave the database as text: a JS Date drops microseconds. */
@@ -83,7 +83,7 @@ export const RUN_COLUMNS = `
   etl.rfc3339(r.requested_at) AS requested_at, etl.rfc3339(r.started_at) AS started_at, etl.rfc3339(r.finished_at) AS finished_at,
   round(extract(epoch FROM coalesce(r.finished_at, clock_timestamp()) - r.started_at) * 1000)::float8 AS duration_ms,
   r.rows_read, r.rows_written, r.rows_inserted, r.rows_updated, r.rows_unchanged, r.rows_deleted, r.rows_quarantined, r.rows_duplicate,
-  r.batches, r.error, r.error_code, r.error_hint, r.held_back, r.external_ref, r.cancel_requested`
+  r.batches, r.error, r.error_code, r.error_hint, r.held_back, r.external_ref, r.cancel_requested, r.attempts`
 
 export interface RunRow {
   id: string
@@ -116,6 +116,7 @@ export interface RunRow {
   held_back: HeldBack | null
   external_ref: string | null
   cancel_requested: boolean
+  attempts: PastAttempt[]
 }
 
 export function toRun(row: RunRow): Run {
@@ -150,5 +151,6 @@ export function toRun(row: RunRow): Run {
     heldBack: row.held_back,
     externalRef: row.external_ref,
     cancelRequested: row.cancel_requested,
+    attempts: row.attempts,
   }
 }

@@ -44,6 +44,7 @@ describe('Events', () => {
       firstKey: 'a',
       lastKey: 'b',
       durationMs: 120.4,
+      phases: { readMs: null, transformMs: null, writeMs: 120, checkpointMs: 0.4 },
       copiedCheckpoint: null,
     }
     events.batchDone(claim, batch, progress)
@@ -87,7 +88,8 @@ describe('Events', () => {
     expect(lines[0]).toMatchObject({
       ...about,
       level: 'warn',
-      attempt: 2,
+      attempt: 1,
+      next_attempt: 2,
       wait_ms: 1000,
       code: 'DATABASE_ERROR',
       sqlstate: '40P01',

@@ -53,7 +53,7 @@ export class Events {
   /** waitedMs: how long the run was requested before this claim; null when that is not known. */
   runStarted(claim: Claim, waitedMs: number | null = null): void {
     const waited = waitedMs === null ? {} : { waited_ms: Math.round(waitedMs) }
-    const facts = { ...aboutRun(claim), attempt: claim.attempt, fence: claim.fence, ...waited }
+    const facts = { ...aboutRun(claim), fence: claim.fence, ...waited }
     if (waitedMs !== null) this.#meter.waited(waitedMs / 1000)
     if (!claim.recovered) this.#log.info('Run started.', facts)
     else
@@ -83,7 +83,14 @@ export class Events {
 
   retrying(claim: Claim, attempt: number, waitMs: number, error: VitrinaError): void {
     this.#meter.retried(claim.pipeline.name, error.code)
-    const facts = { ...aboutRun(claim), attempt, wait_ms: waitMs, ...aboutError(error) }
+    // Told of the attempt that failed; the claim is that of the next.
+    const facts = {
+      ...aboutRun(claim),
+      attempt: attempt - 1,
+      next_attempt: attempt,
+      wait_ms: waitMs,
+      ...aboutError(error),
+    }
     this.#log.warn('Attempt failed, trying again.', facts)
   }
 

@@ -1,4 +1,4 @@
-import type { Progress } from '../model/claim.js'
+import type { BatchPhases, Progress } from '../model/claim.js'
 import { VitrinaError } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'
 import { addRows, NO_ROWS, type RefusedRow, type RowCounts } from '../model/run.js'
@@ -29,6 +29,14 @@ export interface StateAfter {
   readonly position: Omit<Position, 'run'>
 }
 
+/** Time that a batch took before its rows were written. */
+export interface Spent {
+  readonly readMs: number | null
+  readonly transformMs: number | null
+  /** Done while the batch before it was written, and so not part of its own duration. */
+  readonly isAhead: boolean
+}
+
 /** What a batch did. */
 export interface Moved extends StateAfter {
   /** The last batch of its step. */
@@ -41,6 +49,8 @@ export interface Moved extends StateAfter {
   readonly marks?: readonly string[]
   /** All marks were told. */
   readonly published?: boolean
+  /** Where the time went before the rows were written. */
+  readonly spent?: Spent
   /** What else is written down with the batch. */
   readonly settle?: (meta: MetaSession | null) => Promise<void>
 }
@@ -103,6 +113,7 @@ export class BatchRunner {
     const number = this.#progress.batches + 1
     // Nothing is held open in the main database while another server takes its time.
     const written = transactional ? null : await this.#writeFirst(work, number)
+    const sentMs = performance.now() - began
     const meta: MetaSession | null = isMain
       ? { query: async (text, values) => ({ rows: await session.rows(text, values) }) }
       : null
@@ -110,7 +121,10 @@ export class BatchRunner {
     await session.run('BEGIN; SET CONSTRAINTS ALL IMMEDIATE')
     failpoint('batch.begun')
     try {
+      const startedAt = performance.now()
       const moved = written ?? (await work(number))
+      const movedAt = performance.now()
+      const workMs = written === null ? movedAt - startedAt : sentMs
       await moved.settle?.(meta)
       const progress = { rows: addRows(this.#progress.rows, moved.rows), batches: number }
       const done = moved.ends === true ? [...this.#done, step] : this.#done
@@ -128,6 +142,7 @@ export class BatchRunner {
         firstKey: moved.firstKey,
         lastKey: moved.lastKey,
         durationMs: performance.now() - began,
+        phases: phasesOf(moved.spent, workMs, performance.now() - movedAt),
         copiedCheckpoint: isMain ? null : { key: moved.key, id: moved.id },
       }
       if (moved.refused !== undefined && moved.refused.length > 0)
@@ -163,6 +178,11 @@ export class BatchRunner {
       ...(unpublished.length === 0 ? {} : { unpublished }),
     }
   }
+}
+
+function phasesOf(spent: Spent | undefined, workMs: number, checkpointMs: number): BatchPhases {
+  const { readMs = null, transformMs = null, isAhead = false } = spent ?? {}
+  return { readMs, transformMs, writeMs: isAhead ? workMs : workMs - (readMs ?? 0), checkpointMs }
 }
 
 /** The position after the last batch of a pass over everything: with the number of its rows, if the pass is known. */

@@ -9,12 +9,13 @@ import type { Target } from '../sinks/postgres/target.js'
 import { quoteIdentifier, quoteList } from '../sql/identifiers.js'
 import { columnList } from '../sql/selection.js'
 import { isPoison, sqlstateOf } from '../sql/sqlstate.js'
-import { batchError } from './batch.js'
+import { batchError, type Spent } from './batch.js'
 import type { Bringer } from './mover.js'
 
 export interface Written {
   readonly rows: RowCounts
   readonly refused: readonly RefusedRow[]
+  readonly spent?: Spent
 }
 
 /** How rows are put into the mart. It begins with the fastest way and falls back when the data says that it must. */
@@ -90,8 +91,14 @@ export class MartWriter<Rows = string> {
       const filled = await this.#mover.fill(rows)
       if (filled !== null) return { rows: { ...NO_ROWS, read: filled, inserted: filled }, refused: [] }
     }
+    const began = performance.now()
     const relation = await this.#mover.bring(rows)
+    const readMs = this.#mover.isReading === true ? performance.now() - began : null
     failpoint('batch.staged')
+    return { ...(await this.#apply(manner, relation)), spent: { readMs, transformMs: null, isAhead: false } }
+  }
+
+  async #apply(manner: Manner, relation: string): Promise<Written> {
     if (manner === 'fill') {
       const inserted = await this.#session.count(insertSql(this.#target, relation))
       return { rows: { ...NO_ROWS, read: inserted, inserted }, refused: [] }

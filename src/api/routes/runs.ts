@@ -1,4 +1,6 @@
+import { Readable } from 'node:stream'
 import { z } from 'zod'
+import type { RunLogLine } from '../../model/history.js'
 import { pageQueryUpTo } from '../schemas/page.js'
 import { byId } from '../schemas/params.js'
 import {
@@ -8,6 +10,8 @@ import {
   logLineToWire,
   logPage,
   logQuery,
+  logTextQuery,
+  runDetailToWire,
   runDetailWire,
   runPage,
   runToWire,
@@ -41,10 +45,7 @@ export function runRoutes(app: Api, runs: RunService): void {
       config: rule('viewer', TAG, 'Shows a run with its last batches.', { problems: [404] }),
       schema: { params: byId, response: { 200: runDetailWire } },
     },
-    async (request) => {
-      const { run, batches } = await runs.detail(request.params.id)
-      return { ...runToWire(run), batch_history: batches.map(batchToWire) }
-    },
+    async (request) => runDetailToWire(await runs.detail(request.params.id)),
   )
 
   app.get(
@@ -64,6 +65,25 @@ export function runRoutes(app: Api, runs: RunService): void {
   )
 
   app.get(
+    '/runs/:id/log.txt',
+    {
+      config: rule('viewer', TAG, 'Gives the whole log of a run as text, a line for each.', {
+        problems: [404],
+        media: 'text/plain',
+      }),
+      schema: { params: byId, querystring: logTextQuery },
+    },
+    async (request, reply) => {
+      const { errors_only: errors, ...filter } = request.query
+      const { id } = await runs.get(request.params.id)
+      return reply
+        .type('text/plain; charset=utf-8')
+        .header('content-disposition', `attachment; filename="run-${id}.log"`)
+        .send(Readable.from(textOf(runs.logLines(id, { ...filter, errors }))))
+    },
+  )
+
+  app.get(
     '/runs/:id/batches',
     {
       config: rule('viewer', TAG, 'Lists the batches of a run, newest first.', { problems: [404] }),
@@ -75,4 +95,13 @@ export function runRoutes(app: Api, runs: RunService): void {
       return { items: page.items.map(batchToWire), next_cursor: page.nextCursor }
     },
   )
+}
+
+async function* textOf(pages: AsyncIterable<readonly RunLogLine[]>): AsyncGenerator<string> {
+  for await (const lines of pages) if (lines.length > 0) yield lines.map(lineOf).join('')
+}
+
+function lineOf({ at, level, message, fields }: RunLogLine): string {
+  const facts = Object.keys(fields).length === 0 ? '' : ` ${JSON.stringify(fields)}`
+  return `${at} ${level.toUpperCase()} ${message}${facts}\n`
 }

@@ -4,7 +4,7 @@ import type { TransformChain } from '../../ports/transforms.js'
 import type { Session } from '../../postgres/session.js'
 import type { Position } from '../../sinks/postgres/checkpoint.js'
 import type { RowBatch } from '../../sql/row-batch.js'
-import type { BatchRunner, Moved } from '../batch.js'
+import type { BatchRunner, Moved, Spent } from '../batch.js'
 import { closePass, keyText } from '../pass.js'
 import type { Progression } from '../progression.js'
 import { Ahead } from './ahead.js'
@@ -28,22 +28,30 @@ export interface RowsParts {
 /** Read, and changed by the transforms. */
 export interface ReadyBatch extends ReadBatch {
   readonly ready: RowBatch
+  readonly spent: Spent
 }
 
 /** Reads and transforms ahead: while a batch is written the next is transformed and the one after it is read. */
 export class Preparation {
   readonly #reader: RowReader
-  readonly #read: Ahead<ReadBatch>
+  readonly #read: Ahead<ReadBatch & { readonly readMs: number }>
   readonly #ready: Ahead<ReadyBatch>
   #limit = 1
 
   constructor(reader: RowReader, chain: TransformChain | null) {
     this.#reader = reader
-    this.#read = new Ahead(() => reader.read(this.#limit))
+    this.#read = new Ahead(async () => {
+      const began = performance.now()
+      const batch = await reader.read(this.#limit)
+      return batch === null ? null : { ...batch, readMs: performance.now() - began }
+    })
     this.#ready = new Ahead(async () => {
       const batch = await this.#read.take()
       if (batch === null) return null
-      return { ...batch, ready: chain === null ? batch.rows : await chain.run(batch.rows) }
+      const began = performance.now()
+      const ready = chain === null ? batch.rows : await chain.run(batch.rows)
+      const transformMs = chain === null ? null : performance.now() - began
+      return { ...batch, ready, spent: { readMs: batch.readMs, transformMs, isAhead: true } }
     })
   }
 
@@ -102,6 +110,7 @@ export class RowsPass implements Step {
       rows: { ...change.rows, read: batch.rows.count },
       firstKey: keyText(after),
       lastKey: keyText(last),
+      spent: batch.spent,
       ends: isLast,
     }
   }

@@ -52,6 +52,7 @@ export class RowsReplace implements Step {
       rows: { ...change.rows, read: batch.rows.count },
       firstKey: keyText(batch.after),
       lastKey: keyText(batch.last),
+      spent: batch.spent,
     }
   }
 

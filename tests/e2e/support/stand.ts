@@ -7,7 +7,7 @@ import { type ApiClient, createClient } from '../../../src/client/api-client.js'
 import { addDemoPipelines } from '../../../src/main/demo-data.js'
 import type { MainSettings } from '../../../src/main/environment.js'
 import { aDatabase, type TestDatabase } from '../../support/database.js'
-import { spawnVitrina } from '../../support/processes.js'
+import { type SpawnedVitrina, spawnVitrina } from '../../support/processes.js'
 
 export const TOKEN = 'a-token-for-browser-tests'
 
@@ -19,22 +19,29 @@ export interface ConsoleStand {
   readonly api: ApiClient
   /** A token of this role. */
   token(role: 'viewer' | 'operator' | 'admin'): Promise<{ id: string; token: string }>
-  /** Opens a page of the console, signed in by a code. */
-  open(page: Page, path?: string, token?: string): Promise<void>
+  /** Opens a page of the console, signed in by a code; `by` is another way to the same server. */
+  open(page: Page, path?: string, token?: string, by?: string): Promise<void>
+  /** One more runner. */
+  runner(env?: Record<string, string>): SpawnedVitrina
 }
 
-export function aConsoleStand(): () => ConsoleStand {
+export interface StandOptions {
+  /** False: runners come when the test starts them. */
+  readonly hasRunner?: boolean
+}
+
+export function aConsoleStand(options: StandOptions = {}): () => ConsoleStand {
   let stand: ConsoleStand
   let folder: string
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'vitrina-console-'))
-    stand = await start(folder)
+    stand = await start(folder, options)
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))
   return () => stand
 }
 
-async function start(folder: string): Promise<ConsoleStand> {
+async function start(folder: string, { hasRunner = true }: StandOptions): Promise<ConsoleStand> {
   const database = await aDatabase({ cinema: true })
   await addDemoPipelines({ DATABASE_URL: database.url } as MainSettings)
   const server = { DATABASE_URL: database.url, RUNNER_POLL_INTERVAL_MS: '100', LOG_LEVEL: 'warn' }
@@ -43,7 +50,8 @@ async function start(folder: string): Promise<ConsoleStand> {
     { ...server, VITRINA_PORT: '0', VITRINA_API_TOKEN: TOKEN, API_RATE_LIMIT: '1000000' },
     { cwd: folder },
   )
-  spawnVitrina(['runner'], server, { cwd: folder })
+  const runner = (env = {}) => spawnVitrina(['runner'], { ...server, ...env }, { cwd: folder })
+  if (hasRunner) runner()
   const [, url = ''] = await api.waitForOutput(/API\s+(http\S+)\/api\/v1/)
   const client = createClient({ url, token: TOKEN })
   return {
@@ -54,9 +62,10 @@ async function start(folder: string): Promise<ConsoleStand> {
       const { data } = await client.POST('/tokens', { body: { name: `${role} of a test`, role } })
       return data!
     },
-    open: async (page, path = '/pipelines', token = TOKEN) => {
+    runner,
+    open: async (page, path = '/pipelines', token = TOKEN, by = url) => {
       const { data } = await createClient({ url, token }).POST('/session/code', {})
-      await page.goto(`${url}/ui${path}#code=${data!.code}`)
+      await page.goto(`${by}/ui${path}#code=${data!.code}`)
       await page.getByRole('navigation', { name: /Main|Главное/ }).waitFor()
     },
   }
