@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import pg from 'pg'
 import { addHistory } from './demo-history.mjs'
+import { addRunStories } from './demo-runs.mjs'
 import { ROOT, say } from './run.mjs'
 
 /** `vitrina demo` in a folder of its own, with a history that it would have after a few days of use. */
@@ -25,6 +26,7 @@ export async function startDemo(home) {
   const client = new pg.Client({ connectionString: database })
   await client.connect()
   await addHistory(client)
+  await addRunStories(client)
   await client.end()
   return {
     url,

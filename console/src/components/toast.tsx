@@ -8,6 +8,11 @@ export function toastDone(title: string, message?: ReactNode): void {
   notifications.show({ title, message, color: 'teal', icon: <Icon name="check" />, autoClose: 6_000 })
 }
 
+/** Something that the console itself knows to be impossible now. */
+export function toastRefused(title: string, why: string): void {
+  notifications.show({ title, message: why, color: 'orange', icon: <Icon name="warn" />, autoClose: 6_000 })
+}
+
 /** Something was refused. Stays until it is read. */
 export function toastProblem(title: string, error: unknown): void {
   const { problem } = asProblem(error)
