@@ -28,6 +28,18 @@ const SCREENS = [
   { name: 'runs', path: '/runs' },
   { name: 'run', path: async (demo) => `/runs/${await demo.runId('film_dim_full', 'SUCCESS')}` },
   { name: 'run-failed', path: async (demo) => `/runs/${await demo.runId('rating_by_day', 'FAILED')}` },
+  {
+    name: 'run-retrying',
+    path: async (demo) => `/runs/${await demo.runId('watch_minutes', 'RUNNING')}?batch=3`,
+  },
+  {
+    name: 'run-log',
+    path: async (demo) => `/runs/${await demo.runId('rating_by_day', 'FAILED')}?attempt=2`,
+    prepare: scrollToTheLog,
+  },
+  { name: 'run-nothing', path: async (demo) => `/runs/${await demo.runId('person_dim', 'SUCCESS')}` },
+  { name: 'runs-filtered', path: '/runs?status=failed,cancelled&range=custom&since=2026-01-01T00:00:00Z' },
+  { name: 'pipelines-compact', path: '/pipelines?status=idle', prepare: compactWithViews },
   { name: 'runners', path: '/runners' },
   { name: 'settings-connections', path: '/settings/connections', prepare: seeConnections },
   { name: 'settings-tokens', path: '/settings/tokens' },
@@ -93,6 +105,18 @@ async function takeAll(browser, demo, { screens, theme, size, language, out }) {
     await page.close()
   }
   await context.close()
+}
+
+async function scrollToTheLog(page) {
+  await page.getByRole('log').scrollIntoViewIfNeeded()
+}
+
+async function compactWithViews(page) {
+  const compact = page.getByRole('button', { name: /Compact rows|Компактные строки/ })
+  // A phone has no such switch.
+  if (await compact.isVisible()) await compact.click()
+  await page.getByRole('button', { name: /Saved view|Сохранённые виды/ }).click()
+  await page.getByRole('menu').waitFor()
 }
 
 async function validateAndPreview(page) {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { addAccess } from './demo-access.mjs'
 import { addHistory } from './demo-history.mjs'
+import { addRunStories } from './demo-runs.mjs'
 import { ROOT, say } from './run.mjs'
 
 /** `vitrina demo` in a folder of its own, with a history that it would have after a few days of use. */
@@ -27,6 +28,7 @@ export async function startDemo(home) {
   await client.connect()
   await addHistory(client)
   await addAccess(client)
+  await addRunStories(client)
   await client.end()
   return {
     url,

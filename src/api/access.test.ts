@@ -73,6 +73,7 @@ const RULES: Record<string, Role | 'open'> = {
   'GET /runs/:id': 'viewer',
   'GET /runs/:id/batches': 'viewer',
   'GET /runs/:id/log': 'viewer',
+  'GET /runs/:id/log.txt': 'viewer',
   'GET /runners': 'viewer',
   'GET /tasks': 'viewer',
   'GET /catalog/tables': 'viewer',

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { anApi, type TestApi } from '../../tests/support/api.js'
 import { aPipeline } from '../../tests/support/builders.js'
 import { aDatabase, type TestDatabase } from '../../tests/support/database.js'
+import { aBatch, progress } from '../../tests/support/queue.js'
 import type { Claim } from '../model/claim.js'
 import { Database } from '../store/database.js'
 import { RunQueueRepository } from '../store/run-queue.repository.js'
@@ -181,5 +182,33 @@ describe('runs', () => {
     expect((await api.get('/runs?pipeline_id=film_dim')).json().errors).toMatchObject([
       { field: 'pipeline_id' },
     ])
+  })
+})
+
+describe('POST /runs/{id}/cancel?force=true', () => {
+  it('ends the run under the hands of its holder, who can commit nothing more (invariant 4)', async () => {
+    const { id, runId, claim } = await aRequestedRun()
+    await queue.record(claim, aBatch, progress, 30, null)
+    const answer = await api.post(`/runs/${runId}/cancel?force=true`)
+    expect(answer.statusCode).toBe(202)
+    expect(answer.json()).toMatchObject({ status: 'CANCELLED', cancel_requested: true, batches: 1 })
+    expect(answer.json().finished_at).not.toBeNull()
+    expect((await api.get(`/pipelines/${id}/status`)).json().status).toBe('IDLE')
+    const next = { ...aBatch, batch: 2 }
+    await expect(queue.record(claim, next, progress, 30, null)).rejects.toMatchObject({ code: 'LEASE_LOST' })
+    await expect(queue.finish(claim, { status: 'SUCCESS' })).rejects.toMatchObject({ code: 'LEASE_LOST' })
+    const { items } = (await api.get(`/audit?target_id=${runId}`)).json()
+    expect(items[0]).toMatchObject({ action: 'run.cancel', diff: { force: true } })
+    // Asked again it changes nothing, and the pipeline runs again.
+    expect((await api.post(`/runs/${runId}/cancel?force=true`)).json().status).toBe('CANCELLED')
+    const again = (await api.post(`/pipelines/${id}/run`)).json()
+    expect((await claimRun(again.run_id)).fence).toBeGreaterThan(claim.fence)
+  })
+
+  it('leaves a pipeline paused that was asked to pause', async () => {
+    const { id, runId } = await aRequestedRun()
+    await api.post(`/pipelines/${id}/pause`)
+    expect((await api.post(`/runs/${runId}/cancel?force=true`)).json().status).toBe('CANCELLED')
+    expect((await api.get(`/pipelines/${id}/status`)).json().status).toBe('PAUSED')
   })
 })

@@ -40,6 +40,7 @@ async function aBatch(claim: Claim, batch: number): Promise<void> {
     firstKey: `${batch}0`,
     lastKey: `${batch}9`,
     durationMs: 1.5,
+    phases: { readMs: 0.5, transformMs: null, writeMs: 0.75, checkpointMs: 0.25 },
     copiedCheckpoint: null,
   }
   await queue.record(claim, record, { rows, batches: batch }, 30, null)

@@ -90,6 +90,14 @@ describe('the overview of pipelines', () => {
     expect((await api.get('/pipelines/overview?limit=1001')).statusCode).toBe(422)
   })
 
+  it('finds the marts of one kind by how their target begins', async () => {
+    const { spec } = await aPipeline(database, { targetTable: 'es:films_of_a_kind' })
+    const names = async (target: string) =>
+      (await overview(`?target=${target}`)).items.map(({ name }: { name: string }) => name)
+    expect(await names('es:')).toEqual([spec.name])
+    expect(await names('s:')).toEqual([])
+  })
+
   it('counts the whole fleet, whatever is asked for', async () => {
     const before = (await overview('?q=nothing_is_called_so')).summary
     const { id } = await aPipeline(database, { enabled: false })

@@ -94,7 +94,7 @@ async function currentRun(server: Server, name: string): Promise<string> {
 }
 
 export function runPageFlags({ status, limit, cursor }: RunFlags) {
-  return { limit, ...(status && { status }), ...(cursor && { cursor }) }
+  return { limit, ...(status && { status: [status] }), ...(cursor && { cursor }) }
 }
 
 export function printRuns(page: { items: Run[]; next_cursor: string | null }, flags: RunFlags): void {
@@ -120,7 +120,7 @@ export function printRuns(page: { items: Run[]; next_cursor: string | null }, fl
   tellOfMore(page.next_cursor)
 }
 
-function printRun({ batch_history, held_back, ...run }: RunDetail): void {
+function printRun({ batch_history, attempt_history, held_back, ...run }: RunDetail): void {
   printFields({
     ...run,
     requested_at: moment(run.requested_at),
@@ -129,6 +129,7 @@ function printRun({ batch_history, held_back, ...run }: RunDetail): void {
     duration_ms: duration(run.duration_ms),
     held_back: held_back?.reason ?? null,
   })
+  printAttempts(attempt_history)
   if (batch_history.length === 0) return
   print()
   printTable(
@@ -145,6 +146,16 @@ function printRun({ batch_history, held_back, ...run }: RunDetail): void {
         duration(one.duration_ms),
         one.last_key,
       ]),
+    '',
+  )
+}
+
+function printAttempts(attempts: RunDetail['attempt_history']): void {
+  if (attempts.length === 0) return
+  print()
+  printTable(
+    ['attempt', 'ended', 'how', 'runner', 'error'],
+    attempts.map((one) => [one.attempt, moment(one.ended_at), one.end, one.runner_id, one.error_code]),
     '',
   )
 }

@@ -1033,6 +1033,8 @@ export interface components {
             attempt: number;
             /** @description Its number within the run. */
             batch: number;
+            /** @description Moving the checkpoint; null where it was not measured. */
+            checkpoint_ms: number | null;
             /** @description How long it took. */
             duration_ms: number;
             /** @description When it was committed. */
@@ -1041,6 +1043,8 @@ export interface components {
             first_key: string | null;
             /** @description The key of its last row. */
             last_key: string | null;
+            /** @description Reading its rows, perhaps ahead; null where the database reads and writes in one statement. */
+            read_ms: number | null;
             /** @description Rows removed from the mart. */
             rows_deleted: number;
             /** @description Rows that another row of the same batch replaced. */
@@ -1057,6 +1061,10 @@ export interface components {
             rows_updated: number;
             /** @description The step of the run it belongs to. */
             step: string;
+            /** @description Its transforms, perhaps ahead; null where there are none. */
+            transform_ms: number | null;
+            /** @description Writing its rows; null where it was not measured. */
+            write_ms: number | null;
         };
         Connection: {
             /** @description Where it is, without login and password. */
@@ -1141,6 +1149,25 @@ export interface components {
             level: string;
             /** @description What was said. */
             message: string;
+        };
+        PastAttempt: {
+            /** @description Its number. */
+            attempt: number;
+            /**
+             * @description How it ended: with an error, with its runner, or because its runner was stopped.
+             * @enum {string}
+             */
+            end: "failed" | "runner_died" | "given_back";
+            /** @description When that was noticed. */
+            ended_at: string;
+            /** @description What went wrong. */
+            error: string | null;
+            /** @description Its code. */
+            error_code: string | null;
+            /** @description What to do about it. */
+            error_hint: string | null;
+            /** @description The runner that had it. */
+            runner_id: string | null;
         };
         /**
          * @example {
@@ -3688,8 +3715,12 @@ export interface operations {
                 cursor?: string;
                 /** @description How many to give at most. */
                 limit?: number;
-                /** @description Only those in this status. */
-                status?: "REQUESTED" | "RUNNING" | "SUCCESS" | "FAILED" | "PAUSED" | "CANCELLED";
+                /** @description Only those that were requested at this time or later. */
+                since?: string;
+                /** @description Only those in one of these statuses. */
+                status?: ("REQUESTED" | "RUNNING" | "SUCCESS" | "FAILED" | "PAUSED" | "CANCELLED")[];
+                /** @description Only those that were requested before this time. */
+                until?: string;
             };
             header?: never;
             path: {
@@ -4190,6 +4221,8 @@ export interface operations {
                 q?: string;
                 /** @description Only those in this status. */
                 status?: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
+                /** @description How the target begins, such as `es:` or `analytics.`: that kind of mart only. */
+                target?: string;
             };
             header?: never;
             path?: never;
@@ -4343,8 +4376,12 @@ export interface operations {
                 limit?: number;
                 /** @description Only runs of this pipeline. */
                 pipeline_id?: string;
-                /** @description Only those in this status. */
-                status?: "REQUESTED" | "RUNNING" | "SUCCESS" | "FAILED" | "PAUSED" | "CANCELLED";
+                /** @description Only those that were requested at this time or later. */
+                since?: string;
+                /** @description Only those in one of these statuses. */
+                status?: ("REQUESTED" | "RUNNING" | "SUCCESS" | "FAILED" | "PAUSED" | "CANCELLED")[];
+                /** @description Only those that were requested before this time. */
+                until?: string;
             };
             header?: never;
             path?: never;
@@ -4399,6 +4436,8 @@ export interface operations {
                     "application/json": {
                         /** @description Tries so far, over all runners that had it. */
                         attempt: number;
+                        /** @description The attempts before the present one, oldest first; the last 50 of them. */
+                        attempt_history: components["schemas"]["PastAttempt"][];
                         /** @description The last 1,000 batches, newest first; all of them under /batches. */
                         batch_history: components["schemas"]["Batch"][];
                         /** @description Batches committed. */
@@ -4432,10 +4471,14 @@ export interface operations {
                         } | null;
                         /** @description The id of the run. */
                         id: string;
+                        /** @description The run of the pipeline after this one. */
+                        next_run_id: string | null;
                         /** @description The id of its pipeline. */
                         pipeline_id: string;
                         /** @description The name of its pipeline. */
                         pipeline_name: string;
+                        /** @description The run of the pipeline before this one. */
+                        previous_run_id: string | null;
                         /** @description When it was asked for. */
                         requested_at: string;
                         /** @description Rows removed from the mart. */
@@ -4469,6 +4512,8 @@ export interface operations {
                         trace_id: string | null;
                         /** @description Who asked for it: api, schedule or sql. */
                         trigger: string;
+                        /** @description The median of up to 20 successful runs before it; null: there are fewer than three. */
+                        usual_rows_written: number | null;
                         /** @description How rows move: pushdown, relay or rows. */
                         way: string | null;
                     };
@@ -4527,7 +4572,10 @@ export interface operations {
     };
     postRunsByIdCancel: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Does not wait for the batch: it is rolled back, and the run ends at once. Batches before it stay. */
+                force?: boolean;
+            };
             header?: never;
             path: {
                 /** @description The id. */
@@ -4567,12 +4615,18 @@ export interface operations {
             query?: {
                 /** @description Only lines beyond this id: what is new for somebody who has read up to it. */
                 after?: number;
+                /** @description Only lines of this attempt. */
+                attempt?: number;
                 /** @description next_cursor of the page before. */
                 cursor?: string;
                 /** @description Warnings and errors only. */
                 errors_only?: boolean;
+                /** @description From the end: the newest page first, the next page is older. Lines of a page stay in order. */
+                last?: boolean;
                 /** @description How many to give at most. */
                 limit?: number;
+                /** @description A part of the line or of its facts, whatever its case. */
+                q?: string;
             };
             header?: never;
             path: {

@@ -45,6 +45,7 @@ export interface BatchRecord {
   readonly firstKey: string | null
   readonly lastKey: string | null
   readonly durationMs: number
+  readonly phases: BatchPhases
   /** The checkpoint after this batch, when it lives in another database and is only copied here. */
   readonly copiedCheckpoint: { readonly key: string | null; readonly id: string | null } | null
 }
@@ -59,6 +60,19 @@ export interface Phase {
   readonly to: number
 }
 export const PHASES = ['read', 'transform', 'write', 'checkpoint'] as const
+
+/**
+ * Where the time of a batch went. Reading and transforming may have been done ahead, while the batch before it was
+ * written; then they are not part of its duration.
+ */
+export interface BatchPhases {
+  /** Null where the database reads and writes in one statement, or where the rows were put aside earlier. */
+  readonly readMs: number | null
+  /** Null where there are no transforms. */
+  readonly transformMs: number | null
+  readonly writeMs: number
+  readonly checkpointMs: number
+}
 
 export interface RunPlan {
   readonly strategy: Strategy

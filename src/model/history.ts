@@ -40,6 +40,11 @@ export interface BatchHistory {
   readonly firstKey: string | null
   readonly lastKey: string | null
   readonly durationMs: number
+  readonly readMs: number | null
+  readonly transformMs: number | null
+  /** Null: committed by a runner that did not measure it. */
+  readonly writeMs: number | null
+  readonly checkpointMs: number | null
   readonly finishedAt: string
 }
 

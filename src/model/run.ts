@@ -75,6 +75,27 @@ export interface Run {
   readonly cancelRequested: boolean
   /** The trace that its request belongs to; null: none was named. */
   readonly traceId: string | null
+  /** Those before the present one, oldest first. */
+  readonly attempts: readonly PastAttempt[]
+}
+
+/** An attempt that did not end its run. */
+export interface PastAttempt {
+  readonly attempt: number
+  readonly end: 'failed' | 'runner_died' | 'given_back'
+  readonly endedAt: string
+  readonly runnerId: string | null
+  readonly error: string | null
+  readonly errorCode: string | null
+  readonly errorHint: string | null
+}
+
+/** What stands around a run in the history of its pipeline. */
+export interface RunSurroundings {
+  readonly previousId: string | null
+  readonly nextId: string | null
+  /** The median of the successful runs before it; null: there are fewer than three. */
+  readonly usualRowsWritten: number | null
 }
 
 /** An open transaction that could still commit rows with older keys than those already read. */

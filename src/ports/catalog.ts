@@ -9,7 +9,7 @@ import type {
 } from '../model/history.js'
 import type { FleetSummary, PipelineLine } from '../model/overview.js'
 import type { Pipeline } from '../model/pipeline.js'
-import type { Run } from '../model/run.js'
+import type { Run, RunSurroundings } from '../model/run.js'
 import type { PipelineStatus, RunStatus } from '../model/status.js'
 import type { PipelineTotals, Pulse } from '../model/totals.js'
 
@@ -24,6 +24,8 @@ export interface PipelineFilter {
   readonly enabled?: boolean
   /** Part of a name, whatever its case. */
   readonly q?: string
+  /** How the target begins: `analytics.`, `es:`. */
+  readonly target?: string
   readonly limit: number
   readonly cursor?: string
 }
@@ -35,7 +37,12 @@ export interface PageRequest {
 
 export interface RunFilter extends PageRequest {
   readonly pipelineId?: string
-  readonly status?: RunStatus
+  /** Those in any of these. */
+  readonly status?: readonly RunStatus[]
+  /** Requested at this time or later. */
+  readonly since?: string
+  /** Requested before this time. */
+  readonly until?: string
 }
 
 export interface RunLogFilter extends PageRequest {
@@ -43,6 +50,11 @@ export interface RunLogFilter extends PageRequest {
   readonly errors?: boolean
   /** Only lines beyond this id, for those who have read up to it. */
   readonly after?: number
+  readonly attempt?: number
+  /** From the end: the newest page first, the next one is older. Lines of a page are in order all the same. */
+  readonly last?: boolean
+  /** Part of a line, whatever its case. */
+  readonly q?: string
 }
 
 export interface QuarantineFilter extends PageRequest {
@@ -89,6 +101,7 @@ export interface Catalog {
   getState(pipelineId: string): Promise<State | null>
   listRuns(filter: RunFilter): Promise<Page<Run>>
   getRun(id: string): Promise<Run | null>
+  runSurroundings(run: Run): Promise<RunSurroundings>
   /** The run that is requested or under way, and the last one that ended. */
   currentAndLastRun(pipelineId: string): Promise<{ current: Run | null; last: Run | null }>
   /** Newest first. */

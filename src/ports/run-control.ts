@@ -12,6 +12,11 @@ export interface RunRequest {
   readonly idempotency?: { readonly key: string; readonly fingerprint: string }
 }
 
+/** `force`: does not wait for the batch that is under way. The run ends now, and its holder can commit nothing more. */
+export interface CancelManner {
+  readonly force: boolean
+}
+
 /** Asks for runs and for their end. It executes nothing (invariant 5). */
 export interface RunControl {
   /**
@@ -32,7 +37,7 @@ export interface RunControl {
   /** Null when nothing runs. The same answer again while a pause is requested or reached. */
   requestPause(pipelineId: string, author: Author): Promise<Pipeline | null>
   /** A run that nobody took is cancelled at once, one under way at its next batch. Null: there is no such run. */
-  cancelRun(runId: string, author: Author): Promise<Run | null>
+  cancelRun(runId: string, author: Author, manner: CancelManner): Promise<Run | null>
   /**
    * Marks a row and requests the run that will try it again. `run` is null when one is under way already: the next one
    * takes the row. Null: there is no such row. Throws QUARANTINE_SETTLED, PIPELINE_DISABLED.

@@ -3,7 +3,7 @@ import { VitrinaError } from '../model/errors.js'
 import type { QuarantinedRow } from '../model/history.js'
 import type { Pipeline } from '../model/pipeline.js'
 import type { Run } from '../model/run.js'
-import type { RunControl, RunRequest } from '../ports/run-control.js'
+import type { CancelManner, RunControl, RunRequest } from '../ports/run-control.js'
 import { signTransaction, writeAudit } from './catalog-audit.js'
 import { findPipeline, findRun, lockPipeline } from './catalog-find.js'
 import { QUARANTINE_COLUMNS, type QuarantineRow, toQuarantined } from './catalog-history.js'
@@ -77,7 +77,7 @@ export class CatalogControlRepository implements RunControl {
     })
   }
 
-  cancelRun(runId: string, author: Author): Promise<Run | null> {
+  cancelRun(runId: string, author: Author, { force }: CancelManner): Promise<Run | null> {
     return this.#database.transaction(async (session) => {
       await signTransaction(session, author)
       // The pipeline's lock first, as the runner takes it: whoever claims meanwhile is before us or after us.
@@ -87,18 +87,14 @@ export class CatalogControlRepository implements RunControl {
       )
       const run = await findRun(session, runId)
       if (run === null) return null
-      if (
-        !(run.status === 'REQUESTED'
-          ? await cancelRequested(session, run)
-          : await cancelRunning(session, run))
-      )
-        return run
+      const cancel = run.status === 'REQUESTED' ? cancelRequested : force ? cutOff : cancelRunning
+      if (!(await cancel(session, run))) return run
       await writeAudit(session, author, {
         action: 'run.cancel',
         kind: 'run',
         id: runId,
         name: run.pipelineName,
-        diff: { pipeline_id: run.pipelineId },
+        diff: { pipeline_id: run.pipelineId, ...(force ? { force } : {}) },
       })
       return findRun(session, runId)
     })
@@ -191,6 +187,24 @@ async function cancelRequested(session: Queryable, { id, pipelineId }: Run): Pro
     pipelineId,
   ])
   await session.query("UPDATE etl.etl_pipelines SET status = 'IDLE' WHERE id = $1", [pipelineId])
+  return true
+}
+
+/**
+ * Ends a run under the hands of its holder. The fence moves on, so whatever the holder still does is rolled back
+ * (invariant 4), and the lease is gone, so it lets go at its next sign of life. False: it has ended.
+ */
+async function cutOff(session: Queryable, { id, pipelineId }: Run): Promise<boolean> {
+  const ended = await session.query(
+    "UPDATE etl.etl_runs SET status = 'CANCELLED', cancel_requested = true, finished_at = clock_timestamp() WHERE id = $1 AND status = 'RUNNING' RETURNING id",
+    [id],
+  )
+  if (ended.length === 0) return false
+  await session.query(
+    `UPDATE etl.etl_pipelines SET fence = fence + 1, status = CASE status WHEN 'PAUSE_REQUESTED' THEN 'PAUSED' ELSE 'IDLE' END
+      WHERE id = $1 AND current_run_id = $2 AND status IN ('RUNNING', 'PAUSE_REQUESTED')`,
+    [pipelineId, id],
+  )
   return true
 }
 

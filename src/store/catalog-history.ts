@@ -19,6 +19,7 @@ export async function listBatches(
     `SELECT batch, attempt, step, rows_read AS "rowsRead", rows_inserted AS "rowsInserted", rows_updated AS "rowsUpdated",
             rows_unchanged AS "rowsUnchanged", rows_deleted AS "rowsDeleted", rows_quarantined AS "rowsQuarantined",
             rows_duplicate AS "rowsDuplicate", first_key AS "firstKey", last_key AS "lastKey", duration_ms AS "durationMs",
+            read_ms AS "readMs", transform_ms AS "transformMs", write_ms AS "writeMs", checkpoint_ms AS "checkpointMs",
             etl.rfc3339(finished_at) AS "finishedAt"
        FROM etl.etl_run_batches WHERE run_id = $1 AND ($2::bigint IS NULL OR batch < $2) ORDER BY batch DESC LIMIT $3`,
     [runId, readNumberCursor(cursor), limit + 1],
@@ -26,19 +27,22 @@ export async function listBatches(
   return pageOf(rows, limit, (row) => [row.batch])
 }
 
-/** In the order in which it was said. `errors` leaves out what is only information. */
+/** In the order in which it was said. `errors` leaves out what is only information; `q` is looked for in the facts too. */
 export async function listLog(
   database: Queryable,
   runId: string,
-  { limit, cursor, errors = false, after = 0 }: RunLogFilter,
+  { limit, cursor, errors = false, after = 0, attempt, q, last = false }: RunLogFilter,
 ): Promise<Page<RunLogLine>> {
   const rows = await database.query<RunLogLine & { id: number }>(
     `SELECT id, run_id AS "runId", etl.rfc3339(at) AS at, level, message, fields FROM etl.etl_run_log
-      WHERE run_id = $1 AND ($2::bigint IS NULL OR id > $2) AND id > $5 AND (NOT $3 OR level IN ('warn', 'error'))
-      ORDER BY id LIMIT $4`,
-    [runId, readNumberCursor(cursor), errors, limit + 1, after],
+      WHERE run_id = $1 AND ($2::bigint IS NULL OR id ${last ? '<' : '>'} $2) AND id > $5 AND (NOT $3 OR level IN ('warn', 'error'))
+        AND ($6::integer IS NULL OR fields @> jsonb_build_object('attempt', $6::integer))
+        AND ($7::text IS NULL OR strpos(lower(message || ' ' || fields::text), lower($7)) > 0)
+      ORDER BY id ${last ? 'DESC' : 'ASC'} LIMIT $4`,
+    [runId, readNumberCursor(cursor), errors, limit + 1, after, attempt ?? null, q ?? null],
   )
-  return pageOf(rows, limit, (row) => [row.id])
+  const page = pageOf(rows, limit, (row) => [row.id])
+  return last ? { ...page, items: [...page.items].reverse() } : page
 }
 
 export const QUARANTINE_COLUMNS = `

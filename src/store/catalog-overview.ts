@@ -58,6 +58,7 @@ export async function listPipelineLines(
         WHERE ($1::text IS NULL OR p.status = $1) AND ($2::boolean IS NULL OR p.enabled = $2)
           AND ($3::text IS NULL OR strpos(lower(p.name || ' ' || p.target_table), lower($3)) > 0)
           AND ($4::text IS NULL OR (p.name, p.id) > ($4, $5::uuid))
+          AND ($7::text IS NULL OR starts_with(p.target_table, $7))
         ORDER BY p.name, p.id LIMIT $6) ${LINES}`,
     [
       filter.status ?? null,
@@ -66,6 +67,7 @@ export async function listPipelineLines(
       after?.[0] ?? null,
       after?.[1] ?? null,
       filter.limit + 1,
+      filter.target ?? null,
     ],
   )
   return pageOf(rows.map(toLine), filter.limit, (line) => [line.name, line.id])

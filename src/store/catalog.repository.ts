@@ -2,7 +2,8 @@ import type { ConnectionUse } from '../model/connection.js'
 import type { AuditEntry, BatchHistory, FleetRunner, QuarantinedRow, RunLogLine } from '../model/history.js'
 import type { FleetSummary, PipelineLine } from '../model/overview.js'
 import type { Pipeline } from '../model/pipeline.js'
-import type { Run } from '../model/run.js'
+import type { Run, RunSurroundings } from '../model/run.js'
+import type { PipelineStatus } from '../model/status.js'
 import type { PipelineTotals, Pulse } from '../model/totals.js'
 import type {
   AuditFilter,
@@ -21,6 +22,7 @@ import { findPipeline, findRun, findState } from './catalog-find.js'
 import { listAudit, listBatches, listLog, listQuarantine, listRunners } from './catalog-history.js'
 import { fleetSummary, listPipelineLines } from './catalog-overview.js'
 import { pageOf, readCursor } from './catalog-page.js'
+import { listRuns, runSurroundings } from './catalog-runs.js'
 import type { Database } from './database.js'
 import { requireMigrated } from './migrate.js'
 import { PIPELINE_COLUMNS, type PipelineRow, RUN_COLUMNS, type RunRow, toPipeline, toRun } from './rows.js'
@@ -70,26 +72,16 @@ export class CatalogRepository implements Catalog {
     return findState(this.#database, pipelineId)
   }
 
-  async listRuns(filter: RunFilter): Promise<Page<Run>> {
-    const after = filter.cursor === undefined ? null : readCursor(filter.cursor, 2)
-    const rows = await this.#database.query<RunRow>(
-      `SELECT ${RUN_COLUMNS} FROM etl.etl_runs r JOIN etl.etl_pipelines p ON p.id = r.pipeline_id
-        WHERE ($1::uuid IS NULL OR r.pipeline_id = $1) AND ($2::timestamptz IS NULL OR (r.requested_at, r.id) < ($2, $3::uuid))
-          AND ($5::text IS NULL OR r.status = $5)
-        ORDER BY r.requested_at DESC, r.id DESC LIMIT $4`,
-      [
-        filter.pipelineId ?? null,
-        after?.[0] ?? null,
-        after?.[1] ?? null,
-        filter.limit + 1,
-        filter.status ?? null,
-      ],
-    )
-    return pageOf(rows.map(toRun), filter.limit, (run) => [run.requestedAt, run.id])
+  listRuns(filter: RunFilter): Promise<Page<Run>> {
+    return listRuns(this.#database, filter)
   }
 
   getRun(id: string): Promise<Run | null> {
     return findRun(this.#database, id)
+  }
+
+  runSurroundings(run: Run): Promise<RunSurroundings> {
+    return runSurroundings(this.#database, run)
   }
 
   async currentAndLastRun(pipelineId: string): Promise<{ current: Run | null; last: Run | null }> {

@@ -1,5 +1,5 @@
 import type { Manager, Pipeline, Task } from '../model/pipeline.js'
-import type { HeldBack, Run } from '../model/run.js'
+import type { HeldBack, PastAttempt, Run } from '../model/run.js'
 import type { PipelineStatus, RunStatus } from '../model/status.js'
 
 /** Timestamps leave the database as text: a JS Date drops microseconds. */
@@ -84,7 +84,7 @@ export const RUN_COLUMNS = `
   round(extract(epoch FROM coalesce(r.finished_at, clock_timestamp()) - r.started_at) * 1000)::float8 AS duration_ms,
   r.rows_read, r.rows_written, r.rows_inserted, r.rows_updated, r.rows_unchanged, r.rows_deleted, r.rows_quarantined, r.rows_duplicate,
   r.batches, r.error, r.error_code, r.error_hint, r.held_back, r.external_ref, r.cancel_requested,
-  split_part(r.traceparent, '-', 2) AS trace_id`
+  split_part(r.traceparent, '-', 2) AS trace_id, r.attempts`
 
 export interface RunRow {
   id: string
@@ -118,6 +118,7 @@ export interface RunRow {
   external_ref: string | null
   cancel_requested: boolean
   trace_id: string | null
+  attempts: PastAttempt[]
 }
 
 export function toRun(row: RunRow): Run {
@@ -153,5 +154,6 @@ export function toRun(row: RunRow): Run {
     externalRef: row.external_ref,
     cancelRequested: row.cancel_requested,
     traceId: row.trace_id,
+    attempts: row.attempts,
   }
 }

@@ -90,7 +90,8 @@ export class RunQueueRepository implements RunQueue {
          VALUES ($1, $5, 'RUNNING', clock_timestamp(), $2, 1, $3, $4)
          ON CONFLICT (id) DO UPDATE
             SET status = 'RUNNING', started_at = coalesce(r.started_at, clock_timestamp()), runner_id = $2, attempt = r.attempt + 1,
-                deaths = r.deaths + $3, config_version = $4
+                deaths = r.deaths + $3, config_version = $4,
+                attempts = CASE WHEN r.attempt = 0 THEN r.attempts ELSE ${withAttempt("CASE WHEN $3 > 0 THEN 'runner_died' ELSE 'given_back' END", 'NULL, NULL, NULL')} END
          RETURNING attempt, deaths, cancel_requested, trigger, traceparent`,
         [row.run_id, runnerId, recovered && row.previous_owner !== null ? 1 : 0, row.config_version, row.id],
       )
@@ -180,6 +181,7 @@ export class RunQueueRepository implements RunQueue {
         batch.copiedCheckpoint?.key ?? null,
         batch.copiedCheckpoint?.id ?? null,
       ],
+      ...[batch.phases.readMs, batch.phases.transformMs, batch.phases.writeMs, batch.phases.checkpointMs],
     ]
     const rows =
       session === null
@@ -259,12 +261,12 @@ export class RunQueueRepository implements RunQueue {
     attempt: number,
     error: { message: string; code: string; hint: string },
   ): Promise<void> {
-    await this.#note(claim, 'attempt = $3, error = $4, error_code = $5, error_hint = $6', [
-      attempt,
-      error.message.slice(0, MAX_ERROR_LENGTH),
-      error.code,
-      error.hint,
-    ])
+    const attempts = withAttempt("'failed'", '$4::text, $5::text, $6::text')
+    await this.#note(
+      claim,
+      `attempts = ${attempts}, attempt = $3, error = $4, error_code = $5, error_hint = $6`,
+      [attempt, error.message.slice(0, MAX_ERROR_LENGTH), error.code, error.hint],
+    )
   }
 
   async finish(claim: Claim, end: RunEnd): Promise<boolean> {
@@ -377,6 +379,16 @@ export class RunQueueRepository implements RunQueue {
   }
 }
 
+/** A run that is given back again and again must not grow for ever; the first attempts are forgotten. */
+const MOST_ATTEMPTS = 50
+
+/** The attempts of run `r` with the one that ends now. */
+function withAttempt(end: string, error: string): string {
+  return `(CASE WHEN jsonb_array_length(r.attempts) >= ${MOST_ATTEMPTS} THEN r.attempts - 0 ELSE r.attempts END || (
+    SELECT jsonb_build_object('attempt', r.attempt, 'end', ${end}, 'endedAt', etl.rfc3339(clock_timestamp()), 'runnerId', r.runner_id,
+             'error', e.error, 'errorCode', e.code, 'errorHint', e.hint) FROM (VALUES (${error})) AS e(error, code, hint)))`
+}
+
 const RENEW = `
   UPDATE etl.etl_pipelines p SET lease_until = clock_timestamp() + make_interval(secs => $3)
    WHERE id = $1 AND fence = $2 AND lease_owner IS NOT NULL AND status IN ('RUNNING', 'PAUSE_REQUESTED')
@@ -399,13 +411,15 @@ const RECORD = `
       FROM held WHERE s.pipeline_id = $1 AND $27),
   batch AS (
     INSERT INTO etl.etl_run_batches (run_id, batch, attempt, step, first_key, last_key, duration_ms,
-           rows_read, rows_inserted, rows_updated, rows_unchanged, rows_deleted, rows_quarantined, rows_duplicate)
-    SELECT $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17 FROM held
+           rows_read, rows_inserted, rows_updated, rows_unchanged, rows_deleted, rows_quarantined, rows_duplicate,
+           read_ms, transform_ms, write_ms, checkpoint_ms)
+    SELECT $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $30, $31, $32, $33 FROM held
     ON CONFLICT (run_id, batch) DO UPDATE SET attempt = excluded.attempt, step = excluded.step, first_key = excluded.first_key,
            last_key = excluded.last_key, duration_ms = excluded.duration_ms, rows_read = excluded.rows_read,
            rows_inserted = excluded.rows_inserted, rows_updated = excluded.rows_updated, rows_unchanged = excluded.rows_unchanged,
            rows_deleted = excluded.rows_deleted, rows_quarantined = excluded.rows_quarantined,
-           rows_duplicate = excluded.rows_duplicate, finished_at = clock_timestamp())
+           rows_duplicate = excluded.rows_duplicate, read_ms = excluded.read_ms, transform_ms = excluded.transform_ms,
+           write_ms = excluded.write_ms, checkpoint_ms = excluded.checkpoint_ms, finished_at = clock_timestamp())
   SELECT held.status, held.batch_size, run.cancel_requested::text AS cancel FROM held, run`
 
 function control(row: ControlRow | undefined, claim: Claim): Control {

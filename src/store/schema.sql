@@ -145,6 +145,10 @@ CREATE TABLE etl.etl_run_batches (
   last_key text,
   duration_ms double precision NOT NULL,
   finished_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  read_ms double precision,
+  transform_ms double precision,
+  write_ms double precision,
+  checkpoint_ms double precision,
   CONSTRAINT etl_run_batches_pkey PRIMARY KEY (run_id, batch),
   CONSTRAINT etl_run_batches_run_id_fkey FOREIGN KEY (run_id) REFERENCES etl.etl_runs(id) ON DELETE CASCADE
 );
@@ -562,10 +566,14 @@ BEGIN
     PERFORM etl.emit('pipeline.deleted', OLD.id, NULL, jsonb_build_object('name', OLD.name));
   ELSIF OLD.status <> NEW.status THEN
     PERFORM etl.emit('pipeline.status', NEW.id, NEW.current_run_id,
-                     jsonb_build_object('name', NEW.name, 'from', OLD.status, 'to', NEW.status));
-  ELSE
+                     jsonb_build_object('name', NEW.name, 'from', OLD.status, 'to', NEW.status,
+                                        'next_run_at', etl.rfc3339(NEW.next_run_at)));
+  ELSIF OLD.config_version <> NEW.config_version THEN
     PERFORM etl.emit('pipeline.changed', NEW.id, NULL,
                      jsonb_build_object('name', NEW.name, 'enabled', NEW.enabled, 'config_version', NEW.config_version));
+  ELSE
+    PERFORM etl.emit('pipeline.scheduled', NEW.id, NULL,
+                     jsonb_build_object('name', NEW.name, 'next_run_at', etl.rfc3339(NEW.next_run_at)));
   END IF;
   RETURN NULL;
 END $function$
@@ -626,6 +634,7 @@ CREATE TRIGGER leave_pipeline BEFORE DELETE ON etl.etl_pipelines FOR EACH ROW EX
 CREATE TRIGGER move_pipeline BEFORE UPDATE OF status ON etl.etl_pipelines FOR EACH ROW WHEN ((old.status IS DISTINCT FROM new.status)) EXECUTE FUNCTION etl.move_pipeline();
 CREATE TRIGGER tell_of_change AFTER UPDATE ON etl.etl_pipelines FOR EACH ROW WHEN (((old.status <> new.status) OR (old.config_version <> new.config_version))) EXECUTE FUNCTION etl.tell_of_pipeline();
 CREATE TRIGGER tell_of_pipeline AFTER INSERT OR DELETE ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.tell_of_pipeline();
+CREATE TRIGGER tell_of_schedule AFTER UPDATE OF next_run_at ON etl.etl_pipelines FOR EACH ROW WHEN (((old.status = new.status) AND (old.config_version = new.config_version) AND (old.next_run_at IS DISTINCT FROM new.next_run_at))) EXECUTE FUNCTION etl.tell_of_pipeline();
 CREATE TRIGGER version_pipeline BEFORE UPDATE ON etl.etl_pipelines FOR EACH ROW WHEN ((((((((((((((((((((((old.name IS DISTINCT FROM new.name) OR (old.description IS DISTINCT FROM new.description)) OR (old.type IS DISTINCT FROM new.type)) OR (old.source_type IS DISTINCT FROM new.source_type)) OR (old.source_connection IS DISTINCT FROM new.source_connection)) OR (old.source_query IS DISTINCT FROM new.source_query)) OR (old.target_table IS DISTINCT FROM new.target_table)) OR (old.target_connection IS DISTINCT FROM new.target_connection)) OR (old.mode IS DISTINCT FROM new.mode)) OR (old.full_strategy IS DISTINCT FROM new.full_strategy)) OR (old.incremental_key IS DISTINCT FROM new.incremental_key)) OR (old.incremental_id_key IS DISTINCT FROM new.incremental_id_key)) OR (old.capture IS DISTINCT FROM new.capture)) OR (old.deletes IS DISTINCT FROM new.deletes)) OR (old.key_columns IS DISTINCT FROM new.key_columns)) OR (old.batch_size IS DISTINCT FROM new.batch_size)) OR (old.enabled IS DISTINCT FROM new.enabled)) OR (old.schedule_interval IS DISTINCT FROM new.schedule_interval)) OR (old.schedule_timezone IS DISTINCT FROM new.schedule_timezone)) OR (old.quarantine_limit IS DISTINCT FROM new.quarantine_limit)) OR (old.delete_brake IS DISTINCT FROM new.delete_brake))) EXECUTE FUNCTION etl.version_pipeline();
 CREATE TRIGGER version_target_options BEFORE UPDATE OF target_options ON etl.etl_pipelines FOR EACH ROW WHEN ((old.target_options IS DISTINCT FROM new.target_options)) EXECUTE FUNCTION etl.version_pipeline();
 CREATE TRIGGER tell_of_batch AFTER INSERT OR UPDATE ON etl.etl_run_batches FOR EACH ROW EXECUTE FUNCTION etl.tell_of_batch();

@@ -37,6 +37,7 @@ const aBatch = {
   firstKey: null,
   lastKey: null,
   durationMs: 1,
+  phases: { readMs: null, transformMs: null, writeMs: 1, checkpointMs: 0 },
   copiedCheckpoint: null,
 }
 

@@ -45,6 +45,7 @@ describe('Events', () => {
       firstKey: 'a',
       lastKey: 'b',
       durationMs: 120.4,
+      phases: { readMs: null, transformMs: null, writeMs: 120, checkpointMs: 0.4 },
       copiedCheckpoint: null,
     }
     events.batchDone(claim, batch, progress, [{ name: 'write', from: 10, to: 90 }])
@@ -88,7 +89,8 @@ describe('Events', () => {
     expect(lines[0]).toMatchObject({
       ...about,
       level: 'warn',
-      attempt: 2,
+      attempt: 1,
+      next_attempt: 2,
       wait_ms: 1000,
       code: 'DATABASE_ERROR',
       sqlstate: '40P01',

@@ -59,7 +59,7 @@ export class Events {
   runStarted(claim: Claim, waitedMs: number | null = null): void {
     this.#traces.started(claim)
     const waited = waitedMs === null ? {} : { waited_ms: Math.round(waitedMs) }
-    const facts = { ...this.#about(claim), attempt: claim.attempt, fence: claim.fence, ...waited }
+    const facts = { ...this.#about(claim), fence: claim.fence, ...waited }
     if (waitedMs !== null) this.#meter.waited(waitedMs / 1000)
     if (!claim.recovered) this.#log.info('Run started.', facts)
     else
@@ -106,7 +106,14 @@ export class Events {
 
   retrying(claim: Claim, attempt: number, waitMs: number, error: VitrinaError): void {
     this.#meter.retried(claim.pipeline.name, error.code)
-    const facts = { ...this.#about(claim), attempt, wait_ms: waitMs, ...aboutError(error) }
+    // Told of the attempt that failed; the claim is that of the next.
+    const facts = {
+      ...this.#about(claim),
+      attempt: attempt - 1,
+      next_attempt: attempt,
+      wait_ms: waitMs,
+      ...aboutError(error),
+    }
     this.#log.warn('Attempt failed, trying again.', facts)
   }
 

@@ -5,7 +5,8 @@ import type { Fields } from './log.js'
 
 /** Which run a line is about: the same fields everywhere, so that one search finds all its lines. */
 export function aboutRun(claim: Claim): Fields {
-  return { pipeline: claim.pipeline.name, pipeline_id: claim.pipeline.id, run_id: claim.runId }
+  const { pipeline, runId, attempt } = claim
+  return { pipeline: pipeline.name, pipeline_id: pipeline.id, run_id: runId, attempt }
 }
 
 export function aboutRows(rows: RowCounts): Fields {

@@ -1,4 +1,4 @@
-import type { Phase, Progress } from '../model/claim.js'
+import type { BatchPhases, Phase, Progress } from '../model/claim.js'
 import { VitrinaError } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'
 import { addRows, NO_ROWS, type RefusedRow, type RowCounts } from '../model/run.js'
@@ -41,6 +41,8 @@ export interface Moved extends StateAfter {
   readonly marks?: readonly string[]
   /** All marks were told. */
   readonly published?: boolean
+  /** The part of the work that was reading, where it can be told from writing. */
+  readonly read?: Phase
   /** What else is written down with the batch. */
   readonly settle?: (meta: MetaSession | null) => Promise<void>
 }
@@ -129,6 +131,12 @@ export class BatchRunner {
         position: { ...position, run: { id: runId, ...progress, done } },
       })
       failpoint('checkpoint.moved')
+      const phases = (): Phase[] => [
+        ...before,
+        ...(moved.read === undefined ? [] : [moved.read]),
+        { name: 'write', from: moved.read?.to ?? began, to: wrote },
+        { name: 'checkpoint', from: wrote, to: performance.now() },
+      ]
       const record = {
         batch: progress.batches,
         step,
@@ -136,6 +144,7 @@ export class BatchRunner {
         firstKey: moved.firstKey,
         lastKey: moved.lastKey,
         durationMs: performance.now() - began,
+        phases: durationsOf(phases()),
         copiedCheckpoint: isMain ? null : { key: moved.key, id: moved.id },
       }
       if (moved.refused !== undefined && moved.refused.length > 0)
@@ -148,12 +157,7 @@ export class BatchRunner {
       this.#done = done
       this.#state = { key: moved.key, id: moved.id, position }
       failpoint('batch.committed')
-      const phases: Phase[] = [
-        ...before,
-        { name: 'write', from: began, to: wrote },
-        { name: 'checkpoint', from: wrote, to: performance.now() },
-      ]
-      return { record, progress, control, phases }
+      return { record, progress, control, phases: phases() }
     } catch (error) {
       await session.run('ROLLBACK').catch(() => {})
       throw error instanceof VitrinaError ? error : batchError(error)
@@ -175,6 +179,19 @@ export class BatchRunner {
       ...(identity === null ? {} : { mart: identity }),
       ...(unpublished.length === 0 ? {} : { unpublished }),
     }
+  }
+}
+
+function durationsOf(phases: readonly Phase[]): BatchPhases {
+  const ms = (name: Phase['name']) => {
+    const phase = phases.find((one) => one.name === name)
+    return phase === undefined ? null : phase.to - phase.from
+  }
+  return {
+    readMs: ms('read'),
+    transformMs: ms('transform'),
+    writeMs: ms('write') ?? 0,
+    checkpointMs: ms('checkpoint') ?? 0,
   }
 }
 

@@ -7,6 +7,8 @@ export interface Bringer<Rows> {
   bring(rows: Rows): Promise<string>
   /** Straight into an empty mart; returns how many. Null: this way has nothing faster than `bring`. */
   fill(rows: Rows): Promise<number | null>
+  /** `bring` reads the source: its time is that of reading. */
+  readonly isReading?: boolean
 }
 
 /**

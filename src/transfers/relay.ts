@@ -26,6 +26,7 @@ const BINARY = new Set([
 /** Two databases: what COPY gives on one side goes into COPY on the other, and JavaScript never sees a value. */
 export class Relay implements Mover {
   readonly way = 'relay'
+  readonly isReading = true
   readonly #source: Session
   readonly #target: Session
   readonly #table: Target

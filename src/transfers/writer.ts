@@ -1,3 +1,4 @@
+import type { Phase } from '../model/claim.js'
 import { VitrinaError } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'
 import { keyText } from '../model/quarantine.js'
@@ -15,6 +16,8 @@ import type { Bringer } from './mover.js'
 export interface Written {
   readonly rows: RowCounts
   readonly refused: readonly RefusedRow[]
+  /** Set where bringing the rows is reading the source. */
+  readonly read?: Phase
 }
 
 /** How rows are put into the mart. It begins with the fastest way and falls back when the data says that it must. */
@@ -90,8 +93,15 @@ export class MartWriter<Rows = string> {
       const filled = await this.#mover.fill(rows)
       if (filled !== null) return { rows: { ...NO_ROWS, read: filled, inserted: filled }, refused: [] }
     }
+    const from = performance.now()
     const relation = await this.#mover.bring(rows)
+    const read: Phase = { name: 'read', from, to: performance.now() }
     failpoint('batch.staged')
+    const written = await this.#apply(manner, relation)
+    return this.#mover.isReading === true ? { ...written, read } : written
+  }
+
+  async #apply(manner: Manner, relation: string): Promise<Written> {
     if (manner === 'fill') {
       const inserted = await this.#session.count(insertSql(this.#target, relation))
       return { rows: { ...NO_ROWS, read: inserted, inserted }, refused: [] }

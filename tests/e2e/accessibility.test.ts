@@ -29,6 +29,12 @@ const SCREENS: readonly Screen[] = [
     shows: 'film_dim_full',
   },
   { name: 'a run', path: async () => `/runs/${(await anEndedRun()).run_id}?batch=1`, shows: 'film_dim_full' },
+  { name: 'a filtered list of runs', path: '/runs?status=failed,succeeded&range=custom', shows: 'UTC' },
+  {
+    name: 'a run that was tried several times',
+    path: async () => `/runs/${await aRunTriedTwice()}?attempt=1&q=nothing`,
+    shows: /No line has|Строк с/,
+  },
   { name: 'the runners', path: '/runners', shows: hostname() },
   { name: 'the lineage', path: '/lineage', shows: 'analytics.film_dim' },
   {
@@ -87,6 +93,16 @@ async function anEndedRun() {
   const params = { path: { id: FILMS_ID }, query: { wait: '60s' } }
   const { data } = await stand().api.POST('/pipelines/{id}/run', { params })
   return data!
+}
+
+async function aRunTriedTwice(): Promise<string> {
+  const { run_id } = await anEndedRun()
+  await stand().database.query(
+    `UPDATE etl.etl_runs SET attempt = 2, attempts = jsonb_build_array(jsonb_build_object('attempt', 1, 'end', 'failed',
+       'endedAt', etl.rfc3339(now()), 'runnerId', 'r1', 'error', 'It broke.', 'errorCode', 'VTR-3104', 'errorHint', 'Mend it.')) WHERE id = $1`,
+    [run_id],
+  )
+  return run_id
 }
 
 async function visitor(theme: (typeof THEMES)[number], language: string): Promise<Visitor> {

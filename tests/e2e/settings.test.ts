@@ -11,10 +11,12 @@ const FILMS = '11111111-1111-1111-1111-111111111111'
 /** Another database, behind a port where nobody listens yet. */
 let archiveUrl: URL
 let archive: Server | null = null
-const stand = aConsoleStand(async () => {
-  archiveUrl = new URL((await aDatabase({ migrated: false })).url)
-  archiveUrl.port = String(await freePort())
-  return { VITRINA_CONNECTION_ARCHIVE_URL: archiveUrl.href }
+const stand = aConsoleStand({
+  env: async () => {
+    archiveUrl = new URL((await aDatabase({ migrated: false })).url)
+    archiveUrl.port = String(await freePort())
+    return { VITRINA_CONNECTION_ARCHIVE_URL: archiveUrl.href }
+  },
 })
 const browser = aBrowser()
 afterAll(() => archive?.close())

@@ -54,6 +54,7 @@ export const aBatch: BatchRecord = {
   firstKey: 'a',
   lastKey: 'e',
   durationMs: 12.5,
+  phases: { readMs: null, transformMs: null, writeMs: 11.5, checkpointMs: 1 },
   copiedCheckpoint: null,
 }
 export const progress = { rows: aBatch.rows, batches: 1 }

@@ -7,4 +7,7 @@ export const actions = {
   enable: (id: string) => ask(api.POST('/pipelines/{id}/enable', { params: { path: { id } } })),
   disable: (id: string) => ask(api.POST('/pipelines/{id}/disable', { params: { path: { id } } })),
   cancel: (runId: string) => ask(api.POST('/runs/{id}/cancel', { params: { path: { id: runId } } })),
+  /** Does not wait for the batch that is under way. */
+  cutOff: (runId: string) =>
+    ask(api.POST('/runs/{id}/cancel', { params: { path: { id: runId }, query: { force: true } } })),
 }

@@ -7,6 +7,8 @@ export interface OverviewFilter {
   readonly q?: string
   readonly status?: PipelineStatus
   readonly enabled?: boolean
+  /** How the target begins. */
+  readonly target?: string
 }
 
 /** As many as the server gives at once: a list of a thousand is one request. */

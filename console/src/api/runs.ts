@@ -1,10 +1,15 @@
-import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query'
+import { serverNow } from '../time/clock.js'
 import { api, ask } from './client.js'
 import type { LogLine, RunDetail, RunPage, RunStatus } from './wire.js'
 
 export interface RunsFilter {
-  readonly status?: RunStatus
+  readonly status?: readonly RunStatus[]
   readonly pipeline_id?: string
+  /** So many milliseconds back from now. */
+  readonly range_ms?: number
+  readonly since?: string
+  readonly until?: string
 }
 
 const PAGE = 50
@@ -17,7 +22,14 @@ export function runsQuery(filter: RunsFilter) {
   return infiniteQueryOptions({
     queryKey: [...RUNS_KEY, filter],
     queryFn: ({ pageParam, signal }): Promise<RunPage> => {
-      const query = { ...filter, limit: PAGE, ...(pageParam === null ? {} : { cursor: pageParam }) }
+      const { range_ms, status, ...rest } = filter
+      const query = {
+        ...rest,
+        ...(status === undefined ? {} : { status: [...status] }),
+        ...(range_ms === undefined ? {} : { since: new Date(serverNow() - range_ms).toISOString() }),
+        ...(pageParam === null ? {} : { cursor: pageParam }),
+        limit: PAGE,
+      }
       return ask(api.GET('/runs', { params: { query }, signal }))
     },
     initialPageParam: null as string | null,
@@ -39,43 +51,84 @@ export function runQuery(id: string) {
 const LOG_PAGE = 1_000
 
 export interface RunLog {
-  /** Oldest first, each full but the last. */
+  /** Oldest first. A page does not change once it is full. */
   readonly pages: readonly (readonly LogLine[])[]
-  /** There are lines beyond these. */
+  /** Where older lines are; null: these begin with the first. */
+  readonly older: string | null
+  /** There are newer lines than these. */
   readonly isMore: boolean
 }
 
+export interface RunLogFilter {
+  readonly errors_only?: true
+  readonly attempt?: number
+  /** Looked for by the server, in all lines. */
+  readonly q?: string
+}
+
+const logKey = (id: string, filter: RunLogFilter) => ['run-log', id, filter] as const
+
+function readLog(id: string, query: object, signal?: AbortSignal) {
+  const params = { path: { id }, query: { limit: LOG_PAGE, ...query } as never }
+  return ask(api.GET('/runs/{id}/log', { params, ...(signal === undefined ? {} : { signal }) }))
+}
+
 /**
- * The log grows at its end only, so reading it again means reading what is new: every fetch adds what came after the
- * last known line. "More lines" and "something happened" are the same request.
+ * The end of the log, which is where people look. It grows there only, so reading it again means reading what came
+ * after the last known line: "More lines" and "something happened" are the same request.
  */
-export function runLogQuery(id: string, errorsOnly: boolean) {
+export function runLogQuery(id: string, filter: RunLogFilter) {
   return queryOptions({
-    queryKey: ['run-log', id, errorsOnly] as const,
+    queryKey: logKey(id, filter),
     queryFn: async ({ client, queryKey, signal }): Promise<RunLog> => {
-      const known = client.getQueryData<RunLog>(queryKey)?.pages ?? []
-      const after = known.at(-1)?.at(-1)?.id
-      const query = {
-        limit: LOG_PAGE,
-        ...(errorsOnly ? { errors_only: true } : {}),
-        ...(after === undefined ? {} : { after: String(after) }),
+      const known = () => client.getQueryData<RunLog>(queryKey)
+      const after = lastOf(known()?.pages)?.id
+      if (after === undefined) {
+        const { items, next_cursor } = await readLog(id, { ...filter, last: true }, signal)
+        return { pages: items.length === 0 ? [] : [items], older: next_cursor, isMore: false }
       }
-      const page = await ask(
-        api.GET('/runs/{id}/log', { params: { path: { id }, query: query as never }, signal }),
-      )
-      return { pages: withLines(known, page.items), isMore: page.next_cursor !== null }
+      const { items, next_cursor } = await readLog(id, { ...filter, after: String(after) }, signal)
+      // Looked up again: older pages may have come meanwhile.
+      const { pages = [], older = null } = known() ?? {}
+      return { pages: withLines(pages, items), older, isMore: next_cursor !== null }
     },
     placeholderData: undefined,
     structuralSharing: false,
   })
 }
 
+/** Puts the page before those that are there. */
+export async function readOlderLog(client: QueryClient, id: string, filter: RunLogFilter): Promise<void> {
+  const key = logKey(id, filter)
+  const cursor = client.getQueryData<RunLog>(key)?.older
+  if (cursor === undefined || cursor === null) return
+  const { items, next_cursor } = await readLog(id, { ...filter, last: true, cursor })
+  client.setQueryData<RunLog>(key, (log) =>
+    // Asked for twice, put in once.
+    log === undefined || log.older !== cursor
+      ? log
+      : { ...log, pages: [items, ...log.pages], older: next_cursor },
+  )
+}
+
+/** Everything that the filter finds, as a file. */
+export function logAddress(id: string, filter: RunLogFilter): string {
+  const query = new URLSearchParams(Object.entries(filter).map(([name, value]) => [name, String(value)]))
+  return `/api/v1/runs/${id}/log.txt${query.size === 0 ? '' : `?${query}`}`
+}
+
+function lastOf(pages: RunLog['pages'] | undefined): LogLine | undefined {
+  return pages?.at(-1)?.at(-1)
+}
+
 /** Fills the last page first; pages that are full stay the same objects. */
 function withLines(pages: RunLog['pages'], lines: readonly LogLine[]): RunLog['pages'] {
-  if (lines.length === 0) return pages
+  const known = lastOf(pages)?.id ?? 0
+  const fresh = lines.filter(({ id }) => id > known)
+  if (fresh.length === 0) return pages
   const last = pages.at(-1) ?? []
   const room = LOG_PAGE - last.length
-  const grown = room > 0 ? [...pages.slice(0, -1), [...last, ...lines.slice(0, room)]] : [...pages]
-  const rest = lines.slice(Math.max(0, room))
+  const grown = room > 0 ? [...pages.slice(0, -1), [...last, ...fresh.slice(0, room)]] : [...pages]
+  const rest = fresh.slice(Math.max(0, room))
   return rest.length === 0 ? grown : [...grown, rest]
 }

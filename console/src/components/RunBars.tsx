@@ -1,5 +1,5 @@
-import { memo } from 'react'
-import type { RunBar } from '../api/wire.js'
+import { memo, type PointerEvent, useState } from 'react'
+import type { RunBar, RunStatus } from '../api/wire.js'
 import { useFormat } from '../i18n/format.js'
 import { useTexts } from '../i18n/texts.js'
 import styles from './charts.module.css'
@@ -7,18 +7,23 @@ import { shared } from './texts.js'
 
 const BARS = 20
 const STEP = 6
+const WIDTH = STEP - 2
 const HEIGHT = 22
 const LEAST = 4
 
-/** The last runs, oldest left: the height is the time it took, the shape and the colour are how it ended. */
+/**
+ * The last runs, oldest left: the height is the time it took, the shape and the colour are how it ended. One path for
+ * each way to end, and a title for the bar that is pointed at: twenty bars of their own made half of the work of a row.
+ */
 export const RunBars = memo(function RunBars({ runs }: { readonly runs: readonly RunBar[] }) {
   const texts = useTexts(shared)
-  const format = useFormat()
+  const [pointed, point] = useState<RunBar | null>(null)
   if (runs.length === 0) return <span className="v-soft">{texts.noRuns}</span>
   const shown = runs.slice(0, BARS).reverse()
-  const longest = Math.max(...shown.map(({ duration_ms }) => duration_ms ?? 0), 1)
   const failed = shown.filter(({ status }) => status === 'FAILED').length
   const offset = BARS - shown.length
+  const look = ({ nativeEvent }: PointerEvent) =>
+    point(shown[Math.floor(nativeEvent.offsetX / STEP) - offset] ?? null)
   return (
     <svg
       className={styles.bars}
@@ -26,39 +31,57 @@ export const RunBars = memo(function RunBars({ runs }: { readonly runs: readonly
       height={HEIGHT}
       role="img"
       aria-label={texts.lastRuns(shown.length, failed)}
+      onPointerMove={look}
+      onPointerLeave={() => point(null)}
     >
-      {shown.map((run, n) => {
-        // The root: a run of an hour must not flatten all the others.
-        const height = Math.max(LEAST, Math.round(Math.sqrt((run.duration_ms ?? 0) / longest) * HEIGHT))
-        const facts = [
-          texts.runStatus[run.status],
-          run.duration_ms === null ? '' : format.duration(run.duration_ms),
-          texts.rows(run.rows_written),
-        ]
-        return (
-          // biome-ignore lint/suspicious/noArrayIndexKey: a bar is its place.
-          <g key={n} className={styles[run.status]} transform={`translate(${(offset + n) * STEP} 0)`}>
-            <title>{facts.filter((fact) => fact !== '').join(', ')}</title>
-            <rect width={STEP} height={HEIGHT} fill="transparent" stroke="none" />
-            <BarShape run={run} height={height} />
-          </g>
-        )
-      })}
+      {pointed === null ? null : <BarTitle run={pointed} />}
+      <rect width={BARS * STEP} height={HEIGHT} fill="transparent" />
+      {shapesOf(shown, offset).map(({ status, bars, crosses }) => (
+        <g key={status} className={styles[status]}>
+          <path className={styles.shape} d={bars} />
+          {crosses === '' ? null : <path d={crosses} strokeWidth={1.4} strokeLinecap="round" />}
+        </g>
+      ))}
     </svg>
   )
 })
 
-/** Failed ones carry a cross on top, cancelled ones are hollow. */
-function BarShape({ run, height }: { readonly run: RunBar; readonly height: number }) {
-  const width = STEP - 2
-  if (run.status === 'FAILED') {
-    const top = HEIGHT - height
-    return (
-      <>
-        <rect y={Math.min(top + 6, HEIGHT - 3)} width={width} height={Math.max(3, height - 6)} rx={1} />
-        <path d={`M0 ${Math.min(top, HEIGHT - 9)}l4 4m0-4l-4 4`} strokeWidth={1.4} strokeLinecap="round" />
-      </>
-    )
+function BarTitle({ run }: { readonly run: RunBar }) {
+  const texts = useTexts(shared)
+  const format = useFormat()
+  const facts = [
+    texts.runStatus[run.status],
+    run.duration_ms === null ? '' : format.duration(run.duration_ms),
+    texts.rows(run.rows_written),
+  ]
+  return <title>{facts.filter((fact) => fact !== '').join(', ')}</title>
+}
+
+interface Shapes {
+  readonly status: RunStatus
+  bars: string
+  /** Failed ones carry a cross on top. */
+  crosses: string
+}
+
+function shapesOf(runs: readonly RunBar[], offset: number): readonly Shapes[] {
+  const shapes = new Map<RunStatus, Shapes>()
+  const longest = Math.max(...runs.map(({ duration_ms }) => duration_ms ?? 0), 1)
+  for (const [n, { status, duration_ms }] of runs.entries()) {
+    const shape = shapes.get(status) ?? { status, bars: '', crosses: '' }
+    shapes.set(status, shape)
+    // The root: a run of an hour must not flatten all the others.
+    const height = Math.max(LEAST, Math.round(Math.sqrt((duration_ms ?? 0) / longest) * HEIGHT))
+    const x = (offset + n) * STEP
+    if (status === 'FAILED') {
+      const top = HEIGHT - height
+      shape.bars += bar(x, Math.max(3, height - 6))
+      shape.crosses += `M${x} ${Math.min(top, HEIGHT - 9)}l4 4m0-4l-4 4`
+    } else shape.bars += bar(x, height)
   }
-  return <rect y={HEIGHT - height} width={width} height={height} rx={1} />
+  return [...shapes.values()]
+}
+
+function bar(x: number, height: number): string {
+  return `M${x} ${HEIGHT}v${1 - height}l1 -1h${WIDTH - 2}l1 1v${height - 1}z`
 }

@@ -45,6 +45,11 @@ function InAudit({ requestId }: { readonly requestId: string }) {
   )
 }
 
+/** Something that the console itself knows to be impossible now. */
+export function toastRefused(title: string, why: string): void {
+  notifications.show({ title, message: why, color: 'orange', icon: <Icon name="warn" />, autoClose: 6_000 })
+}
+
 /** Something was refused. Stays until it is read. */
 export function toastProblem(title: string, error: unknown): void {
   const { problem } = asProblem(error)

@@ -1,4 +1,3 @@
-import { useMemo } from 'react'
 import { useZone, zoneLabel } from '../time/zone.js'
 import { type Language, useLanguage } from './texts.js'
 
@@ -21,12 +20,20 @@ export interface Format {
 }
 
 export function useFormat(): Format {
-  const language = useLanguage()
-  const zone = useZone()
-  return useMemo(() => createFormat(language, zone), [language, zone])
+  return createFormat(useLanguage(), useZone())
 }
 
+const formats = new Map<string, Format>()
+
+/** One for each language and zone: its nine formatters took longer to make than everything else in a row of a list. */
 export function createFormat(language: Language, zone: string): Format {
+  const key = `${language} ${zone}`
+  const format = formats.get(key) ?? makeFormat(language, zone)
+  formats.set(key, format)
+  return format
+}
+
+function makeFormat(language: Language, zone: string): Format {
   // English as most of the world writes times: 24 hours, the day before the month.
   const locale = language === 'en' ? 'en-GB' : 'ru-RU'
   const number = new Intl.NumberFormat(language)

@@ -68,10 +68,11 @@ export class EventStream {
   /** Resolves or rejects when the connection is over. */
   async #connect(outer: AbortSignal): Promise<void> {
     const inner = new AbortController()
+    const began = performance.now()
+    // An attempt to connect is no sign of life: what is on screen grows older all the while.
     const watch = setInterval(() => {
-      if (performance.now() - this.#heardAt > SILENCE_MS) inner.abort()
+      if (performance.now() - Math.max(began, this.#heardAt) > SILENCE_MS) inner.abort()
     }, 1_000)
-    this.#heardAt = performance.now()
     try {
       const response = await this.#open(AbortSignal.any([outer, inner.signal]))
       if (response.body === null) return
@@ -96,6 +97,7 @@ export class EventStream {
     if (response.status === 401) signedOut()
     if (!response.ok) throw new Error(`the stream answered ${response.status}`)
     tellReachable(true)
+    this.#heardAt = performance.now()
     this.#retryMs = FIRST_RETRY_MS
     this.#listener.onState('live')
     // What was read before the first stream opened may be older than its beginning.

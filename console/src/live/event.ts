@@ -17,7 +17,14 @@ export type LiveEvent = Common &
         readonly enabled: boolean
         readonly config_version: number
       }
-    | { readonly kind: 'pipeline.status'; readonly name: string; readonly from: string; readonly to: string }
+    | {
+        readonly kind: 'pipeline.status'
+        readonly name: string
+        readonly from: string
+        readonly to: string
+        readonly next_run_at?: string | null
+      }
+    | { readonly kind: 'pipeline.scheduled'; readonly name: string; readonly next_run_at: string | null }
     | ({ readonly kind: 'run.status' } & RunFacts)
     | ({ readonly kind: 'run.batch' } & BatchFacts)
   )
@@ -46,4 +53,8 @@ export interface BatchFacts {
   readonly rows_deleted: number
   readonly rows_quarantined: number
   readonly duration_ms: number
+  readonly read_ms?: number | null
+  readonly transform_ms?: number | null
+  readonly write_ms?: number | null
+  readonly checkpoint_ms?: number | null
 }

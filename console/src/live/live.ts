@@ -30,6 +30,11 @@ onReachable((now) => {
   if (now === isReachable) return
   isReachable = now
   tell()
+  // What could not be read meanwhile is read now; what could is kept fresh by the events that were missed.
+  if (now)
+    void queryClient.refetchQueries({
+      predicate: ({ state }) => state.status === 'error' || state.error !== null,
+    })
 })
 
 function tell(): void {

@@ -161,3 +161,29 @@ describe('the overview after events', () => {
     expect(patchOverview(OVERVIEW, [other])).toBe(OVERVIEW)
   })
 })
+
+describe('the next run of a line', () => {
+  const about = { seq: 1, at: '2026-11-15T13:00:00Z', pipeline_id: 'p1', run_id: null, name: 'film_dim' }
+  const next_run_at = '2026-11-15T13:15:00Z'
+
+  it('is told with the run that a schedule asked for, and by itself', () => {
+    const line = { ...LINE, next_run_at: '2026-11-15T13:00:00Z' }
+    const asked = {
+      ...about,
+      kind: 'pipeline.status',
+      from: 'IDLE',
+      to: 'RUN_REQUESTED',
+      next_run_at,
+    } as const
+    expect(patchLine(line, asked)).toMatchObject({ status: 'RUN_REQUESTED', next_run_at })
+    expect(patchLine(line, { ...about, kind: 'pipeline.scheduled', next_run_at })).toMatchObject({
+      next_run_at,
+    })
+  })
+
+  it('stays when an event of an older server does not tell it', () => {
+    const line = { ...LINE, next_run_at }
+    const ended = { ...about, kind: 'pipeline.status', from: 'RUNNING', to: 'IDLE' } as const
+    expect(patchLine(line, ended).next_run_at).toBe(next_run_at)
+  })
+})

@@ -33,7 +33,13 @@ export function patchOverview(overview: Overview, events: readonly LiveEvent[]):
 export function patchLine(line: PipelineLine, event: LiveEvent): PipelineLine {
   switch (event.kind) {
     case 'pipeline.status':
-      return { ...line, status: event.to as PipelineStatus }
+      return {
+        ...line,
+        status: event.to as PipelineStatus,
+        next_run_at: event.next_run_at === undefined ? line.next_run_at : event.next_run_at,
+      }
+    case 'pipeline.scheduled':
+      return { ...line, next_run_at: event.next_run_at }
     case 'pipeline.changed':
       return { ...line, name: event.name, enabled: event.enabled, config_version: event.config_version }
     case 'run.status':

@@ -40,6 +40,23 @@ function status(facts: Partial<RunFacts>, runId = 'r1'): LiveEvent {
 }
 
 describe('a run on screen', () => {
+  it('has the phases of a batch from its event, and keeps what no event tells', () => {
+    const known = {
+      ...running,
+      attempt_history: [],
+      previous_run_id: 'r0',
+      usual_rows_written: 7,
+    } as RunDetail
+    const after = patchRunDetail(known, [
+      batch(2, { read_ms: 3, write_ms: 30, checkpoint_ms: 1 }),
+      status({}),
+    ])
+    expect(after).toMatchObject({ previous_run_id: 'r0', usual_rows_written: 7, attempt_history: [] })
+    expect(after.batch_history[0]).toMatchObject({
+      ...{ read_ms: 3, transform_ms: null, write_ms: 30, checkpoint_ms: 1 },
+    })
+  })
+
   it('counts a batch once, also when it is told again', () => {
     const once = patchRunDetail(running, [batch(2, { rows_inserted: 1, rows_updated: 2 })])
     expect(once).toMatchObject({ batches: 2, rows_read: 15, rows_written: 13, rows_updated: 2 })

@@ -33,8 +33,9 @@ export function patchRunDetail(detail: RunDetail, events: readonly LiveEvent[]):
 function patchDetail(detail: RunDetail, event: LiveEvent): RunDetail {
   const run = patchRun(detail, event)
   if (event.kind !== 'run.batch' || detail.batch_history.some(({ batch }) => batch === event.batch))
-    return { ...run, batch_history: detail.batch_history }
+    return { ...detail, ...run }
   return {
+    ...detail,
     ...run,
     batch_history: [toBatch(event, event.at), ...detail.batch_history].slice(0, BATCHES_SHOWN),
   }
@@ -86,8 +87,10 @@ function withBatch(run: Run, facts: BatchFacts): Run {
 function toBatch(facts: BatchFacts, at: string): Batch {
   const { batch, attempt, step, duration_ms } = facts
   const { rows_read, rows_inserted, rows_updated, rows_unchanged, rows_deleted, rows_quarantined } = facts
+  const { read_ms = null, transform_ms = null, write_ms = null, checkpoint_ms = null } = facts
   return {
     ...{ batch, attempt, step, duration_ms, finished_at: at, first_key: null, last_key: null },
+    ...{ read_ms, transform_ms, write_ms, checkpoint_ms },
     ...{ rows_read, rows_inserted, rows_updated, rows_unchanged, rows_deleted, rows_quarantined },
     rows_duplicate: 0,
   }

@@ -9,6 +9,16 @@ export interface Preferences {
   readonly zone: string
   readonly shortcuts: boolean
   readonly rail: 'wide' | 'narrow'
+  /** How much of a list fits on a screen. */
+  readonly density: 'comfortable' | 'compact'
+  /** Lists that somebody comes back to. */
+  readonly views: readonly SavedView[]
+}
+
+export interface SavedView {
+  readonly name: string
+  /** The part of the address after `/pipelines`. */
+  readonly search: string
 }
 
 const KEY = 'vitrina.preferences'
@@ -19,6 +29,8 @@ const DEFAULTS: Preferences = {
   zone: 'browser',
   shortcuts: true,
   rail: 'wide',
+  density: 'comfortable',
+  views: [],
 }
 
 let current: Preferences = read()

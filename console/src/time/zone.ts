@@ -12,8 +12,14 @@ export function useZone(): string {
   return zoneName(usePreferences().zone)
 }
 
+const labels = new Map<string, Intl.DateTimeFormat>()
+
 /** `UTC`, `GMT+3`, `MSK`: short enough to stand behind every time. */
 export function zoneLabel(zone: string, at: number, language: string): string {
-  const parts = new Intl.DateTimeFormat(language, { timeZone: zone, timeZoneName: 'short' }).formatToParts(at)
+  const key = `${language} ${zone}`
+  const format =
+    labels.get(key) ?? new Intl.DateTimeFormat(language, { timeZone: zone, timeZoneName: 'short' })
+  labels.set(key, format)
+  const parts = format.formatToParts(at)
   return parts.find(({ type }) => type === 'timeZoneName')?.value ?? zone
 }

@@ -1,6 +1,7 @@
 import { isOver } from '../../model/status.js'
 import { authorOf } from '../auth/bearer.js'
 import {
+  cancelQuery,
   noBody,
   pauseRequestedWire,
   runBody,
@@ -88,10 +89,12 @@ export function controlRoutes(app: Api, control: ControlService, waiter: RunWait
       config: rule('operator', TAG, 'Stops a run after its current batch; the checkpoint is kept.', {
         problems: [404],
       }),
-      schema: { params: byId, body: noBody, response: { 202: runWire } },
+      schema: { params: byId, querystring: cancelQuery, body: noBody, response: { 202: runWire } },
     },
     async (request, reply) => {
-      const run = await control.cancelRun(request.params.id, authorOf(request), request.events)
+      const { force = false } = request.query
+      const wish = { author: authorOf(request), events: request.events, force }
+      const run = await control.cancelRun(request.params.id, wish)
       return reply.code(202).header('location', runUrl(run.id)).send(runToWire(run))
     },
   )

@@ -1,4 +1,6 @@
+import { Readable } from 'node:stream'
 import { z } from 'zod'
+import type { RunLogLine } from '../../model/history.js'
 import { pageQueryUpTo } from '../schemas/page.js'
 import { byId } from '../schemas/params.js'
 import {
@@ -8,7 +10,9 @@ import {
   logLineToWire,
   logPage,
   logQuery,
+  logTextQuery,
   oneRunQuery,
+  runDetailToWire,
   runDetailWire,
   runPage,
   runToWire,
@@ -47,8 +51,7 @@ export function runRoutes(app: Api, runs: RunService, waiter: RunWaiter): void {
     async (request, reply) => {
       const { wait } = request.query
       if (wait !== undefined) await waiter.untilOver(request.params.id, enough(reply, wait))
-      const { run, batches } = await runs.detail(request.params.id)
-      return { ...runToWire(run), batch_history: batches.map(batchToWire) }
+      return runDetailToWire(await runs.detail(request.params.id))
     },
   )
 
@@ -69,6 +72,25 @@ export function runRoutes(app: Api, runs: RunService, waiter: RunWaiter): void {
   )
 
   app.get(
+    '/runs/:id/log.txt',
+    {
+      config: rule('viewer', TAG, 'Gives the whole log of a run as text, a line for each.', {
+        problems: [404],
+        media: 'text/plain',
+      }),
+      schema: { params: byId, querystring: logTextQuery },
+    },
+    async (request, reply) => {
+      const { errors_only: errors, ...filter } = request.query
+      const { id } = await runs.get(request.params.id)
+      return reply
+        .type('text/plain; charset=utf-8')
+        .header('content-disposition', `attachment; filename="run-${id}.log"`)
+        .send(Readable.from(textOf(runs.logLines(id, { ...filter, errors }))))
+    },
+  )
+
+  app.get(
     '/runs/:id/batches',
     {
       config: rule('viewer', TAG, 'Lists the batches of a run, newest first.', { problems: [404] }),
@@ -80,4 +102,13 @@ export function runRoutes(app: Api, runs: RunService, waiter: RunWaiter): void {
       return { items: page.items.map(batchToWire), next_cursor: page.nextCursor }
     },
   )
+}
+
+async function* textOf(pages: AsyncIterable<readonly RunLogLine[]>): AsyncGenerator<string> {
+  for await (const lines of pages) if (lines.length > 0) yield lines.map(lineOf).join('')
+}
+
+function lineOf({ at, level, message, fields }: RunLogLine): string {
+  const facts = Object.keys(fields).length === 0 ? '' : ` ${JSON.stringify(fields)}`
+  return `${at} ${level.toUpperCase()} ${message}${facts}\n`
 }

@@ -2,9 +2,18 @@ import { z } from 'zod'
 import { PIPELINE_STATUSES } from '../../model/status.js'
 import type { PipelineOverview } from '../services/pipelines.js'
 import { RUN_REQUESTED_EXAMPLE } from './examples.js'
+import { flag } from './page.js'
 import { runToWire, runWire } from './run.js'
 import { line, text } from './text.js'
 import { waitTime } from './wait-time.js'
+
+export const cancelQuery = z.strictObject({
+  force: flag()
+    .optional()
+    .describe(
+      'Does not wait for the batch: it is rolled back, and the run ends at once. Batches before it stay.',
+    ),
+})
 
 /** Strict, because a field that is ignored looks like one that worked. */
 export const noBody = z.strictObject({}).nullish()

@@ -7,6 +7,12 @@ import { listPipelinesQuery } from './pipeline.js'
 
 export const overviewQuery = listPipelinesQuery.extend({
   ...pageQueryUpTo(1000),
+  target: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe('How the target begins, such as `es:` or `analytics.`: that kind of mart only.'),
   q: listPipelinesQuery.shape.q.describe('A part of the name or of the target, whatever its case.'),
 })
 

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import type { BatchHistory, RunLogLine } from '../../model/history.js'
-import type { HeldBack, Run } from '../../model/run.js'
+import type { HeldBack, PastAttempt, Run } from '../../model/run.js'
 import { RUN_STATUSES } from '../../model/status.js'
+import type { RunStory } from '../services/runs.js'
 import { RUN_EXAMPLE } from './examples.js'
 import { flag, pageOf, pageQuery, pageQueryUpTo } from './page.js'
 import { waitTime } from './wait-time.js'
@@ -55,9 +56,19 @@ export const runWire = z
 export type RunWire = z.infer<typeof runWire>
 
 export const runPage = pageOf(runWire)
+/** `status=FAILED&status=CANCELLED`, and `status=FAILED,CANCELLED` for people who type. */
+const statuses = z
+  .union([z.string(), z.array(z.string()).max(20)])
+  .transform((given) => [given].flat().flatMap((text) => text.split(',')))
+  .pipe(z.array(z.enum(RUN_STATUSES)).min(1).max(20))
+
+const moment = z.iso.datetime({ offset: true, error: 'must be a time such as 2026-11-15T10:02:11Z' })
+
 export const runsOfPipelineQuery = z.strictObject({
   ...pageQuery,
-  status: z.enum(RUN_STATUSES).optional().describe('Only those in this status.'),
+  status: statuses.optional().describe('Only those in one of these statuses.'),
+  since: moment.optional().describe('Only those that were requested at this time or later.'),
+  until: moment.optional().describe('Only those that were requested before this time.'),
 })
 export const listRunsQuery = runsOfPipelineQuery.extend({
   pipeline_id: z.guid().optional().describe('Only runs of this pipeline.'),
@@ -82,15 +93,41 @@ const batchWire = z
     first_key: z.string().nullable().describe('The key of its first row.'),
     last_key: z.string().nullable().describe('The key of its last row.'),
     duration_ms: z.number().describe('How long it took.'),
+    read_ms: z
+      .number()
+      .nullable()
+      .describe(
+        'Reading its rows, perhaps ahead; null where the database reads and writes in one statement.',
+      ),
+    transform_ms: z.number().nullable().describe('Its transforms, perhaps ahead; null where there are none.'),
+    write_ms: z.number().nullable().describe('Writing its rows; null where it was not measured.'),
+    checkpoint_ms: z.number().nullable().describe('Moving the checkpoint; null where it was not measured.'),
     finished_at: z.string().describe('When it was committed.'),
   })
   .meta({ id: 'Batch' })
 
 export const batchPage = pageOf(batchWire)
 
+const logFilter = {
+  errors_only: flag().optional().describe('Warnings and errors only.'),
+  attempt: z
+    .string()
+    .regex(/^\d{1,6}$/, 'must be the number of an attempt')
+    .transform(Number)
+    .pipe(z.int().min(1).max(999_999))
+    .optional()
+    .describe('Only lines of this attempt.'),
+  q: z.string().min(1).max(200).optional().describe('A part of the line or of its facts, whatever its case.'),
+}
+
+export const logTextQuery = z.strictObject(logFilter)
+
 export const logQuery = z.strictObject({
   ...pageQueryUpTo(1000),
-  errors_only: flag().optional().describe('Warnings and errors only.'),
+  ...logFilter,
+  last: flag()
+    .optional()
+    .describe('From the end: the newest page first, the next page is older. Lines of a page stay in order.'),
   after: z
     .string()
     .regex(/^\d{1,15}$/, 'must be the id of a line')
@@ -115,7 +152,31 @@ export const logPage = pageOf(
 export function logLineToWire({ id, at, level, message, fields }: RunLogLine) {
   return { id, at, level, message, fields }
 }
+
+const attemptWire = z
+  .object({
+    attempt: z.number().describe('Its number.'),
+    end: z
+      .enum(['failed', 'runner_died', 'given_back'])
+      .describe('How it ended: with an error, with its runner, or because its runner was stopped.'),
+    ended_at: z.string().describe('When that was noticed.'),
+    runner_id: z.string().nullable().describe('The runner that had it.'),
+    error: z.string().nullable().describe('What went wrong.'),
+    error_code: z.string().nullable().describe('Its code.'),
+    error_hint: z.string().nullable().describe('What to do about it.'),
+  })
+  .meta({ id: 'PastAttempt' })
+
 export const runDetailWire = runWire.extend({
+  attempt_history: z
+    .array(attemptWire)
+    .describe('The attempts before the present one, oldest first; the last 50 of them.'),
+  previous_run_id: z.string().nullable().describe('The run of the pipeline before this one.'),
+  next_run_id: z.string().nullable().describe('The run of the pipeline after this one.'),
+  usual_rows_written: z
+    .number()
+    .nullable()
+    .describe('The median of up to 20 successful runs before it; null: there are fewer than three.'),
   batch_history: z
     .array(batchWire)
     .describe('The last 1,000 batches, newest first; all of them under /batches.'),
@@ -157,6 +218,29 @@ export function runToWire(run: Run): RunWire {
   }
 }
 
+export function runDetailToWire({ run, batches, around }: RunStory): z.infer<typeof runDetailWire> {
+  return {
+    ...runToWire(run),
+    attempt_history: run.attempts.map(attemptToWire),
+    previous_run_id: around.previousId,
+    next_run_id: around.nextId,
+    usual_rows_written: around.usualRowsWritten,
+    batch_history: batches.map(batchToWire),
+  }
+}
+
+function attemptToWire(past: PastAttempt): z.infer<typeof attemptWire> {
+  return {
+    attempt: past.attempt,
+    end: past.end,
+    ended_at: past.endedAt,
+    runner_id: past.runnerId,
+    error: past.error,
+    error_code: past.errorCode,
+    error_hint: past.errorHint,
+  }
+}
+
 /** Field by field: what the runner stores beside them is not a promise to anyone. */
 function heldBackToWire({ reason, pid, since }: HeldBack): z.infer<typeof heldBackWire> {
   return { reason, pid, since }
@@ -177,6 +261,10 @@ export function batchToWire(batch: BatchHistory): z.infer<typeof batchWire> {
     first_key: batch.firstKey,
     last_key: batch.lastKey,
     duration_ms: batch.durationMs,
+    read_ms: batch.readMs,
+    transform_ms: batch.transformMs,
+    write_ms: batch.writeMs,
+    checkpoint_ms: batch.checkpointMs,
     finished_at: batch.finishedAt,
   }
 }

@@ -5,7 +5,7 @@ import type { QuarantinedRow } from '../../model/history.js'
 import type { Pipeline } from '../../model/pipeline.js'
 import type { Run } from '../../model/run.js'
 import type { PipelineStatus } from '../../model/status.js'
-import type { RunControl } from '../../ports/run-control.js'
+import type { CancelManner, RunControl } from '../../ports/run-control.js'
 import type { ApiEvents } from '../../telemetry/api-events.js'
 import { isId } from './id.js'
 import { notFound } from './not-found.js'
@@ -17,6 +17,11 @@ export interface RunWish {
   readonly externalRef?: string
   /** The header Idempotency-Key. */
   readonly key?: string
+  readonly events: ApiEvents
+}
+
+export interface CancelWish extends CancelManner {
+  readonly author: Author
   readonly events: ApiEvents
 }
 
@@ -62,8 +67,8 @@ export class ControlService {
     return pipeline
   }
 
-  async cancelRun(id: string, author: Author, events: ApiEvents): Promise<Run> {
-    const run = isId(id) ? await this.#control.cancelRun(id, author) : null
+  async cancelRun(id: string, { author, events, force }: CancelWish): Promise<Run> {
+    const run = isId(id) ? await this.#control.cancelRun(id, author, { force }) : null
     if (run === null) throw notFound('RUN_NOT_FOUND', id)
     events.cancelRequested(run)
     return run

@@ -1,11 +1,19 @@
 import type { BatchHistory, RunLogLine } from '../../model/history.js'
-import type { Run } from '../../model/run.js'
+import type { Run, RunSurroundings } from '../../model/run.js'
 import type { Catalog, Page, PageRequest, RunFilter, RunLogFilter } from '../../ports/catalog.js'
 import { isId } from './id.js'
 import { notFound } from './not-found.js'
 
 /** Shown with the run itself; older ones are a page away. */
 const BATCHES_SHOWN = 1000
+const LOG_PAGE = 1000
+
+/** A run with what belongs to it. */
+export interface RunStory {
+  readonly run: Run
+  readonly batches: readonly BatchHistory[]
+  readonly around: RunSurroundings
+}
 
 export class RunService {
   readonly #catalog: Catalog
@@ -24,14 +32,28 @@ export class RunService {
     return run
   }
 
-  async detail(id: string): Promise<{ run: Run; batches: readonly BatchHistory[] }> {
+  async detail(id: string): Promise<RunStory> {
     const run = await this.get(id)
-    return { run, batches: (await this.#catalog.listBatches(id, { limit: BATCHES_SHOWN })).items }
+    const [batches, around] = await Promise.all([
+      this.#catalog.listBatches(id, { limit: BATCHES_SHOWN }),
+      this.#catalog.runSurroundings(run),
+    ])
+    return { run, batches: batches.items, around }
   }
 
   async log(id: string, filter: RunLogFilter): Promise<Page<RunLogLine>> {
     await this.get(id)
     return this.#catalog.listLog(id, filter)
+  }
+
+  /** The whole log, a page at a time: however long it is, only a page is in memory. */
+  async *logLines(id: string, filter: Omit<RunLogFilter, 'limit'>): AsyncGenerator<readonly RunLogLine[]> {
+    let cursor: string | null | undefined
+    while (cursor !== null) {
+      const page = await this.#catalog.listLog(id, { ...filter, limit: LOG_PAGE, cursor })
+      yield page.items
+      cursor = page.nextCursor
+    }
   }
 
   async batches(id: string, page: PageRequest): Promise<Page<BatchHistory>> {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll } from 'vitest'
 import { type ApiClient, createClient } from '../../../src/client/api-client.js'
 import { addDemoPipelines, readDemoPipelines } from '../../../src/main/demo-data.js'
 import { aDatabase, type TestDatabase } from '../../support/database.js'
-import { spawnVitrina } from '../../support/processes.js'
+import { type SpawnedVitrina, spawnVitrina } from '../../support/processes.js'
 
 export const TOKEN = 'a-token-for-browser-tests'
 
@@ -18,25 +18,35 @@ export interface ConsoleStand {
   readonly api: ApiClient
   /** A token of this role. */
   token(role: 'viewer' | 'operator' | 'admin'): Promise<{ id: string; token: string }>
-  /** Opens a page of the console, signed in by a code. */
-  open(page: Page, path?: string, token?: string): Promise<void>
+  /** Opens a page of the console, signed in by a code; `by` is another way to the same server. */
+  open(page: Page, path?: string, token?: string, by?: string): Promise<void>
+  /** One more runner. */
+  runner(env?: Record<string, string>): SpawnedVitrina
 }
 
-/** `env` is for API and runner, beyond what they need. */
-export function aConsoleStand(
-  env: () => Promise<Record<string, string>> = async () => ({}),
-): () => ConsoleStand {
+export interface StandOptions {
+  /** Settings of API and runner, beyond what they need. */
+  readonly env?: () => Promise<Record<string, string>>
+  /** False: runners come when the test starts them. */
+  readonly hasRunner?: boolean
+}
+
+export function aConsoleStand(options: StandOptions = {}): () => ConsoleStand {
   let stand: ConsoleStand
   let folder: string
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'vitrina-console-'))
-    stand = await start(folder, await env())
+    stand = await start(folder, options)
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))
   return () => stand
 }
 
-async function start(folder: string, env: Record<string, string>): Promise<ConsoleStand> {
+async function start(
+  folder: string,
+  { env: settings = async () => ({}), hasRunner = true }: StandOptions,
+): Promise<ConsoleStand> {
+  const env = await settings()
   const database = await aDatabase({ cinema: true })
   // The first three: what people see fits on one screen.
   await addDemoPipelines({ DATABASE_URL: database.url }, (await readDemoPipelines()).slice(0, 3))
@@ -46,7 +56,8 @@ async function start(folder: string, env: Record<string, string>): Promise<Conso
     { ...server, VITRINA_PORT: '0', VITRINA_API_TOKEN: TOKEN, API_RATE_LIMIT: '1000000' },
     { cwd: folder },
   )
-  spawnVitrina(['runner'], server, { cwd: folder })
+  const runner = (env = {}) => spawnVitrina(['runner'], { ...server, ...env }, { cwd: folder })
+  if (hasRunner) runner()
   const [, url = ''] = await api.waitForOutput(/API\s+(http\S+)\/api\/v1/)
   const client = createClient({ url, token: TOKEN })
   return {
@@ -57,9 +68,10 @@ async function start(folder: string, env: Record<string, string>): Promise<Conso
       const { data } = await client.POST('/tokens', { body: { name: `${role} of a test`, role } })
       return data!
     },
-    open: async (page, path = '/pipelines', token = TOKEN) => {
+    runner,
+    open: async (page, path = '/pipelines', token = TOKEN, by = url) => {
       const { data } = await createClient({ url, token }).POST('/session/code', {})
-      await page.goto(`${url}/ui${path}#code=${data!.code}`)
+      await page.goto(`${by}/ui${path}#code=${data!.code}`)
       await page.getByRole('navigation', { name: /Main|Главное/ }).waitFor()
     },
   }

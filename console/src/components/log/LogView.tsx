@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'react'
+import { memo, useEffect, useRef } from 'react'
 import { useTexts } from '../../i18n/texts.js'
 import { useZone } from '../../time/zone.js'
 import { shared } from '../texts.js'
@@ -36,19 +36,22 @@ export function LogView({ pages, isWrapped, isFollowing }: Props) {
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
     <div ref={box} className={`${styles.log} ${isWrapped ? styles.wrapped : ''}`} role="log" tabIndex={0}>
       {pages.map((lines) => (
-        <div
-          key={lines[0]?.id ?? 'empty'}
-          className={styles.page}
-          style={{ containIntrinsicSize: `auto ${lines.length * 19}px` }}
-        >
-          {lines.map((line) => (
-            <Line key={line.id} line={line} />
-          ))}
-        </div>
+        <LogPage key={lines[0]?.id ?? 'empty'} lines={lines} />
       ))}
     </div>
   )
 }
+
+/** New lines draw the last page again, not the ninety-nine before it. */
+const LogPage = memo(function LogPage({ lines }: { readonly lines: readonly LogLine[] }) {
+  return (
+    <div className={styles.page} style={{ containIntrinsicSize: `auto ${lines.length * 19}px` }}>
+      {lines.map((line) => (
+        <Line key={line.id} line={line} />
+      ))}
+    </div>
+  )
+})
 
 function Line({ line: { id, at, level, message, fields } }: { readonly line: LogLine }) {
   const zone = useZone()

@@ -6,6 +6,7 @@ import { useTexts } from '../../i18n/texts.js'
 import { Icon } from '../../theme/icons.js'
 import { shared } from '../texts.js'
 import type { Column } from './column.js'
+import { RowShortcut } from './RowShortcut.js'
 import { TableRow } from './TableRow.js'
 import styles from './table.module.css'
 import type { DataTableProps } from './table-props.js'
@@ -26,11 +27,15 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     getScrollElement: () => document.getElementById(SCROLLER_ID),
     estimateSize: () => (isPhone ? 132 : rowHeight),
     scrollMargin: body.current?.offsetTop ?? 0,
-    overscan: 12,
+    overscan: 8,
     getItemKey: (n) => keyOf(rows[n] as Row),
   })
   const toggle = (row: Row) => onPick?.(toggled(picked ?? new Set(), keyOf(row)))
-  const { active, setActive } = useRowKeys({
+  const {
+    active,
+    setActive,
+    row: activeRow,
+  } = useRowKeys({
     rows,
     keyOf,
     onOpen,
@@ -62,6 +67,9 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       aria-rowcount={rows.length + 1}
       style={{ '--tracks': tracks, '--row-height': `${rowHeight}px` } as CSSProperties}
     >
+      {props.rowKeys?.map((each) => (
+        <RowShortcut key={each.keys} rowKey={each} row={activeRow} />
+      ))}
       {isPhone ? null : <TableHead {...props} />}
       <div
         ref={body}

@@ -1,4 +1,3 @@
-import { Checkbox } from '@mantine/core'
 import { type CSSProperties, memo, type ReactNode } from 'react'
 import { useTexts } from '../../i18n/texts.js'
 import { shared } from '../texts.js'
@@ -68,6 +67,7 @@ export const TableRow = memo(Row, (before, after) => {
   )
 }) as typeof Row
 
+/** The browser's own: a list draws hundreds while it is scrolled, and Mantine's is made of seven parts. */
 function Pick({
   name,
   isPicked,
@@ -80,7 +80,13 @@ function Pick({
   const texts = useTexts(shared)
   return (
     <div role="cell" className={styles.pick}>
-      <Checkbox size="xs" aria-label={texts.selectRow(name)} checked={isPicked} onChange={onToggle} />
+      <input
+        type="checkbox"
+        className={styles.check}
+        aria-label={texts.selectRow(name)}
+        checked={isPicked}
+        onChange={onToggle}
+      />
     </div>
   )
 }

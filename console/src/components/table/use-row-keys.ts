@@ -36,5 +36,5 @@ export function useRowKeys<Row>({ rows, keyOf, onOpen, onToggle, reveal, body }:
   useShortcut('k', texts.previous, () => move(-1))
   useShortcut('Enter', texts.open, withActive(onOpen), at >= 0)
   useShortcut('x', texts.pick, withActive(onToggle ?? (() => {})), at >= 0 && onToggle !== null)
-  return { active, setActive }
+  return { active, setActive, row: rows[at] ?? null }
 }

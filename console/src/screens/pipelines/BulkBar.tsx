@@ -1,5 +1,5 @@
 import { Button } from '@mantine/core'
-import { lazy, Suspense, useState } from 'react'
+import { lazy, Suspense } from 'react'
 import type { PipelineLine } from '../../api/wire.js'
 import { ActionButton } from '../../components/ActionButton.js'
 import { shared } from '../../components/texts.js'
@@ -13,13 +13,14 @@ const BulkDialog = lazy(() => import('./BulkDialog.js').then((module) => ({ defa
 
 interface Props {
   readonly lines: readonly PipelineLine[]
+  readonly deed: BulkDeed | null
+  readonly choose: (deed: BulkDeed | null) => void
   readonly onClear: () => void
 }
 
-export function BulkBar({ lines, onClear }: Props) {
+export function BulkBar({ lines, deed, choose, onClear }: Props) {
   const texts = useTexts(pipelinesTexts)
   const words = useTexts(shared)
-  const [deed, choose] = useState<BulkDeed | null>(null)
   if (lines.length === 0) return null
   const nothingRuns = lines.some((line) => isActive(activityOf(line))) ? null : texts.isNotRunning
   return (

@@ -1,42 +1,39 @@
-import { Button, Select, TextInput } from '@mantine/core'
-import { useDebouncedCallback } from '@mantine/hooks'
+import { ActionIcon, Button, Select } from '@mantine/core'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useRef } from 'react'
 import { useMay, useSession } from '../../api/session.js'
+import type { PipelineLine } from '../../api/wire.js'
+import { SearchBox } from '../../components/SearchBox.js'
 import { Tip } from '../../components/Tip.js'
 import { shared } from '../../components/texts.js'
 import { useTexts } from '../../i18n/texts.js'
-import { useShortcut } from '../../keyboard/shortcuts.js'
+import { setPreferences, usePreferences } from '../../preferences/preferences.js'
 import { Icon } from '../../theme/icons.js'
 import styles from './pipelines.module.css'
-import { type PipelinesSearch, STATUS_FILTERS, type StatusFilter } from './search.js'
+import { kindOf, type PipelinesSearch, STATUS_FILTERS, type StatusFilter } from './search.js'
 import { pipelinesTexts } from './texts.js'
+import { ViewsMenu } from './ViewsMenu.js'
 
-const TYPING_MS = 250
+interface Props {
+  readonly search: PipelinesSearch
+  readonly lines: readonly PipelineLine[]
+}
 
 /** What is shown is in the address: it can be sent to somebody, and the back button undoes it. */
-export function FilterBar({ search }: { readonly search: PipelinesSearch }) {
+export function FilterBar({ search, lines }: Props) {
   const texts = useTexts(pipelinesTexts)
   const navigate = useNavigate()
-  const input = useRef<HTMLInputElement>(null)
   const show = (change: Partial<PipelinesSearch>) =>
     void navigate({ to: '/pipelines', search: { ...search, ...change }, replace: true })
-  const type = useDebouncedCallback((q: string) => show({ q: q === '' ? undefined : q }), TYPING_MS)
-  useShortcut('/', texts.focusFilter, () => input.current?.focus())
+  const kinds = useKinds(lines, search.target)
   return (
     <div className={styles.tools}>
-      <TextInput
-        ref={input}
-        // The address may be changed by the back button too.
-        key={search.q === undefined ? 'none' : 'some'}
+      <SearchBox
         className={styles.filter}
-        type="search"
-        aria-label={texts.filter}
-        placeholder={texts.filter}
-        leftSection={<Icon name="search" size={14} />}
-        defaultValue={search.q ?? ''}
-        onChange={(event) => type(event.currentTarget.value)}
-        onKeyDown={(event) => event.key === 'Escape' && event.currentTarget.blur()}
+        label={texts.filter}
+        shortcut={texts.focusFilter}
+        value={search.q}
+        onChange={(q) => show({ q })}
       />
       <Select
         aria-label={texts.status}
@@ -47,9 +44,47 @@ export function FilterBar({ search }: { readonly search: PipelinesSearch }) {
         value={search.status ?? null}
         onChange={(value) => show({ status: (value as StatusFilter | null) ?? undefined })}
       />
+      <Select
+        aria-label={texts.target}
+        placeholder={texts.target}
+        clearable
+        w={150}
+        data={kinds}
+        value={search.target ?? null}
+        onChange={(target) => show({ target: target ?? undefined })}
+      />
+      <ViewsMenu search={search} />
+      <Density />
       <span className={styles.space} />
       <NewButton />
     </div>
+  )
+}
+
+/** Every kind of target that was seen so far: a filter that is on must not take the others away. */
+function useKinds(lines: readonly PipelineLine[], chosen: string | undefined): string[] {
+  const seen = useRef(new Set<string>())
+  for (const { target_table } of lines) seen.current.add(kindOf(target_table))
+  if (chosen !== undefined) seen.current.add(chosen)
+  return [...seen.current].sort()
+}
+
+function Density() {
+  const texts = useTexts(pipelinesTexts)
+  const isCompact = usePreferences().density === 'compact'
+  return (
+    <Tip label={texts.compact}>
+      <ActionIcon
+        size="lg"
+        aria-label={texts.compact}
+        aria-pressed={isCompact}
+        variant={isCompact ? 'light' : 'subtle'}
+        className={styles.density}
+        onClick={() => setPreferences({ density: isCompact ? 'comfortable' : 'compact' })}
+      >
+        <Icon name="rows" />
+      </ActionIcon>
+    </Tip>
   )
 }
 

@@ -11,16 +11,23 @@ import { type Column, readSort, writeSort } from '../../components/table/column.
 import { DataTable } from '../../components/table/DataTable.js'
 import { useStableOrder } from '../../components/table/use-stable-order.js'
 import { useTexts } from '../../i18n/texts.js'
+import { usePreferences } from '../../preferences/preferences.js'
 import { BulkBar } from './BulkBar.js'
+import type { BulkDeed } from './BulkDialog.js'
 import { DataCell, NameCell, NextCell, NowCell, RateCell, RunnersAlive, RunsCell } from './cells.js'
 import { NoPipelines, NothingMatches } from './empty.js'
 import { FilterBar } from './FilterBar.js'
 import { compareBy } from './order.js'
 import { PipelineCard } from './PipelineCard.js'
+import styles from './pipelines.module.css'
 import { RowActions } from './RowActions.js'
 import { Summary } from './Summary.js'
 import { filterOf, type PipelinesSearch } from './search.js'
 import { pipelinesTexts } from './texts.js'
+import { useRowDeeds } from './use-row-deeds.js'
+
+/** One line for each pipeline: twice as many on a screen. */
+const COMPACT_PX = 34
 
 const keyOf = ({ id }: PipelineLine) => id
 const nameOf = ({ name }: PipelineLine) => name
@@ -50,7 +57,7 @@ export function PipelinesScreen() {
     <Page>
       <h1 className="v-heard-only">{texts.title}</h1>
       <Summary summary={data.summary} lines={data.items} />
-      <FilterBar search={search} />
+      <FilterBar search={search} lines={data.items} />
       {error === null ? null : <ProblemCard error={error} onRetry={() => void refetch()} />}
       <PipelinesTable overview={data} search={search} isDimmed={isPlaceholderData} />
     </Page>
@@ -68,31 +75,43 @@ function PipelinesTable({ overview, search, isDimmed }: TableProps) {
   const navigate = useNavigate()
   const columns = useColumns()
   const [picked, pick] = useState<ReadonlySet<string>>(new Set())
+  const [deed, choose] = useState<BulkDeed | null>(null)
+  const isCompact = usePreferences().density === 'compact'
+  const rowKeys = useRowDeeds(picked.size > 0, choose)
   const sort = readSort(search.sort ?? 'name')
   const lines = useStableOrder(overview.items, keyOf, compareBy(sort), writeSort(sort))
   if (lines.length === 0) return <NothingMatches />
   return (
     <RunnersAlive value={overview.summary.runners_alive > 0}>
-      <DataTable
-        label={texts.title}
-        rows={lines}
-        columns={columns}
-        keyOf={keyOf}
-        nameOf={nameOf}
-        card={card}
-        isDimmed={isDimmed}
-        sort={sort}
-        onSort={(next) =>
-          void navigate({ to: '/pipelines', search: { ...search, sort: writeSort(next) }, replace: true })
-        }
-        picked={picked}
-        onPick={pick}
-        onOpen={({ id }) => void navigate({ to: '/pipelines/$id/overview', params: { id } })}
-      />
+      <div className={isCompact ? styles.compact : undefined}>
+        <DataTable
+          label={texts.title}
+          rows={lines}
+          columns={columns}
+          keyOf={keyOf}
+          nameOf={nameOf}
+          card={card}
+          rowHeight={isCompact ? COMPACT_PX : undefined}
+          rowKeys={rowKeys}
+          isDimmed={isDimmed}
+          sort={sort}
+          onSort={(next) =>
+            void navigate({ to: '/pipelines', search: { ...search, sort: writeSort(next) }, replace: true })
+          }
+          picked={picked}
+          onPick={pick}
+          onOpen={({ id }) => void navigate({ to: '/pipelines/$id/overview', params: { id } })}
+        />
+      </div>
       <p className="v-soft" role="status">
-        {texts.shown(lines.length)}
+        {overview.next_cursor === null ? texts.shown(lines.length) : texts.shownFirst(lines.length)}
       </p>
-      <BulkBar lines={lines.filter(({ id }) => picked.has(id))} onClear={() => pick(new Set())} />
+      <BulkBar
+        lines={lines.filter(({ id }) => picked.has(id))}
+        deed={deed}
+        choose={choose}
+        onClear={() => pick(new Set())}
+      />
     </RunnersAlive>
   )
 }

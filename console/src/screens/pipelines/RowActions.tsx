@@ -14,7 +14,12 @@ import { pipelinesTexts } from './texts.js'
 type Texts = (typeof pipelinesTexts)['en']
 
 /** Does it and says so, or says why not. */
-async function act(deed: () => Promise<unknown>, name: string, done: string, texts: Texts): Promise<void> {
+export async function act(
+  deed: () => Promise<unknown>,
+  name: string,
+  done: string,
+  texts: Texts,
+): Promise<void> {
   try {
     await deed()
     toastDone(done)

@@ -1,6 +1,9 @@
+import { useQuery } from '@tanstack/react-query'
+import { runnersQuery } from '../../api/runners.js'
 import type { FleetSummary, PipelineLine } from '../../api/wire.js'
 import { Badge } from '../../components/Badge.js'
 import { dataFactsOf } from '../../facts/data-state.js'
+import { runnerStateOf } from '../../facts/runners.js'
 import { useTexts } from '../../i18n/texts.js'
 import { useNow } from '../../time/clock.js'
 import styles from './pipelines.module.css'
@@ -15,6 +18,7 @@ interface Props {
 export function Summary({ summary, lines }: Props) {
   const texts = useTexts(pipelinesTexts)
   const now = useNow()
+  const fleet = useFleet(summary, now)
   const stale = lines.filter((line) => dataFactsOf(line, now).state === 'stale').length
   return (
     <div className={styles.summary}>
@@ -28,15 +32,26 @@ export function Summary({ summary, lines }: Props) {
       />
       <Fact n={stale} label={texts.stale} tone={stale > 0 ? 'bad' : undefined} />
       <span className={styles.space} />
-      {summary.runners_alive === 0 ? (
+      {fleet.alive === 0 ? (
         <Badge tone="bad" icon="warn">
           {texts.noRunners}
         </Badge>
       ) : (
-        <span className="v-soft">{texts.runners(summary.runners_alive, summary.runners_known)}</span>
+        <span className="v-soft">{texts.runners(fleet.alive, fleet.known)}</span>
       )}
     </div>
   )
+}
+
+/** Signs of life are no events: the fleet is looked at, and grows silent on screen also when nobody answers. */
+function useFleet(summary: FleetSummary, now: number) {
+  const { data } = useQuery(runnersQuery)
+  if (data === undefined) return { alive: summary.runners_alive, known: summary.runners_known }
+  const known = data.filter(({ stopped_at }) => stopped_at === null)
+  const alive = known.filter(
+    (runner) => runnerStateOf(runner, now - Date.parse(runner.heartbeat_at)) === 'alive',
+  )
+  return { alive: alive.length, known: known.length }
 }
 
 function Fact({

@@ -1,10 +1,12 @@
 import type { OverviewFilter } from '../../api/pipelines.js'
 import type { PipelineStatus } from '../../api/wire.js'
 
-/** `/pipelines?status=&q=&sort=`: what the list shows, as it stands in the address. */
+/** `/pipelines?status=&target=&q=&sort=`: what the list shows, as it stands in the address. */
 export interface PipelinesSearch {
   readonly q?: string
   readonly status?: StatusFilter
+  /** How the target begins: `analytics.`, `es:`. */
+  readonly target?: string
   readonly sort?: string
 }
 
@@ -20,9 +22,11 @@ export const STATUS_FILTERS = [
 export type StatusFilter = (typeof STATUS_FILTERS)[number]
 
 export function readPipelinesSearch(search: Record<string, unknown>): PipelinesSearch {
-  const { q, status, sort } = search
+  const { q, status, target, sort } = search
   return {
-    q: typeof q === 'string' && q !== '' ? q : undefined,
+    // Digits in an address are read as a number.
+    q: q === undefined || q === '' ? undefined : String(q),
+    target: typeof target === 'string' && target !== '' ? target : undefined,
     status: STATUS_FILTERS.find((each) => each === status),
     sort: typeof sort === 'string' && sort !== '' ? sort : undefined,
   }
@@ -38,13 +42,19 @@ const STATUSES: Readonly<Record<Exclude<StatusFilter, 'disabled'>, PipelineStatu
 }
 
 /** What the server is asked for. */
-export function filterOf({ q, status }: PipelinesSearch): OverviewFilter {
+export function filterOf({ q, status, target }: PipelinesSearch): OverviewFilter {
   return {
     ...(q === undefined ? {} : { q }),
+    ...(target === undefined ? {} : { target }),
     ...(status === undefined
       ? {}
       : status === 'disabled'
         ? { enabled: false }
         : { status: STATUSES[status] }),
   }
+}
+
+/** What kind of mart a target is: `es:` of es:films, `analytics.` of analytics.film_dim. */
+export function kindOf(target: string): string {
+  return /^[^.:]*[.:]/.exec(target)?.[0] ?? target
 }

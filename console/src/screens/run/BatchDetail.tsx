@@ -52,6 +52,7 @@ function Facts({ batch }: { readonly batch: Batch }) {
         </Fact>
       ))}
       <Fact name={texts.took}>{format.duration(batch.duration_ms)}</Fact>
+      <Phases batch={batch} />
       <Fact name={throughput.rate}>{rate === null ? '–' : format.compact(rate)}</Fact>
       <Fact name={texts.step}>{batch.step}</Fact>
       <Fact name={texts.attempt}>{batch.attempt}</Fact>
@@ -62,6 +63,28 @@ function Facts({ batch }: { readonly batch: Batch }) {
         <Keys batch={batch} />
       </Fact>
     </dl>
+  )
+}
+
+/** Where its time went. What was done ahead, while the batch before was written, is not part of its own time. */
+function Phases({ batch }: { readonly batch: Batch }) {
+  const { batches: texts } = useTexts(runTexts)
+  const format = useFormat()
+  const { read_ms, transform_ms, write_ms, checkpoint_ms } = batch
+  if (write_ms === null) return null
+  return (
+    <>
+      {read_ms === null ? null : <Fact name={texts.phases.read}>{format.duration(read_ms)}</Fact>}
+      {transform_ms === null ? null : (
+        <Fact name={texts.phases.transform}>{format.duration(transform_ms)}</Fact>
+      )}
+      <Fact name={read_ms === null ? texts.phases.readAndWrite : texts.phases.write}>
+        {format.duration(write_ms)}
+      </Fact>
+      {checkpoint_ms === null ? null : (
+        <Fact name={texts.phases.checkpoint}>{format.duration(checkpoint_ms)}</Fact>
+      )}
+    </>
   )
 }
 

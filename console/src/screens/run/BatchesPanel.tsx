@@ -1,5 +1,5 @@
 import { Button } from '@mantine/core'
-import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { Link } from '@tanstack/react-router'
 import { memo, useState } from 'react'
 import type { Batch, RunDetail } from '../../api/wire.js'
 import { Panel } from '../../components/Panel.js'
@@ -8,34 +8,22 @@ import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
 import { BatchDetail } from './BatchDetail.js'
 import styles from './run.module.css'
+import { Legend, type Span, spanOf, TimelineBar } from './Timeline.js'
 import { runTexts } from './texts.js'
+import { useRunSearch } from './use-run-search.js'
 
 /** Every new batch draws the others again; two hundred are drawn in no time. */
 const FIRST = 200
 
-interface Span {
-  readonly from: number
-  readonly ms: number
-}
-
 export function BatchesPanel({ run }: { readonly run: RunDetail }) {
   const { batches: texts } = useTexts(runTexts)
-  const search = useSearch({ from: '/runs/$id' })
-  const navigate = useNavigate()
+  const [search, change] = useRunSearch()
   const all = run.batch_history
   const chosen = all.find(({ batch }) => batch === search.batch) ?? null
-  const close = () =>
-    void navigate({
-      to: '/runs/$id',
-      params: { id: run.id },
-      search: { ...search, batch: undefined },
-      replace: true,
-      resetScroll: false,
-    })
   return (
     <Panel title={texts.title} isFlush actions={<AllOfThem run={run} />}>
       {search.batch === undefined ? null : (
-        <BatchDetail batch={chosen} number={search.batch} onClose={close} />
+        <BatchDetail batch={chosen} number={search.batch} onClose={() => void change({ batch: undefined })} />
       )}
       {all.length === 0 ? (
         <p className={styles.nothing}>{activityOfRun(run) === null ? texts.notKept : texts.none}</p>
@@ -106,6 +94,7 @@ function BatchTable({ run, chosen }: { readonly run: RunDetail; readonly chosen:
           ))}
         </tbody>
       </table>
+      <Legend batches={rows} />
       {run.batch_history.length > shown ? (
         <Button variant="subtle" m={8} onClick={() => show(shown + FIRST)}>
           {texts.more}
@@ -150,30 +139,3 @@ const BatchRow = memo(function BatchRow({ batch, runId, isChosen, from, ms }: Ro
     </tr>
   )
 })
-
-/** Where in the run it was, and how much of it. Words and numbers beside it say the same. */
-function TimelineBar({ batch, from, ms }: { readonly batch: Batch } & Span) {
-  const end = Date.parse(batch.finished_at) - from
-  const width = Math.max(0.6, (batch.duration_ms / ms) * 100)
-  const x = Math.min(100 - width, Math.max(0, ((end - batch.duration_ms) / ms) * 100))
-  const isBad = batch.rows_quarantined > 0
-  return (
-    <svg
-      className={styles.timeline}
-      viewBox="0 0 100 8"
-      preserveAspectRatio="none"
-      aria-hidden="true"
-      data-bad={isBad || undefined}
-    >
-      <rect className={styles.lane} width={100} height={8} />
-      <rect x={x} width={Math.min(100, width)} height={8} />
-    </svg>
-  )
-}
-
-function spanOf(batches: readonly Batch[]): Span {
-  const ends = batches.map(({ finished_at }) => Date.parse(finished_at))
-  const starts = batches.map(({ duration_ms }, n) => (ends[n] ?? 0) - duration_ms)
-  const from = Math.min(...starts)
-  return { from, ms: Math.max(1, Math.max(...ends) - from) }
-}

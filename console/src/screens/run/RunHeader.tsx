@@ -12,8 +12,11 @@ import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
 import { Icon } from '../../theme/icons.js'
 import { useNow } from '../../time/clock.js'
+import { CancelButtons } from './CancelButtons.js'
+import { Neighbours } from './Neighbours.js'
 import styles from './run.module.css'
 import { runTexts } from './texts.js'
+import { Waiting } from './Waiting.js'
 
 interface Props {
   readonly run: RunDetail
@@ -31,6 +34,7 @@ export function RunHeader({ run }: Props) {
           <span className="v-soft">{texts.run(run.id.slice(0, 8))}</span>
         </h1>
         <RunStatusBadge run={run} />
+        <Neighbours run={run} />
         <span className={styles.space} />
         <Buttons run={run} />
       </div>
@@ -40,30 +44,12 @@ export function RunHeader({ run }: Props) {
   )
 }
 
-/** What a run that has not ended waits for, and what Cancel would do. */
-function Waiting({ run }: Props) {
-  const texts = useTexts(runTexts)
-  if (activityOfRun(run) === null) return null
-  if (run.cancel_requested) return <p className="v-soft">{texts.cancelling}</p>
-  if (run.status === 'REQUESTED')
-    return (
-      <p className="v-soft">
-        {texts.waitsForRunner} ·{' '}
-        <Link to="/runners" className="v-link">
-          {texts.whoRuns}
-        </Link>{' '}
-        · {texts.cancelQueued}
-      </p>
-    )
-  return <p className="v-soft">{texts.cancelEffect(run.batches, run.rows_written)}</p>
-}
-
 function Buttons({ run }: Props) {
   const texts = useTexts(runTexts)
   const words = useTexts(shared)
   return (
     <div className={styles.buttons}>
-      {activityOfRun(run) === null ? <RunAgain run={run} /> : <Cancel run={run} />}
+      {activityOfRun(run) === null ? <RunAgain run={run} /> : <CancelButtons run={run} />}
       <CopyButton value={`${window.location.origin}/ui/runs/${run.id}`}>
         {({ copied, copy }) => (
           <Button variant="default" leftSection={<Icon name="copy" size={14} />} onClick={copy}>
@@ -82,28 +68,6 @@ function Buttons({ run }: Props) {
         {texts.json}
       </Button>
     </div>
-  )
-}
-
-function Cancel({ run }: Props) {
-  const texts = useTexts(runTexts)
-  const cancel = async () => {
-    try {
-      await actions.cancel(run.id)
-      toastDone(texts.didCancel)
-    } catch (error) {
-      toastProblem(texts.refused, error)
-    }
-  }
-  return (
-    <ActionButton
-      needs="operator"
-      icon="stop"
-      refusal={run.cancel_requested ? texts.cancelling : null}
-      onClick={() => void cancel()}
-    >
-      {texts.cancel}
-    </ActionButton>
   )
 }
 
@@ -152,8 +116,15 @@ function Facts({ run }: Props) {
         )}
       </Fact>
       <Fact name={facts.reference}>{run.external_ref}</Fact>
+      <Fact name={facts.trace}>{traceOf(run)}</Fact>
     </dl>
   )
+}
+
+/** Where requests are traced, a run belongs to the trace of its own. */
+function traceOf(run: RunDetail): ReactNode {
+  if (!('trace_id' in run) || typeof run.trace_id !== 'string' || run.trace_id === '') return null
+  return <code className="v-mono">{run.trace_id}</code>
 }
 
 function Times({ run }: Props) {

@@ -9,8 +9,9 @@ import { activityOfRun } from '../../components/RunStatusBadge.js'
 import { Skeleton } from '../../components/Skeleton.js'
 import { shared } from '../../components/texts.js'
 import { useTexts } from '../../i18n/texts.js'
+import { Attempts } from './Attempts.js'
 import { BatchesPanel } from './BatchesPanel.js'
-import { HeldBackCard, RunErrorCard } from './cards.js'
+import { HeldBackCard, RunErrorCard, WroteNothingCard } from './cards.js'
 import { LogPanel } from './LogPanel.js'
 import { Progress } from './Progress.js'
 import { RunHeader } from './RunHeader.js'
@@ -41,13 +42,15 @@ export function RunScreen() {
       <RunErrorCard run={data} />
       <RunHeader run={data} />
       {error === null ? null : <ProblemCard error={error} onRetry={() => void refetch()} />}
+      <WroteNothingCard run={data} />
       <HeldBackCard run={data} />
       <Progress run={data} />
+      <Attempts run={data} />
       <div className={styles.columns}>
         <BatchesPanel run={data} />
         <ThroughputPanel batches={data.batch_history} />
       </div>
-      <LogPanel key={id} runId={id} isActive={activityOfRun(data) !== null} />
+      <LogPanel key={id} run={data} isActive={activityOfRun(data) !== null} />
     </Page>
   )
 }

@@ -1,12 +1,14 @@
 import { Button, CopyButton } from '@mantine/core'
-import { useNavigate, useSearch } from '@tanstack/react-router'
 import type { RunDetail } from '../../api/wire.js'
 import { TimeText } from '../../components/TimeText.js'
 import { shared } from '../../components/texts.js'
+import { wroteNothingUnlikeUsual } from '../../facts/run-result.js'
+import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
 import { Icon } from '../../theme/icons.js'
 import styles from './run.module.css'
 import { runTexts } from './texts.js'
+import { useRunSearch } from './use-run-search.js'
 
 interface Props {
   readonly run: RunDetail
@@ -40,18 +42,11 @@ export function RunErrorCard({ run }: Props) {
 function ErrorButtons({ run }: Props) {
   const texts = useTexts(runTexts)
   const words = useTexts(shared)
-  const navigate = useNavigate()
-  const search = useSearch({ from: '/runs/$id' })
+  const [, change] = useRunSearch()
   const { id, error_code, error, error_hint } = run
   const facts = JSON.stringify({ run: id, code: error_code, error, hint: error_hint }, null, 2)
   const showLog = async () => {
-    await navigate({
-      to: '/runs/$id',
-      params: { id },
-      search: { ...search, log: 'errors' },
-      replace: true,
-      resetScroll: false,
-    })
+    await change({ log: 'errors' })
     document.getElementById('run-log')?.scrollIntoView({ block: 'start' })
   }
   return (
@@ -67,6 +62,23 @@ function ErrorButtons({ run }: Props) {
         )}
       </CopyButton>
     </div>
+  )
+}
+
+/** A green run over a mart that nothing reached. */
+export function WroteNothingCard({ run }: Props) {
+  const { nothing: texts } = useTexts(runTexts)
+  const format = useFormat()
+  if (!wroteNothingUnlikeUsual(run)) return null
+  return (
+    <section className={styles.held} role="status">
+      <div className={styles.heldHead}>
+        <Icon name="warn" />
+        <strong>{texts.title}</strong>
+      </div>
+      <p>{texts.usual(format.number(run.usual_rows_written ?? 0))}</p>
+      <p className="v-soft">{texts.hint}</p>
+    </section>
   )
 }
 

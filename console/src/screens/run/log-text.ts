@@ -8,13 +8,3 @@ export function logText(pages: RunLog['pages']): string {
   })
   return `${lines.join('\n')}\n`
 }
-
-export function downloadText(name: string, text: string): void {
-  const address = URL.createObjectURL(new Blob([text], { type: 'text/plain;charset=utf-8' }))
-  const link = document.createElement('a')
-  link.href = address
-  link.download = name
-  link.click()
-  // The browser has it once the click is handled.
-  setTimeout(() => URL.revokeObjectURL(address), 1_000)
-}

@@ -18,6 +18,7 @@ export const runTexts = defineTexts(
       elapsed: 'Elapsed',
       runner: 'Runner',
       reference: 'Reference',
+      trace: 'Trace',
     },
     version: (n: number) => `v${n}`,
     waitsForRunner: 'waits for a runner',
@@ -30,6 +31,13 @@ export const runTexts = defineTexts(
     cancelQueued: 'Cancel takes it out of the queue. Nothing is written.',
     cancelling: 'It stops after its current batch; what is written stays.',
     didCancel: 'Cancel requested: it stops after its current batch',
+    force: 'Force the end',
+    forceEffect: (batches: number) =>
+      `It still works on batch ${batches + 1}. Forced, the run ends now: that batch is rolled back, what was committed before stays.`,
+    didForce: 'The run is ended; its last batch is rolled back',
+    neighbours: 'Other runs of this pipeline',
+    previous: 'Previous run',
+    next: 'Next run',
     again: 'Run again',
     didRun: (name: string) => `${name}: run requested`,
     refused: 'Refused',
@@ -44,6 +52,36 @@ export const runTexts = defineTexts(
       none: 'No batch was committed.',
       attempts: (n: number) => pluralEn(n, 'after # attempt', 'after # attempts'),
       toLog: 'Show the errors in the log',
+    },
+    holder: {
+      sign: (age: string) => `Its runner gave a sign of life ${age} ago.`,
+      silent: (runner: string, age: string) => `Runner ${runner} has been silent for ${age}`,
+      leaseLeft: (left: string) => `Its lease ends in ${left}; until then nobody else may take the run.`,
+      leaseOver: 'Its lease is over: the next runner takes the run.',
+      goesOn: (batches: number) =>
+        batches === 0
+          ? 'It begins anew; nothing was committed.'
+          : `It goes on after batch ${batches}; no row is lost or doubled.`,
+      others: (n: number) => pluralEn(n, '# other runner is alive.', '# other runners are alive.'),
+      nobody: 'No other runner is alive: start one, or wait until this one is back.',
+    },
+    nothing: {
+      title: 'Nothing was written, unlike before',
+      usual: (rows: string) =>
+        `The runs before it usually wrote about ${rows} rows. This one succeeded and changed nothing.`,
+      hint: 'See whether the source still gets new rows, and whether the query still finds them.',
+    },
+    attempts: {
+      title: 'Attempts',
+      name: (n: number) => `Attempt ${n}`,
+      ends: {
+        failed: 'failed',
+        runner_died: 'the runner went silent',
+        given_back: 'given back by its runner',
+      },
+      now: 'under way on',
+      last: 'the last one, on',
+      toLog: (n: number) => `log of attempt ${n}`,
     },
     held: {
       title: 'The checkpoint waits',
@@ -84,6 +122,14 @@ export const runTexts = defineTexts(
       keyRange: 'Key range',
       noKeys: 'not told',
       unknown: (n: number) => `Batch ${n} is not among those that are loaded.`,
+      phases: {
+        read: 'Reading',
+        transform: 'Transforms',
+        write: 'Writing',
+        readAndWrite: 'Reading and writing',
+        checkpoint: 'Checkpoint',
+        refused: 'has rows in quarantine',
+      },
     },
     throughput: {
       title: 'Throughput',
@@ -96,8 +142,13 @@ export const runTexts = defineTexts(
     log: {
       title: 'Log',
       newer: 'More lines',
-      copy: 'Copy the log',
-      none: 'No warning and no error.',
+      copy: 'Copy the lines that are loaded',
+      search: 'Search the whole log',
+      attempt: 'All attempts',
+      older: 'older ones not loaded',
+      notRead: 'Older lines were not read',
+      noMatch: (text: string) => `No line has “${text}”.`,
+      none: 'No such line.',
       lines: (n: number) => pluralEn(n, '# line', '# lines'),
       more: 'more to come',
     },
@@ -119,6 +170,7 @@ export const runTexts = defineTexts(
       elapsed: 'Идёт',
       runner: 'Исполнитель',
       reference: 'Внешнее имя',
+      trace: 'Трасса',
     },
     version: (n: number) => `v${n}`,
     waitsForRunner: 'ждёт исполнителя',
@@ -131,6 +183,13 @@ export const runTexts = defineTexts(
     cancelQueued: 'Отмена уберёт его из очереди. Ничего не записано.',
     cancelling: 'Он остановится после текущей пачки; записанное останется.',
     didCancel: 'Отмена запрошена: остановится после текущей пачки',
+    force: 'Прервать сейчас',
+    forceEffect: (batches: number) =>
+      `Он всё ещё занят пачкой ${batches + 1}. Если прервать, запуск закончится сразу: эта пачка откатится, зафиксированное раньше останется.`,
+    didForce: 'Запуск прерван; последняя пачка откачена',
+    neighbours: 'Другие запуски пайплайна',
+    previous: 'Предыдущий запуск',
+    next: 'Следующий запуск',
     again: 'Запустить снова',
     didRun: (name: string) => `${name}: запуск запрошен`,
     refused: 'Отказ',
@@ -150,6 +209,38 @@ export const runTexts = defineTexts(
       none: 'Ни одной пачки не зафиксировано.',
       attempts: (n: number) => pluralRu(n, 'после # попытки', 'после # попыток', 'после # попыток'),
       toLog: 'Показать ошибки в журнале',
+    },
+    holder: {
+      sign: (age: string) => `Исполнитель подал признак жизни ${age} назад.`,
+      silent: (runner: string, age: string) => `Исполнитель ${runner} молчит уже ${age}`,
+      leaseLeft: (left: string) => `Его аренда истекает через ${left}; до этого запуск никто не возьмёт.`,
+      leaseOver: 'Его аренда истекла: запуск возьмёт следующий исполнитель.',
+      goesOn: (batches: number) =>
+        batches === 0
+          ? 'Всё начнётся заново; ничего не зафиксировано.'
+          : `Работа продолжится после пачки ${batches}; ни одна строка не потеряется и не удвоится.`,
+      others: (n: number) =>
+        pluralRu(
+          n,
+          'На связи ещё # исполнитель.',
+          'На связи ещё # исполнителя.',
+          'На связи ещё # исполнителей.',
+        ),
+      nobody: 'Других исполнителей на связи нет: запустите ещё одного или дождитесь этого.',
+    },
+    nothing: {
+      title: 'Ничего не записано, хотя раньше записывалось',
+      usual: (rows: string) =>
+        `Прежние запуски обычно записывали около ${rows} строк. Этот прошёл успешно и ничего не изменил.`,
+      hint: 'Проверьте, появляются ли в источнике новые строки и находит ли их запрос.',
+    },
+    attempts: {
+      title: 'Попытки',
+      name: (n: number) => `Попытка ${n}`,
+      ends: { failed: 'сбой', runner_died: 'исполнитель замолчал', given_back: 'возвращена исполнителем' },
+      now: 'идёт на',
+      last: 'последняя, на',
+      toLog: (n: number) => `журнал попытки ${n}`,
     },
     held: {
       title: 'Контрольная точка ждёт',
@@ -190,6 +281,14 @@ export const runTexts = defineTexts(
       keyRange: 'Диапазон ключей',
       noKeys: 'не сообщён',
       unknown: (n: number) => `Пачки ${n} нет среди загруженных.`,
+      phases: {
+        read: 'Чтение',
+        transform: 'Преобразования',
+        write: 'Запись',
+        readAndWrite: 'Чтение и запись',
+        checkpoint: 'Контрольная точка',
+        refused: 'есть строки в карантине',
+      },
     },
     throughput: {
       title: 'Скорость',
@@ -202,8 +301,13 @@ export const runTexts = defineTexts(
     log: {
       title: 'Журнал',
       newer: 'Ещё строки',
-      copy: 'Копировать журнал',
-      none: 'Ни предупреждений, ни ошибок.',
+      copy: 'Копировать загруженные строки',
+      search: 'Искать по всему журналу',
+      attempt: 'Все попытки',
+      older: 'более ранние не загружены',
+      notRead: 'Более ранние строки не прочитаны',
+      noMatch: (text: string) => `Строк с «${text}» нет.`,
+      none: 'Таких строк нет.',
       lines: (n: number) => pluralRu(n, '# строка', '# строки', '# строк'),
       more: 'есть ещё',
     },

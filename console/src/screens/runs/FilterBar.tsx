@@ -1,12 +1,13 @@
-import { Select } from '@mantine/core'
+import { MultiSelect, Select } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useRef } from 'react'
 import { overviewQuery } from '../../api/pipelines.js'
 import { useTexts } from '../../i18n/texts.js'
 import { useShortcut } from '../../keyboard/shortcuts.js'
+import { RangeFilter } from './RangeFilter.js'
 import styles from './runs.module.css'
-import { type RunsSearch, STATUS_FILTERS, type StatusFilter } from './search.js'
+import { type RunsSearch, STATUS_FILTERS, statusesOf } from './search.js'
 import { runsTexts } from './texts.js'
 
 /** What is shown is in the address: it can be sent to somebody, and the back button undoes it. */
@@ -18,6 +19,7 @@ export function FilterBar({ search }: { readonly search: RunsSearch }) {
   const show = (change: Partial<RunsSearch>) =>
     void navigate({ to: '/runs', search: { ...search, ...change }, replace: true })
   const pipelines = (data?.items ?? []).map(({ id, name }) => ({ value: id, label: name }))
+  const statuses = [...statusesOf(search)]
   useShortcut('/', texts.focusFilter, () => input.current?.focus())
   return (
     <div className={styles.tools}>
@@ -33,15 +35,16 @@ export function FilterBar({ search }: { readonly search: RunsSearch }) {
         value={search.pipeline ?? null}
         onChange={(value) => show({ pipeline: value ?? undefined })}
       />
-      <Select
+      <MultiSelect
+        className={styles.statuses}
         aria-label={texts.status}
-        placeholder={texts.status}
+        placeholder={statuses.length === 0 ? texts.status : ''}
         clearable
-        w={170}
         data={STATUS_FILTERS.map((value) => ({ value, label: texts.statuses[value] }))}
-        value={search.status ?? null}
-        onChange={(value) => show({ status: (value as StatusFilter | null) ?? undefined })}
+        value={statuses}
+        onChange={(values) => show({ status: values.length === 0 ? undefined : values.join(',') })}
       />
+      <RangeFilter search={search} onChange={show} />
     </div>
   )
 }

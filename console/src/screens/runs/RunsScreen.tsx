@@ -16,7 +16,7 @@ import { RunCard } from './cells.js'
 import { useColumns } from './columns.js'
 import { FilterBar } from './FilterBar.js'
 import styles from './runs.module.css'
-import { filterOf, type RunsSearch } from './search.js'
+import { filterOf, type RunsSearch, statusesOf } from './search.js'
 import { runsTexts } from './texts.js'
 import { useNewRuns } from './use-new-runs.js'
 
@@ -31,8 +31,8 @@ export function RunsScreen() {
   const query = useInfiniteQuery(runsQuery(filter))
   const runs = useMemo(() => query.data?.pages.flatMap(({ items }) => items), [query.data])
   const fresh = useNewRuns(runs?.map(keyOf) ?? [], filter)
-  const status = search.status === undefined ? [] : [texts.statuses[search.status]]
-  usePage({ title: [texts.title, ...status], path: [{ label: texts.title }] })
+  const statuses = statusesOf(search).map((each) => texts.statuses[each])
+  usePage({ title: [texts.title, ...statuses], path: [{ label: texts.title }] })
   const reread = () => void query.refetch().then(fresh.clear)
   return (
     <Page>

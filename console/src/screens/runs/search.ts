@@ -1,11 +1,16 @@
 import type { RunsFilter } from '../../api/runs.js'
 import type { RunStatus } from '../../api/wire.js'
 
-/** `/runs?status=&pipeline=`. What is not understood is left out. */
+/** `/runs?status=failed,cancelled&pipeline=&range=24h`, or `&since=&until=`. What is not understood is left out. */
 export interface RunsSearch {
-  readonly status?: StatusFilter
+  /** Several, with commas between. */
+  readonly status?: string
   /** The id of a pipeline. */
   readonly pipeline?: string
+  readonly range?: Range
+  /** Moments in UTC; they count when `range` is `custom`. */
+  readonly since?: string
+  readonly until?: string
 }
 
 export const STATUS_FILTERS = ['queued', 'running', 'succeeded', 'failed', 'paused', 'cancelled'] as const
@@ -20,17 +25,40 @@ const STATUSES: Readonly<Record<StatusFilter, RunStatus>> = {
   cancelled: 'CANCELLED',
 }
 
-export function readRunsSearch({ status, pipeline }: Record<string, unknown>): RunsSearch {
+const HOUR_MS = 3_600_000
+const RANGE_MS = { '1h': HOUR_MS, '24h': 24 * HOUR_MS, '7d': 168 * HOUR_MS, '30d': 720 * HOUR_MS } as const
+export const RANGES = ['1h', '24h', '7d', '30d', 'custom'] as const
+export type Range = (typeof RANGES)[number]
+
+export function readRunsSearch(search: Record<string, unknown>): RunsSearch {
+  const { status, pipeline, range, since, until } = search
+  const known = statusesOf({ status: String(status) })
   return {
-    status: STATUS_FILTERS.find((each) => each === status),
+    status: known.length === 0 ? undefined : known.join(','),
     pipeline: typeof pipeline === 'string' && pipeline !== '' ? pipeline : undefined,
+    range: RANGES.find((each) => each === range),
+    since: momentIn(since),
+    until: momentIn(until),
   }
 }
 
+export function statusesOf({ status }: { readonly status?: string | undefined }): readonly StatusFilter[] {
+  const asked = (status ?? '').split(',')
+  return STATUS_FILTERS.filter((each) => asked.includes(each))
+}
+
+function momentIn(text: unknown): string | undefined {
+  return typeof text === 'string' && !Number.isNaN(Date.parse(text)) ? text : undefined
+}
+
 /** What the server is asked for. */
-export function filterOf({ status, pipeline }: RunsSearch): RunsFilter {
+export function filterOf({ status, pipeline, range, since, until }: RunsSearch): RunsFilter {
+  const statuses = statusesOf({ status }).map((each) => STATUSES[each])
   return {
-    ...(status === undefined ? {} : { status: STATUSES[status] }),
+    ...(statuses.length === 0 ? {} : { status: statuses }),
     ...(pipeline === undefined ? {} : { pipeline_id: pipeline }),
+    ...(range === undefined || range === 'custom' ? {} : { range_ms: RANGE_MS[range] }),
+    ...(range === 'custom' && since !== undefined ? { since } : {}),
+    ...(range === 'custom' && until !== undefined ? { until } : {}),
   }
 }

@@ -5,6 +5,16 @@ export const runsTexts = defineTexts(
     title: 'Runs',
     status: 'Any status',
     pipeline: 'Any pipeline',
+    range: 'Any time',
+    ranges: {
+      '1h': 'Last hour',
+      '24h': 'Last 24 hours',
+      '7d': 'Last 7 days',
+      '30d': 'Last 30 days',
+      custom: 'From – to',
+    },
+    since: 'Requested at this time or later',
+    until: 'Requested before this time',
     statuses: {
       queued: 'Queued',
       running: 'Running',
@@ -37,7 +47,7 @@ export const runsTexts = defineTexts(
     },
     none: {
       title: 'Nothing matches',
-      text: 'No run has this status and pipeline.',
+      text: 'No run has this status, pipeline and time.',
       clear: 'Show all',
     },
   },
@@ -45,6 +55,16 @@ export const runsTexts = defineTexts(
     title: 'Запуски',
     status: 'Любое состояние',
     pipeline: 'Любой пайплайн',
+    range: 'Любое время',
+    ranges: {
+      '1h': 'Последний час',
+      '24h': 'Последние сутки',
+      '7d': 'Последние 7 дней',
+      '30d': 'Последние 30 дней',
+      custom: 'От – до',
+    },
+    since: 'Запрошены не раньше',
+    until: 'Запрошены до',
     statuses: {
       queued: 'В очереди',
       running: 'В работе',
@@ -78,7 +98,7 @@ export const runsTexts = defineTexts(
     },
     none: {
       title: 'Ничего не найдено',
-      text: 'Нет запуска с таким состоянием и пайплайном.',
+      text: 'Нет запуска с таким состоянием, пайплайном и временем.',
       clear: 'Показать все',
     },
   },

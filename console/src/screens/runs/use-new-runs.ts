@@ -19,8 +19,9 @@ export function useNewRuns(known: readonly string[], filter: RunsFilter) {
 }
 
 /** Without a status, only what is new: an old run that ends is somewhere further down. */
-function isWanted(event: LiveEvent, { status, pipeline_id }: RunsFilter): boolean {
+function isWanted(event: LiveEvent, { status, pipeline_id, until }: RunsFilter): boolean {
   if (event.kind !== 'run.status') return false
   if (pipeline_id !== undefined && event.pipeline_id !== pipeline_id) return false
-  return event.status === (status ?? 'REQUESTED')
+  if (until !== undefined && event.at >= until) return false
+  return (status ?? ['REQUESTED']).includes(event.status)
 }

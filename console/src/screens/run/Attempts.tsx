@@ -1,0 +1,71 @@
+import type { RunDetail } from '../../api/wire.js'
+import { Badge } from '../../components/Badge.js'
+import { TimeText } from '../../components/TimeText.js'
+import { useTexts } from '../../i18n/texts.js'
+import styles from './run.module.css'
+import { runTexts } from './texts.js'
+import { useRunSearch } from './use-run-search.js'
+
+type Past = RunDetail['attempt_history'][number]
+
+/** The attempts before the present one: what each of them failed with stays readable. */
+export function Attempts({ run }: { readonly run: RunDetail }) {
+  const { attempts: texts } = useTexts(runTexts)
+  if (run.attempt_history.length === 0) return null
+  return (
+    <section className={styles.attempts} aria-label={texts.title}>
+      <h2>{texts.title}</h2>
+      <ol>
+        {run.attempt_history.map((past) => (
+          <Attempt key={past.attempt} past={past} />
+        ))}
+        <li>
+          <span className={styles.attemptLine}>
+            <strong>{texts.name(run.attempt)}</strong>
+            <span className="v-soft">
+              {run.finished_at === null ? texts.now : texts.last} {run.runner_id}
+            </span>
+            <ToLog attempt={run.attempt} />
+          </span>
+        </li>
+      </ol>
+    </section>
+  )
+}
+
+const TONES = { failed: 'warn', runner_died: 'warn', given_back: 'rest' } as const
+
+function Attempt({ past }: { readonly past: Past }) {
+  const { attempts: texts } = useTexts(runTexts)
+  return (
+    <li>
+      <span className={styles.attemptLine}>
+        <strong>{texts.name(past.attempt)}</strong>
+        <Badge tone={TONES[past.end]} icon={past.end === 'given_back' ? 'dash' : 'warn'}>
+          {texts.ends[past.end]}
+        </Badge>
+        {past.error_code === null ? null : <code className="v-mono">{past.error_code}</code>}
+        <span className="v-soft">
+          <TimeText at={past.ended_at} /> {past.runner_id}
+        </span>
+        <ToLog attempt={past.attempt} />
+      </span>
+      {past.error === null ? null : <p>{past.error}</p>}
+      {past.error_hint === null ? null : <p className="v-soft">{past.error_hint}</p>}
+    </li>
+  )
+}
+
+function ToLog({ attempt }: { readonly attempt: number }) {
+  const { attempts: texts } = useTexts(runTexts)
+  const [, change] = useRunSearch()
+  const show = async () => {
+    await change({ attempt, log: undefined, q: undefined })
+    document.getElementById('run-log')?.scrollIntoView({ block: 'start' })
+  }
+  return (
+    <button type="button" className={styles.textButton} onClick={() => void show()}>
+      {texts.toLog(attempt)}
+    </button>
+  )
+}

@@ -1,0 +1,75 @@
+import type { Batch } from '../../api/wire.js'
+import { useTexts } from '../../i18n/texts.js'
+import styles from './run.module.css'
+import { runTexts } from './texts.js'
+
+export interface Span {
+  readonly from: number
+  readonly ms: number
+}
+
+const PHASES = ['read', 'transform', 'write', 'checkpoint'] as const
+type Phase = (typeof PHASES)[number]
+
+interface Stretch {
+  readonly phase: Phase
+  readonly ms: number
+}
+
+/** In the order in which they happen. Reading and transforms may overlap with the batch before: they are done ahead. */
+function stretchesOf(batch: Batch): readonly Stretch[] {
+  const known = PHASES.map((phase) => ({ phase, ms: batch[`${phase}_ms`] ?? 0 })).filter(({ ms }) => ms > 0)
+  return known.length === 0 ? [{ phase: 'write', ms: batch.duration_ms }] : known
+}
+
+function lengthOf(batch: Batch): number {
+  return stretchesOf(batch).reduce((sum, { ms }) => sum + ms, 0)
+}
+
+export function spanOf(batches: readonly Batch[]): Span {
+  const ends = batches.map(({ finished_at }) => Date.parse(finished_at))
+  const starts = batches.map((batch, n) => (ends[n] ?? 0) - lengthOf(batch))
+  const from = Math.min(...starts)
+  return { from, ms: Math.max(1, Math.max(...ends) - from) }
+}
+
+/** Where in the run it was, how much of it, and what it spent its time with. The numbers are in the batch itself. */
+export function TimelineBar({ batch, from, ms }: { readonly batch: Batch } & Span) {
+  const length = lengthOf(batch)
+  const width = Math.min(100, Math.max(0.6, (length / ms) * 100))
+  const end = Date.parse(batch.finished_at) - from
+  const x = Math.min(100 - width, Math.max(0, ((end - length) / ms) * 100))
+  let drawn = x
+  return (
+    <svg className={styles.timeline} viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
+      <rect className={styles.lane} width={100} height={8} />
+      {stretchesOf(batch).map(({ phase, ms: part }) => {
+        const at = drawn
+        const share = (part / Math.max(length, 0.001)) * width
+        drawn += share
+        return <rect key={phase} data-phase={phase} x={at} width={share} height={8} />
+      })}
+      {batch.rows_quarantined > 0 ? (
+        <rect className={styles.refused} x={x} y={6} width={width} height={2} />
+      ) : null}
+    </svg>
+  )
+}
+
+/** Which colour is what; only what there is. */
+export function Legend({ batches }: { readonly batches: readonly Batch[] }) {
+  const { batches: texts } = useTexts(runTexts)
+  const there = PHASES.filter((phase) => batches.some((batch) => (batch[`${phase}_ms`] ?? 0) > 0))
+  if (there.length === 0) return null
+  const isRefused = batches.some(({ rows_quarantined }) => rows_quarantined > 0)
+  return (
+    <p className={styles.legend}>
+      {there.map((phase) => (
+        <span key={phase} data-phase={phase}>
+          {texts.phases[phase]}
+        </span>
+      ))}
+      {isRefused ? <span data-phase="refused">{texts.phases.refused}</span> : null}
+    </p>
+  )
+}

@@ -1,0 +1,91 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { runnersQuery } from '../../api/runners.js'
+import type { RunDetail } from '../../api/wire.js'
+import { activityOfRun } from '../../components/RunStatusBadge.js'
+import { type Holder, holderOf } from '../../facts/holder.js'
+import { useFormat } from '../../i18n/format.js'
+import { useTexts } from '../../i18n/texts.js'
+import { Icon } from '../../theme/icons.js'
+import { useNow } from '../../time/clock.js'
+import { useLate } from './CancelButtons.js'
+import styles from './run.module.css'
+import { runTexts } from './texts.js'
+
+interface Props {
+  readonly run: RunDetail
+}
+
+/** What a run that has not ended waits for, and what Cancel would do. */
+export function Waiting({ run }: Props) {
+  return activityOfRun(run) === null ? null : <Sentences run={run} />
+}
+
+function Sentences({ run }: Props) {
+  const texts = useTexts(runTexts)
+  const { data: runners = [] } = useQuery(runnersQuery)
+  const holder = holderOf(run, runners, useNow())
+  const isLate = useLate(run)
+  if (run.status === 'REQUESTED')
+    return (
+      <p className="v-soft">
+        {texts.waitsForRunner} · <ToRunners /> · {texts.cancelQueued}
+      </p>
+    )
+  if (holder?.state === 'silent') return <Silent run={run} holder={holder} isLate={isLate} />
+  return (
+    <p className="v-soft">
+      {holder === null ? null : <Sign holder={holder} />}
+      {isLate
+        ? texts.forceEffect(run.batches)
+        : run.cancel_requested
+          ? texts.cancelling
+          : texts.cancelEffect(run.batches, run.rows_written)}
+    </p>
+  )
+}
+
+function Sign({ holder }: { readonly holder: Holder }) {
+  const { holder: texts } = useTexts(runTexts)
+  const format = useFormat()
+  return <>{texts.sign(format.duration(holder.silentMs))} </>
+}
+
+interface SilentProps extends Props {
+  readonly holder: Holder
+  readonly isLate: boolean
+}
+
+/** The holder is gone, most likely: what happens next, and when. */
+function Silent({ run, holder, isLate }: SilentProps) {
+  const { holder: texts, forceEffect } = useTexts(runTexts)
+  const format = useFormat()
+  const { silentMs, leaseLeftMs, others } = holder
+  return (
+    <section className={styles.held} role="status">
+      <div className={styles.heldHead}>
+        <Icon name="warn" />
+        <strong>{texts.silent(run.runner_id ?? '', format.duration(silentMs))}</strong>
+      </div>
+      <p>
+        {leaseLeftMs === null || leaseLeftMs === 0
+          ? texts.leaseOver
+          : texts.leaseLeft(format.duration(leaseLeftMs))}{' '}
+        {texts.goesOn(run.batches)}
+      </p>
+      {isLate ? <p>{forceEffect(run.batches)}</p> : null}
+      <p className="v-soft">
+        {others === 0 ? texts.nobody : texts.others(others)} <ToRunners />
+      </p>
+    </section>
+  )
+}
+
+function ToRunners() {
+  const texts = useTexts(runTexts)
+  return (
+    <Link to="/runners" className="v-link">
+      {texts.whoRuns}
+    </Link>
+  )
+}

@@ -1,0 +1,18 @@
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import type { RunSearch } from './search.js'
+
+/** What the address says, and how to change a part of it without moving the page. */
+export function useRunSearch(): [RunSearch, (change: Partial<RunSearch>) => Promise<void>] {
+  const search = useSearch({ from: '/runs/$id' })
+  const { id } = useParams({ from: '/runs/$id' })
+  const navigate = useNavigate()
+  const change = (part: Partial<RunSearch>) =>
+    navigate({
+      to: '/runs/$id',
+      params: { id },
+      search: (before) => ({ ...before, ...part }) as never,
+      replace: true,
+      resetScroll: false,
+    })
+  return [search, change]
+}

@@ -1,0 +1,63 @@
+import { Select, TextInput } from '@mantine/core'
+import { useTexts } from '../../i18n/texts.js'
+import { getPreferences } from '../../preferences/preferences.js'
+import { serverNow } from '../../time/clock.js'
+import { useZone, zoneLabel } from '../../time/zone.js'
+import { localOf, momentOf } from '../../time/zoned.js'
+import styles from './runs.module.css'
+import { RANGES, type Range, type RunsSearch } from './search.js'
+import { runsTexts } from './texts.js'
+
+interface Props {
+  readonly search: RunsSearch
+  readonly onChange: (change: Partial<RunsSearch>) => void
+}
+
+/** The last hours and days, or from when to when. */
+export function RangeFilter({ search, onChange }: Props) {
+  const texts = useTexts(runsTexts)
+  return (
+    <>
+      <Select
+        w={170}
+        aria-label={texts.range}
+        placeholder={texts.range}
+        clearable
+        data={RANGES.map((value) => ({ value, label: texts.ranges[value] }))}
+        value={search.range ?? null}
+        onChange={(value) =>
+          onChange({
+            range: (value as Range | null) ?? undefined,
+            ...(value === 'custom' ? {} : { since: undefined, until: undefined }),
+          })
+        }
+      />
+      {search.range === 'custom' ? <FromTo search={search} onChange={onChange} /> : null}
+    </>
+  )
+}
+
+/** In the zone of the switch, which is printed beside them. */
+function FromTo({ search, onChange }: Props) {
+  const texts = useTexts(runsTexts)
+  const zone = useZone()
+  const field = (name: 'since' | 'until') => (
+    <TextInput
+      // Another zone shows the same moment as another time.
+      key={`${name} ${zone}`}
+      type="datetime-local"
+      aria-label={texts[name]}
+      title={texts[name]}
+      defaultValue={search[name] === undefined ? '' : localOf(search[name], zone)}
+      onChange={(event) => onChange({ [name]: momentOf(event.currentTarget.value, zone) ?? undefined })}
+    />
+  )
+  return (
+    <div className={styles.fromTo}>
+      {field('since')}
+      <span aria-hidden="true">–</span>
+      {field('until')}
+      <span className="v-soft">{zoneLabel(zone, serverNow(), getPreferences().language)}</span>
+    </div>
+  )
+}
