@@ -16,7 +16,14 @@ import type {
   State,
 } from '../ports/catalog.js'
 import { findPipeline, findRun, findState } from './catalog-find.js'
-import { listAudit, listBatches, listLog, listQuarantine, listRunners } from './catalog-history.js'
+import {
+  countQuarantine,
+  listAudit,
+  listBatches,
+  listLog,
+  listQuarantine,
+  listRunners,
+} from './catalog-history.js'
 import { fleetSummary, listPipelineLines } from './catalog-overview.js'
 import { pageOf, readCursor } from './catalog-page.js'
 import type { Database } from './database.js'
@@ -109,8 +116,12 @@ export class CatalogRepository implements Catalog {
     return listLog(this.#database, runId, filter)
   }
 
-  listQuarantine(pipelineId: string, filter: QuarantineFilter): Promise<Page<QuarantinedRow>> {
-    return listQuarantine(this.#database, pipelineId, filter)
+  listQuarantine(filter: QuarantineFilter): Promise<Page<QuarantinedRow>> {
+    return listQuarantine(this.#database, filter)
+  }
+
+  countQuarantine(filter: QuarantineFilter): Promise<number> {
+    return countQuarantine(this.#database, filter)
   }
 
   listRunners(): Promise<FleetRunner[]> {

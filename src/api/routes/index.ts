@@ -9,6 +9,7 @@ import type { HistoryService } from '../services/history.js'
 import type { InspectService } from '../services/inspect.js'
 import type { MetricsService } from '../services/metrics.js'
 import type { PipelineService } from '../services/pipelines.js'
+import type { QuarantineService } from '../services/quarantine.js'
 import type { RunWaiter } from '../services/run-waiter.js'
 import type { RunService } from '../services/runs.js'
 import type { SessionService } from '../services/sessions.js'
@@ -16,6 +17,7 @@ import type { TokenService } from '../services/tokens.js'
 import { controlRoutes } from './control.js'
 import { editRoutes } from './edit.js'
 import { type EventStreams, eventRoutes } from './events.js'
+import { fleetQuarantineRoutes } from './fleet-quarantine.js'
 import { healthRoutes } from './health.js'
 import { historyRoutes } from './history.js'
 import { inspectRoutes } from './inspect.js'
@@ -33,6 +35,7 @@ export interface Services {
   readonly edit: EditService
   readonly control: ControlService
   readonly inspect: InspectService
+  readonly quarantine: QuarantineService
   readonly runs: RunService
   readonly history: HistoryService
   readonly tokens: TokenService
@@ -53,6 +56,7 @@ export function apiRoutes(app: Api, services: Services): void {
   versionRoutes(app, edit, pipelines)
   controlRoutes(app, control, services.waiter)
   quarantineRoutes(app, history, control)
+  fleetQuarantineRoutes(app, services.quarantine)
   inspectRoutes(app, services.inspect)
   runRoutes(app, services.runs)
   historyRoutes(app, history)

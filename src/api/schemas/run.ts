@@ -5,7 +5,7 @@ import { RUN_STATUSES } from '../../model/status.js'
 import { RUN_EXAMPLE } from './examples.js'
 import { flag, pageOf, pageQuery, pageQueryUpTo } from './page.js'
 
-const heldBackWire = z.object({
+export const heldBackWire = z.object({
   reason: z.string().describe('Why the checkpoint waits.'),
   pid: z.number().nullable().describe('The session of the source that it waits for.'),
   since: z.string().nullable().describe('When that session began its transaction.'),
@@ -151,7 +151,7 @@ export function runToWire(run: Run): RunWire {
 }
 
 /** Field by field: what the runner stores beside them is not a promise to anyone. */
-function heldBackToWire({ reason, pid, since }: HeldBack): z.infer<typeof heldBackWire> {
+export function heldBackToWire({ reason, pid, since }: HeldBack): z.infer<typeof heldBackWire> {
   return { reason, pid, since }
 }
 

@@ -3,6 +3,7 @@ import { VitrinaError } from '../../model/errors.js'
 import type { Reconciliation } from '../../model/reconcile.js'
 import type { Run } from '../../model/run.js'
 import type { Preview, Validation } from '../../model/validation.js'
+import type { ComparisonStore } from '../../ports/comparison-store.js'
 import type { Inspector } from '../../ports/inspector.js'
 import type { Reconciler } from '../../ports/reconciler.js'
 import type { RunControl } from '../../ports/run-control.js'
@@ -18,12 +19,16 @@ const SAMPLE_SIZE = 100
 export interface InspectParts {
   readonly inspector: Inspector
   readonly reconciler: Reconciler
+  readonly comparisons: ComparisonStore
   readonly pipelines: PipelineService
   readonly control: RunControl
   readonly rules: PipelineRules
 }
 
-/** Looks at what a pipeline would do and at what it has done. Writes nothing; a repair is asked of a runner. */
+/**
+ * Looks at what a pipeline would do and at what it has done. Writes nothing but what a comparison found, into the meta
+ * store; a repair is asked of a runner.
+ */
 export class InspectService {
   readonly #parts: InspectParts
 
@@ -53,7 +58,12 @@ export class InspectService {
 
   async reconcile(id: string, deep: boolean, signal: AbortSignal): Promise<Reconciliation> {
     const pipeline = await this.#parts.pipelines.get(id)
-    return this.#parts.reconciler.compare(pipeline, { deep, sampleSize: SAMPLE_SIZE, signal })
+    const began = performance.now()
+    const found = await this.#parts.reconciler.compare(pipeline, { deep, sampleSize: SAMPLE_SIZE, signal })
+    const durationMs = Math.round(performance.now() - began)
+    const { configVersion } = pipeline
+    await this.#parts.comparisons.keep({ pipelineId: pipeline.id, configVersion, durationMs, found })
+    return found
   }
 
   /** A run that is under way takes the rows along. Null: nothing differs, so there is nothing to mend. */
