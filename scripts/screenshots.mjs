@@ -25,6 +25,11 @@ const SCREENS = [
   { name: 'run', path: async (demo) => `/runs/${await demo.runId('film_dim_full', 'SUCCESS')}` },
   { name: 'run-failed', path: async (demo) => `/runs/${await demo.runId('rating_by_day', 'FAILED')}` },
   { name: 'runners', path: '/runners' },
+  { name: 'overview', path: '/' },
+  { name: 'quality', path: '/quality' },
+  { name: 'quarantine', path: '/quarantine' },
+  { name: 'quarantine-row', path: '/quarantine', prepare: openARow },
+  { name: 'quarantine-discard', path: '/quarantine', prepare: askToDiscard },
 ]
 const SIZES = [
   { name: 'desktop', width: 1440, height: 900 },
@@ -100,6 +105,19 @@ async function reviewAChange(page) {
 async function compareRows(page) {
   await page.getByRole('button', { name: /Compare every row|Сравнить все строки/ }).click()
   await page.locator('main [role=status] strong').first().waitFor()
+}
+
+async function openARow(page) {
+  await page
+    .locator('[data-row]')
+    .nth(2)
+    .click({ position: { x: 60, y: 10 } })
+  await page.getByRole('dialog').locator('tbody tr').last().waitFor()
+}
+
+async function askToDiscard(page) {
+  await page.getByRole('button', { name: /Discard all|Отбросить все/ }).click()
+  await page.getByRole('dialog').getByRole('button').last().waitFor()
 }
 
 function options(args) {

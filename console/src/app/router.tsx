@@ -7,6 +7,8 @@ import {
 } from '@tanstack/react-router'
 import { readLineageSearch } from '../screens/lineage/search.js'
 import { readPipelinesSearch } from '../screens/pipelines/search.js'
+import { readQualitySearch } from '../screens/quality/search.js'
+import { readQuarantineSearch } from '../screens/quarantine/search.js'
 import { readRunSearch } from '../screens/run/search.js'
 import { readRunnersSearch } from '../screens/runners/search.js'
 import { readRunsSearch } from '../screens/runs/search.js'
@@ -111,7 +113,18 @@ const run = createRoute({
 const quality = createRoute({
   getParentRoute: () => root,
   path: '/quality',
+  validateSearch: readQualitySearch,
   component: lazyRouteComponent(() => import('../screens/quality/QualityScreen.js'), 'QualityScreen'),
+})
+
+const quarantine = createRoute({
+  getParentRoute: () => root,
+  path: '/quarantine',
+  validateSearch: readQuarantineSearch,
+  component: lazyRouteComponent(
+    () => import('../screens/quarantine/QuarantineScreen.js'),
+    'QuarantineScreen',
+  ),
 })
 
 const lineage = createRoute({
@@ -178,6 +191,7 @@ const tree = root.addChildren([
   runs,
   run,
   quality,
+  quarantine,
   lineage,
   runners,
   settings.addChildren([settingsIndex, ...settingsTabs]),

@@ -1,4 +1,4 @@
-import type { RunStatus } from '../api/wire.js'
+import type { Comparison, EndedRun, RunStatus } from '../api/wire.js'
 
 interface Common {
   readonly seq: number
@@ -18,6 +18,8 @@ export type LiveEvent = Common &
         readonly config_version: number
       }
     | { readonly kind: 'pipeline.status'; readonly name: string; readonly from: string; readonly to: string }
+    | ({ readonly kind: 'pipeline.compared' } & ComparisonFacts)
+    | ({ readonly kind: 'quarantine.settled' } & SettledFacts)
     | ({ readonly kind: 'run.status' } & RunFacts)
     | ({ readonly kind: 'run.batch' } & BatchFacts)
   )
@@ -31,8 +33,19 @@ export interface RunFacts {
   readonly rows_read: number
   readonly rows_written: number
   readonly rows_deleted: number
+  readonly held_back?: EndedRun['held_back']
   readonly error: string | null
   readonly error_code: string | null
+}
+
+/** Its `at` is that of the event too: both are the end of the comparison. */
+export type ComparisonFacts = Omit<Comparison, 'at'> & { readonly deep: boolean }
+
+export interface SettledFacts {
+  /** Rows whose status changed. */
+  readonly rows: number
+  /** Those among them that were held before. */
+  readonly released: number
 }
 
 export interface BatchFacts {
