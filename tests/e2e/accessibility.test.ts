@@ -28,6 +28,14 @@ const SCREENS: readonly Screen[] = [
   },
   { name: 'a run', path: async () => `/runs/${(await anEndedRun()).run_id}?batch=1`, shows: 'film_dim_full' },
   { name: 'the runners', path: '/runners', shows: hostname() },
+  { name: 'the overview of the fleet', path: '/', shows: /Needs attention|Требует внимания/ },
+  { name: 'the quality of the fleet', path: '/quality', shows: 'film_dim_full' },
+  { name: 'the quarantine', path: aHeldRow, shows: '22003' },
+  {
+    name: 'a row of the quarantine',
+    path: async () => `/quarantine?row=${await aHeldRowId()}`,
+    shows: 'row_of_axe',
+  },
   { name: 'the overview of a pipeline', path: `${FILMS}/overview`, shows: 'sql_full' },
   { name: 'the query of a pipeline', path: `${FILMS}/sql`, shows: /Validate says|Проверка скажет/ },
   { name: 'the configuration of a pipeline', path: `${FILMS}/config`, shows: 'quarantine_limit' },
@@ -41,7 +49,7 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'the quality of a pipeline',
     path: `${FILMS}/quality`,
-    shows: /No row is held|Задержанных строк нет/,
+    shows: /No row is held|Задержанных строк нет|held|задержан/,
   },
 ]
 const THEMES = ['light', 'dark'] as const
@@ -51,6 +59,22 @@ async function anEndedRun() {
   const params = { path: { id: FILMS_ID }, query: { wait: '60s' } }
   const { data } = await stand().api.POST('/pipelines/{id}/run', { params })
   return data!
+}
+
+async function aHeldRowId(): Promise<string> {
+  const [row] = await stand().database.query<{ id: string }>(
+    `WITH made AS (INSERT INTO etl.etl_quarantine (pipeline_id, run_id, row_key, columns, row_text, reason, sqlstate)
+       VALUES ($1, gen_random_uuid(), gen_random_uuid()::text, '{film_id,row_of_axe}', '{a,NULL}', 'numeric field overflow', '22003')
+       RETURNING id::text)
+     SELECT id FROM made`,
+    [FILMS_ID],
+  )
+  return String(row!.id)
+}
+
+async function aHeldRow(): Promise<string> {
+  await aHeldRowId()
+  return '/quarantine'
 }
 
 async function visitor(theme: (typeof THEMES)[number], language: string): Promise<Visitor> {

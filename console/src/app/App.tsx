@@ -1,7 +1,7 @@
 import { MantineProvider } from '@mantine/core'
 import { Notifications } from '@mantine/notifications'
 import { QueryClientProvider } from '@tanstack/react-query'
-import { RouterProvider } from '@tanstack/react-router'
+import { RouterContextProvider, RouterProvider } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { queryClient } from '../api/query-client.js'
 import { usePreferences } from '../preferences/preferences.js'
@@ -19,8 +19,11 @@ export function App() {
   }, [language])
   return (
     <MantineProvider theme={theme} forceColorScheme={scheme} getStyleNonce={styleNonce}>
-      <Notifications position="bottom-right" limit={4} />
       <QueryClientProvider client={queryClient}>
+        {/* A toast may hold a link, and a link needs the router: without it the whole page would fail. */}
+        <RouterContextProvider router={appRouter}>
+          <Notifications position="bottom-right" limit={4} />
+        </RouterContextProvider>
         <SessionGate>
           <RouterProvider router={appRouter} />
         </SessionGate>

@@ -23,18 +23,23 @@ export interface ConsoleStand {
   open(page: Page, path?: string, token?: string): Promise<void>
 }
 
-export function aConsoleStand(): () => ConsoleStand {
+interface StandOptions {
+  /** False: nobody takes what is asked for. */
+  readonly hasRunner?: boolean
+}
+
+export function aConsoleStand(options: StandOptions = {}): () => ConsoleStand {
   let stand: ConsoleStand
   let folder: string
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'vitrina-console-'))
-    stand = await start(folder)
+    stand = await start(folder, options)
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))
   return () => stand
 }
 
-async function start(folder: string): Promise<ConsoleStand> {
+async function start(folder: string, { hasRunner = true }: StandOptions): Promise<ConsoleStand> {
   const database = await aDatabase({ cinema: true })
   await addDemoPipelines({ DATABASE_URL: database.url } as MainSettings)
   const server = { DATABASE_URL: database.url, RUNNER_POLL_INTERVAL_MS: '100', LOG_LEVEL: 'warn' }
@@ -43,7 +48,7 @@ async function start(folder: string): Promise<ConsoleStand> {
     { ...server, VITRINA_PORT: '0', VITRINA_API_TOKEN: TOKEN, API_RATE_LIMIT: '1000000' },
     { cwd: folder },
   )
-  spawnVitrina(['runner'], server, { cwd: folder })
+  if (hasRunner) spawnVitrina(['runner'], server, { cwd: folder })
   const [, url = ''] = await api.waitForOutput(/API\s+(http\S+)\/api\/v1/)
   const client = createClient({ url, token: TOKEN })
   return {
