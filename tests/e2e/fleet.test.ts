@@ -280,6 +280,21 @@ describe('the quarantine of the fleet', () => {
     expect(complaints).toEqual([])
   })
 
+  it('tells of new rows instead of moving those that somebody reads', async () => {
+    const { id } = await aPickyPipeline('picky_new', 1)
+    await run(id)
+    const { page, complaints } = await browser().visitor()
+    await stand().open(page, `/quarantine?pipeline=${id}`)
+    await page.getByText('1 row', { exact: true }).waitFor()
+    await page.locator('[data-live=live]').waitFor()
+    await run(id)
+    await page.getByRole('button', { name: 'New rows were refused. Show them' }).waitFor()
+    expect(await page.locator('[data-row]').count()).toBe(1)
+    await page.getByRole('button', { name: 'New rows were refused. Show them' }).click()
+    await page.getByText('2 rows', { exact: true }).waitFor()
+    expect(complaints).toEqual([])
+  })
+
   it('tells of each row that could not be settled, and of the others that they were', async () => {
     const able = await aPickyPipeline('picky_able', 1)
     const disabled = await aPickyPipeline('picky_disabled', 1)

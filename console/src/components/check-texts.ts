@@ -26,7 +26,6 @@ export const checkTexts = defineTexts(
     different: (n: number) => pluralEn(n, '# different', '# different'),
     drift: (n: number) => pluralEn(n, '# row differs', '# rows differ'),
     counts: (source: string, target: string) => `${source} rows in the source, ${target} in the mart`,
-    outdated: 'written since',
     comparedAgo: (age: string) => `compared ${age} ago`,
     readNothing: 'The last run read no rows, though most runs before it did.',
     quarantined: (n: number) =>
@@ -65,7 +64,6 @@ export const checkTexts = defineTexts(
     different: (n: number) => pluralRu(n, '# отличается', '# отличаются', '# отличаются'),
     drift: (n: number) => pluralRu(n, '# строка отличается', '# строки отличаются', '# строк отличаются'),
     counts: (source: string, target: string) => `строк в источнике: ${source}, в витрине: ${target}`,
-    outdated: 'с тех пор записывали',
     comparedAgo: (age: string) => `сравнено ${age} назад`,
     readNothing: 'Последний запуск не прочёл ни строки, хотя обычно строки есть.',
     quarantined: (n: number) =>

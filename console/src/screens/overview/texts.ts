@@ -72,7 +72,6 @@ export const overviewTexts = defineTexts(
     didEnable: (name: string) => `${name}: enabled`,
     refused: (name: string) => `${name}: refused`,
     isActive: 'It is queued or running already.',
-    isDisabled: 'It is disabled.',
     isPausing: 'It is about to pause.',
     empty: {
       title: 'Nothing to look over yet',
@@ -159,7 +158,6 @@ export const overviewTexts = defineTexts(
     didEnable: (name: string) => `${name}: включён`,
     refused: (name: string) => `${name}: отказано`,
     isActive: 'Он уже в очереди или в работе.',
-    isDisabled: 'Он выключен.',
     isPausing: 'Он встаёт на паузу.',
     empty: {
       title: 'Пока смотреть не на что',

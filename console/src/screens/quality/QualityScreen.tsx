@@ -136,7 +136,7 @@ function useColumns(): readonly Column<PipelineLine>[] {
       {
         id: 'quarantine',
         header: names.quarantine,
-        width: '80px',
+        width: '92px',
         isSortable: true,
         cell: (line) => <QuarantineCell line={line} />,
       },

@@ -27,10 +27,20 @@ function overdue(line: PipelineLine, now: number): number {
 }
 
 export function compareBy({ by, isDescending }: Sort, now: number) {
-  const key = KEYS[by] ?? (KEYS.worst as Key)
+  const key = remembered(KEYS[by] ?? (KEYS.worst as Key), now)
   const sign = isDescending ? -1 : 1
   return (a: PipelineLine, b: PipelineLine): number =>
-    sign * order(key(a, now), key(b, now)) || a.name.localeCompare(b.name)
+    sign * order(key(a), key(b)) || a.name.localeCompare(b.name)
+}
+
+/** Once for each line: sorting a thousand asks for ten thousand. */
+function remembered(key: Key, now: number): (line: PipelineLine) => string | number {
+  const known = new Map<PipelineLine, string | number>()
+  return (line) => {
+    const found = known.get(line) ?? key(line, now)
+    known.set(line, found)
+    return found
+  }
 }
 
 function order(a: string | number, b: string | number): number {

@@ -50,7 +50,7 @@ export function QuarantineScreen() {
           <AllDeeds wish={allOf(rows.data.pages, search, pipeline)} />
         )}
       </FilterBar>
-      <NewRows onShow={() => void rows.refetch()} />
+      <NewRows search={search} onShow={() => void rows.refetch()} />
       {rows.error === null ? null : <ProblemCard error={rows.error} onRetry={() => void rows.refetch()} />}
       {rows.data === undefined ? (
         rows.error === null ? (
@@ -86,11 +86,15 @@ function allOf(
 }
 
 /** Rows do not jump in from above while somebody reads. */
-function NewRows({ onShow }: { readonly onShow: () => void }) {
+function NewRows({ search, onShow }: { readonly search: QuarantineSearch; readonly onShow: () => void }) {
   const texts = useTexts(quarantineTexts)
   const [isNew, tell] = useState(false)
   useLiveEvents((events) => {
-    if (events.some((event) => event.kind === 'run.batch' && event.rows_quarantined > 0)) tell(true)
+    const isOurs = (id: string) => search.pipeline === undefined || search.pipeline === id
+    const refused = events.some(
+      (event) => event.kind === 'run.batch' && event.rows_quarantined > 0 && isOurs(event.pipeline_id),
+    )
+    if (refused && search.status === undefined) tell(true)
   })
   if (!isNew) return null
   return (
