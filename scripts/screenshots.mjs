@@ -49,6 +49,11 @@ const SCREENS = [
   { name: 'lineage', path: '/lineage', prepare: drawn },
   { name: 'lineage-columns', path: `/lineage?node=${RATED}&level=column`, prepare: pickAColumn },
   { name: 'lineage-list', path: `/lineage?node=${RATED}&level=column&view=list`, prepare: drawn },
+  { name: 'overview', path: '/' },
+  { name: 'quality', path: '/quality' },
+  { name: 'quarantine', path: '/quarantine' },
+  { name: 'quarantine-row', path: '/quarantine', prepare: openARow },
+  { name: 'quarantine-discard', path: '/quarantine', prepare: askToDiscard },
 ]
 const SIZES = [
   { name: 'desktop', width: 1440, height: 900 },
@@ -189,6 +194,19 @@ async function createToken(page) {
 async function openFirstEntry(page) {
   const entry = page.locator('main ol li').filter({ hasText: 'schedule_timezone' }).first()
   await entry.locator('button[aria-expanded]').click()
+}
+
+async function openARow(page) {
+  await page
+    .locator('[data-row]')
+    .nth(2)
+    .click({ position: { x: 60, y: 10 } })
+  await page.getByRole('dialog').locator('tbody tr').last().waitFor()
+}
+
+async function askToDiscard(page) {
+  await page.getByRole('button', { name: /Discard all|Отбросить все/ }).click()
+  await page.getByRole('dialog').getByRole('button').last().waitFor()
 }
 
 function options(args) {

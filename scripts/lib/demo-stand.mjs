@@ -21,23 +21,27 @@ export async function startDemo(home) {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const exited = new Promise((resolve) => child.once('close', resolve))
+  const stop = async () => {
+    child.kill('SIGTERM')
+    await exited
+  }
   const said = await heard(child, exited)
   const url = /console\s+(http\S+)\/ui\//.exec(said)[1]
   const database = /psql "([^"]+)"/.exec(said)[1]
   const client = new pg.Client({ connectionString: database })
   await client.connect()
-  await addHistory(client)
-  await addAccess(client)
-  await addRunStories(client)
+  // A demo that is left behind would keep this script from ending.
+  await tellStories(client).catch(async (error) => {
+    await client.end()
+    await stop()
+    throw error
+  })
   await client.end()
   return {
     url,
     code: () => code(url),
     runId: (pipeline, status) => runId(url, pipeline, status),
-    stop: async () => {
-      child.kill('SIGTERM')
-      await exited
-    },
+    stop,
   }
 }
 
@@ -69,4 +73,11 @@ function heard(child, exited) {
     })
     void exited.then(() => reject(new Error(`the demo ended:\n${said}`)))
   })
+}
+
+/** What a stand has seen after a few days of use. */
+async function tellStories(client) {
+  await addHistory(client)
+  await addAccess(client)
+  await addRunStories(client)
 }

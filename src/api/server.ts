@@ -1,11 +1,13 @@
 import { type FastifyInstance, fastify } from 'fastify'
 import type { SettingInForce } from '../config/settings-in-force.js'
 import type { Catalog } from '../ports/catalog.js'
+import type { ComparisonStore } from '../ports/comparison-store.js'
 import type { Connections } from '../ports/connections.js'
 import type { Inspector } from '../ports/inspector.js'
 import type { Journal } from '../ports/journal.js'
 import type { Lineage } from '../ports/lineage.js'
 import type { PipelineEditor } from '../ports/pipeline-editor.js'
+import type { QuarantineDesk } from '../ports/quarantine-desk.js'
 import type { Reconciler } from '../ports/reconciler.js'
 import type { RunControl } from '../ports/run-control.js'
 import type { SessionStore } from '../ports/session-store.js'
@@ -51,6 +53,7 @@ import { LineageService } from './services/lineage.js'
 import { MetricsService } from './services/metrics.js'
 import type { PipelineRules } from './services/pipeline-rules.js'
 import { PipelineService } from './services/pipelines.js'
+import { QuarantineService } from './services/quarantine.js'
 import { RunWaiter } from './services/run-waiter.js'
 import { RunService } from './services/runs.js'
 import { SessionService } from './services/sessions.js'
@@ -62,6 +65,8 @@ export interface Stores {
   readonly catalog: Catalog
   readonly editor: PipelineEditor
   readonly control: RunControl
+  readonly quarantine: QuarantineDesk
+  readonly comparisons: ComparisonStore
   readonly tokens: TokenStore
   readonly sessions: SessionStore
   readonly journal: Journal
@@ -169,8 +174,16 @@ function createServices(options: ServerOptions, identity: Identity): Services {
     pipelines,
     edit: new EditService({ editor: stores.editor, rules, pipelines, inspector }),
     control: new ControlService(stores.control, pipelines),
-    inspect: new InspectService({ inspector, reconciler, pipelines, control: stores.control, rules }),
     lineage: new LineageService(options.lineage, catalog, pipelines),
+    inspect: new InspectService({
+      inspector,
+      reconciler,
+      comparisons: stores.comparisons,
+      pipelines,
+      control: stores.control,
+      rules,
+    }),
+    quarantine: new QuarantineService(stores.quarantine, catalog),
     runs,
     history: new HistoryService(catalog, pipelines),
     tokens: new TokenService(stores.tokens),

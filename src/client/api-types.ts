@@ -712,6 +712,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/quarantine": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the refused rows of all pipelines, newest first.
+         * @description Needs the role viewer.
+         */
+        get: operations["getQuarantine"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/quarantine/discard": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Gives many rows up, and tells which cannot be.
+         * @description Needs the role operator.
+         */
+        post: operations["postQuarantineDiscard"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/quarantine/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Asks for runs that try many rows again, and tells which cannot be.
+         * @description Needs the role operator.
+         */
+        post: operations["postQuarantineReplay"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/runners": {
         parameters: {
             query?: never;
@@ -1116,6 +1176,30 @@ export interface components {
             /** @description What the server says it is. */
             version: string | null;
         };
+        Comparison: {
+            /** @description When it ended. */
+            at: string;
+            /** @description The version of the configuration that was compared. */
+            config_version: number;
+            /** @description Rows in both with other values; 0 when only counts were compared. */
+            different: number;
+            /** @description How long it took. */
+            duration_ms: number;
+            /** @description Rows in the mart, not in the source; 0 when only counts were compared. */
+            extra: number;
+            /** @description Nothing differed. */
+            matches: boolean;
+            /** @description Rows in the source, not in the mart; 0 when only counts were compared. */
+            missing: number;
+            /** @description Rows that the pipeline had not come to yet; no drift. */
+            on_their_way: number;
+            /** @description Rows that the query gave. */
+            source_rows: number;
+            /** @description Rows that the mart held. */
+            target_rows: number;
+            /** @description How many of those might have been drift all the same. */
+            undecided: number;
+        };
         FleetSummary: {
             /** @description Those that are disabled. */
             disabled: number;
@@ -1445,6 +1529,13 @@ export interface components {
             type?: "SQL" | "PYTHON";
         };
         PipelineLine: {
+            /** @description What GET /pipelines/{id}/reconcile last found, whoever asked. */
+            compared: {
+                /** @description The last comparison of counts; null: there was none. */
+                counts: components["schemas"]["Comparison"] | null;
+                /** @description The last comparison of every row; null: there was none. */
+                rows: components["schemas"]["Comparison"] | null;
+            };
             /** @description The version of its configuration. */
             config_version: number;
             /** @description The run that is requested or under way. */
@@ -1489,8 +1580,19 @@ export interface components {
                 error: string | null;
                 /** @description The code of its last error. */
                 error_code: string | null;
+                /** @description What can be done about it. */
+                error_hint: string | null;
                 /** @description When it ended. */
                 finished_at: string;
+                /** @description What kept its checkpoint from moving on. */
+                held_back: {
+                    /** @description The session of the source that it waits for. */
+                    pid: number | null;
+                    /** @description Why the checkpoint waits. */
+                    reason: string;
+                    /** @description When that session began its transaction. */
+                    since: string | null;
+                } | null;
                 /** @description The id of the run. */
                 id: string;
                 /** @description Rows removed from the mart. */
@@ -1737,6 +1839,8 @@ export interface components {
             key: string;
             /** @description The pipeline that read it. */
             pipeline_id: string;
+            /** @description Its name. */
+            pipeline_name: string;
             /** @description Why the target refused it. */
             reason: string;
             /** @description When the target refused it. */
@@ -1923,6 +2027,36 @@ export interface components {
              * @enum {string}
              */
             via: "token" | "session";
+        };
+        SettledRows: {
+            /** @description The pipelines of the rows that changed. */
+            pipelines: {
+                /** @description The id of the pipeline. */
+                pipeline_id: string;
+                /** @description Its name. */
+                pipeline_name: string;
+                /** @description How many of its rows changed. */
+                rows: number;
+                /** @description The run that tries them again; null: none is needed, or the one after the present run does. */
+                run_id: string | null;
+            }[];
+            /** @description Each of those, up to 1,000. */
+            refusals: {
+                /** @description The code of the refusal. */
+                code: string;
+                /** @description Why it stays as it is. */
+                detail: string;
+                /** @description The id of the row in quarantine. */
+                id: string;
+                /** @description The key of the row. */
+                key: string | null;
+                /** @description The pipeline that read it. */
+                pipeline_name: string | null;
+            }[];
+            /** @description Rows that are not. */
+            refused: number;
+            /** @description Rows that are now as was asked, whoever asked first. */
+            rows: number;
         };
         State: {
             /** @description Its incremental_id_key, as text. */
@@ -3394,6 +3528,8 @@ export interface operations {
                         key: string;
                         /** @description The pipeline that read it. */
                         pipeline_id: string;
+                        /** @description Its name. */
+                        pipeline_name: string;
                         /** @description Why the target refused it. */
                         reason: string;
                         /** @description When the target refused it. */
@@ -4292,6 +4428,135 @@ export interface operations {
                         /** @description Some values were too long to show and are cut here. */
                         truncated: boolean;
                     };
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    getQuarantine: {
+        parameters: {
+            query?: {
+                /** @description next_cursor of the page before. */
+                cursor?: string;
+                /** @description How many to give at most. */
+                limit?: number;
+                /** @description Only rows of this pipeline. */
+                pipeline_id?: string;
+                /** @description Only rows in this status. */
+                status?: "HELD" | "REPLAY_REQUESTED" | "REPLAYED" | "DISCARDED";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description This page. */
+                        items: components["schemas"]["QuarantinedRow"][];
+                        /** @description Give it back as cursor for the next page; null at the end. */
+                        next_cursor: string | null;
+                        /** @description How many there are, beyond this page too. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    postQuarantineDiscard: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * Format: uuid
+                     * @description With up_to: only rows of this pipeline.
+                     */
+                    pipeline_id?: string;
+                    /** @description These rows. */
+                    row_ids?: string[];
+                    /** @description Instead of row_ids: all rows that are held, but none newer than this one. */
+                    up_to?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettledRows"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    postQuarantineReplay: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * Format: uuid
+                     * @description With up_to: only rows of this pipeline.
+                     */
+                    pipeline_id?: string;
+                    /** @description These rows. */
+                    row_ids?: string[];
+                    /** @description Instead of row_ids: all rows that are held, but none newer than this one. */
+                    up_to?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Asked for; a runner does it some time later. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettledRows"];
                 };
             };
             400: components["responses"]["Problem"];

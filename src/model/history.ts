@@ -55,6 +55,7 @@ export type QuarantineStatus = (typeof QUARANTINE_STATUSES)[number]
 export interface QuarantinedRow {
   readonly id: number
   readonly pipelineId: string
+  readonly pipelineName: string
   readonly runId: string
   readonly status: QuarantineStatus
   readonly key: string

@@ -1,3 +1,5 @@
+import type { LastComparisons } from './reconcile.js'
+import type { HeldBack } from './run.js'
 import type { PipelineStatus, RunStatus } from './status.js'
 
 /** One line of a list that shows many pipelines at once: what it is, what it does, how it went. */
@@ -18,6 +20,7 @@ export interface PipelineLine {
   readonly lastSuccessAt: string | null
   /** Rows of the quarantine that nobody settled yet; counted up to 1,000. */
   readonly quarantined: number
+  readonly compared: LastComparisons
   readonly current: ActiveRun | null
   readonly last: EndedRun | null
   /** Newest first. */
@@ -46,8 +49,11 @@ export interface EndedRun {
   readonly rowsRead: number
   readonly rowsWritten: number
   readonly rowsDeleted: number
+  /** What kept the checkpoint from moving on. */
+  readonly heldBack: HeldBack | null
   readonly errorCode: string | null
   readonly error: string | null
+  readonly errorHint: string | null
 }
 
 /** One bar of the last runs. */

@@ -43,3 +43,26 @@ export interface Reconciliation {
   readonly target: SideSummary
   readonly deep: DeepDrift | null
 }
+
+/** What a comparison found, without the keys: as it is kept for those who look at the whole fleet. */
+export interface Comparison {
+  readonly at: string
+  readonly durationMs: number
+  /** The configuration that was compared. */
+  readonly configVersion: number
+  readonly matches: boolean
+  readonly sourceRows: number
+  readonly targetRows: number
+  /** Zero, as the rest, when only counts were compared. */
+  readonly missing: number
+  readonly extra: number
+  readonly different: number
+  readonly onTheirWay: number
+  readonly undecided: number
+}
+
+/** The last of each kind; null: never compared so. */
+export interface LastComparisons {
+  readonly counts: Comparison | null
+  readonly rows: Comparison | null
+}

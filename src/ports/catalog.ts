@@ -59,6 +59,7 @@ export interface RunLogFilter extends PageRequest {
 
 export interface QuarantineFilter extends PageRequest {
   readonly status?: QuarantineStatus
+  readonly pipelineId?: string
 }
 
 export interface AuditFilter extends PageRequest {
@@ -107,7 +108,9 @@ export interface Catalog {
   /** Newest first. */
   listBatches(runId: string, page: PageRequest): Promise<Page<BatchHistory>>
   listLog(runId: string, filter: RunLogFilter): Promise<Page<RunLogLine>>
-  listQuarantine(pipelineId: string, filter: QuarantineFilter): Promise<Page<QuarantinedRow>>
+  /** Newest first. */
+  listQuarantine(filter: QuarantineFilter): Promise<Page<QuarantinedRow>>
+  countQuarantine(filter: QuarantineFilter): Promise<number>
   listRunners(): Promise<FleetRunner[]>
   listAudit(filter: AuditFilter): Promise<Page<AuditEntry>>
   /** Every pipeline, by name. */

@@ -135,7 +135,8 @@ async function runToRepairWith(session: Queryable, { id, status }: Pipeline): Pr
   return row!.run
 }
 
-async function activeOrNew(session: Queryable, pipeline: Pipeline, request: RunRequest): Promise<Run> {
+/** The run that is requested or under way, or a new one. Throws PIPELINE_DISABLED. */
+export async function activeOrNew(session: Queryable, pipeline: Pipeline, request: RunRequest): Promise<Run> {
   const { externalRef, author } = request
   const { id, name, status } = pipeline
   if (!['IDLE', 'PAUSED', 'FAILED'].includes(status)) return activeRun(session, id, externalRef)

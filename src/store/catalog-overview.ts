@@ -7,6 +7,9 @@ const BARS = 20
 /** A runner gives a sign of life every five seconds; three missed ones are silence. */
 const ALIVE = "interval '15 seconds'"
 
+const COMPARISON = `jsonb_build_object('at', etl.rfc3339(c.at), 'durationMs', c.duration_ms, 'configVersion', c.config_version,
+               'matches', c.matches, 'sourceRows', c.source_rows, 'targetRows', c.target_rows, 'missing', c.missing,
+               'extra', c.extra, 'different', c.different, 'onTheirWay', c.on_their_way, 'undecided', c.undecided)`
 const ms = "round(date_part('epoch', r.finished_at - r.started_at) * 1000)"
 
 /**
@@ -19,7 +22,8 @@ const LINES = `
          p.mode, p.enabled, p.status, p.config_version AS "configVersion", p.schedule_interval AS "scheduleInterval",
          p.schedule_timezone AS "scheduleTimezone", etl.rfc3339(p.next_run_at) AS "nextRunAt",
          etl.rfc3339(success.at) AS "lastSuccessAt", held.count AS quarantined,
-         active.run AS current, ended.run AS last, bars.bars
+         active.run AS current, ended.run AS last, bars.bars,
+         jsonb_build_object('counts', counts.found, 'rows', whole.found) AS compared
     FROM chosen p
     LEFT JOIN LATERAL (
       SELECT jsonb_build_object('id', r.id, 'status', r.status, 'attempt', r.attempt, 'cancelRequested', r.cancel_requested,
@@ -29,7 +33,7 @@ const LINES = `
     LEFT JOIN LATERAL (
       SELECT jsonb_build_object('id', r.id, 'status', r.status, 'finishedAt', etl.rfc3339(r.finished_at),
                'durationMs', ${ms}, 'rowsRead', r.rows_read, 'rowsWritten', r.rows_written, 'rowsDeleted', r.rows_deleted,
-               'errorCode', r.error_code, 'error', r.error) AS run
+               'heldBack', r.held_back, 'errorCode', r.error_code, 'error', r.error, 'errorHint', r.error_hint) AS run
         FROM etl.etl_runs r WHERE r.pipeline_id = p.id AND r.status NOT IN ('REQUESTED', 'RUNNING')
        ORDER BY r.requested_at DESC, r.id DESC LIMIT 1) ended ON true
     LEFT JOIN LATERAL (
@@ -43,6 +47,10 @@ const LINES = `
     LEFT JOIN LATERAL (
       SELECT count(*) FROM (SELECT FROM etl.etl_quarantine
        WHERE pipeline_id = p.id AND status = 'HELD' LIMIT 1000) row) held ON true
+    LEFT JOIN LATERAL (
+      SELECT ${COMPARISON} AS found FROM etl.etl_comparisons c WHERE c.pipeline_id = p.id AND NOT c.deep) counts ON true
+    LEFT JOIN LATERAL (
+      SELECT ${COMPARISON} AS found FROM etl.etl_comparisons c WHERE c.pipeline_id = p.id AND c.deep) whole ON true
    ORDER BY p.name, p.id`
 
 type LineRow = Omit<PipelineLine, 'recent'> & { bars: string | null }

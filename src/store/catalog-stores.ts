@@ -1,7 +1,9 @@
 import { CatalogRepository } from './catalog.repository.js'
+import { CatalogComparisonsRepository } from './catalog-comparisons.repository.js'
 import { CatalogControlRepository } from './catalog-control.repository.js'
 import { CatalogEditorRepository } from './catalog-editor.repository.js'
 import { CatalogJournalRepository } from './catalog-journal.repository.js'
+import { CatalogQuarantineRepository } from './catalog-quarantine.repository.js'
 import { CatalogSessionsRepository } from './catalog-sessions.repository.js'
 import { CatalogTokensRepository } from './catalog-tokens.repository.js'
 import type { Database } from './database.js'
@@ -12,6 +14,8 @@ export function catalogStores(database: Database) {
     catalog: new CatalogRepository(database),
     editor: new CatalogEditorRepository(database),
     control: new CatalogControlRepository(database),
+    quarantine: new CatalogQuarantineRepository(database),
+    comparisons: new CatalogComparisonsRepository(database),
     sessions: new CatalogSessionsRepository(database),
     tokens: new CatalogTokensRepository(database),
     journal: new CatalogJournalRepository(database),

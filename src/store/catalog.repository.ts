@@ -19,7 +19,14 @@ import type {
 } from '../ports/catalog.js'
 import { describeStore, listConnectionUses } from './catalog-about.js'
 import { findPipeline, findRun, findState } from './catalog-find.js'
-import { listAudit, listBatches, listLog, listQuarantine, listRunners } from './catalog-history.js'
+import {
+  countQuarantine,
+  listAudit,
+  listBatches,
+  listLog,
+  listQuarantine,
+  listRunners,
+} from './catalog-history.js'
 import { fleetSummary, listPipelineLines } from './catalog-overview.js'
 import { pageOf, readCursor } from './catalog-page.js'
 import { listRuns, runSurroundings } from './catalog-runs.js'
@@ -103,8 +110,12 @@ export class CatalogRepository implements Catalog {
     return listLog(this.#database, runId, filter)
   }
 
-  listQuarantine(pipelineId: string, filter: QuarantineFilter): Promise<Page<QuarantinedRow>> {
-    return listQuarantine(this.#database, pipelineId, filter)
+  listQuarantine(filter: QuarantineFilter): Promise<Page<QuarantinedRow>> {
+    return listQuarantine(this.#database, filter)
+  }
+
+  countQuarantine(filter: QuarantineFilter): Promise<number> {
+    return countQuarantine(this.#database, filter)
   }
 
   listConnectionUses(): Promise<ConnectionUse[]> {

@@ -96,6 +96,7 @@ function grantsOnMetaStore(): string {
     GRANT INSERT ON etl.etl_run_log TO ${LOGINS.writer};
     GRANT UPDATE (repaired_at) ON etl.etl_repairs TO ${LOGINS.writer};
     GRANT INSERT ON etl.etl_repairs TO ${LOGINS.meta};
+    GRANT INSERT, UPDATE ON etl.etl_comparisons TO ${LOGINS.meta};
 
     GRANT INSERT, UPDATE, DELETE ON etl.etl_pipelines, etl.etl_pipeline_tasks, etl.etl_state, etl.etl_runs, etl.etl_quarantine TO ${LOGINS.meta};
 

@@ -12,6 +12,23 @@ CREATE TABLE etl.etl_audit (
   request_id text,
   CONSTRAINT etl_audit_pkey PRIMARY KEY (id)
 );
+CREATE TABLE etl.etl_comparisons (
+  pipeline_id uuid NOT NULL,
+  deep boolean NOT NULL,
+  at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  duration_ms double precision NOT NULL,
+  config_version integer NOT NULL,
+  matches boolean NOT NULL,
+  source_rows bigint NOT NULL,
+  target_rows bigint NOT NULL,
+  missing bigint DEFAULT 0 NOT NULL,
+  extra bigint DEFAULT 0 NOT NULL,
+  different bigint DEFAULT 0 NOT NULL,
+  on_their_way bigint DEFAULT 0 NOT NULL,
+  undecided bigint DEFAULT 0 NOT NULL,
+  CONSTRAINT etl_comparisons_pkey PRIMARY KEY (pipeline_id, deep),
+  CONSTRAINT etl_comparisons_pipeline_id_fkey FOREIGN KEY (pipeline_id) REFERENCES etl.etl_pipelines(id) ON DELETE CASCADE
+);
 CREATE TABLE etl.etl_events (
   n bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
   seq bigint,
@@ -553,6 +570,18 @@ BEGIN
   RETURN NULL;
 END $function$
 ;
+CREATE OR REPLACE FUNCTION etl.tell_of_comparison()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  PERFORM etl.emit('pipeline.compared', NEW.pipeline_id, NULL,
+                   to_jsonb(NEW) - 'pipeline_id' || jsonb_build_object('at', etl.rfc3339(NEW.at)));
+  RETURN NULL;
+END $function$
+;
 CREATE OR REPLACE FUNCTION etl.tell_of_pipeline()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -575,6 +604,20 @@ BEGIN
     PERFORM etl.emit('pipeline.scheduled', NEW.id, NULL,
                      jsonb_build_object('name', NEW.name, 'next_run_at', etl.rfc3339(NEW.next_run_at)));
   END IF;
+  RETURN NULL;
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.tell_of_quarantine()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  PERFORM etl.emit('quarantine.settled', settled.pipeline_id, NULL,
+                   jsonb_build_object('rows', settled.count, 'released', settled.released))
+     FROM (SELECT after.pipeline_id, count(*), count(*) FILTER (WHERE before.status = 'HELD') AS released
+             FROM before JOIN after USING (id) WHERE before.status <> after.status GROUP BY after.pipeline_id) settled;
   RETURN NULL;
 END $function$
 ;
@@ -625,6 +668,7 @@ END $function$
 ;
 
 CREATE TRIGGER refuse_rewriting BEFORE DELETE OR UPDATE OR TRUNCATE ON etl.etl_audit FOR EACH STATEMENT EXECUTE FUNCTION etl.refuse_rewriting();
+CREATE TRIGGER tell_of_comparison AFTER INSERT OR UPDATE ON etl.etl_comparisons FOR EACH ROW EXECUTE FUNCTION etl.tell_of_comparison();
 CREATE TRIGGER change_tasks AFTER INSERT OR DELETE OR UPDATE ON etl.etl_pipeline_tasks FOR EACH ROW EXECUTE FUNCTION etl.change_tasks();
 CREATE TRIGGER give_new_pipeline_its_state AFTER INSERT ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.give_new_pipeline_its_state();
 CREATE TRIGGER guard_new_pipeline BEFORE INSERT ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.guard_new_pipeline();
@@ -637,6 +681,7 @@ CREATE TRIGGER tell_of_pipeline AFTER INSERT OR DELETE ON etl.etl_pipelines FOR 
 CREATE TRIGGER tell_of_schedule AFTER UPDATE OF next_run_at ON etl.etl_pipelines FOR EACH ROW WHEN (((old.status = new.status) AND (old.config_version = new.config_version) AND (old.next_run_at IS DISTINCT FROM new.next_run_at))) EXECUTE FUNCTION etl.tell_of_pipeline();
 CREATE TRIGGER version_pipeline BEFORE UPDATE ON etl.etl_pipelines FOR EACH ROW WHEN ((((((((((((((((((((((old.name IS DISTINCT FROM new.name) OR (old.description IS DISTINCT FROM new.description)) OR (old.type IS DISTINCT FROM new.type)) OR (old.source_type IS DISTINCT FROM new.source_type)) OR (old.source_connection IS DISTINCT FROM new.source_connection)) OR (old.source_query IS DISTINCT FROM new.source_query)) OR (old.target_table IS DISTINCT FROM new.target_table)) OR (old.target_connection IS DISTINCT FROM new.target_connection)) OR (old.mode IS DISTINCT FROM new.mode)) OR (old.full_strategy IS DISTINCT FROM new.full_strategy)) OR (old.incremental_key IS DISTINCT FROM new.incremental_key)) OR (old.incremental_id_key IS DISTINCT FROM new.incremental_id_key)) OR (old.capture IS DISTINCT FROM new.capture)) OR (old.deletes IS DISTINCT FROM new.deletes)) OR (old.key_columns IS DISTINCT FROM new.key_columns)) OR (old.batch_size IS DISTINCT FROM new.batch_size)) OR (old.enabled IS DISTINCT FROM new.enabled)) OR (old.schedule_interval IS DISTINCT FROM new.schedule_interval)) OR (old.schedule_timezone IS DISTINCT FROM new.schedule_timezone)) OR (old.quarantine_limit IS DISTINCT FROM new.quarantine_limit)) OR (old.delete_brake IS DISTINCT FROM new.delete_brake))) EXECUTE FUNCTION etl.version_pipeline();
 CREATE TRIGGER version_target_options BEFORE UPDATE OF target_options ON etl.etl_pipelines FOR EACH ROW WHEN ((old.target_options IS DISTINCT FROM new.target_options)) EXECUTE FUNCTION etl.version_pipeline();
+CREATE TRIGGER tell_of_quarantine AFTER UPDATE ON etl.etl_quarantine REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION etl.tell_of_quarantine();
 CREATE TRIGGER tell_of_batch AFTER INSERT OR UPDATE ON etl.etl_run_batches FOR EACH ROW EXECUTE FUNCTION etl.tell_of_batch();
 CREATE TRIGGER count_new_run AFTER INSERT ON etl.etl_runs FOR EACH ROW WHEN ((new.status = ANY (ARRAY['SUCCESS'::text, 'FAILED'::text, 'PAUSED'::text, 'CANCELLED'::text]))) EXECUTE FUNCTION etl.count_run();
 CREATE TRIGGER count_run AFTER UPDATE OF status ON etl.etl_runs FOR EACH ROW WHEN (((old.status = ANY (ARRAY['REQUESTED'::text, 'RUNNING'::text])) AND (new.status = ANY (ARRAY['SUCCESS'::text, 'FAILED'::text, 'PAUSED'::text, 'CANCELLED'::text])))) EXECUTE FUNCTION etl.count_run();

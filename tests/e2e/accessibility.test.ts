@@ -47,6 +47,14 @@ const SCREENS: readonly Screen[] = [
     path: '/lineage?node=analytics.film_dim&level=column&view=list',
     shows: /Comes from|Откуда/,
   },
+  { name: 'the overview of the fleet', path: '/', shows: /Needs attention|Требует внимания/ },
+  { name: 'the quality of the fleet', path: '/quality', shows: 'film_dim_full' },
+  { name: 'the quarantine', path: aHeldRow, shows: '22003' },
+  {
+    name: 'a row of the quarantine',
+    path: async () => `/quarantine?row=${await aHeldRowId()}`,
+    shows: 'row_of_axe',
+  },
   { name: 'the overview of a pipeline', path: `${FILMS}/overview`, shows: 'sql_full' },
   { name: 'the query of a pipeline', path: `${FILMS}/sql`, shows: /Rows expected|Ожидается строк/ },
   { name: 'the configuration of a pipeline', path: `${FILMS}/config`, shows: 'quarantine_limit' },
@@ -60,7 +68,7 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'the quality of a pipeline',
     path: `${FILMS}/quality`,
-    shows: /No row is held|Задержанных строк нет/,
+    shows: /No row is held|Задержанных строк нет|held|задержан/,
   },
   {
     name: 'the connections',
@@ -103,6 +111,22 @@ async function aRunTriedTwice(): Promise<string> {
     [run_id],
   )
   return run_id
+}
+
+async function aHeldRowId(): Promise<string> {
+  const [row] = await stand().database.query<{ id: string }>(
+    `WITH made AS (INSERT INTO etl.etl_quarantine (pipeline_id, run_id, row_key, columns, row_text, reason, sqlstate)
+       VALUES ($1, gen_random_uuid(), gen_random_uuid()::text, '{film_id,row_of_axe}', '{a,NULL}', 'numeric field overflow', '22003')
+       RETURNING id::text)
+     SELECT id FROM made`,
+    [FILMS_ID],
+  )
+  return String(row!.id)
+}
+
+async function aHeldRow(): Promise<string> {
+  await aHeldRowId()
+  return '/quarantine'
 }
 
 async function visitor(theme: (typeof THEMES)[number], language: string): Promise<Visitor> {

@@ -19,11 +19,11 @@ export function App() {
   }, [language])
   return (
     <MantineProvider theme={theme} forceColorScheme={scheme} getStyleNonce={styleNonce}>
-      {/* What was done leads somewhere: a toast holds links. */}
-      <RouterContextProvider router={appRouter}>
-        <Notifications position="bottom-right" limit={4} />
-      </RouterContextProvider>
       <QueryClientProvider client={queryClient}>
+        {/* A toast may hold a link, and a link needs the router: without it the whole page would fail. */}
+        <RouterContextProvider router={appRouter}>
+          <Notifications position="bottom-right" limit={4} />
+        </RouterContextProvider>
         <SessionGate>
           <RouterProvider router={appRouter} />
         </SessionGate>

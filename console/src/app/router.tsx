@@ -8,6 +8,8 @@ import {
 import { readLineageSearch } from '../screens/lineage/search.js'
 import { readNewSearch } from '../screens/pipeline-new/search.js'
 import { readPipelinesSearch } from '../screens/pipelines/search.js'
+import { readQualitySearch } from '../screens/quality/search.js'
+import { readQuarantineSearch } from '../screens/quarantine/search.js'
 import { readRunSearch } from '../screens/run/search.js'
 import { readRunnersSearch } from '../screens/runners/search.js'
 import { readRunsSearch } from '../screens/runs/search.js'
@@ -114,7 +116,18 @@ const run = createRoute({
 const quality = createRoute({
   getParentRoute: () => root,
   path: '/quality',
+  validateSearch: readQualitySearch,
   component: lazyRouteComponent(() => import('../screens/quality/QualityScreen.js'), 'QualityScreen'),
+})
+
+const quarantine = createRoute({
+  getParentRoute: () => root,
+  path: '/quarantine',
+  validateSearch: readQuarantineSearch,
+  component: lazyRouteComponent(
+    () => import('../screens/quarantine/QuarantineScreen.js'),
+    'QuarantineScreen',
+  ),
 })
 
 const lineage = createRoute({
@@ -186,6 +199,7 @@ const tree = root.addChildren([
   runs,
   run,
   quality,
+  quarantine,
   lineage,
   runners,
   settings.addChildren([settingsIndex, ...settingsTabs]),

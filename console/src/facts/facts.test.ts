@@ -91,8 +91,10 @@ describe('progress', () => {
     rows_read: 2000,
     rows_written: 0,
     rows_deleted: 0,
+    held_back: null,
     error_code: null,
     error: null,
+    error_hint: null,
   } as const
 
   it('is estimated from the last full run, and not where there is nothing to compare with', () => {

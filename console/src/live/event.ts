@@ -1,4 +1,4 @@
-import type { RunStatus } from '../api/wire.js'
+import type { Comparison, EndedRun, RunStatus } from '../api/wire.js'
 
 interface Common {
   readonly seq: number
@@ -25,6 +25,8 @@ export type LiveEvent = Common &
         readonly next_run_at?: string | null
       }
     | { readonly kind: 'pipeline.scheduled'; readonly name: string; readonly next_run_at: string | null }
+    | ({ readonly kind: 'pipeline.compared' } & ComparisonFacts)
+    | ({ readonly kind: 'quarantine.settled' } & SettledFacts)
     | ({ readonly kind: 'run.status' } & RunFacts)
     | ({ readonly kind: 'run.batch' } & BatchFacts)
   )
@@ -38,8 +40,19 @@ export interface RunFacts {
   readonly rows_read: number
   readonly rows_written: number
   readonly rows_deleted: number
+  readonly held_back?: EndedRun['held_back']
   readonly error: string | null
   readonly error_code: string | null
+}
+
+/** Its `at` is that of the event too: both are the end of the comparison. */
+export type ComparisonFacts = Omit<Comparison, 'at'> & { readonly deep: boolean }
+
+export interface SettledFacts {
+  /** Rows whose status changed. */
+  readonly rows: number
+  /** Those among them that were held before. */
+  readonly released: number
 }
 
 export interface BatchFacts {

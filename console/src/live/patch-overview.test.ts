@@ -20,6 +20,7 @@ const LINE: PipelineLine = {
   next_run_at: null,
   last_success_at: null,
   quarantined: 0,
+  compared: { counts: null, rows: null },
   current_run: null,
   last_run: null,
   recent: [],
@@ -185,5 +186,42 @@ describe('the next run of a line', () => {
     const line = { ...LINE, next_run_at }
     const ended = { ...about, kind: 'pipeline.status', from: 'RUNNING', to: 'IDLE' } as const
     expect(patchLine(line, ended).next_run_at).toBe(next_run_at)
+  })
+})
+
+describe('what is right about the data', () => {
+  const common = { seq: 1, at: at(9), pipeline_id: 'p1', run_id: null }
+  const facts = {
+    ...{ duration_ms: 12, config_version: 1, source_rows: 71, target_rows: 70 },
+    ...{ missing: 1, extra: 0, different: 0, on_their_way: 0, undecided: 0 },
+  }
+
+  it('is told by a comparison, of rows and of counts apart', () => {
+    const deep = patchLine(LINE, {
+      ...common,
+      kind: 'pipeline.compared',
+      deep: true,
+      matches: false,
+      ...facts,
+    })
+    expect(deep.compared).toEqual({ counts: null, rows: { at: at(9), matches: false, ...facts } })
+    const counts = patchLine(deep, {
+      ...common,
+      kind: 'pipeline.compared',
+      deep: false,
+      matches: true,
+      ...facts,
+    })
+    expect([counts.compared.counts?.matches, counts.compared.rows?.matches]).toEqual([true, false])
+  })
+
+  it('has fewer rows in quarantine when somebody settled some', () => {
+    const line = { ...LINE, quarantined: 3 }
+    expect(patchLine(line, { ...common, kind: 'quarantine.settled', rows: 2, released: 2 }).quarantined).toBe(
+      1,
+    )
+    expect(patchLine(line, { ...common, kind: 'quarantine.settled', rows: 9, released: 9 }).quarantined).toBe(
+      0,
+    )
   })
 })

@@ -6,9 +6,11 @@ import type {
   PipelineLine,
   PipelineStatus,
 } from '../api/wire.js'
-import type { BatchFacts, LiveEvent, RunFacts } from './event.js'
+import type { BatchFacts, ComparisonFacts, LiveEvent, RunFacts } from './event.js'
 
 const BARS = 20
+/** As far as the server counts. */
+const MOST_HELD = 1_000
 
 /** The overview as it is after these events. The same object when they do not concern it. */
 export function patchOverview(overview: Overview, events: readonly LiveEvent[]): Overview {
@@ -42,6 +44,10 @@ export function patchLine(line: PipelineLine, event: LiveEvent): PipelineLine {
       return { ...line, next_run_at: event.next_run_at }
     case 'pipeline.changed':
       return { ...line, name: event.name, enabled: event.enabled, config_version: event.config_version }
+    case 'pipeline.compared':
+      return { ...line, compared: { ...line.compared, ...comparisonOf(event.at, event) } }
+    case 'quarantine.settled':
+      return { ...line, quarantined: Math.max(0, line.quarantined - event.released) }
     case 'run.status':
       return event.run_id === null ? line : patchRun(line, event.run_id, event.at, event)
     case 'run.batch':
@@ -94,9 +100,22 @@ function endedRun(known: ActiveRun | null, id: string, at: string, facts: RunFac
     rows_read: facts.rows_read,
     rows_written: facts.rows_written,
     rows_deleted: facts.rows_deleted,
+    held_back: facts.held_back ?? null,
     error_code: facts.error_code,
     error: facts.error,
+    // Not told; the list is read again a little later, and has it.
+    error_hint: null,
   }
+}
+
+function comparisonOf(at: string, { deep, ...facts }: ComparisonFacts): Partial<PipelineLine['compared']> {
+  const { duration_ms, config_version, matches, source_rows, target_rows } = facts
+  const { missing, extra, different, on_their_way, undecided } = facts
+  const comparison = {
+    ...{ at, duration_ms, config_version, matches, source_rows, target_rows },
+    ...{ missing, extra, different, on_their_way, undecided },
+  }
+  return deep ? { rows: comparison } : { counts: comparison }
 }
 
 /** A batch that is told again, after a crash, has a number that was counted before. */
@@ -105,6 +124,7 @@ function patchBatch(line: PipelineLine, facts: BatchFacts): PipelineLine {
   if (run === null || facts.batch <= run.batches) return line
   return {
     ...line,
+    quarantined: Math.min(MOST_HELD, line.quarantined + facts.rows_quarantined),
     current_run: {
       ...run,
       batches: facts.batch,

@@ -1,6 +1,7 @@
 import type { InfiniteData } from '@tanstack/react-query'
 import { leaving, pipelineKey } from '../api/pipeline.js'
 import { OVERVIEW_KEY, type OverviewFilter } from '../api/pipelines.js'
+import { QUARANTINE_KEY } from '../api/quarantine.js'
 import { queryClient } from '../api/query-client.js'
 import { RUN_KEY, RUNS_KEY } from '../api/runs.js'
 import type { Overview, RunDetail, RunPage } from '../api/wire.js'
@@ -30,7 +31,11 @@ export function startPatching(): () => void {
     if (events.some(isAboutTheList)) soon(() => true)
     // Who comes into a filter or leaves it is known to the server only.
     if (events.some(({ kind }) => kind === 'pipeline.status')) soon(({ status }) => status !== undefined)
+    // The hint of an error comes with the list only.
+    if (events.some(isFailure)) soon(() => true)
     if (events.some(isEnd)) later(() => true)
+    if (events.some(({ kind }) => kind === 'quarantine.settled'))
+      void queryClient.invalidateQueries({ queryKey: QUARANTINE_KEY })
     rereadPipelines(events)
   })
 }
@@ -43,11 +48,16 @@ function isEnd(event: LiveEvent): boolean {
   return event.kind === 'run.status' && event.status !== 'RUNNING' && event.status !== 'REQUESTED'
 }
 
-/** What is known of one pipeline is old when it was changed, and when a run of it began or ended. Batches change nothing. */
+function isFailure(event: LiveEvent): boolean {
+  return event.kind === 'run.status' && event.status === 'FAILED'
+}
+
+/** What is known of one pipeline is old when it was changed, and when a run of it began or ended. Batches and comparisons change nothing. */
 function rereadPipelines(events: readonly LiveEvent[]): void {
   const changed = new Set<string>()
   for (const { kind, pipeline_id } of events)
-    if (kind !== 'run.batch' && !leaving.has(pipeline_id)) changed.add(pipeline_id)
+    if (kind !== 'run.batch' && kind !== 'pipeline.compared' && !leaving.has(pipeline_id))
+      changed.add(pipeline_id)
   for (const id of changed)
     void queryClient.invalidateQueries({
       queryKey: pipelineKey(id),

@@ -12,6 +12,7 @@ import type { InspectService } from '../services/inspect.js'
 import type { LineageService } from '../services/lineage.js'
 import type { MetricsService } from '../services/metrics.js'
 import type { PipelineService } from '../services/pipelines.js'
+import type { QuarantineService } from '../services/quarantine.js'
 import type { RunWaiter } from '../services/run-waiter.js'
 import type { RunService } from '../services/runs.js'
 import type { SessionService } from '../services/sessions.js'
@@ -20,6 +21,7 @@ import { aboutRoutes } from './about.js'
 import { controlRoutes } from './control.js'
 import { editRoutes } from './edit.js'
 import { type EventStreams, eventRoutes } from './events.js'
+import { fleetQuarantineRoutes } from './fleet-quarantine.js'
 import { healthRoutes } from './health.js'
 import { historyRoutes } from './history.js'
 import { inspectRoutes } from './inspect.js'
@@ -40,6 +42,7 @@ export interface Services {
   readonly control: ControlService
   readonly inspect: InspectService
   readonly lineage: LineageService
+  readonly quarantine: QuarantineService
   readonly runs: RunService
   readonly history: HistoryService
   readonly tokens: TokenService
@@ -62,6 +65,7 @@ export function apiRoutes(app: Api, services: Services): void {
   versionRoutes(app, edit, pipelines)
   controlRoutes(app, control, services.waiter)
   quarantineRoutes(app, history, control)
+  fleetQuarantineRoutes(app, services.quarantine)
   inspectRoutes(app, services.inspect)
   scheduleRoutes(app)
   lineageRoutes(app, services.lineage)

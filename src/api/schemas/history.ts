@@ -107,6 +107,7 @@ export const quarantinedWire = z
   .object({
     id: z.string().describe('The id of the row in quarantine.'),
     pipeline_id: z.string().describe('The pipeline that read it.'),
+    pipeline_name: z.string().describe('Its name.'),
     run_id: z.string().describe('The run that read it.'),
     status: z.enum(QUARANTINE_STATUSES).describe('HELD until somebody replays or discards it.'),
     key: z.string().describe('The key of the row.'),
@@ -129,6 +130,7 @@ export function quarantinedToWire(row: QuarantinedRow): z.infer<typeof quarantin
   return {
     id: String(row.id),
     pipeline_id: row.pipelineId,
+    pipeline_name: row.pipelineName,
     run_id: row.runId,
     status: row.status,
     key: row.key,

@@ -1,9 +1,11 @@
 import { z } from 'zod'
 import type { PipelineLine } from '../../model/overview.js'
+import type { Comparison } from '../../model/reconcile.js'
 import { PIPELINE_STATUSES, RUN_STATUSES } from '../../model/status.js'
 import type { PipelineLines } from '../services/pipelines.js'
 import { pageOf, pageQueryUpTo } from './page.js'
 import { listPipelinesQuery } from './pipeline.js'
+import { heldBackToWire, heldBackWire } from './run.js'
 
 export const overviewQuery = listPipelinesQuery.extend({
   ...pageQueryUpTo(1000),
@@ -46,8 +48,26 @@ const endedRunWire = z.object({
   rows_read: count('Rows that the source gave.'),
   rows_written: count('Rows inserted and updated together.'),
   rows_deleted: count('Rows removed from the mart.'),
+  held_back: heldBackWire.nullable().describe('What kept its checkpoint from moving on.'),
   ...error,
+  error_hint: when('What can be done about it.'),
 })
+
+const comparisonWire = z
+  .object({
+    at: z.string().describe('When it ended.'),
+    duration_ms: count('How long it took.'),
+    config_version: count('The version of the configuration that was compared.'),
+    matches: z.boolean().describe('Nothing differed.'),
+    source_rows: count('Rows that the query gave.'),
+    target_rows: count('Rows that the mart held.'),
+    missing: count('Rows in the source, not in the mart; 0 when only counts were compared.'),
+    extra: count('Rows in the mart, not in the source; 0 when only counts were compared.'),
+    different: count('Rows in both with other values; 0 when only counts were compared.'),
+    on_their_way: count('Rows that the pipeline had not come to yet; no drift.'),
+    undecided: count('How many of those might have been drift all the same.'),
+  })
+  .meta({ id: 'Comparison' })
 
 const barWire = z.object({
   status: runStatus,
@@ -77,6 +97,12 @@ const lineWire = z
     next_run_at: when('When it runs next.'),
     last_success_at: when('When a run last succeeded: the mart is as of then.'),
     quarantined: count('Rows in quarantine that nobody settled yet; counted up to 1,000.'),
+    compared: z
+      .object({
+        counts: comparisonWire.nullable().describe('The last comparison of counts; null: there was none.'),
+        rows: comparisonWire.nullable().describe('The last comparison of every row; null: there was none.'),
+      })
+      .describe('What GET /pipelines/{id}/reconcile last found, whoever asked.'),
     current_run: activeRunWire.nullable().describe('The run that is requested or under way.'),
     last_run: endedRunWire.nullable().describe('The last run that ended.'),
     recent: z.array(barWire).describe('The last 20 runs that ended, newest first.'),
@@ -128,6 +154,10 @@ function lineToWire(line: PipelineLines['page']['items'][number]): z.infer<typeo
     next_run_at: line.nextRunAt,
     last_success_at: line.lastSuccessAt,
     quarantined: line.quarantined,
+    compared: {
+      counts: line.compared.counts === null ? null : comparisonToWire(line.compared.counts),
+      rows: line.compared.rows === null ? null : comparisonToWire(line.compared.rows),
+    },
     current_run: line.current === null ? null : activeToWire(line.current),
     last_run: line.last === null ? null : endedToWire(line.last),
     recent: line.recent.map((bar) => ({
@@ -164,7 +194,21 @@ function endedToWire(run: NonNullable<PipelineLine['last']>): z.infer<typeof end
     rows_read: run.rowsRead,
     rows_written: run.rowsWritten,
     rows_deleted: run.rowsDeleted,
+    held_back: run.heldBack === null ? null : heldBackToWire(run.heldBack),
     error_code: run.errorCode,
     error: run.error,
+    error_hint: run.errorHint,
+  }
+}
+
+function comparisonToWire(comparison: Comparison): z.infer<typeof comparisonWire> {
+  const { at, matches, missing, extra, different, undecided } = comparison
+  return {
+    ...{ at, matches, missing, extra, different, undecided },
+    duration_ms: comparison.durationMs,
+    config_version: comparison.configVersion,
+    source_rows: comparison.sourceRows,
+    target_rows: comparison.targetRows,
+    on_their_way: comparison.onTheirWay,
   }
 }

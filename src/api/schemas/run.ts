@@ -7,7 +7,7 @@ import { RUN_EXAMPLE } from './examples.js'
 import { flag, pageOf, pageQuery, pageQueryUpTo } from './page.js'
 import { waitTime } from './wait-time.js'
 
-const heldBackWire = z.object({
+export const heldBackWire = z.object({
   reason: z.string().describe('Why the checkpoint waits.'),
   pid: z.number().nullable().describe('The session of the source that it waits for.'),
   since: z.string().nullable().describe('When that session began its transaction.'),
@@ -242,7 +242,7 @@ function attemptToWire(past: PastAttempt): z.infer<typeof attemptWire> {
 }
 
 /** Field by field: what the runner stores beside them is not a promise to anyone. */
-function heldBackToWire({ reason, pid, since }: HeldBack): z.infer<typeof heldBackWire> {
+export function heldBackToWire({ reason, pid, since }: HeldBack): z.infer<typeof heldBackWire> {
   return { reason, pid, since }
 }
 

@@ -16,7 +16,7 @@ export class HistoryService {
 
   async quarantine(pipelineId: string, filter: QuarantineFilter): Promise<Page<QuarantinedRow>> {
     const { id } = await this.#pipelines.get(pipelineId)
-    return this.#catalog.listQuarantine(id, filter)
+    return this.#catalog.listQuarantine({ ...filter, pipelineId: id })
   }
 
   runners(): Promise<FleetRunner[]> {

@@ -3,6 +3,7 @@ import { VitrinaError } from '../../model/errors.js'
 import type { Reconciliation } from '../../model/reconcile.js'
 import type { Run } from '../../model/run.js'
 import type { Preview, SourceTables, Validation } from '../../model/validation.js'
+import type { ComparisonStore } from '../../ports/comparison-store.js'
 import type { Inspector, LookDepth } from '../../ports/inspector.js'
 import type { Reconciler } from '../../ports/reconciler.js'
 import type { RunControl } from '../../ports/run-control.js'
@@ -19,12 +20,16 @@ const SAMPLE_SIZE = 100
 export interface InspectParts {
   readonly inspector: Inspector
   readonly reconciler: Reconciler
+  readonly comparisons: ComparisonStore
   readonly pipelines: PipelineService
   readonly control: RunControl
   readonly rules: PipelineRules
 }
 
-/** Looks at what a pipeline would do and at what it has done. Writes nothing; a repair is asked of a runner. */
+/**
+ * Looks at what a pipeline would do and at what it has done. Writes nothing but what a comparison found, into the meta
+ * store; a repair is asked of a runner.
+ */
 export class InspectService {
   readonly #parts: InspectParts
 
@@ -61,7 +66,11 @@ export class InspectService {
     { deep, signal, events }: { deep: boolean; signal: AbortSignal; events: ApiEvents },
   ): Promise<Reconciliation> {
     const pipeline = await this.#parts.pipelines.get(id)
+    const began = performance.now()
     const found = await this.#parts.reconciler.compare(pipeline, { deep, sampleSize: SAMPLE_SIZE, signal })
+    const durationMs = Math.round(performance.now() - began)
+    const { configVersion } = pipeline
+    await this.#parts.comparisons.keep({ pipelineId: pipeline.id, configVersion, durationMs, found })
     events.reconciled(pipeline, found)
     return found
   }

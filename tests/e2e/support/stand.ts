@@ -24,7 +24,7 @@ export interface ConsoleStand {
   runner(env?: Record<string, string>): SpawnedVitrina
 }
 
-export interface StandOptions {
+interface StandOptions {
   /** Settings of API and runner, beyond what they need. */
   readonly env?: () => Promise<Record<string, string>>
   /** False: runners come when the test starts them. */

@@ -1,1 +1,110 @@
-export { PendingScreen as OverviewScreen } from '../pending/PendingScreen.js'
+import { Button } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { overviewQuery } from '../../api/pipelines.js'
+import { runnersQuery } from '../../api/runners.js'
+import type { Overview } from '../../api/wire.js'
+import { usePage } from '../../app/page.js'
+import { Page } from '../../app/shell/Page.js'
+import { EmptyState } from '../../components/EmptyState.js'
+import { FleetReason } from '../../components/FleetReason.js'
+import { ProblemCard } from '../../components/ProblemCard.js'
+import { Skeleton } from '../../components/Skeleton.js'
+import { fleetOf } from '../../facts/runners.js'
+import { useTexts } from '../../i18n/texts.js'
+import { useNow } from '../../time/clock.js'
+import { AttentionPanel } from './AttentionPanel.js'
+import { attentionOf } from './attention.js'
+import { NextPanel, RestingPanel } from './NextPanel.js'
+import { QueuePanel, RunningPanel } from './NowPanels.js'
+import styles from './overview.module.css'
+import { RunnersPanel } from './RunnersPanel.js'
+import { Tiles } from './Tiles.js'
+import { overviewTexts } from './texts.js'
+
+/** The fleet at a glance: why does nothing run, and is my data right? */
+export function OverviewScreen() {
+  const texts = useTexts(overviewTexts)
+  const { data, error, refetch } = useQuery(overviewQuery())
+  const now = useNow()
+  const needing = data === undefined ? 0 : attentionOf(data.items, now).length
+  usePage({
+    title: [texts.title, ...(needing > 0 ? [texts.needs(needing)] : [])],
+    path: [{ label: texts.title }],
+  })
+  if (data === undefined)
+    return (
+      <Page>
+        <h1 className="v-heard-only">{texts.title}</h1>
+        {error === null ? (
+          <Skeleton lines={8} height={40} />
+        ) : (
+          <ProblemCard error={error} onRetry={() => void refetch()} />
+        )}
+      </Page>
+    )
+  if (data.summary.pipelines === 0) return <NoPipelines />
+  return (
+    <Page>
+      {error === null ? null : <ProblemCard error={error} onRetry={() => void refetch()} />}
+      <Fleet overview={data} needing={needing} />
+    </Page>
+  )
+}
+
+function Fleet({ overview, needing }: { readonly overview: Overview; readonly needing: number }) {
+  const texts = useTexts(overviewTexts)
+  const { items: lines, summary } = overview
+  const runners = useQuery(runnersQuery)
+  const fleet = runners.data === undefined ? null : fleetOf(runners.data)
+  // Who was disabled while it waited is waiting for somebody else than a runner.
+  const stuck = lines.filter(({ enabled, status }) => !enabled && status === 'RUN_REQUESTED').length
+  const queued = Math.max(0, summary.queued - stuck)
+  return (
+    <>
+      <header className={styles.top}>
+        <h1 className={styles.headline} data-calm={needing === 0 || undefined}>
+          {needing === 0 ? texts.calm : texts.needs(needing)}
+        </h1>
+        {lines.length < summary.pipelines ? (
+          <p className={styles.soft}>{texts.partly(lines.length, summary.pipelines)}</p>
+        ) : null}
+        {fleet === null ? null : <FleetReason queued={queued} fleet={fleet} />}
+      </header>
+      <Tiles overview={overview} runners={runners.data ?? null} />
+      <div className={styles.columns}>
+        <div className={styles.column}>
+          <AttentionPanel lines={lines} />
+          <RestingPanel lines={lines} />
+        </div>
+        <div className={styles.column}>
+          <RunningPanel lines={lines} />
+          <QueuePanel lines={lines} queued={queued} fleet={fleet} />
+          <NextPanel lines={lines} />
+          <RunnersPanel
+            runners={runners.data ?? null}
+            error={runners.error}
+            onRetry={() => void runners.refetch()}
+          />
+        </div>
+      </div>
+    </>
+  )
+}
+
+function NoPipelines() {
+  const { empty } = useTexts(overviewTexts)
+  return (
+    <EmptyState
+      icon="overview"
+      title={empty.title}
+      actions={
+        <Button component={Link} to="/pipelines/new">
+          {empty.action}
+        </Button>
+      }
+    >
+      {empty.text}
+    </EmptyState>
+  )
+}

@@ -1,5 +1,6 @@
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { pipelineActions, pipelineKey, quarantineQuery } from '../../api/pipeline.js'
 import { queryClient } from '../../api/query-client.js'
@@ -34,9 +35,14 @@ export function QuarantinePanel({ pipeline }: { readonly pipeline: Pipeline }) {
       isFlush={data !== undefined && data.items.length > 0}
       actions={
         held === 0 ? null : (
-          <Badge tone="warn" icon="warn">
-            {texts.held(held)}
-          </Badge>
+          <span className={styles.bar}>
+            <Badge tone="warn" icon="warn">
+              {texts.held(held)}
+            </Badge>
+            <Link to="/quarantine" search={{ pipeline: pipeline.id }} className="v-link">
+              {texts.openQuarantine}
+            </Link>
+          </span>
         )
       }
     >

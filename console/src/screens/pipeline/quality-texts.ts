@@ -69,6 +69,7 @@ export const qualityTexts = defineTexts(
     didDiscard: (key: string) => `${key}: discarded`,
     refused: (key: string) => `${key}: refused`,
     more: 'Show more',
+    openQuarantine: 'Settle many at once',
   },
   {
     reconcile: 'Источник и витрина',
@@ -141,5 +142,6 @@ export const qualityTexts = defineTexts(
     didDiscard: (key: string) => `${key}: отброшена`,
     refused: (key: string) => `${key}: отказано`,
     more: 'Показать ещё',
+    openQuarantine: 'Разобрать сразу несколько',
   },
 )

@@ -8,16 +8,15 @@ import type { Runner } from '../../api/wire.js'
 import { usePage } from '../../app/page.js'
 import { Page } from '../../app/shell/Page.js'
 import { EmptyState } from '../../components/EmptyState.js'
+import { FleetReason, START_RUNNER } from '../../components/FleetReason.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
 import { Skeleton } from '../../components/Skeleton.js'
 import { TimeText } from '../../components/TimeText.js'
-import { type Fleet, fleetOf, waitingReason } from '../../facts/runners.js'
+import { fleetOf } from '../../facts/runners.js'
 import { useTexts } from '../../i18n/texts.js'
 import { HoldsCell, NameCell, RunnerCard, SlotsCell, StateCell } from './cells.js'
 import styles from './runners.module.css'
 import { runnersTexts } from './texts.js'
-
-const START = 'vitrina runner'
 
 export function RunnersScreen() {
   const texts = useTexts(runnersTexts)
@@ -42,7 +41,7 @@ export function RunnersScreen() {
     <Page>
       <h1 className="v-heard-only">{texts.title}</h1>
       {error === null ? null : <ProblemCard error={error} onRetry={refetch} />}
-      {overview === undefined ? null : <Why queued={overview.summary.queued} fleet={fleetOf(data)} />}
+      {overview === undefined ? null : <FleetReason queued={overview.summary.queued} fleet={fleetOf(data)} />}
       {shown.length > 0 ? <Runners runners={shown} /> : data.length === 0 ? <NoRunners /> : null}
       {gone.length === 0 ? null : (
         <div>
@@ -57,23 +56,6 @@ export function RunnersScreen() {
         </div>
       )}
     </Page>
-  )
-}
-
-/** "Why does nothing run?", answered before it is asked. */
-function Why({ queued, fleet }: { readonly queued: number; readonly fleet: Fleet }) {
-  const { why } = useTexts(runnersTexts)
-  const reason = waitingReason(queued, fleet)
-  const text = {
-    nobody: () => why.nobody(queued),
-    busy: () => why.busy(queued, fleet.slots),
-    soon: () => why.soon(queued),
-    calm: () => why.calm(fleet.alive, fleet.busy, fleet.slots),
-  }[reason]()
-  return (
-    <p className={styles.why} data-reason={reason} role="status">
-      {text} {reason === 'nobody' ? <code className="v-mono">{START}</code> : null}
-    </p>
   )
 }
 
@@ -139,7 +121,7 @@ function NoRunners() {
     <EmptyState icon="runners" title={empty.title}>
       {empty.text}
       <br />
-      <span className="v-mono">{START}</span>
+      <span className="v-mono">{START_RUNNER}</span>
     </EmptyState>
   )
 }

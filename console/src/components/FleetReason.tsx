@@ -1,0 +1,23 @@
+import { type Fleet, waitingReason } from '../facts/runners.js'
+import { useTexts } from '../i18n/texts.js'
+import styles from './fleet-reason.module.css'
+import { fleetTexts } from './fleet-texts.js'
+
+export const START_RUNNER = 'vitrina runner'
+
+/** "Why does nothing run?", answered before it is asked. */
+export function FleetReason({ queued, fleet }: { readonly queued: number; readonly fleet: Fleet }) {
+  const texts = useTexts(fleetTexts)
+  const reason = waitingReason(queued, fleet)
+  const text = {
+    nobody: () => texts.nobody(queued),
+    busy: () => texts.busy(queued, fleet.slots),
+    soon: () => texts.soon(queued),
+    calm: () => texts.calm(fleet.alive, fleet.busy, fleet.slots),
+  }[reason]()
+  return (
+    <p className={styles.why} data-reason={reason} role="status">
+      {text} {reason === 'nobody' ? <code className="v-mono">{START_RUNNER}</code> : null}
+    </p>
+  )
+}

@@ -1,0 +1,103 @@
+import { Link } from '@tanstack/react-router'
+import { actions } from '../../api/actions.js'
+import type { PipelineLine } from '../../api/wire.js'
+import { ActionButton } from '../../components/ActionButton.js'
+import { Panel } from '../../components/Panel.js'
+import { perform } from '../../components/perform.js'
+import { StatusActivity } from '../../components/StatusActivity.js'
+import { TimeText } from '../../components/TimeText.js'
+import { shared } from '../../components/texts.js'
+import { activityOf } from '../../facts/activity.js'
+import { useFormat } from '../../i18n/format.js'
+import { useTexts } from '../../i18n/texts.js'
+import { useNow } from '../../time/clock.js'
+import { More } from './More.js'
+import styles from './overview.module.css'
+import { overviewTexts } from './texts.js'
+
+interface Props {
+  readonly lines: readonly PipelineLine[]
+}
+
+const MOST_NEXT = 6
+const MOST_RESTING = 8
+
+export function NextPanel({ lines }: Props) {
+  const texts = useTexts(overviewTexts)
+  const due = lines
+    .filter((line) => line.enabled && line.next_run_at !== null && activityOf(line) !== 'paused')
+    .sort((a, b) => (a.next_run_at ?? '').localeCompare(b.next_run_at ?? ''))
+  return (
+    <Panel title={texts.next} isFlush={due.length > 0}>
+      {due.length === 0 ? (
+        <p className={styles.none}>{texts.nextNone}</p>
+      ) : (
+        <ul className={styles.list}>
+          {due.slice(0, MOST_NEXT).map((line) => (
+            <Next key={line.id} line={line} at={line.next_run_at ?? ''} />
+          ))}
+        </ul>
+      )}
+      <More n={due.length - MOST_NEXT} to="/pipelines" search={{ sort: 'next' }} />
+    </Panel>
+  )
+}
+
+function Next({ line, at }: { readonly line: PipelineLine; readonly at: string }) {
+  const texts = useTexts(overviewTexts)
+  const words = useTexts(shared)
+  const format = useFormat()
+  const wait = Date.parse(at) - useNow()
+  return (
+    <li className={styles.line}>
+      <Link to="/pipelines/$id/overview" params={{ id: line.id }} className={styles.name}>
+        {line.name}
+      </Link>
+      <span className={styles.soft}>{wait > 0 ? words.inTime(format.duration(wait)) : texts.dueNow}</span>
+      <TimeText at={at} as="short" />
+    </li>
+  )
+}
+
+/** What stands still because somebody wants it to. */
+export function RestingPanel({ lines }: Props) {
+  const texts = useTexts(overviewTexts)
+  const resting = lines.filter((line) => ['paused', 'disabled'].includes(activityOf(line)))
+  if (resting.length === 0) return null
+  return (
+    <Panel title={texts.resting} isFlush>
+      <ul className={styles.list}>
+        {resting.slice(0, MOST_RESTING).map((line) => (
+          <Resting key={line.id} line={line} />
+        ))}
+      </ul>
+      <More n={resting.length - MOST_RESTING} to="/pipelines" search={{ sort: 'now' }} />
+    </Panel>
+  )
+}
+
+function Resting({ line }: { readonly line: PipelineLine }) {
+  const texts = useTexts(overviewTexts)
+  const { id, name } = line
+  const activity = activityOf(line)
+  const isPaused = activity === 'paused'
+  const deed = isPaused
+    ? { do: () => actions.run(id), done: texts.didRun(name) }
+    : { do: () => actions.enable(id), done: texts.didEnable(name) }
+  return (
+    <li className={styles.line}>
+      <Link to="/pipelines/$id/overview" params={{ id }} className={styles.name}>
+        {name}
+      </Link>
+      <StatusActivity activity={activity} />
+      <ActionButton
+        needs="operator"
+        icon={isPaused ? 'play' : 'check'}
+        size="compact-sm"
+        onClick={() => void perform(deed.do, { done: deed.done, refused: texts.refused(name) })}
+      >
+        {isPaused ? texts.resume : texts.enable}
+      </ActionButton>
+    </li>
+  )
+}

@@ -1,0 +1,199 @@
+import { Link } from '@tanstack/react-router'
+import { actions } from '../../api/actions.js'
+import type { ActiveRun, PipelineLine } from '../../api/wire.js'
+import { ActionIconButton } from '../../components/ActionButton.js'
+import { Panel } from '../../components/Panel.js'
+import { perform } from '../../components/perform.js'
+import { StatusActivity } from '../../components/StatusActivity.js'
+import { ATTEMPTS, activityOf, isActive } from '../../facts/activity.js'
+import { progressOf } from '../../facts/progress.js'
+import { type Fleet, waitingReason } from '../../facts/runners.js'
+import { useFormat } from '../../i18n/format.js'
+import { useTexts } from '../../i18n/texts.js'
+import { useNow } from '../../time/clock.js'
+import { More } from './More.js'
+import styles from './overview.module.css'
+import { overviewTexts } from './texts.js'
+
+const MOST = 8
+
+interface Active {
+  readonly line: PipelineLine
+  readonly run: ActiveRun
+}
+
+/** Longest first. */
+function activeOf(lines: readonly PipelineLine[], isQueued: boolean): readonly Active[] {
+  return lines
+    .filter((line) => isActive(activityOf(line)) && (activityOf(line) === 'queued') === isQueued)
+    .flatMap((line) => (line.current_run === null ? [] : [{ line, run: line.current_run }]))
+    .sort((a, b) => a.run.requested_at.localeCompare(b.run.requested_at))
+}
+
+export function RunningPanel({ lines }: { readonly lines: readonly PipelineLine[] }) {
+  const texts = useTexts(overviewTexts)
+  const running = activeOf(lines, false)
+  return (
+    <Panel title={texts.running} isFlush={running.length > 0}>
+      {running.length === 0 ? (
+        <p className={styles.none}>{texts.runningNone}</p>
+      ) : (
+        <ul className={styles.list}>
+          {running.slice(0, MOST).map((each) => (
+            <Running key={each.line.id} {...each} />
+          ))}
+        </ul>
+      )}
+      <More n={running.length - MOST} to="/pipelines" search={{ status: 'running' }} />
+    </Panel>
+  )
+}
+
+function Running({ line, run }: Active) {
+  const texts = useTexts(overviewTexts)
+  const format = useFormat()
+  const now = useNow()
+  const activity = activityOf(line)
+  const { share, rowsPerSecond, etaMs } = progressOf(line, run, now)
+  const stops = activity === 'cancelling' || activity === 'pausing' ? texts.stopsAfterBatch : null
+  const facts = [
+    texts.rows(format.compact(run.rows_read)),
+    rowsPerSecond === null ? null : texts.rate(format.compact(rowsPerSecond)),
+    stops ?? texts.batch(run.batches + 1),
+    stops !== null || etaMs === null ? null : texts.eta(format.duration(etaMs)),
+  ]
+  const more =
+    activity === 'retrying'
+      ? texts.attempt(run.attempt, ATTEMPTS)
+      : share === null
+        ? format.duration(Math.max(0, now - Date.parse(run.started_at ?? run.requested_at)))
+        : `~${format.percent(share)}`
+  return (
+    <li className={styles.entry}>
+      <div className={styles.entryTop}>
+        <Link
+          to="/runs/$id"
+          params={{ id: run.id }}
+          className={styles.name}
+          aria-label={texts.openRun(line.name)}
+        >
+          {line.name}
+        </Link>
+        <StatusActivity activity={activity} more={more} />
+        <span className={styles.space} />
+        <Controls line={line} run={run} />
+      </div>
+      <progress
+        className={styles.progress}
+        aria-label={texts.progress(line.name)}
+        max={1}
+        {...(share === null ? {} : { value: share })}
+      />
+      <span className={styles.soft}>
+        {facts.filter((fact) => fact !== null).join(' · ')}
+        {run.error_code === null ? null : (
+          <>
+            {' · '}
+            <span className="v-mono">{run.error_code}</span>
+          </>
+        )}
+      </span>
+    </li>
+  )
+}
+
+/** Whatever runs can be stopped where it is seen. */
+function Controls({ line, run }: Active) {
+  const texts = useTexts(overviewTexts)
+  const { id, name } = line
+  const refused = texts.refused(name)
+  return (
+    <span className={styles.controls}>
+      <ActionIconButton
+        needs="operator"
+        icon="pause"
+        label={texts.pause}
+        refusal={line.status === 'RUNNING' ? null : texts.isPausing}
+        onClick={() => void perform(() => actions.pause(id), { done: texts.didPause(name), refused })}
+      />
+      <ActionIconButton
+        needs="operator"
+        icon="stop"
+        label={texts.cancelRun}
+        refusal={run.cancel_requested ? texts.stopsAfterBatch : null}
+        onClick={() => void perform(() => actions.cancel(run.id), { done: texts.didCancel(name), refused })}
+      />
+    </span>
+  )
+}
+
+interface QueueProps {
+  readonly lines: readonly PipelineLine[]
+  /** Those that a runner may take. */
+  readonly queued: number
+  /** Null: not known yet. */
+  readonly fleet: Fleet | null
+}
+
+/** Who waits, how long, and for what. */
+export function QueuePanel({ lines, queued, fleet }: QueueProps) {
+  const texts = useTexts(overviewTexts)
+  const waiting = activeOf(lines, true)
+  const reason = fleet === null ? null : waitingReason(queued, fleet)
+  return (
+    <Panel title={texts.queue} isFlush={waiting.length > 0}>
+      {waiting.length === 0 ? (
+        <p className={styles.none}>{texts.queueNone}</p>
+      ) : (
+        <ul className={styles.list}>
+          {waiting.slice(0, MOST).map((each) => (
+            <Waiting
+              key={each.line.id}
+              {...each}
+              why={each.line.enabled ? (reason === null ? '' : texts.waits[reason]) : texts.waitsDisabled}
+            />
+          ))}
+        </ul>
+      )}
+      <More n={waiting.length - MOST} to="/pipelines" search={{ status: 'queued' }} />
+    </Panel>
+  )
+}
+
+function Waiting({ line, run, why }: Active & { readonly why: string }) {
+  const texts = useTexts(overviewTexts)
+  const format = useFormat()
+  const age = format.duration(Math.max(0, useNow() - Date.parse(run.requested_at)))
+  const { name } = line
+  const refused = texts.refused(name)
+  return (
+    <li className={styles.line}>
+      <div className={styles.two}>
+        <Link to="/runs/$id" params={{ id: run.id }} className={styles.name} aria-label={texts.openRun(name)}>
+          {name}
+        </Link>
+        <span className={styles.soft}>
+          {[texts.waitsFor(age), why].filter((text) => text !== '').join(' · ')}
+        </span>
+      </div>
+      <span className={styles.controls}>
+        {line.enabled ? null : (
+          <ActionIconButton
+            needs="operator"
+            icon="check"
+            label={texts.enable}
+            onClick={() =>
+              void perform(() => actions.enable(line.id), { done: texts.didEnable(name), refused })
+            }
+          />
+        )}
+        <ActionIconButton
+          needs="operator"
+          icon="stop"
+          label={texts.cancelRun}
+          onClick={() => void perform(() => actions.cancel(run.id), { done: texts.didCancel(name), refused })}
+        />
+      </span>
+    </li>
+  )
+}

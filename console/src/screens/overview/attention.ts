@@ -1,0 +1,22 @@
+import type { PipelineLine } from '../../api/wire.js'
+import { type Checked, checksOf, weightOf } from '../../facts/quality.js'
+
+export interface Attention {
+  readonly line: PipelineLine
+  /** What did not pass, worst first. */
+  readonly found: readonly Checked[]
+}
+
+/** Pipelines whose data or runs somebody should look at, worst first. What nobody promised is not asked about. */
+export function attentionOf(lines: readonly PipelineLine[], now: number): readonly Attention[] {
+  return lines
+    .filter(({ enabled }) => enabled)
+    .map((line) => ({ line, found: wrongOf(line, now) }))
+    .filter(({ found }) => found.length > 0)
+    .sort((a, b) => weightOf(b.found) - weightOf(a.found) || a.line.name.localeCompare(b.line.name))
+}
+
+function wrongOf(line: PipelineLine, now: number): readonly Checked[] {
+  const wrong = checksOf(line, now).filter(({ verdict }) => verdict === 'fail' || verdict === 'warn')
+  return [...wrong].sort((a, b) => weightOf([b]) - weightOf([a]))
+}

@@ -1,0 +1,62 @@
+import { useIsMutating, useMutation } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { pipelineActions } from '../../api/pipeline.js'
+import type { PipelineLine, Reconciliation } from '../../api/wire.js'
+import { ActionButton } from '../../components/ActionButton.js'
+import { useComparisonText } from '../../components/CheckFinding.js'
+import { Tip } from '../../components/Tip.js'
+import { shared } from '../../components/texts.js'
+import { toastDone, toastProblem } from '../../components/toast.js'
+import { useTexts } from '../../i18n/texts.js'
+import { fleetQualityTexts } from './texts.js'
+
+const keyOf = (id: string) => ['compare', id] as const
+
+/** Every row, asked for by a click. The event that follows brings the result to everybody who looks. */
+export function CompareButton({ line }: { readonly line: PipelineLine }) {
+  const texts = useTexts(fleetQualityTexts)
+  const { id, name } = line
+  const tell = useTelling(line)
+  const { mutate } = useMutation({
+    mutationKey: keyOf(id),
+    mutationFn: () => pipelineActions.compareRows(id),
+    onSuccess: tell,
+    onError: (error) => toastProblem(texts.refused(name), error),
+  })
+  // Not the state of this button: a row that was scrolled away comes back while it is still compared.
+  const isBusy = useIsMutating({ mutationKey: keyOf(id) }) > 0
+  return (
+    <Tip label={texts.compareHint}>
+      <ActionButton
+        needs="viewer"
+        size="compact-sm"
+        loading={isBusy}
+        aria-label={`${texts.compareNow}: ${name}`}
+        onClick={() => mutate()}
+      >
+        {texts.compareNow}
+      </ActionButton>
+    </Tip>
+  )
+}
+
+function useTelling({ id, name, config_version }: PipelineLine): (result: Reconciliation) => void {
+  const texts = useTexts(fleetQualityTexts)
+  const { rows } = useTexts(shared)
+  const describe = useComparisonText()
+  return (result) => {
+    const { matches, source, target, missing, extra, different } = result
+    if (matches) return toastDone(texts.didMatch(name, rows(source.count)))
+    const comparison = {
+      ...{ at: '', duration_ms: 0, config_version, matches, on_their_way: 0, undecided: 0 },
+      ...{ source_rows: source.count, target_rows: target.count },
+      ...{ missing: missing?.count ?? 0, extra: extra?.count ?? 0, different: different?.count ?? 0 },
+    }
+    toastDone(
+      texts.didDiffer(name, describe({ comparison, isDeep: true, isOutdated: false })),
+      <Link to="/pipelines/$id/quality" params={{ id }} className="v-link">
+        {texts.openName(name)}
+      </Link>,
+    )
+  }
+}

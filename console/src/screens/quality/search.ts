@@ -1,0 +1,17 @@
+/** `/quality?q=&show=&sort=`: what the list shows, as it stands in the address. */
+export interface QualitySearch {
+  readonly q?: string
+  readonly show?: ShowFilter
+  readonly sort?: string
+}
+
+export const SHOW_FILTERS = ['attention', 'late', 'differs', 'never'] as const
+export type ShowFilter = (typeof SHOW_FILTERS)[number]
+
+export function readQualitySearch({ q, show, sort }: Record<string, unknown>): QualitySearch {
+  return {
+    q: typeof q === 'string' && q !== '' ? q : undefined,
+    show: SHOW_FILTERS.find((each) => each === show),
+    sort: typeof sort === 'string' && sort !== '' ? sort : undefined,
+  }
+}

@@ -1,0 +1,165 @@
+import { Button } from '@mantine/core'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { useState } from 'react'
+import { overviewQuery } from '../../api/pipelines.js'
+import { quarantineRowsQuery } from '../../api/quarantine.js'
+import type { QuarantinedRow, QuarantinePage } from '../../api/wire.js'
+import { usePage } from '../../app/page.js'
+import { Page } from '../../app/shell/Page.js'
+import { EmptyState } from '../../components/EmptyState.js'
+import { ProblemCard } from '../../components/ProblemCard.js'
+import { Skeleton } from '../../components/Skeleton.js'
+import { useTexts } from '../../i18n/texts.js'
+import { useLiveEvents } from '../../live/live.js'
+import { Icon } from '../../theme/icons.js'
+import { AllDeeds } from './AllDeeds.js'
+import type { Wish } from './dialogs.js'
+import { FilterBar } from './FilterBar.js'
+import styles from './quarantine.module.css'
+import { RowsTable } from './RowsTable.js'
+import { type QuarantineSearch, STATUSES } from './search.js'
+import { quarantineTexts } from './texts.js'
+
+/** The rows that were set apart, of all pipelines: why, what they hold, and what becomes of them. */
+export function QuarantineScreen() {
+  const texts = useTexts(quarantineTexts)
+  const search = useSearch({ from: '/quarantine' })
+  const { data: overview } = useQuery(overviewQuery())
+  const lines = overview?.items ?? []
+  const rows = useInfiniteQuery(
+    quarantineRowsQuery({
+      status: STATUSES[search.status ?? 'held'],
+      ...(search.pipeline === undefined ? {} : { pipeline_id: search.pipeline }),
+    }),
+  )
+  const total = rows.data?.pages[0]?.total ?? null
+  usePage({
+    title: [texts.title, ...(total === null ? [] : [texts.total(total)])],
+    path: [{ label: texts.title }],
+  })
+  const pipeline = lines.find(({ id }) => id === search.pipeline) ?? null
+  return (
+    <Page>
+      <header className={styles.top}>
+        <h1 className={styles.headline}>{texts.title}</h1>
+        <p className="v-soft">{texts.what}</p>
+      </header>
+      <FilterBar search={search} lines={lines}>
+        {rows.data === undefined || rows.isPlaceholderData ? null : (
+          <AllDeeds wish={allOf(rows.data.pages, search, pipeline)} />
+        )}
+      </FilterBar>
+      <NewRows search={search} onShow={() => void rows.refetch()} />
+      {rows.error === null ? null : <ProblemCard error={rows.error} onRetry={() => void rows.refetch()} />}
+      {rows.data === undefined ? (
+        rows.error === null ? (
+          <Skeleton lines={8} height={32} />
+        ) : null
+      ) : (
+        <Rows
+          pages={rows.data.pages}
+          search={search}
+          isDimmed={rows.isPlaceholderData}
+          onMore={rows.hasNextPage ? () => void rows.fetchNextPage() : null}
+          isMore={rows.isFetchingNextPage}
+        />
+      )}
+    </Page>
+  )
+}
+
+/** All that are held, as far as they were seen; null: none are. */
+function allOf(
+  pages: readonly QuarantinePage[],
+  search: QuarantineSearch,
+  pipeline: { readonly id: string; readonly name: string } | null,
+): Wish | null {
+  const newest = pages[0]?.items[0]
+  if (newest === undefined || newest.status !== 'HELD') return null
+  // The name of a pipeline that the list has not told yet stands in its rows.
+  const named =
+    search.pipeline === undefined
+      ? null
+      : { id: search.pipeline, name: pipeline?.name ?? newest.pipeline_name }
+  return { kind: 'all', total: pages[0]?.total ?? 0, upTo: newest.id, pipeline: named }
+}
+
+/** Rows do not jump in from above while somebody reads. */
+function NewRows({ search, onShow }: { readonly search: QuarantineSearch; readonly onShow: () => void }) {
+  const texts = useTexts(quarantineTexts)
+  const [isNew, tell] = useState(false)
+  useLiveEvents((events) => {
+    const isOurs = (id: string) => search.pipeline === undefined || search.pipeline === id
+    const refused = events.some(
+      (event) => event.kind === 'run.batch' && event.rows_quarantined > 0 && isOurs(event.pipeline_id),
+    )
+    if (refused && search.status === undefined) tell(true)
+  })
+  if (!isNew) return null
+  return (
+    <div className={styles.pill}>
+      <Button
+        variant="light"
+        radius="xl"
+        leftSection={<Icon name="up" size={14} />}
+        onClick={() => {
+          tell(false)
+          onShow()
+        }}
+      >
+        {texts.fresh}
+      </Button>
+    </div>
+  )
+}
+
+interface RowsProps {
+  readonly pages: readonly QuarantinePage[]
+  readonly search: QuarantineSearch
+  readonly isDimmed: boolean
+  readonly onMore: (() => void) | null
+  readonly isMore: boolean
+}
+
+function Rows({ pages, search, isDimmed, onMore, isMore }: RowsProps) {
+  const texts = useTexts(quarantineTexts)
+  const navigate = useNavigate()
+  const rows = pages.flatMap(({ items }) => items)
+  if (rows.length === 0) return <NoRows search={search} />
+  const look = (row: QuarantinedRow | null) =>
+    void navigate({ to: '/quarantine', search: { ...search, row: row?.id }, replace: true })
+  return (
+    <>
+      <RowsTable rows={rows} looked={search.row ?? null} onLook={look} isDimmed={isDimmed} />
+      <div className={styles.foot}>
+        <p className="v-soft" role="status">
+          {texts.shown(rows.length, pages[0]?.total ?? rows.length)}
+        </p>
+        {onMore === null ? null : (
+          <Button variant="default" loading={isMore} onClick={onMore}>
+            {texts.more}
+          </Button>
+        )}
+      </div>
+    </>
+  )
+}
+
+function NoRows({ search }: { readonly search: QuarantineSearch }) {
+  const { empty, nothing } = useTexts(quarantineTexts)
+  const isAll = search.pipeline === undefined && search.status === undefined
+  return (
+    <EmptyState
+      icon={isAll ? 'quarantine' : 'search'}
+      title={isAll ? empty.title : nothing.title}
+      actions={
+        <Button component={Link} to={isAll ? '/quality' : '/quarantine'} variant="default">
+          {isAll ? empty.action : nothing.clear}
+        </Button>
+      }
+    >
+      {isAll ? empty.text : nothing.text}
+    </EmptyState>
+  )
+}

@@ -1,0 +1,135 @@
+import { Button } from '@mantine/core'
+import { useCallback, useMemo, useState } from 'react'
+import type { QuarantinedRow } from '../../api/wire.js'
+import { ActionButton } from '../../components/ActionButton.js'
+import type { Column } from '../../components/table/column.js'
+import { DataTable } from '../../components/table/DataTable.js'
+import { shared } from '../../components/texts.js'
+import { useTexts } from '../../i18n/texts.js'
+import { DeedsCell, KeyCell, PipelineCell, ReasonCell, RefusedCell, RowCard, type RowDeeds } from './cells.js'
+import { choiceOf, DiscardDialog, ResultDialog } from './dialogs.js'
+import styles from './quarantine.module.css'
+import { RowDrawer } from './RowDrawer.js'
+import { quarantineTexts } from './texts.js'
+import { type Settler, useSettling } from './use-settling.js'
+
+const keyOf = ({ id }: QuarantinedRow) => id
+const nameOf = ({ key }: QuarantinedRow) => key
+
+interface Props {
+  readonly rows: readonly QuarantinedRow[]
+  /** The id of the row whose values are shown. */
+  readonly looked: string | null
+  readonly onLook: (row: QuarantinedRow | null) => void
+  readonly isDimmed: boolean
+}
+
+export function RowsTable({ rows, looked, onLook, isDimmed }: Props) {
+  const texts = useTexts(quarantineTexts)
+  const [picked, pick] = useState<ReadonlySet<string>>(new Set())
+  const [asked, ask] = useState<readonly QuarantinedRow[] | null>(null)
+  const settler = useSettling(() => pick(new Set()))
+  const deeds = useDeeds(settler, ask)
+  const columns = useColumns(deeds)
+  const card = useCallback((row: QuarantinedRow) => <RowCard row={row} {...deeds} />, [deeds])
+  const shown = rows.find(({ id }) => id === looked)
+  const chosen = rows.filter(({ id }) => picked.has(id))
+  return (
+    <>
+      <DataTable
+        label={texts.title}
+        rows={rows}
+        columns={columns}
+        keyOf={keyOf}
+        nameOf={nameOf}
+        card={card}
+        isDimmed={isDimmed}
+        picked={picked}
+        onPick={pick}
+        onOpen={onLook}
+      />
+      <PickedBar rows={chosen} settler={settler} onDiscard={ask} onClear={() => pick(new Set())} />
+      {shown === undefined ? null : <RowDrawer row={shown} {...deeds} onClose={() => onLook(null)} />}
+      {asked === null ? null : (
+        <DiscardDialog
+          wish={{ kind: 'rows', rows: asked }}
+          onConfirm={() => settler.discard(choiceOf({ kind: 'rows', rows: asked }))}
+          onClose={() => ask(null)}
+        />
+      )}
+      {settler.result === null ? null : <ResultDialog settled={settler.result} onClose={settler.forget} />}
+    </>
+  )
+}
+
+/** The same objects as long as nothing changed: rows that did not change are not drawn again. */
+function useDeeds(settler: Settler, ask: (rows: readonly QuarantinedRow[]) => void): RowDeeds {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what a settler does never changes, only its result does.
+  return useMemo(
+    () => ({
+      onReplay: (row) => void settler.replay(choiceOf({ kind: 'rows', rows: [row] })),
+      onDiscard: (row) => ask([row]),
+    }),
+    [ask],
+  )
+}
+
+function useColumns(deeds: RowDeeds): readonly Column<QuarantinedRow>[] {
+  const { columns: names } = useTexts(quarantineTexts)
+  return useMemo(
+    () => [
+      { id: 'key', header: names.key, width: 'minmax(150px, 1.5fr)', cell: (row) => <KeyCell row={row} /> },
+      {
+        id: 'pipeline',
+        header: names.pipeline,
+        width: 'minmax(120px, 1fr)',
+        cell: (row) => <PipelineCell row={row} />,
+      },
+      {
+        id: 'reason',
+        header: names.reason,
+        width: 'minmax(200px, 2.2fr)',
+        cell: (row) => <ReasonCell row={row} />,
+      },
+      {
+        id: 'refused',
+        header: names.refused,
+        width: 'minmax(112px, 0.7fr)',
+        cell: (row) => <RefusedCell row={row} />,
+      },
+      { id: 'deeds', header: names.deeds, width: '68px', cell: (row) => <DeedsCell row={row} {...deeds} /> },
+    ],
+    [names, deeds],
+  )
+}
+
+interface PickedProps {
+  readonly rows: readonly QuarantinedRow[]
+  readonly settler: Settler
+  readonly onDiscard: (rows: readonly QuarantinedRow[]) => void
+  readonly onClear: () => void
+}
+
+function PickedBar({ rows, settler, onDiscard, onClear }: PickedProps) {
+  const texts = useTexts(quarantineTexts)
+  const words = useTexts(shared)
+  if (rows.length === 0) return null
+  return (
+    <section className={styles.picked} aria-label={words.selected(rows.length)}>
+      <strong>{words.selected(rows.length)}</strong>
+      <ActionButton
+        needs="operator"
+        icon="retry"
+        onClick={() => void settler.replay(choiceOf({ kind: 'rows', rows }))}
+      >
+        {texts.replay}
+      </ActionButton>
+      <ActionButton needs="operator" icon="cross" onClick={() => onDiscard(rows)}>
+        {texts.discardDots}
+      </ActionButton>
+      <Button variant="subtle" color="gray" onClick={onClear}>
+        {texts.clear}
+      </Button>
+    </section>
+  )
+}

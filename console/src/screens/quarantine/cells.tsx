@@ -1,0 +1,119 @@
+import { Link } from '@tanstack/react-router'
+import type { QuarantinedRow, QuarantineStatus } from '../../api/wire.js'
+import { ActionIconButton } from '../../components/ActionButton.js'
+import { Badge, type Tone } from '../../components/Badge.js'
+import { TimeText } from '../../components/TimeText.js'
+import { useTexts } from '../../i18n/texts.js'
+import type { IconName } from '../../theme/icons.js'
+import styles from './quarantine.module.css'
+import { quarantineTexts } from './texts.js'
+
+interface CellProps {
+  readonly row: QuarantinedRow
+}
+
+export interface RowDeeds {
+  readonly onReplay: (row: QuarantinedRow) => void
+  readonly onDiscard: (row: QuarantinedRow) => void
+}
+
+const LOOKS: Readonly<Record<QuarantineStatus, { tone: Tone; icon: IconName }>> = {
+  HELD: { tone: 'warn', icon: 'quarantine' },
+  REPLAY_REQUESTED: { tone: 'run', icon: 'clock' },
+  REPLAYED: { tone: 'ok', icon: 'check' },
+  DISCARDED: { tone: 'rest', icon: 'cross' },
+}
+
+export function StatusBadge({ status }: { readonly status: QuarantineStatus }) {
+  const { rowStatus } = useTexts(quarantineTexts)
+  return <Badge {...LOOKS[status]}>{rowStatus[status]}</Badge>
+}
+
+/** Why a row can no longer be replayed or discarded; null: it can. */
+export function useRowRefusals({ status }: Pick<QuarantinedRow, 'status'>): {
+  replay: string | null
+  discard: string | null
+} {
+  const texts = useTexts(quarantineTexts)
+  const isOver = status === 'REPLAYED' || status === 'DISCARDED'
+  return {
+    replay: isOver ? texts.isSettled : status === 'REPLAY_REQUESTED' ? texts.isRequested : null,
+    discard: isOver ? texts.isSettled : null,
+  }
+}
+
+export function KeyCell({ row }: CellProps) {
+  return <span className={`${styles.key} v-mono`}>{row.key}</span>
+}
+
+export function PipelineCell({ row }: CellProps) {
+  return (
+    <div className={styles.two}>
+      <Link to="/pipelines/$id/quality" params={{ id: row.pipeline_id }} className={styles.name}>
+        {row.pipeline_name}
+      </Link>
+    </div>
+  )
+}
+
+export function ReasonCell({ row }: CellProps) {
+  return (
+    <div className={styles.reason}>
+      <span className={styles.clamp} title={row.reason}>
+        {row.reason}
+      </span>
+      {row.sqlstate === null ? null : <code className={`${styles.code} v-mono`}>{row.sqlstate}</code>}
+    </div>
+  )
+}
+
+export function RefusedCell({ row }: CellProps) {
+  const texts = useTexts(quarantineTexts)
+  return (
+    <div className={styles.two}>
+      <TimeText at={row.refused_at} as="short" />
+      <Link to="/runs/$id" params={{ id: row.run_id }} className={`${styles.soft} v-link`}>
+        {texts.row.run} <span className="v-mono">{row.run_id.slice(0, 8)}</span>
+      </Link>
+    </div>
+  )
+}
+
+export function DeedsCell({ row, onReplay, onDiscard }: CellProps & RowDeeds) {
+  const texts = useTexts(quarantineTexts)
+  const refusals = useRowRefusals(row)
+  return (
+    <div className={styles.rowDeeds}>
+      <ActionIconButton
+        needs="operator"
+        icon="retry"
+        label={texts.replayRow(row.key)}
+        refusal={refusals.replay}
+        onClick={() => onReplay(row)}
+      />
+      <ActionIconButton
+        needs="operator"
+        icon="cross"
+        label={texts.discardRow(row.key)}
+        refusal={refusals.discard}
+        onClick={() => onDiscard(row)}
+      />
+    </div>
+  )
+}
+
+export function RowCard({ row, ...deeds }: CellProps & RowDeeds) {
+  return (
+    <div className={styles.card}>
+      <div className={styles.cardTop}>
+        <KeyCell row={row} />
+        <DeedsCell row={row} {...deeds} />
+      </div>
+      <ReasonCell row={row} />
+      <div className={styles.cardTop}>
+        <PipelineCell row={row} />
+        <TimeText at={row.refused_at} as="relative" />
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,29 @@
+import type { QuarantineStatus } from '../../api/wire.js'
+
+/** `/quarantine?pipeline=&status=&row=`: whose rows, in which status, and the one that is looked at. */
+export interface QuarantineSearch {
+  readonly pipeline?: string
+  readonly status?: StatusFilter
+  readonly row?: string
+}
+
+export const STATUS_FILTERS = ['held', 'requested', 'replayed', 'discarded'] as const
+export type StatusFilter = (typeof STATUS_FILTERS)[number]
+
+export const STATUSES: Readonly<Record<StatusFilter, QuarantineStatus>> = {
+  held: 'HELD',
+  requested: 'REPLAY_REQUESTED',
+  replayed: 'REPLAYED',
+  discarded: 'DISCARDED',
+}
+
+export function readQuarantineSearch({ pipeline, status, row }: Record<string, unknown>): QuarantineSearch {
+  return {
+    pipeline: typeof pipeline === 'string' && UUID.test(pipeline) ? pipeline : undefined,
+    status: STATUS_FILTERS.find((each) => each === status),
+    row: typeof row === 'string' && row !== '' ? row : undefined,
+  }
+}
+
+/** Anything else is nobody's id, and the server would refuse to look for it. */
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i

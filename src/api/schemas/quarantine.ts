@@ -1,0 +1,95 @@
+import { z } from 'zod'
+import type { Refusal, RowChoice, Settled } from '../../ports/quarantine-desk.js'
+import type { HeldRows } from '../services/quarantine.js'
+import { listQuarantineQuery, quarantinedToWire, quarantinePage } from './history.js'
+
+const MOST_ROWS = 1_000
+const rowId = () => z.string().regex(/^[1-9]\d{0,14}$/, 'must be the id of a row in quarantine')
+
+export const fleetQuarantineQuery = listQuarantineQuery.extend({
+  pipeline_id: z.uuid().optional().describe('Only rows of this pipeline.'),
+})
+
+export const fleetQuarantinePage = quarantinePage.extend({
+  total: z.number().describe('How many there are, beyond this page too.'),
+})
+
+export function heldRowsToWire({ page, total }: HeldRows): z.infer<typeof fleetQuarantinePage> {
+  return { items: page.items.map(quarantinedToWire), next_cursor: page.nextCursor, total }
+}
+
+/** Strict, because a field that is ignored looks like one that worked. */
+export const settleBody = z
+  .strictObject({
+    row_ids: z.array(rowId()).min(1).max(MOST_ROWS).optional().describe('These rows.'),
+    up_to: rowId()
+      .optional()
+      .describe('Instead of row_ids: all rows that are held, but none newer than this one.'),
+    pipeline_id: z.uuid().optional().describe('With up_to: only rows of this pipeline.'),
+  })
+  .refine((body) => (body.row_ids === undefined) !== (body.up_to === undefined), {
+    path: ['row_ids'],
+    error: 'give either row_ids or up_to',
+  })
+  .refine((body) => body.pipeline_id === undefined || body.up_to !== undefined, {
+    path: ['pipeline_id'],
+    error: 'goes with up_to',
+  })
+
+export function choiceOf({ row_ids, up_to, pipeline_id }: z.infer<typeof settleBody>): RowChoice {
+  if (row_ids !== undefined) return { rowIds: row_ids.map(Number) }
+  return { upTo: Number(up_to), pipelineId: pipeline_id ?? null }
+}
+
+const refusalWire = z.object({
+  id: z.string().describe('The id of the row in quarantine.'),
+  pipeline_name: z.string().nullable().describe('The pipeline that read it.'),
+  key: z.string().nullable().describe('The key of the row.'),
+  code: z.string().describe('The code of the refusal.'),
+  detail: z.string().describe('Why it stays as it is.'),
+})
+
+const settledPipelineWire = z.object({
+  pipeline_id: z.string().describe('The id of the pipeline.'),
+  pipeline_name: z.string().describe('Its name.'),
+  rows: z.number().describe('How many of its rows changed.'),
+  run_id: z
+    .string()
+    .nullable()
+    .describe('The run that tries them again; null: none is needed, or the one after the present run does.'),
+})
+
+export const settledWire = z
+  .object({
+    rows: z.number().describe('Rows that are now as was asked, whoever asked first.'),
+    refused: z.number().describe('Rows that are not.'),
+    refusals: z.array(refusalWire).describe('Each of those, up to 1,000.'),
+    pipelines: z.array(settledPipelineWire).describe('The pipelines of the rows that changed.'),
+  })
+  .meta({ id: 'SettledRows' })
+
+const DETAILS: Readonly<Record<Refusal['code'], (refusal: Refusal) => string>> = {
+  QUARANTINE_NOT_FOUND: ({ id }) => `There is no row in quarantine ${id}.`,
+  QUARANTINE_SETTLED: ({ id }) => `Row ${id} of the quarantine was already dealt with.`,
+  PIPELINE_DISABLED: ({ pipelineName }) => `Pipeline "${pipelineName}" is disabled. Enable it first.`,
+}
+
+export function settledToWire({ rows, refused, refusals, pipelines }: Settled): z.infer<typeof settledWire> {
+  return {
+    rows,
+    refused,
+    refusals: refusals.map((refusal) => ({
+      id: String(refusal.id),
+      pipeline_name: refusal.pipelineName,
+      key: refusal.key,
+      code: refusal.code,
+      detail: DETAILS[refusal.code](refusal),
+    })),
+    pipelines: pipelines.map((each) => ({
+      pipeline_id: each.id,
+      pipeline_name: each.name,
+      rows: each.rows,
+      run_id: each.run?.id ?? null,
+    })),
+  }
+}

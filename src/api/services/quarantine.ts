@@ -1,0 +1,33 @@
+import type { Author } from '../../model/access.js'
+import type { QuarantinedRow } from '../../model/history.js'
+import type { Catalog, Page, QuarantineFilter } from '../../ports/catalog.js'
+import type { QuarantineDesk, RowChoice, Settled, Settlement } from '../../ports/quarantine-desk.js'
+
+export interface HeldRows {
+  readonly page: Page<QuarantinedRow>
+  /** Also those beyond the page. */
+  readonly total: number
+}
+
+/** The rows that targets refused, of the whole fleet. */
+export class QuarantineService {
+  readonly #desk: QuarantineDesk
+  readonly #catalog: Catalog
+
+  constructor(desk: QuarantineDesk, catalog: Catalog) {
+    this.#desk = desk
+    this.#catalog = catalog
+  }
+
+  async list(filter: QuarantineFilter): Promise<HeldRows> {
+    const [page, total] = await Promise.all([
+      this.#catalog.listQuarantine(filter),
+      this.#catalog.countQuarantine(filter),
+    ])
+    return { page, total }
+  }
+
+  settle(choice: RowChoice, as: Settlement['as'], author: Author): Promise<Settled> {
+    return this.#desk.settle({ choice, as, author })
+  }
+}

@@ -1,0 +1,141 @@
+import type { QuarantineStatus } from '../model/history.js'
+import type { Pipeline } from '../model/pipeline.js'
+import type {
+  QuarantineDesk,
+  Refusal,
+  RowChoice,
+  Settled,
+  SettledPipeline,
+  Settlement,
+} from '../ports/quarantine-desk.js'
+import { signTransaction, writeAudit } from './catalog-audit.js'
+import { activeOrNew } from './catalog-control.repository.js'
+import { findPipeline, lockPipeline } from './catalog-find.js'
+import type { Database, Queryable } from './database.js'
+
+const MOST_REFUSALS = 1_000
+
+/** The rows of the choice, as a condition on `q` with the parameters $1 to $3. */
+const CHOSEN = `($1::bigint[] IS NULL OR q.id = ANY ($1)) AND ($2::bigint IS NULL OR (q.id <= $2 AND q.status = 'HELD'))
+  AND ($3::uuid IS NULL OR q.pipeline_id = $3)`
+
+function chosen(choice: RowChoice): unknown[] {
+  return 'rowIds' in choice ? [choice.rowIds, null, null] : [null, choice.upTo, choice.pipelineId]
+}
+
+/** Many rows of the quarantine in one short transaction, with a line in the audit for each pipeline. */
+export class CatalogQuarantineRepository implements QuarantineDesk {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  settle(settlement: Settlement): Promise<Settled> {
+    return this.#database.transaction(async (session) => {
+      await signTransaction(session, settlement.author)
+      const pipelines = await pipelinesOf(session, settlement)
+      const able = pipelines.filter((pipeline) => isAble(pipeline, settlement))
+      const moved = await move(session, settlement, able)
+      const refusals = await refusalsOf(session, settlement, able)
+      const done: SettledPipeline[] = []
+      for (const pipeline of able) {
+        const rows = moved.get(pipeline.id) ?? 0
+        if (rows > 0) done.push(await settled(session, settlement, pipeline, rows))
+      }
+      const asked = 'rowIds' in settlement.choice ? new Set(settlement.choice.rowIds).size : null
+      const rows = [...moved.values()].reduce((sum, each) => sum + each, 0)
+      return {
+        rows: asked === null ? rows : asked - refusals.count,
+        refused: refusals.count,
+        refusals: refusals.first,
+        pipelines: done,
+      }
+    })
+  }
+}
+
+/** Locked in the order of their ids when runs are to be asked for, so that two who settle wait and do not clash. */
+async function pipelinesOf(session: Queryable, { choice, as }: Settlement): Promise<Pipeline[]> {
+  const ids = await session.query<{ id: string }>(
+    `SELECT DISTINCT q.pipeline_id AS id FROM etl.etl_quarantine q WHERE ${CHOSEN} ORDER BY 1`,
+    chosen(choice),
+  )
+  const pipelines: Pipeline[] = []
+  for (const { id } of ids) {
+    const pipeline = await (as === 'DISCARDED' ? findPipeline : lockPipeline)(session, id)
+    if (pipeline !== null) pipelines.push(pipeline)
+  }
+  return pipelines
+}
+
+/** What nobody would try again stays held. */
+function isAble({ enabled, status }: Pipeline, { as }: Settlement): boolean {
+  return as === 'DISCARDED' || enabled || !['IDLE', 'PAUSED', 'FAILED'].includes(status)
+}
+
+async function move(
+  session: Queryable,
+  { choice, as }: Settlement,
+  pipelines: readonly Pipeline[],
+): Promise<Map<string, number>> {
+  const from: QuarantineStatus[] = as === 'DISCARDED' ? ['HELD', 'REPLAY_REQUESTED'] : ['HELD']
+  const rows = await session.query<{ id: string; count: number }>(
+    `WITH moved AS (
+       UPDATE etl.etl_quarantine q SET status = $4, settled_at = CASE $4 WHEN 'DISCARDED' THEN clock_timestamp() END
+        WHERE ${CHOSEN} AND q.pipeline_id = ANY ($5::uuid[]) AND q.status = ANY ($6) RETURNING q.pipeline_id)
+     SELECT pipeline_id AS id, count(*) FROM moved GROUP BY pipeline_id`,
+    [...chosen(choice), as, pipelines.map(({ id }) => id), from],
+  )
+  return new Map(rows.map(({ id, count }) => [id, count]))
+}
+
+interface LeftRow {
+  readonly id: number
+  readonly name: string | null
+  readonly key: string | null
+  readonly status: QuarantineStatus | null
+  readonly able: boolean
+}
+
+/** Of the rows that were asked for, those that are not as they were wanted. */
+async function refusalsOf(
+  session: Queryable,
+  { choice, as }: Settlement,
+  pipelines: readonly Pipeline[],
+): Promise<{ count: number; first: Refusal[] }> {
+  const able = pipelines.map(({ id }) => id)
+  const left = await session.query<LeftRow>(
+    'rowIds' in choice
+      ? `SELECT asked.id, p.name, q.row_key AS key, q.status, coalesce(q.pipeline_id = ANY ($3::uuid[]), true) AS able
+           FROM (SELECT DISTINCT unnest($1::bigint[]) AS id) asked LEFT JOIN etl.etl_quarantine q USING (id)
+           LEFT JOIN etl.etl_pipelines p ON p.id = q.pipeline_id
+          WHERE q.status IS DISTINCT FROM $2 ORDER BY asked.id`
+      : `SELECT q.id, p.name, q.row_key AS key, q.status, false AS able
+           FROM etl.etl_quarantine q JOIN etl.etl_pipelines p ON p.id = q.pipeline_id
+          WHERE q.id <= $1 AND q.status = 'HELD' AND q.status <> $2 AND q.pipeline_id <> ALL ($3::uuid[])
+            AND ($4::uuid IS NULL OR q.pipeline_id = $4) ORDER BY q.id`,
+    'rowIds' in choice ? [choice.rowIds, as, able] : [choice.upTo, as, able, choice.pipelineId],
+  )
+  return { count: left.length, first: left.slice(0, MOST_REFUSALS).map(toRefusal) }
+}
+
+function toRefusal({ id, name, key, status, able }: LeftRow): Refusal {
+  const code =
+    status === null ? 'QUARANTINE_NOT_FOUND' : able ? 'QUARANTINE_SETTLED' : ('PIPELINE_DISABLED' as const)
+  return { id, pipelineName: name, key, code }
+}
+
+async function settled(
+  session: Queryable,
+  { as, author }: Settlement,
+  pipeline: Pipeline,
+  rows: number,
+): Promise<SettledPipeline> {
+  const { id, name, status } = pipeline
+  const action = as === 'DISCARDED' ? 'quarantine.discard' : 'quarantine.replay'
+  await writeAudit(session, author, { action, kind: 'pipeline', id, name, diff: { rows } })
+  const needsRun = as === 'REPLAY_REQUESTED' && !['RUNNING', 'PAUSE_REQUESTED'].includes(status)
+  const run = needsRun ? await activeOrNew(session, pipeline, { pipelineId: id, author }) : null
+  return { id, name, rows, run }
+}
