@@ -60,6 +60,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/catalog/tables": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the tables that a query may read, with their columns.
+         * @description Needs the role viewer.
+         */
+        get: operations["getCatalogTables"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/connections": {
         parameters: {
             query?: never;
@@ -892,6 +912,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/runs/{id}/log.txt": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Gives the whole log of a run as text, a line for each.
+         * @description Needs the role viewer.
+         */
+        get: operations["getRunsByIdLogTxt"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/schedule/runs": {
         parameters: {
             query?: never;
@@ -1126,6 +1166,30 @@ export interface components {
             /** @description Writing its rows; null where it was not measured. */
             write_ms: number | null;
         };
+        Comparison: {
+            /** @description When it ended. */
+            at: string;
+            /** @description The version of the configuration that was compared. */
+            config_version: number;
+            /** @description Rows in both with other values; 0 when only counts were compared. */
+            different: number;
+            /** @description How long it took. */
+            duration_ms: number;
+            /** @description Rows in the mart, not in the source; 0 when only counts were compared. */
+            extra: number;
+            /** @description Nothing differed. */
+            matches: boolean;
+            /** @description Rows in the source, not in the mart; 0 when only counts were compared. */
+            missing: number;
+            /** @description Rows that the pipeline had not come to yet; no drift. */
+            on_their_way: number;
+            /** @description Rows that the query gave. */
+            source_rows: number;
+            /** @description Rows that the mart held. */
+            target_rows: number;
+            /** @description How many of those might have been drift all the same. */
+            undecided: number;
+        };
         Connection: {
             /** @description Where it is, without login and password. */
             address: string | null;
@@ -1175,30 +1239,6 @@ export interface components {
             state: "reachable" | "unreachable" | "not_configured" | "unknown";
             /** @description What the server says it is. */
             version: string | null;
-        };
-        Comparison: {
-            /** @description When it ended. */
-            at: string;
-            /** @description The version of the configuration that was compared. */
-            config_version: number;
-            /** @description Rows in both with other values; 0 when only counts were compared. */
-            different: number;
-            /** @description How long it took. */
-            duration_ms: number;
-            /** @description Rows in the mart, not in the source; 0 when only counts were compared. */
-            extra: number;
-            /** @description Nothing differed. */
-            matches: boolean;
-            /** @description Rows in the source, not in the mart; 0 when only counts were compared. */
-            missing: number;
-            /** @description Rows that the pipeline had not come to yet; no drift. */
-            on_their_way: number;
-            /** @description Rows that the query gave. */
-            source_rows: number;
-            /** @description Rows that the mart held. */
-            target_rows: number;
-            /** @description How many of those might have been drift all the same. */
-            undecided: number;
         };
         FleetSummary: {
             /** @description Those that are disabled. */
@@ -2292,6 +2332,64 @@ export interface operations {
                 };
                 content: {
                     "text/csv": string;
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    getCatalogTables: {
+        parameters: {
+            query?: {
+                /** @description A named connection; absent: the main database. */
+                connection?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description What a query may read, ordered by schema and name. */
+                        items: {
+                            /** @description In their order. */
+                            columns: {
+                                /** @description The name of the column. */
+                                name: string;
+                                /** @description The database vouches for it. */
+                                not_null: boolean;
+                                /** @description Its type as PostgreSQL writes it. */
+                                type: string;
+                            }[];
+                            /**
+                             * @description What it is; a materialized view is a view.
+                             * @enum {string}
+                             */
+                            kind: "table" | "view";
+                            /** @description The name in it. */
+                            name: string;
+                            /** @description Its rows by the statistics; null when they say nothing. */
+                            rows: number | null;
+                            /** @description The schema. */
+                            schema: string;
+                        }[];
+                        /** @description What ALLOWED_SOURCE_SCHEMAS says. */
+                        schemas: string[];
+                        /** @description There are more than are told. */
+                        truncated: boolean;
+                    };
                 };
             };
             400: components["responses"]["Problem"];
@@ -4914,6 +5012,44 @@ export interface operations {
                         /** @description Give it back as cursor for the next page; null at the end. */
                         next_cursor: string | null;
                     };
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    getRunsByIdLogTxt: {
+        parameters: {
+            query?: {
+                /** @description Only lines of this attempt. */
+                attempt?: number;
+                /** @description Warnings and errors only. */
+                errors_only?: boolean;
+                /** @description A part of the line or of its facts, whatever its case. */
+                q?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
                 };
             };
             400: components["responses"]["Problem"];

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aDatabase, type TestDatabase } from '../../tests/support/database.js'
-import { DEMO_PIPELINES } from '../cinema/pipelines.js'
 import { FIXTURES } from '../guard/corpus/fixtures.js'
 import { HONEST } from '../guard/corpus/honest.js'
 import { parseSql } from '../guard/index.js'
+import { readDemoPipelines } from '../main/demo-data.js'
 import type { QueryLineage, SourceColumn } from '../model/lineage.js'
 import { Session } from '../postgres/session.js'
 import { TWISTED } from './corpus/twisted.js'
@@ -13,7 +13,7 @@ import { lineageOf } from './query-lineage.js'
  * The server knows which columns of which tables a query uses: it notes them for every view (pg_depend). What was
  * derived of the text must name exactly those, and the columns must be called what the server calls them.
  */
-const QUERIES = [...DEMO_PIPELINES.map((pipeline) => pipeline.sourceQuery), ...HONEST, ...TWISTED]
+const QUERIES = [...(await readDemoPipelines()).map(({ query }) => query), ...HONEST, ...TWISTED]
 /** A row as a whole leaves no trace of its columns in pg_depend. */
 const WHOLE_ROW = /\bSELECT f AS film\b|\((f|x)(\.\*)?\)|count\(d\)/
 /** Columns of an inner query that nobody reads count for the server. */

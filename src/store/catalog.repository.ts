@@ -3,7 +3,6 @@ import type { AuditEntry, BatchHistory, FleetRunner, QuarantinedRow, RunLogLine 
 import type { FleetSummary, PipelineLine } from '../model/overview.js'
 import type { Pipeline } from '../model/pipeline.js'
 import type { Run, RunSurroundings } from '../model/run.js'
-import type { PipelineStatus } from '../model/status.js'
 import type { PipelineTotals, Pulse } from '../model/totals.js'
 import type {
   AuditFilter,

@@ -240,6 +240,7 @@ CREATE TABLE etl.etl_runs (
   error_hint text,
   external_ref text,
   traceparent text,
+  attempts jsonb DEFAULT '[]'::jsonb NOT NULL,
   CONSTRAINT etl_runs_pkey PRIMARY KEY (id),
   CONSTRAINT etl_runs_pipeline_id_fkey FOREIGN KEY (pipeline_id) REFERENCES etl.etl_pipelines(id) ON DELETE CASCADE,
   CONSTRAINT etl_runs_error_check CHECK ((length(error) <= 4000)),
@@ -297,9 +298,12 @@ CREATE TABLE etl.schema_migrations (
 
 COMMENT ON COLUMN etl.etl_pipelines.batch_size IS 'Rows in a batch. NULL: auto, the engine keeps a batch near its target duration.';
 COMMENT ON COLUMN etl.etl_pipelines.config_xact IS 'The transaction that made the present config_version.';
+COMMENT ON COLUMN etl.etl_run_batches.read_ms IS 'NULL where the database reads and writes in one statement.';
+COMMENT ON COLUMN etl.etl_run_batches.transform_ms IS 'NULL where there are no transforms.';
 COMMENT ON TABLE etl.etl_run_totals IS 'What each pipeline did since it is there. Grows with every run that ends, and stays when runs are removed.';
 COMMENT ON COLUMN etl.etl_runs.external_ref IS 'How an orchestrator calls this run: it finds it again after a lost answer.';
 COMMENT ON COLUMN etl.etl_runs.traceparent IS 'Where the run stands in a trace (W3C Trace Context). NULL: nobody named one.';
+COMMENT ON COLUMN etl.etl_runs.attempts IS 'The attempts before the present one, oldest first: how each ended, when, and on which runner.';
 
 CREATE INDEX etl_audit_by_request ON etl.etl_audit USING btree (request_id);
 CREATE INDEX etl_audit_by_target ON etl.etl_audit USING btree (target_id, id);

@@ -3,8 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll } from 'vitest'
 import type { Run, RunDetail } from '../../../src/cli/server/wire.js'
 import { createClient } from '../../../src/client/api-client.js'
-import { addDemoPipelines } from '../../../src/main/demo-data.js'
-import type { MainSettings } from '../../../src/main/environment.js'
+import { addDemoPipelines, readDemoPipelines } from '../../../src/main/demo-data.js'
 import { aPipeline, type PipelineOverrides } from '../../support/builders.js'
 import { aDatabase, type TestDatabase } from '../../support/database.js'
 import { spawnVitrina } from '../../support/processes.js'
@@ -40,7 +39,7 @@ export function anAirflowStand(): () => AirflowStand {
 
 async function start(folder: string): Promise<AirflowStand> {
   const database = await aDatabase({ cinema: true })
-  await addDemoPipelines({ DATABASE_URL: database.url } as MainSettings)
+  await addDemoPipelines({ DATABASE_URL: database.url }, (await readDemoPipelines()).slice(0, 3))
   const url = await startVitrina(folder, database)
   const airflow = await startAirflow({ folder: join(folder, 'airflow'), vitrina: { url, token: TOKEN } })
   const client = createClient({ url, token: TOKEN })
