@@ -116,7 +116,7 @@ describe('the lineage', () => {
     await stand().open(page, '/lineage')
     await page.getByText(/more than a drawing can show \(150\), so this is a list/).waitFor()
     expect(await graph(page).count()).toBe(0)
-    await page.getByLabel('Focus', { exact: true }).fill('genre_dim_full')
+    await page.getByRole('combobox', { name: 'Focus' }).fill('genre_dim_full')
     await page.getByRole('option', { name: 'genre_dim_full' }).click()
     await card(page, 'analytics.genre_dim').waitFor()
   })
