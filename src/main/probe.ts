@@ -48,7 +48,8 @@ export async function probeSink(kind: SinkKind): Promise<ConnectionReport> {
     const since = performance.now()
     const detail = await kind.ping(signal)
     const latencyMs = elapsed(since)
-    const version = (await kind.version?.(signal)) ?? null
+    // One that answers and does not tell its version is reachable all the same.
+    const version = (await kind.version?.(signal).catch(() => null)) ?? null
     return { ...known, state: 'reachable', version, latencyMs, detail, failure: null, allowLists }
   } catch (error) {
     return { ...known, ...UNANSWERED, failure: failureOf(error), allowLists }

@@ -64,13 +64,13 @@ async function ping(settings: ElasticsearchSettings, signal: AbortSignal): Promi
 async function version(settings: ElasticsearchSettings, signal: AbortSignal): Promise<string> {
   const cluster = new Cluster(settings, signal)
   try {
-    const { body } = await cluster.ask<{ version: { number: string; distribution?: string } }>({
+    // Not the greeting at "/": a cluster may be built without it, and this needs no more rights than its health.
+    const { body } = await cluster.ask<{ nodes: Record<string, { version: string }> }>({
       method: 'GET',
-      path: '/',
+      path: '/_nodes/_local?filter_path=nodes.*.version',
       target: 'Elasticsearch',
     })
-    const { number, distribution } = body.version
-    return distribution === undefined ? number : `${distribution} ${number}`
+    return Object.values(body.nodes)[0]!.version
   } finally {
     cluster.client.close()
   }
