@@ -16,7 +16,7 @@ import { FieldProblems } from './field-parts.js'
 import { lookTexts } from './look-texts.js'
 import { Outlook, Verdict } from './Outlook.js'
 import { PreviewTable } from './PreviewTable.js'
-import { queryOf, type Spec, toInput, withQuery } from './spec.js'
+import { isSame, queryOf, type Spec, toInput, withQuery } from './spec.js'
 import type { Look } from './use-look.js'
 
 const Editor = lazy(() => import('./SqlEditor.js').then(({ SqlEditor }) => ({ default: SqlEditor })))
@@ -38,12 +38,15 @@ interface Props {
 /** The query beside what is known of it: what a run would do, what the planner says, the first rows. */
 export function QueryBench(props: Props) {
   const { spec } = props
-  const preview = useMutation({ mutationFn: () => pipelineActions.preview(toInput(spec), PREVIEW_ROWS) })
+  const preview = useMutation({
+    mutationFn: (asked: Spec) => pipelineActions.preview(toInput(asked), PREVIEW_ROWS),
+  })
+  const isOld = preview.variables !== undefined && !isSame(preview.variables, spec)
   return (
     <div className={styles.halves}>
       <QueryPanel {...props} />
-      <ResultPanel {...props} isPreviewing={preview.isPending} onPreview={() => preview.mutate()} />
-      <PreviewPanel error={preview.error} preview={preview.data} />
+      <ResultPanel {...props} isPreviewing={preview.isPending} onPreview={() => preview.mutate(spec)} />
+      <PreviewPanel error={preview.error} preview={preview.data} isOld={isOld} />
     </div>
   )
 }
@@ -108,16 +111,21 @@ function SourceSelect({ spec, onChange }: Pick<Props, 'spec' | 'onChange'>) {
 interface PreviewProps {
   readonly error: unknown
   readonly preview: Preview | undefined
+  /** Something was changed since. */
+  readonly isOld: boolean
 }
 
 /** Over the whole width: rows are wide. */
-function PreviewPanel({ error, preview }: PreviewProps) {
+function PreviewPanel({ error, preview, isOld }: PreviewProps) {
   const texts = useTexts(lookTexts)
   if (error === null && preview === undefined) return null
   return (
     <div className={styles.wide}>
-      <Panel title={preview === undefined ? texts.rowsOf : texts.rowsShown(preview.rows.length)}>
-        <div className={styles.tight}>
+      <Panel
+        title={preview === undefined ? texts.rowsOf : texts.rowsShown(preview.rows.length)}
+        actions={isOld ? <span className="v-soft">{texts.oldRows}</span> : null}
+      >
+        <div className={isOld ? `${styles.tight} ${styles.dimmed}` : styles.tight}>
           {error === null ? null : <ProblemCard error={error} />}
           {preview === undefined ? null : <PreviewTable preview={preview} />}
         </div>

@@ -54,6 +54,7 @@ export const lookTexts = defineTexts(
     type: 'Type',
     rowsOf: 'First rows',
     rowsShown: (n: number) => `${pluralEn(n, 'First row', 'First # rows')} as they would be written`,
+    oldRows: 'changed since: preview again',
     noRows: 'The query gives no rows.',
     truncated: 'Some values are too long and are cut.',
     isNull: 'null',
@@ -111,6 +112,7 @@ export const lookTexts = defineTexts(
     rowsOf: 'Первые строки',
     rowsShown: (n: number) =>
       `${pluralRu(n, 'Первая # строка', 'Первые # строки', 'Первые # строк')}, как они были бы записаны`,
+    oldRows: 'с тех пор изменено: покажите снова',
     noRows: 'Запрос не даёт строк.',
     truncated: 'Некоторые значения слишком длинные и обрезаны.',
     isNull: 'null',
