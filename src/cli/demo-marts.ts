@@ -8,7 +8,8 @@ import { alignTable } from './table.js'
 
 const FIRST_ROWS = 5
 const WIDTH = 96
-const WIDEST_CELL = 26
+/** So that the columns of every mart stay together, on a wide terminal and on one of eighty columns. */
+const WIDEST_CELL = { wide: 26, narrow: 19 }
 
 /** What there is to tell of a mart that was just built. */
 export interface MartStory {
@@ -22,29 +23,36 @@ export interface MartStory {
 
 /** Where it is, what went in and came out, and how it begins. */
 export async function printMart(story: MartStory): Promise<void> {
-  const { settings, server, counts, pipeline, run } = story
+  const { server, counts, pipeline, run } = story
   const path = { id: pipeline.id }
   // As it is in the database: somebody may have changed it since the file was written.
-  const {
-    target_table: target,
-    description,
-    capture,
-  } = await server.ask(server.api.GET('/pipelines/{id}', { params: { path } }))
+  const now = await server.ask(server.api.GET('/pipelines/{id}', { params: { path } }))
   const { target: mart } = await compare(story, false)
   const read = pipeline.reads.reduce((sum, table) => sum + (counts[table] ?? 0), 0)
   const seconds = ((run.duration_ms ?? 0) / 1000).toFixed(2)
+  const told = `${thousands(read)} source rows → ${thousands(mart.count)} mart rows in ${seconds} s`
   print()
-  print(
-    `${bold(target)}  ${thousands(read)} source rows → ${thousands(mart.count)} mart rows in ${seconds} s`,
-  )
-  const width = Math.min(process.stdout.columns ?? WIDTH, WIDTH)
-  for (const line of wrap(description, width - 2)) print(dim(`  ${line}`))
-  if (pipeline.shows.length === 0) return printCheckpoint(story, capture)
+  print(`${bold(now.target_table)}  ${told}`)
+  printWords(now.description)
+  if (pipeline.shows.length === 0) await printCheckpoint(story, now.capture)
+  else await printFirstRows(story, now.target_table)
+}
+
+async function printFirstRows({ settings, pipeline }: MartStory, target: string): Promise<void> {
   const first = await readFirstRows(settings, { ...pipeline, target, limit: FIRST_ROWS })
-  for (const line of alignTable(first.columns, first.rows, width - 2, WIDEST_CELL)) print(`  ${line}`)
-  if (pipeline.tally !== undefined)
-    for (const line of wrap((await tallyMart(settings, target, pipeline.tally)).join(', '), width - 2))
-      print(dim(`  ${line}`))
+  const widest = width() < WIDTH ? WIDEST_CELL.narrow : WIDEST_CELL.wide
+  for (const line of alignTable(first.columns, first.rows, width() - 2, widest)) print(`  ${line}`)
+  const { tally } = pipeline
+  if (tally !== undefined && first.columns.includes(tally))
+    printWords((await tallyMart(settings, target, tally)).join(', '))
+}
+
+function printWords(text: string): void {
+  for (const line of wrap(text, width() - 2)) print(dim(`  ${line}`))
+}
+
+function width(): number {
+  return Math.min(process.stdout.columns ?? WIDTH, WIDTH)
 }
 
 /** An incremental mart holds the rows of its full sister; what is its own is where the next run begins. */
