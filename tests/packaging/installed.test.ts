@@ -90,7 +90,8 @@ describe('the package', () => {
     const useless =
       /\.test\.|\.map$|(?<!task)\.d\.ts$|\.tsbuildinfo$|\.built\.json$|__pycache__|^(src|tests)\//
     expect(paths.filter((path) => useless.test(path))).toEqual([])
-    expect([size < 2_000_000, unpackedSize < 6_000_000]).toEqual([true, true])
+    // Half of it are files of the console that are packed for browsers already, and cannot be packed once more.
+    expect([size < 3_000_000, unpackedSize < 8_000_000]).toEqual([true, true])
   })
 
   it('works where it was installed into an empty folder: up, a task plan in two languages, console, clean end', async (context) => {
