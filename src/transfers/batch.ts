@@ -143,8 +143,8 @@ export class BatchRunner {
         rows: moved.rows,
         firstKey: moved.firstKey,
         lastKey: moved.lastKey,
-        durationMs: performance.now() - began,
         phases: durationsOf(phases()),
+        durationMs: performance.now() - began,
         copiedCheckpoint: isMain ? null : { key: moved.key, id: moved.id },
       }
       if (moved.refused !== undefined && moved.refused.length > 0)
