@@ -9,7 +9,7 @@ const browser = aBrowser()
 const ROWS = 30_000
 const NAME = 'orders_mart'
 
-/** Large enough, in batches of fifty, that somebody has the time to press Pause. */
+/** Large enough, in batches of ten, that somebody has the time to press Pause. */
 async function aLargeSource(): Promise<void> {
   await stand().database.query(`CREATE TABLE content.orders (
       id integer PRIMARY KEY, title text NOT NULL, modified timestamptz NOT NULL DEFAULT now());
@@ -47,7 +47,7 @@ async function previewIt(page: Page): Promise<void> {
 }
 
 async function createAndRunIt(page: Page): Promise<void> {
-  await page.getByLabel('batch_size').fill('50')
+  await page.getByLabel('batch_size').fill('10')
   await page.getByRole('button', { name: 'Review and create' }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByText(`Its first run creates analytics.${NAME} with 3 columns, key id.`).waitFor()
@@ -104,7 +104,7 @@ async function restoreIt(page: Page): Promise<void> {
   await page.getByRole('main').getByRole('link', { name: NAME }).first().click()
   await page.getByRole('link', { name: 'Versions' }).click()
   const present = page.getByRole('article', { name: 'Version 2' })
-  expect(await present.locator('del').textContent()).toContain('50')
+  expect(await present.locator('del').textContent()).toContain('10')
   await page.getByRole('article', { name: 'Version 1' }).getByRole('button', { name: 'Restore…' }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByLabel(`Type ${NAME} to confirm`).fill(NAME)
