@@ -41,13 +41,16 @@ it('R7.7 the guide to a first mart works to the letter', async () => {
   await readThrough('docs/guides/first-mart.md', await aStage(await aDatabase({ migrated: false })))
 })
 
-it('R7.7 the Russian guide has the commands of the English one', async () => {
-  const commands = async (file: string) =>
-    [...(await readFile(join(ROOT, file), 'utf8')).matchAll(/^```\w+\n[\s\S]*?^```$/gm)].map(
-      ([block]) => block,
-    )
-  expect(await commands('docs/guides/first-mart.ru.md')).toEqual(await commands('docs/guides/first-mart.md'))
-})
+it.each(['README', 'docs/demo', 'docs/guides/first-mart'])(
+  'R7.7 the Russian %s has the commands of the English one',
+  async (document) => {
+    const commands = async (file: string) =>
+      [...(await readFile(join(ROOT, file), 'utf8')).matchAll(/^```\w*\n[\s\S]*?^```$/gm)].map(
+        ([block]) => block,
+      )
+    expect(await commands(`${document}.ru.md`)).toEqual(await commands(`${document}.md`))
+  },
+)
 
 it.each([
   'docs/API.md',
