@@ -1,5 +1,5 @@
-import { Menu, Select } from '@mantine/core'
-import { useState } from 'react'
+import { Menu } from '@mantine/core'
+import { lazy, Suspense, useState } from 'react'
 import { useLanguage, useTexts } from '../../i18n/texts.js'
 import { setPreferences, usePreferences } from '../../preferences/preferences.js'
 import { Icon } from '../../theme/icons.js'
@@ -7,6 +7,9 @@ import { BROWSER_ZONE, zoneLabel, zoneName } from '../../time/zone.js'
 import { appTexts } from '../texts.js'
 import { Choice } from './menus.js'
 import styles from './shell.module.css'
+
+// Comes with the menu: few choose a zone by its name, and nobody before the first load is through.
+const ZonePicker = lazy(() => import('./ZonePicker.js').then((module) => ({ default: module.ZonePicker })))
 
 /** One switch for every list, chart, log and input. Its label stands behind every time on the page. */
 export function ZoneMenu() {
@@ -39,17 +42,9 @@ export function ZoneMenu() {
           {texts.zoneBrowser(BROWSER_ZONE)}
         </Choice>
         <Menu.Divider />
-        <Select
-          m={6}
-          searchable
-          aria-label={texts.zonePick}
-          placeholder={texts.zoneOther}
-          value={isOther ? zone : null}
-          data={Intl.supportedValuesOf('timeZone')}
-          limit={50}
-          comboboxProps={{ withinPortal: false }}
-          onChange={(value) => value !== null && choose(value)}
-        />
+        <Suspense fallback={null}>
+          <ZonePicker value={isOther ? zone : null} onChoose={choose} />
+        </Suspense>
       </Menu.Dropdown>
     </Menu>
   )

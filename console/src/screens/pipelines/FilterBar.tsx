@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Select } from '@mantine/core'
+import { ActionIcon, Button, NativeSelect } from '@mantine/core'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useRef } from 'react'
 import { useMay, useSession } from '../../api/session.js'
@@ -12,7 +12,7 @@ import { Icon } from '../../theme/icons.js'
 import styles from './pipelines.module.css'
 import { kindOf, type PipelinesSearch, STATUS_FILTERS, type StatusFilter } from './search.js'
 import { pipelinesTexts } from './texts.js'
-import { ViewsMenu } from './ViewsMenu.js'
+import { Views } from './ViewsButton.js'
 
 interface Props {
   readonly search: PipelinesSearch
@@ -35,25 +35,26 @@ export function FilterBar({ search, lines }: Props) {
         value={search.q}
         onChange={(q) => show({ q })}
       />
-      <Select
-        aria-label={texts.status}
-        placeholder={texts.status}
-        clearable
+      <NativeSelect
         w={170}
-        data={STATUS_FILTERS.map((value) => ({ value, label: texts.statuses[value] }))}
-        value={search.status ?? null}
-        onChange={(value) => show({ status: (value as StatusFilter | null) ?? undefined })}
+        aria-label={texts.status}
+        data={[
+          { value: '', label: texts.status },
+          ...STATUS_FILTERS.map((value) => ({ value, label: texts.statuses[value] })),
+        ]}
+        value={search.status ?? ''}
+        onChange={({ currentTarget: { value } }) =>
+          show({ status: value === '' ? undefined : (value as StatusFilter) })
+        }
       />
-      <Select
-        aria-label={texts.target}
-        placeholder={texts.target}
-        clearable
+      <NativeSelect
         w={150}
-        data={kinds}
-        value={search.target ?? null}
-        onChange={(target) => show({ target: target ?? undefined })}
+        aria-label={texts.target}
+        data={[{ value: '', label: texts.target }, ...kinds]}
+        value={search.target ?? ''}
+        onChange={({ currentTarget: { value } }) => show({ target: value === '' ? undefined : value })}
       />
-      <ViewsMenu search={search} />
+      <Views search={search} />
       <Density />
       <span className={styles.space} />
       <NewButton />

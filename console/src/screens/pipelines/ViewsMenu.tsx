@@ -1,4 +1,4 @@
-import { Button, Menu } from '@mantine/core'
+import { Menu } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { lazy, Suspense, useState } from 'react'
 import { useTexts } from '../../i18n/texts.js'
@@ -6,35 +6,23 @@ import { type SavedView, setPreferences, usePreferences } from '../../preference
 import { Icon } from '../../theme/icons.js'
 import { type PipelinesSearch, readPipelinesSearch } from './search.js'
 import { pipelinesTexts } from './texts.js'
+import { useChosenView, ViewsButton } from './ViewsButton.js'
 
 const SaveViewDialog = lazy(() =>
   import('./SaveViewDialog.js').then((module) => ({ default: module.SaveViewDialog })),
 )
-
-/** What is shown, in the form in which it is kept: the same list gives the same text. */
-function writeView(search: PipelinesSearch): string {
-  const parts = Object.entries(search).filter(([, value]) => value !== undefined)
-  return new URLSearchParams(parts.sort(([a], [b]) => a.localeCompare(b)) as [string, string][]).toString()
-}
 
 /** Lists that somebody comes back to, kept in this browser. */
 export function ViewsMenu({ search }: { readonly search: PipelinesSearch }) {
   const texts = useTexts(pipelinesTexts)
   const { views } = usePreferences()
   const [isSaving, save] = useState(false)
-  const shown = writeView(search)
-  const chosen = views.find((view) => view.search === shown)
+  const { shown, chosen } = useChosenView(search)
   return (
     <>
-      <Menu>
+      <Menu defaultOpened>
         <Menu.Target>
-          <Button
-            variant="default"
-            rightSection={<Icon name="down" size={12} />}
-            aria-label={texts.views.label(chosen?.name ?? null)}
-          >
-            {chosen?.name ?? texts.views.title}
-          </Button>
+          <ViewsButton name={chosen?.name ?? null} />
         </Menu.Target>
         <Menu.Dropdown>
           <Items views={views} chosen={chosen} />

@@ -1,0 +1,49 @@
+import { Button, type ButtonProps } from '@mantine/core'
+import { type ComponentPropsWithRef, lazy, Suspense, useState } from 'react'
+import { useTexts } from '../../i18n/texts.js'
+import { usePreferences } from '../../preferences/preferences.js'
+import { Icon } from '../../theme/icons.js'
+import type { PipelinesSearch } from './search.js'
+import { pipelinesTexts } from './texts.js'
+
+const ViewsMenu = lazy(() => import('./ViewsMenu.js').then((module) => ({ default: module.ViewsMenu })))
+
+/** What is shown, in the form in which it is kept (the same list gives the same text), and the view that it is. */
+export function useChosenView(search: PipelinesSearch) {
+  const { views } = usePreferences()
+  const parts = Object.entries(search).filter(([, value]) => value !== undefined)
+  const sorted = parts.sort(([a], [b]) => a.localeCompare(b)) as [string, string][]
+  const shown = new URLSearchParams(sorted).toString()
+  return { shown, chosen: views.find((view) => view.search === shown) }
+}
+
+/** The menu comes when it is first opened: the first load is at its limit. */
+export function Views({ search }: { readonly search: PipelinesSearch }) {
+  const [isWanted, want] = useState(false)
+  const { chosen } = useChosenView(search)
+  const button = <ViewsButton name={chosen?.name ?? null} onClick={() => want(true)} />
+  if (!isWanted) return button
+  return (
+    <Suspense fallback={button}>
+      <ViewsMenu search={search} />
+    </Suspense>
+  )
+}
+
+type Props = ButtonProps &
+  Omit<ComponentPropsWithRef<'button'>, 'name' | 'color' | 'style'> & { readonly name: string | null }
+
+export function ViewsButton({ name, ...rest }: Props) {
+  const { views: texts } = useTexts(pipelinesTexts)
+  return (
+    <Button
+      {...rest}
+      variant="default"
+      rightSection={<Icon name="down" size={12} />}
+      aria-haspopup="menu"
+      aria-label={texts.label(name)}
+    >
+      {name ?? texts.title}
+    </Button>
+  )
+}
