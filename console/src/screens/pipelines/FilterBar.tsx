@@ -12,7 +12,7 @@ import { Icon } from '../../theme/icons.js'
 import styles from './pipelines.module.css'
 import { kindOf, type PipelinesSearch, STATUS_FILTERS, type StatusFilter } from './search.js'
 import { pipelinesTexts } from './texts.js'
-import { Views } from './ViewsButton.js'
+import { Views } from './Views.js'
 
 interface Props {
   readonly search: PipelinesSearch

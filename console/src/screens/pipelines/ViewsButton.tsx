@@ -1,12 +1,10 @@
 import { Button, type ButtonProps } from '@mantine/core'
-import { type ComponentPropsWithRef, lazy, Suspense, useState } from 'react'
+import type { ComponentPropsWithRef } from 'react'
 import { useTexts } from '../../i18n/texts.js'
 import { usePreferences } from '../../preferences/preferences.js'
 import { Icon } from '../../theme/icons.js'
 import type { PipelinesSearch } from './search.js'
 import { pipelinesTexts } from './texts.js'
-
-const ViewsMenu = lazy(() => import('./ViewsMenu.js').then((module) => ({ default: module.ViewsMenu })))
 
 /** What is shown, in the form in which it is kept (the same list gives the same text), and the view that it is. */
 export function useChosenView(search: PipelinesSearch) {
@@ -15,19 +13,6 @@ export function useChosenView(search: PipelinesSearch) {
   const sorted = parts.sort(([a], [b]) => a.localeCompare(b)) as [string, string][]
   const shown = new URLSearchParams(sorted).toString()
   return { shown, chosen: views.find((view) => view.search === shown) }
-}
-
-/** The menu comes when it is first opened: the first load is at its limit. */
-export function Views({ search }: { readonly search: PipelinesSearch }) {
-  const [isWanted, want] = useState(false)
-  const { chosen } = useChosenView(search)
-  const button = <ViewsButton name={chosen?.name ?? null} onClick={() => want(true)} />
-  if (!isWanted) return button
-  return (
-    <Suspense fallback={button}>
-      <ViewsMenu search={search} />
-    </Suspense>
-  )
 }
 
 type Props = ButtonProps &
