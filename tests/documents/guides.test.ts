@@ -53,6 +53,7 @@ it.each(['README', 'docs/demo', 'docs/guides/first-mart'])(
 )
 
 it.each([
+  'docs/demo.md',
   'docs/API.md',
   'docs/guides/python-tasks.md',
   'docs/guides/pipelines-as-files.md',

@@ -43,9 +43,13 @@ class Reader {
   }
 
   /** What is seen on the screen. */
-  async follow({ language, text }: Block): Promise<string> {
+  async follow({ language, text, answer }: Block): Promise<string> {
     const meant = this.#meant(text)
-    if (language === 'sql') return this.#query(meant)
+    if (language === 'sql')
+      return this.#query(meant).catch((error) => {
+        if (answer?.startsWith('ERROR:') && error instanceof pg.DatabaseError) return refusal(error)
+        throw error
+      })
     if (language === 'bash' || language === 'sh') return this.#shell(meant)
     await this.#save(meant)
     return ''
@@ -136,6 +140,11 @@ class Reader {
 /** What one block exports, the next ones know: a reader has one terminal. */
 function withVariables(text: string): string {
   return `touch variables; . ./variables\n${text}\nexport -p | grep -E ' (API|TOKEN|ID)=' > variables || true`
+}
+
+/** As psql shows an error. */
+function refusal({ message, hint, where }: pg.DatabaseError): string {
+  return `ERROR:  ${message}\nHINT:  ${hint}\nCONTEXT:  ${where}`
 }
 
 /** Shows values as psql does: the text that the server writes. */
