@@ -5,7 +5,7 @@ import {
   chromium,
   type Page,
 } from 'playwright-core'
-import { afterAll, beforeAll, beforeEach } from 'vitest'
+import { afterAll, beforeAll, beforeEach, onTestFinished } from 'vitest'
 
 interface Found {
   readonly path?: string
@@ -19,7 +19,7 @@ interface Finder {
 
 /** What a test opens pages with. */
 export interface TestBrowser {
-  /** A visitor of their own: no cookie, nothing kept. Closed after the file. */
+  /** A visitor of their own: no cookie, nothing kept. Gone after the test, or after the file. */
   visitor(options?: BrowserContextOptions): Promise<Visitor>
 }
 
@@ -55,6 +55,12 @@ async function visit(browser: Browser, options: BrowserContextOptions = {}): Pro
     timezoneId: 'UTC',
     ...options,
   })
+  try {
+    // A page that is left open keeps its stream, and the machine busy.
+    onTestFinished(() => context.close())
+  } catch {
+    // Not inside a test: the browser takes it along.
+  }
   const page = await context.newPage()
   const complaints: string[] = []
   page.on('pageerror', (error) => complaints.push(String(error)))
