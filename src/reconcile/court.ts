@@ -7,7 +7,7 @@ import {
   passFingerprint,
   readCheckpoint,
 } from '../sinks/postgres/checkpoint.js'
-import { isComparable, momentOf } from '../sources/postgres/changes.js'
+import { committedBy, isComparable, momentOf } from '../sources/postgres/changes.js'
 import { isSpread, type PlanFacts, planFacts } from '../sources/postgres/describe.js'
 import { asRelation, type Column, columnList } from '../sql/selection.js'
 import { arrivalOf } from './arrival.js'
@@ -63,7 +63,8 @@ export class Court {
 
   /** Without moments that mean nothing any more: the server was restored, or has counted on too far. */
   async #stillTrue({ position, ...rest }: Checkpoint): Promise<Checkpoint> {
-    const [there, here] = [await momentOf(this.#parts.source), await momentOf(this.#parts.target)]
+    // Each as the run took it: the oldest open transaction of the mart's server may be older than what the run saw there.
+    const [there, here] = [await momentOf(this.#parts.source), await committedBy(this.#parts.target)]
     const inSource = (moment: Moment | undefined) => isComparable(there, moment ?? null)
     const inMart = (moment: Moment | undefined) => isComparable(here, moment ?? null)
     const holds = (begun: Begun | undefined) => inSource(begun?.source) && inMart(begun?.mart)

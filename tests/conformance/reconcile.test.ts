@@ -75,6 +75,24 @@ onEveryRoute((stand) => {
       expect(await compare(id)).toEqual(EQUAL)
     })
 
+  it('does not mind a transaction that is open in the mart since before the run', async () => {
+    const { source, target } = stand()
+    const { id } = await stand().pipeline({
+      ...(await aTable(stand(), 'beside_old', 20)),
+      fullStrategy: 'replace',
+    })
+    await stand().run(id)
+    const old = await target.client()
+    await old.query('BEGIN; CREATE TABLE analytics.beside_old_other (id int)')
+    // Numbers that are given since then make it old.
+    await target.query('CREATE TABLE analytics.beside_old_third (id int)')
+    await source.query('UPDATE content.beside_old SET value = -value WHERE id = 1')
+    await stand().run(id)
+    await source.query('UPDATE content.beside_old SET value = 0 WHERE id = 2')
+    const found = await compare(id).finally(() => old.query('ROLLBACK'))
+    expect(found).toMatchObject({ matches: true, different: [], onTheirWay: 1 })
+  })
+
   it('R5.5 compares and repairs in the middle of the first pass of a run that is under way', async () => {
     const { main, target } = stand()
     await target.query(`
