@@ -144,7 +144,7 @@ function useColumns(): readonly Column<PipelineLine>[] {
       {
         id: 'runs',
         header: names.runs,
-        width: 'minmax(268px, 1.8fr)',
+        width: 'minmax(284px, 2.2fr)',
         isSortable: true,
         cell: (line) => <RunsCell line={line} />,
       },
