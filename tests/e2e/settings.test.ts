@@ -8,13 +8,14 @@ import { aConsoleStand } from './support/stand.js'
 
 const FILMS = '11111111-1111-1111-1111-111111111111'
 
-/** Another database, behind a port where nobody listens yet. */
+/** Another database, behind a port that lets nobody in yet. */
 let archiveUrl: URL
 let archive: Server | null = null
+let isArchiveUp = false
 const stand = aConsoleStand({
   env: async () => {
     archiveUrl = new URL((await aDatabase({ migrated: false })).url)
-    archiveUrl.port = String(await freePort())
+    archiveUrl.port = String(await listenForArchive())
     return { VITRINA_CONNECTION_ARCHIVE_URL: archiveUrl.href }
   },
 })
@@ -39,7 +40,7 @@ describe('the connections', () => {
     await down.getByText('DATABASE_UNAVAILABLE').waitFor()
     await down.getByText(archiveUrl.host + archiveUrl.pathname, { exact: true }).waitFor()
     await page.getByText('1 of 2 connections does not answer').waitFor()
-    await startArchive()
+    isArchiveUp = true
     await page.getByRole('button', { name: 'Check again' }).click()
     await down.getByText('reachable', { exact: true }).waitFor()
     await page.getByText('All 2 connections answer').waitFor()
@@ -261,21 +262,16 @@ async function choose(page: Page, label: string, option: string): Promise<void> 
   await page.getByRole('option', { name: option }).click()
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
-
-/** The real server of the test, behind the port where nobody was. */
-async function startArchive(): Promise<void> {
-  const { hostname, port } = new URL(stand().database.url)
-  archive = createServer((socket) => {
+/** A port of our own from the beginning: nobody else takes it. It lets nobody in until the archive is up. */
+async function listenForArchive(): Promise<number> {
+  const { hostname, port } = archiveUrl
+  const own = createServer((socket) => {
+    if (!isArchiveUp) return socket.resetAndDestroy()
     const server = connect(Number(port), hostname)
     socket.on('error', () => server.destroy()).pipe(server)
     server.on('error', () => socket.destroy()).pipe(socket)
   })
-  await new Promise<void>((resolve) => archive!.listen(Number(archiveUrl.port), archiveUrl.hostname, resolve))
+  archive = own
+  await new Promise<void>((resolve) => own.listen(0, '127.0.0.1', resolve))
+  return (own.address() as AddressInfo).port
 }
