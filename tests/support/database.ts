@@ -68,6 +68,8 @@ class OwnDatabase implements TestDatabase {
   readonly #serverUrl: string
   readonly #clients: pg.Client[] = []
   #shared: Promise<pg.Client> | null = null
+  /** The last of the queries on the shared client, which takes one at a time. */
+  #last: Promise<unknown> = Promise.resolve()
 
   constructor(url: string, serverUrl: string) {
     this.url = url
@@ -92,7 +94,10 @@ class OwnDatabase implements TestDatabase {
 
   async query<R extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []): Promise<R[]> {
     this.#shared ??= this.client()
-    return (await (await this.#shared).query<R>(text, [...values])).rows
+    const client = await this.#shared
+    const answer = this.#last.then(() => client.query<R>(text, [...values]))
+    this.#last = answer.catch(() => {})
+    return (await answer).rows
   }
 
   async drop(): Promise<void> {
