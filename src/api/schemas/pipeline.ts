@@ -113,9 +113,9 @@ export const stateWire = z
   })
   .meta({ id: 'State' })
 
-export function pipelineToWire(pipeline: Pipeline): PipelineWire {
+/** What somebody writes of a pipeline, and gets back. */
+export function fieldsToWire(pipeline: Pipeline) {
   return {
-    id: pipeline.id,
     name: pipeline.name,
     description: pipeline.description,
     type: pipeline.type,
@@ -132,12 +132,19 @@ export function pipelineToWire(pipeline: Pipeline): PipelineWire {
     capture: pipeline.capture,
     deletes: pipeline.deletes,
     key_columns: [...pipeline.keyColumns],
-    batch_size: pipeline.batchSize ?? 'auto',
+    batch_size: pipeline.batchSize ?? ('auto' as const),
     enabled: pipeline.enabled,
     schedule_interval: pipeline.scheduleInterval,
     schedule_timezone: pipeline.scheduleTimezone,
     quarantine_limit: pipeline.quarantineLimit,
     delete_brake: pipeline.deleteBrake,
+  }
+}
+
+export function pipelineToWire(pipeline: Pipeline): PipelineWire {
+  return {
+    id: pipeline.id,
+    ...fieldsToWire(pipeline),
     status: pipeline.status,
     config_version: pipeline.configVersion,
     managed_by: pipeline.managedBy,

@@ -1,6 +1,7 @@
 import type { Pipeline } from '../../model/pipeline.js'
 import type { TaskText } from '../../model/task-plan.js'
 import type { PipelineDraft } from '../../ports/pipeline-editor.js'
+import { fieldsToWire } from '../schemas/pipeline.js'
 import { type PipelineInput, pipelineFields, taskFields } from '../schemas/pipeline-input.js'
 import { readFields } from '../schemas/read-fields.js'
 import { RequestInvalid } from '../schemas/request-invalid.js'
@@ -78,28 +79,8 @@ function toDraft(input: PipelineInput): PipelineDraft {
 /** A pipeline as somebody would have to write it to get it again. */
 export function toInput(pipeline: Pipeline): Record<string, unknown> & PipelineInput {
   return {
-    name: pipeline.name,
-    description: pipeline.description,
-    type: pipeline.type,
+    ...fieldsToWire(pipeline),
     source_type: pipeline.sourceType as 'postgres',
-    source_connection: pipeline.sourceConnection,
-    source_query: pipeline.sourceQuery,
-    target_table: pipeline.targetTable,
-    target_connection: pipeline.targetConnection,
-    target_options: { ...pipeline.targetOptions },
-    mode: pipeline.mode,
-    full_strategy: pipeline.fullStrategy,
-    incremental_key: pipeline.incrementalKey,
-    incremental_id_key: pipeline.incrementalIdKey,
-    capture: pipeline.capture,
-    deletes: pipeline.deletes,
-    key_columns: [...pipeline.keyColumns],
-    batch_size: pipeline.batchSize ?? 'auto',
-    enabled: pipeline.enabled,
-    schedule_interval: pipeline.scheduleInterval,
-    schedule_timezone: pipeline.scheduleTimezone,
-    quarantine_limit: pipeline.quarantineLimit,
-    delete_brake: pipeline.deleteBrake,
     tasks: pipeline.tasks.map((task) => ({
       order_index: task.orderIndex,
       task_type: task.taskType,
