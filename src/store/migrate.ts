@@ -104,15 +104,15 @@ function changed(name: string): VitrinaError {
 
 /** Throws unless the database is at the version that this program needs. */
 export async function requireMigrated(query: (sql: string) => Promise<{ name: string }[]>): Promise<void> {
-  const needed = migrations().at(-1)?.name ?? ''
   const applied = await query('SELECT name FROM etl.schema_migrations').catch((error: { code?: string }) => {
     if (error.code === '42P01' || error.code === '3F000') return []
     throw error
   })
-  if (!applied.some((row) => row.name === needed)) {
+  const missing = migrations().find(({ name }) => !applied.some((row) => row.name === name))
+  if (missing !== undefined) {
     throw new VitrinaError(
       'MIGRATION_MISSING',
-      `The database lacks migration ${needed}.`,
+      `The database lacks migration ${missing.name}.`,
       'Run "vitrina migrate" with DATABASE_URL set.',
     )
   }
