@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { answerTo, shows } from '../support/document.js'
 import { aFolder } from '../support/folders.js'
 import { descendantsOf, isAlive } from '../support/proc.js'
 import { spawnProgram } from '../support/processes.js'
@@ -16,7 +17,8 @@ describe('npm run demo', () => {
   it.each(ENDS)('leaves nothing running when $to gets $signal', async ({ signal, to }) => {
     const home = join(await aFolder(), '.vitrina')
     const npm = spawnProgram(['npm', 'run', 'demo'], { VITRINA_HOME: home }, { ownGroup: true })
-    await npm.waitForOutput(/Vitrina is up/)
+    await npm.waitForOutput(/Ctrl-C/)
+    expect(shows(answerTo('docs/demo.md', 'npm run demo'), npm.stdout), `R7.7 ${npm.stdout}`).toBe(true)
     const below = descendantsOf(npm.pid).map(({ pid }) => pid)
     expect(below.length).toBeGreaterThan(4)
     process.kill(to === 'npm' ? npm.pid : -npm.pid, signal)

@@ -7,19 +7,23 @@ export interface Block {
   readonly text: string
   /** The line of the document on which it begins. */
   readonly line: number
-  /** What it is shown as the answer to. */
+  /** What is shown right below it as its answer. */
   readonly answer: string | null
+  /** Why a test cannot carry out what a reader can: `<!-- not run: needs a browser -->` stands before it. */
+  readonly notRun: string | null
+  /** What of the repository it shows: `<!-- file: path -->` for all of a file, `<!-- part of: path -->` for lines of it. */
+  readonly source: { readonly path: string; readonly isWhole: boolean } | null
 }
 
 export const ROOT = join(import.meta.dirname, '..', '..')
 
-const FENCE = /^```(\w+)?\s*$/
-/** Stands before a block that a reader follows and a test cannot: `<!-- not run: needs a browser -->`. */
-const NOT_RUN = /^<!-- not run: .+ -->$/
+const FENCE = /^```(\w+)\s*$/
+const NOT_RUN = /^<!-- not run: (.+) -->$/
+const SOURCE = /^<!-- (file|part of): (\S+) -->$/
 const ANSWERS = new Set(['text', 'json'])
-const FOLLOWED = 'a block that is carried out'
+const A_BLOCK = 'a block'
 
-/** The blocks that a reader would carry out, in their order, each with the answer that is shown right below it. */
+/** The blocks of a document with a language, in their order, each with the answer that is shown right below it. */
 export function blocksOf(file: string): Block[] {
   const blocks: Block[] = []
   const lines = readFileSync(join(ROOT, file), 'utf8').split('\n')
@@ -32,18 +36,27 @@ export function blocksOf(file: string): Block[] {
     }
     const end = lines.indexOf('```', at)
     const text = lines.slice(at + 1, end).join('\n')
-    if (ANSWERS.has(language)) {
-      if (above === FOLLOWED) blocks.push({ ...blocks.pop()!, answer: text })
-      above = ''
-    } else if (NOT_RUN.test(above)) {
-      above = ''
-    } else {
-      blocks.push({ language, text, line: at + 1, answer: null })
-      above = FOLLOWED
-    }
+    if (ANSWERS.has(language) && above === A_BLOCK) blocks.push({ ...blocks.pop()!, answer: text })
+    else blocks.push({ language, text, line: at + 1, answer: null, ...marksIn(above) })
+    above = ANSWERS.has(language) ? '' : A_BLOCK
     at = end
   }
   return blocks
+}
+
+function marksIn(above: string): Pick<Block, 'notRun' | 'source'> {
+  const [, kind, path] = SOURCE.exec(above) ?? []
+  return {
+    notRun: NOT_RUN.exec(above)?.[1] ?? null,
+    source: path === undefined ? null : { path, isWhole: kind === 'file' },
+  }
+}
+
+/** What a document shows as the answer to a command that is carried out elsewhere. */
+export function answerTo(file: string, command: string): string {
+  const block = blocksOf(file).find(({ text }) => text === command)
+  if (!block?.answer) throw new Error(`${file} shows no answer to "${command}".`)
+  return block.answer
 }
 
 /** What is another each time: moments, ids, addresses, durations, tokens, names of runners. */

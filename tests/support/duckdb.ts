@@ -34,10 +34,14 @@ const GUIDE = new URL('../../docs/guides/s3.md', import.meta.url)
 export async function readMart(root: string): Promise<string[]> {
   const guide = await readFile(GUIDE, 'utf8')
   const [, variable = '', select = ''] = /(SET VARIABLE files = [^;]+);\s*(SELECT [^;]+);/.exec(guide) ?? []
-  const local = variable
+  return [forCopy(variable, root), `CREATE VIEW mart AS ${select}`]
+}
+
+/** What reads a mart in a bucket, for a copy of it in a folder. */
+export function forCopy(sql: string, root: string): string {
+  return sql
     .replace(/'s3:[^']+manifest.json'/, `'${root}/manifest.json'`)
     .replace('list(location ||', `list('${root}/' ||`)
-  return [local, `CREATE VIEW mart AS ${select}`]
 }
 
 /** A copy of the files that the manifest names, because DuckDB needs an extension from its own site to read S3 itself. */

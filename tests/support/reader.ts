@@ -3,7 +3,8 @@ import { dirname, join } from 'node:path'
 import pg from 'pg'
 import type { TestDatabase } from './database.js'
 import { type Block, blocksOf, ROOT, shows } from './document.js'
-import { MARK, spawnProgram } from './processes.js'
+import { checkExcerpt, checkPipeline } from './excerpt.js'
+import { MARK, type SpawnedVitrina, spawnProgram } from './processes.js'
 import { waitFor } from './wait.js'
 
 /** Where a document's own addresses lead to in a test. */
@@ -13,6 +14,8 @@ export interface Stage {
   /** Text of the document, and what a test puts in its place. */
   readonly instead: readonly (readonly [string | RegExp, string])[]
   readonly env: Record<string, string>
+  /** Runs the document's SQL where it is not meant for psql. */
+  readonly sql?: (text: string) => Promise<string>
 }
 
 /** Carries out every block of a document, in its order, and compares what is seen with what it shows. */
@@ -20,16 +23,21 @@ export async function readThrough(file: string, stage: Stage): Promise<void> {
   const reader = new Reader(stage)
   const wrong: string[] = []
   for (const block of blocksOf(file)) {
+    if (block.notRun !== null) continue
     const output = await reader.follow(block).catch((error: Error) => {
       wrong.push(`${file}:${block.line}: ${error.message}`)
       return null
     })
-    if (output !== null && block.answer !== null && !shows(block.answer, output))
+    if (output !== null && block.answer !== null && !shows(reader.meant(block.answer), output))
       wrong.push(`${file}:${block.line} shows\n${block.answer}\nand gives\n${output}`)
   }
   await reader.close()
   if (wrong.length > 0) throw new Error(wrong.join('\n\n'))
 }
+
+/** `npx vitrina up`, perhaps with settings before it, as the last line of a block. */
+const SERVER = /^(?:[A-Z0-9_]+=\S+ )*npx vitrina (?:up|api|runner)\b.*$/
+const SETTING = /^([A-Z][A-Z0-9_]*)=(\S*)$/
 
 /** Follows a document to the letter: types its commands, saves its files, puts its settings into the environment. */
 class Reader {
@@ -43,15 +51,18 @@ class Reader {
   }
 
   /** What is seen on the screen. */
-  async follow({ language, text, answer }: Block): Promise<string> {
-    const meant = this.#meant(text)
-    if (language === 'sql')
-      return this.#query(meant).catch((error) => {
-        if (answer?.startsWith('ERROR:') && error instanceof pg.DatabaseError) return refusal(error)
-        throw error
-      })
-    if (language === 'bash' || language === 'sh') return this.#shell(meant)
-    await this.#save(meant)
+  async follow({ language, text, answer, source }: Block): Promise<string> {
+    const meant = this.meant(text)
+    if (source !== null) await checkExcerpt(language, text, source)
+    else if (language === 'sql') return (this.#stage.sql ?? ((sql) => this.#query(sql, answer)))(meant)
+    else if (language === 'bash') return this.#shell(meant)
+    else if (language === 'yaml') {
+      checkPipeline(meant)
+      await this.#save(meant)
+    } else if (!(await this.#save(meant)))
+      throw new Error(
+        `Nobody can tell what this ${language} is for: it has no name, no source and no command.`,
+      )
     return ''
   }
 
@@ -59,20 +70,24 @@ class Reader {
     for (const client of this.#psql.values()) await (await client).end()
   }
 
-  #meant(text: string): string {
+  meant(text: string): string {
     let meant = text
     for (const [from, to] of this.#stage.instead) meant = meant.replaceAll(from, to)
     return meant
   }
 
-  async #query(text: string): Promise<string> {
+  async #query(text: string, answer: string | null): Promise<string> {
     await this.#untilNothingRuns()
     const client = await this.#session(text)
-    const answers = [await client.query({ text: text.replace(/^\\.*$/gm, ''), rowMode: 'array' })].flat()
-    // The last table on the screen: what follows it may be a COMMIT.
-    const { fields = [], rows = [] } = answers.findLast((answer) => answer.fields?.length > 0) ?? {}
-    const names = fields.map(({ name }) => name)
-    return [names, ...rows].map((cells) => cells.map((cell) => cell ?? '').join(' | ')).join('\n')
+    try {
+      const answers = [await client.query({ text: text.replace(/^\\.*$/gm, ''), rowMode: 'array' })].flat()
+      // The last table on the screen: what follows it may be a COMMIT.
+      const { fields = [], rows = [] } = answers.findLast((one) => one.fields?.length > 0) ?? {}
+      return asTable([fields.map(({ name }) => name), ...rows])
+    } catch (error) {
+      if (answer?.startsWith('ERROR:') && error instanceof pg.DatabaseError) return refusal(error)
+      throw error
+    }
   }
 
   /** A document that needs two terminals says `-- psql 2` in the first line. */
@@ -85,20 +100,30 @@ class Reader {
 
   /** Assignments alone are settings: they go into the environment. A server stays; everything else has to end well. */
   async #shell(text: string): Promise<string> {
-    if (text.split('\n').every((line) => /^[A-Z_]+=\S*$|^$|^#/.test(line))) {
-      for (const [, name, value] of text.matchAll(/^([A-Z_]+)=(.*)$/gm)) this.#env[name!] = value!
+    const lines = text.split('\n').filter((line) => line !== '')
+    if (lines.every((line) => SETTING.test(line))) {
+      for (const [, name, value] of lines.map((line) => SETTING.exec(line)!)) this.#env[name!] = value!
       return ''
     }
-    const isServer = /^npx vitrina (up|api|runner)\b/.test(text)
-    const script = isServer ? `exec ${text}` : withVariables(text)
-    const program = spawnProgram(['bash', '-ec', script], await this.#environment(), {
+    const server = SERVER.test(lines.at(-1)!) ? lines.pop() : undefined
+    const output = lines.length === 0 ? '' : await this.#run(lines.join('\n'))
+    if (server === undefined) return output
+    const program = await this.#start(server.replace('npx vitrina', 'exec npx vitrina'))
+    return output + (await program.waitForOutput(/API\s+http\S+[\s\S]*/))[0]
+  }
+
+  async #run(text: string): Promise<string> {
+    const program = await this.#start(withVariables(text))
+    const code = await program.exited
+    if (code !== 0) throw new Error(`The commands end with ${code}:\n${text}\n${program.stdout}`)
+    return program.stdout
+  }
+
+  async #start(script: string): Promise<SpawnedVitrina> {
+    // One stream, as on a screen.
+    return spawnProgram(['bash', '-ec', `exec 2>&1\n${script}`], await this.#environment(), {
       cwd: this.#stage.folder,
     })
-    if (isServer) return (await program.waitForOutput(/API\s+http\S+[\s\S]*/))[0]
-    const code = await program.exited
-    const output = program.stdout + program.stderr
-    if (code !== 0) throw new Error(`The commands end with ${code}:\n${text}\n${output}`)
-    return output
   }
 
   async #environment(): Promise<Record<string, string>> {
@@ -111,13 +136,14 @@ class Reader {
     return { ...this.#env, PATH: `${bin}:${process.env.PATH}`, [MARK.variable]: MARK.value }
   }
 
-  /** A file says in its first line where it belongs. */
-  async #save(text: string): Promise<void> {
+  /** A file says in its first line where it belongs. Answers whether it did. */
+  async #save(text: string): Promise<boolean> {
     const path = /^(?:#|\/\/|--) (\S+\/\S+)/.exec(text)?.[1]
-    if (path === undefined) return
+    if (path === undefined) return false
     const file = join(this.#stage.folder, path)
     await mkdir(dirname(file), { recursive: true })
     await writeFile(file, text)
+    return true
   }
 
   /** "A moment later", a document says. */
@@ -140,6 +166,11 @@ class Reader {
 /** What one block exports, the next ones know: a reader has one terminal. */
 function withVariables(text: string): string {
   return `touch variables; . ./variables\n${text}\nexport -p | grep -E ' (API|TOKEN|ID)=' > variables || true`
+}
+
+/** Cells as psql shows them, near enough for `shows`. */
+export function asTable(rows: readonly (readonly unknown[])[]): string {
+  return rows.map((cells) => cells.map((cell) => cell ?? '').join(' | ')).join('\n')
 }
 
 /** As psql shows an error. */

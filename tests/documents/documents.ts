@@ -1,0 +1,22 @@
+/** Every document that somebody follows at a keyboard, by what has to be there before. */
+export const DOCUMENTS = {
+  emptyDatabase: ['README.md', 'docs/guides/first-mart.md', 'docs/guides/new-sink.md'],
+  elasticsearch: 'docs/guides/elasticsearch.md',
+  clickhouse: 'docs/guides/clickhouse.md',
+  s3: 'docs/guides/s3.md',
+  /** The marts of the demo, and no server yet. */
+  marts: ['SECURITY.md', 'docs/guides/airflow.md'],
+  demo: [
+    'docs/demo.md',
+    'docs/API.md',
+    'docs/guides/incremental-without-loss.md',
+    'docs/guides/operating.md',
+    'docs/guides/pipelines-as-files.md',
+    'docs/guides/python-tasks.md',
+    'docs/guides/scrolling-showcase.md',
+    'docs/guides/zero-downtime-refresh.md',
+  ],
+} as const
+
+/** Those that are there in Russian too. */
+export const TRANSLATED = ['README', 'docs/demo', 'docs/guides/first-mart'] as const
