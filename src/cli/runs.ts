@@ -47,6 +47,7 @@ export function addRuns(program: Command): void {
     'Stop a run after its current batch; the checkpoint is kept.',
     'runs cancel 0b6a1f5e-6a0e-4d3f-9a53-0c5d6f7b8a91',
   )
+    .addOption(forceOption())
     .addOption(formatOption())
     .addOption(jsonOption())
     .action(cancelRun)
@@ -66,11 +67,21 @@ async function get(id: string, flags: ServerFlags & FormatFlags): Promise<void> 
   else printRun(run)
 }
 
+/** For a batch that hears nothing: it waits for a lock, or for a server that does not answer. */
+export function forceOption(): Option {
+  return new Option('--force', 'do not wait for the batch: it is rolled back; batches before it stay')
+}
+
+interface CancelFlags extends ServerFlags, FormatFlags {
+  readonly force?: boolean
+}
+
 /** By the id of the run, or by its pipeline. */
-export async function cancelRun(runOrPipeline: string, flags: ServerFlags & FormatFlags): Promise<void> {
+export async function cancelRun(runOrPipeline: string, flags: CancelFlags): Promise<void> {
   const server = await openServer(flags)
   const id = isId(runOrPipeline) ? runOrPipeline : await currentRun(server, runOrPipeline)
-  const run = await server.ask(server.api.POST('/runs/{id}/cancel', { params: { path: { id } } }))
+  const params = { path: { id }, query: { force: flags.force } }
+  const run = await server.ask(server.api.POST('/runs/{id}/cancel', { params }))
   if (isData(flags)) return printData(run, flags)
   const isOver = run.finished_at !== null
   print(

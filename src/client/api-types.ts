@@ -2005,7 +2005,7 @@ export interface components {
             strategy: string | null;
             /** @description The trace that its request belongs to; null: none was named. */
             trace_id: string | null;
-            /** @description Who asked for it: api, schedule or sql. */
+            /** @description Who asked for it: api, schedule or sql; repair: it mends what a comparison found. */
             trigger: string;
             /** @description How rows move: pushdown, relay or rows. */
             way: string | null;
@@ -4873,7 +4873,7 @@ export interface operations {
                         strategy: string | null;
                         /** @description The trace that its request belongs to; null: none was named. */
                         trace_id: string | null;
-                        /** @description Who asked for it: api, schedule or sql. */
+                        /** @description Who asked for it: api, schedule or sql; repair: it mends what a comparison found. */
                         trigger: string;
                         /** @description The median of up to 20 successful runs before it; null: there are fewer than three. */
                         usual_rows_written: number | null;

@@ -14,7 +14,7 @@ export async function assignableProblem(session: Session, target: Target): Promi
     const [{ schema } = { schema: '' }] = await session.rows(
       'SELECT nspname AS schema FROM pg_namespace WHERE oid = pg_my_temp_schema()',
     )
-    await requireAssignable(session, { ...target, name: { schema: schema!, table: 'vitrina_copy' } })
+    await requireAssignable(session, target, { schema: schema!, table: 'vitrina_copy' })
     return null
   } catch (error) {
     return error

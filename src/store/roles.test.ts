@@ -1,5 +1,6 @@
+import { randomBytes } from 'node:crypto'
 import type pg from 'pg'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { aPipeline } from '../../tests/support/builders.js'
 import { aDatabase, type TestDatabase } from '../../tests/support/database.js'
 import { LOGINS, type Login } from '../model/logins.js'
@@ -210,5 +211,33 @@ describe('granting', () => {
         /^vitrina_reader has the role pg_read_server_files, .*: REVOKE pg_read_server_files FROM vitrina_reader$/,
       ),
     ])
+  })
+
+  it('can be done by an administrator who may create roles and is no superuser', async () => {
+    const name = `administrator_${randomBytes(6).toString('hex')}`
+    // Hooks run from the last to the first: the database that it owns goes before it.
+    onTestFinished(() => database.query(`DROP OWNED BY ${name}; DROP ROLE ${name}`).then(() => {}))
+    const own = await aDatabase({ migrated: false })
+    const administrator = new URL(own.url)
+    administrator.username = name
+    // The password of the other administrator: the logins belong to the whole server, and theirs follow from it.
+    await own.query(`CREATE ROLE ${name} LOGIN CREATEROLE PASSWORD '${administrator.password}'`)
+    // What PostgreSQL 16 and later give to whoever creates a role.
+    await own.query(
+      `GRANT ${Object.values(LOGINS).join(', ')} TO ${name} WITH ADMIN TRUE, INHERIT FALSE, SET FALSE`,
+    )
+    await own.query(`ALTER DATABASE ${administrator.pathname.slice(1)} OWNER TO ${name}`)
+    await migrate(administrator.href)
+    const told = await grantRoles({
+      administratorUrl: administrator.href,
+      sourceSchemas: [],
+      targetSchemas: ['analytics'],
+    })
+    // Only a superuser can grant pg_read_all_stats; on this server one has.
+    expect(told).toEqual([])
+    const writer = await own.client(own.loginUrl('writer'))
+    await writer.query('CREATE TABLE analytics.mart (id integer)')
+    const meta = await own.client(own.loginUrl('meta'))
+    expect((await meta.query('SELECT FROM analytics.mart')).rowCount).toBe(0)
   })
 })

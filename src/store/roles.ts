@@ -35,6 +35,7 @@ export async function grantRoles(options: RoleOptions): Promise<string[]> {
     await retryConcurrent(() => client.query(readerSettings()))
     await retryConcurrent(() => revokeSources(client, options.sourceSchemas))
     await retryConcurrent(() => grantSources(client, options.sourceSchemas))
+    await retryConcurrent(() => joinWriter(client))
     await retryConcurrent(() => grantMarts(client, options.targetSchemas))
     return [
       ...(await grantStatistics(client)),
@@ -117,6 +118,15 @@ async function grantSources(client: pg.Client, schemas: readonly string[]): Prom
   }
 }
 
+/** An administrator who is no superuser has no say over what a login of his will create, unless he belongs to it. */
+async function joinWriter(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ belongs: boolean }>(
+    "SELECT pg_has_role($1::name, 'USAGE') AS belongs",
+    [LOGINS.writer],
+  )
+  if (!rows[0]!.belongs) await client.query(`GRANT ${LOGINS.writer} TO CURRENT_USER`)
+}
+
 async function grantMarts(client: pg.Client, schemas: readonly string[]): Promise<void> {
   for (const schema of await existing(client, schemas)) {
     await client.query(`
@@ -145,6 +155,12 @@ async function grantStatistics(client: pg.Client): Promise<string[]> {
     return []
   } catch (error) {
     if ((error as { code?: string }).code !== '42501') throw error
+    // Somebody who may has done it already.
+    const { rows } = await client.query<{ all: boolean }>(
+      `SELECT bool_and(pg_has_role(rolname, 'pg_read_all_stats', 'USAGE')) AS all FROM pg_roles WHERE rolname = ANY ($1)`,
+      [[LOGINS.reader, LOGINS.writer]],
+    )
+    if (rows[0]!.all) return []
     return [
       `pg_read_all_stats could not be granted (${(error as Error).message}): incremental pipelines with capture "key" need it. Ask an administrator for: GRANT pg_read_all_stats TO ${LOGINS.reader}, ${LOGINS.writer}`,
     ]

@@ -12,7 +12,14 @@ import { canSweepFrom, changedKeysSql, type SweepFrom, sweepStart } from '../sou
 import { isSpread, type PlanFacts } from '../sources/postgres/describe.js'
 import { Horizon } from '../sources/postgres/horizon.js'
 import type { Column, Order } from '../sql/selection.js'
-import { begunNow, endPredecessors, isMainDatabase, takeCheckpoint, unlessDone } from './attempt.js'
+import {
+  begunNow,
+  checkpointFor,
+  endPredecessors,
+  isMainDatabase,
+  takeCheckpoint,
+  unlessDone,
+} from './attempt.js'
 import { BatchRunner, batchMs } from './batch.js'
 import { ChangedRows } from './changed-rows.js'
 import { examine, type SourceRules } from './examine.js'
@@ -84,12 +91,18 @@ export class PostgresTransfer implements Transfer {
         return found?.key ?? pipeline.keyColumns
       },
     )
-    const table = found ?? (await createTarget(target, finalTarget(pipeline), columns, pipeline.keyColumns))
-    await requireAssignable(target, table)
+    const existing = found as Target | null
+    if (existing !== null) await requireAssignable(target, existing)
     const checkpoints = new CheckpointStore(target, pipeline.id, claim.fence)
     const isMain = addresses.isMain || (await isMainDatabase(target, claim))
     if (!isMain) await checkpoints.create()
-    const checkpoint = await takeCheckpoint(checkpoints, this.#options.ledger)
+    const taken = await takeCheckpoint(checkpoints, this.#options.ledger)
+    const mart = { identity: null, isNew: existing === null }
+    const { checkpoint, isReset } = await checkpointFor(checkpoints, taken, mart)
+    if (isReset) this.#options.ledger.martIsNew()
+    // Not before: a mart that is there again would no longer tell the next attempt that the checkpoint means nothing.
+    const table =
+      existing ?? (await createTarget(target, finalTarget(pipeline), columns, pipeline.keyColumns))
     failpoint('fence.taken')
     const mover = way === 'pushdown' ? new Pushdown(target) : new Relay({ source, target, table, columns })
     await mover.prepare()
@@ -104,7 +117,7 @@ export class PostgresTransfer implements Transfer {
       },
       checkpoint,
     )
-    const [mart] = await target.rows(`SELECT EXISTS (SELECT FROM ${table.quoted})::text AS filled`)
+    const [rows] = await target.rows(`SELECT EXISTS (SELECT FROM ${table.quoted})::text AS filled`)
     const sweepFrom =
       pipeline.mode === 'incremental' && pipeline.capture === 'xmin' ? await sweepStart(source) : null
     this.#open.made = {
@@ -117,7 +130,7 @@ export class PostgresTransfer implements Transfer {
       paged,
       mover,
       batches,
-      martIsEmpty: mart!.filled === 'false',
+      martIsEmpty: rows!.filled === 'false',
       begun: await begunNow(source, target),
       sweepFrom,
       isSweepable: await this.#isSweepable(source, batches),

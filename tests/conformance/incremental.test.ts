@@ -48,6 +48,29 @@ onEveryRoute((stand) => {
     },
   )
 
+  it.each(['key', 'xmin'] as const)(
+    'R4.4: reads every row anew when the mart was dropped, with capture %s',
+    async (capture) => {
+      const name = `dropped_${capture}`
+      await stand().source.query(`
+        CREATE TABLE content.${name} (id int PRIMARY KEY, at timestamptz NOT NULL);
+        INSERT INTO content.${name} SELECT n, '2024-01-01' FROM generate_series(1, 50) n`)
+      const { id } = await stand().pipeline({
+        sourceQuery: `SELECT * FROM content.${name}`,
+        targetTable: `analytics.${name}`,
+        keyColumns: ['id'],
+        mode: 'incremental',
+        capture,
+        ...(capture === 'key' ? { incrementalKey: 'at', incrementalIdKey: 'id' } : {}),
+      })
+      expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', rows_inserted: 50 })
+      await stand().target.query(`DROP TABLE analytics.${name}`)
+      expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', error: null, rows_inserted: 50 })
+      await expectEqual(stand(), `content.${name}`, `analytics.${name}`)
+      expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', rows_read: 0 })
+    },
+  )
+
   it.each([
     [
       'microseconds',

@@ -128,6 +128,9 @@ describe('vitrina pipelines run', () => {
     expect((await stand().vitrina('pipelines', 'pause', 'held')).stdout).toMatch(/held is PAUSE_REQUESTED/)
     const cancelled = await stand().vitrina('pipelines', 'cancel', 'held')
     expect(cancelled).toMatchObject({ code: 0, stdout: expect.stringContaining('of held stops after') })
+    // Its batch waits for the lock, and hears nothing.
+    const forced = await stand().vitrina('pipelines', 'cancel', 'held', '--force')
+    expect(forced).toMatchObject({ code: 0, stdout: expect.stringContaining('is CANCELLED.') })
     await holder.query('ROLLBACK')
   })
 })

@@ -21,7 +21,9 @@ export const runWire = z
     pipeline_id: z.string().describe('The id of its pipeline.'),
     pipeline_name: z.string().describe('The name of its pipeline.'),
     status: z.enum(RUN_STATUSES).describe('REQUESTED until a runner takes it.'),
-    trigger: z.string().describe('Who asked for it: api, schedule or sql.'),
+    trigger: z
+      .string()
+      .describe('Who asked for it: api, schedule or sql; repair: it mends what a comparison found.'),
     external_ref: z.string().nullable().describe('How an orchestrator calls it.'),
     cancel_requested: z.boolean().describe('It stops after its current batch.'),
     trace_id: z.string().nullable().describe('The trace that its request belongs to; null: none was named.'),

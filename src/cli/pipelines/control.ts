@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { serverCommand } from '../command.js'
 import { type FormatFlags, formatOption, isData, jsonOption, printData } from '../format.js'
 import { print } from '../output.js'
-import { cancelRun } from '../runs.js'
+import { cancelRun, forceOption } from '../runs.js'
 import type { ServerFlags } from '../server/connection.js'
 import { pathOf } from '../server/find-pipeline.js'
 import { openServer } from '../server/server.js'
@@ -19,7 +19,9 @@ export function addControl(pipelines: Command): void {
     'Stop a run after its current batch; the checkpoint is kept. A pipeline stands for its current run.',
     'pipelines cancel film_dim',
     'pipelines cancel 0b6a1f5e-6a0e-4d3f-9a53-0c5d6f7b8a91',
+    'pipelines cancel film_dim --force',
   )
+    .addOption(forceOption())
     .addOption(formatOption())
     .addOption(jsonOption())
     .action(cancelRun)

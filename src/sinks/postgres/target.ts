@@ -204,16 +204,17 @@ function writtenColumns(
   )
 }
 
-/** The server itself says whether each value can be assigned, before anything is read. */
+/** The server itself says whether each value can be assigned, before anything is read. `asked`: of a copy of the table. */
 export async function requireAssignable(
   session: Session,
   { name, columns, overriding: overrides }: Target,
+  asked: TableName = name,
 ): Promise<void> {
   const overriding = overrides ? 'OVERRIDING SYSTEM VALUE ' : ''
   const nulls = columns.map((column) => `NULL::${column.type}`)
   await session
     .rows(
-      `EXPLAIN INSERT INTO ${quoteTable(name)} (${columns.map((column) => quoteIdentifier(column.name)).join(', ')}) ${overriding}SELECT ${nulls.join(', ')} LIMIT 0`,
+      `EXPLAIN INSERT INTO ${quoteTable(asked)} (${columns.map((column) => quoteIdentifier(column.name)).join(', ')}) ${overriding}SELECT ${nulls.join(', ')} LIMIT 0`,
     )
     .catch((error) => {
       throw targetError(error, `The query does not fit ${name.schema}.${name.table}`)

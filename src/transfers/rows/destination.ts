@@ -33,9 +33,9 @@ export interface Destination {
   readonly transactional: boolean
   /** Looks at the mart for rows with these columns; returns those that identify a row there. Changes nothing. */
   find(session: Session, columns: readonly Column[]): Promise<readonly string[]>
-  /** Creates what is missing. */
+  /** Creates what is missing, or refuses what is there. */
   create(): Promise<void>
-  /** Which mart this is now, and whether it was not there before. A table says neither: its checkpoint stands beside it. */
+  /** Which mart this is now, and whether it was not there before. A table does not say which: a restored one is the same. */
   identity(): Promise<{ readonly identity: string | null; readonly isNew: boolean }>
   open(options: {
     readonly order: Order
@@ -70,25 +70,20 @@ export class TableDestination implements Destination {
     return this.#table?.key ?? pipeline.keyColumns
   }
 
+  /** A table that is missing is created by `open`: once it is there, nothing tells that the checkpoint means nothing. */
   async create(): Promise<void> {
-    const { pipeline } = this.#claim
-    this.#table ??= await createTarget(
-      this.#session!,
-      finalTarget(pipeline),
-      this.#columns,
-      pipeline.keyColumns,
-    )
-    await requireAssignable(this.#session!, this.#table)
+    if (this.#table !== null) await requireAssignable(this.#session!, this.#table)
   }
 
-  async identity(): Promise<{ identity: null; isNew: false }> {
-    return { identity: null, isNew: false }
+  async identity(): Promise<{ identity: null; isNew: boolean }> {
+    return { identity: null, isNew: this.#table === null }
   }
 
   async open({ order, refusedSoFar, fromStart }: Parameters<Destination['open']>[0]): Promise<Mart> {
     const { pipeline } = this.#claim
     const session = this.#session!
-    const table = this.#table!
+    const table =
+      this.#table ?? (await createTarget(session, finalTarget(pipeline), this.#columns, pipeline.keyColumns))
     const [mart] = await session.rows(`SELECT EXISTS (SELECT FROM ${table.quoted})::text AS filled`)
     const names = this.#columns.map((column) => column.name)
     return TableMart.open({

@@ -1,0 +1,38 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ROOT } from './document.js'
+
+const ELSEWHERE = [
+  'console/README.md',
+  'deploy/pipelines/README.md',
+  'python/airflow-provider-vitrina/README.md',
+]
+const FENCED = /^```[\s\S]*?^```$/gm
+
+/** Every document that is written by hand or generated, by its path from the root. */
+export function documents(): string[] {
+  const top = readdirSync(ROOT).filter((name) => name.endsWith('.md'))
+  const below = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join('docs', name))
+  return [...top, ...below, ...ELSEWHERE].sort()
+}
+
+/** Without those that speak of their own day: the decisions, and the history. */
+export function presentDocuments(): string[] {
+  return documents().filter((file) => !file.startsWith('docs/adr/') && file !== 'CHANGELOG.md')
+}
+
+export function textOf(file: string): string {
+  return readFileSync(join(ROOT, file), 'utf8')
+}
+
+/** Without fenced blocks: those are followed by a test of their own. */
+export function proseOf(file: string): string {
+  return textOf(file).replace(FENCED, '')
+}
+
+/** What stands between backticks in the prose. */
+export function codeIn(file: string): string[] {
+  return [...proseOf(file).matchAll(/`([^`\n]+)`/g)].map(([, code]) => code!)
+}
