@@ -5,6 +5,7 @@ import type { State } from '../../ports/catalog.js'
 import type { Rehearsal } from '../services/rehearsal.js'
 import { PIPELINE_EXAMPLE } from './examples.js'
 import { flag, pageOf, pageQuery } from './page.js'
+import { fieldsToWire } from './pipeline-fields.js'
 import { pipelineFields } from './pipeline-input.js'
 import { text } from './text.js'
 
@@ -112,34 +113,6 @@ export const stateWire = z
     updated_at: z.string().describe('When the checkpoint last moved.'),
   })
   .meta({ id: 'State' })
-
-/** What somebody writes of a pipeline, and gets back. */
-export function fieldsToWire(pipeline: Pipeline) {
-  return {
-    name: pipeline.name,
-    description: pipeline.description,
-    type: pipeline.type,
-    source_type: pipeline.sourceType,
-    source_connection: pipeline.sourceConnection,
-    source_query: pipeline.sourceQuery,
-    target_table: pipeline.targetTable,
-    target_connection: pipeline.targetConnection,
-    target_options: { ...pipeline.targetOptions },
-    mode: pipeline.mode,
-    full_strategy: pipeline.fullStrategy,
-    incremental_key: pipeline.incrementalKey,
-    incremental_id_key: pipeline.incrementalIdKey,
-    capture: pipeline.capture,
-    deletes: pipeline.deletes,
-    key_columns: [...pipeline.keyColumns],
-    batch_size: pipeline.batchSize ?? ('auto' as const),
-    enabled: pipeline.enabled,
-    schedule_interval: pipeline.scheduleInterval,
-    schedule_timezone: pipeline.scheduleTimezone,
-    quarantine_limit: pipeline.quarantineLimit,
-    delete_brake: pipeline.deleteBrake,
-  }
-}
 
 export function pipelineToWire(pipeline: Pipeline): PipelineWire {
   return {

@@ -1,7 +1,7 @@
 import type { Pipeline } from '../../model/pipeline.js'
 import type { TaskText } from '../../model/task-plan.js'
 import type { PipelineDraft } from '../../ports/pipeline-editor.js'
-import { fieldsToWire } from '../schemas/pipeline.js'
+import { fieldsToWire } from '../schemas/pipeline-fields.js'
 import { type PipelineInput, pipelineFields, taskFields } from '../schemas/pipeline-input.js'
 import { readFields } from '../schemas/read-fields.js'
 import { RequestInvalid } from '../schemas/request-invalid.js'
