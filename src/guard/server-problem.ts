@@ -26,6 +26,7 @@ export function problemOfServer(error: unknown, sql: string, prefixLength: numbe
     message: `PostgreSQL refused the query: ${message}.`,
     hint: ourHint(state, message) ?? hint ?? 'Correct the query.',
     position: character < 0 ? null : positionOfCharacter(sql, character),
+    mayPass: /^(3F000|42P01|42703|42704)$/.test(state),
   }
 }
 
