@@ -57,6 +57,17 @@ describe('validate', () => {
     })
   })
 
+  it('needs no name, and a preview not even a target', async () => {
+    const { name: _, ...unnamed } = DRAFT
+    expect((await api.post('/validate', unnamed)).json()).toMatchObject({ valid: true, errors: [] })
+    const { source_query } = DRAFT
+    expect((await api.post('/preview?limit=1', { source_query })).json().rows).toHaveLength(1)
+    expect((await api.post('/validate', { source_query })).json().errors).toMatchObject([
+      { field: 'target_table' },
+    ])
+    expect((await api.post('/pipelines', unnamed)).json().errors).toMatchObject([{ field: 'name' }])
+  })
+
   it('names the column that does not fit an existing table', async () => {
     await database.query(
       'CREATE TABLE analytics.misfit (film_id uuid PRIMARY KEY, title integer, rating numeric, modified timestamptz)',
