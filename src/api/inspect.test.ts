@@ -78,6 +78,15 @@ describe('validate', () => {
     expect(errors[0].message).toContain('title')
   })
 
+  it('refuses a column that no table can be created with', async () => {
+    const source_query = 'SELECT id AS film_id, xmin FROM content.film_work'
+    const { valid, errors } = (await api.post('/validate', { ...DRAFT, source_query })).json()
+    expect([valid, errors]).toMatchObject([
+      false,
+      [{ code: 'TARGET_MISMATCH', field: 'target_table', hint: expect.stringContaining('xmin AS') }],
+    ])
+  })
+
   it('warns of a key that is not unique and of a promise that is bounded', async () => {
     const answer = await api.post('/validate', {
       ...DRAFT,
