@@ -12,7 +12,8 @@ export function readBodies(app: Api): void {
     if (text === '') done(null, undefined)
     else if (text === null) done(notUtf8())
     else if (isTooDeep(text)) done(tooDeep())
-    else void parseJson(request, text, done)
+    else
+      void parseJson(request, text, (error, value) => done(error === null ? null : unreadable(text), value))
   })
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
     if (body.length === 0) done(null, undefined)
@@ -54,13 +55,32 @@ const BRACKET = 0x5b
 const BRACE = 0x7b
 
 function tooDeep(): Error {
-  return Object.assign(new Error(`The body is nested deeper than ${MAX_DEPTH} levels.`), { statusCode: 422 })
+  return refusal(422, `The body is nested deeper than ${MAX_DEPTH} levels.`)
 }
 
 function notUtf8(): Error {
-  return Object.assign(new Error('The body is not UTF-8.'), { statusCode: 400 })
+  return refusal(400, 'The body is not UTF-8.')
 }
 
 function unsupported(type: string): Error {
-  return Object.assign(new Error(`The content type "${type}" is not supported.`), { statusCode: 415 })
+  return refusal(415, `The content type "${type}" is not supported.`)
+}
+
+/** No JSON, or JSON with a name that could change what every object of a program has. */
+function unreadable(text: string): Error {
+  try {
+    JSON.parse(text)
+    return refusal(400, 'The body has a field called "__proto__" or "constructor", which nobody needs.')
+  } catch (error) {
+    // Only the place: the rest of the message repeats what was sent, and that may be a secret.
+    const place = /at position (\d+)/.exec((error as Error).message)?.[1]
+    return refusal(
+      400,
+      place === undefined ? 'The body is not JSON.' : `The body is not JSON: see its character ${place}.`,
+    )
+  }
+}
+
+function refusal(statusCode: number, sentence: string): Error {
+  return Object.assign(new Error(sentence), { statusCode })
 }

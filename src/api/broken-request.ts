@@ -1,13 +1,26 @@
 import { randomUUID } from 'node:crypto'
-import { STATUS_CODES } from 'node:http'
+import { type Server, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { VitrinaError } from '../model/errors.js'
 import { toProblem } from './problem.js'
+import type { Api } from './schemas/type-provider.js'
 
 /** What Node could not read as a request never reaches a route; it is answered as a problem all the same. */
 export function refuseBroken(error: Error & { code?: string }, socket: Socket): void {
   if (error.code !== 'ECONNRESET' && socket.writable) socket.write(answerTo(error.code))
   socket.destroy()
+}
+
+/** What Node would answer by itself, without a word: a request without Host, CONNECT, and "Expect: something". */
+export function answerStrange(app: Api): void {
+  app.addHook('onRequest', async ({ raw }) => {
+    if (raw.headers.host === undefined && raw.httpVersion === '1.1')
+      throw Object.assign(new Error('The request has no Host header.'), { statusCode: 400 })
+  })
+  const server = app.server as Server
+  server.on('connect', (_request, socket) => refuseBroken({ code: 'CONNECT' } as never, socket as Socket))
+  // RFC 9110 lets us ignore what we do not know.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response))
 }
 
 function answerTo(code: string | undefined): string {
@@ -35,6 +48,11 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
     status: 431,
     detail: 'Address and headers together are longer than 16 KiB.',
     hint: 'Send less in the query and in the headers.',
+  },
+  CONNECT: {
+    status: 405,
+    detail: 'This server is no proxy.',
+    hint: 'Send the request to it directly.',
   },
   ERR_HTTP_REQUEST_TIMEOUT: {
     status: 408,

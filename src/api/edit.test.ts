@@ -73,6 +73,24 @@ describe('POST /pipelines', () => {
     })
   })
 
+  it.each([
+    'SELECT 1) AS source; DROP TABLE content.genre; --',
+    ') AS source; DELETE FROM content.genre; SELECT * FROM (SELECT 1',
+    '\\! id',
+    "SELECT 'unfinished",
+    'SELECT 1 AS a, 2 AS a',
+    "SELECT 'x'::uuid AS a",
+  ])('R6.1 saves no query that can never be run: %s', async (source_query) => {
+    const answer = await api.post('/pipelines', spec({ source_query }))
+    expect([answer.statusCode, codes(answer)]).toEqual([422, { source_query: 'SOURCE_QUERY_FAILED' }])
+    const id = await created()
+    expect((await api.patch(`/pipelines/${id}`, { source_query })).statusCode).toBe(422)
+  })
+
+  it('saves a query whose tables may come later', async () => {
+    await created({ source_query: 'SELECT id, title FROM content.no_such_table' })
+  })
+
   it('refuses a name that is taken', async () => {
     const body = spec()
     await api.post('/pipelines', body)

@@ -22,15 +22,25 @@ export function toFailure(thrown: unknown): Failure {
   return { error: unexpected, status: 500 }
 }
 
-/** Fastify's own refusals, such as bad JSON, a body that is too large, a path that cannot be decoded. */
+/** What was refused before a route saw it: by us with a sentence, by Fastify with words of its own. */
 function refusedByServer(thrown: unknown): VitrinaError | null {
   if (clientStatus(thrown) === null) return null
-  return new VitrinaError(
-    'REQUEST_INVALID',
-    (thrown as Error).message,
-    'Send a JSON body that is valid, with "Content-Type: application/json".',
-    { cause: thrown },
-  )
+  const { message, code = '' } = thrown as Error & { code?: string }
+  const [detail, hint] = REFUSALS[code] ?? [message, SEND_JSON]
+  return new VitrinaError('REQUEST_INVALID', detail, hint, { cause: thrown })
+}
+
+const SEND_JSON = 'Send a JSON body that is valid, with "Content-Type: application/json".'
+
+const REFUSALS: Readonly<Record<string, readonly [detail: string, hint: string]>> = {
+  FST_ERR_BAD_URL: [
+    'The path cannot be decoded.',
+    'Write everything but letters, digits and -._~ as %XX, in UTF-8.',
+  ],
+  FST_ERR_MAX_PARAM_LENGTH: ['A part of the path is too long.', 'See /docs for the routes; ids are UUIDs.'],
+  FST_ERR_CTP_BODY_TOO_LARGE: ['The body is larger than 1 MiB.', 'Send less at once.'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: ['The content type cannot be read.', SEND_JSON],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['The body is not as long as Content-Length says.', SEND_JSON],
 }
 
 function clientStatus(thrown: unknown): number | null {

@@ -57,6 +57,17 @@ describe('validate', () => {
     })
   })
 
+  it('needs no name, and a preview not even a target', async () => {
+    const { name: _, ...unnamed } = DRAFT
+    expect((await api.post('/validate', unnamed)).json()).toMatchObject({ valid: true, errors: [] })
+    const { source_query } = DRAFT
+    expect((await api.post('/preview?limit=1', { source_query })).json().rows).toHaveLength(1)
+    expect((await api.post('/validate', { source_query })).json().errors).toMatchObject([
+      { field: 'target_table' },
+    ])
+    expect((await api.post('/pipelines', unnamed)).json().errors).toMatchObject([{ field: 'name' }])
+  })
+
   it('names the column that does not fit, and the table', async () => {
     await database.query(
       'CREATE TABLE analytics.misfit (film_id uuid PRIMARY KEY, title integer, rating numeric, modified timestamptz)',
@@ -65,6 +76,15 @@ describe('validate', () => {
     const { errors } = (await api.post('/validate', { ...DRAFT, target_table: 'analytics.misfit' })).json()
     expect(errors).toMatchObject([{ code: 'TARGET_MISMATCH', field: 'target_table' }])
     expect(errors[0].message).toMatch(/analytics\.misfit: column "title"/)
+  })
+
+  it('refuses a column that no table can be created with', async () => {
+    const source_query = 'SELECT id AS film_id, xmin FROM content.film_work'
+    const { valid, errors } = (await api.post('/validate', { ...DRAFT, source_query })).json()
+    expect([valid, errors]).toMatchObject([
+      false,
+      [{ code: 'TARGET_MISMATCH', field: 'target_table', hint: expect.stringContaining('xmin AS') }],
+    ])
   })
 
   it('warns of a key that is not unique and of a promise that is bounded', async () => {

@@ -134,6 +134,23 @@ describe('nonsense about what is there is answered, never with a 5xx', () => {
         )
   })
 
+  const FAILING_QUERIES = [
+    ['SELECT chr(0) AS id', 'SOURCE_QUERY_FAILED'],
+    ['SELECT chr(1114112) AS id', 'SOURCE_QUERY_FAILED'],
+    ["SELECT xpath('///', '<a/>'::xml) AS id", 'SOURCE_QUERY_FAILED'],
+    ['SELECT repeat(repeat(title, 9000000), 9000000) AS id FROM content.film_work', 'SOURCE_QUERY_FAILED'],
+    [`SELECT '${'!'.repeat(900)}a'::tsquery AS id`, 'SOURCE_QUERY_FAILED'],
+    [
+      'SELECT count(*) AS id FROM generate_series(1, 100000000) a, generate_series(1, 100000000) b',
+      'SOURCE_TOO_SLOW',
+    ],
+  ]
+  it.each(FAILING_QUERIES)('as a query that fails while it runs: %s', async (source_query, code) => {
+    const answer = await send('POST /preview', JSON.stringify({ ...DRAFT, source_query }))
+    expect([answer.statusCode, answer.json().code], answer.body).toEqual([422, code])
+    expectAnswered(await send('POST /validate', JSON.stringify({ ...DRAFT, source_query })), source_query!)
+  })
+
   it.each(READS)('in the query: %s', async (template) => {
     for (const query of [
       ...QUERIES,

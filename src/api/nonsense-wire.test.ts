@@ -90,6 +90,18 @@ describe('what comes over the wire', () => {
     expect((await sendRaw(headers, packed)).status).toBe(400)
   })
 
+  it('is answered with a problem where Node alone would say nothing', async () => {
+    const hostless = await sendRaw('GET /api/v1/health HTTP/1.1\r\nConnection: close\r\n\r\n')
+    const proxied = await sendRaw(request('CONNECT example.com:443', [AUTH]))
+    for (const { head, body } of [hostless, proxied]) {
+      expect(head).toContain('application/problem+json')
+      expect(JSON.parse(body)).toMatchObject({ code: 'REQUEST_INVALID', hint: expect.any(String) })
+    }
+    expect([hostless.status, proxied.status]).toEqual([400, 405])
+    expect((await sendRaw('GET /api/v1/health HTTP/1.0\r\n\r\n')).status).toBe(200)
+    expect((await sendRaw(request('GET /api/v1/pipelines', [AUTH, 'Expect: miracles']))).status).toBe(200)
+  })
+
   it('is refused by its method with what the path does take', async () => {
     for (const method of ['QUERY', 'TRACE', 'PUT', 'PROPFIND', 'OPTIONS']) {
       const { status, head } = await sendRaw(request(`${method} /api/v1/pipelines`, [AUTH]))

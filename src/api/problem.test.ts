@@ -74,7 +74,7 @@ describe('problems', () => {
         headers: { authorization: `Bearer ${TOKEN}`, 'content-type': type },
       })
     const answers = [
-      await send('application/json', '{"a":'),
+      await send('application/json', '{"a":1,}'),
       await send('application/json', '{"__proto__":{}}'),
       await send('application/json', JSON.stringify('x'.repeat(1024 * 1024))),
       await send('text/plain', 'hello'),
@@ -82,6 +82,12 @@ describe('problems', () => {
     ]
     expect(answers.map((answer) => answer.statusCode)).toEqual([400, 400, 413, 415, 422])
     for (const answer of answers) expect(answer.json().code).toBe('REQUEST_INVALID')
+    expect(answers.slice(0, 4).map((answer) => answer.json().detail)).toEqual([
+      'The body is not JSON: see its character 7.',
+      'The body has a field called "__proto__" or "constructor", which nobody needs.',
+      'The body is larger than 1 MiB.',
+      'The content type "text/plain" is not supported.',
+    ])
   })
 
   it('welcome an empty body, whatever it is called', async () => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { anApi, type TestApi } from '../../tests/support/api.js'
+import { anApi, type TestApi, TOKEN } from '../../tests/support/api.js'
 import { aPipeline } from '../../tests/support/builders.js'
 import { aDatabase, type TestDatabase } from '../../tests/support/database.js'
 import { aRunner } from '../../tests/support/runner.js'
@@ -58,12 +58,17 @@ describe('POST /pipelines/{id}/run?wait', () => {
   it('keeps nobody from closing the server', async () => {
     const own = anApi(database.loginUrl('meta'))
     const { id } = await aPipeline(database)
-    const answer = own.post(`/pipelines/${id}/run?wait=60s`)
+    // Over a socket: only then does closing wait for the answer.
+    const address = await own.app.listen({ host: '127.0.0.1', port: 0 })
+    const answer = fetch(`${address}/pipelines/${id}/run?wait=60s`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${TOKEN}` },
+    })
     await waitFor(async () => (await own.get(`/pipelines/${id}/runs`)).json().items.length === 1, {
       what: 'the run',
     })
     await own.close()
-    expect((await answer).statusCode).toBe(202)
+    expect((await answer).status).toBe(202)
   })
 })
 

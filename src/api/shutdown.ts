@@ -11,8 +11,14 @@ export function closeInOrder(
   housekeeping: Housekeeping,
 ): void {
   const unused = unusedSockets(app.server)
+  let closing = false
   app.addHook('onReady', async () => housekeeping.start())
+  // A connection that was busy when closing began would else be kept alive, and waited for, for 72 s.
+  app.addHook('onSend', async (_request, reply) => {
+    if (closing) reply.header('connection', 'close')
+  })
   app.addHook('preClose', async () => {
+    closing = true
     health.drain()
     // They never end by themselves: closing would wait for them for ever.
     streams.close()

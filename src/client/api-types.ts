@@ -2152,6 +2152,320 @@ export interface components {
             /** @description When it was last given a new value. */
             rotated_at: string | null;
         };
+        UnsavedPipeline: {
+            /**
+             * @description Rows in a batch; auto keeps a batch near its target duration.
+             * @default auto
+             */
+            batch_size?: number | "auto";
+            /**
+             * @description For mode incremental: by incremental_key, or by the row versions of the database.
+             * @default key
+             * @enum {string}
+             */
+            capture?: "key" | "xmin";
+            /**
+             * @description Share of the mart that one run may remove before the brake stops it.
+             * @default 0.5
+             */
+            delete_brake?: number;
+            /**
+             * @description sweep removes rows from the mart that the source no longer has.
+             * @default ignore
+             * @enum {string}
+             */
+            deletes?: "ignore" | "sweep";
+            /**
+             * @description What it is for, in words.
+             * @default
+             */
+            description?: string;
+            /**
+             * @description Runners work on enabled pipelines only.
+             * @default true
+             */
+            enabled?: boolean;
+            /**
+             * @description For mode full: upsert in batches, or replace the whole mart at once.
+             * @default upsert
+             * @enum {string}
+             */
+            full_strategy?: "upsert" | "replace";
+            /**
+             * @description Column that tells rows with an equal incremental_key apart.
+             * @default null
+             * @example film_id
+             */
+            incremental_id_key?: string | null;
+            /**
+             * @description Column of the query that grows with every change.
+             * @default null
+             * @example updated_at
+             */
+            incremental_key?: string | null;
+            /**
+             * @description The UPSERT key. Empty: the primary key of the target table.
+             * @default []
+             * @example [
+             *       "film_id"
+             *     ]
+             */
+            key_columns?: string[];
+            /**
+             * @description full re-reads all rows, incremental those beyond the checkpoint.
+             * @default full
+             * @enum {string}
+             */
+            mode?: "full" | "incremental";
+            /**
+             * @description Unique among all pipelines.
+             * @example film_dim
+             */
+            name?: string;
+            /**
+             * @description Rows a run may put into quarantine before it fails.
+             * @default 100
+             */
+            quarantine_limit?: number;
+            /**
+             * @description 15m, 1h30m, PT15M or a cron expression. null: runs only when asked to.
+             * @default null
+             * @example 15m
+             */
+            schedule_interval?: string | null;
+            /**
+             * @description The zone in which a cron expression is read.
+             * @default UTC
+             * @example Europe/Moscow
+             */
+            schedule_timezone?: string;
+            /**
+             * @description Name of the connection that is read. null: the main database.
+             * @default null
+             */
+            source_connection?: string | null;
+            /**
+             * @description The SELECT whose rows fill the target. Tasks have priority over it.
+             * @default
+             * @example SELECT id AS film_id, title, modified AS updated_at FROM content.film_work
+             */
+            source_query?: string;
+            /**
+             * @description What is read from.
+             * @default postgres
+             * @constant
+             */
+            source_type?: "postgres";
+            /**
+             * @description Name of the connection that is written. null: the main database.
+             * @default null
+             */
+            target_connection?: string | null;
+            /**
+             * @description What only this kind of target knows; see the page of its sink. For tables: none.
+             * @default {}
+             * @example {
+             *       "write_mode": "index"
+             *     }
+             */
+            target_options?: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description The address of the mart: schema.table, es:index, ch:table or s3:prefix.
+             * @example analytics.film_dim
+             */
+            target_table: string;
+            /**
+             * @description The task plan; empty: source_query alone.
+             * @default []
+             */
+            tasks?: {
+                /** @description The SQL text, or the name of a registered transform. */
+                body: string;
+                /** @description Ignored: it is there so that what was read can be sent back. */
+                id?: string;
+                /** @description The place in the plan. Absent: where it stands in the list, from 1. */
+                order_index?: number;
+                /**
+                 * @description What the task reads, for people.
+                 * @default null
+                 */
+                source_table?: string | null;
+                /**
+                 * @description Only in the last task: writes there instead of the target of the pipeline.
+                 * @default null
+                 */
+                target_table?: string | null;
+                /**
+                 * @description SQL reads the rows and comes first; PYTHON is a registered transform.
+                 * @enum {string}
+                 */
+                task_type: "SQL" | "PYTHON";
+            }[];
+            /**
+             * @description SQL: a query only. PYTHON: with registered transforms. Absent: follows from the tasks.
+             * @enum {string}
+             */
+            type?: "SQL" | "PYTHON";
+        };
+        UnsavedQuery: {
+            /**
+             * @description Rows in a batch; auto keeps a batch near its target duration.
+             * @default auto
+             */
+            batch_size?: number | "auto";
+            /**
+             * @description For mode incremental: by incremental_key, or by the row versions of the database.
+             * @default key
+             * @enum {string}
+             */
+            capture?: "key" | "xmin";
+            /**
+             * @description Share of the mart that one run may remove before the brake stops it.
+             * @default 0.5
+             */
+            delete_brake?: number;
+            /**
+             * @description sweep removes rows from the mart that the source no longer has.
+             * @default ignore
+             * @enum {string}
+             */
+            deletes?: "ignore" | "sweep";
+            /**
+             * @description What it is for, in words.
+             * @default
+             */
+            description?: string;
+            /**
+             * @description Runners work on enabled pipelines only.
+             * @default true
+             */
+            enabled?: boolean;
+            /**
+             * @description For mode full: upsert in batches, or replace the whole mart at once.
+             * @default upsert
+             * @enum {string}
+             */
+            full_strategy?: "upsert" | "replace";
+            /**
+             * @description Column that tells rows with an equal incremental_key apart.
+             * @default null
+             * @example film_id
+             */
+            incremental_id_key?: string | null;
+            /**
+             * @description Column of the query that grows with every change.
+             * @default null
+             * @example updated_at
+             */
+            incremental_key?: string | null;
+            /**
+             * @description The UPSERT key. Empty: the primary key of the target table.
+             * @default []
+             * @example [
+             *       "film_id"
+             *     ]
+             */
+            key_columns?: string[];
+            /**
+             * @description full re-reads all rows, incremental those beyond the checkpoint.
+             * @default full
+             * @enum {string}
+             */
+            mode?: "full" | "incremental";
+            /**
+             * @description Unique among all pipelines.
+             * @example film_dim
+             */
+            name?: string;
+            /**
+             * @description Rows a run may put into quarantine before it fails.
+             * @default 100
+             */
+            quarantine_limit?: number;
+            /**
+             * @description 15m, 1h30m, PT15M or a cron expression. null: runs only when asked to.
+             * @default null
+             * @example 15m
+             */
+            schedule_interval?: string | null;
+            /**
+             * @description The zone in which a cron expression is read.
+             * @default UTC
+             * @example Europe/Moscow
+             */
+            schedule_timezone?: string;
+            /**
+             * @description Name of the connection that is read. null: the main database.
+             * @default null
+             */
+            source_connection?: string | null;
+            /**
+             * @description The SELECT whose rows fill the target. Tasks have priority over it.
+             * @default
+             * @example SELECT id AS film_id, title, modified AS updated_at FROM content.film_work
+             */
+            source_query?: string;
+            /**
+             * @description What is read from.
+             * @default postgres
+             * @constant
+             */
+            source_type?: "postgres";
+            /**
+             * @description Name of the connection that is written. null: the main database.
+             * @default null
+             */
+            target_connection?: string | null;
+            /**
+             * @description What only this kind of target knows; see the page of its sink. For tables: none.
+             * @default {}
+             * @example {
+             *       "write_mode": "index"
+             *     }
+             */
+            target_options?: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description The address of the mart: schema.table, es:index, ch:table or s3:prefix.
+             * @example analytics.film_dim
+             */
+            target_table?: string;
+            /**
+             * @description The task plan; empty: source_query alone.
+             * @default []
+             */
+            tasks?: {
+                /** @description The SQL text, or the name of a registered transform. */
+                body: string;
+                /** @description Ignored: it is there so that what was read can be sent back. */
+                id?: string;
+                /** @description The place in the plan. Absent: where it stands in the list, from 1. */
+                order_index?: number;
+                /**
+                 * @description What the task reads, for people.
+                 * @default null
+                 */
+                source_table?: string | null;
+                /**
+                 * @description Only in the last task: writes there instead of the target of the pipeline.
+                 * @default null
+                 */
+                target_table?: string | null;
+                /**
+                 * @description SQL reads the rows and comes first; PYTHON is a registered transform.
+                 * @enum {string}
+                 */
+                task_type: "SQL" | "PYTHON";
+            }[];
+            /**
+             * @description SQL: a query only. PYTHON: with registered transforms. Absent: follows from the tasks.
+             * @enum {string}
+             */
+            type?: "SQL" | "PYTHON";
+        };
     };
     responses: {
         /** @description A problem document. */
@@ -4501,7 +4815,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["PipelineInput"];
+                "application/json": components["schemas"]["UnsavedQuery"];
             };
         };
         responses: {
@@ -5568,7 +5882,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["PipelineInput"];
+                "application/json": components["schemas"]["UnsavedPipeline"];
             };
         };
         responses: {

@@ -1,5 +1,6 @@
 import type { Findings } from './findings.js'
 import type { Tree } from './parser.js'
+import { tablesWrittenOut } from './written-out.js'
 
 /*
  * Queries that cannot end well and say so themselves. What only turns out while running is the business of the
@@ -8,8 +9,10 @@ import type { Tree } from './parser.js'
 
 const MAX_SERIES = 100_000_000
 const MAX_TEXT = 10_000_000
+const MAX_ELEMENTS = 1_000_000
+const MAX_TABLES = 2_000
 
-/** generate_series(1, 1e12), repeat('x', 1e9): sizes that stand in the text. */
+/** generate_series(1, 1e12), repeat('x', 1e9), array_fill(0, '{1e9}'): sizes that stand in the text. */
 export function checkSize(name: string, args: readonly Tree[], walk: Findings): void {
   const numbers = args.map(constant)
   const [first = null, second = null, third = 1] = numbers
@@ -19,6 +22,22 @@ export function checkSize(name: string, args: readonly Tree[], walk: Findings): 
   }
   if (['repeat', 'lpad', 'rpad'].includes(name) && second !== null && second > MAX_TEXT)
     walk.refuse(`${name}() would make a text of ${second} characters.`, 'Make a shorter text.')
+  const elements = name === 'array_fill' ? product(args[1]) : 0
+  if (elements > MAX_ELEMENTS)
+    walk.refuse(`array_fill() would make ${elements} elements.`, 'Make a smaller array.')
+}
+
+/** Of the numbers in ARRAY[2, 3] or '{2,3}'; 0 when they cannot be told. */
+function product(node: Tree = {}): number {
+  const cast = node.TypeCast as Tree | undefined
+  if (cast !== undefined) return product(cast.arg as Tree)
+  const list = (node.A_ArrayExpr as Tree | undefined)?.elements as Tree[] | undefined
+  const text = ((node.A_Const as Tree | undefined)?.sval as Tree | undefined)?.sval
+  const sizes = list?.map(constant) ??
+    String(text ?? '')
+      .match(/\d+/g)
+      ?.map(Number) ?? [0]
+  return sizes.reduce((all: number, size) => all * (size ?? 0), 1)
 }
 
 /** `WITH RECURSIVE n AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)` with nothing that could ever stop it. */
@@ -43,6 +62,16 @@ export function checkEnd(query: Tree, walk: Findings): void {
     `The WITH RECURSIVE query "${String(query.ctename)}" never ends.`,
     'Give the part after UNION ALL a WHERE that stops it.',
   )
+}
+
+/** More than anybody joins; 2,000 cost the planner 2 s. */
+export function checkWrittenOut(statement: Tree, walk: Findings): void {
+  const tables = tablesWrittenOut(statement)
+  if (tables > MAX_TABLES)
+    walk.refuse(
+      `Written out, the query names ${tables} tables.`,
+      'Name fewer of them; leave NOT MATERIALIZED away where a WITH query is named more than once.',
+    )
 }
 
 /** An XML entity is a file to read or a text that grows without end. PostgreSQL loads none; nobody needs to try. */

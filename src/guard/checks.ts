@@ -2,10 +2,10 @@ import { checkConstant, checkSize } from './bombs.js'
 import type { Findings } from './findings.js'
 import { FUNCTIONS, reasonAgainst, TIME_WORDS } from './functions.js'
 import type { Tree } from './parser.js'
-import type { Scope } from './scope.js'
+import type { Names } from './scope.js'
 import { isKnownType, SAMPLING } from './types.js'
 
-type Check = (node: Tree, walk: Findings, scope: Scope) => void
+type Check = (node: Tree, walk: Findings, scope: Names) => void
 
 /** What has to hold for a node besides that its kind is known. */
 export const CHECKS: Readonly<Record<string, Check>> = {
@@ -22,11 +22,11 @@ export const CHECKS: Readonly<Record<string, Check>> = {
   SQLValueFunction: checkValueFunction,
 }
 
-function checkRelation(node: Tree, walk: Findings, scope: Scope): void {
+function checkRelation(node: Tree, walk: Findings, scope: Names): void {
   const table = String(node.relname)
   const schema = node.schemaname === undefined ? null : String(node.schemaname)
   const allowed = walk.rules.sourceSchemas
-  if (schema === null && scope.has(table)) return
+  if (schema === null && scope.find(table) !== null) return
   if (schema === null && !table.startsWith('pg_')) {
     const example = allowed[0] === undefined ? '' : `, for example ${allowed[0]}.${table}`
     walk.refuse(

@@ -91,9 +91,8 @@ it(`answers ${ROUNDS} mutilated texts with a verdict, and lets none reach beyond
     }
     accepted += 1
     for (const { schema } of verdict.reached) expect(['content', 'ugc'], sql).toContain(schema)
-    expect(verdict.canonical, sql).not.toMatch(
-      /\b(pg_sleep|pg_read_file|nextval|set_config|auth\.users)\s*\(/,
-    )
+    const withoutStrings = verdict.canonical.replace(/'(?:[^']|'')*'/g, "''")
+    expect(withoutStrings, sql).not.toMatch(/\b(pg_sleep|pg_read_file|nextval|set_config|auth\.users)\s*\(/)
   }
   // Junk that is always refused would show nothing.
   expect(accepted).toBeGreaterThan(ROUNDS / 100)

@@ -114,24 +114,30 @@ export const SAID: Readonly<Record<string, string>> = {
   DoStmt: 'DO',
   ExplainStmt: 'EXPLAIN',
   TransactionStmt: 'a transaction command',
-  VariableSetStmt: 'SET',
+  VariableSetStmt: 'SET or RESET',
   VariableShowStmt: 'SHOW',
   CreateStmt: 'CREATE TABLE',
   CreateTableAsStmt: 'CREATE TABLE AS',
   ViewStmt: 'CREATE VIEW',
   DropStmt: 'DROP',
-  GrantStmt: 'GRANT',
+  GrantStmt: 'GRANT or REVOKE',
+  CheckPointStmt: 'CHECKPOINT',
+  SecLabelStmt: 'SECURITY LABEL',
   PrepareStmt: 'PREPARE',
   ExecuteStmt: 'EXECUTE',
   DeclareCursorStmt: 'DECLARE CURSOR',
   LockStmt: 'LOCK',
   NotifyStmt: 'NOTIFY',
   ListenStmt: 'LISTEN',
-  VacuumStmt: 'VACUUM',
-  IntoClause: 'INTO',
-  LockingClause: 'FOR UPDATE or FOR SHARE',
+  VacuumStmt: 'VACUUM or ANALYZE',
   CurrentOfExpr: 'WHERE CURRENT OF',
   ParamRef: 'a parameter such as $1',
   SetToDefault: 'DEFAULT',
   MergeSupportFunc: 'merge_action()',
+}
+
+/** What to do instead, where it is not plain. */
+export const INSTEAD: Readonly<Record<string, string>> = {
+  ParamRef:
+    'Write the value itself. What is new since the last run, an incremental pipeline finds by itself.',
 }

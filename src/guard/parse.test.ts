@@ -49,6 +49,28 @@ describe('checkText', () => {
     })
   })
 
+  it('points at the table that would be written or locked', async () => {
+    const places = await Promise.all(
+      [
+        'SELECT id\n  INTO content.copy FROM content.genre',
+        'SELECT id FROM (\n  SELECT id FROM content.genre FOR UPDATE) s',
+        'SELECT id FROM content.genre, ugc.likes l\n FOR SHARE OF l',
+      ].map(async (sql) => (await problems(sql))[0]?.position),
+    )
+    expect(places.map((place) => [place?.line, place?.column])).toEqual([
+      [2, 8],
+      [2, 18],
+      [2, 15],
+    ])
+  })
+
+  it('places thousands of tables as fast as one', async () => {
+    const tables = Array.from({ length: 1_900 }, (_, n) => `ugc."é${n}"`)
+    const verdict = await checkText(`SELECT 1 AS a FROM\n${tables.join(',\n')}${' '.repeat(200_000)}`, RULES)
+    const lines = verdict.ok ? verdict.relations.map(({ position }) => position.line) : []
+    expect(lines).toEqual(tables.map((_, n) => n + 2))
+  })
+
   it('says that a blank is none when it was pasted from a document', async () => {
     const [problem] = await problems('SELECT id\u00a0FROM content.genre x y')
     expect(problem?.hint).toContain('U+00A0')

@@ -1,12 +1,17 @@
 import type { WalkRules } from './findings.js'
 import { type Parsed, parseSql, type Tree } from './parser.js'
 import { PassedTexts } from './passed-texts.js'
-import { positionAt, positionOfByte, positionOfCharacter } from './position.js'
+import { positionAt, positionOfByte, positionOfCharacter, positionsOfBytes } from './position.js'
 import { type GuardRules, type Problem, refused, type Verdict } from './verdict.js'
 import { Walk } from './walk.js'
 
 /** A mart of 2,000 columns fits ten times. */
 const MAX_BYTES = 256 * 1024
+/**
+ * Rulers in comments are shorter, operators much shorter. PostgreSQL reads such a run to its end for each comment that is
+ * opened in it: 100,000 of them took more than 20 s.
+ */
+const MAX_RUN = 1_000
 
 /** The first layer: what the text says, read by PostgreSQL's own parser. No server is asked. */
 export async function checkText(sql: string, rules: GuardRules): Promise<Verdict> {
@@ -41,7 +46,11 @@ function unreadable(sql: string): Verdict | null {
   // C ends a text there: the parser would see less than the server, or the other way round.
   if (sql.includes('\0')) return refuse('The query holds a NUL character.', 'Remove it.', sql.indexOf('\0'))
   const broken = sql.search(/\p{Surrogate}/u)
-  return broken < 0 ? null : refuse('The query holds half of a character.', 'Save the text as UTF-8.', broken)
+  if (broken >= 0) return refuse('The query holds half of a character.', 'Save the text as UTF-8.', broken)
+  const run = Array.from(sql.matchAll(/[-+*/<>=~!@#%^&|`?]{2,}/g)).find(([text]) => text.length > MAX_RUN)
+  return run === undefined
+    ? null
+    : refuse(`The query holds ${run[0].length} operator characters in a row.`, 'Shorten the row.', run.index)
 
   function refuse(message: string, hint: string, offset = 0): Verdict {
     return refused({ code: 'SOURCE_REFUSED', message, hint, position: positionAt(sql, offset) })
@@ -53,12 +62,18 @@ function judge(sql: string, parsed: Parsed, rules: WalkRules): Verdict {
   if (parsed.kind === 'deep' || parsed.statements.length !== 1) return refused(shapeProblem(sql, parsed))
   const walk = walkOver((parsed.statements[0]?.stmt ?? {}) as Tree, rules)
   if (walk === null) return refused(tooDeep(sql))
-  const placed = <T extends { byte: number }>({ byte, ...rest }: T) => ({
-    ...rest,
-    position: positionOfByte(sql, byte),
-  })
-  if (walk.findings.length === 0) return { ok: true, relations: walk.relations.map(placed) }
-  return refused(...walk.findings.map((finding): Problem => ({ code: 'SOURCE_REFUSED', ...placed(finding) })))
+  if (walk.findings.length === 0) return { ok: true, relations: placed(sql, walk.relations) }
+  return refused(
+    ...placed(sql, walk.findings).map((finding): Problem => ({ code: 'SOURCE_REFUSED', ...finding })),
+  )
+}
+
+function placed<T extends { byte: number }>(sql: string, found: readonly T[]) {
+  const positions = positionsOfBytes(
+    sql,
+    found.map(({ byte }) => byte),
+  )
+  return found.map(({ byte, ...rest }, index) => ({ ...rest, position: positions[index]! }))
 }
 
 function walkOver(statement: Tree, rules: WalkRules): Walk | null {

@@ -14,8 +14,8 @@ type Answer = Parsed | { readonly kind: 'ready' } | { readonly kind: 'broken'; r
 /** JSON levels: a chain of 900 operators, 1,900 UNIONs or 200 selects inside each other pass. From about 2,600 on a tree
  *  cannot be handed from thread to thread any more. */
 const MAX_DEPTH = 2_000
-/** 256 kB take 1 s on a slow machine. */
-const TIME_LIMIT_MS = 20_000
+/** 256 kB take 1 s on a slow machine. Everybody else waits as long. */
+const TIME_LIMIT_MS = 10_000
 /** Texts come in groups: the author's, then the server's, then the next pipeline's. */
 const IDLE_MS = 5_000
 

@@ -18,7 +18,28 @@ export function positionAt(text: string, offset: number): Position {
 
 /** The parser counts bytes of UTF-8 in its tree … */
 export function positionOfByte(text: string, byte: number): Position {
-  return positionAt(text, Buffer.from(text).subarray(0, Math.max(0, byte)).toString().length)
+  return positionsOfBytes(text, [byte])[0]!
+}
+
+/** Reads the text once, however many places are asked for: once for each of 17,000 tables took 90 s. */
+export function positionsOfBytes(text: string, bytes: readonly number[]): Position[] {
+  const found = new Map<number, Position>()
+  const wanted = [...new Set(bytes)].sort((a, b) => a - b)
+  let [byte, offset, line, column, next] = [0, 0, 1, 1, 0]
+  for (const each of text) {
+    for (; next < wanted.length && wanted[next]! <= byte; next++)
+      found.set(wanted[next]!, { offset, line, column })
+    if (next === wanted.length) break
+    byte += bytesOf(each.codePointAt(0)!)
+    offset += each.length
+    line += each === '\n' ? 1 : 0
+    column = each === '\n' ? 1 : column + 1
+  }
+  return bytes.map((one) => found.get(one) ?? { offset, line, column })
+}
+
+function bytesOf(codePoint: number): number {
+  return codePoint < 0x80 ? 1 : codePoint < 0x800 ? 2 : codePoint < 0x10000 ? 3 : 4
 }
 
 /** … and whole characters in its errors, as the server does. */

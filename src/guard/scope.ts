@@ -1,17 +1,39 @@
-/** Names that stand for a WITH query at one place of the text. */
-export class Scope {
-  static readonly EMPTY = new Scope(new Set())
-  readonly #names: ReadonlySet<string>
+type Queries<T> = ReadonlyMap<string, { readonly place: number; readonly known: T }>
 
-  private constructor(names: ReadonlySet<string>) {
-    this.#names = names
+/** Names that stand for a WITH query at one place of the text, each with what is known of it. */
+export class Scope<T> {
+  readonly #outer: Scope<T> | null
+  /** All of one WITH, shared by the scopes of its queries: ten thousand copies of ten thousand names took 11 s. */
+  readonly #queries: Queries<T>
+  readonly #seen: number
+
+  private constructor(outer: Scope<T> | null, queries: Queries<T>, seen: number) {
+    this.#outer = outer
+    this.#queries = queries
+    this.#seen = seen
   }
 
-  has(name: string): boolean {
-    return this.#names.has(name)
+  static empty<T>(): Scope<T> {
+    return new Scope<T>(null, new Map(), 0)
   }
 
-  plus(names: readonly string[]): Scope {
-    return new Scope(new Set([...this.#names, ...names]))
+  /** With the queries of one WITH, all of them. */
+  plus(queries: readonly (readonly [name: string, known: T])[]): Scope<T> {
+    const placed = queries.map(([name, known], place) => [name, { place, known }] as const)
+    return new Scope(this, new Map(placed), queries.length)
+  }
+
+  /** As the query at this place of the WITH sees it: only those before it. */
+  before(place: number): Scope<T> {
+    return new Scope(this.#outer, this.#queries, place)
+  }
+
+  find(name: string): T | null {
+    const query = this.#queries.get(name)
+    if (query !== undefined && query.place < this.#seen) return query.known
+    return this.#outer?.find(name) ?? null
   }
 }
+
+/** Where only the names matter. */
+export type Names = Scope<true>

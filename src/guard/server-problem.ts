@@ -16,9 +16,9 @@ export function problemOfServer(error: unknown, sql: string, prefixLength: numbe
   const { message, hint, position } = error as Said
   if (state === '25006' || /temporary (tables|objects)|during recovery/.test(message))
     throw cannotAsk(message, error)
-  // 0A not supported, 22 a constant that does not fit its type, 3… no such schema, 42 names, types and rights,
-  // 54 too long or too deep.
-  if (state === null || !/^(0A|22|3|42|54)/.test(state))
+  // 0A not supported, 10 XPath, 22 a constant that does not fit its type, 3… no such schema, 42 names, types and rights,
+  // 54 too long or too deep, XX000 the same where PostgreSQL did not expect it. XX001 is a damaged table.
+  if (state === null || !/^(0A|10|22|3|42|54|XX000)/.test(state))
     throw databaseError(error, 'The check of the source query')
   const character = Number(position ?? 0) - 1 - prefixLength
   return {
@@ -26,12 +26,15 @@ export function problemOfServer(error: unknown, sql: string, prefixLength: numbe
     message: `PostgreSQL refused the query: ${message}.`,
     hint: ourHint(state, message) ?? hint ?? 'Correct the query.',
     position: character < 0 ? null : positionOfCharacter(sql, character),
+    mayPass: /^(3F000|42P01|42703|42704)$/.test(state),
   }
 }
 
 /** Where we know more than PostgreSQL does: it has no idea that the search_path is empty on purpose. */
 function ourHint(state: string, message: string): string | null {
   if (state === '42701') return 'Give each column a name of its own with AS.'
+  if (/ has pseudo-type /.test(message))
+    return 'A mart has no column of this type: take its fields one by one, or write to_jsonb(…).'
   if (state === '42704' && message.startsWith('type'))
     return 'Write the schema of the type, as in content.mood.'
   if (state === '42883')

@@ -4,7 +4,7 @@ import { everythingIn } from '../../tests/support/everything.js'
 import { READ_ONLY, Session } from '../postgres/session.js'
 import { asRelation } from '../sql/selection.js'
 import { FIXTURES } from './corpus/fixtures.js'
-import { HOSTILE } from './corpus/hostile.js'
+import { ENDLESS, HOSTILE } from './corpus/hostile.js'
 
 let database: TestDatabase
 
@@ -32,7 +32,10 @@ async function execute(sql: string): Promise<void> {
 
 it('changes nothing in the database even when a hostile text gets past the guard', async () => {
   const before = await everythingIn(database)
-  const texts = HOSTILE.map(({ sql }) => sql).filter((sql) => sql.length < 10_000)
+  // Those that only take time and memory need not be tried: no time-out stops the planner.
+  const texts = HOSTILE.filter(({ tries }) => tries !== ENDLESS)
+    .map(({ sql }) => sql)
+    .filter((sql) => sql.length < 10_000)
   const lanes = Array.from({ length: 6 }, async () => {
     for (let sql = texts.pop(); sql !== undefined; sql = texts.pop()) await execute(sql)
   })

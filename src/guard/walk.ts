@@ -1,10 +1,10 @@
 import type { TableName } from '../sql/identifiers.js'
-import { checkEnd, mayBeCutShort } from './bombs.js'
+import { checkEnd, checkWrittenOut, mayBeCutShort } from './bombs.js'
 import { CHECKS } from './checks.js'
 import type { Finding, Findings, WalkRules } from './findings.js'
-import { NODES, SAID } from './nodes.js'
+import { INSTEAD, NODES, SAID } from './nodes.js'
 import type { Tree } from './parser.js'
-import { Scope } from './scope.js'
+import { type Names, Scope } from './scope.js'
 
 /** More tell nobody more. */
 const MAX_FINDINGS = 20
@@ -32,8 +32,10 @@ export class Walk implements Findings {
   statement(statement: Tree): void {
     const [kind = '', node] = only(statement)
     this.#root = statement
-    if (kind === 'SelectStmt') this.#visit(kind, node as Tree, Scope.EMPTY)
-    else
+    if (kind === 'SelectStmt') {
+      this.#visit(kind, node as Tree, Scope.empty())
+      checkWrittenOut(statement, this)
+    } else
       this.refuse(
         `The text is ${said(kind)}; a source query may only read.`,
         'Write one SELECT, VALUES or WITH … SELECT.',
@@ -49,14 +51,14 @@ export class Walk implements Findings {
     if (!this.#relations.has(key)) this.#relations.set(key, { ...relation, byte: this.#place })
   }
 
-  #visit(kind: string, node: Tree, scope: Scope): void {
+  #visit(kind: string, node: Tree, scope: Names): void {
     const fields = NODES.get(kind)
     const outer = this.#place
     if (typeof node.location === 'number' && node.location >= 0) this.#place = node.location
     if (fields === undefined) {
       this.refuse(
         `${capital(said(kind))} may not be part of a source query.`,
-        'Write a query that only reads.',
+        INSTEAD[kind] ?? 'Write a query that only reads.',
       )
     } else {
       CHECKS[kind]?.(node, this, scope)
@@ -65,50 +67,55 @@ export class Walk implements Findings {
     this.#place = outer
   }
 
-  #fields(fields: ReadonlyMap<string, string | null>, node: Tree, scope: Scope): void {
+  #fields(fields: ReadonlyMap<string, string | null>, node: Tree, scope: Names): void {
     for (const [field, value] of Object.entries(node)) {
       const bare = fields.get(field)
-      if (bare === undefined) this.#unknownField(field, value)
+      if (bare === undefined) this.#unknownField(field, node)
       // Its queries were visited on the way to the scope.
       else if (bare !== 'WithClause') this.#value(bare, value, scope)
     }
   }
 
-  #unknownField(field: string, value: unknown): void {
+  #unknownField(field: string, node: Tree): void {
+    const value = node[field]
     if (value === false || (Array.isArray(value) && value.length === 0)) return
-    const name =
-      field === 'intoClause' ? 'INTO' : field === 'lockingClause' ? 'FOR UPDATE or FOR SHARE' : null
-    if (name !== null)
-      this.refuse(`${name} may not be part of a source query: it writes or locks.`, 'Leave it out.')
+    // Neither knows its place: the table that would be written or locked does.
+    if (field === 'intoClause')
+      this.refuse('INTO may not be part of a source query: it writes.', 'Leave it out.', placeIn(value))
+    else if (field === 'lockingClause')
+      this.refuse(
+        'FOR UPDATE or FOR SHARE may not be part of a source query: it locks.',
+        'Leave it out.',
+        placeIn(value) ?? placeIn(node.fromClause),
+      )
     else if (field === 'catalogname')
       this.refuse('A table of another database was named.', 'Write schema.table.')
     else this.refuse(`This form of the query is not known to be safe (${field}).`, 'Write it in another way.')
   }
 
-  #value(bare: string | null, value: unknown, scope: Scope): void {
+  #value(bare: string | null, value: unknown, scope: Names): void {
     if (Array.isArray(value)) for (const each of value) this.#value(null, each, scope)
     else if (value !== null && typeof value === 'object') this.#node(bare, value as Tree, scope)
   }
 
-  #node(bare: string | null, value: Tree, scope: Scope): void {
+  #node(bare: string | null, value: Tree, scope: Names): void {
     // `{}` stands for an empty place in a list: DISTINCT without ON has one.
     const [kind = '', node = {}] = bare === null ? only(value) : [bare, value]
     if (Object.keys(value).length > 0) this.#visit(kind, node as Tree, scope)
   }
 
   /** The names that WITH brings: each query sees those before it, and with RECURSIVE all of them. */
-  #with(node: Tree, outer: Scope): Scope {
+  #with(node: Tree, outer: Names): Names {
     const clause = node.withClause as Tree | undefined
     if (clause === undefined) return outer
     const queries = ((clause.ctes ?? []) as Tree[]).map((each) => (each.CommonTableExpr ?? {}) as Tree)
     const recursive = clause.recursive === true
-    let scope = recursive ? outer.plus(queries.map(nameOf)) : outer
-    for (const query of queries) {
-      this.#visit('CommonTableExpr', query, scope)
+    const all = outer.plus(queries.map((query) => [String(query.ctename), true]))
+    for (const [place, query] of queries.entries()) {
+      this.#visit('CommonTableExpr', query, recursive ? all : all.before(place))
       if (recursive) this.#endOf(query)
-      else scope = scope.plus([nameOf(query)])
     }
-    return scope
+    return all
   }
 
   #endOf(query: Tree): void {
@@ -117,8 +124,12 @@ export class Walk implements Findings {
   }
 }
 
-function nameOf(query: Tree): string {
-  return String(query.ctename)
+/** The first place that a node in it knows. */
+function placeIn(value: unknown): number | undefined {
+  if (value === null || typeof value !== 'object') return undefined
+  const { location } = value as Tree
+  if (typeof location === 'number' && location >= 0) return location
+  return Object.values(value).reduce((found, each) => found ?? placeIn(each), undefined)
 }
 
 function only(wrapped: Tree): [string?, unknown?] {

@@ -1,4 +1,4 @@
-import { type GuardSession, KeptSessions, refusalError, type SqlGuard } from '../guard/index.js'
+import { type GuardSession, KeptSessions, type Refusal, refusalError, type SqlGuard } from '../guard/index.js'
 import { VitrinaError } from '../model/errors.js'
 import {
   finalTarget,
@@ -14,7 +14,7 @@ import type { Inspector, LookDepth } from '../ports/inspector.js'
 import type { SinkKind } from '../ports/sink.js'
 import type { TransformHosts } from '../ports/transforms.js'
 import { connectionUrl } from '../postgres/connections.js'
-import { databaseError } from '../postgres/errors.js'
+import { lookError } from '../postgres/errors.js'
 import { READ_ONLY, Session } from '../postgres/session.js'
 import { findTarget, type Target } from '../sinks/postgres/target.js'
 import type { Column } from '../sql/selection.js'
@@ -57,17 +57,23 @@ export class PipelineInspector implements Inspector {
     await this.#kept.end()
   }
 
-  async judge(pipeline: Pipeline, signal: AbortSignal): Promise<Finding[]> {
+  async refusals(pipeline: Pipeline, signal: AbortSignal): Promise<Finding[]> {
+    const problems = await this.#judge(pipeline, signal)
+    return asFindings(
+      problems.filter(({ mayPass = false }) => !mayPass),
+      pipeline,
+    )
+  }
+
+  async #judge(pipeline: Pipeline, signal: AbortSignal): Promise<Refusal['problems']> {
     const { guard } = this.#settings
     const query = readerQuery(pipeline)
     const verdict = await guard.check(query, this.#forVerdict(pipeline, signal)).catch((error) => {
       // A source that is down cannot say more than the text does.
       if (error instanceof VitrinaError && error.class === 'lost') return guard.check(query)
-      throw error
+      throw lookError(error, 'The check of the source query')
     })
-    if (verdict.ok) return []
-    const field = queryField(pipeline)
-    return verdict.problems.map((problem) => ({ ...problem, field }))
+    return verdict.ok ? [] : verdict.problems
   }
 
   async tables(connection: string | null, signal: AbortSignal): Promise<SourceTables> {
@@ -75,7 +81,7 @@ export class PipelineInspector implements Inspector {
     try {
       return await sourceTables(source, this.#settings.sourceSchemas)
     } catch (error) {
-      throw databaseError(error, 'The list of tables')
+      throw lookError(error, 'The list of tables')
     } finally {
       await source.close()
     }
@@ -84,7 +90,10 @@ export class PipelineInspector implements Inspector {
   async validate(pipeline: Pipeline, signal: AbortSignal, depth: LookDepth = 'whole'): Promise<Validation> {
     const errors = [
       ...this.#targetFindings(pipeline),
-      ...(await this.judge(pipeline, signal).catch((error) => [asFinding(error, queryField(pipeline))])),
+      ...(await this.#judge(pipeline, signal).then(
+        (problems) => asFindings(problems, pipeline),
+        (error) => [asFinding(error, queryField(pipeline))],
+      )),
     ]
     if (errors.length > 0) return this.#invalid(pipeline, errors)
     // Known also when something later is refused: whoever has to choose a key chooses among them.
@@ -133,10 +142,11 @@ export class PipelineInspector implements Inspector {
   }
 
   async preview(pipeline: Pipeline, limit: number, signal: AbortSignal): Promise<Preview> {
-    const verdict = await this.#settings.guard.check(
-      readerQuery(pipeline),
-      this.#forVerdict(pipeline, signal),
-    )
+    const verdict = await this.#settings.guard
+      .check(readerQuery(pipeline), this.#forVerdict(pipeline, signal))
+      .catch((error) => {
+        throw lookError(error, 'The check of the source query')
+      })
     if (!verdict.ok) throw refusalError(verdict)
     const { canonical, columns } = verdict
     const source = await this.#openSource(pipeline.sourceConnection, signal)
@@ -149,7 +159,7 @@ export class PipelineInspector implements Inspector {
           : transformFirstRows(source, canonical, read, { chain, limit }),
       )
     } catch (error) {
-      throw databaseError(error, 'The preview')
+      throw lookError(error, 'The preview')
     } finally {
       await source.close()
     }
@@ -243,6 +253,11 @@ function queryField(pipeline: Pipeline): string {
   return pipeline.tasks.length > 0 ? 'tasks.0.body' : 'source_query'
 }
 
+function asFindings(problems: Refusal['problems'], pipeline: Pipeline): Finding[] {
+  const field = queryField(pipeline)
+  return problems.map(({ code, message, hint, position }) => ({ code, message, hint, field, position }))
+}
+
 const FIELDS: Record<string, string> = {
   KEY_NULL: 'incremental_key',
   KEY_UNORDERED: 'incremental_key',
@@ -265,6 +280,6 @@ function fieldOf(error: unknown, pipeline: Pipeline): string {
 }
 
 function asFinding(error: unknown, field: string): Finding {
-  const { code, message, hint } = error instanceof VitrinaError ? error : databaseError(error, 'The check')
+  const { code, message, hint } = lookError(error, 'The check')
   return { code, message, hint, field, position: null }
 }

@@ -44,6 +44,11 @@ export const ERRORS = {
     class: 'stop',
     means: 'The columns of the source query changed during a run.',
   },
+  SOURCE_TOO_SLOW: {
+    number: 2004,
+    class: 'stop',
+    means: 'The source query takes longer than a look at it may.',
+  },
   KEY_MISSING: {
     number: 2101,
     class: 'stop',

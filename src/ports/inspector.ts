@@ -8,8 +8,8 @@ export type LookDepth = 'quick' | 'whole'
 export interface Inspector {
   /** Lets go of what it keeps open between two looks. */
   close(): Promise<void>
-  /** The SQL guard's verdict on the text alone and by the server: empty when the query may be run. */
-  judge(pipeline: Pipeline, signal: AbortSignal): Promise<Finding[]>
+  /** Why the SQL guard lets nobody even save the query. One that only lacks a table may be saved: it may come later. */
+  refusals(pipeline: Pipeline, signal: AbortSignal): Promise<Finding[]>
   validate(pipeline: Pipeline, signal: AbortSignal, depth?: LookDepth): Promise<Validation>
   preview(pipeline: Pipeline, limit: number, signal: AbortSignal): Promise<Preview>
   /** The tables that a query may read, of the main database (null) or of a named connection. */

@@ -42,3 +42,24 @@ export function databaseError(error: unknown, doing: string): VitrinaError {
     options,
   )
 }
+
+/** The same for somebody who waits for the answer: a query that outlasts his patience is the query's fault, not ours. */
+export function lookError(error: unknown, doing: string): VitrinaError {
+  const known = databaseError(error, doing)
+  const { cause } = known
+  // 57014 is the time-out of the session; the signal's own comes when the server does not hear it.
+  if (known.sqlstate === '57014' || (cause as Error | undefined)?.name === 'TimeoutError')
+    return new VitrinaError(
+      'SOURCE_TOO_SLOW',
+      `${doing} was cut off: the query takes too long.`,
+      'Make it cheaper, for example with an index or a WHERE. A run has more patience: an hour for a statement.',
+      { cause },
+    )
+  // PostgreSQL's word for what it did not expect of a query.
+  if (known.sqlstate === 'XX000')
+    return new VitrinaError('SOURCE_QUERY_FAILED', known.message, 'Write the query in another way.', {
+      cause,
+      sqlstate: known.sqlstate,
+    })
+  return known
+}

@@ -7,7 +7,7 @@ import type { ReconcileOptions, Reconciler } from '../ports/reconciler.js'
 import type { SinkKind } from '../ports/sink.js'
 import type { TransformHosts } from '../ports/transforms.js'
 import { connectionUrl } from '../postgres/connections.js'
-import { databaseError } from '../postgres/errors.js'
+import { lookError } from '../postgres/errors.js'
 import { READ_ONLY, Session } from '../postgres/session.js'
 import { findDrift, lookAgain } from './compare.js'
 import type { Difference, Verdict } from './judge.js'
@@ -105,7 +105,7 @@ export class MartReconciler implements Reconciler {
       const inOneSnapshot = <R>(work: () => Promise<R>) => readAtOnce(source, work)
       return await look({ ...sides, inOneSnapshot })
     } catch (error) {
-      throw databaseError(error, 'Comparing the mart with its source')
+      throw lookError(error, 'Comparing the mart with its source')
     } finally {
       for (const close of closing.reverse()) await close()
     }

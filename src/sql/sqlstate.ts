@@ -28,5 +28,6 @@ export function isPoison(error: unknown): boolean {
 
 /** The configuration, the schema, the rights or the data are wrong: trying again cannot help. */
 export function isHopeless(error: unknown): boolean {
-  return /^(21|22|23|42|28|3D|3F|0A)/.test(sqlstateOf(error) ?? '')
+  // 10 is a wrong XPath, 54 a value or a statement that is larger than PostgreSQL takes.
+  return /^(0A|10|21|22|23|28|3D|3F|42|54)/.test(sqlstateOf(error) ?? '')
 }

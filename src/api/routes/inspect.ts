@@ -17,7 +17,7 @@ import {
   validationWire,
 } from '../schemas/inspect.js'
 import { byId } from '../schemas/params.js'
-import { pipelineInput } from '../schemas/pipeline-input.js'
+import { previewInput, validateInput } from '../schemas/pipeline-input.js'
 import type { Api } from '../schemas/type-provider.js'
 import type { InspectService } from '../services/inspect.js'
 import { runUrl } from './links.js'
@@ -46,7 +46,7 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
   app.post(
     '/validate',
     {
-      config: rule('viewer', TAG, 'The same for a pipeline that is not saved.', { body: pipelineInput }),
+      config: rule('viewer', TAG, 'The same for a pipeline that is not saved.', { body: validateInput }),
       schema: { querystring: validateQuery, body: anyObject, response: { 200: validationWire } },
     },
     async (request) => {
@@ -84,7 +84,7 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
   app.post(
     '/preview',
     {
-      config: rule('operator', TAG, 'The same for a pipeline that is not saved.', { body: pipelineInput }),
+      config: rule('operator', TAG, 'The same for a pipeline that is not saved.', { body: previewInput }),
       schema: { querystring: previewQuery, body: anyObject, response: { 200: previewWire } },
     },
     async (request) =>

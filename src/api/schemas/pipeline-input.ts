@@ -122,6 +122,17 @@ export const pipelineFields = {
 export const pipelineInput = z.strictObject(pipelineFields).meta({ id: 'PipelineInput' })
 export type PipelineInput = z.output<typeof pipelineInput>
 
+/** For who only looks: a name comes with saving, and the first rows of a query are the same for every target. */
+export const validateInput = z
+  .strictObject({ ...pipelineFields, ...mayBeLeftOut({ name: pipelineFields.name }) })
+  .meta({ id: 'UnsavedPipeline' })
+export const previewInput = z
+  .strictObject({
+    ...pipelineFields,
+    ...mayBeLeftOut({ name: pipelineFields.name, target_table: pipelineFields.target_table }),
+  })
+  .meta({ id: 'UnsavedQuery' })
+
 const RESET = z
   .boolean()
   .optional()

@@ -170,10 +170,9 @@ export class EditService {
       )
   }
 
-  /** R6.1: a query that the guard refuses is not even saved. One that merely fails may be: its table may come later. */
+  /** R6.1: a query that the guard refuses is not even saved. */
   async #requireHarmless(pipeline: Pipeline): Promise<void> {
-    const judged = await this.#inspector.judge(pipeline, AbortSignal.timeout(JUDGE_MS))
-    const findings = judged.filter((finding) => finding.code === 'SOURCE_REFUSED')
+    const findings = await this.#inspector.refusals(pipeline, AbortSignal.timeout(JUDGE_MS))
     if (findings.length > 0)
       throw new RequestInvalid(
         findings.map(({ field, code, message, position }) => ({

@@ -46,7 +46,8 @@ export class InspectService {
   }
 
   validateDraft(raw: Raw, depth: LookDepth, signal: AbortSignal): Promise<Validation> {
-    return this.#parts.inspector.validate(unsaved(readDraft(raw, this.#parts.rules)), signal, depth)
+    const draft = readDraft(raw, this.#parts.rules, ['name'])
+    return this.#parts.inspector.validate(unsaved(draft), signal, depth)
   }
 
   tables(connection: string | null, signal: AbortSignal): Promise<SourceTables> {
@@ -58,7 +59,8 @@ export class InspectService {
   }
 
   previewDraft(raw: Raw, limit: number, signal: AbortSignal): Promise<Preview> {
-    return this.#parts.inspector.preview(unsaved(readDraft(raw, this.#parts.rules)), limit, signal)
+    const draft = readDraft(raw, this.#parts.rules, ['name', 'target_table'])
+    return this.#parts.inspector.preview(unsaved(draft), limit, signal)
   }
 
   async reconcile(

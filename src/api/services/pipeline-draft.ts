@@ -11,10 +11,11 @@ type Raw = Readonly<Record<string, unknown>>
 
 const { tasks: tasksField, ...plainFields } = pipelineFields
 
-/** A configuration that may be saved, or all that is wrong with it. */
-export function readDraft(raw: Raw, rules: PipelineRules): PipelineDraft {
+/** A configuration that may be saved, or all that is wrong with it. What only looks at it needs less to be said. */
+export function readDraft(raw: Raw, rules: PipelineRules, spared: readonly Spared[] = []): PipelineDraft {
   const { tasks: rawTasks, ...rawFields } = raw
-  const fields = readFields<PipelineInput>(plainFields, rawFields)
+  const needed = spared.map((field) => [field, plainFields[field].optional()])
+  const fields = readFields<PipelineInput>({ ...plainFields, ...Object.fromEntries(needed) }, rawFields)
   const whole = tasksField.safeParse(rawTasks)
   const tasks = Array.isArray(rawTasks) ? rawTasks.slice(0, 100).map(readTask) : []
   const listErrors = whole.success ? [] : readFields({ tasks: tasksField }, { tasks: rawTasks }).errors
@@ -22,6 +23,8 @@ export function readDraft(raw: Raw, rules: PipelineRules): PipelineDraft {
   if (errors.length > 0) throw new RequestInvalid(unique(errors))
   return toDraft({ ...(fields.draft as PipelineInput), tasks: whole.data ?? [] })
 }
+
+type Spared = 'name' | 'target_table'
 
 /** What can be read of a task, for the rules of the plan. */
 function readTask(raw: unknown): TaskText {
@@ -40,13 +43,13 @@ function unique<T extends { field: string; code: string }>(errors: T[]): T[] {
 function toDraft(input: PipelineInput): PipelineDraft {
   const transforms = input.tasks.some((task) => task.task_type === 'PYTHON')
   return {
-    name: input.name,
+    name: input.name ?? '',
     description: input.description,
     type: input.type ?? (transforms ? 'PYTHON' : 'SQL'),
     sourceType: input.source_type,
     sourceConnection: input.source_connection,
     sourceQuery: input.source_query,
-    targetTable: input.target_table,
+    targetTable: input.target_table ?? '',
     targetConnection: input.target_connection,
     targetOptions: input.target_options,
     mode: input.mode,

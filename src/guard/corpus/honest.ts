@@ -1,6 +1,14 @@
 /** Queries that people write. Each must be accepted by both layers, with the sample cinema and fixtures.ts in place. */
 export const HONEST: readonly string[] = [
   // Plain reading
+  `SELECT modified AS last_update, created AS deleted_at, type AS insert_into, id AS truncate, title AS merge, rating AS call FROM content.film_work`,
+  `SELECT count(*) AS "copy", 1 AS vacuum, 2 AS "grant", 3 AS lock, 4 AS "update", 5 AS "delete; drop" FROM content.film_work`,
+  `SELECT nextval, x.pg_sleep FROM (SELECT 1 AS nextval, 2 AS pg_sleep) x`,
+  `SELECT 'pg_sleep(10)' AS text, 'auth.users' AS "table", $$DELETE FROM content.genre;$$ AS query`,
+  `SELECT title AS "Название", rating AS рейтинг, 1 AS "名前 🎬", 2 AS "a""b" FROM content.film_work`,
+  `SELECT id FROM content.film_work FOR READ ONLY`,
+  `/*${'*'.repeat(300)}*/ SELECT 1 AS a --${'-'.repeat(300)}`,
+  `SELECT id\r\n\tFROM content.film_work\r\n`,
   `SELECT id, title FROM content.film_work`,
   `select * from content.film_work`,
   `SELECT f.* FROM content.film_work AS f`,
@@ -135,6 +143,9 @@ export const HONEST: readonly string[] = [
   `WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT n.i + 1 FROM n JOIN content.genre g ON n.i < 3) SELECT i FROM n`,
   `WITH RECURSIVE n AS (SELECT 1 AS i UNION SELECT 2 - i FROM n) SELECT i FROM n`,
 
+  `WITH a AS NOT MATERIALIZED (SELECT id FROM content.genre), b AS NOT MATERIALIZED (SELECT x.id FROM a x JOIN a y USING (id)) SELECT x.id FROM b x JOIN b y USING (id)`,
+  `WITH RECURSIVE n AS NOT MATERIALIZED (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 5) SELECT i FROM n`,
+
   // Sets, order and limits
   `SELECT id FROM content.film_work UNION SELECT id FROM content.genre`,
   `SELECT id FROM content.film_work UNION ALL SELECT id FROM content.person ORDER BY id LIMIT 10 OFFSET 5`,
@@ -192,6 +203,8 @@ export const HONEST: readonly string[] = [
   `SELECT make_date(2020, 1, 1) AS a, make_interval(days => 3) AS b, make_timestamptz(2020, 1, 1, 0, 0, 0) AS c, justify_days(interval '40 days') AS d, date_bin('15 minutes', now(), '2020-01-01') AS e, isfinite(now()) AS f`,
   `SELECT d::date AS day, count(v.id) AS views FROM generate_series('2024-01-01'::timestamptz, '2024-02-01', '1 day') AS d LEFT JOIN ugc.views v ON v.started_at::date = d::date GROUP BY 1`,
   `SELECT generate_series(1, 10) AS n`,
+  `SELECT gs FROM generate_series(now() - interval '1 year', now(), interval '1 month', 'UTC') AS gs`,
+  `SELECT array_fill(0, ARRAY[3, 4]) AS a, array_fill('x'::text, '{2}') AS b`,
   `SELECT g.n, g.place FROM generate_series(1, 10, 2) WITH ORDINALITY AS g(n, place)`,
 
   // JSON
@@ -210,6 +223,9 @@ export const HONEST: readonly string[] = [
   `SELECT body IS JSON OBJECT AS a, '1' IS JSON AS b, JSON('{}') AS c, JSON_SCALAR(1) AS d, JSON_SERIALIZE('{}' RETURNING text) AS e FROM content.document`,
   `SELECT JSON_ARRAY(SELECT title FROM content.film_work ORDER BY title) AS titles`,
   `SELECT t.n, t.a, t.inner_b FROM content.document d, JSON_TABLE(d.body, '$.items[*]' AS p PASSING 1 AS x COLUMNS (n FOR ORDINALITY, a int PATH '$.a' DEFAULT 0 ON EMPTY, NESTED PATH '$.bs[*]' COLUMNS (inner_b text PATH '$'))) AS t`,
+
+  `SELECT jsonb_build_object('id', id, 'none', NULL) AS a, concat('a', NULL) AS b, concat_ws('-', title, NULL) AS c, format('%s', NULL) AS d, num_nulls(1, NULL) AS e, json_build_array(NULL, 'x', 1) AS f FROM content.film_work`,
+  `SELECT jsonb_object_agg(title, NULL) AS a FROM content.film_work`,
 
   // XML, arrays, ranges, search, network, geometry
   `SELECT xmlelement(name film, xmlattributes(id AS id), xmlforest(title, rating)) AS x FROM content.film_work`,

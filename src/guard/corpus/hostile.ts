@@ -10,6 +10,18 @@ function group(tries: string, ...queries: readonly string[]): Hostile[] {
 
 const q = String.raw
 
+export const ENDLESS = 'never coming to an end, or to a good one'
+
+/** Each names the one before it twice. */
+function writtenOut(queries: number): string {
+  const first = 'c0 AS NOT MATERIALIZED (SELECT id FROM content.genre)'
+  const rest = Array.from(
+    { length: queries },
+    (_, n) => `c${n + 1} AS NOT MATERIALIZED (SELECT a.id FROM c${n} a CROSS JOIN c${n} b)`,
+  )
+  return [first, ...rest].join(', ')
+}
+
 export const HOSTILE: readonly Hostile[] = [
   ...group(
     'another statement than SELECT',
@@ -198,6 +210,10 @@ export const HOSTILE: readonly Hostile[] = [
     `SELECT * FROM information_schema.tables`,
     `SELECT * FROM pg_temp.x`,
     `SELECT * FROM pg_temp_3.x`,
+    `SELECT * FROM pg_user_mappings`,
+    `SELECT * FROM pg_catalog.pg_statistic`,
+    `SELECT * FROM pg_subscription`,
+    `SELECT f.id FROM (content.film_work f CROSS JOIN (ugc.ratings r LEFT JOIN pg_authid a ON true))`,
     `SELECT * FROM pg_toast.pg_toast_1255`,
     `SELECT id FROM content.film_work WHERE title IN (SELECT usename FROM pg_user)`,
     `SELECT * FROM pg_catalog.pg_prepared_statements`,
@@ -277,6 +293,10 @@ export const HOSTILE: readonly Hostile[] = [
     `SELECT string_agg(title, ',' ORDER BY pg_sleep(1)::text) AS a FROM content.film_work`,
     `SELECT xmlelement(name a, pg_sleep(1)::text)::text AS a`,
     `SELECT JSON_OBJECT('a': pg_sleep(1)::text) AS a`,
+    `SELECT DISTINCT ON (pg_sleep(1)::text) id FROM content.film_work`,
+    `SELECT j.x FROM JSON_TABLE('[1]'::jsonb, '$[*]' COLUMNS (x int PATH '$' DEFAULT length(pg_sleep(1)::text) ON EMPTY)) AS j`,
+    `SELECT count(*) AS n FROM content.film_work GROUP BY GROUPING SETS ((title), (pg_sleep(1)::text))`,
+    `VALUES (1), (length(pg_sleep(1)::text))`,
   ),
   ...group(
     'functions that run SQL text or read tables by name',
@@ -299,6 +319,12 @@ export const HOSTILE: readonly Hostile[] = [
     `SELECT currtid2('auth.users', '(0,1)') AS a`,
     `SELECT pg_sequence_last_value('content.counter') AS a`,
     `SELECT pg_get_userbyid(10) AS a`,
+    `SELECT pg_input_is_valid('auth.users', 'regclass') AS a`,
+    `SELECT * FROM pg_input_error_info('auth.users', 'regclass')`,
+    `SELECT pg_get_serial_sequence('auth.users', 'id') AS a`,
+    `SELECT pg_partition_tree('auth.users') AS a`,
+    `SELECT * FROM ts_debug('english', 'x')`,
+    `SELECT * FROM ts_token_type('default')`,
     `SELECT obj_description('auth.users'::regclass) AS a`,
   ),
   ...group(
@@ -392,6 +418,8 @@ export const HOSTILE: readonly Hostile[] = [
     `SELECT (ROW('x')).wipe AS a`,
     `SELECT ('postgres'::name).to_regrole AS a`,
     `SELECT (12345::oid).lo_get AS a`,
+    `SELECT f.pg_sleep AS a FROM generate_series(1, 2) AS f`,
+    `SELECT x.pg_sleep AS a FROM (SELECT 1 AS y) x`,
   ),
   ...group(
     'what hides behind a view, a table or a type of an allowed schema',
@@ -447,6 +475,12 @@ export const HOSTILE: readonly Hostile[] = [
     `<script>alert(1)</script>`,
     `SELECT E'\\x00' AS a`,
     `SELECT U&'\\d800' AS a`,
+    `SELECT '${'!'.repeat(900)}a'::tsquery AS a`,
+    `SELECT 'x'::jsonpath AS a, ('{}'::jsonb @? '$[') AS b`,
+    `SELECT * FROM сontent.film_work`,
+    `SELECT * FROM "content​".film_work`,
+    `SELECT * FROM "content.film_work"`,
+    `SELECT * FROM "Content".film_work`,
     `${'('.repeat(20_000)}SELECT 1${')'.repeat(20_000)}`,
     `SELECT ${'('.repeat(9_000)}1${')'.repeat(9_000)} AS ${'a'.repeat(300_000)}`,
     `SELECT 1${'+1'.repeat(20_000)} AS a`,
@@ -460,13 +494,21 @@ export const HOSTILE: readonly Hostile[] = [
     `SELECT x${'::text'.repeat(30_000)} AS a FROM (VALUES ('x')) v(x)`,
   ),
   ...group(
-    'never coming to an end, or to a good one',
+    ENDLESS,
     `SELECT xmlparse(document '<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]><a>&b;</a>') AS a`,
     `SELECT xpath('/a', '<!DOCTYPE a [<!entity b "bb"><!ENTITY c "&b;&b;">]><a>&c;</a>'::xml) AS a`,
     `SELECT count(*) AS n FROM generate_series(1, 1000000000000)`,
     `SELECT count(*) AS n FROM generate_series(-5000000000::bigint, 5000000000)`,
     `SELECT repeat('x', 1000000000) AS a`,
     `SELECT lpad('x', 500000000, 'y') AS a`,
+    `SELECT array_fill(0, ARRAY[100000, 100000]) AS a`,
+    `SELECT array_fill(0, '{100000000}'::int[]) AS a`,
+    `WITH ${writtenOut(25)} SELECT id FROM c25`,
+    `WITH RECURSIVE ${writtenOut(25).split(', ').reverse().join(', ')} SELECT id FROM c25`,
+    `SELECT 1 AS a FROM ${Array.from({ length: 15_000 }, (_, n) => `ugc.a${n}`).join(', ')}`,
+    '/*'.repeat(90_000),
+    `SELECT 1 AS a ${'/*'.repeat(90_000)}${'*/'.repeat(9_000)}`,
+    `SELECT ${'+'.repeat(190_000)}1 AS a`,
     `WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n) SELECT count(*) AS n FROM n`,
     `SELECT id FROM content.film_work WHERE 5 IN (WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT i FROM n)`,
   ),

@@ -60,7 +60,10 @@ export async function findTarget(
   const name = parseTable(address)
   for (const key of keyColumns) requireColumn(columns, key, 'key_columns')
   const kind = await relationKind(session, name)
-  if (kind === null) return null
+  if (kind === null) {
+    requireOwnNames(address, columns)
+    return null
+  }
   if (kind !== 'r' && kind !== 'p') {
     throw new VitrinaError(
       'TARGET_MISMATCH',
@@ -85,6 +88,18 @@ export async function findTarget(
       written.length === columns.length &&
       written.every((column) => attributes.find((a) => a.name === column.name)?.type === column.type),
   }
+}
+
+const SYSTEM_COLUMNS: ReadonlySet<string> = new Set(['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid'])
+
+function requireOwnNames(address: string, columns: readonly Column[]): void {
+  const taken = columns.find(({ name }) => SYSTEM_COLUMNS.has(name))
+  if (taken === undefined) return
+  throw new VitrinaError(
+    'TARGET_MISMATCH',
+    `${address} cannot be created with a column "${taken.name}": every table of PostgreSQL has one of its own.`,
+    `Give it another name, for example ${taken.name} AS source_${taken.name}.`,
+  )
 }
 
 async function relationKind(session: Session, name: TableName): Promise<string | null> {

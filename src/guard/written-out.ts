@@ -1,0 +1,48 @@
+import type { Tree } from './parser.js'
+import { Scope } from './scope.js'
+
+/** For how many tables a WITH query stands wherever it is named. */
+type Counts = Scope<() => number>
+
+/**
+ * How many tables the planner gets to see. It writes a WITH query that is NOT MATERIALIZED out wherever it is named: thirty
+ * of them, each naming the one before it twice, are a billion tables, and no time-out stops the planner in time.
+ */
+export function tablesWrittenOut(statement: Tree): number {
+  return count(statement, Scope.empty())
+}
+
+function count(value: unknown, scope: Counts): number {
+  if (Array.isArray(value)) return value.reduce((sum: number, each) => sum + count(each, scope), 0)
+  if (value === null || typeof value !== 'object') return 0
+  const { relname, schemaname, withClause } = value as Tree
+  if (typeof relname === 'string') return (schemaname === undefined && scope.find(relname)?.()) || 1
+  return count(Object.values(value), withClause === undefined ? scope : within(withClause as Tree, scope))
+}
+
+function within(clause: Tree, outer: Counts): Counts {
+  const queries = ((clause.ctes ?? []) as Tree[]).map((each) => (each.CommonTableExpr ?? {}) as Tree)
+  const all: Counts = outer.plus(
+    queries.map((query, place) => {
+      const scope = () => (clause.recursive === true ? all : all.before(place))
+      const counted =
+        query.ctematerialized === 'CTEMaterializeNever' ? once(() => count(query.ctequery, scope())) : ONE
+      return [String(query.ctename), counted]
+    }),
+  )
+  return all
+}
+
+const ONE = () => 1
+
+/** A query that names itself is not written out, so for itself it counts as one. */
+function once(work: () => number): () => number {
+  let known: number | null = null
+  return () => {
+    if (known === null) {
+      known = 1
+      known = work()
+    }
+    return known
+  }
+}
