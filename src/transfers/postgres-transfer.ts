@@ -12,7 +12,14 @@ import { canSweepFrom, changedKeysSql, type SweepFrom, sweepStart } from '../sou
 import { isSpread, type PlanFacts } from '../sources/postgres/describe.js'
 import { Horizon } from '../sources/postgres/horizon.js'
 import type { Column, Order } from '../sql/selection.js'
-import { begunNow, endPredecessors, isMainDatabase, takeCheckpoint, unlessDone } from './attempt.js'
+import {
+  begunNow,
+  checkpointFor,
+  endPredecessors,
+  isMainDatabase,
+  takeCheckpoint,
+  unlessDone,
+} from './attempt.js'
 import { BatchRunner, batchMs } from './batch.js'
 import { ChangedRows } from './changed-rows.js'
 import { examine, type SourceRules } from './examine.js'
@@ -64,7 +71,7 @@ export class PostgresTransfer implements Transfer {
   }
 
   async #prepare(): Promise<RunPlan> {
-    const { claim, signal, addresses } = this.#options
+    const { claim, signal, addresses, ledger } = this.#options
     const { pipeline } = claim
     const name = sessionName(claim)
     const way = this.#way()
@@ -89,7 +96,13 @@ export class PostgresTransfer implements Transfer {
     const checkpoints = new CheckpointStore(target, pipeline.id, claim.fence)
     const isMain = addresses.isMain || (await isMainDatabase(target, claim))
     if (!isMain) await checkpoints.create()
-    const checkpoint = await takeCheckpoint(checkpoints, this.#options.ledger)
+    const taken = await takeCheckpoint(checkpoints, ledger)
+    const { identity } = table
+    const { checkpoint, isReset } = await checkpointFor(checkpoints, taken, {
+      identity,
+      isNew: found === null,
+    })
+    if (isReset) ledger.martIsNew()
     failpoint('fence.taken')
     const mover = way === 'pushdown' ? new Pushdown(target) : new Relay({ source, target, table, columns })
     await mover.prepare()
@@ -97,10 +110,11 @@ export class PostgresTransfer implements Transfer {
       {
         session: target,
         checkpoints,
-        ledger: this.#options.ledger,
+        ledger,
         runId: claim.runId,
         isMain,
         transactional: true,
+        identity,
       },
       checkpoint,
     )

@@ -204,4 +204,31 @@ onEveryRoute((stand) => {
     expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', rows_unchanged: 1, rows_updated: 0 })
     expect(await rowTexts(stand().target, 'SELECT id, n, t FROM analytics.wide')).toEqual(['(1,2,abc)'])
   })
+
+  it.each([{ capture: 'key', incrementalKey: 'id' }, { capture: 'xmin' }] as const)(
+    'R4.4 fills a mart anew that was dropped, by $capture',
+    async (spec) => {
+      const { capture } = spec
+      await aSource(
+        stand(),
+        `content.again_${capture}`,
+        'id serial PRIMARY KEY, n int',
+        'SELECT n, n FROM generate_series(1, 9) n',
+      )
+      const { id } = await stand().pipeline({
+        sourceQuery: `SELECT * FROM content.again_${capture}`,
+        targetTable: `analytics.again_${capture}`,
+        mode: 'incremental',
+        ...spec,
+      })
+      const made = `CREATE TABLE analytics.again_${capture} (id int PRIMARY KEY, n int)`
+      for (const remake of [null, made]) {
+        await stand().run(id)
+        await stand().target.query(`DROP TABLE analytics.again_${capture}`)
+        if (remake !== null) await stand().target.query(remake)
+        expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', error: null, rows_inserted: 9 })
+      }
+      expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', rows_inserted: 0, rows_updated: 0 })
+    },
+  )
 })

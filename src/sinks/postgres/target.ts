@@ -9,6 +9,8 @@ import { sqlstateOf } from '../../sql/sqlstate.js'
 export interface Target {
   readonly name: TableName
   readonly quoted: string
+  /** Its number: a table that was dropped and made again has another one. */
+  readonly identity: string
   /** What is written: the query's columns, without those that the table computes itself. */
   readonly columns: readonly Column[]
   /** Their types in the table, in the same order. */
@@ -59,8 +61,9 @@ export async function findTarget(
 ): Promise<Target | null> {
   const name = parseTable(address)
   for (const key of keyColumns) requireColumn(columns, key, 'key_columns')
-  const kind = await relationKind(session, name)
-  if (kind === null) return null
+  const relation = await relationOf(session, name)
+  if (relation === null) return null
+  const { kind, oid: identity } = relation
   if (kind !== 'r' && kind !== 'p') {
     throw new VitrinaError(
       'TARGET_MISMATCH',
@@ -76,6 +79,7 @@ export async function findTarget(
     quoted: quoteTable(name),
     columns: written,
     key,
+    identity,
     partitioned: kind === 'p',
     overriding: attributes.some(
       (attribute) => attribute.identity === 'a' && written.some((column) => column.name === attribute.name),
@@ -87,12 +91,12 @@ export async function findTarget(
   }
 }
 
-async function relationKind(session: Session, name: TableName): Promise<string | null> {
-  const [row] = await session.rows(
-    `SELECT c.relkind::text AS kind FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2`,
+async function relationOf(session: Session, name: TableName): Promise<{ kind: string; oid: string } | null> {
+  const [row] = await session.rows<{ kind: string; oid: string }>(
+    `SELECT c.relkind::text AS kind, c.oid::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2`,
     [name.schema, name.table],
   )
-  return row?.kind ?? null
+  return row ?? null
 }
 
 async function attributesOf(session: Session, name: TableName): Promise<Attribute[]> {

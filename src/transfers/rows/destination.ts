@@ -35,7 +35,7 @@ export interface Destination {
   find(session: Session, columns: readonly Column[]): Promise<readonly string[]>
   /** Creates what is missing. */
   create(): Promise<void>
-  /** Which mart this is now, and whether it was not there before. A table says neither: its checkpoint stands beside it. */
+  /** Which mart this is now, and whether it was not there before. */
   identity(): Promise<{ readonly identity: string | null; readonly isNew: boolean }>
   open(options: {
     readonly order: Order
@@ -55,6 +55,7 @@ export class TableDestination implements Destination {
   #session: Session | null = null
   #columns: readonly Column[] = []
   #table: Target | null = null
+  #exists = true
 
   constructor(claim: Claim, address: { readonly url: string; readonly isMain: boolean }) {
     this.#claim = claim
@@ -67,6 +68,7 @@ export class TableDestination implements Destination {
     this.#session = session
     this.#columns = columns
     this.#table = await findTarget(session, finalTarget(pipeline), columns, pipeline.keyColumns)
+    this.#exists = this.#table !== null
     return this.#table?.key ?? pipeline.keyColumns
   }
 
@@ -81,8 +83,8 @@ export class TableDestination implements Destination {
     await requireAssignable(this.#session!, this.#table)
   }
 
-  async identity(): Promise<{ identity: null; isNew: false }> {
-    return { identity: null, isNew: false }
+  async identity(): Promise<{ identity: string; isNew: boolean }> {
+    return { identity: this.#table!.identity, isNew: !this.#exists }
   }
 
   async open({ order, refusedSoFar, fromStart }: Parameters<Destination['open']>[0]): Promise<Mart> {
