@@ -205,6 +205,27 @@ onEveryRoute((stand) => {
     expect(await rowTexts(stand().target, 'SELECT id, n, t FROM analytics.wide')).toEqual(['(1,2,abc)'])
   })
 
+  it('brings a key that looks different now, although it is equal', async () => {
+    await aSource(
+      stand(),
+      'content.scaled',
+      'id numeric PRIMARY KEY, n int',
+      'VALUES (1.0, 1), (2.0, 2), (3, 3)',
+    )
+    const { id } = await stand().pipeline({
+      sourceQuery: 'SELECT * FROM content.scaled',
+      targetTable: 'analytics.scaled',
+    })
+    await stand().run(id)
+    await stand().source.query('UPDATE content.scaled SET id = id + 0.00, n = n WHERE id = 1')
+    expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', rows_updated: 1, rows_unchanged: 2 })
+    expect(await rowTexts(stand().target, 'SELECT * FROM analytics.scaled')).toEqual([
+      '(1.00,1)',
+      '(2.0,2)',
+      '(3,3)',
+    ])
+  })
+
   it.each([{ capture: 'key', incrementalKey: 'id' }, { capture: 'xmin' }] as const)(
     'R4.4 fills a mart anew that was dropped, by $capture',
     async (spec) => {

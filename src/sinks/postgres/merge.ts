@@ -15,7 +15,8 @@ export function insertSql(target: Target, relation: string): string {
  */
 export function upsertSql(target: Target, relation: string, newestBy: readonly string[] | null): string {
   const key = quoteList(target.key)
-  const rest = target.columns.filter((column) => !target.key.includes(column.name))
+  const fixed = target.key.filter((name) => !target.looseKey.includes(name))
+  const rest = target.columns.filter((column) => !fixed.includes(column.name))
   const distinct = newestBy === null ? '' : `DISTINCT ON (${key}) `
   const newest =
     newestBy === null ? '' : newestBy.map((column) => `, ${quoteIdentifier(column)} DESC`).join('')

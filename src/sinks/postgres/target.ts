@@ -16,6 +16,8 @@ export interface Target {
   /** Their types in the table, in the same order. */
   readonly types: readonly string[]
   readonly key: readonly string[]
+  /** Those of the key whose values can be equal and yet look different, such as 1.0 and 1.00. */
+  readonly looseKey: readonly string[]
   readonly partitioned: boolean
   /** An identity column that insists on its own numbers has to be overruled. */
   readonly overriding: boolean
@@ -72,14 +74,15 @@ export async function findTarget(
     )
   }
   const attributes = await attributesOf(session, name)
-  const key = await conflictKey(session, name, columns, attributes, keyColumns)
+  const { key, looseKey } = await conflictKey(session, name, columns, attributes, keyColumns)
   const written = writtenColumns(address, columns, attributes, key)
   return {
     name,
     quoted: quoteTable(name),
+    identity,
     columns: written,
     key,
-    identity,
+    looseKey,
     partitioned: kind === 'p',
     overriding: attributes.some(
       (attribute) => attribute.identity === 'a' && written.some((column) => column.name === attribute.name),
@@ -124,10 +127,15 @@ async function conflictKey(
   columns: readonly Column[],
   attributes: readonly Attribute[],
   keyColumns: readonly string[],
-): Promise<string[]> {
+): Promise<{ key: string[]; looseKey: string[] }> {
+  // Support function 4 of an operator class vouches that equal values have the same bytes, where the collation does.
   const rows = await session.rows(
-    `SELECT i.indisprimary::text AS is_primary, (SELECT array_to_json(array_agg(a.attname ORDER BY k.n))::text
-              FROM unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, n) JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
+    `SELECT i.indisprimary::text AS is_primary, (SELECT json_agg(json_build_object('name', a.attname, 'loose',
+                  NOT coalesce(co.collisdeterministic, true) OR NOT EXISTS (
+                    SELECT FROM pg_opclass o JOIN pg_amproc p ON p.amprocfamily = o.opcfamily AND p.amproclefttype = o.opcintype
+                     WHERE o.oid = k.class AND p.amprocrighttype = o.opcintype AND p.amprocnum = 4)) ORDER BY k.n)::text
+              FROM unnest(i.indkey::int2[], i.indclass::oid[], i.indcollation::oid[]) WITH ORDINALITY AS k(attnum, class, "collation", n)
+              JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum LEFT JOIN pg_collation co ON co.oid = k."collation"
              WHERE k.n <= i.indnkeyatts) AS columns
        FROM pg_index i WHERE i.indrelid = to_regclass($1) AND i.indisunique AND i.indisvalid AND i.indpred IS NULL AND i.indexprs IS NULL AND i.indimmediate
       ORDER BY i.indisprimary DESC`,
@@ -135,9 +143,10 @@ async function conflictKey(
   )
   const unique = rows.map((row) => ({
     primary: row.is_primary === 'true',
-    columns: JSON.parse(row.columns!) as string[],
+    columns: JSON.parse(row.columns!) as { name: string; loose: boolean }[],
   }))
-  const wanted = keyColumns.length > 0 ? [...keyColumns] : unique.find((index) => index.primary)?.columns
+  const names = (index: (typeof unique)[number] | undefined) => index?.columns.map((column) => column.name)
+  const wanted = keyColumns.length > 0 ? [...keyColumns] : names(unique.find((index) => index.primary))
   const address = `${name.schema}.${name.table}`
   if (wanted === undefined) {
     throw new VitrinaError(
@@ -146,9 +155,10 @@ async function conflictKey(
       'Give the table a primary key, or set key_columns to the columns of a unique index.',
     )
   }
-  const same = (index: { columns: string[] }) =>
-    index.columns.length === wanted.length && wanted.every((column) => index.columns.includes(column))
-  if (!unique.some(same)) {
+  const same = unique.find(
+    (index) => index.columns.length === wanted.length && wanted.every((name) => names(index)!.includes(name)),
+  )
+  if (same === undefined) {
     throw new VitrinaError(
       'TARGET_KEY_MISSING',
       `${address} has no unique index on (${wanted.join(', ')}).`,
@@ -165,7 +175,10 @@ async function conflictKey(
       )
     }
   }
-  return wanted
+  return {
+    key: wanted,
+    looseKey: same.columns.filter((column) => column.loose).map((column) => column.name),
+  }
 }
 
 function writtenColumns(
