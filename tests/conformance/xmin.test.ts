@@ -179,7 +179,7 @@ onEveryRoute((stand) => {
     await stand().source.query(`
       CREATE TABLE content.studio (id int PRIMARY KEY, name text);
       CREATE TABLE content.picture (id int PRIMARY KEY, title text, studio_id int REFERENCES content.studio, owner_id int REFERENCES content.studio, sequel_of int REFERENCES content.picture);
-      CREATE TABLE content.quote (id int PRIMARY KEY, first_id int NOT NULL REFERENCES content.picture, second_id int REFERENCES content.picture, line text);
+      CREATE TABLE content.quote (id int PRIMARY KEY, first_id int NOT NULL REFERENCES content.picture, second_id bigint REFERENCES content.picture, line text);
       INSERT INTO content.studio VALUES (1, 'one'), (2, 'two'), (3, 'three');
       INSERT INTO content.picture VALUES (1, 'a', 1, 2, NULL), (2, 'b', 2, 3, 1), (3, 'c', 1, 1, 2);
       INSERT INTO content.quote VALUES (1, 1, 2, 'x'), (2, 3, 1, 'y')`)

@@ -237,6 +237,20 @@ export async function requireAssignable(
     })
 }
 
+/** In the transaction that has written to it, so that nobody can change it any more. */
+export async function requireUnchanged(session: Session, { name, columns, types }: Target): Promise<void> {
+  const attributes = await attributesOf(session, name)
+  const changed = columns.filter(
+    (column, place) => attributes.find((attribute) => attribute.name === column.name)?.type !== types[place],
+  )
+  if (changed.length === 0) return
+  throw new VitrinaError(
+    'TARGET_MISMATCH',
+    `${name.schema}.${name.table} was changed while the run was writing: ${changed.map((column) => column.name).join(', ')}.`,
+    'Run again: it goes on from the last checkpoint.',
+  )
+}
+
 /** Hopeless errors on the writing side speak of the target. */
 export function targetError(error: unknown, doing: string): VitrinaError {
   const known = databaseError(error, doing)

@@ -1,3 +1,4 @@
+import { VitrinaError } from '../../model/errors.js'
 import { databaseError } from '../../postgres/errors.js'
 import type { Field, Session } from '../../postgres/session.js'
 import { quoteIdentifier } from '../../sql/identifiers.js'
@@ -16,6 +17,24 @@ export async function describeQuery(session: Session, query: string): Promise<Co
     base: field.tableId === 0 ? null : { tableId: String(field.tableId), attribute: field.columnId },
     notNull: types[index]!.notNull,
   }))
+}
+
+/** After the rows were read: a source that was changed before that has given other values than its columns say. */
+export async function requireSameTypes(
+  session: Session,
+  query: string,
+  columns: readonly Column[],
+): Promise<void> {
+  const fields = await session.fields(`SELECT * FROM ${asRelation(query)} LIMIT 0`)
+  const changed = columns.filter(
+    ({ name, typeOid }) => fields.find((field) => field.name === name)?.typeOid !== typeOid,
+  )
+  if (changed.length === 0) return
+  throw new VitrinaError(
+    'SOURCE_CHANGED',
+    `The source was changed while the run was reading: ${changed.map((column) => column.name).join(', ')}.`,
+    'Look at the query and the mart, then run again: it goes on from the last checkpoint.',
+  )
 }
 
 /** The protocol names a domain by the type beneath it; the server itself knows better. Nothing is executed here either. */
