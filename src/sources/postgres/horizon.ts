@@ -178,10 +178,18 @@ export class Horizon {
   }
 }
 
-/** The clock as the key's own type. A timestamp without zone is taken to be in the zone of the source database. */
+/** No clock on earth is put back by more. */
+const PUT_BACK = "interval '3 hours'"
+
+/**
+ * The clock as the key's own type. A timestamp without zone is taken to be in the zone of the source database, where
+ * the clock may be about to be put back: keys that it will show again are not safe yet.
+ */
 function inKeyType(key: Column, moment: string): string {
   if (key.type.startsWith('timestamp') && key.type.includes('with time zone')) return moment
-  return `(${moment} AT TIME ZONE (SELECT reset_val FROM pg_settings WHERE name = 'TimeZone'))::${key.type}`
+  const local = (at: string) =>
+    `(${at}) AT TIME ZONE (SELECT reset_val FROM pg_settings WHERE name = 'TimeZone')`
+  return `least(${local(moment)}, ${local(`${moment} + ${PUT_BACK}`)} - ${PUT_BACK})::${key.type}`
 }
 
 /** Whether the order of such keys says anything about the order of commits. */
