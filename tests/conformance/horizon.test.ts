@@ -50,6 +50,27 @@ onEveryRoute((stand) => {
     },
   )
 
+  it('misses nothing of a session that does not tell what it does', async () => {
+    await stand().source.query(
+      'CREATE TABLE content.silent (id int PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())',
+    )
+    const { id } = await stand().pipeline({
+      sourceQuery: 'SELECT * FROM content.silent',
+      targetTable: 'analytics.silent',
+      ...incremental,
+    })
+    const late = await stand().source.client()
+    await late.query('SET track_activities = off')
+    await late.query('BEGIN')
+    await late.query('INSERT INTO content.silent VALUES (100)')
+    await stand().source.query('INSERT INTO content.silent VALUES (50)')
+    expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', held_back: { pid: expect.anything() } })
+    await late.query('COMMIT')
+    await late.end()
+    expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', rows_inserted: 1, held_back: null })
+    await expectEqual(stand(), 'silent')
+  })
+
   it('misses nothing when the clock of the source is put back', async () => {
     const local = (minutes: number) => `localtimestamp + interval '${minutes} minutes'`
     const [soon] = await stand().source.query<{ rule: string; name: string }>(

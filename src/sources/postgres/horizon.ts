@@ -137,14 +137,15 @@ export class Horizon {
       `SELECT clock_timestamp()::text AS now, o.pid::text, o.began::text, o.application_name, o.state,
               (SELECT p.gid FROM pg_prepared_xacts p WHERE p.database = current_database() LIMIT 1) AS prepared
          FROM (SELECT 1) one LEFT JOIN LATERAL (
-           SELECT a.pid, coalesce(a.xact_start, a.query_start) AS began, a.application_name, a.state
+           SELECT a.pid, coalesce(a.xact_start, a.query_start, a.backend_start) AS began, a.application_name, a.state
              FROM pg_stat_activity a
-            WHERE (a.xact_start IS NOT NULL OR a.state = 'active')
+            -- disabled: with track_activities off a session does not tell what it does, and may do anything.
+            WHERE (a.xact_start IS NOT NULL OR a.state IN ('active', 'disabled'))
               AND a.pid <> pg_backend_pid() AND a.application_name <> $1
               AND (a.datname = current_database() OR a.datname IS NULL)
               AND a.backend_type NOT IN ('autovacuum worker', 'autovacuum launcher', 'walsender', 'parallel worker',
                   'logical replication launcher', 'checkpointer', 'background writer', 'walwriter', 'archiver', 'startup', 'io worker', 'walsummarizer', 'slotsync worker')
-              AND ($2::timestamptz IS NULL OR coalesce(a.xact_start, a.query_start) <= $2::timestamptz)
+              AND ($2::timestamptz IS NULL OR coalesce(a.xact_start, a.query_start, a.backend_start) <= $2::timestamptz)
               AND NOT (a.usename = ANY($3::name[]) AND NOT EXISTS (
                     SELECT FROM unnest($4::text[]) AS t(name) WHERE has_table_privilege(a.usesysid, t.name, 'INSERT, UPDATE')))
             ORDER BY 2 LIMIT 1) o ON true`,
