@@ -4,7 +4,7 @@ import type { QueryJudge } from '../ports/query-judge.js'
 import { FIRST_ADDED } from '../postgres/own-objects.js'
 import type { Session } from '../postgres/session.js'
 import { describeQuery, isSpread, type PlanFacts, planFacts } from '../sources/postgres/describe.js'
-import { Horizon, isCachedSequence, isClockKey, isCountingKey } from '../sources/postgres/horizon.js'
+import { Horizon, isClockKey, isCountingKey, isOutOfOrder } from '../sources/postgres/horizon.js'
 import { parseTable, quoteIdentifier } from '../sql/identifiers.js'
 import { asRelation, type Column, columnList, type Order, orderBy, requireColumn } from '../sql/selection.js'
 import { sqlstateOf } from '../sql/sqlstate.js'
@@ -215,6 +215,6 @@ async function guaranteeOf(
   if (spreads) return 'bounded'
   if (pipeline.capture === 'xmin') return 'lossless'
   const key = order.columns[0]!
-  const ordered = isClockKey(key) || (isCountingKey(key) && !(await isCachedSequence(source, key)))
+  const ordered = isClockKey(key) || (isCountingKey(key) && !(await isOutOfOrder(source, key)))
   return ordered ? 'lossless if the database sets the key' : 'bounded'
 }

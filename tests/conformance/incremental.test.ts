@@ -67,7 +67,7 @@ onEveryRoute((stand) => {
   ])('R4.4: keys with %s move on by exactly the rows that were read', async (name, type, value, last) => {
     const table = `content."keys ${name}"`
     await stand().source.query(
-      `CREATE TABLE ${table} (id int PRIMARY KEY, at ${type} NOT NULL); INSERT INTO ${table} SELECT n, ${value} FROM generate_series(1, 500) n`,
+      `CREATE TABLE ${table} (id int PRIMARY KEY, at ${type} UNIQUE NOT NULL); INSERT INTO ${table} SELECT n, ${value} FROM generate_series(1, 500) n`,
     )
     const { id } = await stand().pipeline({
       sourceQuery: `SELECT * FROM ${table}`,
@@ -165,7 +165,7 @@ onEveryRoute((stand) => {
       const table = `content."endless ${type}"`
       const first = type === 'numeric' || type === 'double precision' ? '20240101' : "'2024-01-01'"
       await stand().source.query(
-        `CREATE TABLE ${table} (id int PRIMARY KEY, at ${type} NOT NULL); INSERT INTO ${table} VALUES (1, ${first}), (2, ${infinite})`,
+        `CREATE TABLE ${table} (id int PRIMARY KEY, at ${type} UNIQUE NOT NULL); INSERT INTO ${table} VALUES (1, ${first}), (2, ${infinite})`,
       )
       const { id } = await stand().pipeline({
         sourceQuery: `SELECT * FROM ${table}`,

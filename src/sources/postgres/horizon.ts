@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { VitrinaError } from '../../model/errors.js'
 import { LOGINS } from '../../model/logins.js'
 import type { HeldBack } from '../../model/run.js'
-import type { Session } from '../../postgres/session.js'
+import type { Session, TextRow } from '../../postgres/session.js'
 import { quoteLiteral } from '../../sql/identifiers.js'
 import type { Column } from '../../sql/selection.js'
 
@@ -47,6 +47,7 @@ export class Horizon {
   readonly #relations: readonly string[]
   readonly #self: string
   #clock: string | null = null
+  #repeats: boolean | null = null
 
   constructor(options: { session: Session; key: Column; relations: readonly string[]; self: string }) {
     this.#session = options.session
@@ -111,7 +112,8 @@ export class Horizon {
     if (newest === null) return { limit: null, heldBack: null }
     const open = await this.#oldestTransaction(newest.seenAt)
     if (open.prepared || open.since !== null) return { limit: null, heldBack: open.heldBack }
-    return { limit: { operator: '<=', key: newest.key }, heldBack: null }
+    this.#repeats ??= !(await isCounted(this.#session, this.#key))
+    return { limit: { operator: this.#repeats ? '<' : '<=', key: newest.key }, heldBack: null }
   }
 
   /** The highest key in the table behind the query, and when it was seen. Null when it cannot be told cheaply. */
@@ -202,18 +204,39 @@ export function isCountingKey(key: Column): boolean {
   return NUMBERS.test(key.type)
 }
 
-/** With CACHE each session takes numbers ahead and uses them later: a low one may come long after a high one. */
-export async function isCachedSequence(session: Session, key: Column): Promise<boolean> {
-  if (key.base === null) return false
-  const rows = await session.rows(
-    `SELECT 1 AS found FROM pg_attrdef a
-       JOIN pg_depend d ON d.classid = 'pg_attrdef'::regclass AND d.objid = a.oid AND d.refclassid = 'pg_class'::regclass
-       JOIN pg_sequence s ON s.seqrelid = d.refobjid
-      WHERE a.adrelid = $1::oid AND a.adnum = $2 AND s.seqcache > 1
-     UNION ALL
-     SELECT 1 FROM pg_depend d JOIN pg_sequence s ON s.seqrelid = d.objid
-      WHERE d.refobjid = $1::oid AND d.refobjsubid = $2 AND d.classid = 'pg_class'::regclass AND s.seqcache > 1`,
-    [key.base.tableId, key.base.attribute],
+/** A number that came once does not come again: a sequence gives it, or it is unique. The second of an epoch does. */
+async function isCounted(session: Session, key: Column): Promise<boolean> {
+  const unique = await session.rows(
+    `SELECT 1 AS found FROM pg_index WHERE indrelid = $1::oid AND indnkeyatts = 1 AND indkey[0] = $2 AND indisunique AND indisvalid AND indpred IS NULL`,
+    [key.base!.tableId, key.base!.attribute],
   )
-  return rows.length > 0
+  return unique.length > 0 || (await sequencesOf(session, key)).length > 0
+}
+
+/**
+ * Whether a number that comes later may be smaller: with CACHE each session takes numbers ahead and uses them later. Of a
+ * view it cannot be told.
+ */
+export async function isOutOfOrder(session: Session, key: Column): Promise<boolean> {
+  const [table] = await session.rows(
+    "SELECT 1 AS found FROM pg_class WHERE oid = $1::oid AND relkind IN ('r', 'p')",
+    [key.base?.tableId ?? null],
+  )
+  return (
+    table === undefined || (await sequencesOf(session, key)).some((sequence) => sequence.rises !== 'true')
+  )
+}
+
+/** The sequences behind a column, by its default or as its identity. */
+async function sequencesOf(session: Session, { base }: Column): Promise<TextRow[]> {
+  return session.rows(
+    `SELECT (s.seqcache = 1 AND s.seqincrement > 0 AND NOT s.seqcycle)::text AS rises FROM pg_sequence s WHERE s.seqrelid IN (
+       SELECT d.refobjid FROM pg_attrdef a
+         JOIN pg_depend d ON d.classid = 'pg_attrdef'::regclass AND d.objid = a.oid AND d.refclassid = 'pg_class'::regclass
+        WHERE a.adrelid = $1::oid AND a.adnum = $2
+       UNION ALL
+       SELECT d.objid FROM pg_depend d
+        WHERE d.refobjid = $1::oid AND d.refobjsubid = $2 AND d.classid = 'pg_class'::regclass)`,
+    [base?.tableId ?? null, base?.attribute ?? null],
+  )
 }
