@@ -46,7 +46,9 @@ onEveryRoute((stand) => {
 
       await late.query(`SAVEPOINT s; INSERT INTO content.${name} (id) VALUES (101); RELEASE s; COMMIT`)
       const run = await stand().run(id)
-      expect(run).toMatchObject({ status: 'SUCCESS', error: null, rows_inserted: 2, held_back: null })
+      expect(run).toMatchObject({ status: 'SUCCESS', error: null, rows_inserted: 2 })
+      // A date is never over while it lasts: the question of the test itself may hold it back.
+      expect(run.held_back?.pid).not.toBe(pid)
       await expectEqual(stand(), name)
     },
   )
