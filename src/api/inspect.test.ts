@@ -162,6 +162,23 @@ it('promises less for a key from a sequence that does not count up, one number a
   expect((await api.post('/validate', draft)).json()).toMatchObject({ guarantee: 'bounded' })
 })
 
+it.each([
+  ['computes its key', "SELECT id, date_trunc('hour', modified) AS modified FROM content.film_work"],
+  ['watches the clock', 'SELECT id, modified FROM content.film_work WHERE modified < CURRENT_DATE'],
+  ['takes the first rows', 'SELECT id, modified FROM content.film_work ORDER BY rating LIMIT 10'],
+  [
+    'joins a table with itself',
+    'SELECT a.id, a.modified FROM content.film_work a JOIN content.film_work b ON a.title = b.title',
+  ],
+])('promises less for a query that %s', async (_what, query) => {
+  const draft = { ...DRAFT, key_columns: ['id'], mode: 'incremental', incremental_key: 'modified' }
+  const { valid, guarantee, warnings } = (
+    await api.post('/validate', { ...draft, source_query: query })
+  ).json()
+  expect({ valid, guarantee }).toEqual({ valid: true, guarantee: 'bounded' })
+  expect(warnings).toContainEqual(expect.objectContaining({ code: 'GUARANTEE_BOUNDED' }))
+})
+
 it('refuses a key that cannot be ordered', async () => {
   await database.query(
     "CREATE COLLATION content.loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
