@@ -158,11 +158,12 @@ describe('R5.5 reconcile over the API', () => {
   })
 })
 
-it('promises less for a key from a sequence that hands out numbers ahead', async () => {
+it('promises less for a key from a sequence that does not count up, one number after another', async () => {
   await database.query(
     'CREATE TABLE content.counted (id bigint GENERATED ALWAYS AS IDENTITY (CACHE 20) PRIMARY KEY, note text)',
   )
-  await database.query('GRANT SELECT ON content.counted TO vitrina_reader')
+  await database.query('CREATE VIEW content.counted_view AS SELECT * FROM content.counted')
+  await database.query('GRANT SELECT ON content.counted, content.counted_view TO vitrina_reader')
   const draft = {
     ...DRAFT,
     source_query: 'SELECT id, note FROM content.counted',
@@ -175,6 +176,27 @@ it('promises less for a key from a sequence that hands out numbers ahead', async
   expect((await api.post('/validate', draft)).json()).toMatchObject({
     guarantee: 'lossless if the database sets the key',
   })
+  const behindView = { ...draft, source_query: 'SELECT id, note FROM content.counted_view' }
+  expect((await api.post('/validate', behindView)).json()).toMatchObject({ guarantee: 'bounded' })
+  await database.query('ALTER TABLE content.counted ALTER COLUMN id SET INCREMENT -1')
+  expect((await api.post('/validate', draft)).json()).toMatchObject({ guarantee: 'bounded' })
+})
+
+it.each([
+  ['computes its key', "SELECT id, date_trunc('hour', modified) AS modified FROM content.film_work"],
+  ['watches the clock', 'SELECT id, modified FROM content.film_work WHERE modified < CURRENT_DATE'],
+  ['takes the first rows', 'SELECT id, modified FROM content.film_work ORDER BY rating LIMIT 10'],
+  [
+    'joins a table with itself',
+    'SELECT a.id, a.modified FROM content.film_work a JOIN content.film_work b ON a.title = b.title',
+  ],
+])('promises less for a query that %s', async (_what, query) => {
+  const draft = { ...DRAFT, key_columns: ['id'], mode: 'incremental', incremental_key: 'modified' }
+  const { valid, guarantee, warnings } = (
+    await api.post('/validate', { ...draft, source_query: query })
+  ).json()
+  expect({ valid, guarantee }).toEqual({ valid: true, guarantee: 'bounded' })
+  expect(warnings).toContainEqual(expect.objectContaining({ code: 'GUARANTEE_BOUNDED' }))
 })
 
 it('refuses a key that cannot be ordered', async () => {

@@ -40,6 +40,16 @@ function guaranteeWarnings(pipeline: Pipeline, { guarantee, facts }: Examined): 
       ),
     ]
   }
+  if (facts.watchesClock) {
+    return [
+      warning(
+        'GUARANTEE_BOUNDED',
+        'source_query',
+        'Whether a row is returned depends on the clock: one that comes in without a change of its own is not noticed.',
+        'Leave the time out of the conditions, or run it in full from time to time.',
+      ),
+    ]
+  }
   return [
     warning(
       'GUARANTEE_BOUNDED',

@@ -43,7 +43,7 @@ export interface Moved extends StateAfter {
   readonly published?: boolean
   /** The part of the work that was reading, where it can be told from writing. */
   readonly read?: Phase
-  /** What else is written down with the batch. */
+  /** What else is written down with the batch; in another database than the rows, once they are committed. */
   readonly settle?: (meta: MetaSession | null) => Promise<void>
 }
 
@@ -121,7 +121,7 @@ export class BatchRunner {
     try {
       const moved = written ?? (await work(number))
       const wrote = performance.now()
-      await moved.settle?.(meta)
+      if (isMain) await moved.settle?.(meta)
       const progress = { rows: addRows(this.#progress.rows, moved.rows), batches: number }
       const done = moved.ends === true ? [...this.#done, step] : this.#done
       const position = this.#positionAfter(moved)
@@ -157,6 +157,8 @@ export class BatchRunner {
       this.#done = done
       this.#state = { key: moved.key, id: moved.id, position }
       failpoint('batch.committed')
+      // Settled before, a row of the quarantine would be forgotten when its batch is rolled back.
+      if (!isMain) await moved.settle?.(null)
       return { record, progress, control, phases: phases() }
     } catch (error) {
       await session.run('ROLLBACK').catch(() => {})

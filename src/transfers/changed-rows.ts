@@ -3,6 +3,7 @@ import type { BatchDone, Step } from '../ports/transfer.js'
 import { databaseError } from '../postgres/errors.js'
 import type { Session } from '../postgres/session.js'
 import type { SweepFrom } from '../sources/postgres/changes.js'
+import { quoteIdentifier } from '../sql/identifiers.js'
 import { asRelation, type Column, columnList } from '../sql/selection.js'
 import { deleteAbsent, type WholeParts } from './replace.js'
 
@@ -59,7 +60,9 @@ export class ChangedRows implements Step {
     await target.run('DROP TABLE IF EXISTS pg_temp.vitrina_keys, pg_temp.vitrina_pass')
     await source.run('BEGIN ISOLATION LEVEL REPEATABLE READ')
     const keys = `(${changedKeys}) AS changed (${columnList(key)})`
-    await mover.collect(`SELECT ${columnList(key)} FROM ${keys}`, 'vitrina_keys', key)
+    // A foreign key may have a wider type than the key that it leads to.
+    const typed = key.map(({ name, type }) => `${quoteIdentifier(name)}::${type}`).join(', ')
+    await mover.collect(`SELECT ${typed} FROM ${keys}`, 'vitrina_keys', key)
     await mover.collect(
       `SELECT ${columnList(columns)} FROM ${asRelation(query)} WHERE (${columnList(key)}) IN (SELECT ${columnList(key)} FROM ${keys}) ORDER BY ${columnList(key)}`,
       'vitrina_pass',

@@ -4,7 +4,7 @@ import type { QueryJudge } from '../ports/query-judge.js'
 import { FIRST_ADDED } from '../postgres/own-objects.js'
 import type { Session } from '../postgres/session.js'
 import { describeQuery, isSpread, type PlanFacts, planFacts } from '../sources/postgres/describe.js'
-import { Horizon, isCachedSequence, isClockKey, isCountingKey } from '../sources/postgres/horizon.js'
+import { Horizon, isClockKey, isCountingKey, isOutOfOrder } from '../sources/postgres/horizon.js'
 import { parseTable, quoteIdentifier } from '../sql/identifiers.js'
 import { asRelation, type Column, columnList, type Order, orderBy, requireColumn } from '../sql/selection.js'
 import { sqlstateOf } from '../sql/sqlstate.js'
@@ -59,7 +59,7 @@ export async function examine(
   if (byKey) await requireOrderable(source, order)
   const facts = await planFacts(
     source,
-    `SELECT ${columnList(columns)} FROM ${asRelation(query)} ORDER BY ${orderBy(order)} LIMIT 10000`,
+    `SELECT ${columnList(columns)} FROM ${asRelation(query)} ORDER BY ${orderBy(order)}`,
   )
   requireAllowed(facts, sourceSchemas)
   if (byKey) await requireUsableKey(source, order, facts, query)
@@ -212,9 +212,12 @@ async function guaranteeOf(
 ): Promise<Guarantee> {
   const spreads = isSpread(facts)
   if (pipeline.mode === 'full' || (spreads && pipeline.deletes === 'sweep')) return 'lossless'
-  if (spreads) return 'bounded'
+  if (spreads || facts.watchesClock) return 'bounded'
   if (pipeline.capture === 'xmin') return 'lossless'
   const key = order.columns[0]!
-  const ordered = isClockKey(key) || (isCountingKey(key) && !(await isCachedSequence(source, key)))
+  // What the query computes need not grow with what it is made of: an hour is the same for every minute in it.
+  const ordered = isClockKey(key)
+    ? key.base !== null
+    : isCountingKey(key) && !(await isOutOfOrder(source, key))
   return ordered ? 'lossless if the database sets the key' : 'bounded'
 }

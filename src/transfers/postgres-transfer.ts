@@ -71,7 +71,7 @@ export class PostgresTransfer implements Transfer {
   }
 
   async #prepare(): Promise<RunPlan> {
-    const { claim, signal, addresses } = this.#options
+    const { claim, signal, addresses, ledger } = this.#options
     const { pipeline } = claim
     const name = sessionName(claim)
     const way = this.#way()
@@ -91,18 +91,18 @@ export class PostgresTransfer implements Transfer {
         return found?.key ?? pipeline.keyColumns
       },
     )
-    const existing = found as Target | null
-    if (existing !== null) await requireAssignable(target, existing)
+    const table = found ?? (await createTarget(target, finalTarget(pipeline), columns, pipeline.keyColumns))
+    await requireAssignable(target, table)
     const checkpoints = new CheckpointStore(target, pipeline.id, claim.fence)
     const isMain = addresses.isMain || (await isMainDatabase(target, claim))
     if (!isMain) await checkpoints.create()
-    const taken = await takeCheckpoint(checkpoints, this.#options.ledger)
-    const mart = { identity: null, isNew: existing === null }
-    const { checkpoint, isReset } = await checkpointFor(checkpoints, taken, mart)
-    if (isReset) this.#options.ledger.martIsNew()
-    // Not before: a mart that is there again would no longer tell the next attempt that the checkpoint means nothing.
-    const table =
-      existing ?? (await createTarget(target, finalTarget(pipeline), columns, pipeline.keyColumns))
+    const taken = await takeCheckpoint(checkpoints, ledger)
+    const { identity } = table
+    const { checkpoint, isReset } = await checkpointFor(checkpoints, taken, {
+      identity,
+      isNew: found === null,
+    })
+    if (isReset) ledger.martIsNew()
     failpoint('fence.taken')
     const mover = way === 'pushdown' ? new Pushdown(target) : new Relay({ source, target, table, columns })
     await mover.prepare()
@@ -110,14 +110,15 @@ export class PostgresTransfer implements Transfer {
       {
         session: target,
         checkpoints,
-        ledger: this.#options.ledger,
+        ledger,
         runId: claim.runId,
         isMain,
         transactional: true,
+        identity,
       },
       checkpoint,
     )
-    const [rows] = await target.rows(`SELECT EXISTS (SELECT FROM ${table.quoted})::text AS filled`)
+    const [mart] = await target.rows(`SELECT EXISTS (SELECT FROM ${table.quoted})::text AS filled`)
     const sweepFrom =
       pipeline.mode === 'incremental' && pipeline.capture === 'xmin' ? await sweepStart(source) : null
     this.#open.made = {
@@ -130,7 +131,7 @@ export class PostgresTransfer implements Transfer {
       paged,
       mover,
       batches,
-      martIsEmpty: rows!.filled === 'false',
+      martIsEmpty: mart!.filled === 'false',
       begun: await begunNow(source, target),
       sweepFrom,
       isSweepable: await this.#isSweepable(source, batches),

@@ -85,7 +85,8 @@ export function initialSweep(
   taken: SweepFrom,
   began: Begun | null,
 ): Progression {
-  const { position } = from
+  // The place of an earlier sweep is no use, or this would not be the first one; numbers that grow would make it look as if.
+  const { xmin: _unusable, ...position } = from.position
   // Of a pass that was interrupted, the place that was taken before its beginning.
   const begun = position.pass === undefined ? taken : (position.xminNext ?? taken)
   const state = { ...from, position: { ...position, xminNext: begun } }

@@ -55,4 +55,20 @@ onEveryRoute((stand) => {
       await rowTexts(stand().source, 'SELECT a, b FROM content.pairs_swept'),
     )
   })
+
+  it('keeps rows whose key has fewer digits in the mart', async () => {
+    await stand().source.query(`
+      CREATE TABLE content.exact (id timestamptz PRIMARY KEY);
+      INSERT INTO content.exact SELECT '2024-01-01'::timestamptz + n * interval '1.000001 s' FROM generate_series(1, 9) n`)
+    await stand().target.query('CREATE TABLE analytics.exact (id timestamptz(0) PRIMARY KEY)')
+    const { id } = await stand().pipeline({
+      sourceQuery: 'SELECT id FROM content.exact',
+      targetTable: 'analytics.exact',
+      deletes: 'sweep',
+      deleteBrake: 1,
+    })
+    expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', error: null, rows_deleted: 0 })
+    await stand().source.query("DELETE FROM content.exact WHERE id < '2024-01-01 00:00:02'")
+    expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', rows_deleted: 1, rows_unchanged: 8 })
+  })
 })

@@ -204,4 +204,52 @@ onEveryRoute((stand) => {
     expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', rows_unchanged: 1, rows_updated: 0 })
     expect(await rowTexts(stand().target, 'SELECT id, n, t FROM analytics.wide')).toEqual(['(1,2,abc)'])
   })
+
+  it('brings a key that looks different now, although it is equal', async () => {
+    await aSource(
+      stand(),
+      'content.scaled',
+      'id numeric PRIMARY KEY, n int',
+      'VALUES (1.0, 1), (2.0, 2), (3, 3)',
+    )
+    const { id } = await stand().pipeline({
+      sourceQuery: 'SELECT * FROM content.scaled',
+      targetTable: 'analytics.scaled',
+    })
+    await stand().run(id)
+    await stand().source.query('UPDATE content.scaled SET id = id + 0.00, n = n WHERE id = 1')
+    expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', rows_updated: 1, rows_unchanged: 2 })
+    expect(await rowTexts(stand().target, 'SELECT * FROM analytics.scaled')).toEqual([
+      '(1.00,1)',
+      '(2.0,2)',
+      '(3,3)',
+    ])
+  })
+
+  it.each([{ capture: 'key', incrementalKey: 'id' }, { capture: 'xmin' }] as const)(
+    'R4.4 fills a mart anew that was dropped, by $capture',
+    async (spec) => {
+      const { capture } = spec
+      await aSource(
+        stand(),
+        `content.again_${capture}`,
+        'id serial PRIMARY KEY, n int',
+        'SELECT n, n FROM generate_series(1, 9) n',
+      )
+      const { id } = await stand().pipeline({
+        sourceQuery: `SELECT * FROM content.again_${capture}`,
+        targetTable: `analytics.again_${capture}`,
+        mode: 'incremental',
+        ...spec,
+      })
+      const made = `CREATE TABLE analytics.again_${capture} (id int PRIMARY KEY, n int)`
+      for (const remake of [null, made]) {
+        await stand().run(id)
+        await stand().target.query(`DROP TABLE analytics.again_${capture}`)
+        if (remake !== null) await stand().target.query(remake)
+        expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', error: null, rows_inserted: 9 })
+      }
+      expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', rows_inserted: 0, rows_updated: 0 })
+    },
+  )
 })

@@ -80,6 +80,35 @@ onEveryRoute((stand) => {
     expect(run).toMatchObject({ status: 'SUCCESS', rows_read: 5, rows_updated: 5 })
   })
 
+  it('does not go back to numbers that were no use when everything had to be read again', async () => {
+    await stand().source.query(
+      'CREATE TABLE content.restored (id int PRIMARY KEY); INSERT INTO content.restored SELECT generate_series(1, 20)',
+    )
+    await stand().target.query(
+      'CREATE TABLE analytics.restored (id int PRIMARY KEY CONSTRAINT low CHECK (id < 15))',
+    )
+    const { id } = await stand().pipeline({
+      sourceQuery: 'SELECT id FROM content.restored',
+      targetTable: 'analytics.restored',
+      batchSize: 10,
+      ...capture,
+    })
+    await stand().run(id)
+    // As if the source had been restored to an earlier moment.
+    const place = (change: string) =>
+      stand().target.query(
+        `UPDATE etl.etl_state SET position = jsonb_set(position, '{xmin,from}', to_jsonb(((position #>> '{xmin,from}')::bigint ${change})::text)) WHERE pipeline_id = $1 AND position ? 'xmin'`,
+        [id],
+      )
+    await place('+ 100000000')
+    await stand().set(id, 'quarantine_limit', 0)
+    expect(await stand().run(id)).toMatchObject({ status: 'FAILED', batches: 1 })
+    await place('- 100000000')
+    await stand().target.query('ALTER TABLE analytics.restored DROP CONSTRAINT low')
+    expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', error: null })
+    await expectEqual(stand(), 'SELECT id FROM content.restored', 'analytics.restored')
+  })
+
   it('removes deleted rows with a sweep', async () => {
     await stand().source.query(
       'CREATE TABLE content.dropped (id int PRIMARY KEY); INSERT INTO content.dropped SELECT generate_series(1, 10)',
@@ -179,7 +208,7 @@ onEveryRoute((stand) => {
     await stand().source.query(`
       CREATE TABLE content.studio (id int PRIMARY KEY, name text);
       CREATE TABLE content.picture (id int PRIMARY KEY, title text, studio_id int REFERENCES content.studio, owner_id int REFERENCES content.studio, sequel_of int REFERENCES content.picture);
-      CREATE TABLE content.quote (id int PRIMARY KEY, first_id int NOT NULL REFERENCES content.picture, second_id int REFERENCES content.picture, line text);
+      CREATE TABLE content.quote (id int PRIMARY KEY, first_id int NOT NULL REFERENCES content.picture, second_id bigint REFERENCES content.picture, line text);
       INSERT INTO content.studio VALUES (1, 'one'), (2, 'two'), (3, 'three');
       INSERT INTO content.picture VALUES (1, 'a', 1, 2, NULL), (2, 'b', 2, 3, 1), (3, 'c', 1, 1, 2);
       INSERT INTO content.quote VALUES (1, 1, 2, 'x'), (2, 3, 1, 'y')`)

@@ -3,6 +3,7 @@ import { aPipeline } from '../support/builders.js'
 import { aDatabase } from '../support/database.js'
 import { aRunner } from '../support/runner.js'
 import { run } from '../support/runs.js'
+import { onRoutes, ROUTES, rowTexts } from '../support/stand.js'
 
 it('writes rows out of the quarantine when somebody asks for it, and holds them again when they are refused again', async () => {
   const database = await aDatabase({ cinema: true })
@@ -55,3 +56,39 @@ it('writes rows out of the quarantine when somebody asks for it, and holds them 
     await database.query('SELECT id, rating FROM ugc.ratings EXCEPT SELECT id, rating FROM analytics.rated'),
   ).toEqual([])
 })
+
+onRoutes(
+  ROUTES.filter((route) => route.targetConnection !== null),
+  (stand) => {
+    it('keeps a row in the quarantine until its batch is committed', async () => {
+      await stand().source.query(`
+        CREATE TABLE content.held (id int PRIMARY KEY, at timestamptz NOT NULL DEFAULT now());
+        INSERT INTO content.held VALUES (1); INSERT INTO content.held VALUES (2)`)
+      await stand().target.query(
+        'CREATE TABLE analytics.held (id int PRIMARY KEY CONSTRAINT high CHECK (id > 1), at timestamptz)',
+      )
+      const { id } = await stand().pipeline({
+        sourceQuery: 'SELECT * FROM content.held',
+        targetTable: 'analytics.held',
+        mode: 'incremental',
+        incrementalKey: 'at',
+        incrementalIdKey: 'id',
+      })
+      expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', rows_quarantined: 1 })
+      await stand().target.query(`
+        ALTER TABLE analytics.held DROP CONSTRAINT high;
+        CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN RAISE 'not now' USING ERRCODE = '42000'; END $$;
+        CREATE TRIGGER refuse BEFORE UPDATE OF position ON etl.etl_state FOR EACH ROW EXECUTE FUNCTION public.refuse()`)
+      await stand().main.query("UPDATE etl.etl_quarantine SET status = 'REPLAY_REQUESTED'")
+      expect(await stand().run(id)).toMatchObject({ status: 'FAILED' })
+      await stand().target.query('DROP TRIGGER refuse ON etl.etl_state')
+
+      expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', rows_inserted: 1 })
+      expect(await stand().main.query('SELECT status FROM etl.etl_quarantine')).toEqual([
+        { status: 'REPLAYED' },
+      ])
+      expect(await rowTexts(stand().target, 'SELECT id FROM analytics.held')).toEqual(['(1)', '(2)'])
+    })
+  },
+)

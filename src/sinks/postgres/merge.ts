@@ -15,7 +15,8 @@ export function insertSql(target: Target, relation: string): string {
  */
 export function upsertSql(target: Target, relation: string, newestBy: readonly string[] | null): string {
   const key = quoteList(target.key)
-  const rest = target.columns.filter((column) => !target.key.includes(column.name))
+  const fixed = target.key.filter((name) => !target.looseKey.includes(name))
+  const rest = target.columns.filter((column) => !fixed.includes(column.name))
   const distinct = newestBy === null ? '' : `DISTINCT ON (${key}) `
   const newest =
     newestBy === null ? '' : newestBy.map((column) => `, ${quoteIdentifier(column)} DESC`).join('')
@@ -67,8 +68,15 @@ function differs(columns: readonly { readonly name: string }[], left: string, ri
   return `ROW(${columnList(columns, left)})::record *<> ROW(${columnList(columns, right)})::record`
 }
 
-/** Rows of the mart, called `mart`, whose key the relation `kept` does not hold. */
-export function absentFrom(target: Target, kept: string): string {
-  const same = target.key.map((column) => `kept.${quoteIdentifier(column)} = mart.${quoteIdentifier(column)}`)
+/**
+ * Rows of the mart, called `mart`, whose key the relation `kept` does not hold. Keys are compared as the mart keeps them:
+ * one with fewer digits there would be found nowhere in the source.
+ */
+export function absentFrom({ key, columns, types }: Target, kept: string): string {
+  const same = key.map((name) => {
+    const place = columns.findIndex((column) => column.name === name)
+    const cast = columns[place]?.type === types[place] ? '' : `::${types[place]}`
+    return `kept.${quoteIdentifier(name)}${cast} = mart.${quoteIdentifier(name)}`
+  })
   return `NOT EXISTS (SELECT FROM ${kept} AS kept WHERE ${same.join(' AND ')})`
 }

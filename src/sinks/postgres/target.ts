@@ -9,11 +9,15 @@ import { sqlstateOf } from '../../sql/sqlstate.js'
 export interface Target {
   readonly name: TableName
   readonly quoted: string
+  /** Its number: a table that was dropped and made again has another one. */
+  readonly identity: string
   /** What is written: the query's columns, without those that the table computes itself. */
   readonly columns: readonly Column[]
   /** Their types in the table, in the same order. */
   readonly types: readonly string[]
   readonly key: readonly string[]
+  /** Those of the key whose values can be equal and yet look different, such as 1.0 and 1.00. */
+  readonly looseKey: readonly string[]
   readonly partitioned: boolean
   /** An identity column that insists on its own numbers has to be overruled. */
   readonly overriding: boolean
@@ -59,11 +63,12 @@ export async function findTarget(
 ): Promise<Target | null> {
   const name = parseTable(address)
   for (const key of keyColumns) requireColumn(columns, key, 'key_columns')
-  const kind = await relationKind(session, name)
-  if (kind === null) {
+  const relation = await relationOf(session, name)
+  if (relation === null) {
     requireOwnNames(address, columns)
     return null
   }
+  const { kind, oid: identity } = relation
   if (kind !== 'r' && kind !== 'p') {
     throw new VitrinaError(
       'TARGET_MISMATCH',
@@ -72,13 +77,15 @@ export async function findTarget(
     )
   }
   const attributes = await attributesOf(session, name)
-  const key = await conflictKey(session, name, columns, attributes, keyColumns)
+  const { key, looseKey } = await conflictKey(session, name, columns, attributes, keyColumns)
   const written = writtenColumns(address, columns, attributes, key)
   return {
     name,
     quoted: quoteTable(name),
+    identity,
     columns: written,
     key,
+    looseKey,
     partitioned: kind === 'p',
     overriding: attributes.some(
       (attribute) => attribute.identity === 'a' && written.some((column) => column.name === attribute.name),
@@ -102,12 +109,12 @@ function requireOwnNames(address: string, columns: readonly Column[]): void {
   )
 }
 
-async function relationKind(session: Session, name: TableName): Promise<string | null> {
-  const [row] = await session.rows(
-    `SELECT c.relkind::text AS kind FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2`,
+async function relationOf(session: Session, name: TableName): Promise<{ kind: string; oid: string } | null> {
+  const [row] = await session.rows<{ kind: string; oid: string }>(
+    `SELECT c.relkind::text AS kind, c.oid::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2`,
     [name.schema, name.table],
   )
-  return row?.kind ?? null
+  return row ?? null
 }
 
 async function attributesOf(session: Session, name: TableName): Promise<Attribute[]> {
@@ -135,10 +142,15 @@ async function conflictKey(
   columns: readonly Column[],
   attributes: readonly Attribute[],
   keyColumns: readonly string[],
-): Promise<string[]> {
+): Promise<{ key: string[]; looseKey: string[] }> {
+  // Support function 4 of an operator class vouches that equal values have the same bytes, where the collation does.
   const rows = await session.rows(
-    `SELECT i.indisprimary::text AS is_primary, (SELECT array_to_json(array_agg(a.attname ORDER BY k.n))::text
-              FROM unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, n) JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
+    `SELECT i.indisprimary::text AS is_primary, (SELECT json_agg(json_build_object('name', a.attname, 'loose',
+                  NOT coalesce(co.collisdeterministic, true) OR NOT EXISTS (
+                    SELECT FROM pg_opclass o JOIN pg_amproc p ON p.amprocfamily = o.opcfamily AND p.amproclefttype = o.opcintype
+                     WHERE o.oid = k.class AND p.amprocrighttype = o.opcintype AND p.amprocnum = 4)) ORDER BY k.n)::text
+              FROM unnest(i.indkey::int2[], i.indclass::oid[], i.indcollation::oid[]) WITH ORDINALITY AS k(attnum, class, "collation", n)
+              JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum LEFT JOIN pg_collation co ON co.oid = k."collation"
              WHERE k.n <= i.indnkeyatts) AS columns
        FROM pg_index i WHERE i.indrelid = to_regclass($1) AND i.indisunique AND i.indisvalid AND i.indpred IS NULL AND i.indexprs IS NULL AND i.indimmediate
       ORDER BY i.indisprimary DESC`,
@@ -146,9 +158,10 @@ async function conflictKey(
   )
   const unique = rows.map((row) => ({
     primary: row.is_primary === 'true',
-    columns: JSON.parse(row.columns!) as string[],
+    columns: JSON.parse(row.columns!) as { name: string; loose: boolean }[],
   }))
-  const wanted = keyColumns.length > 0 ? [...keyColumns] : unique.find((index) => index.primary)?.columns
+  const names = (index: (typeof unique)[number] | undefined) => index?.columns.map((column) => column.name)
+  const wanted = keyColumns.length > 0 ? [...keyColumns] : names(unique.find((index) => index.primary))
   const address = `${name.schema}.${name.table}`
   if (wanted === undefined) {
     throw new VitrinaError(
@@ -157,9 +170,10 @@ async function conflictKey(
       'Give the table a primary key, or set key_columns to the columns of a unique index.',
     )
   }
-  const same = (index: { columns: string[] }) =>
-    index.columns.length === wanted.length && wanted.every((column) => index.columns.includes(column))
-  if (!unique.some(same)) {
+  const same = unique.find(
+    (index) => index.columns.length === wanted.length && wanted.every((name) => names(index)!.includes(name)),
+  )
+  if (same === undefined) {
     throw new VitrinaError(
       'TARGET_KEY_MISSING',
       `${address} has no unique index on (${wanted.join(', ')}).`,
@@ -176,7 +190,10 @@ async function conflictKey(
       )
     }
   }
-  return wanted
+  return {
+    key: wanted,
+    looseKey: same.columns.filter((column) => column.loose).map((column) => column.name),
+  }
 }
 
 function writtenColumns(
@@ -234,6 +251,20 @@ export async function requireAssignable(
     .catch((error) => {
       throw targetError(error, `The query does not fit ${name.schema}.${name.table}`)
     })
+}
+
+/** In the transaction that has written to it, so that nobody can change it any more. */
+export async function requireUnchanged(session: Session, { name, columns, types }: Target): Promise<void> {
+  const attributes = await attributesOf(session, name)
+  const changed = columns.filter(
+    (column, place) => attributes.find((attribute) => attribute.name === column.name)?.type !== types[place],
+  )
+  if (changed.length === 0) return
+  throw new VitrinaError(
+    'TARGET_MISMATCH',
+    `${name.schema}.${name.table} was changed while the run was writing: ${changed.map((column) => column.name).join(', ')}.`,
+    'Run again: it goes on from the last checkpoint.',
+  )
 }
 
 /** Hopeless errors on the writing side speak of the target. */

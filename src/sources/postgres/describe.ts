@@ -1,3 +1,4 @@
+import { VitrinaError } from '../../model/errors.js'
 import { databaseError } from '../../postgres/errors.js'
 import type { Field, Session } from '../../postgres/session.js'
 import { quoteIdentifier } from '../../sql/identifiers.js'
@@ -16,6 +17,24 @@ export async function describeQuery(session: Session, query: string): Promise<Co
     base: field.tableId === 0 ? null : { tableId: String(field.tableId), attribute: field.columnId },
     notNull: types[index]!.notNull,
   }))
+}
+
+/** After the rows were read: a source that was changed before that has given other values than its columns say. */
+export async function requireSameTypes(
+  session: Session,
+  query: string,
+  columns: readonly Column[],
+): Promise<void> {
+  const fields = await session.fields(`SELECT * FROM ${asRelation(query)} LIMIT 0`)
+  const changed = columns.filter(
+    ({ name, typeOid }) => fields.find((field) => field.name === name)?.typeOid !== typeOid,
+  )
+  if (changed.length === 0) return
+  throw new VitrinaError(
+    'SOURCE_CHANGED',
+    `The source was changed while the run was reading: ${changed.map((column) => column.name).join(', ')}.`,
+    'Look at the query and the mart, then run again: it goes on from the last checkpoint.',
+  )
 }
 
 /** The protocol names a domain by the type beneath it; the server itself knows better. Nothing is executed here either. */
@@ -61,6 +80,12 @@ export interface PlanFacts {
   /** A row may appear with NULLs in place of a table's columns. */
   readonly outerJoin: boolean
   readonly aggregates: boolean
+  /** More than one table is read, or one of them more than once. */
+  readonly joins: boolean
+  /** Only some of the rows are returned: which ones, the others decide. */
+  readonly limits: boolean
+  /** Whether a row is returned depends on the time at which it is asked for. */
+  readonly watchesClock: boolean
   /** The tables it reads, as regclass text. */
   readonly relations: readonly string[]
 }
@@ -74,6 +99,8 @@ interface PlanNode {
   Plans?: PlanNode[]
 }
 
+const CLOCK = /\b(now|\w+_timestamp|timeofday)\(\)|\b(CURRENT_DATE|CURRENT_TIME|CURRENT_TIMESTAMP|LOCALTIME)/
+
 const WALK = new Set([
   'Limit',
   'Index Scan',
@@ -86,17 +113,23 @@ const WALK = new Set([
   'Incremental Sort',
 ])
 
+/** Asked for the first rows of a statement, so that an index that gives them in order is worth while. */
 export async function planFacts(session: Session, statement: string): Promise<PlanFacts> {
-  const [row] = await session.rows(`EXPLAIN (FORMAT JSON, VERBOSE) ${statement}`).catch((error) => {
-    throw databaseError(error, 'The source query')
-  })
-  const nodes = flatten((JSON.parse(row!['QUERY PLAN']!) as { Plan: PlanNode }[])[0]!.Plan)
+  const [row] = await session
+    .rows(`EXPLAIN (FORMAT JSON, VERBOSE) ${statement} LIMIT 10000`)
+    .catch((error) => {
+      throw databaseError(error, 'The source query')
+    })
+  // Beneath that LIMIT.
+  const [, ...nodes] = flatten((JSON.parse(row!['QUERY PLAN']!) as { Plan: PlanNode }[])[0]!.Plan)
   return {
-    // Beneath the LIMIT of the statement.
-    rows: nodes[1]?.['Plan Rows'] ?? 0,
+    rows: nodes[0]?.['Plan Rows'] ?? 0,
     walksIndex: nodes.every((node) => WALK.has(node['Node Type'])),
     outerJoin: nodes.some((node) => ['Left', 'Right', 'Full'].includes(node['Join Type'] ?? '')),
     aggregates: nodes.some((node) => /Aggregate|Group|Unique|WindowAgg|SetOp/.test(node['Node Type'])),
+    joins: nodes.filter((node) => node['Relation Name'] !== undefined).length > 1,
+    limits: nodes.some((node) => node['Node Type'] === 'Limit'),
+    watchesClock: nodes.some((node) => conditionsOf(node).some((condition) => CLOCK.test(condition))),
     relations: [
       ...new Set(
         nodes.flatMap((node) =>
@@ -113,8 +146,14 @@ export async function planFacts(session: Session, statement: string): Promise<Pl
  * A row of the mart is made of several rows of the source. One that goes away, or moves to another group, leaves no
  * trace by which the row it was part of could be found: only computing everything again finds it.
  */
-export function isSpread(facts: PlanFacts): boolean {
-  return facts.aggregates || facts.relations.length > 1
+export function isSpread({ aggregates, joins, limits }: PlanFacts): boolean {
+  return aggregates || joins || limits
+}
+
+function conditionsOf(node: PlanNode): string[] {
+  return Object.entries(node).flatMap(([name, value]) =>
+    /(Cond|Filter)$/.test(name) && typeof value === 'string' ? [value] : [],
+  )
 }
 
 function flatten(node: PlanNode): PlanNode[] {

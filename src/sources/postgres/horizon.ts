@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { VitrinaError } from '../../model/errors.js'
 import { LOGINS } from '../../model/logins.js'
 import type { HeldBack } from '../../model/run.js'
-import type { Session } from '../../postgres/session.js'
+import type { Session, TextRow } from '../../postgres/session.js'
 import { quoteLiteral } from '../../sql/identifiers.js'
 import type { Column } from '../../sql/selection.js'
 
@@ -47,6 +47,7 @@ export class Horizon {
   readonly #relations: readonly string[]
   readonly #self: string
   #clock: string | null = null
+  #repeats: boolean | null = null
 
   constructor(options: { session: Session; key: Column; relations: readonly string[]; self: string }) {
     this.#session = options.session
@@ -111,7 +112,8 @@ export class Horizon {
     if (newest === null) return { limit: null, heldBack: null }
     const open = await this.#oldestTransaction(newest.seenAt)
     if (open.prepared || open.since !== null) return { limit: null, heldBack: open.heldBack }
-    return { limit: { operator: '<=', key: newest.key }, heldBack: null }
+    this.#repeats ??= !(await isCounted(this.#session, this.#key))
+    return { limit: { operator: this.#repeats ? '<' : '<=', key: newest.key }, heldBack: null }
   }
 
   /** The highest key in the table behind the query, and when it was seen. Null when it cannot be told cheaply. */
@@ -137,14 +139,15 @@ export class Horizon {
       `SELECT clock_timestamp()::text AS now, o.pid::text, o.began::text, o.application_name, o.state,
               (SELECT p.gid FROM pg_prepared_xacts p WHERE p.database = current_database() LIMIT 1) AS prepared
          FROM (SELECT 1) one LEFT JOIN LATERAL (
-           SELECT a.pid, coalesce(a.xact_start, a.query_start) AS began, a.application_name, a.state
+           SELECT a.pid, coalesce(a.xact_start, a.query_start, a.backend_start) AS began, a.application_name, a.state
              FROM pg_stat_activity a
-            WHERE (a.xact_start IS NOT NULL OR a.state = 'active')
+            -- disabled: with track_activities off a session does not tell what it does, and may do anything.
+            WHERE (a.xact_start IS NOT NULL OR a.state IN ('active', 'disabled'))
               AND a.pid <> pg_backend_pid() AND a.application_name <> $1
               AND (a.datname = current_database() OR a.datname IS NULL)
               AND a.backend_type NOT IN ('autovacuum worker', 'autovacuum launcher', 'walsender', 'parallel worker',
                   'logical replication launcher', 'checkpointer', 'background writer', 'walwriter', 'archiver', 'startup', 'io worker', 'walsummarizer', 'slotsync worker')
-              AND ($2::timestamptz IS NULL OR coalesce(a.xact_start, a.query_start) <= $2::timestamptz)
+              AND ($2::timestamptz IS NULL OR coalesce(a.xact_start, a.query_start, a.backend_start) <= $2::timestamptz)
               AND NOT (a.usename = ANY($3::name[]) AND NOT EXISTS (
                     SELECT FROM unnest($4::text[]) AS t(name) WHERE has_table_privilege(a.usesysid, t.name, 'INSERT, UPDATE')))
             ORDER BY 2 LIMIT 1) o ON true`,
@@ -178,10 +181,18 @@ export class Horizon {
   }
 }
 
-/** The clock as the key's own type. A timestamp without zone is taken to be in the zone of the source database. */
+/** No clock on earth is put back by more. */
+const PUT_BACK = "interval '3 hours'"
+
+/**
+ * The clock as the key's own type. A timestamp without zone is taken to be in the zone of the source database, where
+ * the clock may be about to be put back: keys that it will show again are not safe yet.
+ */
 function inKeyType(key: Column, moment: string): string {
   if (key.type.startsWith('timestamp') && key.type.includes('with time zone')) return moment
-  return `(${moment} AT TIME ZONE (SELECT reset_val FROM pg_settings WHERE name = 'TimeZone'))::${key.type}`
+  const local = (at: string) =>
+    `(${at}) AT TIME ZONE (SELECT reset_val FROM pg_settings WHERE name = 'TimeZone')`
+  return `least(${local(moment)}, ${local(`${moment} + ${PUT_BACK}`)} - ${PUT_BACK})::${key.type}`
 }
 
 /** Whether the order of such keys says anything about the order of commits. */
@@ -193,18 +204,39 @@ export function isCountingKey(key: Column): boolean {
   return NUMBERS.test(key.type)
 }
 
-/** With CACHE each session takes numbers ahead and uses them later: a low one may come long after a high one. */
-export async function isCachedSequence(session: Session, key: Column): Promise<boolean> {
-  if (key.base === null) return false
-  const rows = await session.rows(
-    `SELECT 1 AS found FROM pg_attrdef a
-       JOIN pg_depend d ON d.classid = 'pg_attrdef'::regclass AND d.objid = a.oid AND d.refclassid = 'pg_class'::regclass
-       JOIN pg_sequence s ON s.seqrelid = d.refobjid
-      WHERE a.adrelid = $1::oid AND a.adnum = $2 AND s.seqcache > 1
-     UNION ALL
-     SELECT 1 FROM pg_depend d JOIN pg_sequence s ON s.seqrelid = d.objid
-      WHERE d.refobjid = $1::oid AND d.refobjsubid = $2 AND d.classid = 'pg_class'::regclass AND s.seqcache > 1`,
-    [key.base.tableId, key.base.attribute],
+/** A number that came once does not come again: a sequence gives it, or it is unique. The second of an epoch does. */
+async function isCounted(session: Session, key: Column): Promise<boolean> {
+  const unique = await session.rows(
+    `SELECT 1 AS found FROM pg_index WHERE indrelid = $1::oid AND indnkeyatts = 1 AND indkey[0] = $2 AND indisunique AND indisvalid AND indpred IS NULL`,
+    [key.base!.tableId, key.base!.attribute],
   )
-  return rows.length > 0
+  return unique.length > 0 || (await sequencesOf(session, key)).length > 0
+}
+
+/**
+ * Whether a number that comes later may be smaller: with CACHE each session takes numbers ahead and uses them later. Of a
+ * view it cannot be told.
+ */
+export async function isOutOfOrder(session: Session, key: Column): Promise<boolean> {
+  const [table] = await session.rows(
+    "SELECT 1 AS found FROM pg_class WHERE oid = $1::oid AND relkind IN ('r', 'p')",
+    [key.base?.tableId ?? null],
+  )
+  return (
+    table === undefined || (await sequencesOf(session, key)).some((sequence) => sequence.rises !== 'true')
+  )
+}
+
+/** The sequences behind a column, by its default or as its identity. */
+async function sequencesOf(session: Session, { base }: Column): Promise<TextRow[]> {
+  return session.rows(
+    `SELECT (s.seqcache = 1 AND s.seqincrement > 0 AND NOT s.seqcycle)::text AS rises FROM pg_sequence s WHERE s.seqrelid IN (
+       SELECT d.refobjid FROM pg_attrdef a
+         JOIN pg_depend d ON d.classid = 'pg_attrdef'::regclass AND d.objid = a.oid AND d.refclassid = 'pg_class'::regclass
+        WHERE a.adrelid = $1::oid AND a.adnum = $2
+       UNION ALL
+       SELECT d.objid FROM pg_depend d
+        WHERE d.refobjid = $1::oid AND d.refobjsubid = $2 AND d.classid = 'pg_class'::regclass)`,
+    [base?.tableId ?? null, base?.attribute ?? null],
+  )
 }

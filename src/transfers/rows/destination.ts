@@ -33,9 +33,9 @@ export interface Destination {
   readonly transactional: boolean
   /** Looks at the mart for rows with these columns; returns those that identify a row there. Changes nothing. */
   find(session: Session, columns: readonly Column[]): Promise<readonly string[]>
-  /** Creates what is missing, or refuses what is there. */
+  /** Creates what is missing. */
   create(): Promise<void>
-  /** Which mart this is now, and whether it was not there before. A table does not say which: a restored one is the same. */
+  /** Which mart this is now, and whether it was not there before. */
   identity(): Promise<{ readonly identity: string | null; readonly isNew: boolean }>
   open(options: {
     readonly order: Order
@@ -55,6 +55,7 @@ export class TableDestination implements Destination {
   #session: Session | null = null
   #columns: readonly Column[] = []
   #table: Target | null = null
+  #exists = true
 
   constructor(claim: Claim, address: { readonly url: string; readonly isMain: boolean }) {
     this.#claim = claim
@@ -67,23 +68,29 @@ export class TableDestination implements Destination {
     this.#session = session
     this.#columns = columns
     this.#table = await findTarget(session, finalTarget(pipeline), columns, pipeline.keyColumns)
+    this.#exists = this.#table !== null
     return this.#table?.key ?? pipeline.keyColumns
   }
 
-  /** A table that is missing is created by `open`: once it is there, nothing tells that the checkpoint means nothing. */
   async create(): Promise<void> {
-    if (this.#table !== null) await requireAssignable(this.#session!, this.#table)
+    const { pipeline } = this.#claim
+    this.#table ??= await createTarget(
+      this.#session!,
+      finalTarget(pipeline),
+      this.#columns,
+      pipeline.keyColumns,
+    )
+    await requireAssignable(this.#session!, this.#table)
   }
 
-  async identity(): Promise<{ identity: null; isNew: boolean }> {
-    return { identity: null, isNew: this.#table === null }
+  async identity(): Promise<{ identity: string; isNew: boolean }> {
+    return { identity: this.#table!.identity, isNew: !this.#exists }
   }
 
   async open({ order, refusedSoFar, fromStart }: Parameters<Destination['open']>[0]): Promise<Mart> {
     const { pipeline } = this.#claim
     const session = this.#session!
-    const table =
-      this.#table ?? (await createTarget(session, finalTarget(pipeline), this.#columns, pipeline.keyColumns))
+    const table = this.#table!
     const [mart] = await session.rows(`SELECT EXISTS (SELECT FROM ${table.quoted})::text AS filled`)
     const names = this.#columns.map((column) => column.name)
     return TableMart.open({
