@@ -36,6 +36,7 @@ export const pipelinesTexts = defineTexts(
     attempt: (n: number, of: number) => `${n}/${of}`,
     waitsForRunner: 'waits for a runner',
     waitsInVain: 'no runner is alive to take it',
+    waitsDisabled: 'disabled: nobody takes it',
     stopsAfterBatch: 'stops after this batch',
     quarantined: (n: number) => pluralEn(n, '# row in quarantine', '# rows in quarantine'),
     readNothing: 'read no rows, unlike before',
@@ -135,6 +136,7 @@ export const pipelinesTexts = defineTexts(
     attempt: (n: number, of: number) => `${n}/${of}`,
     waitsForRunner: 'ждёт исполнителя',
     waitsInVain: 'взять некому: исполнителей нет на связи',
+    waitsDisabled: 'выключен: никто не возьмёт',
     stopsAfterBatch: 'остановится после этой пачки',
     quarantined: (n: number) =>
       pluralRu(n, '# строка в карантине', '# строки в карантине', '# строк в карантине'),
