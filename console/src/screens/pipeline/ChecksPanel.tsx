@@ -18,7 +18,7 @@ export function ChecksPanel() {
   const now = useNow()
   if (line === null) return null
   return (
-    <Panel title={texts.checks} isFlush>
+    <Panel title={texts.checks}>
       <ul className={styles.checks}>
         {checksOf(line, now).map((found) => (
           <Check key={found.check} line={line} found={found} />
@@ -36,17 +36,18 @@ const CALM: Readonly<Record<Exclude<Verdict, 'warn' | 'fail'>, { tone: Tone; ico
 function Check({ line, found }: { readonly line: PipelineLine; readonly found: Checked }) {
   const { names, verdicts } = useTexts(checkTexts)
   const { check, verdict } = found
+  const isWrong = verdict === 'warn' || verdict === 'fail'
   return (
-    <li>
+    <li data-wrong={isWrong || undefined}>
       <span className={styles.name}>{names[check]}</span>
-      {verdict === 'pass' || verdict === 'unknown' ? (
-        <Badge {...CALM[verdict]}>{verdicts[verdict]}</Badge>
-      ) : (
+      {isWrong ? (
         <>
           <CheckBadge line={line} found={found} />
           <Sentence line={line} found={found} />
           {check === 'compare' ? null : <CheckLink line={line} check={check} />}
         </>
+      ) : (
+        <Badge {...CALM[verdict]}>{verdicts[verdict]}</Badge>
       )}
     </li>
   )

@@ -86,7 +86,7 @@ function useColumns(): readonly Column<PipelineRun>[] {
       {
         id: 'started',
         header: names.started,
-        width: 'minmax(196px, 1.1fr)',
+        width: 'minmax(222px, 1.1fr)',
         cell: ({ id, requested_at }) => (
           <Link to="/runs/$id" params={{ id }}>
             <TimeText at={requested_at} as="moment" />

@@ -130,14 +130,14 @@ function useColumns(): readonly Column<PipelineLine>[] {
       {
         id: 'data',
         header: names.data,
-        width: 'minmax(150px, 1.15fr)',
+        width: 'minmax(164px, 1.45fr)',
         isSortable: true,
         cell: (line) => <DataCell line={line} />,
       },
       {
         id: 'runs',
         header: names.runs,
-        width: 'minmax(284px, 2.2fr)',
+        width: 'minmax(284px, 2fr)',
         isSortable: true,
         cell: (line) => <RunsCell line={line} />,
       },
@@ -152,7 +152,7 @@ function useColumns(): readonly Column<PipelineLine>[] {
       {
         id: 'next',
         header: names.next,
-        width: 'minmax(84px, 0.6fr)',
+        width: 'minmax(96px, 0.7fr)',
         isSortable: true,
         cell: (line) => <NextCell line={line} />,
       },
