@@ -20,6 +20,11 @@ const FILMS = `/pipelines/${FILMS_ID}`
 const SCREENS: readonly Screen[] = [
   { name: 'the list of pipelines', path: '/pipelines', shows: 'film_dim_full' },
   { name: 'a new pipeline', path: '/pipelines/new', shows: /Use an example|Взять пример/ },
+  {
+    name: 'the import',
+    path: '/pipelines/import',
+    shows: /Nothing is planned yet|Пока ничего не спланировано/,
+  },
   { name: 'a duplicate', path: `/pipelines/new?from=${FILMS_ID}`, shows: 'film_dim_full' },
   {
     name: 'the list of runs',

@@ -58,6 +58,9 @@ export function FilterBar({ search, lines }: Props) {
       <Views search={search} />
       <Density />
       <span className={list.space} />
+      <Button component={Link} to="/pipelines/import" variant="default">
+        {texts.importYaml}
+      </Button>
       <NewButton />
     </div>
   )

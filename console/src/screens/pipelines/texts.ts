@@ -23,6 +23,7 @@ export const pipelinesTexts = defineTexts(
       disabled: 'Disabled',
     },
     create: 'New pipeline',
+    importYaml: 'Import YAML',
     columns: {
       name: 'Name',
       now: 'Now',
@@ -123,6 +124,7 @@ export const pipelinesTexts = defineTexts(
       disabled: 'Выключены',
     },
     create: 'Новый пайплайн',
+    importYaml: 'Импорт YAML',
     columns: {
       name: 'Имя',
       now: 'Сейчас',
