@@ -116,7 +116,7 @@ function useColumns(): readonly Column<PipelineLine>[] {
       {
         id: 'name',
         header: names.name,
-        width: 'minmax(150px, 1.4fr)',
+        width: 'minmax(150px, 1.55fr)',
         isSortable: true,
         cell: (line) => <NameCell line={line} />,
       },
@@ -130,7 +130,7 @@ function useColumns(): readonly Column<PipelineLine>[] {
       {
         id: 'data',
         header: names.data,
-        width: 'minmax(164px, 1.45fr)',
+        width: 'minmax(164px, 1.3fr)',
         isSortable: true,
         cell: (line) => <DataCell line={line} />,
       },
