@@ -16,6 +16,7 @@ const SCREENS = [
   { name: 'pipelines', path: '/pipelines' },
   { name: 'pipeline-new', path: '/pipelines/new', prepare: writeAPipeline },
   { name: 'pipeline-new-review', path: '/pipelines/new', prepare: reviewAPipeline },
+  { name: 'pipeline-import', path: '/pipelines/import', prepare: planYaml },
   { name: 'pipeline-overview', path: `${FILMS}/overview` },
   { name: 'pipeline-sql', path: `${FILMS}/sql`, prepare: validateAndPreview },
   { name: 'pipeline-config', path: `${FILMS}/config` },
@@ -143,6 +144,12 @@ async function reviewAPipeline(page) {
   await page.getByRole('button', { name: /Daily|Ежедневно/ }).click()
   await page.getByRole('button', { name: /Review and create|Обзор и создание/ }).click()
   await page.getByRole('dialog').locator('details').waitFor()
+}
+
+async function planYaml(page) {
+  await page.getByRole('button', { name: /Use an example|Взять пример/ }).click()
+  await page.getByRole('button', { name: /^(Plan|Спланировать)$/ }).click()
+  await page.locator('main details').first().waitFor()
 }
 
 async function reviewAChange(page) {

@@ -117,8 +117,9 @@ async function enter(client, name, state, rows) {
     [name],
   )
   await client.query(
-    `UPDATE etl.etl_runs r SET status = $2, started_at = now() - interval '14 s', attempt = $3, batches = 7, rows_read = $4::bigint,
-            rows_written = $4::bigint, error_code = $5, error = $6, error_hint = $7, finished_at = CASE WHEN $2 = 'RUNNING' THEN NULL ELSE now() END
+    `UPDATE etl.etl_runs r SET status = $2, requested_at = now() - interval '15 s', started_at = now() - interval '14 s', attempt = $3,
+            strategy = 'sql_full', way = 'pushdown', batches = 7, rows_read = $4::bigint, rows_written = $4::bigint,
+            rows_inserted = $4::bigint, error_code = $5, error = $6, error_hint = $7, finished_at = CASE WHEN $2 = 'RUNNING' THEN NULL ELSE now() END
        FROM etl.etl_pipelines p WHERE p.name = $1 AND r.id = p.current_run_id`,
     [
       name,

@@ -17,11 +17,11 @@ async function failedThrice(client) {
   const past = (
     attempt,
   ) => `jsonb_build_object('attempt', ${attempt}, 'end', 'failed', 'runnerId', 'runner-2',
-    'endedAt', etl.rfc3339(r.started_at + interval '${attempt * 3} s'), 'errorCode', 'VTR-3104',
+    'endedAt', etl.rfc3339(r.started_at + interval '${attempt * 3} s'), 'errorCode', 'DATABASE_ERROR',
     'error', 'canceling statement due to lock timeout (attempt ${attempt})', 'errorHint', 'See who holds the lock in pg_stat_activity.')`
   await client.query(
     `UPDATE etl.etl_runs r SET attempt = 3, runner_id = 'runner-2', attempts = jsonb_build_array(${past(1)}, ${past(2)}),
-            batches = 4, error = 'A key column is NULL in 3 rows, first user_id of day 2026-11-14.', error_code = 'VTR-4203',
+            batches = 4, error = 'A key column is NULL in 3 rows, first user_id of day 2026-11-14.', error_code = 'KEY_NULL',
             error_hint = 'Leave such rows out of the query, or give them a key.' WHERE r.id = ${run}`,
   )
   await addBatches(client, run, { count: 4, hasTransforms: false })

@@ -118,6 +118,22 @@ describe('GET /events', () => {
     expect(seen).toEqual(run(seen[0]!, seen.length))
   })
 
+  it('gives a newcomer what happens from now on, however much happened while nobody listened', async () => {
+    const own = anApi(database.loginUrl('meta'))
+    onTestFinished(() => own.close())
+    await own.app.listen({ host: '127.0.0.1', port: 0 })
+    const { id } = await aPipeline(database)
+    await database.query(
+      "INSERT INTO etl.etl_events (kind, pipeline_id, data) SELECT 'pipeline.scheduled', $1, '{}' FROM generate_series(1, 12000)",
+      [id],
+    )
+    const client = await openStream(own.app, { authorization: `Bearer ${TOKEN}` })
+    onTestFinished(() => client.close())
+    await move(id, 'RUN_REQUESTED')
+    await client.waitFor('the request', (events) => events.some(({ data }) => data.to === 'RUN_REQUESTED'))
+    expect(kinds(client.events)).toEqual(['run.status REQUESTED', 'pipeline.status RUN_REQUESTED'])
+  })
+
   it('gives only what is asked for', async () => {
     const [wanted, other] = [await aPipeline(database), await aPipeline(database)]
     const client = await listen({}, `?pipeline_id=${wanted.id}`)

@@ -97,6 +97,32 @@ describe('a run', () => {
     expect(failed).toMatchObject({ usual_rows_written: null, next_run_id: before.id })
   })
 
+  it('is expected to read what the last full run before it read', async () => {
+    const { database, api } = await anEmptyStand()
+    const { id } = await aPipeline(database)
+    await pastRuns(database, id, [
+      [1, 'SUCCESS', 10],
+      [2, 'SUCCESS', 1],
+      [3, 'FAILED', 0],
+      [4, 'SUCCESS', 20],
+    ])
+    const tell = (day: number, strategy: string, read: number) =>
+      database.query(
+        `UPDATE etl.etl_runs SET strategy = $2, rows_read = $3
+          WHERE pipeline_id = $4 AND requested_at = make_timestamptz(2026, 1, $1, 0, 0, 0, 'UTC')`,
+        [day, strategy, read, id],
+      )
+    await tell(1, 'sql_full', 1200)
+    await tell(2, 'sql_incremental', 3)
+    await tell(3, 'sql_full', 7)
+    await tell(4, 'sql_full', 1300)
+    const runs = (await api.get(`/runs?pipeline_id=${id}`)).json().items
+    const expected = await Promise.all(
+      runs.map(async (each: { id: string }) => (await api.get(`/runs/${each.id}`)).json().expected_rows_read),
+    )
+    expect(expected).toEqual([1200, 1200, null, null])
+  })
+
   it('keeps what each attempt failed with, and the lines of each apart', async () => {
     const { database, api } = await anEmptyStand({ cinema: true })
     // The mart refuses every batch with an error that may pass.
@@ -173,6 +199,12 @@ describe('the log of a run', () => {
       'Key-2498',
       'Key-2499',
       'Key-2500',
+    ])
+    const line = end.items[0].id
+    const around = (await api.get(`/runs/${runId}/log?last=true&limit=2&before=${line}`)).json()
+    expect(around.items.map(({ fields }: { fields: { key: string } }) => fields.key)).toEqual([
+      'Key-2497',
+      'Key-2498',
     ])
     const text = await api.get(`/runs/${runId}/log.txt`)
     expect(text.headers['content-type']).toBe('text/plain; charset=utf-8')

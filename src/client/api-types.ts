@@ -5131,6 +5131,8 @@ export interface operations {
                         error_code: string | null;
                         /** @description What to do about it. */
                         error_hint: string | null;
+                        /** @description What the last successful run of its kind read; null: it does not read everything, or is the first. */
+                        expected_rows_read: number | null;
                         /** @description How an orchestrator calls it. */
                         external_ref: string | null;
                         /** @description When it ended. */
@@ -5294,6 +5296,8 @@ export interface operations {
                 after?: number;
                 /** @description Only lines of this attempt. */
                 attempt?: number;
+                /** @description Only lines before this id. */
+                before?: number;
                 /** @description next_cursor of the page before. */
                 cursor?: string;
                 /** @description Warnings and errors only. */

@@ -96,6 +96,8 @@ export interface RunSurroundings {
   readonly nextId: string | null
   /** The median of the successful runs before it; null: there are fewer than three. */
   readonly usualRowsWritten: number | null
+  /** What the last run that read everything has read; null: this one does not read everything, or is the first to. */
+  readonly expectedRowsRead: number | null
 }
 
 /** An open transaction that could still commit rows with older keys than those already read. */

@@ -50,6 +50,8 @@ export interface RunLogFilter extends PageRequest {
   readonly errors?: boolean
   /** Only lines beyond this id, for those who have read up to it. */
   readonly after?: number
+  /** Only lines before this id. */
+  readonly before?: number
   readonly attempt?: number
   /** From the end: the newest page first, the next one is older. Lines of a page are in order all the same. */
   readonly last?: boolean

@@ -2,7 +2,7 @@ import type { JournalEvent } from '../model/history.js'
 
 /** What happened in the whole fleet, numbered without gaps in the order in which it became visible. */
 export interface Journal {
-  /** Numbers what was committed since the last time; true when there was something. */
+  /** Numbers what was committed since the last time; true when there was too much for one go. */
   number(): Promise<boolean>
   /** The highest number given so far; 0 when there is none. */
   head(): Promise<number>

@@ -31,15 +31,16 @@ export async function listBatches(
 export async function listLog(
   database: Queryable,
   runId: string,
-  { limit, cursor, errors = false, after = 0, attempt, q, last = false }: RunLogFilter,
+  { limit, cursor, errors = false, after = 0, before, attempt, q, last = false }: RunLogFilter,
 ): Promise<Page<RunLogLine>> {
   const rows = await database.query<RunLogLine & { id: number }>(
     `SELECT id, run_id AS "runId", etl.rfc3339(at) AS at, level, message, fields FROM etl.etl_run_log
       WHERE run_id = $1 AND ($2::bigint IS NULL OR id ${last ? '<' : '>'} $2) AND id > $5 AND (NOT $3 OR level IN ('warn', 'error'))
         AND ($6::integer IS NULL OR fields @> jsonb_build_object('attempt', $6::integer))
         AND ($7::text IS NULL OR strpos(lower(message || ' ' || fields::text), lower($7)) > 0)
+        AND ($8::bigint IS NULL OR id < $8)
       ORDER BY id ${last ? 'DESC' : 'ASC'} LIMIT $4`,
-    [runId, readNumberCursor(cursor), errors, limit + 1, after, attempt ?? null, q ?? null],
+    [runId, readNumberCursor(cursor), errors, limit + 1, after, attempt ?? null, q ?? null, before ?? null],
   )
   const page = pageOf(rows, limit, (row) => [row.id])
   return last ? { ...page, items: [...page.items].reverse() } : page

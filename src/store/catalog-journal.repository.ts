@@ -4,7 +4,7 @@ import type { Database } from './database.js'
 
 /** One API at a time gives numbers ("events" in hex, shortened to four bytes). */
 const LOCK = 0x65766e74
-/** Numbered in one go. The rest waits for the next, so that no transaction grows without bound. */
+/** Numbered in one go, so that no transaction grows without bound. */
 const MOST = 5000
 
 export class CatalogJournalRepository implements Journal {
@@ -25,7 +25,7 @@ export class CatalogJournalRepository implements Journal {
           WHERE e.n = f.n RETURNING e.seq`,
         [MOST],
       )
-      return numbered.length > 0
+      return numbered.length === MOST
     })
   }
 

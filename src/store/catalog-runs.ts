@@ -28,7 +28,7 @@ const USUAL = { most: 20, least: 3 }
 /** Each part walks a few steps along the index of the pipeline's runs. */
 export async function runSurroundings(
   database: Queryable,
-  { id, pipelineId, requestedAt }: Run,
+  { id, pipelineId, requestedAt, strategy }: Run,
 ): Promise<RunSurroundings> {
   const neighbour = (than: '<' | '>') => `
     (SELECT id FROM etl.etl_runs WHERE pipeline_id = $1 AND (requested_at, id) ${than} ($2::timestamptz, $3::uuid)
@@ -39,8 +39,12 @@ export async function runSurroundings(
                FROM (SELECT rows_written FROM etl.etl_runs
                       WHERE pipeline_id = $1 AND (requested_at, id) < ($2::timestamptz, $3::uuid) AND status = 'SUCCESS'
                       ORDER BY requested_at DESC, id DESC LIMIT ${USUAL.most}) before
-             HAVING count(*) >= ${USUAL.least}) AS "usualRowsWritten"`,
-    [pipelineId, requestedAt, id],
+             HAVING count(*) >= ${USUAL.least}) AS "usualRowsWritten",
+            (SELECT rows_read FROM etl.etl_runs
+              WHERE pipeline_id = $1 AND (requested_at, id) < ($2::timestamptz, $3::uuid) AND status = 'SUCCESS'
+                AND strategy = $4 AND strategy LIKE '%\\_full'
+              ORDER BY requested_at DESC, id DESC LIMIT 1) AS "expectedRowsRead"`,
+    [pipelineId, requestedAt, id, strategy],
   )
   return row!
 }

@@ -2,6 +2,7 @@ import { hostname } from 'node:os'
 import { describe, expect, it } from 'vitest'
 import { seriousFindings } from './support/axe.js'
 import { aBrowser, type Visitor } from './support/browser.js'
+import { tooWideForAPhone } from './support/phone.js'
 import { aConsoleStand } from './support/stand.js'
 
 const stand = aConsoleStand()
@@ -19,6 +20,11 @@ const FILMS = `/pipelines/${FILMS_ID}`
 const SCREENS: readonly Screen[] = [
   { name: 'the list of pipelines', path: '/pipelines', shows: 'film_dim_full' },
   { name: 'a new pipeline', path: '/pipelines/new', shows: /Use an example|Взять пример/ },
+  {
+    name: 'the import',
+    path: '/pipelines/import',
+    shows: /Nothing is planned yet|Пока ничего не спланировано/,
+  },
   { name: 'a duplicate', path: `/pipelines/new?from=${FILMS_ID}`, shows: 'film_dim_full' },
   {
     name: 'the list of runs',
@@ -140,7 +146,7 @@ async function visitor(theme: 'light' | 'dark', language: string): Promise<Visit
 }
 
 for (const [theme, language] of LOOKS)
-  describe(`axe finds nothing serious (${theme}, ${language})`, () => {
+  describe(`axe finds nothing serious, and a phone scrolls nothing sideways (${theme}, ${language})`, () => {
     it('on the sign-in', async () => {
       const { page } = await visitor(theme, language)
       await page.goto(`${stand().url}/ui/`)
@@ -155,6 +161,7 @@ for (const [theme, language] of LOOKS)
         await page.getByText(shows).filter({ visible: true }).first().waitFor()
         expect(await page.locator('html').getAttribute('lang')).toBe(language)
         expect(await seriousFindings(page)).toEqual([])
+        expect(await tooWideForAPhone(page)).toEqual([])
         expect(complaints).toEqual([])
       })
   })

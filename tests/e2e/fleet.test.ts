@@ -73,7 +73,7 @@ describe('the overview of the fleet', () => {
     await stand().open(page, '/')
     const waiting = panel(page, 'Queue').getByRole('listitem').filter({ hasText: spec.name })
     await waiting.getByText(/^for .+ · it is disabled, so nobody takes it$/).waitFor()
-    await page.getByText(/^Nothing waits\. 1 runner is alive/).waitFor()
+    await page.getByText(/^Nothing waits for a runner\. 1 runner is alive/).waitFor()
     await waiting.getByRole('button', { name: 'Enable' }).click()
     await waiting.waitFor({ state: 'detached' })
     expect((await run(id)).run!.status).toBe('SUCCESS')

@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { aPipeline } from '../support/builders.js'
 import { aBrowser } from './support/browser.js'
+import { tooWideForAPhone } from './support/phone.js'
 import { aConsoleStand } from './support/stand.js'
 
 const stand = aConsoleStand()
@@ -51,6 +52,7 @@ describe('two people edit one pipeline', () => {
     await line('batch_size').getByText('changed by both: choose').waitFor()
     await line('quarantine_limit').getByText('changed by you').waitFor()
     await line('delete_brake').getByText('changed by them').waitFor()
+    expect(await tooWideForAPhone(second.page)).toEqual([])
     await dialog.getByRole('radio', { name: 'batch_size: Take theirs' }).check()
     await dialog.getByRole('button', { name: 'Save mine on top of v2' }).click()
     await second.page.getByText('version 3', { exact: true }).waitFor()

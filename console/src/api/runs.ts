@@ -75,14 +75,15 @@ function readLog(id: string, query: object, signal?: AbortSignal) {
 
 /**
  * The end of the log, which is where people look. It grows there only, so reading it again means reading what came
- * after the last known line: "More lines" and "something happened" are the same request.
+ * after the last known line: "More lines" and "something happened" are the same request. With a line it begins there.
  */
-export function runLogQuery(id: string, filter: RunLogFilter) {
+export function runLogQuery(id: string, filter: RunLogFilter, line?: number) {
   return queryOptions({
     queryKey: logKey(id, filter),
     queryFn: async ({ client, queryKey, signal }): Promise<RunLog> => {
       const known = () => client.getQueryData<RunLog>(queryKey)
       const after = lastOf(known()?.pages)?.id
+      if (after === undefined && line !== undefined) return readAround(id, filter, line, signal)
       if (after === undefined) {
         const { items, next_cursor } = await readLog(id, { ...filter, last: true }, signal)
         return { pages: items.length === 0 ? [] : [items], older: next_cursor, isMore: false }
@@ -95,6 +96,24 @@ export function runLogQuery(id: string, filter: RunLogFilter) {
     placeholderData: undefined,
     structuralSharing: false,
   })
+}
+
+/** The page that ends with the line, and the one after it. */
+async function readAround(
+  id: string,
+  filter: RunLogFilter,
+  line: number,
+  signal: AbortSignal,
+): Promise<RunLog> {
+  const [before, after] = await Promise.all([
+    readLog(id, { ...filter, last: true, before: String(line + 1) }, signal),
+    readLog(id, { ...filter, after: String(line) }, signal),
+  ])
+  return {
+    pages: [before.items, after.items].filter(({ length }) => length > 0),
+    older: before.next_cursor,
+    isMore: after.next_cursor !== null,
+  }
 }
 
 /** Puts the page before those that are there. */

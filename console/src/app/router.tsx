@@ -37,6 +37,12 @@ const pipelines = createRoute({
   component: lazyRouteComponent(() => import('../screens/pipelines/PipelinesScreen.js'), 'PipelinesScreen'),
 })
 
+const importPipelines = createRoute({
+  getParentRoute: () => root,
+  path: '/pipelines/import',
+  component: lazyRouteComponent(() => import('../screens/pipeline-import/ImportScreen.js'), 'ImportScreen'),
+})
+
 const newPipeline = createRoute({
   getParentRoute: () => root,
   path: '/pipelines/new',
@@ -195,6 +201,7 @@ const tree = root.addChildren([
   overview,
   pipelines,
   newPipeline,
+  importPipelines,
   pipeline.addChildren([pipelineIndex, ...pipelineTabs]),
   runs,
   run,

@@ -12,7 +12,7 @@ export const fleetTexts = defineTexts(
     soon: (queued: number) =>
       `${pluralEn(queued, '# pipeline waits', '# pipelines wait')} and slots are free: a runner takes the next one within its poll interval.`,
     calm: (alive: number, busy: number, slots: number) =>
-      `Nothing waits. ${pluralEn(alive, '# runner is alive', '# runners are alive')}, ${busy} of ${pluralEn(slots, '# slot', '# slots')} busy.`,
+      `Nothing waits for a runner. ${pluralEn(alive, '# runner is alive', '# runners are alive')}, ${busy} of ${pluralEn(slots, '# slot', '# slots')} busy.`,
   },
   {
     nobody: (queued: number) =>
@@ -24,6 +24,6 @@ export const fleetTexts = defineTexts(
     soon: (queued: number) =>
       `${pluralRu(queued, 'Ждёт # пайплайн', 'Ждут # пайплайна', 'Ждут # пайплайнов')}, места есть: исполнитель возьмёт следующий при очередном опросе.`,
     calm: (alive: number, busy: number, slots: number) =>
-      `Ничего не ждёт. ${pluralRu(alive, 'На связи # исполнитель', 'На связи # исполнителя', 'На связи # исполнителей')}, занято ${busy} из ${pluralRu(slots, '# места', '# мест', '# мест')}.`,
+      `Исполнителя никто не ждёт. ${pluralRu(alive, 'На связи # исполнитель', 'На связи # исполнителя', 'На связи # исполнителей')}, занято ${busy} из ${pluralRu(slots, '# места', '# мест', '# мест')}.`,
   },
 )

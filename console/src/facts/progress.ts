@@ -12,13 +12,26 @@ export function progressOf(
   run: ActiveRun,
   now: number,
 ): Progress {
+  const isKnown = line.mode === 'full' && line.last_run?.status === 'SUCCESS'
+  return progressTo(isKnown ? (line.last_run?.rows_read ?? null) : null, run, now)
+}
+
+/** On the way to so many rows; null: nobody knows how many. */
+export function progressTo(
+  total: number | null,
+  run: Pick<ActiveRun, 'started_at' | 'rows_read'>,
+  now: number,
+): Progress {
   const elapsed = run.started_at === null ? 0 : Math.max(0, now - Date.parse(run.started_at))
   const rowsPerSecond = elapsed < 500 ? null : (run.rows_read / elapsed) * 1000
-  const total = line.mode === 'full' && line.last_run?.status === 'SUCCESS' ? line.last_run.rows_read : 0
-  if (total === 0 || run.rows_read === 0 || run.rows_read > total)
-    return { share: null, rowsPerSecond, etaMs: null }
-  const share = run.rows_read / total
-  return { share, rowsPerSecond, etaMs: share < 0.02 ? null : (elapsed / share) * (1 - share) }
+  const share = shareOf(total, run.rows_read)
+  const etaMs = share === null || share < 0.02 ? null : (elapsed / share) * (1 - share)
+  return { share, rowsPerSecond, etaMs }
+}
+
+/** More than there was the last time tells nothing. */
+export function shareOf(total: number | null, read: number): number | null {
+  return total === null || total === 0 || read === 0 || read > total ? null : read / total
 }
 
 /** Of a run that ended. */

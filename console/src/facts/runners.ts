@@ -1,4 +1,4 @@
-import type { Runner } from '../api/wire.js'
+import type { Overview, Runner } from '../api/wire.js'
 
 export type RunnerState = 'alive' | 'silent' | 'ended'
 
@@ -23,6 +23,12 @@ export function fleetOf(runners: readonly Runner[]): Fleet {
     slots: living.reduce((sum, { concurrency }) => sum + concurrency, 0),
     busy: living.reduce((sum, { holds }) => sum + holds.length, 0),
   }
+}
+
+/** Pipelines that a runner would take. Who was disabled while it waited is waiting for somebody else. */
+export function queuedIn({ items, summary }: Pick<Overview, 'items' | 'summary'>): number {
+  const stuck = items.filter(({ enabled, status }) => !enabled && status === 'RUN_REQUESTED').length
+  return Math.max(0, summary.queued - stuck)
 }
 
 /** Why nothing runs, or that nothing has to. */

@@ -124,19 +124,21 @@ const logFilter = {
 
 export const logTextQuery = z.strictObject(logFilter)
 
+const lineId = z
+  .string()
+  .regex(/^\d{1,15}$/, 'must be the id of a line')
+  .transform(Number)
+  .pipe(z.int().min(0))
+  .optional()
+
 export const logQuery = z.strictObject({
   ...pageQueryUpTo(1000),
   ...logFilter,
   last: flag()
     .optional()
     .describe('From the end: the newest page first, the next page is older. Lines of a page stay in order.'),
-  after: z
-    .string()
-    .regex(/^\d{1,15}$/, 'must be the id of a line')
-    .transform(Number)
-    .pipe(z.int().min(0))
-    .optional()
-    .describe('Only lines beyond this id: what is new for somebody who has read up to it.'),
+  after: lineId.describe('Only lines beyond this id: what is new for somebody who has read up to it.'),
+  before: lineId.describe('Only lines before this id.'),
 })
 
 export const logPage = pageOf(
@@ -179,6 +181,12 @@ export const runDetailWire = runWire.extend({
     .number()
     .nullable()
     .describe('The median of up to 20 successful runs before it; null: there are fewer than three.'),
+  expected_rows_read: z
+    .number()
+    .nullable()
+    .describe(
+      'What the last successful run of its kind read; null: it does not read everything, or is the first.',
+    ),
   batch_history: z
     .array(batchWire)
     .describe('The last 1,000 batches, newest first; all of them under /batches.'),
@@ -227,6 +235,7 @@ export function runDetailToWire({ run, batches, around }: RunStory): z.infer<typ
     previous_run_id: around.previousId,
     next_run_id: around.nextId,
     usual_rows_written: around.usualRowsWritten,
+    expected_rows_read: around.expectedRowsRead,
     batch_history: batches.map(batchToWire),
   }
 }

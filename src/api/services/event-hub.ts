@@ -46,7 +46,7 @@ export class EventHub {
   async join(listener: Listener): Promise<number> {
     this.#start()
     if (this.#listeners.size === 0) {
-      await this.#options.journal.number()
+      await this.#numberAll()
       const head = await this.#options.journal.head()
       // Somebody else may have joined meanwhile: what is beyond our head has to be delivered to them, not skipped.
       if (this.#listeners.size === 0) this.#head = head
@@ -95,7 +95,7 @@ export class EventHub {
     try {
       while (this.#again && this.#listeners.size > 0) {
         this.#again = false
-        await this.#options.journal.number()
+        await this.#numberAll()
         await this.#deliver()
       }
     } catch (error) {
@@ -104,6 +104,12 @@ export class EventHub {
     } finally {
       this.#isLooking = false
     }
+  }
+
+  /** While nobody listened, or a large transaction committed: what is left over would wait for the next poll. */
+  async #numberAll(): Promise<void> {
+    let isMore = true
+    while (isMore) isMore = await this.#options.journal.number()
   }
 
   async #deliver(): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Preview, Validation } from '../../api/wire.js'
 import { useTexts } from '../../i18n/texts.js'
+import grid from '../grid.module.css'
 import styles from './authoring.module.css'
 import { lookTexts } from './look-texts.js'
 
@@ -10,8 +11,8 @@ export function PreviewTable({ preview: { columns, rows, truncated } }: { readon
     <>
       {truncated ? <p className={styles.note}>{texts.truncated}</p> : null}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard. */}
-      <section className={styles.sheet} tabIndex={0} aria-label={texts.rowsOf}>
-        <table className={styles.grid}>
+      <section className={grid.sheet} tabIndex={0} aria-label={texts.rowsOf}>
+        <table className={grid.grid}>
           <thead>
             <tr>
               {columns.map(({ name, type }) => (
@@ -27,7 +28,7 @@ export function PreviewTable({ preview: { columns, rows, truncated } }: { readon
               <tr key={n}>
                 {columns.map(({ name }) => (
                   <td key={name} className="v-mono">
-                    <span className={styles.cut} title={row[name] ?? undefined}>
+                    <span className={grid.cut} title={row[name] ?? undefined}>
                       {row[name] ?? <span className="v-soft">{texts.isNull}</span>}
                     </span>
                   </td>
@@ -47,7 +48,7 @@ export function ColumnList({ columns }: { readonly columns: Validation['columns'
   return (
     <details>
       <summary>{texts.columnsOf}</summary>
-      <table className={styles.grid}>
+      <table className={grid.grid}>
         <thead>
           <tr>
             <th scope="col">{texts.column}</th>

@@ -10,6 +10,8 @@ export interface LogLine {
 
 /** Laid out together when they come into sight: a whole page of a thousand took ten times as long to appear. */
 const STRIP = 100
+/** Facts that are longer are easier to read one below the other. */
+const LONG = 100
 
 /**
  * Makes the elements of `lines` in `page`, or only of those that came since. Without React, because lines never change:
@@ -20,7 +22,7 @@ export function fillPage(page: HTMLElement, lines: readonly LogLine[], zone: str
   const isGrown =
     page.dataset.zone === zone &&
     first !== undefined &&
-    page.firstElementChild?.firstElementChild?.id === idOf(first)
+    page.firstElementChild?.firstElementChild?.id === lineId(first.id)
   if (!isGrown) page.replaceChildren()
   page.dataset.zone = zone
   let strip = page.lastElementChild as HTMLElement | null
@@ -36,20 +38,44 @@ export function fillPage(page: HTMLElement, lines: readonly LogLine[], zone: str
   }
 }
 
-function idOf({ id }: LogLine): string {
+export function lineId(id: number): string {
   return `line-${id}`
+}
+
+/** Opens the facts of a line, or closes them. */
+export function toggleFacts(button: HTMLElement, line: LogLine): void {
+  const isOpen = button.getAttribute('aria-expanded') === 'true'
+  button.setAttribute('aria-expanded', String(!isOpen))
+  const row = button.closest(`.${styles.line}`)
+  if (isOpen) row?.querySelector('pre')?.remove()
+  else row?.append(element('pre', styles.json, JSON.stringify(line.fields, null, 2)))
 }
 
 function elementOf(line: LogLine, zone: string): HTMLElement {
   const row = element('div', styles.line)
-  row.id = idOf(line)
-  const time = element('time', styles.at, clockOf(line.at, zone))
-  time.setAttribute('datetime', line.at)
-  const text = element('span', undefined, `${line.message} `)
+  row.id = lineId(line.id)
+  const at = link(`?line=${line.id}`, clockOf(line.at, zone))
+  at.className = styles.at ?? ''
+  at.dataset.line = String(line.id)
+  const text = element('span', undefined)
+  text.append(...withLinks(`${line.message} `))
   const facts = factsOf(line.fields)
-  if (facts !== '') text.append(element('span', styles.fields, facts))
-  row.append(time, element('span', styles[line.level as 'info'], line.level.toUpperCase()), text)
+  if (facts !== '') {
+    const fields = element('span', styles.fields)
+    fields.append(...withLinks(facts))
+    text.append(fields)
+  }
+  if (facts.length > LONG || Object.values(line.fields).some(isNested)) text.append(factsButton(line.id))
+  row.append(at, element('span', styles[line.level as 'info'], line.level.toUpperCase()), text)
   return row
+}
+
+function factsButton(id: number): HTMLElement {
+  const button = element('button', styles.more, 'JSON')
+  button.setAttribute('type', 'button')
+  button.setAttribute('aria-expanded', 'false')
+  button.dataset.facts = String(id)
+  return button
 }
 
 function element(name: string, className: string | undefined, text = ''): HTMLElement {
@@ -57,6 +83,32 @@ function element(name: string, className: string | undefined, text = ''): HTMLEl
   if (className !== undefined) made.className = className
   made.textContent = text
   return made
+}
+
+function link(href: string, text: string): HTMLAnchorElement {
+  const made = document.createElement('a')
+  made.href = href
+  made.textContent = text
+  return made
+}
+
+const ADDRESS = /(https?:\/\/[^\s"'<>()[\]{}]*[^\s"'<>()[\]{}.,;:!?])/
+
+/** What is not a web address stays plain text, whatever else it may look like. */
+function withLinks(text: string): (string | HTMLElement)[] {
+  if (!text.includes('://')) return [text]
+  return text.split(ADDRESS).map((part, n) => {
+    if (n % 2 === 0) return part
+    const made = link(part, part)
+    made.target = '_blank'
+    made.rel = 'noreferrer'
+    made.className = 'v-link'
+    return made
+  })
+}
+
+function isNested(value: unknown): boolean {
+  return typeof value === 'object' && value !== null
 }
 
 function factsOf(fields: LogLine['fields']): string {

@@ -24,9 +24,7 @@ export function useRowKeys<Row>({ rows, keyOf, onOpen, onToggle, reveal, body }:
     if (row === undefined) return
     setActive(keyOf(row))
     reveal(n)
-    const focus = () =>
-      body.current?.querySelector<HTMLElement>(`[data-row="${CSS.escape(keyOf(row))}"]`)?.focus()
-    requestAnimationFrame(focus)
+    requestAnimationFrame(() => focusRow(body, keyOf(row), FRAMES))
   }
   const withActive = (use: (row: Row) => void) => () => {
     const row = rows[at]
@@ -37,4 +35,13 @@ export function useRowKeys<Row>({ rows, keyOf, onOpen, onToggle, reveal, body }:
   useShortcut('Enter', texts.open, withActive(onOpen), at >= 0)
   useShortcut('x', texts.pick, withActive(onToggle ?? (() => {})), at >= 0 && onToggle !== null)
   return { active, setActive, row: rows[at] ?? null }
+}
+
+/** A row that was scrolled into the page is there after a frame or two; on a busy machine after a few more. */
+const FRAMES = 20
+
+function focusRow(body: RefObject<HTMLDivElement | null>, key: string, left: number): void {
+  const row = body.current?.querySelector<HTMLElement>(`[data-row="${CSS.escape(key)}"]`)
+  if (row) row.focus()
+  else if (left > 0) requestAnimationFrame(() => focusRow(body, key, left - 1))
 }

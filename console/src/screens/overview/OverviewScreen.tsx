@@ -6,11 +6,11 @@ import { runnersQuery } from '../../api/runners.js'
 import type { Overview } from '../../api/wire.js'
 import { usePage } from '../../app/page.js'
 import { Page } from '../../app/shell/Page.js'
+import { WaitingPage } from '../../app/shell/WaitingPage.js'
 import { EmptyState } from '../../components/EmptyState.js'
 import { FleetReason } from '../../components/FleetReason.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
-import { Skeleton } from '../../components/Skeleton.js'
-import { fleetOf } from '../../facts/runners.js'
+import { fleetOf, queuedIn } from '../../facts/runners.js'
 import { useTexts } from '../../i18n/texts.js'
 import { useNow } from '../../time/clock.js'
 import { AttentionPanel } from './AttentionPanel.js'
@@ -33,16 +33,7 @@ export function OverviewScreen() {
     path: [{ label: texts.title }],
   })
   if (data === undefined)
-    return (
-      <Page>
-        <h1 className="v-heard-only">{texts.title}</h1>
-        {error === null ? (
-          <Skeleton lines={8} height={40} />
-        ) : (
-          <ProblemCard error={error} onRetry={() => void refetch()} />
-        )}
-      </Page>
-    )
+    return <WaitingPage title={texts.title} error={error} onRetry={refetch} lines={8} height={40} />
   if (data.summary.pipelines === 0) return <NoPipelines />
   return (
     <Page>
@@ -57,9 +48,7 @@ function Fleet({ overview, needing }: { readonly overview: Overview; readonly ne
   const { items: lines, summary } = overview
   const runners = useQuery(runnersQuery)
   const fleet = runners.data === undefined ? null : fleetOf(runners.data)
-  // Who was disabled while it waited is waiting for somebody else than a runner.
-  const stuck = lines.filter(({ enabled, status }) => !enabled && status === 'RUN_REQUESTED').length
-  const queued = Math.max(0, summary.queued - stuck)
+  const queued = queuedIn(overview)
   return (
     <>
       <header className={styles.top}>

@@ -12,6 +12,7 @@ import { Findings } from '../../components/authoring/Findings.js'
 import { type Spec, stepsOf, toInput } from '../../components/authoring/spec.js'
 import type { Look } from '../../components/authoring/use-look.js'
 import { DiffView } from '../../components/DiffView.js'
+import grid from '../../components/grid.module.css'
 import { ProblemCard } from '../../components/ProblemCard.js'
 import { Skeleton } from '../../components/Skeleton.js'
 import { shared } from '../../components/texts.js'
@@ -66,7 +67,7 @@ export function CreateDialog({ spec, look, onCreated, onClose }: Props) {
           <details>
             <summary>{texts.allFields}</summary>
             {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard. */}
-            <section className={authoring.sheet} tabIndex={0} aria-label={texts.allFields}>
+            <section className={grid.sheet} tabIndex={0} aria-label={texts.allFields}>
               <DiffView changes={data.changes as never} />
             </section>
           </details>

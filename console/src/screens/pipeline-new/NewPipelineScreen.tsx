@@ -56,7 +56,7 @@ function Writing({ original }: { readonly original: Pipeline | null }) {
   const texts = useTexts(newTexts)
   const made = useNew(original)
   const { spec, look, change } = made
-  const { data: tables } = useQuery(tablesQuery(spec.source_connection))
+  const { data: tables, isPending } = useQuery(tablesQuery(spec.source_connection))
   const example = exampleQuery(tables?.items ?? [])
   const fields = { spec, look, onChange: change }
   return (
@@ -66,7 +66,13 @@ function Writing({ original }: { readonly original: Pipeline | null }) {
         example={example}
         actions={
           queryOf(spec) === '' ? (
-            <Button variant="default" size="compact-xs" onClick={() => change(withQuery(spec, example))}>
+            // Before the tables are known it would speak of one that is not there.
+            <Button
+              variant="default"
+              size="compact-xs"
+              disabled={isPending}
+              onClick={() => change(withQuery(spec, example))}
+            >
               {texts.useExample}
             </Button>
           ) : null

@@ -5,9 +5,11 @@ import { pipelineActions } from '../../api/pipeline.js'
 import type { Pipeline, Reconciliation } from '../../api/wire.js'
 import { ActionButton } from '../../components/ActionButton.js'
 import { Badge } from '../../components/Badge.js'
+import grid from '../../components/grid.module.css'
 import { NumberText } from '../../components/NumberText.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
 import { TimeText } from '../../components/TimeText.js'
+import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
 import { Icon } from '../../theme/icons.js'
 import { serverNow } from '../../time/clock.js'
@@ -15,7 +17,6 @@ import styles from './pipeline.module.css'
 import { usePipeline } from './pipeline-context.js'
 import { qualityTexts } from './quality-texts.js'
 import { RepairDialog } from './RepairDialog.js'
-import tables from './tables.module.css'
 
 /** Every row of the query against the mart. Asked for by a click: it reads everything. */
 export function Comparison({ pipeline }: { readonly pipeline: Pipeline }) {
@@ -52,9 +53,35 @@ export function Comparison({ pipeline }: { readonly pipeline: Pipeline }) {
       {data !== undefined ? (
         <Differences pipeline={pipeline} result={data.result} />
       ) : isPending ? null : (
-        <p className={styles.note}>{texts.neverCompared}</p>
+        <Before />
       )}
     </>
+  )
+}
+
+/** What the last comparison of all rows found, whoever asked for it. Keys are found by comparing again. */
+function Before() {
+  const texts = useTexts(qualityTexts)
+  const format = useFormat()
+  const { line } = usePipeline()
+  const last = line?.compared.rows ?? null
+  if (line === null || last === null) return <p className={styles.note}>{texts.neverCompared}</p>
+  const drift = last.missing + last.extra + last.different
+  const isOutdated = last.config_version !== line.config_version || (line.last_success_at ?? '') > last.at
+  return (
+    <div className={styles.bar}>
+      <Badge
+        tone={drift === 0 ? 'ok' : isOutdated ? 'warn' : 'bad'}
+        icon={drift === 0 ? 'check' : 'warn'}
+        more={texts.compared(last.source_rows, format.duration(last.duration_ms))}
+      >
+        {drift === 0 ? texts.equal : texts.drift(drift)}
+      </Badge>
+      <span className="v-soft">
+        {texts.comparedAt} <TimeText at={last.at} as="moment" />
+        {isOutdated ? ` · ${texts.outdated}` : null}
+      </span>
+    </div>
   )
 }
 
@@ -120,7 +147,7 @@ function Kind({ kind, drift }: KindProps) {
       {keys.length === 0 ? null : (
         <details>
           <summary>{texts.keys(keys.length, count)}</summary>
-          <ul className={`${tables.keys} v-mono`}>
+          <ul className={`${grid.keys} v-mono`}>
             {keys.map((key) => {
               const text = Object.entries(key)
                 .map(([name, value]) => `${name}=${value ?? 'null'}`)

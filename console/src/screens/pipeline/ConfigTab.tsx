@@ -6,6 +6,7 @@ import { StepFields } from '../../components/authoring/StepFields.js'
 import { TargetFields } from '../../components/authoring/TargetFields.js'
 import { useEdit } from '../../components/authoring/use-edit.js'
 import { useLook } from '../../components/authoring/use-look.js'
+import grid from '../../components/grid.module.css'
 import { Panel } from '../../components/Panel.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
 import { shared } from '../../components/texts.js'
@@ -13,7 +14,6 @@ import { useTexts } from '../../i18n/texts.js'
 import { editTexts } from './edit-texts.js'
 import styles from './pipeline.module.css'
 import { usePipeline } from './pipeline-context.js'
-import tables from './tables.module.css'
 
 export function ConfigTab() {
   const { pipeline } = usePipeline()
@@ -49,8 +49,8 @@ function FieldsPanel({ pipeline }: { readonly pipeline: Pipeline }) {
       <details className={styles.fold}>
         <summary>{texts.allFields}</summary>
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard. */}
-        <section className={tables.scroll} tabIndex={0} aria-label={texts.fields}>
-          <table className={tables.grid}>
+        <section className={grid.scroll} tabIndex={0} aria-label={texts.fields}>
+          <table className={grid.grid}>
             <thead>
               <tr>
                 <th scope="col">{field}</th>
@@ -63,7 +63,7 @@ function FieldsPanel({ pipeline }: { readonly pipeline: Pipeline }) {
                   <th scope="row" className="v-mono">
                     {name}
                   </th>
-                  <td className={`v-mono ${tables.value}`}>
+                  <td className={`v-mono ${grid.value}`}>
                     {value === null || value === '' ? (
                       <span className="v-soft">{notSet}</span>
                     ) : (

@@ -7,10 +7,13 @@ import { queryClient } from '../../api/query-client.js'
 import type { Overview, PipelineLine } from '../../api/wire.js'
 import { usePage } from '../../app/page.js'
 import { Page } from '../../app/shell/Page.js'
+import { WaitingPage } from '../../app/shell/WaitingPage.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
-import { Skeleton } from '../../components/Skeleton.js'
+import { Tabs } from '../../components/Tabs.js'
 import { shared } from '../../components/texts.js'
 import { activityOf } from '../../facts/activity.js'
+import { progressOf } from '../../facts/progress.js'
+import { type Format, useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
 import { DraftBar } from './DraftBar.js'
 import { PipelineHeader } from './PipelineHeader.js'
@@ -26,34 +29,26 @@ export function PipelineLayout() {
   const { id } = useParams({ from: '/pipelines/$id' })
   const { data, error, refetch } = useQuery(pipelineQuery(id))
   const line = useLine(id, data?.name)
+  const format = useFormat()
   const name = data?.name ?? line?.name ?? id
   usePage({
-    title: line === null ? [name] : [name, words[activityOf(line)]],
+    title: line === null ? [name] : [name, [words[activityOf(line)], ...shareText(line, format)].join(' ')],
     path: [{ label: texts.pipelines, to: '/pipelines' }, { label: name }],
   })
   const shown = useMemo(() => (data === undefined ? null : { pipeline: data, line }), [data, line])
   if (shown === null)
-    return (
-      <Page>
-        <h1 className="v-heard-only">{name}</h1>
-        {error === null ? (
-          <Skeleton lines={8} height={28} />
-        ) : (
-          <ProblemCard error={error} onRetry={() => void refetch()} />
-        )}
-      </Page>
-    )
+    return <WaitingPage title={name} error={error} onRetry={refetch} lines={8} height={28} />
   return (
     <PipelineContext value={shown}>
       <Page>
         <PipelineHeader {...shown} />
-        <nav className={styles.tabs} aria-label={texts.tabsLabel}>
+        <Tabs label={texts.tabsLabel}>
           {TABS.map((tab) => (
-            <Link key={tab} to={`/pipelines/$id/${tab}`} params={{ id }} className={styles.tab}>
+            <Link key={tab} to={`/pipelines/$id/${tab}`} params={{ id }}>
               {texts.tabs[tab]}
             </Link>
           ))}
-        </nav>
+        </Tabs>
         {error === null ? null : <ProblemCard error={error} onRetry={() => void refetch()} />}
         {/* What is half typed in a tab belongs to this pipeline only. */}
         <div key={id} className={styles.tabBody}>
@@ -63,6 +58,12 @@ export function PipelineLayout() {
       </Page>
     </PipelineContext>
   )
+}
+
+function shareText(line: PipelineLine, format: Format): readonly string[] {
+  const run = line.current_run
+  const share = run === null ? null : progressOf(line, run, 0).share
+  return share === null ? [] : [format.percent(share)]
 }
 
 /** The same line as in the list, kept fresh by the same events; whoever comes from the list sees it at once. */

@@ -3,18 +3,19 @@ import { reconcileQuery } from '../../api/pipeline.js'
 import type { Reconciliation } from '../../api/wire.js'
 import { ActionButton } from '../../components/ActionButton.js'
 import { Badge } from '../../components/Badge.js'
+import grid from '../../components/grid.module.css'
 import { NumberText } from '../../components/NumberText.js'
 import { Panel } from '../../components/Panel.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
 import { Skeleton } from '../../components/Skeleton.js'
 import { shared } from '../../components/texts.js'
 import { useTexts } from '../../i18n/texts.js'
+import { ChecksPanel } from './ChecksPanel.js'
 import { Comparison } from './Comparison.js'
 import styles from './pipeline.module.css'
 import { usePipeline } from './pipeline-context.js'
 import { QuarantinePanel } from './QuarantinePanel.js'
 import { qualityTexts } from './quality-texts.js'
-import tables from './tables.module.css'
 
 export function QualityTab() {
   const texts = useTexts(qualityTexts)
@@ -22,6 +23,7 @@ export function QualityTab() {
   const { data, error, refetch, isFetching } = useQuery(reconcileQuery(pipeline.id))
   return (
     <>
+      <ChecksPanel />
       <Panel
         title={texts.reconcile}
         actions={
@@ -57,8 +59,8 @@ function Counts({ result }: { readonly result: Reconciliation }) {
         {matches ? texts.matches : texts.differs}
       </Badge>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard. */}
-      <section className={tables.scroll} tabIndex={0} aria-label={texts.counts}>
-        <table className={tables.grid}>
+      <section className={grid.scroll} tabIndex={0} aria-label={texts.counts}>
+        <table className={`${grid.grid} ${grid.stacked}`}>
           <thead>
             <tr>
               <th scope="col">{texts.side}</th>
@@ -71,11 +73,15 @@ function Counts({ result }: { readonly result: Reconciliation }) {
             {(['source', 'target'] as const).map((side) => (
               <tr key={side}>
                 <th scope="row">{side === 'source' ? texts.source : texts.mart}</th>
-                <td>
+                <td data-name={texts.rows}>
                   <NumberText value={result[side].count} />
                 </td>
-                <td className="v-mono">{result[side].min ?? notSet}</td>
-                <td className="v-mono">{result[side].max ?? notSet}</td>
+                <td className="v-mono" data-name={texts.lowest(field)}>
+                  {result[side].min ?? notSet}
+                </td>
+                <td className="v-mono" data-name={texts.highest(field)}>
+                  {result[side].max ?? notSet}
+                </td>
               </tr>
             ))}
           </tbody>

@@ -8,6 +8,7 @@ import type { Pipeline, QuarantinedRow } from '../../api/wire.js'
 import { ActionButton } from '../../components/ActionButton.js'
 import { Badge } from '../../components/Badge.js'
 import { ConfirmDialog } from '../../components/ConfirmDialog.js'
+import grid from '../../components/grid.module.css'
 import { Panel } from '../../components/Panel.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
 import { Skeleton } from '../../components/Skeleton.js'
@@ -17,7 +18,6 @@ import { useTexts } from '../../i18n/texts.js'
 import styles from './pipeline.module.css'
 import { usePipeline } from './pipeline-context.js'
 import { qualityTexts } from './quality-texts.js'
-import tables from './tables.module.css'
 
 const PAGE = 50
 const MOST = 200
@@ -71,8 +71,8 @@ function Rows({ rows }: { readonly rows: readonly QuarantinedRow[] }) {
   const texts = useTexts(qualityTexts)
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard.
-    <section className={tables.scroll} tabIndex={0} aria-label={texts.quarantine}>
-      <table className={tables.grid}>
+    <section className={grid.scroll} tabIndex={0} aria-label={texts.quarantine}>
+      <table className={`${grid.grid} ${grid.stacked}`}>
         <thead>
           <tr>
             <th scope="col">{texts.key}</th>
@@ -109,16 +109,16 @@ function Row({ row }: { readonly row: QuarantinedRow }) {
   return (
     <tr>
       <td className="v-mono">{key}</td>
-      <td>
+      <td data-name={texts.reason}>
         {row.reason} {row.sqlstate === null ? null : <code className="v-mono v-soft">{row.sqlstate}</code>}
       </td>
-      <td>
+      <td data-name={texts.refusedAt}>
         <TimeText at={row.refused_at} as="moment" />
       </td>
       <td>
         <details>
           <summary>{texts.showRow}</summary>
-          <ul className={`${tables.keys} v-mono`}>
+          <ul className={`${grid.keys} v-mono`}>
             {Object.entries(row.row).map(([name, value]) => (
               <li key={name}>
                 {name}: {value ?? 'null'}

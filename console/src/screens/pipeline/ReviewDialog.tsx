@@ -12,6 +12,7 @@ import { toPatch } from '../../components/authoring/spec.js'
 import { chosenFields, mergeOf, type Side } from '../../components/authoring/three-way.js'
 import type { Draft } from '../../components/authoring/use-edit.js'
 import { DiffView } from '../../components/DiffView.js'
+import grid from '../../components/grid.module.css'
 import { asText, isLong } from '../../components/long-text.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
 import { Skeleton } from '../../components/Skeleton.js'
@@ -25,7 +26,6 @@ import styles from './pipeline.module.css'
 import review from './review.module.css'
 import { isFilesDecision, TakeOver } from './TakeOver.js'
 import { ThreeWay } from './ThreeWay.js'
-import tables from './tables.module.css'
 
 interface Props {
   /** As it is saved now. */
@@ -211,7 +211,7 @@ function Changes({ rehearsal: { changes, checkpoint }, choice, onChoose }: Chang
   return (
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard. */}
-      <section className={tables.sheet} tabIndex={0} aria-label={texts.review}>
+      <section className={grid.sheet} tabIndex={0} aria-label={texts.review}>
         {short.length === 0 ? null : <DiffView changes={Object.fromEntries(short) as never} />}
         {long.map(([field, { old, new: next }]) => (
           <div key={field}>

@@ -86,7 +86,7 @@ function useColumns(): readonly Column<PipelineRun>[] {
       {
         id: 'started',
         header: names.started,
-        width: 'minmax(150px, 1.1fr)',
+        width: 'minmax(222px, 1.1fr)',
         cell: ({ id, requested_at }) => (
           <Link to="/runs/$id" params={{ id }}>
             <TimeText at={requested_at} as="moment" />
@@ -96,7 +96,7 @@ function useColumns(): readonly Column<PipelineRun>[] {
       {
         id: 'status',
         header: names.status,
-        width: 'minmax(170px, 1.4fr)',
+        width: 'minmax(140px, 1.4fr)',
         cell: (run) => <RunOutcome run={run} />,
       },
       {

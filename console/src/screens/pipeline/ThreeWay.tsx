@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { versionsQuery } from '../../api/pipeline.js'
 import type { Pipeline } from '../../api/wire.js'
 import type { FieldMerge, Side } from '../../components/authoring/three-way.js'
+import grid from '../../components/grid.module.css'
 import { asText, isLong } from '../../components/long-text.js'
 import { TextDiff } from '../../components/TextDiff.js'
 import { TimeText } from '../../components/TimeText.js'
@@ -11,7 +12,6 @@ import { useTexts } from '../../i18n/texts.js'
 import { editTexts } from './edit-texts.js'
 import styles from './pipeline.module.css'
 import review from './review.module.css'
-import tables from './tables.module.css'
 
 interface Props {
   readonly base: Pipeline
@@ -25,18 +25,21 @@ interface Props {
 export function ThreeWay({ base, latest, merge, choices, onChoose }: Props) {
   const texts = useTexts(editTexts)
   const { field } = useTexts(shared)
+  const names = [texts.base(base.config_version), texts.theirs(latest.config_version), texts.mine] as const
   return (
     <div className={styles.stack}>
       <SavedBy latest={latest} />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard. */}
-      <section className={tables.sheet} tabIndex={0} aria-label={texts.threeWay}>
-        <table className={review.merge}>
+      <section className={grid.sheet} tabIndex={0} aria-label={texts.threeWay}>
+        <table className={`${review.merge} ${grid.stacked}`}>
           <thead>
             <tr>
               <th scope="col">{field}</th>
-              <th scope="col">{texts.base(base.config_version)}</th>
-              <th scope="col">{texts.theirs(latest.config_version)}</th>
-              <th scope="col">{texts.mine}</th>
+              {names.map((name) => (
+                <th key={name} scope="col">
+                  {name}
+                </th>
+              ))}
             </tr>
           </thead>
           <tbody>
@@ -44,6 +47,7 @@ export function ThreeWay({ base, latest, merge, choices, onChoose }: Props) {
               <Line
                 key={each.field}
                 merge={each}
+                names={names}
                 choice={choices[each.field] ?? 'mine'}
                 onChoose={(side) => onChoose(each.field, side)}
               />
@@ -74,11 +78,13 @@ function SavedBy({ latest: { id, config_version } }: { readonly latest: Pipeline
 
 interface LineProps {
   readonly merge: FieldMerge
+  /** Of the columns: on a phone each value stands below its own. */
+  readonly names: readonly [string, string, string]
   readonly choice: Side
   readonly onChoose: (side: Side) => void
 }
 
-function Line({ merge: { field, base, theirs, mine, by }, choice, onChoose }: LineProps) {
+function Line({ merge: { field, base, theirs, mine, by }, names, choice, onChoose }: LineProps) {
   const texts = useTexts(editTexts)
   const isOpen = by === 'both'
   const kept: Side = by === 'theirs' || by === 'agreed' ? 'theirs' : isOpen ? choice : 'mine'
@@ -100,14 +106,14 @@ function Line({ merge: { field, base, theirs, mine, by }, choice, onChoose }: Li
         <br />
         <span className="v-soft">{texts.by[by]}</span>
       </th>
-      <td>
+      <td data-name={names[0]}>
         <Value value={base} />
       </td>
-      <td className={kept === 'theirs' ? review.chosen : undefined}>
+      <td data-name={names[1]} className={kept === 'theirs' ? review.chosen : undefined}>
         <Value value={theirs} />
         {pick('theirs')}
       </td>
-      <td className={kept === 'mine' ? review.chosen : undefined}>
+      <td data-name={names[2]} className={kept === 'mine' ? review.chosen : undefined}>
         {by === 'theirs' ? <span className="v-soft">{texts.untouched}</span> : <Value value={mine} />}
         {pick('mine')}
       </td>
@@ -147,7 +153,7 @@ function Changed({ title, from, to }: ChangedProps) {
   return (
     <details open>
       <summary>{title}</summary>
-      <div className={tables.sheet}>
+      <div className={grid.sheet}>
         <TextDiff before={asText(from)} after={asText(to)} language="sql" label={title} />
       </div>
     </details>

@@ -6,6 +6,7 @@ import type { Pipeline, PipelineVersion } from '../../api/wire.js'
 import { ActionButton } from '../../components/ActionButton.js'
 import { Badge } from '../../components/Badge.js'
 import { DiffView } from '../../components/DiffView.js'
+import grid from '../../components/grid.module.css'
 import { Panel } from '../../components/Panel.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
 import { Skeleton } from '../../components/Skeleton.js'
@@ -15,7 +16,6 @@ import { editTexts } from './edit-texts.js'
 import styles from './pipeline.module.css'
 import { usePipeline } from './pipeline-context.js'
 import { RestoreDialog } from './RestoreDialog.js'
-import tables from './tables.module.css'
 
 const PAGE = 20
 const MOST = 200
@@ -90,7 +90,7 @@ function Version({ version: { version, author, at, diff }, pipeline, onRestore }
         <details className={styles.inset} open={changed <= 3}>
           <summary>{texts.changedFields(changed)}</summary>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard. */}
-          <section className={tables.scroll} tabIndex={0} aria-label={texts.changedFields(changed)}>
+          <section className={grid.scroll} tabIndex={0} aria-label={texts.changedFields(changed)}>
             <DiffView changes={diff as never} />
           </section>
         </details>

@@ -21,6 +21,9 @@ export const qualityTexts = defineTexts(
     neverCompared:
       'Counts and the ends of a field agree or not; whether every value is right, only a comparison of all rows tells.',
     comparedAt: 'Compared',
+    compared: (rows: number, took: string) => `${pluralEn(rows, '# row', '# rows')} in ${took}`,
+    outdated: 'the mart was written since',
+    checks: 'Checks',
     missing: 'Missing',
     extra: 'Extra',
     different: 'Different',
@@ -91,6 +94,10 @@ export const qualityTexts = defineTexts(
     neverCompared:
       'Числа и края поля совпадают или нет; верно ли каждое значение, скажет только сравнение всех строк.',
     comparedAt: 'Сравнено',
+    compared: (rows: number, took: string) =>
+      `${pluralRu(rows, '# строка', '# строки', '# строк')} за ${took}`,
+    outdated: 'с тех пор витрина записана снова',
+    checks: 'Проверки',
     missing: 'Не хватает',
     extra: 'Лишние',
     different: 'Отличаются',

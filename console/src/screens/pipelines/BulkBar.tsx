@@ -2,11 +2,11 @@ import { Button } from '@mantine/core'
 import { lazy, Suspense } from 'react'
 import type { PipelineLine } from '../../api/wire.js'
 import { ActionButton } from '../../components/ActionButton.js'
+import list from '../../components/list.module.css'
 import { shared } from '../../components/texts.js'
 import { activityOf, isActive } from '../../facts/activity.js'
 import { useTexts } from '../../i18n/texts.js'
 import type { BulkDeed } from './BulkDialog.js'
-import styles from './pipelines.module.css'
 import { pipelinesTexts } from './texts.js'
 
 const BulkDialog = lazy(() => import('./BulkDialog.js').then((module) => ({ default: module.BulkDialog })))
@@ -24,7 +24,7 @@ export function BulkBar({ lines, deed, choose, onClear }: Props) {
   if (lines.length === 0) return null
   const nothingRuns = lines.some((line) => isActive(activityOf(line))) ? null : texts.isNotRunning
   return (
-    <section className={styles.picked} aria-label={words.selected(lines.length)}>
+    <section className={list.picked} aria-label={words.selected(lines.length)}>
       <strong>{words.selected(lines.length)}</strong>
       <ActionButton needs="operator" icon="play" onClick={() => choose('run')}>
         {texts.run}

@@ -3,6 +3,7 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { useRef } from 'react'
 import { useMay, useSession } from '../../api/session.js'
 import type { PipelineLine } from '../../api/wire.js'
+import list from '../../components/list.module.css'
 import { SearchBox } from '../../components/SearchBox.js'
 import { Tip } from '../../components/Tip.js'
 import { shared } from '../../components/texts.js'
@@ -27,9 +28,9 @@ export function FilterBar({ search, lines }: Props) {
     void navigate({ to: '/pipelines', search: { ...search, ...change }, replace: true })
   const kinds = useKinds(lines, search.target)
   return (
-    <div className={styles.tools}>
+    <div className={list.tools}>
       <SearchBox
-        className={styles.filter}
+        className={list.filter}
         label={texts.filter}
         shortcut={texts.focusFilter}
         value={search.q}
@@ -56,7 +57,10 @@ export function FilterBar({ search, lines }: Props) {
       />
       <Views search={search} />
       <Density />
-      <span className={styles.space} />
+      <span className={list.space} />
+      <Button component={Link} to="/pipelines/import" variant="default">
+        {texts.importYaml}
+      </Button>
       <NewButton />
     </div>
   )

@@ -1,5 +1,6 @@
 import type { PipelineLine } from '../../api/wire.js'
 import { DataState } from '../../components/DataState.js'
+import list from '../../components/list.module.css'
 import { dataFactsOf } from '../../facts/data-state.js'
 import { useNow } from '../../time/clock.js'
 import { NameCell, NowCell, RunsCell } from './cells.js'
@@ -11,11 +12,11 @@ export function PipelineCard({ line }: { readonly line: PipelineLine }) {
   const facts = dataFactsOf(line, useNow())
   return (
     <div className={styles.card}>
-      <div className={styles.cardTop}>
+      <div className={list.cardTop}>
         <NameCell line={line} />
         <RowActions line={line} />
       </div>
-      <div className={styles.cardTop}>
+      <div className={list.cardTop}>
         <NowCell line={line} />
         <DataState facts={facts} />
       </div>

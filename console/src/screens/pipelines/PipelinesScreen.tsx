@@ -5,8 +5,9 @@ import { overviewQuery } from '../../api/pipelines.js'
 import type { Overview, PipelineLine } from '../../api/wire.js'
 import { usePage } from '../../app/page.js'
 import { Page } from '../../app/shell/Page.js'
+import { WaitingPage } from '../../app/shell/WaitingPage.js'
+import list from '../../components/list.module.css'
 import { ProblemCard } from '../../components/ProblemCard.js'
-import { Skeleton } from '../../components/Skeleton.js'
 import { type Column, readSort, writeSort } from '../../components/table/column.js'
 import { DataTable } from '../../components/table/DataTable.js'
 import { useStableOrder } from '../../components/table/use-stable-order.js'
@@ -43,15 +44,7 @@ export function PipelinesScreen() {
     path: [{ label: texts.title }],
   })
   if (data === undefined)
-    return (
-      <Page>
-        {error === null ? (
-          <Skeleton lines={10} height={32} />
-        ) : (
-          <ProblemCard error={error} onRetry={() => void refetch()} />
-        )}
-      </Page>
-    )
+    return <WaitingPage title={texts.title} error={error} onRetry={refetch} lines={10} height={32} />
   if (data.summary.pipelines === 0) return <NoPipelines />
   return (
     <Page>
@@ -83,7 +76,7 @@ function PipelinesTable({ overview, search, isDimmed }: TableProps) {
   if (lines.length === 0) return <NothingMatches />
   return (
     <RunnersAlive value={overview.summary.runners_alive > 0}>
-      <div className={isCompact ? styles.compact : undefined}>
+      <div className={isCompact ? `${styles.compact} ${list.compact}` : undefined}>
         <DataTable
           label={texts.title}
           rows={lines}
@@ -123,7 +116,7 @@ function useColumns(): readonly Column<PipelineLine>[] {
       {
         id: 'name',
         header: names.name,
-        width: 'minmax(150px, 1.4fr)',
+        width: 'minmax(150px, 1.55fr)',
         isSortable: true,
         cell: (line) => <NameCell line={line} />,
       },
@@ -137,14 +130,14 @@ function useColumns(): readonly Column<PipelineLine>[] {
       {
         id: 'data',
         header: names.data,
-        width: 'minmax(150px, 1.15fr)',
+        width: 'minmax(164px, 1.3fr)',
         isSortable: true,
         cell: (line) => <DataCell line={line} />,
       },
       {
         id: 'runs',
         header: names.runs,
-        width: 'minmax(284px, 2.2fr)',
+        width: 'minmax(284px, 2fr)',
         isSortable: true,
         cell: (line) => <RunsCell line={line} />,
       },
@@ -159,7 +152,7 @@ function useColumns(): readonly Column<PipelineLine>[] {
       {
         id: 'next',
         header: names.next,
-        width: 'minmax(84px, 0.6fr)',
+        width: 'minmax(96px, 0.7fr)',
         isSortable: true,
         cell: (line) => <NextCell line={line} />,
       },

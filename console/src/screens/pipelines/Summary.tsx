@@ -2,11 +2,12 @@ import { useQuery } from '@tanstack/react-query'
 import { runnersQuery } from '../../api/runners.js'
 import type { FleetSummary, PipelineLine } from '../../api/wire.js'
 import { Badge } from '../../components/Badge.js'
+import list from '../../components/list.module.css'
+import { SummaryFact, SummaryLine } from '../../components/SummaryLine.js'
 import { dataFactsOf } from '../../facts/data-state.js'
 import { runnerStateOf } from '../../facts/runners.js'
 import { useTexts } from '../../i18n/texts.js'
 import { useNow } from '../../time/clock.js'
-import styles from './pipelines.module.css'
 import { pipelinesTexts } from './texts.js'
 
 interface Props {
@@ -21,17 +22,13 @@ export function Summary({ summary, lines }: Props) {
   const fleet = useFleet(summary, now)
   const stale = lines.filter((line) => dataFactsOf(line, now).state === 'stale').length
   return (
-    <div className={styles.summary}>
-      <Fact n={summary.pipelines} label={texts.all(summary.pipelines)} />
-      <Fact n={summary.running} label={texts.running} tone={summary.running > 0 ? 'run' : undefined} />
-      <Fact n={summary.queued} label={texts.queued} />
-      <Fact
-        n={summary.failed}
-        label={texts.failing(summary.failed)}
-        tone={summary.failed > 0 ? 'bad' : undefined}
-      />
-      <Fact n={stale} label={texts.stale} tone={stale > 0 ? 'bad' : undefined} />
-      <span className={styles.space} />
+    <SummaryLine>
+      <SummaryFact n={summary.pipelines} label={texts.all(summary.pipelines)} />
+      <SummaryFact n={summary.running} label={texts.running} tone="run" />
+      <SummaryFact n={summary.queued} label={texts.queued} />
+      <SummaryFact n={summary.failed} label={texts.failing(summary.failed)} tone="bad" />
+      <SummaryFact n={stale} label={texts.stale} tone="bad" />
+      <span className={list.space} />
       {fleet.alive === 0 ? (
         <Badge tone="bad" icon="warn">
           {texts.noRunners}
@@ -39,7 +36,7 @@ export function Summary({ summary, lines }: Props) {
       ) : (
         <span className="v-soft">{texts.runners(fleet.alive, fleet.known)}</span>
       )}
-    </div>
+    </SummaryLine>
   )
 }
 
@@ -52,20 +49,4 @@ function useFleet(summary: FleetSummary, now: number) {
     (runner) => runnerStateOf(runner, now - Date.parse(runner.heartbeat_at)) === 'alive',
   )
   return { alive: alive.length, known: known.length }
-}
-
-function Fact({
-  n,
-  label,
-  tone,
-}: {
-  readonly n: number
-  readonly label: string
-  readonly tone?: 'run' | 'bad' | undefined
-}) {
-  return (
-    <span className={styles.fact} data-tone={tone}>
-      <strong>{n}</strong> {label}
-    </span>
-  )
 }

@@ -3,6 +3,7 @@ import { createContext, useContext } from 'react'
 import type { PipelineLine } from '../../api/wire.js'
 import { DataState } from '../../components/DataState.js'
 import { LastResult } from '../../components/LastResult.js'
+import list from '../../components/list.module.css'
 import { NumberText } from '../../components/NumberText.js'
 import { RunBars } from '../../components/RunBars.js'
 import { Sparkline } from '../../components/Sparkline.js'
@@ -29,11 +30,11 @@ export function NameCell({ line }: CellProps) {
   const target =
     line.target_connection === null ? line.target_table : `${line.target_connection}: ${line.target_table}`
   return (
-    <div className={styles.two}>
-      <Link to="/pipelines/$id/overview" params={{ id: line.id }} className={styles.name}>
+    <div className={list.two}>
+      <Link to="/pipelines/$id/overview" params={{ id: line.id }} className={list.name}>
         {line.name}
       </Link>
-      <span className={`${styles.soft} v-mono`}>{target}</span>
+      <span className={`${list.soft} v-mono`}>{target}</span>
     </div>
   )
 }
@@ -55,9 +56,9 @@ export function NowCell({ line }: CellProps) {
           ? format.duration(Math.max(0, since))
           : null
   return (
-    <div className={styles.two}>
+    <div className={list.two}>
       <StatusActivity activity={activity} more={more} />
-      <span className={styles.soft}>
+      <span className={list.soft}>
         <Waiting line={line} />
       </span>
     </div>
@@ -72,6 +73,7 @@ function Waiting({ line }: CellProps) {
   const isAnybodyThere = useContext(RunnersAlive)
   const activity = activityOf(line)
   const run = line.current_run
+  if (activity === 'queued' && !line.enabled) return texts.waitsDisabled
   if (activity === 'queued') return isAnybodyThere ? texts.waitsForRunner : texts.waitsInVain
   if (activity === 'cancelling' || activity === 'pausing') return texts.stopsAfterBatch
   if (activity === 'retrying' && run?.error_code) return <span className="v-mono">{run.error_code}</span>
@@ -86,14 +88,14 @@ export function DataCell({ line }: CellProps) {
   const format = useFormat()
   const facts = dataFactsOf(line, useNow())
   return (
-    <div className={styles.two}>
+    <div className={list.two}>
       <DataState facts={facts} />
       {facts.warning === 'quarantine' ? (
         <span className={styles.warn}>{texts.quarantined(line.quarantined)}</span>
       ) : facts.warning === 'no-rows' ? (
         <span className={styles.warn}>{texts.readNothing}</span>
       ) : (
-        <span className={styles.soft}>
+        <span className={list.soft}>
           {facts.periodMs === null ? texts.noSchedule : texts.due(format.duration(facts.periodMs))}
         </span>
       )}
@@ -116,12 +118,12 @@ function LastRun({ line: { last_run: run } }: CellProps) {
   const format = useFormat()
   if (run === null) return null
   return (
-    <div className={styles.two}>
+    <div className={list.two}>
       <LastResult
         result={lastResultOf(run)}
         more={run.duration_ms === null ? null : format.duration(run.duration_ms)}
       />
-      <span className={styles.soft}>
+      <span className={list.soft}>
         {run.status === 'FAILED' ? (
           <span className="v-mono" title={run.error ?? undefined}>
             {run.error_code}
@@ -154,12 +156,12 @@ export function NextCell({ line }: CellProps) {
   const format = useFormat()
   const now = useNow()
   const words = useTexts(shared)
-  if (line.next_run_at === null || !line.enabled) return <span className={styles.soft}>{texts.manual}</span>
+  if (line.next_run_at === null || !line.enabled) return <span className={list.soft}>{texts.manual}</span>
   const wait = Date.parse(line.next_run_at) - now
   return (
-    <div className={styles.two}>
+    <div className={list.two}>
       <TimeText at={line.next_run_at} as="short" />
-      <span className={styles.soft}>{wait > 0 ? words.inTime(format.duration(wait)) : texts.dueNow}</span>
+      <span className={list.soft}>{wait > 0 ? words.inTime(format.duration(wait)) : texts.dueNow}</span>
     </div>
   )
 }

@@ -11,9 +11,14 @@ export function NoPipelines() {
       icon="pipelines"
       title={texts.empty.title}
       actions={
-        <Button component={Link} to="/pipelines/new">
-          {texts.create}
-        </Button>
+        <>
+          <Button component={Link} to="/pipelines/new">
+            {texts.create}
+          </Button>
+          <Button component={Link} to="/pipelines/import" variant="default">
+            {texts.importYaml}
+          </Button>
+        </>
       }
     >
       {texts.empty.text}

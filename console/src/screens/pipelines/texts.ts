@@ -23,6 +23,7 @@ export const pipelinesTexts = defineTexts(
       disabled: 'Disabled',
     },
     create: 'New pipeline',
+    importYaml: 'Import YAML',
     columns: {
       name: 'Name',
       now: 'Now',
@@ -36,6 +37,7 @@ export const pipelinesTexts = defineTexts(
     attempt: (n: number, of: number) => `${n}/${of}`,
     waitsForRunner: 'waits for a runner',
     waitsInVain: 'no runner is alive to take it',
+    waitsDisabled: 'disabled: nobody takes it',
     stopsAfterBatch: 'stops after this batch',
     quarantined: (n: number) => pluralEn(n, '# row in quarantine', '# rows in quarantine'),
     readNothing: 'read no rows, unlike before',
@@ -122,6 +124,7 @@ export const pipelinesTexts = defineTexts(
       disabled: 'Выключены',
     },
     create: 'Новый пайплайн',
+    importYaml: 'Импорт YAML',
     columns: {
       name: 'Имя',
       now: 'Сейчас',
@@ -135,6 +138,7 @@ export const pipelinesTexts = defineTexts(
     attempt: (n: number, of: number) => `${n}/${of}`,
     waitsForRunner: 'ждёт исполнителя',
     waitsInVain: 'взять некому: исполнителей нет на связи',
+    waitsDisabled: 'выключен: никто не возьмёт',
     stopsAfterBatch: 'остановится после этой пачки',
     quarantined: (n: number) =>
       pluralRu(n, '# строка в карантине', '# строки в карантине', '# строк в карантине'),

@@ -2,10 +2,10 @@ import { Select, TextInput } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
 import { useNavigate } from '@tanstack/react-router'
 import { useRef } from 'react'
+import list from '../../components/list.module.css'
 import { useTexts } from '../../i18n/texts.js'
 import { useShortcut } from '../../keyboard/shortcuts.js'
 import { Icon } from '../../theme/icons.js'
-import styles from './quality.module.css'
 import { type QualitySearch, SHOW_FILTERS, type ShowFilter } from './search.js'
 import { fleetQualityTexts } from './texts.js'
 
@@ -20,11 +20,11 @@ export function FilterBar({ search }: { readonly search: QualitySearch }) {
   const type = useDebouncedCallback((q: string) => show({ q: q === '' ? undefined : q }), TYPING_MS)
   useShortcut('/', texts.focusFilter, () => input.current?.focus())
   return (
-    <div className={styles.tools}>
+    <div className={list.tools}>
       <TextInput
         ref={input}
         key={search.q === undefined ? 'none' : 'some'}
-        className={styles.filter}
+        className={list.filter}
         type="search"
         aria-label={texts.filter}
         placeholder={texts.filter}

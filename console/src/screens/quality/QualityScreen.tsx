@@ -6,9 +6,9 @@ import { overviewQuery } from '../../api/pipelines.js'
 import type { PipelineLine } from '../../api/wire.js'
 import { usePage } from '../../app/page.js'
 import { Page } from '../../app/shell/Page.js'
+import { WaitingPage } from '../../app/shell/WaitingPage.js'
 import { EmptyState } from '../../components/EmptyState.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
-import { Skeleton } from '../../components/Skeleton.js'
 import { type Column, readSort, writeSort } from '../../components/table/column.js'
 import { DataTable } from '../../components/table/DataTable.js'
 import { useStableOrder } from '../../components/table/use-stable-order.js'
@@ -40,16 +40,7 @@ export function QualityScreen() {
   const { data, error, refetch } = useQuery(overviewQuery())
   usePage({ title: [texts.title], path: [{ label: texts.title }] })
   if (data === undefined)
-    return (
-      <Page>
-        <h1 className="v-heard-only">{texts.title}</h1>
-        {error === null ? (
-          <Skeleton lines={10} height={32} />
-        ) : (
-          <ProblemCard error={error} onRetry={() => void refetch()} />
-        )}
-      </Page>
-    )
+    return <WaitingPage title={texts.title} error={error} onRetry={refetch} lines={10} height={32} />
   if (data.summary.pipelines === 0) return <NoMarts />
   return (
     <Page>

@@ -5,6 +5,7 @@ import { Badge } from '../../components/Badge.js'
 import { CheckBadge, useComparisonText, useFindingText } from '../../components/CheckFinding.js'
 import { checkTexts } from '../../components/check-texts.js'
 import { DataState } from '../../components/DataState.js'
+import list from '../../components/list.module.css'
 import { TimeText } from '../../components/TimeText.js'
 import { Tip } from '../../components/Tip.js'
 import { dataFactsOf } from '../../facts/data-state.js'
@@ -22,11 +23,11 @@ interface CellProps {
 
 export function NameCell({ line }: CellProps) {
   return (
-    <div className={styles.two}>
-      <Link to="/pipelines/$id/quality" params={{ id: line.id }} className={styles.name}>
+    <div className={list.two}>
+      <Link to="/pipelines/$id/quality" params={{ id: line.id }} className={list.name}>
         {line.name}
       </Link>
-      <span className={`${styles.soft} v-mono`}>{line.target_table}</span>
+      <span className={`${list.soft} v-mono`}>{line.target_table}</span>
     </div>
   )
 }
@@ -39,7 +40,7 @@ export function ChecksCell({ line }: CellProps) {
   const unknown = checks.filter(({ verdict }) => verdict === 'unknown').length
   const [worst] = [...checks].sort((a, b) => weightOf([b]) - weightOf([a]))
   return (
-    <div className={styles.two}>
+    <div className={list.two}>
       <span className={styles.marks}>
         <Tip label={<AllChecks checks={checks} />}>
           <span className={styles.dots} aria-hidden="true">
@@ -51,7 +52,7 @@ export function ChecksCell({ line }: CellProps) {
         <span className={styles.count}>{texts.passed(passed, checks.length)}</span>
       </span>
       {worst === undefined || worst.verdict === 'pass' ? null : worst.verdict === 'unknown' ? (
-        <span className={styles.soft}>{texts.unknown(unknown)}</span>
+        <span className={list.soft}>{texts.unknown(unknown)}</span>
       ) : (
         <Worst line={line} found={worst} />
       )}
@@ -86,9 +87,9 @@ export function DataCell({ line }: CellProps) {
   const format = useFormat()
   const facts = dataFactsOf(line, useNow())
   return (
-    <div className={styles.two}>
+    <div className={list.two}>
       <DataState facts={facts} />
-      <span className={styles.soft}>
+      <span className={list.soft}>
         {facts.periodMs === null ? texts.noSchedule : texts.due(format.duration(facts.periodMs))}
       </span>
     </div>
@@ -116,7 +117,7 @@ export function ComparisonCell({ line }: CellProps) {
       ? texts.drifted(driftOf(last))
       : texts.countsDiffer
   return (
-    <div className={styles.two}>
+    <div className={list.two}>
       <Tip label={matches ? null : describe(last)}>
         <Badge
           tone={matches ? 'ok' : isDeep && !isOutdated ? 'bad' : 'warn'}
@@ -126,7 +127,7 @@ export function ComparisonCell({ line }: CellProps) {
           {word}
         </Badge>
       </Tip>
-      <span className={styles.soft}>
+      <span className={list.soft}>
         <TimeText at={at} as="relative" />
         {isOutdated ? ` · ${texts.outdated}` : null}
       </span>
@@ -176,7 +177,7 @@ export function ActionsCell({ line }: CellProps) {
 export function QualityCard({ line }: CellProps) {
   return (
     <div className={styles.card}>
-      <div className={styles.cardTop}>
+      <div className={list.cardTop}>
         <NameCell line={line} />
         {line.quarantined === 0 ? null : <QuarantineCell line={line} />}
       </div>

@@ -2,6 +2,7 @@ import { Select } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { PipelineLine } from '../../api/wire.js'
+import list from '../../components/list.module.css'
 import { useTexts } from '../../i18n/texts.js'
 import styles from './quarantine.module.css'
 import { type QuarantineSearch, STATUS_FILTERS, type StatusFilter } from './search.js'
@@ -19,7 +20,7 @@ export function FilterBar({ search, lines, children }: Props) {
   const show = (change: Partial<QuarantineSearch>) =>
     void navigate({ to: '/quarantine', search: { ...search, row: undefined, ...change }, replace: true })
   return (
-    <div className={styles.tools}>
+    <div className={list.tools}>
       <Select
         aria-label={texts.pipeline}
         placeholder={texts.pipeline}
@@ -43,7 +44,7 @@ export function FilterBar({ search, lines, children }: Props) {
           show({ status: value === 'held' ? undefined : ((value as StatusFilter | null) ?? undefined) })
         }
       />
-      <span className={styles.space} />
+      <span className={list.space} />
       {children}
     </div>
   )

@@ -2,13 +2,13 @@ import { Button } from '@mantine/core'
 import { useCallback, useMemo, useState } from 'react'
 import type { QuarantinedRow } from '../../api/wire.js'
 import { ActionButton } from '../../components/ActionButton.js'
+import list from '../../components/list.module.css'
 import type { Column } from '../../components/table/column.js'
 import { DataTable } from '../../components/table/DataTable.js'
 import { shared } from '../../components/texts.js'
 import { useTexts } from '../../i18n/texts.js'
 import { DeedsCell, KeyCell, PipelineCell, ReasonCell, RefusedCell, RowCard, type RowDeeds } from './cells.js'
 import { choiceOf, DiscardDialog, ResultDialog } from './dialogs.js'
-import styles from './quarantine.module.css'
 import { RowDrawer } from './RowDrawer.js'
 import { quarantineTexts } from './texts.js'
 import { type Settler, useSettling } from './use-settling.js'
@@ -115,7 +115,7 @@ function PickedBar({ rows, settler, onDiscard, onClear }: PickedProps) {
   const words = useTexts(shared)
   if (rows.length === 0) return null
   return (
-    <section className={styles.picked} aria-label={words.selected(rows.length)}>
+    <section className={list.picked} aria-label={words.selected(rows.length)}>
       <strong>{words.selected(rows.length)}</strong>
       <ActionButton
         needs="operator"

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router'
 import type { QuarantinedRow, QuarantineStatus } from '../../api/wire.js'
 import { ActionIconButton } from '../../components/ActionButton.js'
 import { Badge, type Tone } from '../../components/Badge.js'
+import list from '../../components/list.module.css'
 import { TimeText } from '../../components/TimeText.js'
 import { useTexts } from '../../i18n/texts.js'
 import type { IconName } from '../../theme/icons.js'
@@ -48,8 +49,8 @@ export function KeyCell({ row }: CellProps) {
 
 export function PipelineCell({ row }: CellProps) {
   return (
-    <div className={styles.two}>
-      <Link to="/pipelines/$id/quality" params={{ id: row.pipeline_id }} className={styles.name}>
+    <div className={list.two}>
+      <Link to="/pipelines/$id/quality" params={{ id: row.pipeline_id }} className={list.name}>
         {row.pipeline_name}
       </Link>
     </div>
@@ -70,9 +71,9 @@ export function ReasonCell({ row }: CellProps) {
 export function RefusedCell({ row }: CellProps) {
   const texts = useTexts(quarantineTexts)
   return (
-    <div className={styles.two}>
+    <div className={list.two}>
       <TimeText at={row.refused_at} as="short" />
-      <Link to="/runs/$id" params={{ id: row.run_id }} className={`${styles.soft} v-link`}>
+      <Link to="/runs/$id" params={{ id: row.run_id }} className={`${list.soft} v-link`}>
         {texts.row.run} <span className="v-mono">{row.run_id.slice(0, 8)}</span>
       </Link>
     </div>

@@ -9,7 +9,8 @@ import { ProblemCard } from '../../components/ProblemCard.js'
 import { Skeleton } from '../../components/Skeleton.js'
 import { shared } from '../../components/texts.js'
 import { toastProblem } from '../../components/toast.js'
-import { useTexts } from '../../i18n/texts.js'
+import { useLanguage, useTexts } from '../../i18n/texts.js'
+import { useZone, zoneLabel } from '../../time/zone.js'
 import { LogTools } from './LogTools.js'
 import styles from './run.module.css'
 import type { RunSearch } from './search.js'
@@ -25,9 +26,9 @@ export function LogPanel({ run, isActive }: Props) {
   const { log: texts } = useTexts(runTexts)
   const [search] = useRunSearch()
   const [isWrapped, wrap] = useState(true)
-  const [isFollowing, follow] = useState(isActive)
+  const [isFollowing, follow] = useState(isActive && search.line === undefined)
   const filter = filterOf(search)
-  const { data, error, isFetching, refetch } = useQuery(runLogQuery(run.id, filter))
+  const { data, error, isFetching, refetch } = useQuery(runLogQuery(run.id, filter, search.line))
   const isMore = data?.isMore === true
   // Who follows wants the end: page after page, until it is there.
   useEffect(() => {
@@ -83,6 +84,9 @@ interface LinesProps {
 function Lines({ runId, log, filter, isWrapped, isFollowing }: LinesProps) {
   const { log: texts } = useTexts(runTexts)
   const words = useTexts(shared)
+  const [{ line }, change] = useRunSearch()
+  const zone = useZone()
+  const language = useLanguage()
   const count = log.pages.reduce((sum, page) => sum + page.length, 0)
   const isFiltered = Object.keys(filter).length > 0
   if (count === 0)
@@ -94,11 +98,18 @@ function Lines({ runId, log, filter, isWrapped, isFollowing }: LinesProps) {
   return (
     <>
       {log.older === null ? null : <Older runId={runId} filter={filter} />}
-      <LogView pages={log.pages} isWrapped={isWrapped} isFollowing={isFollowing} />
+      <LogView
+        pages={log.pages}
+        isWrapped={isWrapped}
+        isFollowing={isFollowing}
+        chosen={line}
+        onChoose={(id) => void change({ line: id === line ? undefined : id })}
+      />
       <p className={styles.logFoot}>
         {texts.lines(count)}
         {log.older === null ? '' : `, ${texts.older}`}
         {log.isMore ? `, ${texts.more}` : ''}
+        {` · ${texts.zone(zoneLabel(zone, Date.parse(log.pages[0]?.[0]?.at ?? ''), language))}`}
       </p>
     </>
   )

@@ -1,19 +1,18 @@
 import { Button, CopyButton } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { actions } from '../../api/actions.js'
 import type { RunDetail } from '../../api/wire.js'
-import { ActionButton } from '../../components/ActionButton.js'
 import { activityOfRun, RunStatusBadge } from '../../components/RunStatusBadge.js'
 import { TimeText } from '../../components/TimeText.js'
 import { shared } from '../../components/texts.js'
-import { toastDone, toastProblem } from '../../components/toast.js'
+import { progressTo, shareOf } from '../../facts/progress.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
 import { Icon } from '../../theme/icons.js'
 import { useNow } from '../../time/clock.js'
 import { CancelButtons } from './CancelButtons.js'
 import { Neighbours } from './Neighbours.js'
+import { RunAgain } from './RunAgain.js'
 import styles from './run.module.css'
 import { runTexts } from './texts.js'
 import { Waiting } from './Waiting.js'
@@ -33,7 +32,7 @@ export function RunHeader({ run }: Props) {
           </Link>{' '}
           <span className="v-soft">{texts.run(run.id.slice(0, 8))}</span>
         </h1>
-        <RunStatusBadge run={run} />
+        <Status run={run} />
         <Neighbours run={run} />
         <span className={styles.space} />
         <Buttons run={run} />
@@ -44,12 +43,22 @@ export function RunHeader({ run }: Props) {
   )
 }
 
+function Status({ run }: Props) {
+  const format = useFormat()
+  const share = activityOfRun(run) === 'running' ? shareOf(run.expected_rows_read, run.rows_read) : null
+  return <RunStatusBadge run={run} more={share === null ? undefined : `~${format.percent(share)}`} />
+}
+
 function Buttons({ run }: Props) {
   const texts = useTexts(runTexts)
   const words = useTexts(shared)
   return (
     <div className={styles.buttons}>
-      {activityOfRun(run) === null ? <RunAgain run={run} /> : <CancelButtons run={run} />}
+      {activityOfRun(run) === null ? (
+        <RunAgain run={run}>{texts.again}</RunAgain>
+      ) : (
+        <CancelButtons run={run} />
+      )}
       <CopyButton value={`${window.location.origin}/ui/runs/${run.id}`}>
         {({ copied, copy }) => (
           <Button variant="default" leftSection={<Icon name="copy" size={14} />} onClick={copy}>
@@ -68,28 +77,6 @@ function Buttons({ run }: Props) {
         {texts.json}
       </Button>
     </div>
-  )
-}
-
-function RunAgain({ run }: Props) {
-  const texts = useTexts(runTexts)
-  const again = async () => {
-    try {
-      const { run_id } = await actions.run(run.pipeline_id)
-      toastDone(
-        texts.didRun(run.pipeline_name),
-        <a href={`/ui/runs/${run_id}`} className="v-link">
-          {texts.openRun}
-        </a>,
-      )
-    } catch (error) {
-      toastProblem(texts.refused, error)
-    }
-  }
-  return (
-    <ActionButton needs="operator" icon="play" onClick={() => void again()}>
-      {texts.again}
-    </ActionButton>
   )
 }
 
@@ -134,6 +121,7 @@ function Times({ run }: Props) {
   const isActive = activityOfRun(run) !== null
   const started = run.started_at === null ? null : Date.parse(run.started_at)
   const took = isActive && started !== null ? Math.max(0, now - started) : run.duration_ms
+  const { etaMs } = isActive ? progressTo(run.expected_rows_read, run, now) : { etaMs: null }
   return (
     <>
       <Fact name={facts.requested}>
@@ -142,6 +130,7 @@ function Times({ run }: Props) {
       <Fact name={facts.started}>{run.started_at === null ? null : <TimeText at={run.started_at} />}</Fact>
       <Fact name={facts.finished}>{run.finished_at === null ? null : <TimeText at={run.finished_at} />}</Fact>
       <Fact name={isActive ? facts.elapsed : facts.took}>{took === null ? null : format.duration(took)}</Fact>
+      <Fact name={facts.left}>{etaMs === null ? null : `~${format.duration(etaMs)}`}</Fact>
     </>
   )
 }

@@ -4,10 +4,12 @@ import { runQuery } from '../../api/runs.js'
 import type { RunDetail } from '../../api/wire.js'
 import { usePage } from '../../app/page.js'
 import { Page } from '../../app/shell/Page.js'
+import { WaitingPage } from '../../app/shell/WaitingPage.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
 import { activityOfRun } from '../../components/RunStatusBadge.js'
-import { Skeleton } from '../../components/Skeleton.js'
 import { shared } from '../../components/texts.js'
+import { shareOf } from '../../facts/progress.js'
+import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
 import { Attempts } from './Attempts.js'
 import { BatchesPanel } from './BatchesPanel.js'
@@ -28,14 +30,7 @@ export function RunScreen() {
   useRereading(id)
   if (data === undefined)
     return (
-      <Page>
-        <h1 className="v-heard-only">{texts.run(id.slice(0, 8))}</h1>
-        {error === null ? (
-          <Skeleton lines={12} height={22} />
-        ) : (
-          <ProblemCard error={error} onRetry={() => void refetch()} />
-        )}
-      </Page>
+      <WaitingPage title={texts.run(id.slice(0, 8))} error={error} onRetry={refetch} lines={12} height={22} />
     )
   return (
     <Page>
@@ -58,11 +53,20 @@ export function RunScreen() {
 function useRunPage(id: string, run: RunDetail | undefined): void {
   const texts = useTexts(runTexts)
   const words = useTexts(shared)
+  const format = useFormat()
   const label = texts.run(id.slice(0, 8))
+  const isRunning = run?.status === 'RUNNING'
+  const share = isRunning ? shareOf(run.expected_rows_read, run.rows_read) : null
   const pipeline =
     run === undefined ? [] : [{ label: run.pipeline_name, to: `/pipelines/${run.pipeline_id}/overview` }]
   usePage({
-    title: run === undefined ? [label] : [run.pipeline_name, words.runStatus[run.status]],
+    title:
+      run === undefined
+        ? [label]
+        : [
+            run.pipeline_name,
+            [words.runStatus[run.status], ...(share === null ? [] : [format.percent(share)])].join(' '),
+          ],
     path: [{ label: texts.runs, to: '/runs' }, ...pipeline, { label }],
   })
 }

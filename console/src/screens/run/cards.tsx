@@ -1,4 +1,5 @@
 import { Button, CopyButton } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
 import type { RunDetail } from '../../api/wire.js'
 import { TimeText } from '../../components/TimeText.js'
 import { shared } from '../../components/texts.js'
@@ -6,6 +7,7 @@ import { wroteNothingUnlikeUsual } from '../../facts/run-result.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
 import { Icon } from '../../theme/icons.js'
+import { RunAgain } from './RunAgain.js'
 import styles from './run.module.css'
 import { runTexts } from './texts.js'
 import { useRunSearch } from './use-run-search.js'
@@ -51,6 +53,7 @@ function ErrorButtons({ run }: Props) {
   }
   return (
     <div className={styles.buttons}>
+      {run.status === 'FAILED' ? <Remedies run={run} /> : null}
       <Button variant="default" leftSection={<Icon name="search" size={14} />} onClick={() => void showLog()}>
         {texts.error.toLog}
       </Button>
@@ -62,6 +65,26 @@ function ErrorButtons({ run }: Props) {
         )}
       </CopyButton>
     </div>
+  )
+}
+
+/** What people do next: try again, or mend the query first. */
+function Remedies({ run }: Props) {
+  const { error: texts } = useTexts(runTexts)
+  return (
+    <>
+      <RunAgain run={run}>
+        {run.strategy?.endsWith('incremental') ? texts.retryFromCheckpoint : texts.retry}
+      </RunAgain>
+      <Button
+        component={Link}
+        to="/pipelines/$id/sql"
+        params={{ id: run.pipeline_id } as never}
+        variant="default"
+      >
+        {texts.editQuery}
+      </Button>
+    </>
   )
 }
 

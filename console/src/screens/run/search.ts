@@ -1,4 +1,4 @@
-/** `/runs/$id?batch=&log=&attempt=&q=`. */
+/** `/runs/$id?batch=&log=&attempt=&q=&line=`. */
 export interface RunSearch {
   readonly batch?: number
   /** `errors`: warnings and errors only. */
@@ -7,18 +7,21 @@ export interface RunSearch {
   readonly attempt?: number
   /** Lines with this text only. */
   readonly q?: string
+  /** The line that a link leads to. */
+  readonly line?: number
 }
 
-export function readRunSearch({ batch, log, attempt, q }: Record<string, unknown>): RunSearch {
+export function readRunSearch({ batch, log, attempt, q, line }: Record<string, unknown>): RunSearch {
   return {
     batch: numberOf(batch),
     log: log === 'errors' ? 'errors' : undefined,
     attempt: numberOf(attempt),
     // Digits in an address are read as a number.
     q: q === undefined || q === '' ? undefined : String(q).slice(0, 200),
+    line: numberOf(line, 15),
   }
 }
 
-function numberOf(text: unknown): number | undefined {
-  return /^\d{1,6}$/.test(String(text)) ? Number(text) : undefined
+function numberOf(text: unknown, digits = 6): number | undefined {
+  return /^\d+$/.test(String(text)) && String(text).length <= digits ? Number(text) : undefined
 }

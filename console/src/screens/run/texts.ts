@@ -16,6 +16,7 @@ export const runTexts = defineTexts(
       finished: 'Finished',
       took: 'Took',
       elapsed: 'Elapsed',
+      left: 'Left',
       runner: 'Runner',
       reference: 'Reference',
       trace: 'Trace',
@@ -52,6 +53,9 @@ export const runTexts = defineTexts(
       none: 'No batch was committed.',
       attempts: (n: number) => pluralEn(n, 'after # attempt', 'after # attempts'),
       toLog: 'Show the errors in the log',
+      retry: 'Retry',
+      retryFromCheckpoint: 'Retry from the checkpoint',
+      editQuery: 'Edit the query',
     },
     holder: {
       sign: (age: string) => `Its runner gave a sign of life ${age} ago.`,
@@ -151,6 +155,7 @@ export const runTexts = defineTexts(
       none: 'No such line.',
       lines: (n: number) => pluralEn(n, '# line', '# lines'),
       more: 'more to come',
+      zone: (zone: string) => `times in ${zone}`,
     },
   },
   {
@@ -168,6 +173,7 @@ export const runTexts = defineTexts(
       finished: 'Закончен',
       took: 'Длился',
       elapsed: 'Идёт',
+      left: 'Осталось',
       runner: 'Исполнитель',
       reference: 'Внешнее имя',
       trace: 'Трасса',
@@ -209,6 +215,9 @@ export const runTexts = defineTexts(
       none: 'Ни одной пачки не зафиксировано.',
       attempts: (n: number) => pluralRu(n, 'после # попытки', 'после # попыток', 'после # попыток'),
       toLog: 'Показать ошибки в журнале',
+      retry: 'Повторить',
+      retryFromCheckpoint: 'Повторить с контрольной точки',
+      editQuery: 'Изменить запрос',
     },
     holder: {
       sign: (age: string) => `Исполнитель подал признак жизни ${age} назад.`,
@@ -310,6 +319,7 @@ export const runTexts = defineTexts(
       none: 'Таких строк нет.',
       lines: (n: number) => pluralRu(n, '# строка', '# строки', '# строк'),
       more: 'есть ещё',
+      zone: (zone: string) => `время: ${zone}`,
     },
   },
 )

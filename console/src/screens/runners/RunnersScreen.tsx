@@ -7,15 +7,15 @@ import { runnersQuery } from '../../api/runners.js'
 import type { Runner } from '../../api/wire.js'
 import { usePage } from '../../app/page.js'
 import { Page } from '../../app/shell/Page.js'
+import { WaitingPage } from '../../app/shell/WaitingPage.js'
 import { EmptyState } from '../../components/EmptyState.js'
 import { FleetReason, START_RUNNER } from '../../components/FleetReason.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
-import { Skeleton } from '../../components/Skeleton.js'
+import records from '../../components/records.module.css'
 import { TimeText } from '../../components/TimeText.js'
-import { fleetOf } from '../../facts/runners.js'
+import { fleetOf, queuedIn } from '../../facts/runners.js'
 import { useTexts } from '../../i18n/texts.js'
 import { HoldsCell, NameCell, RunnerCard, SlotsCell, StateCell } from './cells.js'
-import styles from './runners.module.css'
 import { runnersTexts } from './texts.js'
 
 export function RunnersScreen() {
@@ -25,23 +25,14 @@ export function RunnersScreen() {
   const { data: overview } = useQuery(overviewQuery())
   usePage({ title: [texts.title], path: [{ label: texts.title }] })
   if (data === undefined)
-    return (
-      <Page>
-        <h1 className="v-heard-only">{texts.title}</h1>
-        {error === null ? (
-          <Skeleton lines={5} height={32} />
-        ) : (
-          <ProblemCard error={error} onRetry={refetch} />
-        )}
-      </Page>
-    )
+    return <WaitingPage title={texts.title} error={error} onRetry={refetch} lines={5} height={32} />
   const gone = data.filter(({ stopped_at }) => stopped_at !== null)
   const shown = ended === '1' ? data : data.filter(({ stopped_at }) => stopped_at === null)
   return (
     <Page>
       <h1 className="v-heard-only">{texts.title}</h1>
       {error === null ? null : <ProblemCard error={error} onRetry={refetch} />}
-      {overview === undefined ? null : <FleetReason queued={overview.summary.queued} fleet={fleetOf(data)} />}
+      {overview === undefined ? null : <FleetReason queued={queuedIn(overview)} fleet={fleetOf(data)} />}
       {shown.length > 0 ? <Runners runners={shown} /> : data.length === 0 ? <NoRunners /> : null}
       {gone.length === 0 ? null : (
         <div>
@@ -64,15 +55,15 @@ function Runners({ runners }: { readonly runners: readonly Runner[] }) {
   const isPhone = useMediaQuery('(max-width: 719px)', undefined, { getInitialValueInEffect: false }) ?? false
   if (isPhone)
     return (
-      <section className={styles.box} aria-label={title}>
+      <section className={records.box} aria-label={title}>
         {runners.map((runner) => (
           <RunnerCard key={runner.id} runner={runner} />
         ))}
       </section>
     )
   return (
-    <div className={styles.box}>
-      <table className={styles.table} aria-label={title}>
+    <div className={records.box}>
+      <table className={records.table} aria-label={title}>
         <thead>
           <tr>
             {Object.values(columns).map((name) => (

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import type { Runner } from '../../api/wire.js'
 import { Badge, type Tone } from '../../components/Badge.js'
+import records from '../../components/records.module.css'
 import { TimeText } from '../../components/TimeText.js'
 import { shared } from '../../components/texts.js'
 import { type RunnerState, runnerStateOf } from '../../facts/runners.js'
@@ -24,9 +25,9 @@ const LOOKS: Readonly<Record<RunnerState, { tone: Tone; icon: IconName }>> = {
 export function NameCell({ runner }: CellProps) {
   const texts = useTexts(runnersTexts)
   return (
-    <div className={styles.two}>
-      <span className={styles.name}>{runner.host}</span>
-      <span className={styles.soft}>
+    <div className={records.two}>
+      <span className={records.name}>{runner.host}</span>
+      <span className={records.soft}>
         {texts.process(runner.pid)} · <span className="v-mono">{runner.id}</span>
       </span>
     </div>
@@ -87,11 +88,11 @@ export function RunnerCard({ runner }: CellProps) {
   const texts = useTexts(runnersTexts)
   return (
     <article className={styles.card}>
-      <div className={styles.cardTop}>
+      <div className={records.cardTop}>
         <NameCell runner={runner} />
         <StateCell runner={runner} />
       </div>
-      <div className={styles.cardTop}>
+      <div className={records.cardTop}>
         <SlotsCell runner={runner} />
         <span className="v-soft">
           {runner.version} · {texts.columns.started} <TimeText at={runner.started_at} as="relative" />

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useRef } from 'react'
 import { overviewQuery } from '../../api/pipelines.js'
+import list from '../../components/list.module.css'
 import { useTexts } from '../../i18n/texts.js'
 import { useShortcut } from '../../keyboard/shortcuts.js'
 import { RangeFilter } from './RangeFilter.js'
@@ -22,7 +23,7 @@ export function FilterBar({ search }: { readonly search: RunsSearch }) {
   const statuses = [...statusesOf(search)]
   useShortcut('/', texts.focusFilter, () => input.current?.focus())
   return (
-    <div className={styles.tools}>
+    <div className={list.tools}>
       <Select
         ref={input}
         className={styles.pipeline}

@@ -19,7 +19,7 @@ export function RangeFilter({ search, onChange }: Props) {
   return (
     <>
       <Select
-        w={170}
+        className={styles.range}
         aria-label={texts.range}
         placeholder={texts.range}
         clearable

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import type { Run } from '../../api/wire.js'
+import list from '../../components/list.module.css'
 import { NumberText } from '../../components/NumberText.js'
 import { activityOfRun, RunStatusBadge } from '../../components/RunStatusBadge.js'
 import { TimeText } from '../../components/TimeText.js'
@@ -17,14 +18,14 @@ export function PipelineCell({ run }: CellProps) {
   const texts = useTexts(runsTexts)
   const short = run.id.slice(0, 8)
   return (
-    <div className={styles.two}>
-      <Link to="/pipelines/$id/overview" params={{ id: run.pipeline_id }} className={styles.name}>
+    <div className={`${list.two} ${styles.linked}`}>
+      <Link to="/pipelines/$id/overview" params={{ id: run.pipeline_id }} className={list.name}>
         {run.pipeline_name}
       </Link>
       <Link
         to="/runs/$id"
         params={{ id: run.id }}
-        className={`${styles.soft} v-mono`}
+        className={`${list.soft} v-mono`}
         aria-label={texts.run(short)}
       >
         {short}
@@ -37,9 +38,9 @@ export function StartedCell({ run }: CellProps) {
   const texts = useTexts(runsTexts)
   if (run.started_at === null) return <span className="v-soft">{texts.notStarted}</span>
   return (
-    <div className={styles.two}>
+    <div className={list.two}>
       <TimeText at={run.started_at} as="short" />
-      <span className={styles.soft}>
+      <span className={list.soft}>
         <TimeText at={run.started_at} as="relative" />
       </span>
     </div>
@@ -74,7 +75,7 @@ export function RunCard({ run }: CellProps) {
   const { columns } = texts
   return (
     <div className={styles.card}>
-      <div className={styles.cardTop}>
+      <div className={list.cardTop}>
         <PipelineCell run={run} />
         <RunStatusBadge run={run} />
       </div>

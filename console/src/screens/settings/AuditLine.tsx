@@ -2,6 +2,7 @@ import { ActionIcon } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useId, useState } from 'react'
 import type { AuditEntry } from '../../api/wire.js'
+import records from '../../components/records.module.css'
 import { TimeText } from '../../components/TimeText.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
@@ -26,19 +27,19 @@ export function AuditLine({ entry, isOpenAtFirst }: Props) {
     <li className={styles.entry}>
       <div className={styles.entryLine}>
         <TimeText at={entry.at} as="moment" />
-        <span className={styles.name}>{entry.actor}</span>
-        <div className={styles.two}>
+        <span className={records.name}>{entry.actor}</span>
+        <div className={records.two}>
           <span>{words}</span>
-          <span className={styles.soft}>
+          <span className={records.soft}>
             <Target entry={entry} />
           </span>
         </div>
-        <span className={`${styles.soft} ${styles.changed}`}>
+        <span className={`${records.soft} ${styles.changed}`}>
           <Summary entry={entry} />
         </span>
         <div className={styles.entryEnd}>
           {entry.request_id === null ? null : (
-            <span className={`v-mono ${styles.soft}`}>{entry.request_id.slice(0, 8)}</span>
+            <span className={`v-mono ${records.soft}`}>{entry.request_id.slice(0, 8)}</span>
           )}
           <ActionIcon
             aria-label={texts.details(name)}

@@ -7,6 +7,7 @@ import { useMay } from '../../api/session.js'
 import type { AuditEntry } from '../../api/wire.js'
 import { EmptyState } from '../../components/EmptyState.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
+import records from '../../components/records.module.css'
 import { Skeleton } from '../../components/Skeleton.js'
 import { useTexts } from '../../i18n/texts.js'
 import { Icon } from '../../theme/icons.js'
@@ -90,7 +91,7 @@ function Entries({ entries, search, isDimmed }: EntriesProps) {
   if (entries.length === 0) return <Nothing search={search} />
   return (
     <>
-      <div className={styles.box}>
+      <div className={records.box}>
         <ol className={styles.entries} aria-label={texts.title} data-dimmed={isDimmed || undefined}>
           {entries.map((entry) => (
             <AuditLine key={entry.id} entry={entry} isOpenAtFirst={isOneDeed(search)} />

@@ -5,6 +5,7 @@ import { settingsQuery } from '../../api/about.js'
 import type { Setting } from '../../api/wire.js'
 import { Panel } from '../../components/Panel.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
+import records from '../../components/records.module.css'
 import { Skeleton } from '../../components/Skeleton.js'
 import { useTexts } from '../../i18n/texts.js'
 import { Icon } from '../../theme/icons.js'
@@ -56,7 +57,7 @@ function Settings({ settings }: { readonly settings: readonly Setting[] }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard.
     <section className={styles.scrolled} tabIndex={0} aria-label={texts.settings}>
-      <table className={styles.table}>
+      <table className={records.table}>
         <thead>
           <tr>
             {Object.values(texts.columns).map((name) => (

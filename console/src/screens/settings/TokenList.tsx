@@ -3,6 +3,7 @@ import { useSession } from '../../api/session.js'
 import type { Token } from '../../api/wire.js'
 import { ActionButton } from '../../components/ActionButton.js'
 import { Badge, type Tone } from '../../components/Badge.js'
+import records from '../../components/records.module.css'
 import { TimeText } from '../../components/TimeText.js'
 import { hasEnded, type TokenState, tokenStateOf } from '../../facts/tokens.js'
 import { useTexts } from '../../i18n/texts.js'
@@ -39,8 +40,8 @@ export function TokenList({ tokens, ...deeds }: Deeds & { readonly tokens: reado
       </div>
     )
   return (
-    <div className={styles.box}>
-      <table className={styles.table} aria-label={title}>
+    <div className={records.box}>
+      <table className={records.table} aria-label={title}>
         <thead>
           <tr>
             {Object.entries(columns).map(([key, name]) => (
@@ -69,9 +70,9 @@ function TokenRow({ token, ...deeds }: CellProps & Deeds) {
       </td>
       <td>{token.role}</td>
       <td>
-        <div className={styles.two}>
+        <div className={records.two}>
           <span>{token.created_by}</span>
-          <span className={styles.soft}>
+          <span className={records.soft}>
             <TimeText at={token.created_at} as="short" />
           </span>
         </div>
@@ -93,10 +94,10 @@ function NameCell({ token }: CellProps) {
   const texts = useTexts(tokensTexts)
   const { token_id } = useSession()
   return (
-    <div className={styles.two}>
-      <span className={styles.name}>{token.name}</span>
-      <span className={`v-mono ${styles.soft}`}>{token.id.slice(0, 8)}</span>
-      {token_id === token.id ? <span className={styles.soft}>{texts.own}</span> : null}
+    <div className={records.two}>
+      <span className={records.name}>{token.name}</span>
+      <span className={`v-mono ${records.soft}`}>{token.id.slice(0, 8)}</span>
+      {token_id === token.id ? <span className={records.soft}>{texts.own}</span> : null}
     </div>
   )
 }
@@ -105,9 +106,9 @@ function UsedCell({ token: { last_used_at: at, last_used_from: from } }: CellPro
   const texts = useTexts(tokensTexts)
   if (at === null) return <span className="v-soft">{texts.never}</span>
   return (
-    <div className={styles.two}>
+    <div className={records.two}>
       <TimeText at={at} as="relative" />
-      {from === null ? null : <span className={styles.soft}>{texts.from(from)}</span>}
+      {from === null ? null : <span className={records.soft}>{texts.from(from)}</span>}
     </div>
   )
 }
@@ -117,7 +118,7 @@ function ExpiresCell({ token }: CellProps) {
   const state = tokenStateOf(token, useNow())
   const end = token.revoked_at ?? token.expires_at
   return (
-    <div className={styles.two}>
+    <div className={records.two}>
       {end === null ? (
         <span className="v-soft">{texts.never}</span>
       ) : state === 'valid' ? (
@@ -128,7 +129,7 @@ function ExpiresCell({ token }: CellProps) {
         </Badge>
       )}
       {token.previous_until === null ? null : (
-        <span className={styles.soft}>
+        <span className={records.soft}>
           {texts.oldWorks} <TimeText at={token.previous_until} as="short" />
         </span>
       )}

@@ -1,0 +1,26 @@
+import { ProblemCard } from '../../components/ProblemCard.js'
+import { Skeleton } from '../../components/Skeleton.js'
+import { Page } from './Page.js'
+
+interface Props {
+  readonly title: string
+  /** Null: it is still on its way. */
+  readonly error: unknown
+  readonly onRetry: () => unknown
+  readonly lines: number
+  readonly height: number
+}
+
+/** What stands on a page until its data is there: bones, or the problem in their place. */
+export function WaitingPage({ title, error, onRetry, lines, height }: Props) {
+  return (
+    <Page>
+      <h1 className="v-heard-only">{title}</h1>
+      {error === null ? (
+        <Skeleton lines={lines} height={height} />
+      ) : (
+        <ProblemCard error={error} onRetry={() => void onRetry()} />
+      )}
+    </Page>
+  )
+}

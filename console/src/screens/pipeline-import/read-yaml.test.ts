@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest'
+import { readYaml } from './read-yaml.js'
+
+describe('YAML of pipelines', () => {
+  it('is one pipeline, several documents, or a list', () => {
+    const { pipelines, mistakes } = readYaml(`
+apiVersion: vitrina/v1
+name: one
+key_columns: [id]
+---
+pipelines:
+  - name: two
+    batch_size: 500
+  - { name: three }
+---
+`)
+    expect(mistakes).toEqual([])
+    expect(pipelines).toEqual([
+      { name: 'one', fields: { name: 'one', key_columns: ['id'] } },
+      { name: 'two', fields: { name: 'two', batch_size: 500 } },
+      { name: 'three', fields: { name: 'three' } },
+    ])
+  })
+
+  it('tells every mistake with its line, and reads the others', () => {
+    const { pipelines, mistakes } = readYaml(
+      [
+        'name: [',
+        '- a',
+        'description: x',
+        'name: a\nsource_query_file: a.sql',
+        'name: b\ntarget_table: $' + '{env:T}',
+        'name: c',
+      ].join('\n---\n'),
+    )
+    expect(pipelines.map(({ name }) => name)).toEqual(['c'])
+    expect(mistakes.map(({ kind, line, what }) => [kind, line, kind === 'syntax' ? '' : what])).toEqual([
+      ['syntax', 2, ''],
+      ['shape', 3, ''],
+      ['nameless', 5, ''],
+      ['elsewhere', 7, 'source_query_file'],
+      ['elsewhere', 10, 'target_table'],
+    ])
+  })
+})

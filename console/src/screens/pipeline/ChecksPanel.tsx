@@ -1,0 +1,58 @@
+import type { PipelineLine } from '../../api/wire.js'
+import { Badge, type Tone } from '../../components/Badge.js'
+import { CheckBadge, CheckLink, useFindingText } from '../../components/CheckFinding.js'
+import { checkTexts } from '../../components/check-texts.js'
+import { Panel } from '../../components/Panel.js'
+import { type Checked, checksOf, type Verdict } from '../../facts/quality.js'
+import { useTexts } from '../../i18n/texts.js'
+import type { IconName } from '../../theme/icons.js'
+import { useNow } from '../../time/clock.js'
+import styles from './checks.module.css'
+import { usePipeline } from './pipeline-context.js'
+import { qualityTexts } from './quality-texts.js'
+
+/** What is looked at all the time, without reading a row: the same checks as in the list of all marts. */
+export function ChecksPanel() {
+  const texts = useTexts(qualityTexts)
+  const { line } = usePipeline()
+  const now = useNow()
+  if (line === null) return null
+  return (
+    <Panel title={texts.checks}>
+      <ul className={styles.checks}>
+        {checksOf(line, now).map((found) => (
+          <Check key={found.check} line={line} found={found} />
+        ))}
+      </ul>
+    </Panel>
+  )
+}
+
+const CALM: Readonly<Record<Exclude<Verdict, 'warn' | 'fail'>, { tone: Tone; icon: IconName }>> = {
+  pass: { tone: 'ok', icon: 'check' },
+  unknown: { tone: 'rest', icon: 'dash' },
+}
+
+function Check({ line, found }: { readonly line: PipelineLine; readonly found: Checked }) {
+  const { names, verdicts } = useTexts(checkTexts)
+  const { check, verdict } = found
+  const isWrong = verdict === 'warn' || verdict === 'fail'
+  return (
+    <li data-wrong={isWrong || undefined}>
+      <span className={styles.name}>{names[check]}</span>
+      {isWrong ? (
+        <>
+          <CheckBadge line={line} found={found} />
+          <Sentence line={line} found={found} />
+          {check === 'compare' ? null : <CheckLink line={line} check={check} />}
+        </>
+      ) : (
+        <Badge {...CALM[verdict]}>{verdicts[verdict]}</Badge>
+      )}
+    </li>
+  )
+}
+
+function Sentence({ line, found }: { readonly line: PipelineLine; readonly found: Checked }) {
+  return <span className={styles.sentence}>{useFindingText(line, found.check)}</span>
+}
