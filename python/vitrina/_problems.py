@@ -13,15 +13,20 @@ class Refused(Exception):
         self.sample = sample
 
 
-def shown(value, limit=120):
+_DEEPEST = 4
+
+
+def shown(value, limit=120, depth=0):
     """A value for people: bounded, and without running code of whoever made it."""
     kind = type(value)
+    if depth > _DEEPEST and kind in (dict, list, tuple, set):
+        return "…"
     if kind.__module__ not in ("builtins", "decimal", "datetime", "uuid"):
         return "<%s>" % kind.__name__
     if kind is dict:
-        return _joined(("%s: %s" % (shown(k, 60), shown(v, 80)) for k, v in value.items()), "{%s}", limit)
+        return _joined(("%s: %s" % (shown(k, 60, depth + 1), shown(v, 80, depth + 1)) for k, v in value.items()), "{%s}", limit)
     if kind in (list, tuple, set):
-        return _joined((shown(v, 60) for v in value), "[%s]", limit)
+        return _joined((shown(v, 60, depth + 1) for v in value), "[%s]", limit)
     if kind in (str, bytes, bytearray) and len(value) > limit:
         value = value[:limit]
     text = repr(value) if kind is not int or value.bit_length() < 2000 else "<a very large int>"

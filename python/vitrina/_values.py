@@ -192,7 +192,8 @@ def write_numeric(value):
     if isinstance(value, Decimal):
         return _decimal_text(value)
     if isinstance(value, float):
-        return float_text(value)
+        text = float_text(value)
+        return _decimal_text(Decimal(text)) if "e" in text else text
     if isinstance(value, str):
         try:
             return _decimal_text(Decimal(value))
@@ -202,6 +203,7 @@ def write_numeric(value):
 
 
 def _decimal_text(value):
+    """Without an exponent, as the database writes it: not every target reads one."""
     text = Decimal.__str__(value)
     if "E" in text and -20000 < value.adjusted() < 20000:
         return Decimal.__format__(value, "f")
@@ -356,7 +358,9 @@ def write_json(value):
 
     try:
         text = _json_encoder(unknown).encode(value)
-    except (TypeError, ValueError, RecursionError) as error:
+    except RecursionError:
+        raise Refused("cannot hold this as JSON: it is nested too deep") from None
+    except (TypeError, ValueError) as error:
         raise Refused("cannot hold this as JSON: %s" % str(error)[:200]) from None
     if found:
         rest = iter(found)

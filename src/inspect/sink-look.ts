@@ -15,7 +15,7 @@ export async function lookAtSink(
   columns: readonly Column[],
   signal: AbortSignal,
 ): Promise<SinkLook> {
-  const { sink, key } = await openSink(kind, pipeline, columns, signal)
+  const { sink, key } = await openSink(kind, pipeline, columns, { signal })
   try {
     return { ...(await sink.examine()), key }
   } finally {

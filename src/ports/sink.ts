@@ -132,6 +132,8 @@ export interface SinkMart {
   /** Runs build the mart anew (`full_strategy` replace): what is there now need not fit. */
   readonly replaces?: boolean
   readonly signal: AbortSignal
+  /** Throws when the lease has passed. For a sink to ask before a request that its server would take however late it comes. */
+  readonly requireLease?: () => void
 }
 
 /** One kind of sink: everything that the rest of the product has to know of it. Registered in src/sinks/index.ts. */

@@ -29,6 +29,8 @@ export interface Ledger {
   repaired(rows: readonly RepairKey[], session: MetaSession | null): Promise<void>
   /** The mart that the checkpoint speaks of is gone, and another one stands in its place: everything is read anew. */
   martIsNew(): void
+  /** Throws when the lease has passed, so that what is about to be sent would come late. */
+  requireLease(): void
   /** A line that a transform printed. */
   said(line: { readonly transform: string; readonly text: string }): void
 }

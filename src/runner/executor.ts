@@ -147,6 +147,7 @@ export class PipelineExecutor {
         lease.renewed(control)
         return control
       },
+      requireLease: () => lease.require(),
       resetWish: () => queue.resetWish(claim),
       resetDone: () => queue.resetDone(claim),
       said: (line) => events.transformSaid(claim, line),

@@ -4,7 +4,8 @@ import type { RunQueue } from '../ports/run-queue.js'
 
 /**
  * Keeps a claim alive while a batch takes long, and cuts the run off when that fails: `signal` aborts as soon as the
- * lease is lost, or was not renewed in time. The database would refuse the commit anyway; this only spares the work.
+ * lease is lost, or was not renewed in time. The database would refuse the commit anyway; this spares the work, and
+ * keeps late requests from servers that cannot tell.
  */
 export class Lease {
   readonly #queue: RunQueue
@@ -39,6 +40,15 @@ export class Lease {
     this.#renewedAt = performance.now()
   }
 
+  /**
+   * Throws when the lease has passed by the clock of this process. One that was frozen wakes up in the middle of
+   * anything, and goes on before its timers do.
+   */
+  require(): void {
+    if (this.#isOver(this.#renewedAt)) this.cut(notRenewed())
+    this.signal.throwIfAborted()
+  }
+
   cut(reason: Error): void {
     this.#abort.abort(reason)
   }
@@ -56,21 +66,28 @@ export class Lease {
   }
 
   async #beat(): Promise<void> {
+    const asked = performance.now()
     try {
-      this.renewed(await this.#queue.renew(this.#claim, this.#seconds))
+      const control = await this.#queue.renew(this.#claim, this.#seconds)
+      // An answer that was read a whole lease later says nothing about now.
+      if (!this.#isOver(asked)) this.renewed(control)
     } catch (error) {
-      const late = performance.now() - this.#renewedAt > this.#seconds * 1000
       if (error instanceof VitrinaError && error.class === 'stale') return this.cut(error)
-      if (late)
-        return this.cut(
-          new VitrinaError(
-            'LEASE_LOST',
-            'The lease could not be renewed in time.',
-            'See whether the main database is reachable; recovery goes on from the last checkpoint.',
-            { cause: error },
-          ),
-        )
+      if (this.#isOver(this.#renewedAt)) return this.cut(notRenewed(error))
     }
     this.#schedule()
   }
+
+  #isOver(since: number): boolean {
+    return performance.now() - since > this.#seconds * 1000
+  }
+}
+
+function notRenewed(cause?: unknown): VitrinaError {
+  return new VitrinaError(
+    'LEASE_LOST',
+    'The lease could not be renewed in time.',
+    'See whether the main database is reachable; recovery goes on from the last checkpoint.',
+    { cause },
+  )
 }

@@ -1,6 +1,6 @@
 import { VitrinaError } from '../model/errors.js'
 import { finalTarget, isReplaced, type Pipeline } from '../model/pipeline.js'
-import type { Sink, SinkKind } from '../ports/sink.js'
+import type { Sink, SinkKind, SinkMart } from '../ports/sink.js'
 import { type Column, requireColumn } from '../sql/selection.js'
 
 /** A sink for the mart of a pipeline, and the columns that identify a row there. */
@@ -9,12 +9,15 @@ export interface OpenedSink {
   readonly key: readonly string[]
 }
 
+/** What cuts a sink off. */
+export type Hold = Pick<SinkMart, 'signal' | 'requireLease'>
+
 /** Opens what stands behind the target of a pipeline, for rows with these columns, or says what is missing for it. */
 export async function openSink(
   kind: SinkKind,
   pipeline: Pipeline,
   columns: readonly Column[],
-  signal: AbortSignal,
+  hold: Hold,
 ): Promise<OpenedSink> {
   const missing = await kind.missing()
   if (missing !== null) throw new VitrinaError('SINK_MISSING', missing.message, missing.hint)
@@ -27,7 +30,7 @@ export async function openSink(
     options: optionsOf(kind, pipeline),
     brake: pipeline.deleteBrake,
     replaces: isReplaced(pipeline),
-    signal,
+    ...hold,
   })
   return { sink, key }
 }

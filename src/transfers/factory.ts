@@ -40,7 +40,12 @@ export class Transfers implements TransferFactory {
       new RowsTransfer({ claim, ledger, signal, sourceUrl: source, rules, transforms }, destination)
     const sink = kindOf(target, targets)
     if (sink !== null)
-      return rows(new SinkDestination(claim, sink.kind, { url: this.#settings.writerUrl, signal }))
+      return rows(
+        new SinkDestination(claim, sink.kind, {
+          url: this.#settings.writerUrl,
+          hold: { signal, requireLease: ledger.requireLease },
+        }),
+      )
     const isMain = pipeline.targetConnection === null
     const url = this.#url(pipeline.targetConnection, this.#settings.writerUrl)
     if (hasTransforms(pipeline) || way === 'rows') return rows(new TableDestination(claim, { url, isMain }))

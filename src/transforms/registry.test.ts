@@ -180,7 +180,9 @@ describe('a name that is not registered', () => {
       code: 'TRANSFORM_UNKNOWN',
       message:
         'No transform is registered as "uper". Did you mean "upper"? No transform is registered as "other".',
-      hint: expect.stringContaining('1 files have problems'),
+      hint: expect.stringContaining(
+        "1 files have problems, first b.py: ModuleNotFoundError: No module named 'nope'",
+      ),
       facts: { unknown: [{ transform: 'uper' }, { transform: 'other' }] },
     })
   })

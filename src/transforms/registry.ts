@@ -114,7 +114,8 @@ function unknownTransforms(names: readonly string[], { items, problems }: Transf
     const more = about === undefined ? didYouMean(transform, known) : ` ${about.message}`
     return { transform, detail: `No transform is registered as "${transform}".${more}` }
   })
-  const files = problems.length === 0 ? '' : ` ${problems.length} files have problems.`
+  const [first] = problems
+  const files = first === undefined ? '' : ` ${problems.length} files have problems, first ${told(first)}`
   return new VitrinaError(
     'TRANSFORM_UNKNOWN',
     unknown.map(({ detail }) => detail).join(' '),
@@ -124,6 +125,9 @@ function unknownTransforms(names: readonly string[], { items, problems }: Transf
     { facts: { unknown } },
   )
 }
+
+const told = ({ file, message }: TransformList['problems'][number]) =>
+  message.includes(file) ? message : `${file}: ${message}`
 
 /** Two functions of one name: none of them is taken, for it might be the wrong one. */
 function withoutDoubled({ items, problems }: TransformList): TransformList {

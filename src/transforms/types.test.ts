@@ -285,3 +285,25 @@ describe('the types that arrive', () => {
     ])
   })
 })
+
+describe('numbers for a numeric column', () => {
+  it('are written without an exponent, which not every target reads', async () => {
+    const tasks = await someTasks({
+      'python/numbers.py': `from decimal import Decimal
+from vitrina import task
+VALUES = [1e-7, -1.5e22, Decimal("100").normalize(), "1E+2", Decimal("-1.20E-3")]
+@task("py_numbers")
+def py_numbers(rows): return [{"n": value} for value in VALUES]`,
+      'typescript/numbers.ts': `import { task } from 'vitrina'
+task('ts_numbers', () => [1e-7, -1.5e22, 1e2, '1E+2', '-1.20E-3'].map((n) => ({ n })))`,
+    })
+    for (const name of ['py_numbers', 'ts_numbers'])
+      expect(await tasks.run(name, columnsOf('n numeric'), [['1']])).toEqual([
+        ['0.0000001'],
+        ['-15000000000000000000000'],
+        ['100'],
+        ['100'],
+        ['-0.00120'],
+      ])
+  })
+})

@@ -23,7 +23,12 @@ export type Fault =
   | { readonly kind: 'lose' }
   /** The answer ends in the middle. */
   | { readonly kind: 'half' }
-  | { readonly kind: 'pass'; readonly change?: (body: string) => string }
+  | {
+      readonly kind: 'pass'
+      /** What the request waits for. */
+      readonly after?: () => Promise<void>
+      readonly change?: (body: string) => string | Promise<string>
+    }
 
 const PASS: Fault = { kind: 'pass' }
 
@@ -89,9 +94,10 @@ export class FaultProxy {
       return
     }
     if (fault.kind === 'cut') return void request.socket.destroy()
+    if (fault.kind === 'pass') await fault.after?.()
     const { status, body } = await forward(upstream, exchange)
     if (fault.kind === 'lose') return void request.socket.destroy()
-    const text = fault.kind === 'pass' && fault.change !== undefined ? fault.change(body) : body
+    const text = fault.kind === 'pass' && fault.change !== undefined ? await fault.change(body) : body
     response.writeHead(status, {
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(text),

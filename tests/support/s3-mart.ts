@@ -1,5 +1,7 @@
-import { randomBytes } from 'node:crypto'
-import { GetObjectCommand } from '@aws-sdk/client-s3'
+import { createHash, randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3'
 import { describe, onTestFinished } from 'vitest'
 import { readTable } from '../../src/config/settings.js'
 import type { BatchId, Sink, SinkKind } from '../../src/ports/sink.js'
@@ -101,6 +103,30 @@ export async function readWithDuckdb(
   if (copy === null) return null
   try {
     return await duckdb(...(await readMart(copy.root)), sql)
+  } finally {
+    await copy.remove()
+  }
+}
+
+/** As somebody would who meddles with the mart: one file of DuckDB's own in the place of all others, `sql` selects from `mart`. */
+export async function rewriteWithDuckdb(s3: TestS3, name: string, sql: string): Promise<void> {
+  const copy = await copyDown(s3, s3.bucket, name)
+  if (copy === null) throw new Error(`there is no manifest in ${name}`)
+  try {
+    const [path, local] = ['data/by-hand.parquet', join(copy.root, 'by-hand.parquet')]
+    const [answer] = await duckdb(
+      ...(await readMart(copy.root)),
+      `COPY (${sql}) TO '${local}' (FORMAT parquet)`,
+    )
+    const bytes = await readFile(local)
+    const put = (key: string, Body: Buffer | string) =>
+      s3.client.send(new PutObjectCommand({ Bucket: s3.bucket, Key: `${name}/${key}`, Body }))
+    await put(path, bytes)
+    const sha256 = createHash('sha256').update(bytes).digest('hex')
+    const rows = answer![0]
+    const files = [{ path, rows, bytes: bytes.length, sha256 }]
+    const manifest = JSON.parse(await readFile(join(copy.root, 'manifest.json'), 'utf8'))
+    await put('manifest.json', JSON.stringify({ ...manifest, rows, files }))
   } finally {
     await copy.remove()
   }

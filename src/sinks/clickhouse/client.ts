@@ -55,6 +55,7 @@ export class Server {
   readonly #signal: AbortSignal
   /** One for each attempt: a token must not stop what a later attempt sends on purpose. */
   readonly #attempt = randomUUID()
+  #inserts = 0
 
   constructor(module: ClientModule, address: Address, signal: AbortSignal) {
     this.#origin = address.origin
@@ -118,12 +119,14 @@ export class Server {
   }
 
   /** Sends lines in TabSeparated. What the server says of it goes on as it is: the writer looks at it first. */
-  async insert(into: string, body: string, token: string): Promise<void> {
+  async insert(into: string, body: string, name: string): Promise<void> {
+    // Counted over the attempt: a batch may write rows and remove others, and the server must not take one for the other.
+    const token = `${this.#attempt}/${name}/${this.#inserts++}`
     const send = async () => {
       const { stream } = await this.#client.exec({
         query: `INSERT INTO ${into} FORMAT TabSeparated`,
         values: Readable.from([Buffer.from(body)], { objectMode: false }),
-        clickhouse_settings: { insert_deduplication_token: `${this.#attempt}/${token}` },
+        clickhouse_settings: { insert_deduplication_token: token },
         abort_signal: this.#signal,
       })
       stream.resume()

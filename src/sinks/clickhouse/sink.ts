@@ -127,16 +127,15 @@ export class ClickHouseSink implements Sink {
     await this.#command(
       `CREATE TABLE ${this.#names.full(table)} (${columns.join(', ')}) ENGINE = ReplacingMergeTree ORDER BY (${quoted(key.map(({ name }) => name))})`,
     )
-    let portion = 0
     for await (const texts of keys) {
       // A key that cannot be written is not there, so nothing has to be said of it.
       const lines = texts.flatMap((one) => this.#codec.encodeKey(one) ?? []).map((one) => `${one.key}\n`)
-      if (lines.length > 0) await this.#insertKeys(table, lines.join(''), portion++)
+      if (lines.length > 0) await this.#insertKeys(table, lines.join(''))
     }
   }
 
-  async #insertKeys(table: string, lines: string, portion: number): Promise<void> {
-    await this.#server.insert(this.#names.full(table), lines, `${table}/${portion}`).catch((error) => {
+  async #insertKeys(table: string, lines: string): Promise<void> {
+    await this.#server.insert(this.#names.full(table), lines, table).catch((error) => {
       throw this.#server.error(error, `Sending keys for ${this.#names.shown()}`)
     })
   }

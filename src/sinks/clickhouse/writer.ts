@@ -117,7 +117,6 @@ class Insert {
   readonly #table: string
   readonly #id: BatchId
   readonly #version: bigint
-  #requests = 0
 
   constructor(parts: MartParts, table: string, id: BatchId, version: bigint) {
     this.#parts = parts
@@ -152,11 +151,10 @@ class Insert {
   /** Null when the server has it; what it says of the values otherwise. */
   async #request(columns: readonly string[], lines: string): Promise<unknown> {
     const { server, names, ownership } = this.#parts
-    // In the order of requests, so that each half of a refused part has a token of its own.
     const { pipelineId, runId, fence, number } = this.#id
-    const token = `${pipelineId}/${runId}/${fence}/${number}/${this.#table}/${this.#requests++}`
+    const name = `${pipelineId}/${runId}/${fence}/${number}/${this.#table}`
     try {
-      await server.insert(`${names.full(this.#table)} (${quoted(columns)})`, lines, token)
+      await server.insert(`${names.full(this.#table)} (${quoted(columns)})`, lines, name)
       return null
     } catch (error) {
       if (isLateWriter(error)) throw await ownership.lost(this.#id)

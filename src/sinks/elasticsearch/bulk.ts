@@ -51,6 +51,8 @@ export interface BulkTarget {
   readonly isVersioned: boolean
   /** Goes before the items of every request; what becomes of it does not matter. */
   readonly preamble?: Buffer
+  /** Asked before every request: one without versions would be taken however late it comes. */
+  readonly requireLease?: (() => void) | undefined
 }
 
 const FILTER = 'errors,items.*.status,items.*.result,items.*.error,items.*.get._source'
@@ -104,7 +106,9 @@ export class BulkSender {
     }
   }
 
-  async #post({ bytes }: Bulk, { alias, preamble }: BulkTarget): Promise<BulkAnswer | NoAnswer> {
+  async #post({ bytes }: Bulk, to: BulkTarget): Promise<BulkAnswer | NoAnswer> {
+    const { alias, preamble } = to
+    to.requireLease?.()
     const body = preamble === undefined ? bytes : Buffer.concat([preamble, bytes])
     const path = `/${encodeURIComponent(alias)}/_bulk?require_alias=true&filter_path=${FILTER}`
     try {

@@ -22,6 +22,7 @@ export class DocumentWriter {
   readonly #target: string
   readonly #bytes: number
   readonly #isVersioned: boolean
+  readonly #requireLease: SinkMart['requireLease']
 
   constructor(mart: SinkMart, mode: WriteMode, cluster: Cluster, settings: ElasticsearchSettings) {
     const parallel = settings.ELASTICSEARCH_PARALLEL_BULKS
@@ -30,6 +31,7 @@ export class DocumentWriter {
     this.#sender = new BulkSender(cluster, parallel, settings.ELASTICSEARCH_RETRY_SECONDS * 1000)
     this.#target = settings.ES_TARGET_PREFIX + mart.name
     this.#isVersioned = mode === 'index'
+    this.#requireLease = mart.requireLease
   }
 
   async write(batch: RowBatch, id: BatchId, alias: string): Promise<WriteResult> {
@@ -65,6 +67,11 @@ export class DocumentWriter {
   }
 
   #to(alias: string): BulkTarget {
-    return { target: this.#target, alias, isVersioned: this.#isVersioned }
+    return {
+      target: this.#target,
+      alias,
+      isVersioned: this.#isVersioned,
+      requireLease: this.#requireLease,
+    }
   }
 }

@@ -15,6 +15,12 @@ import type { Storage } from './types.js'
 const WHOLE_BYTES = 1_000_000
 const LOOKS_AT_ONCE = 16
 
+/** For files that no manifest names yet. */
+const RESET = 'Reset the pipeline and run it in full.'
+/** A full run reads the files that the manifest names, so that it would miss them too. */
+const REBUILD =
+  'If the object cannot be brought back, remove manifest.json there, reset the pipeline and run it in full: the mart is then built anew.'
+
 /** What everything that touches the files of a mart needs. */
 export interface MartContext extends Shape {
   readonly bucket: Bucket
@@ -55,8 +61,8 @@ export class MartFiles {
 
   async #requireSize(file: FileEntry): Promise<void> {
     const bytes = await this.#mart.bucket.size(this.#mart.prefix + file.path)
-    if (bytes === null) throw this.#gone(file, 'is not there')
-    if (bytes !== file.bytes) throw this.#gone(file, `has ${bytes} bytes instead of ${file.bytes}`)
+    if (bytes === null) throw this.#gone(file, 'is not there', RESET)
+    if (bytes !== file.bytes) throw this.#gone(file, `has ${bytes} bytes instead of ${file.bytes}`, RESET)
   }
 
   /** Portions of some columns, in the order of the rows. */
@@ -118,11 +124,11 @@ export class MartFiles {
     }
   }
 
-  #gone(file: FileEntry, what: string): VitrinaError {
+  #gone(file: FileEntry, what: string, remedy = REBUILD): VitrinaError {
     return new VitrinaError(
       'SINK_GONE',
       `${this.#mart.prefix}${file.path} in bucket ${this.#mart.bucket.name} ${what}.`,
-      'Something else changes objects below the prefix. Reset the pipeline and run it in full.',
+      `Something else changes objects below the prefix. ${remedy}`,
     )
   }
 }

@@ -103,6 +103,28 @@ await describeS3('An S3 server', (s3) => {
     expect(await mart.manifest()).toBeNull()
   })
 
+  it('says what to do when a file of the mart was lost, and that helps', async () => {
+    const mart = aMart(s3)
+    await runOnce(mart, [
+      ['1', 'one'],
+      ['2', 'two'],
+    ])
+    const remove = (path: string) =>
+      s3.client.send(new DeleteObjectCommand({ Bucket: s3.bucket, Key: `${mart.name}/${path}` }))
+    await remove((await mart.manifest())!.files[0]!.path)
+    const rows = [
+      ['1', 'one'],
+      ['2', 'new'],
+    ]
+    await expect(runOnce(mart, rows, new TestRun(2))).rejects.toMatchObject({
+      code: 'SINK_GONE',
+      hint: expect.stringContaining('remove manifest.json there, reset the pipeline and run it in full'),
+    })
+    await remove('manifest.json')
+    await runOnce(mart, rows, new TestRun(3))
+    expect(await mart.read()).toEqual(rows)
+  })
+
   it('refuses a manifest that is none of ours', async () => {
     const mart = aMart(s3)
     await s3.client.send(

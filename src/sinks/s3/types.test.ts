@@ -41,6 +41,7 @@ const UNICODE = [
   "'NULL'",
   "E'tab\\tline\\nback\\\\slash'",
   `'"quoted", {}'`,
+  "repeat('Ж', 100000)",
 ]
 
 const TYPES: readonly Typed[] = [
@@ -69,6 +70,12 @@ const TYPES: readonly Typed[] = [
       '0.0000000001',
     ],
     duckType: 'DECIMAL(38,10)',
+    ...plain,
+  },
+  {
+    type: 'numeric(38,0)',
+    values: ['9'.repeat(38), `-${'9'.repeat(38)}`, '0'],
+    duckType: 'DECIMAL(38,0)',
     ...plain,
   },
   { type: 'numeric(3,-2)', values: ['12300', '-99900'], duckType: 'DECIMAL(5,0)', ...plain },
@@ -107,13 +114,20 @@ const TYPES: readonly Typed[] = [
   },
   {
     type: 'date',
-    values: ["'2024-02-29'", "'1969-12-31'", "'0044-03-15 BC'", "'12345-01-01'", "'4713-01-01 BC'"],
+    values: [
+      "'2024-02-29'",
+      "'1969-12-31'",
+      "'0044-03-15 BC'",
+      "'12345-01-01'",
+      "'4713-01-01 BC'",
+      "'5874897-12-31'",
+    ],
     duckType: 'DATE',
     ...days,
   },
   {
     type: 'time without time zone',
-    values: ["'00:00'", "'23:59:59.999999'", "'12:00:00.5'"],
+    values: ["'00:00'", "'23:59:59.999999'", "'12:00:00.5'", "'24:00'"],
     duckType: 'TIME',
     ...plain,
   },
@@ -127,6 +141,7 @@ const TYPES: readonly Typed[] = [
       "'0044-03-15 01:02:03.000004 BC'",
       "'12345-06-07 08:09:10'",
       "'290000-01-01 00:00:00.000001'",
+      "'294246-12-31 23:59:59.999999'",
     ],
     duckType: 'TIMESTAMP',
     ...micros,
@@ -182,7 +197,18 @@ const TYPES: readonly Typed[] = [
   },
 ]
 
-const FLOATS = ["'NaN'", "'Infinity'", "'-Infinity'", "'-0'", "'0'", '0.1', "'-1.5e30'", "'1e-30'"]
+const FLOATS = [
+  "'NaN'",
+  "'Infinity'",
+  "'-Infinity'",
+  "'-0'",
+  "'0'",
+  '0.1',
+  "'-1.5e30'",
+  "'1e-30'",
+  "'3.4028235e38'",
+  "'1e-45'",
+]
 
 /** Every value of every type in a row of its own, NULL elsewhere; the whole as PostgreSQL writes it. */
 async function typeTable(database: TestDatabase): Promise<{ columns: Column[]; rows: TextValues[] }> {

@@ -6,7 +6,7 @@ import type { Sink, SinkKind } from '../../ports/sink.js'
 import type { Ledger } from '../../ports/transfer.js'
 import type { TransformHosts } from '../../ports/transforms.js'
 import type { Session } from '../../postgres/session.js'
-import { openSink } from '../../sinks/open.js'
+import { type Hold, openSink } from '../../sinks/open.js'
 import { createTarget, findTarget, requireAssignable, type Target } from '../../sinks/postgres/target.js'
 import type { Column, Order } from '../../sql/selection.js'
 import type { SourceRules } from '../examine.js'
@@ -119,25 +119,21 @@ export class SinkDestination implements Destination {
   readonly transactional = false
   readonly #claim: Claim
   readonly #kind: SinkKind
-  readonly #signal: AbortSignal
+  readonly #hold: Hold
   #sink: Sink | null = null
   #columns: readonly Column[] = []
   #key: readonly string[] = []
   #exists = true
 
-  constructor(
-    claim: Claim,
-    kind: SinkKind,
-    { url, signal }: { readonly url: string; readonly signal: AbortSignal },
-  ) {
+  constructor(claim: Claim, kind: SinkKind, { url, hold }: { readonly url: string; readonly hold: Hold }) {
     this.#claim = claim
     this.#kind = kind
-    this.#signal = signal
+    this.#hold = hold
     this.stateUrl = url
   }
 
   async find(_session: Session, columns: readonly Column[]): Promise<readonly string[]> {
-    const { sink, key } = await openSink(this.#kind, this.#claim.pipeline, columns, this.#signal)
+    const { sink, key } = await openSink(this.#kind, this.#claim.pipeline, columns, this.#hold)
     this.#sink = sink
     this.#columns = columns
     this.#key = key

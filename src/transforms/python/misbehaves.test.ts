@@ -40,6 +40,10 @@ const HOSTILE: Record<string, { body: string[]; told: RegExp }> = {
   },
   exits: { body: ['sys.exit(3)'], told: /"exits" ended its host: SystemExit: 3/ },
   quits: { body: ['os._exit(7)'], told: /exited with code 7 in the middle of a batch/ },
+  quits_in_a_thread: {
+    body: ['import threading', 'threading.Thread(target=lambda: os._exit(5)).start()', 'time.sleep(1)'],
+    told: /exited with code 5 in the middle of a batch/,
+  },
   segfaults: { body: ['import ctypes', 'ctypes.string_at(0)'], told: /ended by the signal SIGSEGV/ },
   kills_itself: { body: ['os.kill(os.getpid(), 9)'], told: /ended by the signal SIGKILL/ },
   kills_runner: { body: ['os.kill(os.getppid(), 9)'], told: /may not send signals to other processes/ },
@@ -178,6 +182,22 @@ describe('a Python function that returns nonsense is told which row and what it 
       expect([name, failure.code]).toEqual([name, 'TRANSFORM_RESULT'])
       expect(failure.message).toMatch(told)
       if (hint !== undefined) expect(failure.hint).toMatch(hint)
+    }
+  })
+
+  it('also for JSON that holds itself or never ends', async () => {
+    const tasks = await someTasks(
+      python(
+        task('circle', 'x = []; x.append(x)', 'return [{"id": 1, "j": x}]'),
+        task('abyss', 'x = []', 'for n in range(5000): x = [x]', 'return [{"id": 1, "j": x}]'),
+      ),
+    )
+    for (const [name, told] of Object.entries({ circle: 'Circular', abyss: 'nested too deep' })) {
+      const answer = tasks.run(name, columnsOf('id bigint', 'j jsonb'), [['1', '{}']])
+      await expect(answer).rejects.toMatchObject({
+        code: 'TRANSFORM_RESULT',
+        message: expect.stringMatching(`${told}.* Row 1 of the batch: \\{'id': 1, 'j': \\[\\[\\[\\[…`),
+      })
     }
   })
 

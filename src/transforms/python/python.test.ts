@@ -152,6 +152,49 @@ def two(rows):
   })
 })
 
+describe('a Python function that is clumsy', () => {
+  it('does not spoil its rows or the next batch by threads, signals, bytes and classes of its own', async () => {
+    const tasks = await someTasks(
+      python(
+        task(
+          'noise',
+          'import threading',
+          'def go():',
+          '    while True: print("noise"); time.sleep(0.001)',
+          'threading.Thread(target=go, daemon=True).start()',
+          'for row in rows: yield row',
+        ),
+        task(
+          'alarm',
+          'import signal',
+          'signal.signal(signal.SIGALRM, lambda *_: None)',
+          'signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)',
+          'return tuple(rows)',
+        ),
+        task(
+          'raw',
+          'os.write(1, b"\\xff\\x80"); sys.stdout.buffer.write(b"\\xe2\\x82")',
+          'return iter(rows)',
+        ),
+        task(
+          'classes',
+          'class Text(str):',
+          '    def __str__(self): raise ValueError("no text")',
+          '    encode = __str__',
+          'class Number(int):',
+          '    def __str__(self): return "no number"',
+          '    __repr__ = __str__',
+          'return [{"id": Number(row["id"]), "title": row["title"] and Text(row["title"])} for row in rows]',
+        ),
+      ),
+    )
+    const chain = await tasks.open(['noise', 'alarm', 'raw', 'classes'], COLUMNS)
+    for (let batch = 0; batch < 3; batch++)
+      expect((await chain.run(RowBatch.ofRows(ROWS))).rows).toEqual(ROWS)
+    await chain.close()
+  })
+})
+
 describe('a Python function that raises', () => {
   it('gives its last line, the place, the row and a hint; the traceback goes to the log; the host lives on', async () => {
     const tasks = await someTasks(

@@ -48,6 +48,8 @@ export function writerOf(type: ValueType): Writer {
 
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$|^NaN$|^[+-]?Infinity$/
 const MOMENT = /^-?infinity$|^\d[\d:.T+ -]*(?:Z| ?BC)?$/
+/** Beyond that the database refuses the value; its zeros need not be written for that. */
+const LONGEST_EXPONENT = 20_000
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 
 const WRITERS: Record<Exclude<Kind, 'array'>, Writer> = {
@@ -55,7 +57,7 @@ const WRITERS: Record<Exclude<Kind, 'array'>, Writer> = {
   int2: writeInteger,
   int4: writeInteger,
   int8: writeInteger,
-  numeric: writeNumber,
+  numeric: (value) => withoutExponent(writeNumber(value)),
   float4: writeNumber,
   float8: writeNumber,
   text: (value) =>
@@ -87,6 +89,19 @@ function writeNumber(value: unknown): string {
   if (typeof value === 'bigint') return String(value)
   if (typeof value === 'number') return Object.is(value, -0) ? '-0' : String(value)
   return typeof value === 'string' && NUMBER.test(value) ? value : refuse('a number', value)
+}
+
+/** As the database writes it: not every target reads an exponent. */
+function withoutExponent(text: string): string {
+  const [, sign = '', whole = '', fraction = '', exponent] =
+    /^([-+]?)(\d*)\.?(\d*)e([-+]?\d+)$/i.exec(text) ?? []
+  if (exponent === undefined || Math.abs(Number(exponent)) > LONGEST_EXPONENT) return text
+  const digits = whole + fraction
+  const point = whole.length + Number(exponent)
+  const padded = point <= 0 ? '0'.repeat(1 - point) + digits : digits.padEnd(point, '0')
+  const at = Math.max(point, 1)
+  const [before, behind] = [padded.slice(0, at), padded.slice(at)]
+  return `${sign}${before.replace(/^0+(?=\d)/, '')}${behind === '' ? '' : `.${behind}`}`
 }
 
 function moment(value: unknown, wanted: string, write: ((date: Date) => string) | null): string {

@@ -1,11 +1,11 @@
 import { aClickHouse } from '../../support/clickhouse.js'
-import { sinkSuite } from './suite.js'
+import { BETWEEN_SERVERS, sinkSuite } from './suite.js'
 
 const server = await aClickHouse()
 
 sinkSuite({
   name: 'ClickHouse (real engine, HTTP front of our own)',
-  inProcesses: true,
+  crashes: BETWEEN_SERVERS,
   start: async () => ({
     env: { CLICKHOUSE_URL: server.url, ALLOWED_CH_TABLES: '*' },
     target: (name) => `ch:${name}`,
@@ -20,6 +20,13 @@ sinkSuite({
         title: title === 'N' ? null : Buffer.from(title!.slice(1), 'hex').toString('utf8'),
         n: n === '\\N' ? null : n!,
       }))
+    },
+    tamper: async (_database, name) => {
+      await server.rows(`DELETE FROM ${name}__data WHERE id = 1`)
+      await server.rows(
+        `ALTER TABLE ${name}__data UPDATE title = 'wrong' WHERE id = 2 SETTINGS mutations_sync = 1`,
+      )
+      await server.rows(`INSERT INTO ${name}__data SELECT * REPLACE (9999 AS id) FROM ${name}__data LIMIT 1`)
     },
     close: async () => {},
   }),

@@ -1,5 +1,5 @@
 import { searchServer } from '../../support/elasticsearch.js'
-import { type SeenRow, sinkSuite } from './suite.js'
+import { BETWEEN_SERVERS, type SeenRow, sinkSuite } from './suite.js'
 
 /** Documents as a person with curl sees them. */
 async function read(url: string, index: string): Promise<SeenRow[] | null> {
@@ -34,7 +34,7 @@ async function tamper(url: string, index: string): Promise<void> {
 for (const write_mode of ['update', 'index']) {
   sinkSuite({
     name: `Elasticsearch, write_mode ${write_mode}`,
-    inProcesses: true,
+    crashes: BETWEEN_SERVERS,
     start: async () => {
       const server = await searchServer()
       if ('missing' in server) return server

@@ -1,7 +1,7 @@
 import { describe } from 'vitest'
 import { startS3 } from '../../support/s3.js'
-import { readWithDuckdb } from '../../support/s3-mart.js'
-import { type SeenRow, sinkSuite } from './suite.js'
+import { readWithDuckdb, rewriteWithDuckdb } from '../../support/s3-mart.js'
+import { BETWEEN_SERVERS, type SeenRow, sinkSuite } from './suite.js'
 
 const s3 = await startS3()
 
@@ -9,7 +9,7 @@ if ('missing' in s3) describe.skip(`a mart in S3 (skipped: ${s3.missing})`, () =
 else
   sinkSuite({
     name: 'S3, read with DuckDB',
-    inProcesses: true,
+    crashes: BETWEEN_SERVERS,
     start: async () => ({
       env: {
         S3_BUCKET: s3.bucket,
@@ -26,6 +26,13 @@ else
         )
         return rows?.map(([id, title, n]) => ({ id, title, n }) as SeenRow) ?? null
       },
+      tamper: (_database, name) =>
+        rewriteWithDuckdb(
+          s3,
+          `marts/${name}`,
+          `SELECT * REPLACE (CASE id WHEN 2 THEN 'wrong' ELSE title END AS title) FROM mart WHERE id <> 1
+           UNION ALL SELECT * REPLACE (9999 AS id) FROM mart WHERE id = 3`,
+        ),
       close: async () => {},
     }),
   })

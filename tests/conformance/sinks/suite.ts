@@ -9,7 +9,7 @@ import type { SinkModule } from '../../../src/sinks/index.js'
 import { catalogStores } from '../../../src/store/catalog-stores.js'
 import { Database } from '../../../src/store/database.js'
 import { createTransforms } from '../../../src/transforms/index.js'
-import { aPipeline } from '../../support/builders.js'
+import { aPipeline, type PipelineOverrides } from '../../support/builders.js'
 import { aDatabase, type TestDatabase } from '../../support/database.js'
 import { spawnVitrina } from '../../support/processes.js'
 import { aRunner } from '../../support/runner.js'
@@ -28,15 +28,15 @@ export interface SinkServer {
   readonly env: Readonly<Record<string, string>>
   /** Sinks that are not part of the product. */
   readonly sinks?: readonly SinkModule[]
-  /** The way that has to be forced for a table to pass through the same engine. */
-  readonly way?: 'rows'
+  /** A function that every pipeline sends its rows through: tables then pass through the same engine as sinks. */
+  readonly transform?: string
   readonly options?: Readonly<Record<string, unknown>>
   /** The address of a mart with this name. */
   target(name: string): string
   /** Null: there is no such mart. */
   read(database: TestDatabase, name: string): Promise<SeenRow[] | null>
   /** Takes row 1 away, changes the title of row 2 to `wrong` and adds row 9999, behind the back of the pipeline. */
-  tamper?(database: TestDatabase, name: string): Promise<void>
+  tamper(database: TestDatabase, name: string): Promise<void>
   close(): Promise<void>
 }
 
@@ -44,9 +44,14 @@ interface Suite {
   readonly name: string
   /** Or why there is none: then every test is skipped, and says so. */
   start(): Promise<SinkServer | { readonly missing: string }>
-  /** False for a sink that only the tests know: a process of its own does not have it. */
-  readonly inProcesses: boolean
+  /** Where a runner is killed, or why none is. */
+  readonly crashes: readonly string[] | { readonly missing: string }
 }
+
+/** Rows stand in the mart before their checkpoint moves. */
+export const BETWEEN_SERVERS = ['batch.written@2', 'batch.begun@2', 'checkpoint.moved@2', 'batch.committed@2']
+/** Rows and checkpoint are one transaction. */
+export const IN_ONE_SERVER = ['batch.begun@2', 'checkpoint.moved@2', 'lease.renewed@2', 'batch.committed@2']
 
 /** As the API does it. */
 async function requestRepair(
@@ -70,10 +75,19 @@ async function requestRepair(
   return rows[0].current_run_id
 }
 
+/** Reads by the query, and sends every row through one function. */
+const through = (transform: string, sourceQuery: string): PipelineOverrides => ({
+  type: 'PYTHON',
+  tasks: [
+    { taskType: 'SQL', body: sourceQuery },
+    { taskType: 'PYTHON', body: transform },
+  ],
+})
+
 const QUERY = 'SELECT id, title, n, modified FROM content.thing'
 
 /** What every sink promises, on a real server. */
-export function sinkSuite({ name, start, inProcesses }: Suite): void {
+export function sinkSuite({ name, start, crashes }: Suite): void {
   describe(`a mart in ${name}`, () => {
     let server: SinkServer
     let missing: string | null = null
@@ -117,7 +131,6 @@ export function sinkSuite({ name, start, inProcesses }: Suite): void {
     const startRunner = () =>
       aRunner(database, {
         env: server.env,
-        ...(server.way === undefined ? {} : { way: server.way }),
         ...(server.sinks === undefined ? {} : { sinks: server.sinks }),
       })
 
@@ -134,8 +147,10 @@ export function sinkSuite({ name, start, inProcesses }: Suite): void {
         `INSERT INTO ${source} SELECT g, 'Title ' || g, g % 7, clock_timestamp() FROM generate_series(1, ${rows}) AS g`,
       )
       await database.query(`ANALYZE ${source}`)
+      const sourceQuery = query.replaceAll('content.thing', source)
       const { id } = await aPipeline(database, {
-        sourceQuery: query.replaceAll('content.thing', source),
+        sourceQuery,
+        ...(server.transform === undefined ? {} : through(server.transform, sourceQuery)),
         targetTable: server.target(mart),
         targetOptions: server.options ?? {},
         keyColumns: ['id'],
@@ -294,15 +309,14 @@ export function sinkSuite({ name, start, inProcesses }: Suite): void {
       await mart.expectEqual()
     })
 
-    it('R5.5 is compared row by row with its source, and mended', async (context) => {
-      if (server.tamper === undefined) context.skip('nothing here tampers with such a mart')
+    it('R5.5 is compared row by row with its source, and mended', async () => {
       const mart = await aMart(300)
       expect(await mart.run()).toMatchObject({ status: 'SUCCESS', error: null })
       const pipeline = await catalog.getPipeline(mart.id)
       const signal = new AbortController().signal
       const compare = () => reconciler.compare(pipeline!, { deep: true, sampleSize: 10, signal })
       expect(await compare()).toMatchObject({ matches: true, source: { count: 300 }, target: { count: 300 } })
-      await server.tamper!(database, mart.name)
+      await server.tamper(database, mart.name)
       expect(await compare()).toMatchObject({
         matches: false,
         deep: {
@@ -318,26 +332,27 @@ export function sinkSuite({ name, start, inProcesses }: Suite): void {
       await mart.expectEqual()
     })
 
-    describe.runIf(inProcesses)('when the runner dies', () => {
-      it.each(['batch.written@2', 'batch.begun@2', 'checkpoint.moved@2', 'batch.committed@2'])(
-        'loses and doubles nothing at %s',
-        async (point) => {
-          await runner.stop()
-          const mart = await aMart(1_000, { batchSize: 150 })
-          const armed = spawnVitrina(['runner'], {
-            DATABASE_URL: database.url,
-            ...server.env,
-            VITRINA_FAILPOINT: `${point}=kill`,
-            RUNNER_LEASE_SECONDS: '1',
-            RUNNER_POLL_INTERVAL_MS: '100',
-          })
-          const runId = await requestRun(database, mart.id)
-          expect(await armed.exited).toBe(137)
-          runner = await startRunner()
-          expect(await runEnded(database, runId)).toMatchObject({ status: 'SUCCESS', rows_read: 1_000 })
-          await mart.expectEqual()
-        },
-      )
+    describe('when the runner dies', () => {
+      if ('missing' in crashes) {
+        it('loses and doubles nothing', (context) => context.skip(crashes.missing))
+        return
+      }
+      it.each(crashes)('loses and doubles nothing at %s', async (point) => {
+        await runner.stop()
+        const mart = await aMart(1_000, { batchSize: 150 })
+        const armed = spawnVitrina(['runner'], {
+          DATABASE_URL: database.url,
+          ...server.env,
+          VITRINA_FAILPOINT: `${point}=kill`,
+          RUNNER_LEASE_SECONDS: '1',
+          RUNNER_POLL_INTERVAL_MS: '100',
+        })
+        const runId = await requestRun(database, mart.id)
+        expect(await armed.exited).toBe(137)
+        runner = await startRunner()
+        expect(await runEnded(database, runId)).toMatchObject({ status: 'SUCCESS', rows_read: 1_000 })
+        await mart.expectEqual()
+      })
     })
   })
 }
