@@ -2,6 +2,7 @@ import { type Claim, SESSION_PREFIX } from '../model/claim.js'
 import type { Ledger, Step } from '../ports/transfer.js'
 import type { Session } from '../postgres/session.js'
 import type { Begun, Checkpoint, CheckpointStore } from '../sinks/postgres/checkpoint.js'
+import type { Target } from '../sinks/postgres/target.js'
 import { committedBy, momentOf } from '../sources/postgres/changes.js'
 import type { BatchRunner } from './batch.js'
 
@@ -46,6 +47,19 @@ export async function takeCheckpoint(checkpoints: CheckpointStore, ledger: Ledge
   return checkpoint
 }
 
+/** Which table this is, and of which database: elsewhere its number says nothing. */
+export async function identityOf(session: Session, { oid }: Target): Promise<string> {
+  const moment = await momentOf(session)
+  const [row] = await session.rows('SELECT oid::text FROM pg_database WHERE datname = current_database()')
+  return `${moment?.system ?? ''}/${row!.oid}#${oid}`
+}
+
+/** Of two marts in one place. What was restored in another place is the same mart, although it has another number. */
+function isAnother(known: string, mart: string): boolean {
+  const placeOf = (identity: string) => identity.slice(0, identity.lastIndexOf('#') + 1)
+  return known !== mart && placeOf(known) === placeOf(mart)
+}
+
 /** A mart that was deleted and made again holds nothing of what the checkpoint speaks of. */
 export async function checkpointFor(
   checkpoints: CheckpointStore,
@@ -53,7 +67,7 @@ export async function checkpointFor(
   mart: { readonly identity: string | null; readonly isNew: boolean },
 ): Promise<{ readonly checkpoint: Checkpoint; readonly isReset: boolean }> {
   const { mart: known, unpublished = [] } = found.position
-  const isOther = mart.identity !== null && known !== undefined && known !== mart.identity
+  const isOther = mart.identity !== null && known !== undefined && isAnother(known, mart.identity)
   // What was written but not shown yet needs no mart to go on from.
   const isGone = mart.isNew && unpublished.length === 0 && Object.keys(found.position).length > 0
   if (!isOther && !isGone) return { checkpoint: found, isReset: false }

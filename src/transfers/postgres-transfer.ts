@@ -16,6 +16,7 @@ import {
   begunNow,
   checkpointFor,
   endPredecessors,
+  identityOf,
   isMainDatabase,
   takeCheckpoint,
   unlessDone,
@@ -97,7 +98,7 @@ export class PostgresTransfer implements Transfer {
     const isMain = addresses.isMain || (await isMainDatabase(target, claim))
     if (!isMain) await checkpoints.create()
     const taken = await takeCheckpoint(checkpoints, ledger)
-    const { identity } = table
+    const identity = await identityOf(target, table)
     const { checkpoint, isReset } = await checkpointFor(checkpoints, taken, {
       identity,
       isNew: found === null,

@@ -250,6 +250,13 @@ onEveryRoute((stand) => {
         expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', error: null, rows_inserted: 9 })
       }
       expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', rows_inserted: 0, rows_updated: 0 })
+      // As after a restore into another server, where tables have other numbers: what is missing now was missing then.
+      await stand().target.query(`DELETE FROM analytics.again_${capture} WHERE id = 1`)
+      await stand().target.query(
+        `UPDATE etl.etl_state SET position = jsonb_set(position, '{mart}', '"7001/1/5#16999"') WHERE pipeline_id = $1`,
+        [id],
+      )
+      expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', rows_inserted: 0 })
     },
   )
 })

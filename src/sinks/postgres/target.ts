@@ -10,7 +10,7 @@ export interface Target {
   readonly name: TableName
   readonly quoted: string
   /** Its number: a table that was dropped and made again has another one. */
-  readonly identity: string
+  readonly oid: string
   /** What is written: the query's columns, without those that the table computes itself. */
   readonly columns: readonly Column[]
   /** Their types in the table, in the same order. */
@@ -68,7 +68,7 @@ export async function findTarget(
     requireOwnNames(address, columns)
     return null
   }
-  const { kind, oid: identity } = relation
+  const { kind, oid } = relation
   if (kind !== 'r' && kind !== 'p') {
     throw new VitrinaError(
       'TARGET_MISMATCH',
@@ -82,7 +82,7 @@ export async function findTarget(
   return {
     name,
     quoted: quoteTable(name),
-    identity,
+    oid,
     columns: written,
     key,
     looseKey,

@@ -9,6 +9,7 @@ import type { Session } from '../../postgres/session.js'
 import { type Hold, openSink } from '../../sinks/open.js'
 import { createTarget, findTarget, requireAssignable, type Target } from '../../sinks/postgres/target.js'
 import type { Column, Order } from '../../sql/selection.js'
+import { identityOf } from '../attempt.js'
 import type { SourceRules } from '../examine.js'
 import type { Mart } from './mart.js'
 import { SinkMart } from './sink-mart.js'
@@ -84,7 +85,7 @@ export class TableDestination implements Destination {
   }
 
   async identity(): Promise<{ identity: string; isNew: boolean }> {
-    return { identity: this.#table!.identity, isNew: !this.#exists }
+    return { identity: await identityOf(this.#session!, this.#table!), isNew: !this.#exists }
   }
 
   async open({ order, refusedSoFar, fromStart }: Parameters<Destination['open']>[0]): Promise<Mart> {
