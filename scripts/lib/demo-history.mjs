@@ -112,7 +112,8 @@ async function enter(client, name, state, rows) {
     return client.query('COMMIT')
   }
   await client.query(
-    `UPDATE etl.etl_pipelines SET status = 'RUNNING', fence = fence + 1, lease_owner = 'demo', lease_until = now() + interval '1 day'
+    `UPDATE etl.etl_pipelines SET status = 'RUNNING', fence = fence + 1, lease_until = now() + interval '1 day',
+            lease_owner = (SELECT id FROM etl.etl_runners ORDER BY heartbeat_at DESC LIMIT 1)
       WHERE name = $1`,
     [name],
   )

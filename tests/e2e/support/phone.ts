@@ -13,7 +13,7 @@ export async function tooWideForAPhone(page: Page): Promise<string[]> {
     .filter((element) => {
       const room = element === document.documentElement ? innerWidth : element.clientWidth
       const isScrolled = element === document.documentElement || /auto|scroll/.test(getComputedStyle(element).overflowX)
-      return isScrolled && element.scrollWidth > room + 1 && element.closest('${MAY_SCROLL}') === null
+      return isScrolled && element.checkVisibility() && element.scrollWidth > room + 1 && element.closest('${MAY_SCROLL}') === null
     })
     .map((element) => element.scrollWidth + ' px: ' + element.cloneNode(false).outerHTML)`)
 }

@@ -50,7 +50,7 @@ function FieldsPanel({ pipeline }: { readonly pipeline: Pipeline }) {
         <summary>{texts.allFields}</summary>
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard. */}
         <section className={grid.scroll} tabIndex={0} aria-label={texts.fields}>
-          <table className={grid.grid}>
+          <table className={`${grid.grid} ${grid.stacked}`}>
             <thead>
               <tr>
                 <th scope="col">{field}</th>
