@@ -87,8 +87,10 @@ describe('POST /pipelines', () => {
     expect((await api.patch(`/pipelines/${id}`, { source_query })).statusCode).toBe(422)
   })
 
-  it('saves a query whose tables may come later', async () => {
+  it('saves a query whose tables, or the right to read them, may come later', async () => {
     await created({ source_query: 'SELECT id, title FROM content.no_such_table' })
+    await database.query('CREATE SCHEMA content; CREATE TABLE content.hidden (id int)')
+    await created({ source_query: 'SELECT id FROM content.hidden' })
   })
 
   it('refuses a name that is taken', async () => {
