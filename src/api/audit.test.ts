@@ -21,6 +21,17 @@ const actions = async (query: Record<string, string>) =>
   (await audit(query)).items.map(({ action }) => action)
 
 describe('the audit', () => {
+  it.each([
+    '2000-01-01T00:00:00+16:00',
+    '0000-06-01T00:00:00Z',
+    '0000-01-01T00:00:00+23:00',
+    '9999-12-31T23:00:00-20:00',
+  ])('takes a time that PostgreSQL would not: %s', async (time) => {
+    for (const path of ['/audit', '/audit.csv', '/runs'])
+      for (const side of ['since', 'until'])
+        expect((await api.get(`${path}?${new URLSearchParams({ [side]: time })}`)).statusCode).toBe(200)
+  })
+
   it('finds what one request did, by the id that its answer carried', async () => {
     const { id } = await aPipeline(database)
     const answer = await api.post(`/pipelines/${id}/run`)

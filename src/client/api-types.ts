@@ -2557,11 +2557,11 @@ export interface operations {
                 /** @description Only what this request did. */
                 request_id?: string;
                 /** @description Only what was done at this time or later. */
-                since?: string;
+                since?: unknown;
                 /** @description Only what was done to this. */
                 target_id?: string;
                 /** @description Only what was done before this time. */
-                until?: string;
+                until?: unknown;
             };
             header?: never;
             path?: never;
@@ -2627,11 +2627,11 @@ export interface operations {
                 /** @description Only what this request did. */
                 request_id?: string;
                 /** @description Only what was done at this time or later. */
-                since?: string;
+                since?: unknown;
                 /** @description Only what was done to this. */
                 target_id?: string;
                 /** @description Only what was done before this time. */
-                until?: string;
+                until?: unknown;
             };
             header?: never;
             path?: never;
@@ -4264,11 +4264,11 @@ export interface operations {
                 /** @description How many to give at most. */
                 limit?: number;
                 /** @description Only those that were requested at this time or later. */
-                since?: string;
+                since?: unknown;
                 /** @description Only those in one of these statuses. */
                 status?: ("REQUESTED" | "RUNNING" | "SUCCESS" | "FAILED" | "PAUSED" | "CANCELLED")[];
                 /** @description Only those that were requested before this time. */
-                until?: string;
+                until?: unknown;
             };
             header?: never;
             path: {
@@ -5054,11 +5054,11 @@ export interface operations {
                 /** @description Only runs of this pipeline. */
                 pipeline_id?: string;
                 /** @description Only those that were requested at this time or later. */
-                since?: string;
+                since?: unknown;
                 /** @description Only those in one of these statuses. */
                 status?: ("REQUESTED" | "RUNNING" | "SUCCESS" | "FAILED" | "PAUSED" | "CANCELLED")[];
                 /** @description Only those that were requested before this time. */
-                until?: string;
+                until?: unknown;
             };
             header?: never;
             path?: never;
@@ -5489,6 +5489,7 @@ export interface operations {
                     "application/json": components["schemas"]["Session"];
                 };
             };
+            400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
             403: components["responses"]["Problem"];
             413: components["responses"]["Problem"];

@@ -14,7 +14,7 @@ export function sessionRoutes(app: Api, sessions: SessionService, facts: ServerF
     '/session',
     {
       config: rule('open', TAG, 'Signs a browser in with a token: the answer sets a cookie.', {
-        problems: [401, 403, 422, 429, 503],
+        problems: [400, 401, 403, 422, 429, 503],
       }),
       schema: { body: signInBody, response: { 200: sessionWire } },
     },

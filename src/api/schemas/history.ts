@@ -6,10 +6,11 @@ import {
   QUARANTINE_STATUSES,
   type QuarantinedRow,
 } from '../../model/history.js'
+import { moment } from './moment.js'
 import { pageOf, pageQuery } from './page.js'
 import { text } from './text.js'
 
-const moment = (what: string) => z.string().describe(`When ${what}.`)
+const when = (what: string) => z.string().describe(`When ${what}.`)
 const diff = z
   .record(z.string(), z.object({ old: z.unknown(), new: z.unknown() }))
   .describe('Each field that changed, with its old and its new value.')
@@ -18,7 +19,7 @@ export const versionWire = z
   .object({
     version: z.number().describe('Its number, counted for each pipeline.'),
     author: z.string().describe('Who made it.'),
-    at: moment('it was made'),
+    at: when('it was made'),
     spec: z.record(z.string(), z.unknown()).describe('The whole configuration, tasks included.'),
     diff,
   })
@@ -35,11 +36,7 @@ export function versionToWire({
   return { version, author, at, spec, diff }
 }
 
-const time = (what: string) =>
-  z.iso
-    .datetime({ offset: true, error: 'must be a time such as 2026-11-15T00:00:00Z' })
-    .optional()
-    .describe(`Only what was done ${what}.`)
+const time = (what: string) => moment.optional().describe(`Only what was done ${what}.`)
 const auditFilter = {
   id: z
     .string()
@@ -74,7 +71,7 @@ export function toAuditFilter({
 export const auditPage = pageOf(
   z.object({
     id: z.string().describe('Its number in the audit.'),
-    at: moment('it was done'),
+    at: when('it was done'),
     actor: z.string().describe('Who did it.'),
     action: z.string().describe('What was done, such as pipeline.change.'),
     target_kind: z.string().describe('pipeline, run, quarantine or token.'),
@@ -114,7 +111,7 @@ export const quarantinedWire = z
     row: z.record(z.string(), z.string().nullable()).describe('The row as the source gave it, as text.'),
     reason: z.string().describe('Why the target refused it.'),
     sqlstate: z.string().nullable().describe('The SQLSTATE of the refusal.'),
-    refused_at: moment('the target refused it'),
+    refused_at: when('the target refused it'),
     settled_at: z.string().nullable().describe('When it was replayed or discarded.'),
   })
   .meta({ id: 'QuarantinedRow' })
@@ -158,8 +155,8 @@ export const runnersWire = z.object({
         pid: z.number().describe('Its process there.'),
         version: z.string().describe('Its version of Vitrina.'),
         concurrency: z.number().describe('How many pipelines it works on at once.'),
-        started_at: moment('it started'),
-        heartbeat_at: moment('it last gave a sign of life'),
+        started_at: when('it started'),
+        heartbeat_at: when('it last gave a sign of life'),
         heartbeat_age_ms: z.number().describe('How long ago that was, by the clock of the database.'),
         stopped_at: z.string().nullable().describe('When it ended in order.'),
         holds: z.array(holdWire).describe('The pipelines it works on.'),

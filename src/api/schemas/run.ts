@@ -4,6 +4,7 @@ import type { HeldBack, PastAttempt, Run } from '../../model/run.js'
 import { RUN_STATUSES } from '../../model/status.js'
 import type { RunStory } from '../services/runs.js'
 import { RUN_EXAMPLE } from './examples.js'
+import { moment } from './moment.js'
 import { flag, pageOf, pageQuery, pageQueryUpTo } from './page.js'
 import { waitTime } from './wait-time.js'
 
@@ -63,8 +64,6 @@ const statuses = z
   .union([z.string(), z.array(z.string()).max(20)])
   .transform((given) => [given].flat().flatMap((text) => text.split(',')))
   .pipe(z.array(z.enum(RUN_STATUSES)).min(1).max(20))
-
-const moment = z.iso.datetime({ offset: true, error: 'must be a time such as 2026-11-15T10:02:11Z' })
 
 export const runsOfPipelineQuery = z.strictObject({
   ...pageQuery,
