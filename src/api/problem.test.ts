@@ -34,6 +34,14 @@ describe('problems', () => {
     expect(answer.headers.allow).toBe('POST')
   })
 
+  it.each(['/pipelines/overview', '/api/v1/pipelines/overview'])(
+    'takes no word of %s for the id of a pipeline',
+    async (url) => {
+      const answer = await api.call({ method: 'DELETE', url })
+      expect([answer.statusCode, answer.headers.allow]).toEqual([405, 'GET, HEAD'])
+    },
+  )
+
   it('tell every field that is wrong', async () => {
     const answer = await api.get('/pipelines?limit=201&status=BUSY&enabled=yes&state=IDLE')
     expect(answer.statusCode).toBe(422)

@@ -33,12 +33,20 @@ export class UnknownRoutes {
   answer(app: Api): void {
     // Before the body is looked at: one that is missing (QUERY must have one) would hide that nobody takes it.
     app.addHook('onRequest', async (request, reply) =>
-      request.is404 ? this.#answer(request, reply) : undefined,
+      request.is404 || this.#isMistaken(request) ? this.#answer(request, reply) : undefined,
     )
     app.setNotFoundHandler((request, reply) => this.#answer(request, reply))
   }
 
+  /** `PATCH /pipelines/overview` is no change of a pipeline with the id "overview". */
+  #isMistaken(request: FastifyRequest): boolean {
+    return this.#known.get(pathOf(request))?.methods.has(request.method) === false
+  }
+
+  /** A path that a route has word for word is not taken for a pattern. */
   #at(path: string): Known[] {
+    const exact = this.#known.get(path)
+    if (exact !== undefined) return [exact]
     return [...this.#known].filter(([url]) => patternOf(url).test(path)).map(([, known]) => known)
   }
 
