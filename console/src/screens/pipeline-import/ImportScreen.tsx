@@ -133,7 +133,7 @@ function Deciding({ plan }: { readonly plan: readonly Planned[] }) {
           needs="admin"
           variant="filled"
           loading={isBusy}
-          refusal={wanted.length === 0 ? texts.nothingToDo : null}
+          refusal={wanted.length === 0 ? texts.nothingToApply : null}
           onClick={() => void apply()}
         >
           {texts.apply(wanted.length)}

@@ -35,7 +35,7 @@ export const importTexts = defineTexts(
         'The checkpoint speaks of the query as it was. Change this pipeline on its own page, where you can decide what happens to it.',
     },
     apply: (n: number) => pluralEn(n, 'Apply # change', 'Apply # changes'),
-    nothingToDo: 'There is nothing to apply.',
+    nothingToApply: 'There is nothing to apply.',
     done: 'saved',
     notDone: 'not saved',
     didApply: (n: number) => pluralEn(n, '# pipeline saved', '# pipelines saved'),
@@ -75,7 +75,7 @@ export const importTexts = defineTexts(
     },
     apply: (n: number) =>
       pluralRu(n, 'Применить # изменение', 'Применить # изменения', 'Применить # изменений'),
-    nothingToDo: 'Применять нечего.',
+    nothingToApply: 'Применять нечего.',
     done: 'сохранён',
     notDone: 'не сохранён',
     didApply: (n: number) =>
