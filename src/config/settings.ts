@@ -9,7 +9,20 @@ export const list = (value: string): string[] =>
     .map((item) => item.trim())
     .filter((item) => item !== '')
 export const count = (least: number, most: number) => z.coerce.number().int().min(least).max(most)
-const databaseUrl = z.string().regex(/^postgres(ql)?:\/\//, 'must begin with postgres://')
+const databaseUrl = z
+  .string()
+  .regex(/^postgres(ql)?:\/\//, 'must begin with postgres://')
+  .refine(isDecodable, 'has a % that is not part of an escape such as %25')
+
+/** Where it is not, the first use of its password would fail with "URI malformed". */
+function isDecodable(url: string): boolean {
+  try {
+    decodeURIComponent(url)
+    return true
+  } catch {
+    return false
+  }
+}
 
 /** Settings with their defaults and what they mean; a sink brings a table of its own. */
 export type SettingsTable = Record<
@@ -37,19 +50,22 @@ export const SETTINGS = {
   },
   VITRINA_RUNNER_DATABASE_URL: {
     schema: databaseUrl.optional(),
-    means: 'What the runner writes with. Unset: DATABASE_URL with the login vitrina_writer.',
+    means:
+      'What the runner writes with. "vitrina migrate" gives vitrina_writer the password in it. Unset: DATABASE_URL with that login and a derived password.',
     example: 'postgres://vitrina_writer:secret@localhost:5432/cinema',
     isSecret: true,
   },
   VITRINA_API_DATABASE_URL: {
     schema: databaseUrl.optional(),
-    means: 'What the API works with. Unset: DATABASE_URL with the login vitrina_meta.',
+    means:
+      'What the API works with. "vitrina migrate" gives vitrina_meta the password in it. Unset: DATABASE_URL with that login and a derived password.',
     example: 'postgres://vitrina_meta:secret@localhost:5432/cinema',
     isSecret: true,
   },
   VITRINA_READER_DATABASE_URL: {
     schema: databaseUrl.optional(),
-    means: 'What source queries are read with. Unset: DATABASE_URL with the login vitrina_reader.',
+    means:
+      'What source queries are read with. "vitrina migrate" gives vitrina_reader the password in it. Unset: DATABASE_URL with that login and a derived password.',
     example: 'postgres://vitrina_reader:secret@localhost:5432/cinema',
     isSecret: true,
   },
@@ -250,8 +266,8 @@ function readConnections(environment: NodeJS.ProcessEnv, mistakes: string[]): Ma
     if (name && url) found.set(name.toLowerCase(), url)
   }
   for (const [name, url] of found) {
-    if (!databaseUrl.safeParse(url).success)
-      mistakes.push(`the URL of connection ${name} must begin with postgres://`)
+    const { error } = databaseUrl.safeParse(url)
+    if (error) mistakes.push(`the URL of connection ${name} ${error.issues[0]!.message}`)
   }
   return found
 }
@@ -270,6 +286,28 @@ const LOGIN_VARIABLES = {
   writer: 'VITRINA_RUNNER_DATABASE_URL',
   meta: 'VITRINA_API_DATABASE_URL',
 } as const satisfies Record<Login, Name>
+
+/**
+ * Passwords that an operator chose for the three logins: those in their own URLs. `vitrina migrate` sets them, so that
+ * API and runner can be started without the administrator's, from which all others are derived.
+ */
+export function chosenPasswords(settings: Settings): Partial<Record<Login, string>> {
+  const chosen: Partial<Record<Login, string>> = {}
+  for (const login of Object.keys(LOGINS) as Login[]) {
+    const password = ownPassword(settings[LOGIN_VARIABLES[login]], login)
+    if (password !== null) chosen[login] = password
+  }
+  return chosen
+}
+
+/** Null: no URL, one without a password, or one that names another login. */
+function ownPassword(url: string | undefined, login: Login): string | null {
+  if (url === undefined) return null
+  const { username, password } = new URL(url)
+  return decodeURIComponent(username) === LOGINS[login] && password !== ''
+    ? decodeURIComponent(password)
+    : null
+}
 
 /** How one of the three logins reaches the main database. */
 export function loginUrl(settings: Settings, login: Login): string {

@@ -1,3 +1,4 @@
+import { chosenPasswords } from '../config/settings.js'
 import { targetSchemas } from '../model/target.js'
 import { migrate } from '../store/migrate.js'
 import { grantRoles } from '../store/roles.js'
@@ -15,6 +16,7 @@ export async function prepareStore(settings: MainSettings): Promise<Prepared> {
   const applied = await migrate(settings.DATABASE_URL)
   const notices = await grantRoles({
     administratorUrl: settings.DATABASE_URL,
+    passwords: chosenPasswords(settings),
     sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS,
     targetSchemas: targetSchemas({ tables: settings.ALLOWED_TARGET_TABLES }),
   })

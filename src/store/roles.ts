@@ -7,6 +7,8 @@ import { excessOf, grantTemporary, readerSettings, revokeSources } from './login
 
 export interface RoleOptions {
   readonly administratorUrl: string
+  /** Those that an operator chose. The others are derived from the administrator's. */
+  readonly passwords?: Readonly<Partial<Record<Login, string>>>
   /** What a source query may read. */
   readonly sourceSchemas: readonly string[]
   /** Schemas that hold marts, from ALLOWED_TARGET_TABLES. */
@@ -29,8 +31,7 @@ export async function grantRoles(options: RoleOptions): Promise<string[]> {
   })
   try {
     await client.connect()
-    for (const login of Object.keys(LOGINS) as Login[])
-      await createLogin(client, login, options.administratorUrl)
+    const kept = await createLogins(client, options)
     await retryConcurrent(() => client.query(grantsOnMetaStore()))
     await retryConcurrent(() => client.query(readerSettings()))
     await retryConcurrent(() => revokeSources(client, options.sourceSchemas))
@@ -38,6 +39,7 @@ export async function grantRoles(options: RoleOptions): Promise<string[]> {
     await retryConcurrent(() => joinWriter(client))
     await retryConcurrent(() => grantMarts(client, options.targetSchemas))
     return [
+      ...kept,
       ...(await grantStatistics(client)),
       ...(await retryConcurrent(() => grantTemporary(client))),
       ...(await excessOf(client)),
@@ -49,13 +51,54 @@ export async function grantRoles(options: RoleOptions): Promise<string[]> {
   }
 }
 
-async function createLogin(client: pg.Client, login: Login, administratorUrl: string): Promise<void> {
-  const role = quoteIdentifier(LOGINS[login])
-  const { rowCount } = await client.query('SELECT FROM pg_roles WHERE rolname = $1', [LOGINS[login]])
-  const verifier = quoteLiteral(scramVerifier(loginPassword(administratorUrl, login)))
-  // Two databases of one server may be migrated at the same moment: the loser finds the role there, and goes on.
-  if (rowCount === 0) await client.query(`CREATE ROLE ${role} LOGIN NOINHERIT`).catch(ignoreDuplicate)
-  await retryConcurrent(() => client.query(`ALTER ROLE ${role} LOGIN INHERIT PASSWORD ${verifier}`))
+/** Marks a login whose password an operator chose. */
+const CHOSEN = 'vitrina: password chosen by an operator'
+
+/** Creates those that are missing and sets their passwords. Returns which passwords were left alone, in words. */
+async function createLogins(
+  client: pg.Client,
+  { administratorUrl, passwords }: RoleOptions,
+): Promise<string[]> {
+  const kept: string[] = []
+  for (const login of Object.keys(LOGINS) as Login[]) {
+    const derived = loginPassword(administratorUrl, login)
+    const password = passwords?.[login] ?? derived
+    const isChosen = password !== derived
+    const comment = await createLogin(client, LOGINS[login])
+    // A second program that knows the administrator's URL only must not lock out those that log in with the chosen one.
+    if (comment === CHOSEN && !isChosen) kept.push(LOGINS[login])
+    else await setPassword(client, LOGINS[login], password)
+    if (comment === null && isChosen) await commentOn(client, LOGINS[login])
+  }
+  if (kept.length === 0) return []
+  return [
+    `${kept.join(', ')} ${kept.length === 1 ? 'keeps its password' : 'keep their passwords'}: an operator chose ${kept.length === 1 ? 'it' : 'them'}. To change them, run this with the URLs of the logins set; to derive them again, first COMMENT ON ROLE … IS NULL.`,
+  ]
+}
+
+/** Answers its comment. */
+async function createLogin(client: pg.Client, name: string): Promise<string | null> {
+  const { rows } = await client.query<{ comment: string | null }>(
+    "SELECT shobj_description(oid, 'pg_authid') AS comment FROM pg_roles WHERE rolname = $1",
+    [name],
+  )
+  // Two databases of one server may be migrated at the same moment: the loser finds the role there, and continues.
+  if (rows.length === 0)
+    await client.query(`CREATE ROLE ${quoteIdentifier(name)} LOGIN NOINHERIT`).catch(ignoreDuplicate)
+  return rows[0]?.comment ?? null
+}
+
+async function setPassword(client: pg.Client, name: string, password: string): Promise<void> {
+  const verifier = quoteLiteral(scramVerifier(password))
+  await retryConcurrent(() =>
+    client.query(`ALTER ROLE ${quoteIdentifier(name)} LOGIN INHERIT PASSWORD ${verifier}`),
+  )
+}
+
+async function commentOn(client: pg.Client, name: string): Promise<void> {
+  await retryConcurrent(() =>
+    client.query(`COMMENT ON ROLE ${quoteIdentifier(name)} IS ${quoteLiteral(CHOSEN)}`),
+  )
 }
 
 function ignoreDuplicate(error: { code?: string }): void {
@@ -79,10 +122,18 @@ async function retryConcurrent<T>(work: () => Promise<T>): Promise<T> {
 function scramVerifier(password: string): string {
   const salt = randomBytes(16)
   const iterations = 4096
-  const salted = pbkdf2Sync(password, salt, iterations, 32, 'sha256')
+  const salted = pbkdf2Sync(saslPrep(password), salt, iterations, 32, 'sha256')
   const key = (name: string) => createHmac('sha256', salted).update(name).digest()
   const stored = createHash('sha256').update(key('Client Key')).digest('base64')
   return `SCRAM-SHA-256$${iterations}:${salt.toString('base64')}$${stored}:${key('Server Key').toString('base64')}`
+}
+
+/** RFC 4013 as clients apply it before they sign in: without it a password with such characters never matches. */
+function saslPrep(password: string): string {
+  return password
+    .replace(/[\u00A0\u1680\u2000-\u200B\u202F\u205F\u3000]/g, ' ')
+    .replace(/\u00AD|\u034F|\u1806|[\u180B-\u180D]|\u200C|\u200D|\u2060|[\uFE00-\uFE0F]|\uFEFF/g, '')
+    .normalize('NFKC')
 }
 
 function grantsOnMetaStore(): string {
