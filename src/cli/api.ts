@@ -1,22 +1,29 @@
 import type { Command } from 'commander'
+import { loginUrl } from '../config/settings.js'
 import { tellReady } from '../main/child.js'
 import { withExistingDatabase } from '../main/database.js'
 import { readEnvironment } from '../main/environment.js'
 import { aborted, untilStopped } from '../main/shutdown.js'
+import { waitForStore } from '../main/wait-for-database.js'
 import { printAddresses } from './banner.js'
-import { command } from './command.js'
+import { command, timeSpan } from './command.js'
+import { patience, WAIT_HELP, type WaitFlags } from './wait.js'
 
 export function addApi(program: Command): void {
-  command(program, 'api', 'Start the API and the console, without a runner.', 'api').action(serve)
+  command(program, 'api', 'Start the API and the console, without a runner.', 'api', 'api --wait 5m')
+    .option('--wait <time>', WAIT_HELP, timeSpan)
+    .action(serve)
 }
 
-async function serve(): Promise<void> {
+async function serve({ wait = 0 }: WaitFlags): Promise<void> {
   // Not at the top: every other command would wait 0.2 s for a server that it does not start.
   const { startApi } = await import('../main/api.js')
   const { createTelemetry } = await import('../main/telemetry.js')
   await untilStopped(async (signal) => {
     const settings = await withExistingDatabase(readEnvironment())
-    const api = await startApi(settings, await createTelemetry(settings, 'api'))
+    const telemetry = await createTelemetry(settings, 'api')
+    await waitForStore(loginUrl(settings, 'meta'), patience(wait, telemetry, signal))
+    const api = await startApi(settings, telemetry)
     try {
       tellReady(api.url)
       // Inside a tree the parent tells people where to go.

@@ -56,6 +56,15 @@ export function decimal(given: string): number {
   return Number(given)
 }
 
+const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
+
+/** In seconds. */
+export function timeSpan(given: string): number {
+  const [, count = '', unit = ''] = /^(\d{1,6})([smhd])$/.exec(given) ?? []
+  if (unit === '') throw new InvalidArgumentError('Give a time such as 30m, 1h or 7d.')
+  return Number(count) * UNITS[unit]!
+}
+
 /** `--key a --key b` and `--key a,b` mean the same. */
 export function collect(given: string, before: string[] | undefined): string[] {
   const names = given.split(',').map((name) => name.trim())

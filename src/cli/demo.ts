@@ -1,18 +1,26 @@
 import type { Command } from 'commander'
+import type { Settings } from '../config/settings.js'
 import { withMainDatabase } from '../main/database.js'
 import { addDemoPipelines, type DemoPipeline, loadCinema, readDemoPipelines } from '../main/demo-data.js'
 import { demoTaskFolders } from '../main/demo-tasks.js'
 import { type MainSettings, readEnvironment } from '../main/environment.js'
 import { aborted, untilStopped } from '../main/shutdown.js'
 import { withPassingToken } from '../main/token.js'
-import { type Tree, withTree } from '../main/tree.js'
+import { withTree } from '../main/tree.js'
+import { VitrinaError } from '../model/errors.js'
 import { printBanner } from './banner.js'
 import { command } from './command.js'
 import { type MartStory, printMart, verifyMart } from './demo-marts.js'
 import { followRun } from './follow-run.js'
 import { detail, print, step } from './output.js'
 import { prepareAndTell } from './prepare.js'
-import { connectTo, type Server } from './server/server.js'
+import { connectTo, openServer, type Server } from './server/server.js'
+import { waitForStand } from './wait-for-stand.js'
+
+interface DemoFlags {
+  readonly once?: boolean
+  readonly attach?: string
+}
 
 export function addDemo(program: Command): void {
   command(
@@ -21,12 +29,18 @@ export function addDemo(program: Command): void {
     'Start everything with a sample cinema and build its marts before your eyes.',
     'demo',
     'demo --once',
+    'demo --attach http://127.0.0.1:8080',
   )
     .option('--once', 'compare every mart with its source, then stop; exit code 1 when one differs')
-    .action(({ once = false }: { once?: boolean }) => untilStopped((signal) => showDemo(once, signal)))
+    .option('--attach <url>', 'like --once, with the API and the runners at this address instead of new ones')
+    .action((flags: DemoFlags) => untilStopped((signal) => showDemo(flags, signal)))
 }
 
-async function showDemo(once: boolean, signal: AbortSignal): Promise<void> {
+function showDemo({ once = false, attach }: DemoFlags, signal: AbortSignal): Promise<void> {
+  return attach === undefined ? showOwn(once, signal) : showAttached(attach, signal)
+}
+
+async function showOwn(once: boolean, signal: AbortSignal): Promise<void> {
   const given = readEnvironment()
   await withMainDatabase(given, { signal, onProgress: step, embedded: 'own' }, async (settings) => {
     const prepared = await prepareDemo(settings)
@@ -35,7 +49,8 @@ async function showDemo(once: boolean, signal: AbortSignal): Promise<void> {
     const logLevel = process.env.LOG_LEVEL ? settings.LOG_LEVEL : 'warn'
     const env = { VITRINA_PYTHON_TASKS: demoTaskFolders(settings) }
     await withTree(once ? withPassingToken(settings) : settings, { signal, logLevel, env }, async (tree) => {
-      const marts = await buildMarts(settings, prepared, tree, signal)
+      const server = connectTo({ url: tree.url, token: tree.token.token })
+      const marts = await buildMarts(prepared, server, signal)
       if (once) return verifyMarts(marts)
       await printBanner(tree, settings, given.DATABASE_URL === undefined)
       await aborted(signal)
@@ -44,7 +59,26 @@ async function showDemo(once: boolean, signal: AbortSignal): Promise<void> {
   })
 }
 
-type Prepared = Pick<MartStory, 'counts'> & { readonly pipelines: readonly DemoPipeline[] }
+/** On a stand that runs already. A runner of our own would take work from its runners, with other settings. */
+async function showAttached(url: string, signal: AbortSignal): Promise<void> {
+  const settings = readEnvironment()
+  const server = await openServer({ url })
+  const prepared = await prepareDemo(requireDatabase(settings))
+  await waitForStand(server, signal)
+  await verifyMarts(await buildMarts(prepared, server, signal))
+}
+
+function requireDatabase(settings: Settings): MainSettings {
+  const { DATABASE_URL } = settings
+  if (DATABASE_URL !== undefined) return { ...settings, DATABASE_URL }
+  throw new VitrinaError(
+    'SETTING_INVALID',
+    'DATABASE_URL is not set.',
+    "Set it to the administrator's connection of the database that the API at --attach uses.",
+  )
+}
+
+type Prepared = Pick<MartStory, 'counts' | 'settings'> & { readonly pipelines: readonly DemoPipeline[] }
 
 async function prepareDemo(settings: MainSettings): Promise<Prepared> {
   step('Loading the sample cinema, where there is none yet')
@@ -61,7 +95,7 @@ async function prepareDemo(settings: MainSettings): Promise<Prepared> {
   const added = await addDemoPipelines(settings, pipelines)
   if (added.length > 0) detail(`Added ${added.length} pipelines from examples/cinema.`)
   if (pipelines.length < all.length) tellOfElasticsearch(all)
-  return { counts, pipelines }
+  return { settings, counts, pipelines }
 }
 
 function tellOfElasticsearch(all: readonly DemoPipeline[]): void {
@@ -75,14 +109,12 @@ function isIndex(target: string): boolean {
 }
 
 async function buildMarts(
-  settings: MainSettings,
-  { counts, pipelines }: Prepared,
-  tree: Tree,
+  { settings, counts, pipelines }: Prepared,
+  server: Server,
   signal: AbortSignal,
 ): Promise<MartStory[]> {
-  const server = connectTo({ url: tree.url, token: tree.token.token })
   const runnable = await thoseThatCanRun(server, pipelines)
-  step(`Asking the API at ${tree.url} for ${runnable.length} runs, and waiting for the runner`)
+  step(`Asking the API at ${server.url} for ${runnable.length} runs, and waiting for the runner`)
   const stories = runnable.map(async (pipeline) => {
     const run = await followRun(server, pipeline, signal)
     return { settings, server, counts, pipeline, run }

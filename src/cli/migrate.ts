@@ -1,10 +1,16 @@
 import type { Command } from 'commander'
 import { withMainDatabase } from '../main/database.js'
-import { readEnvironment } from '../main/environment.js'
+import { type MainSettings, readEnvironment } from '../main/environment.js'
 import { untilStopped } from '../main/shutdown.js'
-import { command } from './command.js'
+import { waitForDatabase } from '../main/wait-for-database.js'
+import { command, timeSpan } from './command.js'
 import { step } from './output.js'
 import { prepareAndTell } from './prepare.js'
+
+interface MigrateFlags {
+  /** Seconds. */
+  readonly wait?: number
+}
 
 export function addMigrate(program: Command): void {
   command(
@@ -12,9 +18,17 @@ export function addMigrate(program: Command): void {
     'migrate',
     'Bring the meta store up to date and grant the three logins what they need. Safe to repeat.',
     'migrate',
-  ).action(() =>
-    untilStopped((signal) =>
-      withMainDatabase(readEnvironment(), { signal, onProgress: step, embedded: 'join' }, prepareAndTell),
-    ),
+    'migrate --wait 60s',
   )
+    .option('--wait <time>', 'wait this long for a database that does not accept connections yet', timeSpan)
+    .action(({ wait = 0 }: MigrateFlags) => untilStopped((signal) => bringUpToDate(wait, signal)))
+}
+
+async function bringUpToDate(waitSeconds: number, signal: AbortSignal): Promise<void> {
+  const options = { signal, onProgress: step, embedded: 'join' } as const
+  await withMainDatabase(readEnvironment(), options, async (settings: MainSettings) => {
+    const onWait = (reason: string) => step(`Waiting for the database. ${reason}`)
+    await waitForDatabase(settings.DATABASE_URL, { ms: waitSeconds * 1000, signal, onWait })
+    await prepareAndTell(settings)
+  })
 }

@@ -1,21 +1,34 @@
 import type { Command } from 'commander'
+import { loginUrl } from '../config/settings.js'
 import { tellReady } from '../main/child.js'
 import { withExistingDatabase } from '../main/database.js'
 import { readEnvironment } from '../main/environment.js'
 import { aborted, untilStopped } from '../main/shutdown.js'
-import { command } from './command.js'
+import { waitForStore } from '../main/wait-for-database.js'
+import { command, timeSpan } from './command.js'
+import { patience, WAIT_HELP, type WaitFlags } from './wait.js'
 
 export function addRunner(program: Command): void {
-  command(program, 'runner', 'Start a runner. Any number of them share the work.', 'runner').action(work)
+  command(
+    program,
+    'runner',
+    'Start a runner. Any number of them share the work.',
+    'runner',
+    'runner --wait 5m',
+  )
+    .option('--wait <time>', WAIT_HELP, timeSpan)
+    .action(work)
 }
 
-async function work(): Promise<void> {
+async function work({ wait = 0 }: WaitFlags): Promise<void> {
   // Not at the top: every other command would wait for a runner that it does not start.
   const { startRunner } = await import('../main/runner.js')
   const { createTelemetry } = await import('../main/telemetry.js')
   await untilStopped(async (signal) => {
     const settings = await withExistingDatabase(readEnvironment())
-    const runner = await startRunner(settings, await createTelemetry(settings, 'runner'))
+    const telemetry = await createTelemetry(settings, 'runner')
+    await waitForStore(loginUrl(settings, 'writer'), patience(wait, telemetry, signal))
+    const runner = await startRunner(settings, telemetry)
     try {
       tellReady(runner.id)
       await aborted(signal)

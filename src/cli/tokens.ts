@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { ROLES, type Role } from '../model/access.js'
 import { VitrinaError } from '../model/errors.js'
-import { group, readingCommand, serverCommand, wholeNumber } from './command.js'
+import { group, readingCommand, serverCommand, timeSpan, wholeNumber } from './command.js'
 import { type Format, type FormatFlags, formatOption, isData, jsonOption, printData } from './format.js'
 import { detail, print } from './output.js'
 import type { ServerFlags } from './server/connection.js'
@@ -58,7 +58,7 @@ export function addTokens(program: Command): void {
     .option(
       '--grace <time>',
       'how long the old value still works, such as 30m, 1h or 7d (default: not at all)',
-      grace,
+      timeSpan,
     )
     .option('--expires <when>', 'a new end, as days such as 90d or as a time (default: as before)', expiry)
     .addOption(formatOption())
@@ -135,14 +135,6 @@ async function idOf(server: Server, name: string): Promise<string> {
     `${found.length === 0 ? 'No token is' : `${found.length} tokens are`} called "${name}".`,
     '"vitrina tokens list" shows their ids.',
   )
-}
-
-const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
-
-function grace(given: string): number {
-  const [, count = '', unit = ''] = /^(\d{1,6})([smhd])$/.exec(given) ?? []
-  if (unit === '') throw new InvalidArgumentError('Give a time such as 30m, 1h or 7d.')
-  return Number(count) * UNITS[unit]!
 }
 
 function expiry(given: string): string {

@@ -1,0 +1,53 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { VitrinaError } from '../model/errors.js'
+import { requireMigrated } from '../store/migrate.js'
+import { withClient } from './connect.js'
+
+const AGAIN_MS = 500
+
+/** Started next to its database, a process is often the faster of the two. */
+export interface Patience {
+  readonly ms: number
+  readonly signal: AbortSignal
+  /** Called when the reason is another one than before. */
+  readonly onWait: (reason: string) => void
+}
+
+/**
+ * Returns when the server accepts connections. What the server itself refuses, a wrong password for instance, is thrown
+ * at once: waiting does not change it.
+ */
+export function waitForDatabase(url: string, patience: Patience): Promise<void> {
+  const isAway = (error: unknown) => error instanceof VitrinaError && error.code === 'DATABASE_UNAVAILABLE'
+  return patiently(() => withClient(url, async () => {}), isAway, patience)
+}
+
+/**
+ * Returns when a login of ours finds the meta store as this program needs it. Also waits for what is refused: before
+ * the first migration the login does not exist, or has another password.
+ */
+export function waitForStore(url: string, patience: Patience): Promise<void> {
+  const look = () =>
+    withClient(url, (client) => requireMigrated(async (sql) => (await client.query(sql)).rows))
+  return patiently(look, () => true, patience)
+}
+
+async function patiently(
+  attempt: () => Promise<void>,
+  isPassing: (error: unknown) => boolean,
+  { ms, signal, onWait }: Patience,
+): Promise<void> {
+  const until = performance.now() + ms
+  let reason = ''
+  for (;;) {
+    try {
+      return await attempt()
+    } catch (error) {
+      if (!isPassing(error) || performance.now() >= until) throw error
+      const { message } = error as Error
+      if (message !== reason) onWait(message)
+      reason = message
+    }
+    await sleep(AGAIN_MS, undefined, { signal })
+  }
+}
