@@ -1,10 +1,16 @@
 # The operator's words. The developer's are npm scripts: demo, test, check, build.
-# up, down, migrate-db and logs need Docker with the compose plugin; the others need Node 20.19 or newer and npm.
+# up, demo, down, migrate-db and logs need Docker with the compose plugin, or podman with podman-compose; the others need
+# Node 20.19 or newer and npm.
 
 .DEFAULT_GOAL := help
-.PHONY: help up down migrate-db logs demo test check build
+.PHONY: help up demo down migrate-db logs test check build env existing
 
-COMPOSE = docker compose --env-file deploy/.env --file deploy/docker-compose.yml $(if $(PROFILE),--profile $(PROFILE))
+# The first that is installed. Another one: make up ENGINE='podman compose'
+ENGINE ?= $(shell if docker compose version >/dev/null 2>&1; then echo docker compose; \
+	elif command -v podman-compose >/dev/null 2>&1; then echo podman-compose; fi)
+COMPOSE = $(or $(ENGINE),$(error Neither docker compose nor podman-compose is installed. "npm run demo" needs no containers)) \
+	--env-file deploy/.env --file deploy/docker-compose.yml
+DOWN = $(COMPOSE) --profile demo --profile observability down --remove-orphans
 RUNNERS ?= 1
 PROFILE ?=
 ARGS ?=
@@ -12,20 +18,29 @@ ARGS ?=
 help: ## Show these lines
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-up: deploy/.env ## Start the stand in containers; RUNNERS=3 starts three runners, PROFILE=observability Prometheus and Grafana too
-	$(COMPOSE) up --build --detach --scale etl_runner=$(RUNNERS)
+up: env ## Start the stand in containers; RUNNERS=3 starts three runners, PROFILE=observability Prometheus and Grafana too
+	$(COMPOSE) $(if $(PROFILE),--profile $(PROFILE)) up --build --detach --scale etl_runner=$(RUNNERS)
+	@echo 'The console is at http://127.0.0.1:8080/ui/ unless VITRINA_PUBLISH says otherwise; its token is VITRINA_API_TOKEN in deploy/.env.'
 
-down: deploy/.env ## Stop the stand and remove its containers; ARGS=--volumes removes the data too
-	$(COMPOSE) down --remove-orphans $(ARGS)
+demo: ## Start the stand with a sample cinema and build its marts; without containers, or with ARGS=--once, it is npm run demo
+ifneq ($(and $(ENGINE),$(if $(ARGS),,yes)),)
+	$(MAKE) up
+	$(COMPOSE) --profile demo run --rm etl_demo
+else
+	npm run demo -- $(ARGS)
+endif
 
-migrate-db: deploy/.env ## Bring the stand's meta store up to date and renew the grants
+# Twice with ARGS: podman-compose does not know how many runners were started, and a volume stays while one of them is
+# left.
+down: existing ## Stop the stand and remove its containers, keep the data; ARGS=--volumes removes the data too
+	$(DOWN)
+	$(if $(ARGS),$(DOWN) $(ARGS))
+
+migrate-db: existing ## Bring the stand's meta store up to date, set the passwords of the logins and renew their grants
 	$(COMPOSE) run --rm etl_migrate
 
-logs: deploy/.env ## Follow the logs of the stand; ARGS=etl_runner shows one service
+logs: existing ## Follow the logs of the stand; ARGS=etl_runner shows one service
 	$(COMPOSE) logs --follow --tail=100 $(ARGS)
-
-demo: ## Build the demo marts on an embedded PostgreSQL; ARGS=--once verifies them and stops
-	npm run demo -- $(ARGS)
 
 test: ## Run every test
 	npm test
@@ -36,7 +51,9 @@ check: ## Types, format and lint, room rules, unused code, generated files
 build: ## Compile to dist/
 	npm run build
 
-deploy/.env:
-	@echo 'There is no deploy/.env yet. Run: cp deploy/.env.sample deploy/.env'
-	@echo 'Then fill in POSTGRES_PASSWORD and VITRINA_API_TOKEN.'
-	@exit 1
+# Creates deploy/.env with random secrets on first use.
+env:
+	@./deploy/create-env.sh
+
+existing:
+	@test -e deploy/.env || { echo 'There is no deploy/.env. "make up" creates it and starts the stand.' >&2; exit 1; }

@@ -1,8 +1,19 @@
-import { execFileSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { basename, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import type { Login } from '../../src/model/logins.js'
 import { aPipeline } from '../support/builders.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
 import {
@@ -17,9 +28,22 @@ import {
 import { type SpawnedVitrina, spawnProgram } from '../support/processes.js'
 import { requestRun, runEnded } from '../support/runs.js'
 
-/** What somebody fills into deploy/.env. */
-const SECRETS = { POSTGRES_PASSWORD: 'hunter2hunter2', VITRINA_API_TOKEN: 'a-token-of-the-stand' }
-const OURS = ['etl_migrate', 'etl_api', 'etl_runner']
+/** The empty lines of deploy/.env.sample. */
+const SECRETS = {
+  POSTGRES_PASSWORD: 'hunter2hunter2',
+  VITRINA_META_PASSWORD: 'of-the-api',
+  VITRINA_WRITER_PASSWORD: 'of-the-runner',
+  VITRINA_READER_PASSWORD: 'of-both',
+  VITRINA_API_TOKEN: 'a-token-of-the-stand',
+}
+const OURS = ['etl_migrate', 'etl_api', 'etl_runner', 'etl_demo']
+/** What each login may is tried in src/store/roles.test.ts; here is who gets which. */
+const LOGINS_OF = {
+  etl_migrate: ['vitrina', 'vitrina_meta', 'vitrina_reader', 'vitrina_writer'],
+  etl_demo: ['vitrina', 'vitrina_meta', 'vitrina_reader', 'vitrina_writer'],
+  etl_api: ['vitrina_meta', 'vitrina_reader'],
+  etl_runner: ['vitrina_reader', 'vitrina_writer'],
+}
 
 let image: Image
 let app: string
@@ -54,15 +78,35 @@ function start(command: readonly string[], env: Readonly<Record<string, string>>
 
 /** Settings of a service as the compose file gives them, and where its servers are in this test. */
 function settingsOf(service: string, database: TestDatabase): Record<string, string> {
-  const { environment = {} } = readCompose(SECRETS).services[service]!
+  const { environment = {} } = readCompose(secretsFor(database)).services[service]!
+  const own = Object.entries(environment).map(([name, value]) => [name, hereOr(value, database)])
   return {
-    ...environment,
-    DATABASE_URL: database.url,
+    ...Object.fromEntries(own),
     VITRINA_HOST: '127.0.0.1',
     VITRINA_PORT: '0',
     RUNNER_METRICS_HOST: '127.0.0.1',
     RUNNER_METRICS_PORT: '0',
   }
+}
+
+/** All tests share one server, so the passwords are those that every test derives. */
+function secretsFor(database: TestDatabase): Record<string, string> {
+  const { username, password, pathname } = new URL(database.url)
+  const passwordOf = (login: Login) => new URL(database.loginUrl(login)).password
+  return {
+    ...SECRETS,
+    POSTGRES_USER: username,
+    POSTGRES_PASSWORD: password,
+    POSTGRES_DB: pathname.slice(1),
+    VITRINA_META_PASSWORD: passwordOf('meta'),
+    VITRINA_WRITER_PASSWORD: passwordOf('writer'),
+    VITRINA_READER_PASSWORD: passwordOf('reader'),
+  }
+}
+
+/** An address of the stand's database, in this test. */
+function hereOr(value: string, database: TestDatabase): string {
+  return String(value).replace('@etl_db:5432/', `@${new URL(database.url).host}/`)
 }
 
 function commandOf(service: string): string[] {
@@ -132,19 +176,39 @@ async function metricsPort(runner: SpawnedVitrina): Promise<string> {
 describe('the units of systemd, as processes', () => {
   it('serve and run without rights in a folder they cannot write, and end in order', async () => {
     const database = await aDatabase()
-    const env = {
-      DATABASE_URL: database.url,
-      VITRINA_PORT: '0',
-      VITRINA_API_TOKEN: SECRETS.VITRINA_API_TOKEN,
+    const reader = { VITRINA_READER_DATABASE_URL: database.loginUrl('reader') }
+    const files: Record<string, Record<string, string>> = {
+      'vitrina.env': { VITRINA_PORT: '0' },
+      'api.env': {
+        ...reader,
+        VITRINA_API_DATABASE_URL: database.loginUrl('meta'),
+        VITRINA_API_TOKEN: SECRETS.VITRINA_API_TOKEN,
+      },
+      'runner.env': { ...reader, VITRINA_RUNNER_DATABASE_URL: database.loginUrl('writer') },
+      'migrate.env': { DATABASE_URL: database.url },
     }
-    const programs = ['vitrina-api.service', 'vitrina-runner@.service'].map((name) => {
+    const startUnit = (name: string) => {
       const unit = readUnit(name)
       const installed = unit.command.map((part) => part.replace('/opt/vitrina/node_modules/vitrina', app))
-      return start(installed, { ...unit.env, ...env })
-    })
+      const given = unit.files.map((file) => files[basename(file)])
+      return start(installed, Object.assign({ ...unit.env }, ...given))
+    }
+    await expectDone(startUnit('vitrina-migrate.service'))
+    const programs = ['vitrina-api.service', 'vitrina-runner@.service'].map(startUnit)
     await programs[0]!.waitForOutput(/API\s+http/)
     await programs[1]!.waitForOutput(/Runner started/)
     for (const program of programs) await stop(program)
+  })
+
+  it('keep the administrator away from API and runner, and bound their memory', () => {
+    const units = ['vitrina-api.service', 'vitrina-runner@.service', 'vitrina-migrate.service'].map(readUnit)
+    expect(units.map(({ files }) => files.some((file) => file.endsWith('/migrate.env')))).toEqual([
+      false,
+      false,
+      true,
+    ])
+    expect(units.map(({ unset }) => unset)).toEqual(['DATABASE_URL', 'DATABASE_URL', ''])
+    for (const { memoryMax } of units) expect(memoryMax).toMatch(/^\d+[GM]$/)
   })
 
   it('are what systemd takes (systemd-analyze verify)', (context) => {
@@ -153,6 +217,7 @@ describe('the units of systemd, as processes', () => {
     context.onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
     for (const [from, to] of [
       ['vitrina-api.service', 'vitrina-api.service'],
+      ['vitrina-migrate.service', 'vitrina-migrate.service'],
       ['vitrina-runner@.service', 'vitrina-runner@1.service'],
     ] as const) {
       writeFileSync(join(folder, to), readFileSync(join(ROOT, 'deploy/systemd', from)))
@@ -171,7 +236,32 @@ describe('the compose file', () => {
     for (const name of Object.keys(SECRETS)) expect(sample).toMatch(new RegExp(`^${name}=$`, 'm'))
   })
 
-  it('R7.3 has database, API, runner and Elasticsearch, each held down and gated by the health of the others', () => {
+  it('gives each service only the logins that it works with, and bounds the memory of all', () => {
+    const { services } = readCompose(SECRETS)
+    for (const [name, logins] of Object.entries(LOGINS_OF)) {
+      const values = Object.values(services[name]!.environment ?? {})
+      const found = values.flatMap((value) => /^postgres:\/\/([^:]+):/.exec(value)?.[1] ?? [])
+      expect([name, found.sort()]).toEqual([name, logins])
+    }
+    for (const [name, { mem_limit }] of Object.entries(services))
+      expect([name, mem_limit]).toEqual([name, expect.stringMatching(/^\d+[gm]$/)])
+  })
+
+  it('pins every image to an exact version, with a place for its digest', () => {
+    const found = [
+      ...readFileSync(join(ROOT, 'deploy/docker-compose.yml'), 'utf8').matchAll(
+        /^ *(?:image|NODE_IMAGE): (.*)$/gm,
+      ),
+    ]
+    const pulled = found.map(([, image = '']) => image).filter((image) => !image.startsWith('vitrina:'))
+    expect(pulled).toHaveLength(5)
+    for (const image of pulled)
+      expect(image).toMatch(/^\$\{[A-Z]+_IMAGE:-[a-z.]+\/[a-z/]+:v?\d+\.\d+[\w.-]*\}$/)
+    const node = /NODE_IMAGE:-(.*)\}/.exec(pulled.join('\n'))![1]
+    expect(readFileSync(join(ROOT, 'deploy/Dockerfile'), 'utf8')).toContain(`\nARG NODE_IMAGE=${node}\n`)
+  })
+
+  it('R7.3 has database, API, runner and Elasticsearch, each held down, and stopped before the database', () => {
     const { services } = readCompose(SECRETS)
     expect(Object.keys(services)).toEqual(
       expect.arrayContaining(['etl_db', 'etl_api', 'etl_runner', 'elasticsearch']),
@@ -188,6 +278,8 @@ describe('the compose file', () => {
     for (const name of OURS)
       expect([name, services[name]!.read_only, services[name]!.init]).toEqual([name, true, true])
     for (const name of ['etl_api', 'etl_runner']) expect(gatesOf(services[name]!)).toEqual(GATES)
+    for (const { ports = [] } of Object.values(services) as { ports?: string[] }[])
+      for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/)
     expect(services.etl_runner).not.toHaveProperty('container_name')
     expect(services.etl_runner).not.toHaveProperty('ports')
   })
@@ -195,10 +287,44 @@ describe('the compose file', () => {
 
 const GATES = {
   etl_db: { condition: 'service_healthy' },
-  elasticsearch: { condition: 'service_healthy' },
-  etl_migrate: { condition: 'service_completed_successfully' },
 }
 
 function gatesOf(service: Service): unknown {
   return service.depends_on
 }
+
+describe('deploy/create-env.sh', () => {
+  const copy = () => {
+    const folder = mkdtempSync(join(tmpdir(), 'vitrina-env-'))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    for (const name of ['create-env.sh', '.env.sample'])
+      writeFileSync(join(folder, name), readFileSync(join(ROOT, 'deploy', name)))
+    const run = () => spawnSync('sh', [join(folder, 'create-env.sh')], { encoding: 'utf8', cwd: '/' })
+    return { file: join(folder, '.env'), run, read: () => readFileSync(join(folder, '.env'), 'utf8') }
+  }
+  const settingIn = (text: string, name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(text)?.[1] ?? ''
+
+  it('creates a file of the owner with a random value for each secret, and says so', () => {
+    const texts = [copy(), copy()].map(({ run, file, read }) => {
+      expect(run()).toMatchObject({ status: 0, stdout: expect.stringContaining('Created deploy/.env') })
+      expect(statSync(file).mode & 0o777).toBe(0o600)
+      expect(readdirSync(join(file, '..')).sort()).toEqual(['.env', '.env.sample', 'create-env.sh'])
+      return read()
+    })
+    const values = texts.flatMap((text) => Object.keys(SECRETS).map((name) => settingIn(text, name)))
+    for (const value of values) expect(value).toMatch(/^[0-9a-f]{48}$/)
+    expect(new Set(values).size).toBe(values.length)
+  })
+
+  it('leaves a file that exists as it is, and names the secrets that it lacks', () => {
+    const { file, run, read } = copy()
+    const text = 'POSTGRES_PASSWORD=mine\nVITRINA_API_TOKEN=\n'
+    writeFileSync(file, text)
+    const { status, stderr } = run()
+    expect(status).toBe(1)
+    expect(stderr).toContain(
+      'deploy/.env has no value for: VITRINA_META_PASSWORD VITRINA_WRITER_PASSWORD VITRINA_READER_PASSWORD VITRINA_API_TOKEN',
+    )
+    expect(read()).toBe(text)
+  })
+})

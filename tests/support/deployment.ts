@@ -97,11 +97,18 @@ function copyPackages(folder: string): void {
 export function readUnit(name: string): {
   readonly command: readonly string[]
   readonly env: Record<string, string>
+  /** In the order in which they are read. */
+  readonly files: readonly string[]
+  readonly unset: string
+  readonly memoryMax: string
 } {
   const text = readFileSync(join(ROOT, 'deploy/systemd', name), 'utf8').replaceAll('%i', '1')
   const of = (key: string) => new RegExp(`^${key}=(.*)$`, 'm').exec(text)?.[1] ?? ''
   return {
     command: of('ExecStart').split(' '),
+    files: [...text.matchAll(/^EnvironmentFile=(.*)$/gm)].map(([, file]) => file!),
+    unset: of('UnsetEnvironment'),
+    memoryMax: of('MemoryMax'),
     env: Object.fromEntries(
       of('Environment')
         .split(' ')
