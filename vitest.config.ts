@@ -4,8 +4,13 @@ import { configDefaults, defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'console/src/**/*.test.ts', 'tests/**/*.test.ts'],
-    // They need an Airflow of some 200 MB: `npm run test:airflow` installs it and says where.
-    exclude: [...configDefaults.exclude, ...(process.env.VITRINA_TEST_AIRFLOW ? [] : ['tests/airflow/**'])],
+    exclude: [
+      ...configDefaults.exclude,
+      // They need an Airflow of some 200 MB: `npm run test:airflow` installs it and says where.
+      ...(process.env.VITRINA_TEST_AIRFLOW ? [] : ['tests/airflow/**']),
+      // They need a container engine and its images: `npm run test:stand` prepares both.
+      ...(process.env.VITRINA_TEST_STAND ? [] : ['tests/stand/**']),
+    ],
     globalSetup: ['tests/support/server.ts', 'tests/support/elasticsearch-server.ts'],
     setupFiles: ['tests/support/leaks.ts'],
     // A process per file: the leak check asks which children *this* file left behind.

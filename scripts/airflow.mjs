@@ -1,17 +1,9 @@
 import { createHash } from 'node:crypto'
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ensureBuilt } from './lib/build.mjs'
+import { endAll } from './lib/end-all.mjs'
 import { ensureInstalled } from './lib/install.mjs'
 import { endWithNpm } from './lib/parent.mjs'
 import { failure, main, ROOT, runQuietly, say, seconds } from './lib/run.mjs'
@@ -39,18 +31,6 @@ await main(async () => {
     rmSync(home, { recursive: true, force: true })
   }
 })
-
-/** After Ctrl-C nobody stopped them one by one; everything they wrote is thrown away. */
-function endAll(mark) {
-  if (process.platform !== 'linux') return
-  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name)))
-    try {
-      if (readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(mark))
-        process.kill(pid, 'SIGKILL')
-    } catch {
-      // It ended meanwhile, or is none of ours.
-    }
-}
 
 /** Installed once for all checkouts on this machine; answers its Python. */
 async function ensureAirflow() {
