@@ -10,7 +10,7 @@ const FILE_NAME = /^[\w-]+\.(?:ts|tsx|mjs|cjs)$/
 /** `name` (`src/file.ts`), `name` in `src/file.ts`: the name stands in that file. */
 const ANCHOR = /`([A-Za-z_]\w*(?:\.\w+)*)`(?: \(| in )`((?:src|console)\/[^`]+\.\w+)`/g
 /** What is made by a build, or by the reader. */
-const NOT_HERE = new Set(['console/dist', 'src/sinks/jsonl', 'utils.ts'])
+const NOT_HERE = new Set(['console/dist', 'deploy/.env', 'src/sinks/jsonl', 'utils.ts'])
 const TEMPLATE = /NNNN/
 
 const names = new Set(

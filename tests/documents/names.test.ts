@@ -15,8 +15,9 @@ const CAPITALS = new Set<string>([
   ...[SETTINGS, ...SINKS.map((sink) => sink.settings)].flatMap((table) => Object.keys(table)),
   ...Object.keys(ERRORS),
   ...PIPELINE_STATUSES,
+  ...[...textOf('deploy/.env.sample').matchAll(/^#?([A-Z_]+)=/gm)].map(([, name]) => name!),
 ])
-const OTHERS = /^(AWS|OTEL|TEST|VITRINA_TEST|AIRFLOW)_|^(NO_COLOR|WHEN_REQUIRED|VITRINA_TASKS)$/
+const OTHERS = /^(AWS|OTEL|TEST|VITRINA_TEST|AIRFLOW)_|^(NO_COLOR|WHEN_REQUIRED)$/
 /** Logins, connections and a channel that begin like a metric. */
 const NO_METRIC = /^vitrina_(reader|writer|meta|admin|default|http|marts|conn_id|run_requested)$/
 
