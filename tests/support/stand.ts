@@ -44,16 +44,15 @@ export interface StandOptions {
   readonly env?: Record<string, string>
 }
 
+/** The route is known while tests are declared, the stand only while they run. */
+type RouteTests = (stand: () => Stand, route: Route) => void
+
 /** The same tests for every route. */
-export function onEveryRoute(tests: (stand: () => Stand) => void, options: StandOptions = {}): void {
+export function onEveryRoute(tests: RouteTests, options: StandOptions = {}): void {
   onRoutes(ROUTES, tests, options)
 }
 
-export function onRoutes(
-  routes: readonly Route[],
-  tests: (stand: () => Stand) => void,
-  options: StandOptions = {},
-): void {
+export function onRoutes(routes: readonly Route[], tests: RouteTests, options: StandOptions = {}): void {
   describe.each(routes)('by $name', (route) => {
     let stand: Stand
     beforeAll(async () => {
@@ -61,7 +60,7 @@ export function onRoutes(
     })
     // Undefined when beforeAll failed: its error is the one to read.
     afterAll(() => stand?.runner.stop())
-    tests(() => stand)
+    tests(() => stand, route)
   })
 }
 
