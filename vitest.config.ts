@@ -6,7 +6,11 @@ export default defineConfig({
     include: ['src/**/*.test.ts', 'console/src/**/*.test.ts', 'tests/**/*.test.ts'],
     // They need an Airflow of some 200 MB: `npm run test:airflow` installs it and says where.
     exclude: [...configDefaults.exclude, ...(process.env.VITRINA_TEST_AIRFLOW ? [] : ['tests/airflow/**'])],
-    globalSetup: ['tests/support/server.ts', 'tests/support/elasticsearch-server.ts'],
+    globalSetup: [
+      'tests/support/programs.ts',
+      'tests/support/server.ts',
+      'tests/support/elasticsearch-server.ts',
+    ],
     setupFiles: ['tests/support/leaks.ts'],
     // A process per file: the leak check asks which children *this* file left behind.
     pool: 'forks',

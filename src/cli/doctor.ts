@@ -5,7 +5,7 @@ import { command } from './command.js'
 import { type FormatFlags, formatOption, isData, jsonOption, printData } from './format.js'
 import { bad, dim, good, print } from './output.js'
 
-const MARKS = { ok: good('✓'), failed: bad('✗'), skipped: dim('–') }
+const MARKS = { ok: good('✓'), warning: '!', failed: bad('✗'), skipped: dim('–') }
 
 export function addDoctor(program: Command): void {
   command(

@@ -10,6 +10,7 @@ import { ConnectionProbes, probedByApi } from './connections.js'
 import { lookers } from './lookers.js'
 import { CONSOLE_DIR, VERSION } from './paths.js'
 import { listenFailed } from './port.js'
+import { requireUsableServer } from './server-check.js'
 import { targetRules } from './targets.js'
 import type { Telemetry } from './telemetry.js'
 import { type ApiToken, apiToken } from './token.js'
@@ -27,6 +28,7 @@ export async function startApi(settings: Settings, { log, meter, tracer }: Telem
   const database = new Database(metaUrl, { name: 'vitrina-api', size: POOL_SIZE })
   try {
     const stores = catalogStores(database)
+    for (const warning of await requireUsableServer(metaUrl)) log.warn(warning)
     // A database that is not there or not migrated is better told now than to the first visitor.
     await stores.catalog.ping()
     const token = await apiToken(settings)

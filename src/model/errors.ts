@@ -23,6 +23,16 @@ export const ERRORS = {
     class: 'stop',
     means: 'The database is not at the version this program needs.',
   },
+  SERVER_TOO_OLD: {
+    number: 1007,
+    class: 'stop',
+    means: 'The PostgreSQL server is older than the oldest supported version.',
+  },
+  POOLER_UNSUITABLE: {
+    number: 1008,
+    class: 'stop',
+    means: 'A connection pooler does not keep one server session for each connection.',
+  },
   PIPELINE_INVALID: { number: 1101, class: 'stop', means: 'The configuration of a pipeline is not usable.' },
   CONNECTION_UNKNOWN: {
     number: 1102,

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { VitrinaError } from '../model/errors.js'
 import { lostOr } from '../postgres/errors.js'
+import { checkServer } from '../postgres/server-check.js'
 
 export interface Migration {
   readonly name: string
@@ -38,6 +39,8 @@ export async function migrate(administratorUrl: string): Promise<string[]> {
   })
   try {
     await client.connect()
+    // The lock below belongs to a session: a pooler in transaction mode would never release it.
+    await checkServer(client, administratorUrl)
     await client.query('SELECT pg_advisory_lock($1)', [LOCK])
     await client.query(`
       CREATE SCHEMA IF NOT EXISTS etl;

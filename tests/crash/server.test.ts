@@ -1,13 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { type EmbeddedServer, startEmbedded } from '../../src/embedded/index.js'
+import { describe, expect, inject, it, onTestFinished } from 'vitest'
+import type { EmbeddedServer } from '../../src/embedded/index.js'
 import { migrate } from '../../src/store/migrate.js'
 import { grantRoles } from '../../src/store/roles.js'
 import { type CountedMart, countedMartIn, signatures, writesOf } from '../support/counted-mart.js'
 import type { TestDatabase } from '../support/database.js'
 import { aFolder } from '../support/folders.js'
+import { startPostgres } from '../support/postgres-server.js'
 import { aRunner } from '../support/runner.js'
 import { requestRun, runById, runEnded } from '../support/runs.js'
 import { withClient } from '../support/server.js'
@@ -60,7 +61,8 @@ describe('R3.6 R4.5 a server that is stopped with `immediate` in the middle of a
     async (_, warehouse) => {
       const home = join(await aFolder(), '.vitrina')
       const start = async () => {
-        const server = await startEmbedded({ home, settings: { max_connections: '60' } })
+        const { bin } = inject('server')
+        const server = await startPostgres({ home, bin, durable: true, settings: { max_connections: '60' } })
         onTestFinished(() => server.stop())
         return server
       }
