@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { VitrinaError } from '../model/errors.js'
-import { confirm, serverCommand } from './command.js'
+import { allowEnvOption, confirm, serverCommand } from './command.js'
 import { type Format, formatOption, isData, jsonOption, printData } from './format.js'
 import { inPlaceOf, requireNoMistakes } from './mistakes.js'
 import { detail, good, print } from './output.js'
@@ -19,6 +19,7 @@ interface Flags extends ServerFlags {
   readonly dryRun?: boolean
   readonly output?: Format
   readonly validate: boolean
+  readonly allowEnv?: readonly string[]
   readonly resetCheckpoint?: boolean
   readonly keepCheckpoint?: boolean
 }
@@ -38,6 +39,7 @@ export function addApply(program: Command): void {
     .option('--reset-checkpoint', 'where a change makes the checkpoint invalid, read everything again')
     .option('--keep-checkpoint', 'go on from the checkpoint although a change makes it doubtful')
     .option('--no-validate', 'do not ask the server first whether the changes would work')
+    .addOption(allowEnvOption())
     .addOption(formatOption())
     .addOption(jsonOption())
     .action(apply)

@@ -1881,11 +1881,11 @@ export interface components {
             pipeline_id: string;
             /** @description Its name. */
             pipeline_name: string;
-            /** @description Why the target refused it. */
+            /** @description Why the target refused it. Removed once the row is settled. */
             reason: string;
             /** @description When the target refused it. */
             refused_at: string;
-            /** @description The row as the source gave it, as text. */
+            /** @description The row as the source gave it, as text. Empty once the row is settled. */
             row: {
                 [key: string]: string | null;
             };
@@ -3942,13 +3942,13 @@ export interface operations {
                         pipeline_id: string;
                         /** @description Its name. */
                         pipeline_name: string;
-                        /** @description Why the target refused it. */
+                        /** @description Why the target refused it. Removed once the row is settled. */
                         reason: string;
                         /** @description When the target refused it. */
                         refused_at: string;
                         /** @description The run that tries it again; null: the one after the present run does. */
                         replay_run_id: string | null;
-                        /** @description The row as the source gave it, as text. */
+                        /** @description The row as the source gave it, as text. Empty once the row is settled. */
                         row: {
                             [key: string]: string | null;
                         };

@@ -120,6 +120,11 @@ export const SETTINGS = {
     means: 'How long ended runs are kept, with their batches and their log.',
     example: '90',
   },
+  QUARANTINE_RETENTION_DAYS: {
+    schema: count(1, 36_500).default(30),
+    means: 'How long replayed and discarded rows of the quarantine stay listed, without their values.',
+    example: '30',
+  },
   RUNNER_POLL_INTERVAL_MS: {
     schema: count(10, 600_000).default(1000),
     means: 'How often a runner looks for work when nothing wakes it.',

@@ -56,7 +56,11 @@ export async function startApi(settings: Settings, { log, meter, tracer }: Telem
       connections: new ConnectionProbes(probedByApi(settings)),
       settings: settingsInForce([SETTINGS, ...SINKS.map((sink) => sink.settings)], settings.environment),
       rateLimit: settings.API_RATE_LIMIT,
-      retention: { eventsHours: settings.EVENTS_RETENTION_HOURS, runsDays: settings.RUNS_RETENTION_DAYS },
+      retention: {
+        eventsHours: settings.EVENTS_RETENTION_HOURS,
+        runsDays: settings.RUNS_RETENTION_DAYS,
+        quarantineDays: settings.QUARANTINE_RETENTION_DAYS,
+      },
       consoleDir: CONSOLE_DIR,
     })
     const { VITRINA_HOST: host, VITRINA_PORT: port } = settings

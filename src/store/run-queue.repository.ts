@@ -192,9 +192,12 @@ export class RunQueueRepository implements RunQueue {
 
   async quarantine(claim: Claim, rows: readonly RefusedRow[], session: MetaSession | null): Promise<void> {
     for (const row of rows) {
-      // A batch that is repeated after a crash refuses the same rows again: they are held once.
+      // A batch that is repeated after a crash, and every later run, refuses the same rows again: a key is held once.
       const text = `INSERT INTO etl.etl_quarantine (pipeline_id, run_id, row_key, columns, row_text, reason, sqlstate)
-        VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (run_id, row_key) DO NOTHING`
+        VALUES ($1, $2, $3, $4, $5, $6, $7)
+        ON CONFLICT (pipeline_id, row_key) WHERE status = 'HELD'
+        DO UPDATE SET run_id = excluded.run_id, columns = excluded.columns, row_text = excluded.row_text,
+                      reason = excluded.reason, sqlstate = excluded.sqlstate, refused_at = excluded.refused_at`
       const values = [
         claim.pipeline.id,
         claim.runId,

@@ -133,7 +133,6 @@ CREATE TABLE etl.etl_quarantine (
   sqlstate text,
   refused_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
   settled_at timestamp with time zone,
-  CONSTRAINT etl_quarantine_run_id_row_key_key UNIQUE (run_id, row_key),
   CONSTRAINT etl_quarantine_pkey PRIMARY KEY (id),
   CONSTRAINT etl_quarantine_pipeline_id_fkey FOREIGN KEY (pipeline_id) REFERENCES etl.etl_pipelines(id) ON DELETE CASCADE,
   CONSTRAINT etl_quarantine_status_check CHECK ((status = ANY (ARRAY['HELD'::text, 'REPLAY_REQUESTED'::text, 'REPLAYED'::text, 'DISCARDED'::text])))
@@ -314,6 +313,8 @@ CREATE INDEX etl_pipelines_active ON etl.etl_pipelines USING btree (requested_at
 CREATE INDEX etl_pipelines_due ON etl.etl_pipelines USING btree (next_run_at) WHERE (schedule_interval IS NOT NULL);
 CREATE INDEX etl_quarantine_by_pipeline ON etl.etl_quarantine USING btree (pipeline_id, id DESC);
 CREATE INDEX etl_quarantine_held ON etl.etl_quarantine USING btree (pipeline_id, id) WHERE (status = 'HELD'::text);
+CREATE UNIQUE INDEX etl_quarantine_held_once ON etl.etl_quarantine USING btree (pipeline_id, row_key) WHERE (status = 'HELD'::text);
+CREATE INDEX etl_quarantine_settled ON etl.etl_quarantine USING btree (settled_at) WHERE (settled_at IS NOT NULL);
 CREATE INDEX etl_repairs_open ON etl.etl_repairs USING btree (run_id, id) WHERE (repaired_at IS NULL);
 CREATE INDEX etl_run_log_by_run ON etl.etl_run_log USING btree (run_id, id);
 CREATE INDEX etl_runs_by_pipeline ON etl.etl_runs USING btree (pipeline_id, requested_at DESC, id DESC);
@@ -349,6 +350,20 @@ BEGIN
       USING ERRCODE = 'VT002', HINT = 'Pause it or wait until it is IDLE, then change it.';
   END IF;
   RETURN NULL;
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.clear_settled_row()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  NEW.settled_at := coalesce(NEW.settled_at, clock_timestamp());
+  NEW.columns := '{}';
+  NEW.row_text := '{}';
+  -- The server's message may quote a value.
+  NEW.reason := 'Values and reason were removed when the row was settled.';
+  RETURN NEW;
 END $function$
 ;
 CREATE OR REPLACE FUNCTION etl.count_run()
@@ -685,6 +700,7 @@ CREATE TRIGGER tell_of_pipeline AFTER INSERT OR DELETE ON etl.etl_pipelines FOR 
 CREATE TRIGGER tell_of_schedule AFTER UPDATE OF next_run_at ON etl.etl_pipelines FOR EACH ROW WHEN (((old.status = new.status) AND (old.config_version = new.config_version) AND (old.next_run_at IS DISTINCT FROM new.next_run_at))) EXECUTE FUNCTION etl.tell_of_pipeline();
 CREATE TRIGGER version_pipeline BEFORE UPDATE ON etl.etl_pipelines FOR EACH ROW WHEN ((((((((((((((((((((((old.name IS DISTINCT FROM new.name) OR (old.description IS DISTINCT FROM new.description)) OR (old.type IS DISTINCT FROM new.type)) OR (old.source_type IS DISTINCT FROM new.source_type)) OR (old.source_connection IS DISTINCT FROM new.source_connection)) OR (old.source_query IS DISTINCT FROM new.source_query)) OR (old.target_table IS DISTINCT FROM new.target_table)) OR (old.target_connection IS DISTINCT FROM new.target_connection)) OR (old.mode IS DISTINCT FROM new.mode)) OR (old.full_strategy IS DISTINCT FROM new.full_strategy)) OR (old.incremental_key IS DISTINCT FROM new.incremental_key)) OR (old.incremental_id_key IS DISTINCT FROM new.incremental_id_key)) OR (old.capture IS DISTINCT FROM new.capture)) OR (old.deletes IS DISTINCT FROM new.deletes)) OR (old.key_columns IS DISTINCT FROM new.key_columns)) OR (old.batch_size IS DISTINCT FROM new.batch_size)) OR (old.enabled IS DISTINCT FROM new.enabled)) OR (old.schedule_interval IS DISTINCT FROM new.schedule_interval)) OR (old.schedule_timezone IS DISTINCT FROM new.schedule_timezone)) OR (old.quarantine_limit IS DISTINCT FROM new.quarantine_limit)) OR (old.delete_brake IS DISTINCT FROM new.delete_brake))) EXECUTE FUNCTION etl.version_pipeline();
 CREATE TRIGGER version_target_options BEFORE UPDATE OF target_options ON etl.etl_pipelines FOR EACH ROW WHEN ((old.target_options IS DISTINCT FROM new.target_options)) EXECUTE FUNCTION etl.version_pipeline();
+CREATE TRIGGER clear_settled_row BEFORE UPDATE ON etl.etl_quarantine FOR EACH ROW WHEN ((new.status = ANY (ARRAY['REPLAYED'::text, 'DISCARDED'::text]))) EXECUTE FUNCTION etl.clear_settled_row();
 CREATE TRIGGER tell_of_quarantine AFTER UPDATE ON etl.etl_quarantine REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION etl.tell_of_quarantine();
 CREATE TRIGGER tell_of_batch AFTER INSERT OR UPDATE ON etl.etl_run_batches FOR EACH ROW EXECUTE FUNCTION etl.tell_of_batch();
 CREATE TRIGGER count_new_run AFTER INSERT ON etl.etl_runs FOR EACH ROW WHEN ((new.status = ANY (ARRAY['SUCCESS'::text, 'FAILED'::text, 'PAUSED'::text, 'CANCELLED'::text]))) EXECUTE FUNCTION etl.count_run();

@@ -238,7 +238,10 @@ describe('files without a server', () => {
     )
     const nobody = { VITRINA_URL: 'http://127.0.0.1:1', VITRINA_API_TOKEN: 'x' }
     const check = (env: Record<string, string>, name: string, ...more: string[]) =>
-      vitrinaWith({ ...nobody, ...env }, 'pipelines', 'validate', '--file', name, '--offline', ...more)
+      vitrinaWith(
+        { ...nobody, ...env },
+        ...['pipelines', 'validate', '--file', name, '--offline', '--allow-env', 'STAGE', ...more],
+      )
     expect(await check({ STAGE: 'blue' }, good)).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('✓ offline'),

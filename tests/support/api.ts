@@ -84,7 +84,7 @@ export function anApi(url: string, options: ApiOptions = {}): TestApi {
     connections: new ConnectionProbes(options.probed ?? { databases: [], sinks: [] }),
     settings: settingsInForce([SETTINGS], options.env ?? {}),
     rateLimit: options.rateLimit ?? 1_000_000,
-    retention: { eventsHours: 24, runsDays: options.runsDays ?? 36_500 },
+    retention: { eventsHours: 24, runsDays: options.runsDays ?? 36_500, quarantineDays: 30 },
     consoleDir: options.consoleDir,
     heartbeatMs: options.heartbeatMs,
   })

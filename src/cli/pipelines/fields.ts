@@ -2,9 +2,10 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { FilePipeline } from '../../config/pipeline-file.js'
 import { readPipelineFiles } from '../../config/pipeline-files.js'
 import { readPipelineSchema } from '../../config/pipeline-schema.js'
+import type { ReferenceLimits } from '../../config/reference-access.js'
 import { PIPELINE_SCHEMA } from '../../main/paths.js'
 import { VitrinaError } from '../../model/errors.js'
-import { collect, decimal, readInput, wholeNumber } from '../command.js'
+import { allowEnvOption, collect, decimal, readInput, wholeNumber } from '../command.js'
 import type { Format } from '../format.js'
 import { requireNoMistakes } from '../mistakes.js'
 import type { ServerFlags } from '../server/connection.js'
@@ -15,6 +16,7 @@ export interface FieldFlags extends ServerFlags {
   readonly file?: string
   readonly query?: string
   readonly queryFile?: string
+  readonly allowEnv?: readonly string[]
   readonly [flag: string]: unknown
 }
 
@@ -44,6 +46,7 @@ const PLAIN: Readonly<Record<string, string>> = {
 export function addFieldOptions(command: Command): Command {
   return command
     .option('--file <file>', 'a YAML file with the fields, - for stdin; flags win over it')
+    .addOption(allowEnvOption())
     .option('--name <name>', 'name of the pipeline')
     .option('--description <text>', 'what it is for')
     .option('--query <sql>', 'the SELECT whose rows fill the mart')
@@ -69,7 +72,7 @@ export function addFieldOptions(command: Command): Command {
 
 /** What was said: the file first, then the flags. `file` is null without one. */
 export async function readFields(flags: FieldFlags): Promise<{ fields: Fields; file: FilePipeline | null }> {
-  const file = flags.file === undefined ? null : await readOne(flags.file)
+  const file = flags.file === undefined ? null : await readOne(flags.file, flags)
   const fields: Fields = { ...file?.fields }
   for (const [flag, field] of Object.entries(PLAIN))
     if (flags[flag] !== undefined) fields[field] = flags[flag]
@@ -79,15 +82,15 @@ export async function readFields(flags: FieldFlags): Promise<{ fields: Fields; f
 }
 
 /** Every pipeline of a file or a folder. */
-export async function readSome(path: string): Promise<readonly FilePipeline[]> {
-  const { pipelines, mistakes } = await readPipelineFiles([path], readPipelineSchema(PIPELINE_SCHEMA))
+export async function readSome(path: string, limits: ReferenceLimits = {}): Promise<readonly FilePipeline[]> {
+  const { pipelines, mistakes } = await readPipelineFiles([path], readPipelineSchema(PIPELINE_SCHEMA), limits)
   requireNoMistakes(mistakes)
   return pipelines
 }
 
 /** The one pipeline of a file. */
-export async function readOne(path: string): Promise<FilePipeline> {
-  const pipelines = await readSome(path)
+export async function readOne(path: string, limits: ReferenceLimits = {}): Promise<FilePipeline> {
+  const pipelines = await readSome(path, limits)
   const [only, ...more] = pipelines
   if (only !== undefined && more.length === 0) return only
   throw new VitrinaError(

@@ -19,10 +19,10 @@ export interface ReadPlan {
 export async function readPlan(
   open: () => Promise<Server>,
   paths: readonly string[],
-  { validate }: { validate: boolean },
+  { validate, allowEnv = [] }: { validate: boolean; allowEnv?: readonly string[] },
 ): Promise<ReadPlan> {
   const schema = readPipelineSchema(PIPELINE_SCHEMA)
-  const { pipelines, mistakes } = await readPipelineFiles(paths, schema)
+  const { pipelines, mistakes } = await readPipelineFiles(paths, schema, { allowEnv })
   // Before anybody is asked: a misspelt field is found without a server.
   requireNoMistakes(mistakes)
   const server = await open()
