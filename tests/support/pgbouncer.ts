@@ -13,7 +13,7 @@ import { waitFor } from './wait.js'
 
 const SCRIPT = new URL('../../scripts/lib/pgbouncer.mjs', import.meta.url).href
 
-/** Installed when it is missing and nobody has to be asked for a password. */
+/** What `npm test` installed before the first test. */
 export async function findPgBouncer(): Promise<Found> {
   const { findPgBouncer: find } = (await import(SCRIPT)) as { findPgBouncer(): Found }
   return find()

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { findBrowser, inPath } from '../browser.mjs'
+import { findPgBouncer } from '../pgbouncer.mjs'
 import { runQuietly } from '../run.mjs'
 import { findJava } from './java.mjs'
 import { must } from './must.mjs'
@@ -26,6 +27,7 @@ const PACKAGES = [
   ['fish', async () => has('fish')],
   ['systemd', async () => has('systemd-analyze')],
   ['bsdutils', async () => has('script')],
+  ['pgbouncer', async () => 'path' in findPgBouncer()],
 ]
 
 async function missingPackages() {
