@@ -46,7 +46,7 @@ export async function errorsPage() {
     means,
   ])
   return page('Errors', 'src/model/errors.ts', [
-    'Every error has a number that never changes, a sentence with the facts and a hint with the remedy. The class says what the runner does with a run that ends this way: `retry` tries again, `stop` fails the run at once, `lost` leaves it to recovery, `stale` gives it up because another runner holds it.',
+    'Every error has a number that never changes, a sentence with the facts and a hint with the remedy. The class says what the runner does with a run that ends this way: `retry` tries again, `stop` fails the run at once, `lost` leaves it to recovery, `stale` gives it up because another runner holds it, `release` hands it back because this runner is stopping.',
     table(['number', 'code', 'class', 'meaning'], rows),
   ])
 }

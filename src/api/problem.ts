@@ -47,6 +47,7 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, failur
 
 /** The request by its id in the log, and the path that was asked. */
 export function toProblem(request: { id: string; path: string }, { error, status }: Failure): Problem {
+  const errors = error instanceof RequestInvalid ? error.errors : error.mistakes
   return {
     type: `urn:vitrina:error:${error.code}`,
     title: ERRORS[error.code].means,
@@ -60,7 +61,7 @@ export function toProblem(request: { id: string; path: string }, { error, status
     request_id: request.id,
     ...(error.sqlstate === null ? {} : { sqlstate: error.sqlstate }),
     ...error.facts,
-    ...(error instanceof RequestInvalid ? { errors: error.errors } : {}),
+    ...(errors.length === 0 ? {} : { errors }),
   }
 }
 

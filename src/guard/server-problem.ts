@@ -19,7 +19,7 @@ export function problemOfServer(error: unknown, sql: string, prefixLength: numbe
   // 0A not supported, 10 XPath, 22 a constant that does not fit its type, 3… no such schema, 42 names, types and rights,
   // 54 too long or too deep, XX000 the same where PostgreSQL did not expect it. XX001 is a damaged table.
   if (state === null || !/^(0A|10|22|3|42|54|XX000)/.test(state))
-    throw databaseError(error, 'The check of the source query')
+    throw databaseError(error, 'The check of the source query', 'source')
   const character = Number(position ?? 0) - 1 - prefixLength
   return {
     code: 'SOURCE_QUERY_FAILED',

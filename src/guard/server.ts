@@ -34,7 +34,7 @@ export async function readByServer(session: JudgeSession, question: Question): P
     const problem = await makeView(session, question.sql)
     if (problem !== null) return refused(problem)
     const reach = await reachOfView(session).catch((error) => {
-      throw databaseError(error, 'Reading what the source query leads to')
+      throw databaseError(error, 'Reading what the source query leads to', 'source')
     })
     return await judge(reach, question)
   } finally {

@@ -7,6 +7,7 @@
  * stop   the run fails at once: trying again cannot help
  * lost   the connection is gone: the run is left to recovery
  * stale  somebody else holds the pipeline: this holder may not write anything any more
+ * release  the runner is stopping: the run is handed back, and any runner continues from the last checkpoint
  */
 export const ERRORS = {
   SETTING_INVALID: { number: 1001, class: 'stop', means: 'A setting has a value that cannot be used.' },
@@ -38,6 +39,11 @@ export const ERRORS = {
     number: 1102,
     class: 'stop',
     means: 'A pipeline names a connection that is not configured.',
+  },
+  TASK_PLAN_INVALID: {
+    number: 1103,
+    class: 'stop',
+    means: 'The task plan of a pipeline has steps that cannot be run.',
   },
   USAGE_INVALID: { number: 1201, class: 'stop', means: 'A command was not used as it is meant.' },
   CONTEXT_UNKNOWN: {
@@ -110,6 +116,11 @@ export const ERRORS = {
     class: 'stop',
     means: 'The target has no place for a type or a value of the query.',
   },
+  TARGET_FAILED: {
+    number: 4006,
+    class: 'stop',
+    means: 'PostgreSQL refused a statement on the target database.',
+  },
   ROWS_REFUSED: {
     number: 4101,
     class: 'stop',
@@ -136,6 +147,11 @@ export const ERRORS = {
     number: 5003,
     class: 'stop',
     means: 'The runner died again and again in this pipeline without progress.',
+  },
+  RUNNER_STOPPED: {
+    number: 5004,
+    class: 'release',
+    means: 'The runner was stopped before the run ended, and handed the run back.',
   },
   PIPELINE_NOT_FOUND: { number: 5101, class: 'stop', means: 'There is no such pipeline.' },
   RUN_NOT_FOUND: { number: 5102, class: 'stop', means: 'There is no such run.' },
@@ -203,16 +219,36 @@ export const ERRORS = {
   ROUTE_NOT_FOUND: { number: 7102, class: 'stop', means: 'There is no such route.' },
   DATABASE_UNAVAILABLE: { number: 9001, class: 'lost', means: 'The connection to a database failed.' },
   DATABASE_ERROR: { number: 9002, class: 'retry', means: 'PostgreSQL reported an error that may pass.' },
+  META_STORE_FAILED: {
+    number: 9003,
+    class: 'stop',
+    means: 'PostgreSQL refused a statement on the meta store.',
+  },
+  DATABASE_LOGIN: {
+    number: 9004,
+    class: 'stop',
+    means: 'PostgreSQL refused the login, or the database does not exist.',
+  },
   INTERNAL: { number: 9999, class: 'retry', means: 'Something happened that Vitrina did not expect.' },
 } as const satisfies Record<string, { number: number; class: ErrorClass; means: string }>
 
-export type ErrorClass = 'retry' | 'stop' | 'lost' | 'stale'
+export type ErrorClass = 'retry' | 'stop' | 'lost' | 'stale' | 'release'
 export type ErrorCode = keyof typeof ERRORS
+
+/** What is wrong with one field, for people (message) and programs (code). */
+export interface Mistake {
+  readonly field: string
+  readonly code: string
+  readonly message: string
+}
 
 interface ErrorOptions {
   readonly cause?: unknown
   readonly sqlstate?: string
   readonly facts?: Readonly<Record<string, unknown>>
+  /** The one field of a pipeline that is wrong, when there is one. */
+  readonly field?: string
+  readonly mistakes?: readonly Mistake[]
 }
 
 /** An error that a person can act on: the code, a sentence with the facts, a hint with the remedy. */
@@ -223,6 +259,8 @@ export class VitrinaError extends Error {
   readonly sqlstate: string | null
   /** What a program needs to act on it, such as the id of the run that stands in the way. Shown beside the sentence. */
   readonly facts: Readonly<Record<string, unknown>>
+  /** The fields of a pipeline that are wrong, where that is known. */
+  readonly mistakes: readonly Mistake[]
 
   constructor(code: ErrorCode, detail: string, hint: string, options: ErrorOptions = {}) {
     super(detail, options.cause === undefined ? undefined : { cause: options.cause })
@@ -231,6 +269,10 @@ export class VitrinaError extends Error {
     this.hint = hint
     this.sqlstate = options.sqlstate ?? null
     this.facts = options.facts ?? {}
+    this.mistakes =
+      options.field === undefined
+        ? (options.mistakes ?? [])
+        : [{ field: options.field, code, message: detail }]
   }
 
   get class(): ErrorClass {

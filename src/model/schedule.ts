@@ -37,8 +37,17 @@ export function nextRun(schedule: string, timezone: string, now: Date): Date | n
       'PIPELINE_INVALID',
       `"${schedule}" is neither an interval nor a cron expression for the zone ${timezone}: ${(error as Error).message}.`,
       'Write 15m, 1h30m, PT15M, or a cron expression such as "0 6 * * *", with a zone such as Europe/Moscow.',
-      { cause: error },
+      { cause: error, field: isZone(timezone) ? 'schedule_interval' : 'schedule_timezone' },
     )
+  }
+}
+
+export function isZone(zone: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: zone })
+    return true
+  } catch {
+    return false
   }
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Claim } from '../model/claim.js'
-import { VitrinaError, vtr } from '../model/errors.js'
+import { type ErrorClass, VitrinaError, vtr } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'
 import { NO_ROWS } from '../model/run.js'
 import type { ExecutorParts, Outcome, PipelineExecutor } from './executor.js'
@@ -14,6 +14,9 @@ const RELEASE_EVERY_MS = 500
 /** A run that was lost is given back at the earliest this long after it was taken: a database that is down for an hour
  *  would otherwise be tried a hundred times a second. */
 const LEAST_STAY_MS = 1_000
+
+/** The run is not this runner's to end: it failed by no fault of its own. */
+const LETS_GO: ReadonlySet<ErrorClass> = new Set(['stale', 'lost', 'release'])
 
 /** Sees one claimed pipeline through: retries what may pass, gives up on what cannot, and lets go of what is lost. */
 export class PipelineDispatcher {
@@ -37,9 +40,9 @@ export class PipelineDispatcher {
     for (const lease of this.#leases)
       lease.cut(
         new VitrinaError(
-          'DATABASE_UNAVAILABLE',
-          'The runner was told to stop at once.',
-          'Any runner goes on from the last checkpoint.',
+          'RUNNER_STOPPED',
+          'The runner was stopped before the run ended.',
+          'Nothing to do: any runner continues from the last checkpoint.',
         ),
       )
   }
@@ -71,7 +74,7 @@ export class PipelineDispatcher {
         return
       } catch (raised) {
         const error = asVitrinaError(raised)
-        if (error.class === 'stale' || error.class === 'lost') throw error
+        if (LETS_GO.has(error.class)) throw error
         failures += 1
         if (error.class === 'stop' || failures >= MAX_ATTEMPTS) return this.#fail(attempt, error)
         attempt = { ...attempt, attempt: attempt.attempt + 1 }
@@ -116,6 +119,7 @@ export class PipelineDispatcher {
   /** The run ends here without a word in the history: somebody else has it, or will have it. */
   async #letGo(claim: Claim, lease: Lease, error: VitrinaError, takenAt: number): Promise<void> {
     if (error.class === 'stale') return this.#parts.events.leaseLost(claim)
+    if (error.class === 'release') return this.#release(claim, lease, error.message)
     this.#parts.events.connectionLost(claim.pipeline.name, error)
     await this.#wait(LEAST_STAY_MS - (performance.now() - takenAt))
     await this.#release(claim, lease, error.message)

@@ -13,6 +13,7 @@ import { VitrinaError } from '../model/errors.js'
 import { type HeldBack, type HeldRow, type RefusedRow, type RepairKey, rowsWritten } from '../model/run.js'
 import type { MetaSession, RunQueue } from '../ports/run-queue.js'
 import type { Database } from './database.js'
+import { MetaStore } from './meta-store.js'
 import { PIPELINE_COLUMNS, type PipelineRow, toPipeline } from './rows.js'
 
 const MAX_ERROR_LENGTH = 4000
@@ -26,10 +27,10 @@ interface ControlRow {
 
 /** The meta store for the runner: claim, lease, fence. The clock is always the database's. */
 export class RunQueueRepository implements RunQueue {
-  readonly #database: Database
+  readonly #database: MetaStore
 
   constructor(database: Database) {
-    this.#database = database
+    this.#database = new MetaStore(database)
   }
 
   async claim(runnerId: string, leaseSeconds: number): Promise<Claim | null> {

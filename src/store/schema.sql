@@ -58,7 +58,11 @@ CREATE TABLE etl.etl_pipeline_tasks (
   target_table text,
   CONSTRAINT etl_pipeline_tasks_pipeline_id_order_index_key UNIQUE (pipeline_id, order_index) DEFERRABLE,
   CONSTRAINT etl_pipeline_tasks_pkey PRIMARY KEY (id),
-  CONSTRAINT etl_pipeline_tasks_pipeline_id_fkey FOREIGN KEY (pipeline_id) REFERENCES etl.etl_pipelines(id) ON DELETE CASCADE
+  CONSTRAINT etl_pipeline_tasks_pipeline_id_fkey FOREIGN KEY (pipeline_id) REFERENCES etl.etl_pipelines(id) ON DELETE CASCADE,
+  CONSTRAINT etl_pipeline_tasks_body CHECK ((body ~ '\S'::text)) NOT VALID,
+  CONSTRAINT etl_pipeline_tasks_function_name CHECK (((task_type <> 'PYTHON'::text) OR ((body !~ '[\x01-\x2c\x2e\x2f\x3a-\x40\x5b-\x5e\x60\x7b-\x7f]'::text) AND (body ~ '^[^0-9-]'::text) AND (char_length(body) <= 200)))) NOT VALID,
+  CONSTRAINT etl_pipeline_tasks_order_index CHECK (((order_index >= 0) AND (order_index <= 1000000))) NOT VALID,
+  CONSTRAINT etl_pipeline_tasks_task_type CHECK ((task_type = ANY (ARRAY['SQL'::text, 'PYTHON'::text]))) NOT VALID
 );
 CREATE TABLE etl.etl_pipeline_versions (
   pipeline_id uuid NOT NULL,
@@ -561,12 +565,68 @@ AS $function$
                        FROM etl.etl_pipeline_tasks t WHERE t.pipeline_id = p.id))
 $function$
 ;
+CREATE OR REPLACE FUNCTION etl.plan_problem(pipeline uuid)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  SELECT format('the step at order_index %s (task %s) %s', step.order_index, step.id, step.problem)
+    FROM (SELECT t.order_index, t.id, CASE
+                   WHEN t.place = 1 AND t.task_type = 'PYTHON' THEN 'is the first one and must be SQL: it reads the rows'
+                   WHEN t.place > 1 AND t.task_type = 'SQL' THEN 'is SQL, but only the first step may be SQL'
+                   WHEN t.place < t.steps AND t.target_table IS NOT NULL THEN 'has a target_table, but only the last step may have one'
+                 END AS problem
+            FROM (SELECT row_number() OVER (ORDER BY all_steps.order_index) AS place, count(*) OVER () AS steps, all_steps.*
+                    FROM etl.etl_pipeline_tasks all_steps WHERE all_steps.pipeline_id = pipeline) t) step
+   WHERE step.problem IS NOT NULL ORDER BY step.order_index LIMIT 1
+$function$
+;
 CREATE OR REPLACE FUNCTION etl.refuse_rewriting()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
 BEGIN
   RAISE EXCEPTION 'the audit is append-only' USING ERRCODE = 'VT003', HINT = 'Nobody rewrites the audit.';
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.require_plan()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  broken record;
+BEGIN
+  SELECT p.name, etl.plan_problem(p.id) AS problem INTO broken FROM etl.etl_pipelines p
+   WHERE p.id = ANY (CASE TG_OP WHEN 'INSERT' THEN ARRAY[NEW.pipeline_id] WHEN 'DELETE' THEN ARRAY[OLD.pipeline_id]
+                                ELSE ARRAY[OLD.pipeline_id, NEW.pipeline_id] END)
+     AND etl.plan_problem(p.id) IS NOT NULL LIMIT 1;
+  IF broken.problem IS NOT NULL THEN
+    RAISE EXCEPTION 'task plan of pipeline "%": %', broken.name, broken.problem
+      USING ERRCODE = 'VT004',
+            HINT = 'A plan is one SQL step followed by PYTHON steps. Change all its steps in one transaction.';
+  END IF;
+  RETURN NULL;
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.require_type()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  task etl.etl_pipeline_tasks;
+BEGIN
+  SELECT t.* INTO task FROM etl.etl_pipeline_tasks t JOIN etl.etl_pipelines p ON p.id = t.pipeline_id
+   WHERE p.id = NEW.id AND p.type = 'SQL' AND t.task_type = 'PYTHON' ORDER BY t.order_index LIMIT 1;
+  IF FOUND THEN
+    RAISE EXCEPTION 'pipeline "%" cannot be of type SQL: the step at order_index % (task %) is PYTHON',
+                    NEW.name, task.order_index, task.id
+      USING ERRCODE = 'VT004', HINT = 'Delete the PYTHON steps in the same transaction, or leave the type PYTHON.';
+  END IF;
+  RETURN NULL;
 END $function$
 ;
 CREATE OR REPLACE FUNCTION etl.rfc3339(moment timestamp with time zone)
@@ -654,6 +714,23 @@ BEGIN
   RETURN NULL;
 END $function$
 ;
+CREATE OR REPLACE FUNCTION etl.type_follows_tasks()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  UPDATE etl.etl_pipelines p SET type = planned.type
+    FROM (SELECT changed.id, CASE WHEN EXISTS (SELECT FROM etl.etl_pipeline_tasks t
+                                                WHERE t.pipeline_id = changed.id AND t.task_type = 'PYTHON')
+                                  THEN 'PYTHON' ELSE 'SQL' END AS type
+            FROM unnest(CASE TG_OP WHEN 'INSERT' THEN ARRAY[NEW.pipeline_id] WHEN 'DELETE' THEN ARRAY[OLD.pipeline_id]
+                                   ELSE ARRAY[OLD.pipeline_id, NEW.pipeline_id] END) AS changed(id)) planned
+   WHERE p.id = planned.id AND p.type <> planned.type;
+  RETURN NULL;
+END $function$
+;
 CREATE OR REPLACE FUNCTION etl.version_pipeline()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -689,12 +766,15 @@ END $function$
 CREATE TRIGGER refuse_rewriting BEFORE DELETE OR UPDATE OR TRUNCATE ON etl.etl_audit FOR EACH STATEMENT EXECUTE FUNCTION etl.refuse_rewriting();
 CREATE TRIGGER tell_of_comparison AFTER INSERT OR UPDATE ON etl.etl_comparisons FOR EACH ROW EXECUTE FUNCTION etl.tell_of_comparison();
 CREATE TRIGGER change_tasks AFTER INSERT OR DELETE OR UPDATE ON etl.etl_pipeline_tasks FOR EACH ROW EXECUTE FUNCTION etl.change_tasks();
+CREATE CONSTRAINT TRIGGER require_plan AFTER INSERT OR DELETE OR UPDATE ON etl.etl_pipeline_tasks DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION etl.require_plan();
+CREATE TRIGGER type_follows_tasks AFTER INSERT OR DELETE OR UPDATE ON etl.etl_pipeline_tasks FOR EACH ROW EXECUTE FUNCTION etl.type_follows_tasks();
 CREATE TRIGGER give_new_pipeline_its_state AFTER INSERT ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.give_new_pipeline_its_state();
 CREATE TRIGGER guard_new_pipeline BEFORE INSERT ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.guard_new_pipeline();
 CREATE CONSTRAINT TRIGGER keep_first_version AFTER INSERT ON etl.etl_pipelines DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION etl.keep_version();
 CREATE CONSTRAINT TRIGGER keep_version AFTER UPDATE ON etl.etl_pipelines DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.config_version IS DISTINCT FROM new.config_version)) EXECUTE FUNCTION etl.keep_version();
 CREATE TRIGGER leave_pipeline BEFORE DELETE ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.leave_pipeline();
 CREATE TRIGGER move_pipeline BEFORE UPDATE OF status ON etl.etl_pipelines FOR EACH ROW WHEN ((old.status IS DISTINCT FROM new.status)) EXECUTE FUNCTION etl.move_pipeline();
+CREATE CONSTRAINT TRIGGER require_type AFTER UPDATE OF type ON etl.etl_pipelines DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.type = 'SQL'::text)) EXECUTE FUNCTION etl.require_type();
 CREATE TRIGGER tell_of_change AFTER UPDATE ON etl.etl_pipelines FOR EACH ROW WHEN (((old.status <> new.status) OR (old.config_version <> new.config_version))) EXECUTE FUNCTION etl.tell_of_pipeline();
 CREATE TRIGGER tell_of_pipeline AFTER INSERT OR DELETE ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.tell_of_pipeline();
 CREATE TRIGGER tell_of_schedule AFTER UPDATE OF next_run_at ON etl.etl_pipelines FOR EACH ROW WHEN (((old.status = new.status) AND (old.config_version = new.config_version) AND (old.next_run_at IS DISTINCT FROM new.next_run_at))) EXECUTE FUNCTION etl.tell_of_pipeline();

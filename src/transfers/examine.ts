@@ -27,10 +27,15 @@ export interface Examined {
 function requiredQuery(pipeline: Pipeline): string {
   const query = readerQuery(pipeline)
   if (query.trim() !== '') return query
-  throw new VitrinaError(
+  throw noQuery()
+}
+
+export function noQuery(): VitrinaError {
+  return new VitrinaError(
     'PIPELINE_INVALID',
     'The pipeline has neither a source query nor a task plan.',
     'Set source_query, or give the pipeline tasks whose first one is SQL.',
+    { field: 'source_query' },
   )
 }
 
@@ -98,6 +103,7 @@ function orderOf(pipeline: Pipeline, columns: readonly Column[], key: readonly C
       'PIPELINE_INVALID',
       'An incremental pipeline with capture "key" needs incremental_key.',
       'Set incremental_key to the column that grows with every change, or choose capture "xmin".',
+      { field: 'incremental_key' },
     )
   }
   const first = requireColumn(columns, pipeline.incrementalKey, 'incremental_key')

@@ -140,7 +140,7 @@ export class MartWriter<Rows = string> {
   async #sift(relation: string): Promise<Written> {
     await this.#session.run('DROP TABLE IF EXISTS pg_temp.vitrina_sift')
     const total = await this.#session.count(this.#numberedSql(relation)).catch((error: unknown) => {
-      throw databaseError(error, 'The source query fails on a row')
+      throw databaseError(error, 'The source query fails on a row', 'source')
     })
     const [kept] = await this.#session.rows(
       'SELECT count(*) AS n FROM pg_temp.vitrina_sift WHERE NOT vitrina_superseded',

@@ -47,7 +47,7 @@ export class EditService {
 
   async create(raw: Raw, author: Author, manner: EditManner = {}): Promise<Pipeline> {
     const draft = { ...readDraft(raw, this.#rules), managedBy: manner.from ?? 'api' }
-    await this.#requireHarmless(unsaved(draft))
+    await this.#requireSavable(unsaved(draft))
     if (!manner.dryRun) return this.#editor.create(draft, author)
     await this.#requireFree(draft.name)
     throw new Rehearsed(rehearse(null, draft, 'none'))
@@ -140,9 +140,14 @@ export class EditService {
     wish?: boolean,
   ): Promise<Pipeline> {
     const before = await this.#pipelines.get(id)
-    const wanted = unsaved(draftOf(before))
-    if (readerQuery(wanted) !== readerQuery(before) || wanted.sourceConnection !== before.sourceConnection)
-      await this.#requireHarmless(wanted)
+    const draft = draftOf(before)
+    const wanted = unsaved(draft)
+    if (readsOtherwise(before, wanted)) {
+      // Neither is worth asking the source when the change is refused whatever it says.
+      requireVersion(before, ifMatch)
+      refuseWhileRunning(before, draft)
+      await this.#requireSavable(wanted)
+    }
     if (dryRun && wanted.name !== before.name) await this.#requireFree(wanted.name)
     const decide = (current: Pipeline, hasCheckpoint: boolean) => {
       requireVersion(current, ifMatch)
@@ -170,8 +175,8 @@ export class EditService {
       )
   }
 
-  /** R6.1: a query that the guard refuses is not even saved. */
-  async #requireHarmless(pipeline: Pipeline): Promise<void> {
+  /** R6.1: a query that the guard refuses is not even saved, nor a key that the query does not return. */
+  async #requireSavable(pipeline: Pipeline): Promise<void> {
     const findings = await this.#inspector.refusals(pipeline, AbortSignal.timeout(JUDGE_MS))
     if (findings.length > 0)
       throw new RequestInvalid(
@@ -186,6 +191,16 @@ export class EditService {
 }
 
 const JUDGE_MS = 20_000
+
+/** What is read and by which keys; only then does the source have to be asked. */
+function readsOtherwise(before: Pipeline, wanted: Pipeline): boolean {
+  const facts = (pipeline: Pipeline) => {
+    const { sourceConnection, mode, capture, incrementalKey, incrementalIdKey, keyColumns } = pipeline
+    const keys = [incrementalKey, incrementalIdKey, keyColumns]
+    return JSON.stringify([readerQuery(pipeline), sourceConnection, mode, capture, keys])
+  }
+  return facts(before) !== facts(wanted)
+}
 
 function readWish(raw: unknown): boolean | undefined {
   if (raw === undefined || typeof raw === 'boolean') return raw

@@ -1,6 +1,7 @@
-import { nextRun } from '../../model/schedule.js'
+import type { Mistake } from '../../model/errors.js'
+import { isZone, nextRun } from '../../model/schedule.js'
 import { allowedInstead, isAllowedTarget, kindOf, type TargetRules } from '../../model/target.js'
-import { type Mistake, type TaskText, taskPlanMistakes } from '../../model/task-plan.js'
+import { planTypeMistakes, type TaskText, taskPlanMistakes } from '../../model/task-plan.js'
 import type { SinkKind } from '../../ports/sink.js'
 import { parseTable } from '../../sql/identifiers.js'
 import type { PipelineInput } from '../schemas/pipeline-input.js'
@@ -133,15 +134,6 @@ export function scheduleMistakes({ schedule_interval: schedule, schedule_timezon
   return [mistake('schedule_interval', 'SCHEDULE_UNREADABLE', examples)]
 }
 
-function isZone(zone: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: zone })
-    return true
-  } catch {
-    return false
-  }
-}
-
 function isReadable(schedule: string, zone: string): boolean {
   try {
     const next = nextRun(schedule, zone, new Date())
@@ -153,13 +145,7 @@ function isReadable(schedule: string, zone: string): boolean {
 }
 
 function typeMistakes({ type, tasks }: Draft): Mistake[] {
-  if (type === undefined || tasks === undefined) return []
-  const transforms = tasks.some((task) => task.task_type === 'PYTHON')
-  if (type === 'SQL' && transforms)
-    return [mistake('type', 'TYPE_MISMATCH', 'must be PYTHON: the plan has transforms')]
-  if (type === 'PYTHON' && !transforms)
-    return [mistake('type', 'TYPE_MISMATCH', 'must be SQL: no task is a registered transform')]
-  return []
+  return type === undefined || tasks === undefined ? [] : planTypeMistakes(type, tasks)
 }
 
 function mistake(field: string, code: string, message: string): Mistake {
