@@ -23,6 +23,11 @@ export const ERRORS = {
     class: 'stop',
     means: 'The database is not at the version this program needs.',
   },
+  PROCESS_FAILED: {
+    number: 1010,
+    class: 'stop',
+    means: 'A process of "vitrina up" did not start, or kept ending after it was restarted.',
+  },
   PIPELINE_INVALID: { number: 1101, class: 'stop', means: 'The configuration of a pipeline is not usable.' },
   CONNECTION_UNKNOWN: {
     number: 1102,
