@@ -28,13 +28,14 @@ export function addDemo(program: Command): void {
 
 async function showDemo(once: boolean, signal: AbortSignal): Promise<void> {
   const given = readEnvironment()
-  await withMainDatabase(given, { signal, onProgress: step, embedded: 'own' }, async (settings) => {
+  await withMainDatabase(given, { signal, onProgress: step, embedded: 'own' }, async (settings, database) => {
     const prepared = await prepareDemo(settings)
     step('Starting API and runner')
     // The story is told here; the parts speak up only when something is wrong, unless somebody wants to hear more.
     const logLevel = process.env.LOG_LEVEL ? settings.LOG_LEVEL : 'warn'
     const env = { VITRINA_PYTHON_TASKS: demoTaskFolders(settings) }
-    await withTree(once ? withPassingToken(settings) : settings, { signal, logLevel, env }, async (tree) => {
+    const options = { signal, logLevel, env, database, report: step }
+    await withTree(once ? withPassingToken(settings) : settings, options, async (tree) => {
       const marts = await buildMarts(settings, prepared, tree, signal)
       if (once) return verifyMarts(marts)
       await printBanner(tree, settings, given.DATABASE_URL === undefined)

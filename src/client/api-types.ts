@@ -1278,11 +1278,11 @@ export interface components {
             /** @description Its number. */
             attempt: number;
             /**
-             * @description How it ended: with an error, with its runner, or because its runner was stopped.
+             * @description How it ended: with an error (failed), because its runner went silent (runner_died), because its runner was stopped and handed the run back (given_back), or because its runner lost a database and handed the run back (connection_lost).
              * @enum {string}
              */
-            end: "failed" | "runner_died" | "given_back";
-            /** @description When that was noticed. */
+            end: "failed" | "runner_died" | "given_back" | "connection_lost";
+            /** @description When it ended; for runner_died, when the run was taken over. */
             ended_at: string;
             /** @description What went wrong. */
             error: string | null;
@@ -5113,7 +5113,7 @@ export interface operations {
                     "application/json": {
                         /** @description Tries so far, over all runners that had it. */
                         attempt: number;
-                        /** @description The attempts before the present one, oldest first; the last 50 of them. */
+                        /** @description The attempts that did not end the run, oldest first; the last 50 of them. When the newest has the number of the run, the run waits for a runner. */
                         attempt_history: components["schemas"]["PastAttempt"][];
                         /** @description The last 1,000 batches, newest first; all of them under /batches. */
                         batch_history: components["schemas"]["Batch"][];

@@ -34,6 +34,11 @@ export const ERRORS = {
     class: 'stop',
     means: 'A connection pooler does not keep one server session for each connection.',
   },
+  PROCESS_FAILED: {
+    number: 1010,
+    class: 'stop',
+    means: 'A process of "vitrina up" did not start, or kept ending after it was restarted.',
+  },
   PIPELINE_INVALID: { number: 1101, class: 'stop', means: 'The configuration of a pipeline is not usable.' },
   CONNECTION_UNKNOWN: {
     number: 1102,

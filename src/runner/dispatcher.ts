@@ -1,8 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Claim } from '../model/claim.js'
+import type { Claim, Release } from '../model/claim.js'
 import { type ErrorClass, VitrinaError, vtr } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'
-import { NO_ROWS } from '../model/run.js'
 import type { ExecutorParts, Outcome, PipelineExecutor } from './executor.js'
 import { Lease } from './lease.js'
 import { asVitrinaError, MAX_ATTEMPTS, waitBeforeRetry } from './retry.js'
@@ -70,7 +69,7 @@ export class PipelineDispatcher {
     for (let failures = 0; ; ) {
       try {
         const outcome = await this.#attempt(attempt, lease)
-        if (outcome === 'RELEASED') await this.#release(attempt, lease, 'the runner is stopping')
+        if (outcome === 'RELEASED') await this.#release(attempt, lease, { end: 'given_back' })
         return
       } catch (raised) {
         const error = asVitrinaError(raised)
@@ -112,26 +111,33 @@ export class PipelineDispatcher {
 
   async #fail(claim: Claim, error: VitrinaError): Promise<void> {
     const end = { status: 'FAILED', error: error.message, code: vtr(error.code), hint: error.hint } as const
-    await this.#parts.queue.finish(claim, end)
-    this.#parts.events.runEnded(claim, end, { rows: NO_ROWS, batches: 0 }, 0)
+    const totals = await this.#parts.queue.finish(claim, end)
+    // Null only for a run that was about to succeed.
+    if (totals !== null) this.#parts.events.runEnded(claim, end, totals)
   }
 
   /** The run ends here without a word in the history: somebody else has it, or will have it. */
   async #letGo(claim: Claim, lease: Lease, error: VitrinaError, takenAt: number): Promise<void> {
     if (error.class === 'stale') return this.#parts.events.leaseLost(claim)
-    if (error.class === 'release') return this.#release(claim, lease, error.message)
+    if (error.class === 'release') return this.#release(claim, lease, { end: 'given_back' })
     this.#parts.events.connectionLost(claim.pipeline.name, error)
     await this.#wait(LEAST_STAY_MS - (performance.now() - takenAt))
-    await this.#release(claim, lease, error.message)
+    await this.#release(claim, lease, this.#reasonFor(error))
+  }
+
+  /** A runner that is stopping ends what does not stop in time: that is not a lost connection. */
+  #reasonFor(error: VitrinaError): Release {
+    if (this.#stop.signal.aborted) return { end: 'given_back' }
+    return { end: 'connection_lost', error: error.message, code: vtr(error.code), hint: error.hint }
   }
 
   /** As long as the lease holds it is worth trying: a run that is given back is taken up at once, not after the lease. */
-  async #release(claim: Claim, lease: Lease, reason: string): Promise<void> {
+  async #release(claim: Claim, lease: Lease, release: Release): Promise<void> {
     const { queue, events, leaseSeconds } = this.#parts
     lease.end()
     for (const until = performance.now() + leaseSeconds * 1000; performance.now() < until; ) {
       try {
-        if (await queue.release(claim)) return events.runReleased(claim, reason)
+        if (await queue.release(claim, release)) return events.runReleased(claim, release)
         return events.leaseLost(claim)
       } catch {
         if (this.#stop.signal.aborted) return

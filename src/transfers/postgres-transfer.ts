@@ -1,7 +1,7 @@
-import { type Claim, type Progress, type RunPlan, sessionName } from '../model/claim.js'
+import { type Claim, type RunPlan, sessionName } from '../model/claim.js'
 import { failpoint } from '../model/failpoints.js'
 import { finalTarget, strategyOf } from '../model/pipeline.js'
-import { type HeldBack, type HeldRow, NO_ROWS, type RepairKey } from '../model/run.js'
+import type { HeldBack, HeldRow, RepairKey } from '../model/run.js'
 import type { MetaSession } from '../ports/run-queue.js'
 import type { Ledger, Step, Transfer } from '../ports/transfer.js'
 import { databaseError, onSide } from '../postgres/errors.js'
@@ -223,10 +223,6 @@ export class PostgresTransfer implements Transfer {
 
   get heldBack(): HeldBack | null {
     return this.#incremental?.heldBack ?? null
-  }
-
-  get progress(): Progress {
-    return this.#open?.made?.batches.progress ?? { rows: NO_ROWS, batches: 0 }
   }
 
   async close(): Promise<void> {

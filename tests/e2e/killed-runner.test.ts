@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { aPipeline } from '../support/builders.js'
-import { runEnded } from '../support/runs.js'
+import { requestRun, run, runEnded } from '../support/runs.js'
+import { waitFor } from '../support/wait.js'
 import { aBrowser } from './support/browser.js'
 import { aConsoleStand } from './support/stand.js'
 
@@ -43,6 +44,44 @@ describe('a runner that is killed in the middle of a run', () => {
     const log = page.getByRole('log')
     await log.getByText('Run continued.').waitFor()
     expect(await log.getByText('Run started.').count()).toBe(0)
+    expect(complaints).toEqual([])
+  })
+})
+
+describe('a runner that is stopped in the middle of a run', () => {
+  it('is shown as stopped, with the run handed back, before and after another runner takes it', async () => {
+    const { database } = stand()
+    const { id, spec } = await aPipeline(database, { batchSize: 10 })
+    const runner = stand().runner()
+    await run(database, id)
+    await database.query(`UPDATE ${spec.targetTable} SET title = 'old'`)
+    const holder = await database.client()
+    await holder.query('BEGIN')
+    await holder.query(`SELECT FROM ${spec.targetTable} ORDER BY film_id OFFSET 25 LIMIT 1 FOR UPDATE`)
+    const runId = await requestRun(database, id)
+    const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+      AND starts_with(application_name, 'vitrina-run ')`
+    await waitFor(async () => (await database.query(waiting)).length > 0, {
+      what: 'a batch to wait for the row',
+    })
+    runner.kill('SIGTERM')
+    await holder.query('COMMIT')
+    expect(await runner.exited).toBe(0)
+
+    const { page, complaints } = await browser().visitor()
+    await stand().open(page, `/runs/${runId}`)
+    const attempts = page.getByRole('region', { name: 'Attempts' })
+    await attempts.getByText('the runner stopped and handed the run back').waitFor()
+    expect(await attempts.getByText('under way on').count()).toBe(0)
+    await page.getByText('The next runner takes the run at once.').waitFor()
+    await page.getByText('No runner is alive: start one.').waitFor()
+    expect(await page.getByText(/silent/).count()).toBe(0)
+
+    stand().runner()
+    await page.getByText('succeeded', { exact: true }).first().waitFor()
+    await attempts.getByText('the runner stopped and handed the run back').waitFor()
+    await attempts.getByText('Attempt 2', { exact: true }).waitFor()
+    expect(await page.getByText(/silent/).count()).toBe(0)
     expect(complaints).toEqual([])
   })
 })

@@ -1,4 +1,4 @@
-import { type Progress, type RunPlan, sessionName } from '../../model/claim.js'
+import { type RunPlan, sessionName } from '../../model/claim.js'
 import { failpoint } from '../../model/failpoints.js'
 import { strategyOf, transformNames } from '../../model/pipeline.js'
 import { type HeldBack, type HeldRow, NO_ROWS, type RepairKey, rowsWritten } from '../../model/run.js'
@@ -228,10 +228,6 @@ export class RowsTransfer implements Transfer {
 
   get heldBack(): HeldBack | null {
     return this.#incremental?.heldBack ?? null
-  }
-
-  get progress(): Progress {
-    return this.#made?.batches.progress ?? { rows: NO_ROWS, batches: 0 }
   }
 
   /** What reads ahead is cut off by the sessions that it reads with. */

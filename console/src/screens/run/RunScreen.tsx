@@ -8,6 +8,7 @@ import { WaitingPage } from '../../app/shell/WaitingPage.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
 import { activityOfRun } from '../../components/RunStatusBadge.js'
 import { shared } from '../../components/texts.js'
+import { isHandedBack } from '../../facts/holder.js'
 import { shareOf } from '../../facts/progress.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
@@ -27,7 +28,7 @@ export function RunScreen() {
   const texts = useTexts(runTexts)
   const { data, error, refetch } = useQuery(runQuery(id))
   useRunPage(id, data)
-  useRereading(id)
+  useRereading(id, data !== undefined && isHandedBack(data))
   if (data === undefined)
     return (
       <WaitingPage title={texts.run(id.slice(0, 8))} error={error} onRetry={refetch} lines={12} height={22} />
