@@ -2,13 +2,12 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
-import type { EmbeddedServer } from '../../src/embedded/index.js'
 import { migrate } from '../../src/store/migrate.js'
 import { grantRoles } from '../../src/store/roles.js'
 import { type CountedMart, countedMartIn, signatures, writesOf } from '../support/counted-mart.js'
 import type { TestDatabase } from '../support/database.js'
 import { aFolder } from '../support/folders.js'
-import { startPostgres } from '../support/postgres-server.js'
+import { type PostgresServer, startPostgres } from '../support/postgres-server.js'
 import { aRunner } from '../support/runner.js'
 import { requestRun, runById, runEnded } from '../support/runs.js'
 import { withClient } from '../support/server.js'
@@ -32,13 +31,13 @@ function databaseAt(url: string): TestDatabase {
 }
 
 /** What `pg_ctl stop -m immediate` does: no checkpoint, no goodbye. */
-async function stopImmediately(server: EmbeddedServer): Promise<void> {
+async function stopImmediately(server: PostgresServer): Promise<void> {
   const [pid] = (await readFile(join(server.dataDir, 'postmaster.pid'), 'utf8')).split('\n')
   process.kill(Number(pid), 'SIGQUIT')
   await server.stop()
 }
 
-async function aMartOn(server: EmbeddedServer, warehouse: boolean): Promise<CountedMart> {
+async function aMartOn(server: PostgresServer, warehouse: boolean): Promise<CountedMart> {
   await migrate(server.url)
   await grantRoles({ administratorUrl: server.url, sourceSchemas: ['content'], targetSchemas: ['analytics'] })
   const main = databaseAt(server.url)

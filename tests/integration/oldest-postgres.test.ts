@@ -2,14 +2,13 @@ import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
-import type { EmbeddedServer } from '../../src/embedded/index.js'
 import { borrowed } from '../../src/guard/corpus/borrowed.js'
 import { SqlGuard } from '../../src/guard/index.js'
 import { Session } from '../../src/postgres/session.js'
 import { anApi } from '../support/api.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
 import { aFolder } from '../support/folders.js'
-import { removePostgres, startPostgres } from '../support/postgres-server.js'
+import { type PostgresServer, removePostgres, startPostgres } from '../support/postgres-server.js'
 import { spawnVitrina } from '../support/processes.js'
 import { aRunner, type TestRunner } from '../support/runner.js'
 import { run, runEnded } from '../support/runs.js'
@@ -19,7 +18,7 @@ import { taskSettings } from '../support/tasks.js'
 
 const found = inject('oldestPostgres')
 let home: string
-let started: EmbeddedServer
+let started: PostgresServer
 let server: TestServer
 
 // The whole suite runs on every version with `npm run test:postgres`; this is what each change is tried with.

@@ -22,8 +22,11 @@ export interface PostgresOptions {
   readonly durable?: boolean
 }
 
+/** What a test needs of a server. */
+export type PostgresServer = Pick<EmbeddedServer, 'url' | 'port' | 'dataDir' | 'stop'>
+
 /** A PostgreSQL of any version for tests. It ends with this process. */
-export async function startPostgres(options: PostgresOptions): Promise<EmbeddedServer> {
+export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
   const { home, bin, settings = {}, durable = false } = options
   if (bin === null) return startEmbedded({ home, durable, settings })
   const place = await findPlace(home, () => {})
@@ -35,7 +38,7 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedS
       place,
       runtime: dirname(bin),
       password: PASSWORD,
-      preferredPort: lastPort === null ? null : Number(lastPort),
+      port: { number: lastPort === null ? null : Number(lastPort), isFixed: false },
       settings,
       durable,
       log,
