@@ -193,6 +193,11 @@ export const ERRORS = {
   ROUTE_NOT_FOUND: { number: 7102, class: 'stop', means: 'There is no such route.' },
   DATABASE_UNAVAILABLE: { number: 9001, class: 'lost', means: 'The connection to a database failed.' },
   DATABASE_ERROR: { number: 9002, class: 'retry', means: 'PostgreSQL reported an error that may pass.' },
+  DATABASE_MESSAGE_TOO_LARGE: {
+    number: 9003,
+    class: 'stop',
+    means: 'PostgreSQL sent a message that is larger than Vitrina accepts.',
+  },
   INTERNAL: { number: 9999, class: 'retry', means: 'Something happened that Vitrina did not expect.' },
 } as const satisfies Record<string, { number: number; class: ErrorClass; means: string }>
 

@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream'
-import pg from 'pg'
+import type pg from 'pg'
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
+import { LimitedClient } from './client.js'
 import { lostOr } from './errors.js'
 
 /** Every value as the database writes it. A JS Date drops microseconds, a number drops digits. */
@@ -60,7 +61,7 @@ export class Session {
   }
 
   static async open(url: string, name: string, signal: AbortSignal): Promise<Session> {
-    const client = new pg.Client({
+    const client = new LimitedClient({
       connectionString: url,
       application_name: name,
       types: AS_TEXT,
