@@ -4,6 +4,7 @@ import { redactText } from '../telemetry/redact.js'
 import { type Failure, toFailure } from './failure.js'
 import { type FieldError, RequestInvalid } from './schemas/request-invalid.js'
 import type { Api } from './schemas/type-provider.js'
+import { errorFor } from './services/server-words.js'
 
 const RETRY_AFTER_SECONDS = 5
 
@@ -33,7 +34,8 @@ export function answerWithProblems(app: Api): void {
   })
 }
 
-export function sendProblem(request: FastifyRequest, reply: FastifyReply, failure: Failure): FastifyReply {
+export function sendProblem(request: FastifyRequest, reply: FastifyReply, thrown: Failure): FastifyReply {
+  const failure = { ...thrown, error: errorFor(request.caller?.role ?? null, thrown.error) }
   if (failure.status === 503 || failure.status === 429) {
     const seconds = failure.error.facts.retry_after_seconds
     reply.header('retry-after', typeof seconds === 'number' ? seconds : RETRY_AFTER_SECONDS)
