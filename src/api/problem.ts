@@ -54,16 +54,21 @@ export function toProblem(request: { id: string; path: string }, { error, status
     title: ERRORS[error.code].means,
     status,
     detail: redactText(error.message),
-    instance: request.path,
+    instance: redactText(request.path),
     code: error.code,
     vtr: error.vtr,
-    hint: error.hint,
+    hint: redactText(error.hint),
     retryable: status === 503 || status === 429,
     request_id: request.id,
     ...(error.sqlstate === null ? {} : { sqlstate: error.sqlstate }),
     ...error.facts,
-    ...(error instanceof RequestInvalid ? { errors: error.errors } : {}),
+    ...(error instanceof RequestInvalid ? { errors: error.errors.map(shownError) } : {}),
   }
+}
+
+/** A field may hold anything, and a mistake in it repeats it. */
+function shownError({ field, code, message }: FieldError): FieldError {
+  return { field: redactText(field), code, message: redactText(message) }
 }
 
 /** Without the query: people put things there that belong nowhere else. */

@@ -1,3 +1,5 @@
+import { cutText } from './cut-text.js'
+
 /**
  * Every way Vitrina can fail, in one table: a stable number, what happens next, and one line that says what it means.
  * The reference page of errors is generated from it.
@@ -204,6 +206,9 @@ export const ERRORS = {
 export type ErrorClass = 'retry' | 'stop' | 'lost' | 'stale'
 export type ErrorCode = keyof typeof ERRORS
 
+/** A message of PostgreSQL may quote a value of any size. */
+const MOST_CHARACTERS = 16_384
+
 interface ErrorOptions {
   readonly cause?: unknown
   readonly sqlstate?: string
@@ -220,7 +225,10 @@ export class VitrinaError extends Error {
   readonly facts: Readonly<Record<string, unknown>>
 
   constructor(code: ErrorCode, detail: string, hint: string, options: ErrorOptions = {}) {
-    super(detail, options.cause === undefined ? undefined : { cause: options.cause })
+    super(
+      cutText(detail, MOST_CHARACTERS),
+      options.cause === undefined ? undefined : { cause: options.cause },
+    )
     this.name = 'VitrinaError'
     this.code = code
     this.hint = hint

@@ -12,10 +12,9 @@ import {
 import { VitrinaError } from '../model/errors.js'
 import { type HeldBack, type HeldRow, type RefusedRow, type RepairKey, rowsWritten } from '../model/run.js'
 import type { MetaSession, RunQueue } from '../ports/run-queue.js'
+import { redactText } from '../telemetry/redact.js'
 import type { Database } from './database.js'
 import { PIPELINE_COLUMNS, type PipelineRow, toPipeline } from './rows.js'
-
-const MAX_ERROR_LENGTH = 4000
 
 interface ControlRow {
   status: string
@@ -265,7 +264,7 @@ export class RunQueueRepository implements RunQueue {
     await this.#note(
       claim,
       `attempts = ${attempts}, attempt = $3, error = $4, error_code = $5, error_hint = $6`,
-      [attempt, error.message.slice(0, MAX_ERROR_LENGTH), error.code, error.hint],
+      [attempt, redactText(error.message), error.code, error.hint],
     )
   }
 
@@ -289,7 +288,7 @@ export class RunQueueRepository implements RunQueue {
         [
           claim.runId,
           end.status,
-          failed?.error.slice(0, MAX_ERROR_LENGTH) ?? null,
+          failed === null ? null : redactText(failed.error),
           failed?.code ?? null,
           failed?.hint ?? null,
         ],

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Drift, Reconciliation } from '../../model/reconcile.js'
 import type { Finding, Preview, QueryPlan, SourceTables, Validation } from '../../model/validation.js'
+import { redactText } from '../../telemetry/redact.js'
 import { PREVIEW_EXAMPLE, RECONCILIATION_EXAMPLE, VALIDATION_EXAMPLE } from './examples.js'
 import { flag, pageQuery } from './page.js'
 import { line } from './text.js'
@@ -90,8 +91,8 @@ export function validationToWire({ createsTarget, plan, ...rest }: Validation) {
   }
 }
 
-function findingToWire({ sqlstate = null, ...rest }: Finding): z.infer<typeof finding> {
-  return { ...rest, sqlstate }
+function findingToWire({ sqlstate = null, message, hint, ...rest }: Finding): z.infer<typeof finding> {
+  return { ...rest, message: redactText(message), hint: redactText(hint), sqlstate }
 }
 
 function planToWire({ rows, totalCost, scans, indexes }: QueryPlan): z.infer<typeof planWire> {
