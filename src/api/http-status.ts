@@ -78,5 +78,6 @@ export const HTTP_STATUS: Readonly<Record<ErrorCode, number>> = {
   DATABASE_ERROR: 503,
   META_STORE_FAILED: 500,
   DATABASE_LOGIN: 422,
+  DATABASE_MESSAGE_TOO_LARGE: 422,
   INTERNAL: 500,
 }

@@ -440,7 +440,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Compares the mart with what its query says now.
+         * Compares the mart with its query. `deep` needs the role operator.
          * @description Needs the role viewer.
          */
         get: operations["getPipelinesByIdReconcile"];
@@ -622,7 +622,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Says whether a run would start, and how it would read and write.
+         * Says whether a run would start, and how it would read and write. Executes parts of the query.
          * @description Needs the role viewer.
          */
         post: operations["postPipelinesByIdValidate"];
@@ -1115,7 +1115,7 @@ export interface paths {
         put?: never;
         /**
          * The same for a pipeline that is not saved.
-         * @description Needs the role viewer.
+         * @description Needs the role operator.
          */
         post: operations["postValidate"];
         delete?: never;
@@ -3982,7 +3982,7 @@ export interface operations {
     getPipelinesByIdReconcile: {
         parameters: {
             query?: {
-                /** @description Row by row instead of counts only. */
+                /** @description Row by row instead of counts only; needs the role operator. */
                 deep?: boolean;
             };
             header?: never;
@@ -4562,6 +4562,8 @@ export interface operations {
                                 /** @description From the start of the text, counted from 0. */
                                 offset: number;
                             } | null;
+                            /** @description The SQLSTATE, where PostgreSQL refused something; else null. A viewer gets it instead of the message of the server. */
+                            sqlstate: string | null;
                         }[];
                         /** @description What the pipeline promises about lost rows. */
                         guarantee: string | null;
@@ -4615,6 +4617,8 @@ export interface operations {
                                 /** @description From the start of the text, counted from 0. */
                                 offset: number;
                             } | null;
+                            /** @description The SQLSTATE, where PostgreSQL refused something; else null. A viewer gets it instead of the message of the server. */
+                            sqlstate: string | null;
                         }[];
                         /** @description pushdown, relay or rows: how the rows would reach the target. */
                         way: string | null;
@@ -5926,6 +5930,8 @@ export interface operations {
                                 /** @description From the start of the text, counted from 0. */
                                 offset: number;
                             } | null;
+                            /** @description The SQLSTATE, where PostgreSQL refused something; else null. A viewer gets it instead of the message of the server. */
+                            sqlstate: string | null;
                         }[];
                         /** @description What the pipeline promises about lost rows. */
                         guarantee: string | null;
@@ -5979,6 +5985,8 @@ export interface operations {
                                 /** @description From the start of the text, counted from 0. */
                                 offset: number;
                             } | null;
+                            /** @description The SQLSTATE, where PostgreSQL refused something; else null. A viewer gets it instead of the message of the server. */
+                            sqlstate: string | null;
                         }[];
                         /** @description pushdown, relay or rows: how the rows would reach the target. */
                         way: string | null;

@@ -299,7 +299,10 @@ function scheduleFindings({ scheduleInterval, scheduleTimezone }: Pipeline): Fin
 
 function asFindings(problems: Refusal['problems'], pipeline: Pipeline): Finding[] {
   const field = queryField(pipeline)
-  return problems.map(({ code, message, hint, position }) => ({ code, message, hint, field, position }))
+  return problems.map(({ code, message, hint, position, sqlstate = null }) => ({
+    ...{ code, message, hint, sqlstate },
+    ...{ field, position },
+  }))
 }
 
 const FIELDS: Record<string, string> = {
@@ -324,6 +327,6 @@ function fieldOf(error: unknown, pipeline: Pipeline): string {
 }
 
 function asFinding(error: unknown, field: string): Finding {
-  const { code, message, hint } = lookError(error, 'The check', 'source')
-  return { code, message, hint, field, position: null }
+  const { code, message, hint, sqlstate } = lookError(error, 'The check', 'source')
+  return { code, message, hint, sqlstate, field, position: null }
 }

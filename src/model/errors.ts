@@ -1,3 +1,5 @@
+import { cutText } from './cut-text.js'
+
 /**
  * Every way Vitrina can fail, in one table: a stable number, what happens next, and one line that says what it means.
  * The reference page of errors is generated from it.
@@ -234,6 +236,11 @@ export const ERRORS = {
     class: 'stop',
     means: 'PostgreSQL refused the login, or the database does not exist.',
   },
+  DATABASE_MESSAGE_TOO_LARGE: {
+    number: 9005,
+    class: 'stop',
+    means: 'PostgreSQL sent a message that is larger than Vitrina accepts.',
+  },
   INTERNAL: { number: 9999, class: 'retry', means: 'Something happened that Vitrina did not expect.' },
 } as const satisfies Record<string, { number: number; class: ErrorClass; means: string }>
 
@@ -246,6 +253,9 @@ export interface Mistake {
   readonly code: string
   readonly message: string
 }
+
+/** A message of PostgreSQL may quote a value of any size. */
+const MOST_CHARACTERS = 16_384
 
 interface ErrorOptions {
   readonly cause?: unknown
@@ -268,7 +278,10 @@ export class VitrinaError extends Error {
   readonly mistakes: readonly Mistake[]
 
   constructor(code: ErrorCode, detail: string, hint: string, options: ErrorOptions = {}) {
-    super(detail, options.cause === undefined ? undefined : { cause: options.cause })
+    super(
+      cutText(detail, MOST_CHARACTERS),
+      options.cause === undefined ? undefined : { cause: options.cause },
+    )
     this.name = 'VitrinaError'
     this.code = code
     this.hint = hint

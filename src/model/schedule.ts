@@ -17,10 +17,9 @@ export function intervalMs(text: string): number | null {
     return (weeks * 7 + days) * UNITS.d + hours * UNITS.h + minutes * UNITS.m + seconds * UNITS.s || null
   }
   if (!/^(\d+[smhd])+$/i.test(text)) return null
-  const parts = [...text.toLowerCase().matchAll(/(\d+)([smhd])/g)]
-  return (
-    parts.reduce((sum, [, count, unit]) => sum + Number(count) * UNITS[unit as keyof typeof UNITS], 0) || null
-  )
+  const parts = text.toLowerCase().split(/(?<=[smhd])/)
+  const length = (part: string) => Number(part.slice(0, -1)) * UNITS[part.at(-1) as keyof typeof UNITS]
+  return parts.reduce((sum, part) => sum + length(part), 0) || null
 }
 
 /**

@@ -1,5 +1,8 @@
+import { cutText } from '../model/cut-text.js'
 import { type ErrorCode, VitrinaError } from '../model/errors.js'
 import { isHopeless, isLostConnection, sqlstateOf } from '../sql/sqlstate.js'
+
+const MOST_CHARACTERS = 1_500
 
 /** A lost connection has one face everywhere; what the server refused goes on unchanged. */
 export function lostOr(error: unknown): unknown {
@@ -48,7 +51,11 @@ export function databaseError(error: unknown, doing: string, side: Side): Vitrin
   if (known instanceof VitrinaError) return known
   const state = sqlstateOf(error)
   const { message, detail, hint } = error as { message?: string; detail?: string; hint?: string }
-  const facts = [message, detail].filter(Boolean).join(' ')
+  // Both may quote a value of any size, and what follows them must not be cut off.
+  const facts = [message, detail]
+    .filter((text) => text !== undefined && text !== '')
+    .map((text) => cutText(text!, MOST_CHARACTERS))
+    .join(' ')
   const options = { cause: error, ...(state === null ? {} : { sqlstate: state }) }
   if (state === null)
     return new VitrinaError(

@@ -1,7 +1,8 @@
 import type { Readable, Writable } from 'node:stream'
-import pg from 'pg'
+import type pg from 'pg'
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
 import { sqlstateOf } from '../sql/sqlstate.js'
+import { LimitedClient } from './client.js'
 import { lostOr } from './errors.js'
 import { checkServer } from './server-check.js'
 
@@ -62,7 +63,7 @@ export class Session {
   }
 
   static async open(url: string, name: string, signal: AbortSignal): Promise<Session> {
-    const client = new pg.Client({
+    const client = new LimitedClient({
       connectionString: url,
       application_name: name,
       types: AS_TEXT,

@@ -1,6 +1,7 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
-import pg from 'pg'
+import type pg from 'pg'
 import { LOGINS, type Login, loginPassword } from '../model/logins.js'
+import { LimitedClient } from '../postgres/client.js'
 import { lostOr } from '../postgres/errors.js'
 import { quoteIdentifier, quoteLiteral } from '../sql/identifiers.js'
 import { excessOf, grantTemporary, readerSettings, revokeSources } from './login-limits.js'
@@ -22,7 +23,7 @@ export interface RoleOptions {
  * Returns what could not be granted, and what they have beyond it, in words.
  */
 export async function grantRoles(options: RoleOptions): Promise<string[]> {
-  const client = new pg.Client({
+  const client = new LimitedClient({
     connectionString: options.administratorUrl,
     application_name: 'vitrina-migrate',
     connectionTimeoutMillis: 10_000,

@@ -22,11 +22,10 @@ import {
   rowsWritten,
 } from '../model/run.js'
 import type { MetaSession, RunQueue } from '../ports/run-queue.js'
+import { redactText } from '../telemetry/redact.js'
 import type { Database } from './database.js'
 import { MetaStore } from './meta-store.js'
 import { PIPELINE_COLUMNS, type PipelineRow, toPipeline } from './rows.js'
-
-const MAX_ERROR_LENGTH = 4000
 
 interface ControlRow {
   status: string
@@ -281,7 +280,7 @@ export class RunQueueRepository implements RunQueue {
     await this.#note(
       claim,
       `attempts = ${attempts}, attempt = $3, error = $4, error_code = $5, error_hint = $6`,
-      [attempt, error.message.slice(0, MAX_ERROR_LENGTH), error.code, error.hint],
+      [attempt, redactText(error.message), error.code, error.hint],
     )
   }
 
@@ -305,7 +304,7 @@ export class RunQueueRepository implements RunQueue {
         [
           claim.runId,
           end.status,
-          failed?.error.slice(0, MAX_ERROR_LENGTH) ?? null,
+          failed === null ? null : redactText(failed.error),
           failed?.code ?? null,
           failed?.hint ?? null,
         ],
@@ -330,7 +329,7 @@ export class RunQueueRepository implements RunQueue {
        SELECT pg_notify('vitrina_run_requested', id::text) FROM released`,
       [
         ...[claim.pipeline.id, claim.fence, claim.runId, release.end],
-        ...[lost?.error.slice(0, MAX_ERROR_LENGTH) ?? null, lost?.code ?? null, lost?.hint ?? null],
+        ...[lost === null ? null : redactText(lost.error), lost?.code ?? null, lost?.hint ?? null],
       ],
     )
     return released.length === 1

@@ -218,6 +218,13 @@ export const HONEST: readonly string[] = [
     16,
     `SELECT gs FROM generate_series(now() - interval '1 year', now(), interval '1 month', 'UTC') AS gs`,
   ),
+  `SELECT repeat('x', 1000 * 1000) AS a, repeat('-', 10 - 3) AS b, lpad(title, (2 ^ 3)::int, ' ') AS c, rpad('', 20 + 20) AS d FROM content.film_work`,
+  `SELECT format('%1$s %2$10s %3$-20s %%100000000s', title, type, rating) AS a, format('%s%%', rating) AS b FROM content.film_work`,
+  `SELECT string_agg(title, ', ') AS a, array_agg(id) AS b FROM content.film_work`,
+  `SELECT string_agg(n::text, ',') AS a FROM generate_series(1, 100000) n`,
+  `SELECT array_agg(repeat('x', 10000)) AS a FROM generate_series(1, 2000) n WHERE n % 100 = 0`,
+  `SELECT rating * 1000 * 1000 * 1000 AS a, 10 ^ 12 AS b, 1::bigint << 40 AS c, power(2, 40) AS d FROM content.film_work`,
+  `SELECT replace(title, 'a', 'b') AS a, 'x'::char(10) AS b, 5::bit(8) AS c, concat(title, repeat(' ', 1000)) AS d FROM content.film_work`,
   `SELECT array_fill(0, ARRAY[3, 4]) AS a, array_fill('x'::text, '{2}') AS b`,
   `SELECT g.n, g.place FROM generate_series(1, 10, 2) WITH ORDINALITY AS g(n, place)`,
 

@@ -1,4 +1,4 @@
-import { Button, Select } from '@mantine/core'
+import { Select } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { lazy, type ReactNode, Suspense } from 'react'
@@ -11,6 +11,7 @@ import { ActionButton } from '../ActionButton.js'
 import { Panel } from '../Panel.js'
 import { ProblemCard } from '../ProblemCard.js'
 import { Skeleton } from '../Skeleton.js'
+import { Tip } from '../Tip.js'
 import styles from './authoring.module.css'
 import { FieldProblems } from './field-parts.js'
 import { lookTexts } from './look-texts.js'
@@ -55,6 +56,7 @@ function QueryPanel({ spec, look, onChange, example, actions }: Props) {
   const texts = useTexts(lookTexts)
   const { role } = useSession()
   const mayEdit = useMay('admin')
+  const mayLook = useMay('operator')
   const isPhone = useMediaQuery('(max-width: 719px)', undefined, { getInitialValueInEffect: false }) ?? false
   const { data: tables } = useQuery(tablesQuery(spec.source_connection))
   const { errors = NONE, warnings = NONE } = look.validation ?? {}
@@ -75,7 +77,13 @@ function QueryPanel({ spec, look, onChange, example, actions }: Props) {
       </div>
       <div className={styles.under}>
         <span className="v-soft">
-          {isPhone ? texts.readOnlyPhone : mayEdit ? <Names tables={tables} /> : texts.readOnlyRole(role)}
+          {isPhone ? (
+            texts.readOnlyPhone
+          ) : mayEdit ? (
+            <Names tables={tables} />
+          ) : (
+            texts.readOnlyRole(role, mayLook)
+          )}
         </span>
         {actions}
       </div>
@@ -142,6 +150,7 @@ interface ResultProps extends Props {
 function ResultPanel({ spec, look, isPreviewing, onPreview }: ResultProps) {
   const texts = useTexts(lookTexts)
   const { validation, problems, error, isBehind, isWhole } = look
+  const mayLook = useMay('operator')
   const isEmpty = queryOf(spec).trim() === ''
   return (
     <Panel
@@ -156,14 +165,11 @@ function ResultPanel({ spec, look, isPreviewing, onPreview }: ResultProps) {
     >
       <div className={styles.stack}>
         <div className={styles.bar}>
-          <Button
-            variant="default"
-            title={texts.validateWhy}
-            disabled={isEmpty || isWhole}
-            onClick={look.lookWhole}
-          >
-            {texts.validate}
-          </Button>
+          <Tip label={mayLook ? texts.validateWhy : null}>
+            <ActionButton needs="operator" disabled={isEmpty || isWhole} onClick={look.lookWhole}>
+              {texts.validate}
+            </ActionButton>
+          </Tip>
           <ActionButton
             needs="operator"
             icon="table"

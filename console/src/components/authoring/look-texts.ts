@@ -12,8 +12,8 @@ export const lookTexts = defineTexts(
       'As soon as there is a query, this says whether a run would start and how it would read and write. Preview shows the first rows as they would be written; nothing is.',
     looking: 'Looking…',
     readOnlyPhone: 'Editing needs a wider window; here the query can only be read.',
-    readOnlyRole: (role: string) =>
-      `Only admin may change it; you are ${role}. What you type can be validated, not saved.`,
+    readOnlyRole: (role: string, mayLook: boolean) =>
+      `Only admin may change it; you are ${role}. ${mayLook ? 'What you type can be validated, not saved.' : 'Validating what you type needs the role operator.'}`,
     completes: 'Ctrl Space completes tables and columns.',
     noTables: (schemas: string) => `No table can be read in the allowed schemas (${schemas}).`,
     mayRead: (n: number, schemas: string) =>
@@ -69,8 +69,8 @@ export const lookTexts = defineTexts(
       'Как только появится запрос, здесь будет видно, начнётся ли запуск и как он будет читать и писать. Просмотр покажет первые строки такими, какими они были бы записаны; ничего не пишется.',
     looking: 'Смотрим…',
     readOnlyPhone: 'Для правки нужно окно пошире; здесь запрос можно только читать.',
-    readOnlyRole: (role: string) =>
-      `Менять может только admin, а у вас ${role}. Набранное можно проверить, но не сохранить.`,
+    readOnlyRole: (role: string, mayLook: boolean) =>
+      `Менять может только admin, а у вас ${role}. ${mayLook ? 'Набранное можно проверить, но не сохранить.' : 'Для проверки набранного нужна роль operator.'}`,
     completes: 'Ctrl Пробел подсказывает таблицы и столбцы.',
     noTables: (schemas: string) => `В разрешённых схемах (${schemas}) нет таблиц, доступных для чтения.`,
     mayRead: (n: number, schemas: string) =>

@@ -1,4 +1,3 @@
-import { Button } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { pipelineActions } from '../../api/pipeline.js'
@@ -11,7 +10,6 @@ import { ProblemCard } from '../../components/ProblemCard.js'
 import { TimeText } from '../../components/TimeText.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
-import { Icon } from '../../theme/icons.js'
 import { serverNow } from '../../time/clock.js'
 import styles from './pipeline.module.css'
 import { usePipeline } from './pipeline-context.js'
@@ -30,14 +28,9 @@ export function Comparison({ pipeline }: { readonly pipeline: Pipeline }) {
   return (
     <>
       <div className={styles.bar}>
-        <Button
-          variant="default"
-          leftSection={<Icon name="quality" size={14} />}
-          loading={isPending}
-          onClick={() => mutate()}
-        >
+        <ActionButton needs="operator" icon="quality" loading={isPending} onClick={() => mutate()}>
           {texts.compare}
-        </Button>
+        </ActionButton>
         {data === undefined ? null : (
           <span className="v-soft">
             {texts.comparedAt} <TimeText at={data.at} />
