@@ -186,6 +186,11 @@ export const ERRORS = {
     class: 'stop',
     means: 'A request with a session was not made by the console.',
   },
+  TOO_MANY_CHECKS: {
+    number: 7010,
+    class: 'retry',
+    means: 'Too many validations, previews or comparisons are running.',
+  },
   REQUEST_INVALID: { number: 7101, class: 'stop', means: 'The request is not understood.' },
   IDEMPOTENCY_KEY_REUSED: {
     number: 7103,
@@ -196,7 +201,7 @@ export const ERRORS = {
   DATABASE_UNAVAILABLE: { number: 9001, class: 'lost', means: 'The connection to a database failed.' },
   DATABASE_ERROR: { number: 9002, class: 'retry', means: 'PostgreSQL reported an error that may pass.' },
   DATABASE_MESSAGE_TOO_LARGE: {
-    number: 9003,
+    number: 9010,
     class: 'stop',
     means: 'PostgreSQL sent a message that is larger than Vitrina accepts.',
   },
