@@ -110,6 +110,28 @@ export const SETTINGS = {
     means: 'Requests that one token may make in a minute.',
     example: '6000',
   },
+  API_MAX_CHECKS: {
+    schema: count(1, 1_000).default(12),
+    means:
+      'Validations, previews, comparisons and look-ups of lineage that run at the same time. Each uses up to three database sessions. Comparisons row by row have as many places of their own.',
+    example: '12',
+  },
+  API_MAX_CHECKS_PER_TOKEN: {
+    schema: count(1, 1_000).default(6),
+    means: 'How many of them one token may have running.',
+    example: '6',
+  },
+  API_MAX_TASK_HOSTS: {
+    schema: count(1, 1_000).default(2),
+    means: 'Checks that run functions of a task plan at the same time, each with processes of its own.',
+    example: '2',
+  },
+  VITRINA_LOGIN_CONNECTIONS: {
+    schema: count(5, 100_000).default(80),
+    means:
+      'Connections that each of the three logins may have, set by "vitrina migrate". A runner uses up to 10 + 2 × RUNNER_CONCURRENCY.',
+    example: '80',
+  },
   EVENTS_RETENTION_HOURS: {
     schema: count(1, 8760).default(24),
     means: 'How long events can be read again by their number.',

@@ -1,5 +1,6 @@
 import type { JudgeSession } from '../ports/query-judge.js'
 import { databaseError } from '../postgres/errors.js'
+import { markOf } from './catalog-mark.js'
 import { judgeReach } from './judge-reach.js'
 import { checkCanonical } from './parse.js'
 import type { Position } from './position.js'
@@ -36,7 +37,8 @@ export async function readByServer(session: JudgeSession, question: Question): P
     const reach = await reachOfView(session).catch((error) => {
       throw databaseError(error, 'Reading what the source query leads to', 'source')
     })
-    return await judge(reach, question)
+    const verdict = await judge(reach, question)
+    return verdict.ok ? { ...verdict, mark: await markOf(session, reach) } : verdict
   } finally {
     // A connection that is lost has nothing to roll back.
     await session.run('ROLLBACK').catch(() => {})
@@ -72,7 +74,7 @@ async function judge(reach: Reach, { rules, relations: named }: Question): Promi
   const reached = relations
     .filter(({ kind }) => kind !== 'c')
     .map(({ schema, name }) => ({ schema, table: name }))
-  return { ok: true, relations: named, canonical, columns, reached }
+  return { ok: true, relations: named, canonical, columns, reached, mark: null }
 }
 
 /** From what was reached back to what the author wrote. */

@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../model/errors.js'
 import type { TableName } from '../sql/identifiers.js'
+import type { CatalogMark } from './catalog-mark.js'
 import type { Position } from './position.js'
 
 export interface GuardRules {
@@ -52,6 +53,8 @@ export interface ServerAccepted extends TextAccepted {
   readonly columns: readonly GuardColumn[]
   /** Also what views and partitions lead to. */
   readonly reached: readonly TableName[]
+  /** By which it is seen whether the verdict still holds; null: it cannot be seen. */
+  readonly mark: CatalogMark | null
 }
 
 export type ServerVerdict = ServerAccepted | Refusal

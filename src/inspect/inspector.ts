@@ -142,6 +142,8 @@ export class PipelineInspector implements Inspector {
         return this.#valid(pipeline, { looked, plan }, known)
       })
     } catch (error) {
+      // Not a fault of the pipeline.
+      if (error instanceof VitrinaError && error.code === 'TOO_MANY_CHECKS') throw error
       const unknown = unknownTransforms(error, pipeline)
       const found = unknown ?? [asFinding(error, fieldOf(error, pipeline))]
       return { ...this.#invalid(pipeline, found), columns: namesAndTypes(written) }

@@ -6,6 +6,7 @@ import { catalogStores } from '../store/catalog-stores.js'
 import { Database } from '../store/database.js'
 import { NotifyWakeups } from '../store/wakeups.js'
 import { createTransforms } from '../transforms/index.js'
+import { limitedHosts } from '../transforms/limited-hosts.js'
 import { ConnectionProbes, probedByApi } from './connections.js'
 import { lookers } from './lookers.js'
 import { CONSOLE_DIR, VERSION } from './paths.js'
@@ -50,12 +51,13 @@ export async function startApi(settings: Settings, { log, meter, tracer }: Telem
         connections: settings.connections,
         targets,
         sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS,
-        transforms,
+        transforms: limitedHosts(transforms, { most: settings.API_MAX_TASK_HOSTS }),
       }),
       transforms,
       connections: new ConnectionProbes(probedByApi(settings)),
       settings: settingsInForce([SETTINGS, ...SINKS.map((sink) => sink.settings)], settings.environment),
       rateLimit: settings.API_RATE_LIMIT,
+      checks: { total: settings.API_MAX_CHECKS, perToken: settings.API_MAX_CHECKS_PER_TOKEN },
       retention: {
         eventsHours: settings.EVENTS_RETENTION_HOURS,
         runsDays: settings.RUNS_RETENTION_DAYS,

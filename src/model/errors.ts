@@ -217,6 +217,11 @@ export const ERRORS = {
     class: 'stop',
     means: 'A request with a session was not made by the console.',
   },
+  TOO_MANY_CHECKS: {
+    number: 7010,
+    class: 'retry',
+    means: 'Too many validations, previews or comparisons are running.',
+  },
   REQUEST_INVALID: { number: 7101, class: 'stop', means: 'The request is not understood.' },
   IDEMPOTENCY_KEY_REUSED: {
     number: 7103,
@@ -237,7 +242,7 @@ export const ERRORS = {
     means: 'PostgreSQL refused the login, or the database does not exist.',
   },
   DATABASE_MESSAGE_TOO_LARGE: {
-    number: 9005,
+    number: 9010,
     class: 'stop',
     means: 'PostgreSQL sent a message that is larger than Vitrina accepts.',
   },

@@ -172,6 +172,22 @@ describe('granting', () => {
     expect(notices.flat()).toEqual([])
   })
 
+  it('limits the connections of each login, where a limit is given', async () => {
+    const database = await aDatabase()
+    const options = { administratorUrl: database.url, sourceSchemas: [], targetSchemas: [] }
+    const limits = async () =>
+      (
+        await database.query<{ rolconnlimit: number }>(
+          "SELECT rolconnlimit FROM pg_roles WHERE rolname IN ('vitrina_reader', 'vitrina_writer', 'vitrina_meta')",
+        )
+      ).map(({ rolconnlimit }) => rolconnlimit)
+    // Shared by everything that runs on this server, so generous.
+    await grantRoles({ ...options, connectionLimit: 250 })
+    expect(await limits()).toEqual([250, 250, 250])
+    await grantRoles(options)
+    expect(await limits()).toEqual([250, 250, 250])
+  })
+
   /** Of a database whose schemas content and ugc are both there. */
   async function granted(database: TestDatabase, sourceSchemas: readonly string[]): Promise<string[]> {
     return grantRoles({ administratorUrl: database.url, sourceSchemas, targetSchemas: ['analytics'] })

@@ -12,6 +12,8 @@ export interface RoleOptions {
   readonly sourceSchemas: readonly string[]
   /** Schemas that hold marts, from ALLOWED_TARGET_TABLES. */
   readonly targetSchemas: readonly string[]
+  /** Connections that each login may have; not given: as it is. */
+  readonly connectionLimit?: number
 }
 
 /**
@@ -30,8 +32,7 @@ export async function grantRoles(options: RoleOptions): Promise<string[]> {
   })
   try {
     await client.connect()
-    for (const login of Object.keys(LOGINS) as Login[])
-      await createLogin(client, login, options.administratorUrl)
+    for (const login of Object.keys(LOGINS) as Login[]) await createLogin(client, login, options)
     await retryConcurrent(() => client.query(grantsOnMetaStore()))
     await retryConcurrent(() => client.query(readerSettings()))
     await retryConcurrent(() => revokeSources(client, options.sourceSchemas))
@@ -50,13 +51,19 @@ export async function grantRoles(options: RoleOptions): Promise<string[]> {
   }
 }
 
-async function createLogin(client: pg.Client, login: Login, administratorUrl: string): Promise<void> {
+async function createLogin(
+  client: pg.Client,
+  login: Login,
+  { administratorUrl, connectionLimit }: RoleOptions,
+): Promise<void> {
   const role = quoteIdentifier(LOGINS[login])
   const { rowCount } = await client.query('SELECT FROM pg_roles WHERE rolname = $1', [LOGINS[login]])
   const verifier = quoteLiteral(scramVerifier(loginPassword(administratorUrl, login)))
   // Two databases of one server may be migrated at the same moment: the loser finds the role there, and goes on.
   if (rowCount === 0) await client.query(`CREATE ROLE ${role} LOGIN NOINHERIT`).catch(ignoreDuplicate)
-  await retryConcurrent(() => client.query(`ALTER ROLE ${role} LOGIN INHERIT PASSWORD ${verifier}`))
+  // One login that takes all connections would keep the others out, and the administrator who comes to look.
+  const limit = connectionLimit === undefined ? '' : `CONNECTION LIMIT ${connectionLimit}`
+  await retryConcurrent(() => client.query(`ALTER ROLE ${role} LOGIN INHERIT PASSWORD ${verifier} ${limit}`))
 }
 
 function ignoreDuplicate(error: { code?: string }): void {

@@ -111,7 +111,7 @@ describe('a runner', () => {
     const { id } = await aPipeline(database, {
       sourceQuery: "SELECT 1 AS film_id, repeat(chr(92), ascii('z') * 200000) AS body",
     })
-    expect(await run(database, id)).toMatchObject({ status: 'FAILED', error_code: 'VTR-9003' })
+    expect(await run(database, id)).toMatchObject({ status: 'FAILED', error_code: 'VTR-9010' })
     const { id: honest } = await aPipeline(database)
     expect(await run(database, honest)).toMatchObject({ status: 'SUCCESS' })
   })

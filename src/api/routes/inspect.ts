@@ -39,9 +39,7 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
         'viewer',
         TAG,
         'Says whether a run would start, and how it would read and write. Executes parts of the query.',
-        {
-          problems: [404],
-        },
+        { check: 'short', problems: [404] },
       ),
       schema: { params: byId, body: noBody, response: { 200: validationWire } },
     },
@@ -57,7 +55,10 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
   app.post(
     '/validate',
     {
-      config: rule('operator', TAG, 'The same for a pipeline that is not saved.', { body: validateInput }),
+      config: rule('operator', TAG, 'The same for a pipeline that is not saved.', {
+        check: 'short',
+        body: validateInput,
+      }),
       schema: { querystring: validateQuery, body: anyObject, response: { 200: validationWire } },
     },
     async (request) => {
@@ -71,7 +72,9 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
   app.get(
     '/catalog/tables',
     {
-      config: rule('viewer', TAG, 'Lists the tables that a query may read, with their columns.'),
+      config: rule('viewer', TAG, 'Lists the tables that a query may read, with their columns.', {
+        check: 'short',
+      }),
       schema: { querystring: tablesQuery, response: { 200: tablesWire } },
     },
     async (request) =>
@@ -82,6 +85,7 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
     '/pipelines/:id/preview',
     {
       config: rule('operator', TAG, 'Shows the first rows as they would be written. Nothing is.', {
+        check: 'short',
         problems: [404],
       }),
       schema: { params: byId, querystring: previewQuery, body: noBody, response: { 200: previewWire } },
@@ -95,7 +99,10 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
   app.post(
     '/preview',
     {
-      config: rule('operator', TAG, 'The same for a pipeline that is not saved.', { body: previewInput }),
+      config: rule('operator', TAG, 'The same for a pipeline that is not saved.', {
+        check: 'short',
+        body: previewInput,
+      }),
       schema: { querystring: previewQuery, body: anyObject, response: { 200: previewWire } },
     },
     async (request) =>
@@ -108,6 +115,7 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
     '/pipelines/:id/reconcile',
     {
       config: rule('viewer', TAG, 'Compares the mart with its query. `deep` needs the role operator.', {
+        check: ({ query }) => ((query as { deep?: boolean }).deep === true ? 'long' : 'short'),
         problems: [404],
       }),
       schema: { params: byId, querystring: reconcileQuery, response: { 200: reconcileWire } },
@@ -130,7 +138,7 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
         'operator',
         TAG,
         'Compares row by row and asks for a run that mends exactly what differs.',
-        { problems: [404, 409] },
+        { check: 'long', problems: [404, 409] },
       ),
       schema: { params: byId, body: noBody, response: { 202: repairWire } },
     },
