@@ -3,6 +3,7 @@ import { Badge, type Tone } from '../../components/Badge.js'
 import { CheckBadge, CheckLink, useFindingText } from '../../components/CheckFinding.js'
 import { checkTexts } from '../../components/check-texts.js'
 import { Panel } from '../../components/Panel.js'
+import { Tip } from '../../components/Tip.js'
 import { type Checked, checksOf, type Verdict } from '../../facts/quality.js'
 import { useTexts } from '../../i18n/texts.js'
 import type { IconName } from '../../theme/icons.js'
@@ -38,7 +39,7 @@ function Check({ line, found }: { readonly line: PipelineLine; readonly found: C
   const { check, verdict } = found
   const isWrong = verdict === 'warn' || verdict === 'fail'
   return (
-    <li data-wrong={isWrong || undefined}>
+    <li>
       <span className={styles.name}>{names[check]}</span>
       {isWrong ? (
         <>
@@ -54,5 +55,13 @@ function Check({ line, found }: { readonly line: PipelineLine; readonly found: C
 }
 
 function Sentence({ line, found }: { readonly line: PipelineLine; readonly found: Checked }) {
-  return <span className={styles.sentence}>{useFindingText(line, found.check)}</span>
+  const text = useFindingText(line, found.check)
+  return (
+    <Tip label={text}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what is cut off is read in the tooltip, also by keyboard. */}
+      <span className={styles.sentence} tabIndex={0}>
+        {text}
+      </span>
+    </Tip>
+  )
 }
