@@ -41,15 +41,20 @@ function Check({ line, found }: { readonly line: PipelineLine; readonly found: C
   return (
     <li>
       <span className={styles.name}>{names[check]}</span>
-      {isWrong ? (
-        <>
+      <span className={styles.verdict}>
+        {isWrong ? (
           <CheckBadge line={line} found={found} />
+        ) : (
+          <Badge {...CALM[verdict]}>{verdicts[verdict]}</Badge>
+        )}
+      </span>
+      {/* What a comparison found is shown right below, and arrives while the page is open. */}
+      {isWrong && check !== 'compare' ? (
+        <>
           <Sentence line={line} found={found} />
-          {check === 'compare' ? null : <CheckLink line={line} check={check} />}
+          <CheckLink line={line} check={check} />
         </>
-      ) : (
-        <Badge {...CALM[verdict]}>{verdicts[verdict]}</Badge>
-      )}
+      ) : null}
     </li>
   )
 }
