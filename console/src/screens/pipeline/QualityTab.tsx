@@ -31,7 +31,7 @@ export function QualityTab() {
         title={texts.reconcile}
         actions={
           // In the head, where nothing that arrives later can push them away.
-          <span className={styles.bar}>
+          <span className={styles.headActions}>
             <ActionButton
               needs="viewer"
               icon="retry"
