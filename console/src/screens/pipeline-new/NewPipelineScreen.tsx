@@ -60,7 +60,7 @@ function Writing({ original }: { readonly original: Pipeline | null }) {
   const { data: tables, isPending } = useQuery(tablesQuery(spec.source_connection))
   const example = exampleQuery(tables?.items ?? [])
   const fields = { spec, look, onChange: change }
-  const isLooked = useFirstLook(look)
+  const isLooked = useFirstLook(look, null)
   return (
     <>
       <QueryBench

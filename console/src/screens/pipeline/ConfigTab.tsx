@@ -17,12 +17,14 @@ import { editTexts } from './edit-texts.js'
 import styles from './pipeline.module.css'
 import { usePipeline } from './pipeline-context.js'
 
+const PATIENCE_MS = 1_500
+
 export function ConfigTab() {
   const { pipeline } = usePipeline()
   const { spec, change } = useEdit(pipeline)
   const look = useLook(spec)
   const fields = { spec, look, onChange: change }
-  if (!useFirstLook(look)) return <Skeleton lines={12} height={28} />
+  if (!useFirstLook(look, PATIENCE_MS)) return <Skeleton lines={12} height={28} />
   return (
     <>
       {look.error === null ? null : <ProblemCard error={look.error} />}
