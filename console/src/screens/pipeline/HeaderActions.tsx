@@ -36,11 +36,15 @@ export function HeaderActions({ line }: { readonly line: PipelineLine }) {
           refusal={run.cancel_requested ? texts.stopsAfterBatch : null}
           onClick={() => void act(() => actions.cancel(run.id), texts.didCancel(name))}
         >
-          <OneWidth also={texts.run}>{texts.cancelRun}</OneWidth>
+          <OneWidth also={texts.run} isOnPhones>
+            {texts.cancelRun}
+          </OneWidth>
         </ActionButton>
       ) : (
         <ActionButton needs="operator" icon="play" variant="filled" refusal={runRefusal} onClick={doRun}>
-          <OneWidth also={texts.cancelRun}>{texts.run}</OneWidth>
+          <OneWidth also={texts.cancelRun} isOnPhones>
+            {texts.run}
+          </OneWidth>
         </ActionButton>
       )}
       <ActionButton needs="operator" icon="pause" refusal={pauseRefusal} onClick={doPause}>
