@@ -31,7 +31,7 @@ async function digestOf(
   { relations, types }: Omit<CatalogMark, 'digest'>,
 ): Promise<string> {
   const [row] = await session.rows(DIGEST, [relations, types]).catch((error) => {
-    throw databaseError(error, 'Reading what the source query leads to')
+    throw databaseError(error, 'Reading what the source query leads to', 'source')
   })
   return row!.digest!
 }

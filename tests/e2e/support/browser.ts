@@ -19,6 +19,8 @@ interface Finder {
 
 /** What a test opens pages with. */
 export interface TestBrowser {
+  /** False: tests are skipped. For what is done before them. */
+  readonly isThere: boolean
   /** A visitor of their own: no cookie, nothing kept. Gone after the test, or after the file. */
   visitor(options?: BrowserContextOptions): Promise<Visitor>
 }
@@ -30,8 +32,13 @@ export interface Visitor {
   readonly complaints: string[]
 }
 
+interface BrowserOptions {
+  /** Scrollbars that take width, as most desktops have; headless Chromium hides them. */
+  readonly hasScrollbars?: boolean
+}
+
 /** One browser for all tests of a file. Where there is none, they are skipped by name and with the reason. */
-export function aBrowser(): () => TestBrowser {
+export function aBrowser({ hasScrollbars = false }: BrowserOptions = {}): () => TestBrowser {
   let browser: Browser | null = null
   let missing: string | undefined
   beforeAll(async () => {
@@ -39,13 +46,14 @@ export function aBrowser(): () => TestBrowser {
     const { findBrowser, launchOptions } = (await import(script)) as Finder
     const found = findBrowser()
     missing = found.missing
-    if (found.path !== undefined) browser = await chromium.launch(launchOptions(found.path))
+    const shown = hasScrollbars ? { ignoreDefaultArgs: ['--hide-scrollbars'] } : {}
+    if (found.path !== undefined) browser = await chromium.launch({ ...launchOptions(found.path), ...shown })
   }, 300_000)
   beforeEach(({ skip }) => {
     if (missing !== undefined) skip(missing)
   })
   afterAll(() => browser?.close())
-  return () => ({ visitor: (options) => visit(browser!, options) })
+  return () => ({ isThere: browser !== null, visitor: (options) => visit(browser!, options) })
 }
 
 async function visit(browser: Browser, options: BrowserContextOptions = {}): Promise<Visitor> {

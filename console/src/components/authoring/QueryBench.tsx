@@ -1,16 +1,16 @@
 import { Select } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { lazy, type ReactNode, Suspense } from 'react'
+import { type CSSProperties, lazy, type ReactNode, Suspense } from 'react'
 import { tablesQuery } from '../../api/authoring.js'
 import { pipelineActions } from '../../api/pipeline.js'
 import { useMay, useSession } from '../../api/session.js'
 import type { Finding, Preview, SourceTables } from '../../api/wire.js'
 import { useTexts } from '../../i18n/texts.js'
 import { ActionButton } from '../ActionButton.js'
+import code from '../editor/code.module.css'
 import { Panel } from '../Panel.js'
 import { ProblemCard } from '../ProblemCard.js'
-import { Skeleton } from '../Skeleton.js'
 import { Tip } from '../Tip.js'
 import styles from './authoring.module.css'
 import { FieldProblems } from './field-parts.js'
@@ -62,8 +62,8 @@ function QueryPanel({ spec, look, onChange, example, actions }: Props) {
   const { errors = NONE, warnings = NONE } = look.validation ?? {}
   return (
     <Panel title={texts.query} actions={<SourceSelect {...{ spec, onChange }} />} isFlush>
-      <div className={styles.editor}>
-        <Suspense fallback={<Skeleton lines={8} />}>
+      <div className={styles.editor} style={{ '--lines': queryOf(spec).split('\n').length } as CSSProperties}>
+        <Suspense fallback={<pre className={code.plain}>{queryOf(spec)}</pre>}>
           <Editor
             text={queryOf(spec)}
             label={texts.query}

@@ -58,8 +58,11 @@ function useRunPage(id: string, run: RunDetail | undefined): void {
   const label = texts.run(id.slice(0, 8))
   const isRunning = run?.status === 'RUNNING'
   const share = isRunning ? shareOf(run.expected_rows_read, run.rows_read) : null
+  // Nothing before its pipeline is known: it comes between, and would push the rest aside.
   const pipeline =
-    run === undefined ? [] : [{ label: run.pipeline_name, to: `/pipelines/${run.pipeline_id}/overview` }]
+    run === undefined
+      ? []
+      : [{ label: run.pipeline_name, to: `/pipelines/${run.pipeline_id}/overview` }, { label }]
   usePage({
     title:
       run === undefined
@@ -68,6 +71,6 @@ function useRunPage(id: string, run: RunDetail | undefined): void {
             run.pipeline_name,
             [words.runStatus[run.status], ...(share === null ? [] : [format.percent(share)])].join(' '),
           ],
-    path: [{ label: texts.runs, to: '/runs' }, ...pipeline, { label }],
+    path: [{ label: texts.runs, to: '/runs' }, ...pipeline],
   })
 }
