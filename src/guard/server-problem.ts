@@ -25,6 +25,7 @@ export function problemOfServer(error: unknown, sql: string, prefixLength: numbe
     code: 'SOURCE_QUERY_FAILED',
     message: `PostgreSQL refused the query: ${message}.`,
     hint: ourHint(state, message) ?? hint ?? 'Correct the query.',
+    sqlstate: state,
     position: character < 0 ? null : positionOfCharacter(sql, character),
     // A schema, table, column or type that is not there yet; a right that is not granted yet.
     mayPass: /^(3F000|42P01|42703|42704|42501)$/.test(state),

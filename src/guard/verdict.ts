@@ -12,6 +12,8 @@ export interface Problem {
   readonly code: Extract<ErrorCode, 'SOURCE_REFUSED' | 'SOURCE_QUERY_FAILED'>
   readonly message: string
   readonly hint: string
+  /** What the server said, when it was the server. */
+  readonly sqlstate?: string
   /** It may come right without another text: a table that is not there yet. */
   readonly mayPass?: boolean
   /** In the text as it was written; null when the reason lies outside of it, for example inside a view. */

@@ -4,7 +4,9 @@ import {
   finalTarget,
   hasTransforms,
   type Pipeline,
+  readerField,
   readerQuery,
+  readsTable,
   strategyOf,
   type Way,
 } from '../model/pipeline.js'
@@ -92,7 +94,7 @@ export class PipelineInspector implements Inspector {
       ...this.#targetFindings(pipeline),
       ...(await this.#judge(pipeline, signal).then(
         (problems) => asFindings(problems, pipeline),
-        (error) => [asFinding(error, queryField(pipeline))],
+        (error) => [asFinding(error, readerField(pipeline))],
       )),
     ]
     if (errors.length > 0) return this.#invalid(pipeline, errors)
@@ -147,7 +149,7 @@ export class PipelineInspector implements Inspector {
       .catch((error) => {
         throw lookError(error, 'The check of the source query')
       })
-    if (!verdict.ok) throw refusalError(verdict)
+    if (!verdict.ok) throw refusalError(verdict, { isDerived: readsTable(pipeline) })
     const { canonical, columns } = verdict
     const source = await this.#openSource(pipeline.sourceConnection, signal)
     try {
@@ -182,11 +184,13 @@ export class PipelineInspector implements Inspector {
     { looked, plan }: { readonly looked: Looked; readonly plan: QueryPlan },
     warnings: Finding[],
   ): Validation {
-    return { ...this.#told(pipeline, looked), valid: true, errors: [], warnings, plan }
+    const found = inReaderField(warnings, pipeline)
+    return { ...this.#told(pipeline, looked), valid: true, errors: [], warnings: found, plan }
   }
 
   #invalid(pipeline: Pipeline, errors: Finding[], examined: Looked | null = null): Validation {
-    return { ...this.#told(pipeline, examined), valid: false, errors, warnings: [] }
+    const found = inReaderField(errors, pipeline)
+    return { ...this.#told(pipeline, examined), valid: false, errors: found, warnings: [] }
   }
 
   #told(pipeline: Pipeline, examined: Looked | null): Omit<Validation, 'valid' | 'errors' | 'warnings'> {
@@ -249,13 +253,26 @@ function wayOf(pipeline: Pipeline, isSink: boolean): Way {
   return pipeline.sourceConnection === pipeline.targetConnection ? 'pushdown' : 'relay'
 }
 
-function queryField(pipeline: Pipeline): string {
-  return pipeline.tasks.length > 0 ? 'tasks.0.body' : 'source_query'
-}
+const NO_SUCH_COLUMN = '42703'
 
 function asFindings(problems: Refusal['problems'], pipeline: Pipeline): Finding[] {
-  const field = queryField(pipeline)
-  return problems.map(({ code, message, hint, position }) => ({ code, message, hint, field, position }))
+  const field = readerField(pipeline)
+  if (!readsTable(pipeline))
+    return problems.map(({ code, message, hint, position }) => ({ code, message, hint, field, position }))
+  return problems.map(({ code, message, hint, sqlstate }) => ({
+    code,
+    message,
+    hint,
+    field: sqlstate === NO_SUCH_COLUMN ? 'source_columns' : field,
+    position: null,
+  }))
+}
+
+/** Sinks and warnings speak of the query; here it is known where that was given. */
+function inReaderField(findings: readonly Finding[], pipeline: Pipeline): Finding[] {
+  return findings.map((finding) =>
+    finding.field === 'source_query' ? { ...finding, field: readerField(pipeline) } : finding,
+  )
 }
 
 const FIELDS: Record<string, string> = {
@@ -276,7 +293,7 @@ const FIELDS: Record<string, string> = {
 
 function fieldOf(error: unknown, pipeline: Pipeline): string {
   const known = error instanceof VitrinaError ? FIELDS[error.code] : undefined
-  return known ?? transformField(error, pipeline) ?? queryField(pipeline)
+  return known ?? transformField(error, pipeline) ?? readerField(pipeline)
 }
 
 function asFinding(error: unknown, field: string): Finding {

@@ -100,6 +100,11 @@ export const ERRORS = {
     class: 'stop',
     means: 'The target has no place for a type or a value of the query.',
   },
+  TARGET_TAKEN: {
+    number: 4006,
+    class: 'stop',
+    means: 'Another pipeline writes to the same target.',
+  },
   ROWS_REFUSED: {
     number: 4101,
     class: 'stop',

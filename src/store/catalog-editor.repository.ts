@@ -8,6 +8,7 @@ import type {
   Decide,
   PipelineDraft,
   PipelineEditor,
+  TargetClaim,
   TaskDraft,
 } from '../ports/pipeline-editor.js'
 import { sqlstateOf } from '../sql/sqlstate.js'
@@ -27,8 +28,11 @@ const COLUMNS = {
   sourceType: 'source_type',
   sourceConnection: 'source_connection',
   sourceQuery: 'source_query',
+  sourceTable: 'source_table',
+  sourceColumns: 'source_columns',
   targetTable: 'target_table',
   targetConnection: 'target_connection',
+  sharedTarget: 'shared_target',
   targetOptions: 'target_options',
   mode: 'mode',
   fullStrategy: 'full_strategy',
@@ -53,6 +57,15 @@ export class CatalogEditorRepository implements PipelineEditor {
 
   constructor(database: Database) {
     this.#database = database
+  }
+
+  async otherWriter({ id, addresses, connection, isShared }: TargetClaim) {
+    const [other] = await this.#database.query<{ id: string; name: string }>(
+      `SELECT w.id, w.name FROM unnest($1::text[]) address, etl.writers_of(etl.target_identity(address, $2)) w
+        WHERE w.id IS DISTINCT FROM $3::uuid AND NOT (w.shared_target AND $4) ORDER BY w.name LIMIT 1`,
+      [addresses, connection, id, isShared],
+    )
+    return other ?? null
   }
 
   create(draft: PipelineDraft, author: Author): Promise<Pipeline> {
