@@ -30,6 +30,8 @@ export interface Checkpoint {
 export interface TargetClaim {
   /** The id of the pipeline; null: it is not saved yet. */
   readonly id: string | null
+  /** A pipeline of this name is another conflict, and not reported as this one. */
+  readonly name: string
   /** Its address, in every way that it could be written. */
   readonly addresses: readonly string[]
   readonly connection: string | null

@@ -59,11 +59,11 @@ export class CatalogEditorRepository implements PipelineEditor {
     this.#database = database
   }
 
-  async otherWriter({ id, addresses, connection, isShared }: TargetClaim) {
+  async otherWriter({ id, name, addresses, connection, isShared }: TargetClaim) {
     const [other] = await this.#database.query<{ id: string; name: string }>(
       `SELECT w.id, w.name FROM unnest($1::text[]) address, etl.writers_of(etl.target_identity(address, $2)) w
-        WHERE w.id IS DISTINCT FROM $3::uuid AND NOT (w.shared_target AND $4) ORDER BY w.name LIMIT 1`,
-      [addresses, connection, id, isShared],
+        WHERE w.id IS DISTINCT FROM $3::uuid AND w.name <> $4 AND NOT (w.shared_target AND $5) ORDER BY w.name LIMIT 1`,
+      [addresses, connection, id, name, isShared],
     )
     return other ?? null
   }

@@ -180,6 +180,7 @@ export class EditService {
     const others = sink?.kind.otherNames?.(sink.name).map((name) => sink.kind.prefix + name) ?? []
     const other = await this.#editor.otherWriter({
       id,
+      name: draft.name,
       addresses: [target, ...others],
       connection: draft.targetConnection,
       isShared: draft.sharedTarget,
