@@ -64,7 +64,7 @@ function refusedByDatabase(thrown: unknown): VitrinaError | null {
   // VT002: what would corrupt a run is refused while one is under way.
   if (sqlstate === 'VT002')
     return as('PIPELINE_BUSY', sentence(message), hint ?? 'Pause it or wait until it is IDLE.')
-  // VT003 is what etl.refuse_second_writer raises; the detail is the id of the pipeline that was first.
+  // VT003 is what etl.refuse_second_writer raises: two users claimed the same target at the same moment.
   if (sqlstate === 'VT003')
     return as('TARGET_TAKEN', sentence(message), hint ?? 'Choose another target.')
   if (/^22/.test(sqlstate))

@@ -48,6 +48,15 @@ CREATE TABLE etl.etl_idempotency (
   at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
   CONSTRAINT etl_idempotency_pkey PRIMARY KEY (actor, key)
 );
+CREATE TABLE etl.etl_pipeline_targets (
+  pipeline_id uuid NOT NULL,
+  address text NOT NULL,
+  identity text NOT NULL,
+  shared boolean NOT NULL,
+  CONSTRAINT etl_pipeline_targets_identity_excl EXCLUDE USING hash (identity WITH =) WHERE ((NOT shared)) DEFERRABLE INITIALLY DEFERRED,
+  CONSTRAINT etl_pipeline_targets_pkey PRIMARY KEY (pipeline_id),
+  CONSTRAINT etl_pipeline_targets_pipeline_id_fkey FOREIGN KEY (pipeline_id) REFERENCES etl.etl_pipelines(id) ON DELETE CASCADE
+);
 CREATE TABLE etl.etl_pipeline_tasks (
   id uuid DEFAULT gen_random_uuid() NOT NULL,
   pipeline_id uuid NOT NULL,
@@ -319,8 +328,8 @@ CREATE INDEX etl_audit_by_target ON etl.etl_audit USING btree (target_id, id);
 CREATE INDEX etl_events_by_time ON etl.etl_events USING btree (at);
 CREATE INDEX etl_events_fresh ON etl.etl_events USING btree (n) WHERE (seq IS NULL);
 CREATE INDEX etl_idempotency_by_time ON etl.etl_idempotency USING btree (at);
+CREATE INDEX etl_pipeline_targets_by_identity ON etl.etl_pipeline_targets USING hash (identity);
 CREATE INDEX etl_pipelines_active ON etl.etl_pipelines USING btree (requested_at) WHERE (status = ANY (ARRAY['RUN_REQUESTED'::text, 'RUNNING'::text, 'PAUSE_REQUESTED'::text]));
-CREATE INDEX etl_pipelines_by_target ON etl.etl_pipelines USING btree (etl.target_identity(target_table, target_connection));
 CREATE INDEX etl_pipelines_due ON etl.etl_pipelines USING btree (next_run_at) WHERE (schedule_interval IS NOT NULL);
 CREATE INDEX etl_quarantine_by_pipeline ON etl.etl_quarantine USING btree (pipeline_id, id DESC);
 CREATE INDEX etl_quarantine_held ON etl.etl_quarantine USING btree (pipeline_id, id) WHERE (status = 'HELD'::text);
@@ -430,16 +439,6 @@ AS $function$
    WHERE o.value IS DISTINCT FROM n.value
 $function$
 ;
-CREATE OR REPLACE FUNCTION etl.final_target(pipeline etl.etl_pipelines)
- RETURNS text
- LANGUAGE sql
- STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-  SELECT coalesce((SELECT t.target_table FROM etl.etl_pipeline_tasks t WHERE t.pipeline_id = pipeline.id
-                    ORDER BY t.order_index DESC LIMIT 1), pipeline.target_table)
-$function$
-;
 CREATE OR REPLACE FUNCTION etl.give_new_pipeline_its_state()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -487,6 +486,24 @@ AS $function$
   ('RUNNING', 'IDLE'), ('RUNNING', 'FAILED')
 )
 $function$
+;
+CREATE OR REPLACE FUNCTION etl.keep_target()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  address text := coalesce((SELECT target_table FROM etl.etl_pipeline_tasks WHERE pipeline_id = NEW.id
+                             ORDER BY order_index DESC LIMIT 1), NEW.target_table);
+BEGIN
+  INSERT INTO etl.etl_pipeline_targets AS t (pipeline_id, address, identity, shared)
+  VALUES (NEW.id, address, etl.target_identity(address, NEW.target_connection), NEW.shared_target)
+  ON CONFLICT (pipeline_id) DO UPDATE
+     SET address = excluded.address, identity = excluded.identity, shared = excluded.shared
+   WHERE ROW(t.address, t.identity, t.shared) IS DISTINCT FROM ROW(excluded.address, excluded.identity, excluded.shared);
+  RETURN NULL;
+END $function$
 ;
 CREATE OR REPLACE FUNCTION etl.keep_version()
  RETURNS trigger
@@ -611,23 +628,21 @@ CREATE OR REPLACE FUNCTION etl.refuse_second_writer()
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 DECLARE
-  pipeline etl.etl_pipelines;
-  other    etl.etl_pipelines;
-  identity text;
+  mine  etl.etl_pipeline_targets;
+  other uuid;
 BEGIN
-  SELECT * INTO pipeline FROM etl.etl_pipelines WHERE id = NEW.id;
+  SELECT * INTO mine FROM etl.etl_pipeline_targets WHERE pipeline_id = NEW.pipeline_id;
   IF NOT FOUND THEN
     RETURN NULL;
   END IF;
-  identity := etl.target_identity(etl.final_target(pipeline), pipeline.target_connection);
-  PERFORM pg_advisory_xact_lock(hashtextextended('vitrina.target ' || identity, 0));
-  SELECT w.* INTO other FROM etl.writers_of(identity) w
-   WHERE w.id <> pipeline.id AND NOT (w.shared_target AND pipeline.shared_target) ORDER BY w.name LIMIT 1;
+  PERFORM pg_advisory_xact_lock(hashtextextended('vitrina.targets', 0));
+  SELECT t.pipeline_id INTO other FROM etl.etl_pipeline_targets t
+   WHERE t.identity = mine.identity AND t.pipeline_id <> mine.pipeline_id AND NOT (t.shared AND mine.shared) LIMIT 1;
   IF FOUND THEN
-    RAISE EXCEPTION 'pipeline "%" already writes to %, so pipeline "%" cannot', other.name,
-        etl.final_target(pipeline), pipeline.name
-      USING ERRCODE = 'VT003', DETAIL = other.id::text,
-            HINT = 'Choose another target, or set shared_target to true on both pipelines.';
+    RAISE EXCEPTION 'pipeline "%" already writes to %, so pipeline "%" cannot',
+        (SELECT name FROM etl.etl_pipelines WHERE id = other), mine.address,
+        (SELECT name FROM etl.etl_pipelines WHERE id = mine.pipeline_id)
+      USING ERRCODE = 'VT003', HINT = 'Choose another target, or set shared_target to true on both pipelines.';
   END IF;
   RETURN NULL;
 END $function$
@@ -761,34 +776,20 @@ BEGIN
   RETURN NEW;
 END $function$
 ;
-CREATE OR REPLACE FUNCTION etl.writers_of(identity text)
- RETURNS SETOF etl.etl_pipelines
- LANGUAGE sql
- STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-  SELECT p.* FROM etl.etl_pipelines p
-   WHERE etl.target_identity(p.target_table, p.target_connection) = identity
-     AND etl.target_identity(etl.final_target(p), p.target_connection) = identity
-  UNION
-  SELECT p.* FROM etl.etl_pipelines p
-   WHERE p.id IN (SELECT t.pipeline_id FROM etl.etl_pipeline_tasks t WHERE t.target_table IS NOT NULL)
-     AND etl.target_identity(etl.final_target(p), p.target_connection) = identity
-$function$
-;
 
 CREATE TRIGGER refuse_rewriting BEFORE DELETE OR UPDATE OR TRUNCATE ON etl.etl_audit FOR EACH STATEMENT EXECUTE FUNCTION etl.refuse_rewriting();
 CREATE TRIGGER tell_of_comparison AFTER INSERT OR UPDATE ON etl.etl_comparisons FOR EACH ROW EXECUTE FUNCTION etl.tell_of_comparison();
+CREATE CONSTRAINT TRIGGER refuse_second_writer AFTER INSERT OR UPDATE ON etl.etl_pipeline_targets DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION etl.refuse_second_writer();
 CREATE TRIGGER change_tasks AFTER INSERT OR DELETE OR UPDATE ON etl.etl_pipeline_tasks FOR EACH ROW EXECUTE FUNCTION etl.change_tasks();
 CREATE TRIGGER clear_empty_query BEFORE INSERT OR UPDATE OF source_query, source_table ON etl.etl_pipelines FOR EACH ROW WHEN (((new.source_table IS NOT NULL) AND (btrim(new.source_query) = ''::text))) EXECUTE FUNCTION etl.clear_empty_query();
 CREATE TRIGGER give_new_pipeline_its_state AFTER INSERT ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.give_new_pipeline_its_state();
 CREATE TRIGGER guard_new_pipeline BEFORE INSERT ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.guard_new_pipeline();
 CREATE TRIGGER hold_source BEFORE UPDATE OF source_table, source_columns ON etl.etl_pipelines FOR EACH ROW WHEN (((old.status = ANY (ARRAY['RUNNING'::text, 'PAUSE_REQUESTED'::text])) AND ((old.source_table IS DISTINCT FROM new.source_table) OR (old.source_columns IS DISTINCT FROM new.source_columns)))) EXECUTE FUNCTION etl.hold_source();
 CREATE CONSTRAINT TRIGGER keep_first_version AFTER INSERT ON etl.etl_pipelines DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION etl.keep_version();
+CREATE TRIGGER keep_target AFTER INSERT OR UPDATE OF target_table, target_connection, shared_target, config_xact ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.keep_target();
 CREATE CONSTRAINT TRIGGER keep_version AFTER UPDATE ON etl.etl_pipelines DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.config_version IS DISTINCT FROM new.config_version)) EXECUTE FUNCTION etl.keep_version();
 CREATE TRIGGER leave_pipeline BEFORE DELETE ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.leave_pipeline();
 CREATE TRIGGER move_pipeline BEFORE UPDATE OF status ON etl.etl_pipelines FOR EACH ROW WHEN ((old.status IS DISTINCT FROM new.status)) EXECUTE FUNCTION etl.move_pipeline();
-CREATE CONSTRAINT TRIGGER refuse_second_writer AFTER INSERT OR UPDATE OF target_table, target_connection, shared_target, config_xact ON etl.etl_pipelines DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION etl.refuse_second_writer();
 CREATE TRIGGER tell_of_change AFTER UPDATE ON etl.etl_pipelines FOR EACH ROW WHEN (((old.status <> new.status) OR (old.config_version <> new.config_version))) EXECUTE FUNCTION etl.tell_of_pipeline();
 CREATE TRIGGER tell_of_pipeline AFTER INSERT OR DELETE ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.tell_of_pipeline();
 CREATE TRIGGER tell_of_schedule AFTER UPDATE OF next_run_at ON etl.etl_pipelines FOR EACH ROW WHEN (((old.status = new.status) AND (old.config_version = new.config_version) AND (old.next_run_at IS DISTINCT FROM new.next_run_at))) EXECUTE FUNCTION etl.tell_of_pipeline();

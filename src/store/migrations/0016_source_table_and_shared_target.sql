@@ -57,66 +57,78 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     btrim(target))
 $$;
 
--- The last task of a plan may lead elsewhere than the pipeline does.
-CREATE FUNCTION etl.final_target(pipeline etl.etl_pipelines) RETURNS text
-LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-  SELECT coalesce((SELECT t.target_table FROM etl.etl_pipeline_tasks t WHERE t.pipeline_id = pipeline.id
-                    ORDER BY t.order_index DESC LIMIT 1), pipeline.target_table)
-$$;
+-- Where each pipeline writes, for finding the others that do. Of all addresses only the last task of a plan has a say
+-- besides the pipeline itself.
+CREATE TABLE etl.etl_pipeline_targets (
+  pipeline_id uuid PRIMARY KEY REFERENCES etl.etl_pipelines ON DELETE CASCADE,
+  address     text NOT NULL,
+  identity    text NOT NULL,
+  shared      boolean NOT NULL,
+  -- Two transactions that do not see each other cannot both have a target for themselves.
+  EXCLUDE USING hash (identity WITH =) WHERE (NOT shared) DEFERRABLE INITIALLY DEFERRED
+);
+CREATE INDEX etl_pipeline_targets_by_identity ON etl.etl_pipeline_targets USING hash (identity);
 
--- Pipelines that write to a target: their own address by the index, those with a task that leads there one by one.
-CREATE INDEX etl_pipelines_by_target ON etl.etl_pipelines (etl.target_identity(target_table, target_connection));
-CREATE FUNCTION etl.writers_of(identity text) RETURNS SETOF etl.etl_pipelines
-LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-  SELECT p.* FROM etl.etl_pipelines p
-   WHERE etl.target_identity(p.target_table, p.target_connection) = identity
-     AND etl.target_identity(etl.final_target(p), p.target_connection) = identity
-  UNION
-  SELECT p.* FROM etl.etl_pipelines p
-   WHERE p.id IN (SELECT t.pipeline_id FROM etl.etl_pipeline_tasks t WHERE t.target_table IS NOT NULL)
-     AND etl.target_identity(etl.final_target(p), p.target_connection) = identity
-$$;
+INSERT INTO etl.etl_pipeline_targets (pipeline_id, address, identity, shared)
+SELECT p.id, t.address, t.identity, count(*) OVER (PARTITION BY t.identity) > 1
+  FROM etl.etl_pipelines p
+  CROSS JOIN LATERAL (SELECT coalesce((SELECT target_table FROM etl.etl_pipeline_tasks WHERE pipeline_id = p.id
+                                        ORDER BY order_index DESC LIMIT 1), p.target_table)) a(address)
+  CROSS JOIN LATERAL (SELECT a.address, etl.target_identity(a.address, p.target_connection)) t(address, identity);
 
 -- Before the trigger that makes a version of each change: the mark does not change what these pipelines do.
-UPDATE etl.etl_pipelines p SET shared_target = true
-  FROM (SELECT etl.target_identity(etl.final_target(p), p.target_connection) AS identity
-          FROM etl.etl_pipelines p GROUP BY 1 HAVING count(*) > 1) shared
- WHERE etl.target_identity(etl.final_target(p), p.target_connection) = shared.identity;
-CREATE TRIGGER version_source_and_sharing BEFORE UPDATE OF source_table, source_columns, shared_target ON etl.etl_pipelines
-  FOR EACH ROW WHEN (ROW(OLD.source_table, OLD.source_columns, OLD.shared_target)
-    IS DISTINCT FROM ROW(NEW.source_table, NEW.source_columns, NEW.shared_target))
-  EXECUTE FUNCTION etl.version_pipeline();
+UPDATE etl.etl_pipelines p SET shared_target = true FROM etl.etl_pipeline_targets t WHERE t.pipeline_id = p.id AND t.shared;
 -- Versions kept so far do not have the new fields; without them the next change would list all three as changed.
 UPDATE etl.etl_pipeline_versions v
    SET spec = v.spec || jsonb_build_object('source_table', NULL, 'source_columns', '[]'::jsonb, 'shared_target', p.shared_target)
   FROM etl.etl_pipelines p WHERE p.id = v.pipeline_id;
 
--- At the end of the transaction, when pipeline and tasks are as they will stay. The lock lets one of two transactions
--- that claim the same target at the same moment see the other.
+CREATE TRIGGER version_source_and_sharing BEFORE UPDATE OF source_table, source_columns, shared_target ON etl.etl_pipelines
+  FOR EACH ROW WHEN (ROW(OLD.source_table, OLD.source_columns, OLD.shared_target)
+    IS DISTINCT FROM ROW(NEW.source_table, NEW.source_columns, NEW.shared_target))
+  EXECUTE FUNCTION etl.version_pipeline();
+
+-- config_xact: a change of tasks sets it, and may change where the rows go.
+CREATE FUNCTION etl.keep_target() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  address text := coalesce((SELECT target_table FROM etl.etl_pipeline_tasks WHERE pipeline_id = NEW.id
+                             ORDER BY order_index DESC LIMIT 1), NEW.target_table);
+BEGIN
+  INSERT INTO etl.etl_pipeline_targets AS t (pipeline_id, address, identity, shared)
+  VALUES (NEW.id, address, etl.target_identity(address, NEW.target_connection), NEW.shared_target)
+  ON CONFLICT (pipeline_id) DO UPDATE
+     SET address = excluded.address, identity = excluded.identity, shared = excluded.shared
+   WHERE ROW(t.address, t.identity, t.shared) IS DISTINCT FROM ROW(excluded.address, excluded.identity, excluded.shared);
+  RETURN NULL;
+END $$;
+CREATE TRIGGER keep_target
+  AFTER INSERT OR UPDATE OF target_table, target_connection, shared_target, config_xact ON etl.etl_pipelines
+  FOR EACH ROW EXECUTE FUNCTION etl.keep_target();
+
+-- At the end of the transaction, when pipeline and tasks are as they will stay. The lock makes the second of two
+-- transactions that claim one target at the same moment see the first. One lock for all targets: a lock for each would
+-- exceed the lock table of the server when thousands of pipelines are inserted at once.
 CREATE FUNCTION etl.refuse_second_writer() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-  pipeline etl.etl_pipelines;
-  other    etl.etl_pipelines;
-  identity text;
+  mine  etl.etl_pipeline_targets;
+  other uuid;
 BEGIN
-  SELECT * INTO pipeline FROM etl.etl_pipelines WHERE id = NEW.id;
+  SELECT * INTO mine FROM etl.etl_pipeline_targets WHERE pipeline_id = NEW.pipeline_id;
   IF NOT FOUND THEN
     RETURN NULL;
   END IF;
-  identity := etl.target_identity(etl.final_target(pipeline), pipeline.target_connection);
-  PERFORM pg_advisory_xact_lock(hashtextextended('vitrina.target ' || identity, 0));
-  SELECT w.* INTO other FROM etl.writers_of(identity) w
-   WHERE w.id <> pipeline.id AND NOT (w.shared_target AND pipeline.shared_target) ORDER BY w.name LIMIT 1;
+  PERFORM pg_advisory_xact_lock(hashtextextended('vitrina.targets', 0));
+  SELECT t.pipeline_id INTO other FROM etl.etl_pipeline_targets t
+   WHERE t.identity = mine.identity AND t.pipeline_id <> mine.pipeline_id AND NOT (t.shared AND mine.shared) LIMIT 1;
   IF FOUND THEN
-    RAISE EXCEPTION 'pipeline "%" already writes to %, so pipeline "%" cannot', other.name,
-        etl.final_target(pipeline), pipeline.name
-      USING ERRCODE = 'VT003', DETAIL = other.id::text,
-            HINT = 'Choose another target, or set shared_target to true on both pipelines.';
+    RAISE EXCEPTION 'pipeline "%" already writes to %, so pipeline "%" cannot',
+        (SELECT name FROM etl.etl_pipelines WHERE id = other), mine.address,
+        (SELECT name FROM etl.etl_pipelines WHERE id = mine.pipeline_id)
+      USING ERRCODE = 'VT003', HINT = 'Choose another target, or set shared_target to true on both pipelines.';
   END IF;
   RETURN NULL;
 END $$;
--- config_xact: a change of tasks sets it, and may change where the rows go.
-CREATE CONSTRAINT TRIGGER refuse_second_writer
-  AFTER INSERT OR UPDATE OF target_table, target_connection, shared_target, config_xact ON etl.etl_pipelines
+CREATE CONSTRAINT TRIGGER refuse_second_writer AFTER INSERT OR UPDATE ON etl.etl_pipeline_targets
   DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION etl.refuse_second_writer();
