@@ -24,7 +24,7 @@ export async function similarTable(
   const missing = named.find((name) => !known.has(textOf(name)))
   if (missing === undefined) return null
   const [best] = rows
-    .map((row) => ({ row, distance: distanceBetween(textOf(missing), textOf(row)) }))
+    .map((row) => ({ row, distance: distanceBetween(missing, row) }))
     .sort((a, b) => a.distance - b.distance)
   const isClose = best !== undefined && best.distance <= Math.max(2, Math.floor(missing.table.length / 3))
   return isClose ? written(best.row) : null
@@ -40,8 +40,13 @@ function written(name: TableName): string {
   return /^[a-z_][a-z0-9_]*\.[a-z_][a-z0-9_]*$/.test(text) ? text : quoteTable(name)
 }
 
+/** The right table in the wrong schema is one mistake, however the schemas are called. */
+function distanceBetween(one: TableName, other: TableName): number {
+  return lettersBetween(one.table, other.table) + (one.schema === other.schema ? 0 : 1)
+}
+
 /** How many letters have to be added, removed or changed, without regard to case. */
-function distanceBetween(one: string, other: string): number {
+function lettersBetween(one: string, other: string): number {
   const a = one.toLowerCase()
   const b = other.toLowerCase()
   let row = Array.from({ length: b.length + 1 }, (_, n) => n)

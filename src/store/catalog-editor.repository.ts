@@ -61,8 +61,8 @@ export class CatalogEditorRepository implements PipelineEditor {
 
   async otherWriter({ id, name, addresses, connection, isShared }: TargetClaim) {
     const [other] = await this.#database.query<{ id: string; name: string }>(
-      `SELECT p.id, p.name FROM unnest($1::text[]) address
-         JOIN etl.etl_pipeline_targets t ON t.identity = etl.target_identity(address, $2) JOIN etl.etl_pipelines p ON p.id = t.pipeline_id
+      `SELECT p.id, p.name FROM unnest($1::text[]) AS spelling
+         JOIN etl.etl_pipeline_targets t ON t.identity = etl.target_identity(spelling, $2) JOIN etl.etl_pipelines p ON p.id = t.pipeline_id
         WHERE p.id IS DISTINCT FROM $3::uuid AND p.name <> $4 AND NOT (t.shared AND $5) ORDER BY p.name LIMIT 1`,
       [addresses, connection, id, name, isShared],
     )

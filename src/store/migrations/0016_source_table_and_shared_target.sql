@@ -63,9 +63,7 @@ CREATE TABLE etl.etl_pipeline_targets (
   pipeline_id uuid PRIMARY KEY REFERENCES etl.etl_pipelines ON DELETE CASCADE,
   address     text NOT NULL,
   identity    text NOT NULL,
-  shared      boolean NOT NULL,
-  -- Two transactions that do not see each other cannot both have a target for themselves.
-  EXCLUDE USING hash (identity WITH =) WHERE (NOT shared) DEFERRABLE INITIALLY DEFERRED
+  shared      boolean NOT NULL
 );
 CREATE INDEX etl_pipeline_targets_by_identity ON etl.etl_pipeline_targets USING hash (identity);
 
