@@ -53,7 +53,6 @@ CREATE TABLE etl.etl_pipeline_targets (
   address text NOT NULL,
   identity text NOT NULL,
   shared boolean NOT NULL,
-  CONSTRAINT etl_pipeline_targets_identity_excl EXCLUDE USING hash (identity WITH =) WHERE ((NOT shared)) DEFERRABLE INITIALLY DEFERRED,
   CONSTRAINT etl_pipeline_targets_pkey PRIMARY KEY (pipeline_id),
   CONSTRAINT etl_pipeline_targets_pipeline_id_fkey FOREIGN KEY (pipeline_id) REFERENCES etl.etl_pipelines(id) ON DELETE CASCADE
 );
