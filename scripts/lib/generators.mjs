@@ -239,7 +239,9 @@ export async function cinemaSql() {
   return [
     CINEMA_HEAD,
     schema,
-    ...TABLE_NAMES.map((table, n) => `COPY ${table} (${TABLES[table].join(', ')}) FROM stdin;\n${blocks[n]}\\.\n`),
+    ...TABLE_NAMES.map(
+      (table, n) => `COPY ${table} (${TABLES[table].join(', ')}) FROM stdin;\n${blocks[n]}\\.\n`,
+    ),
     `COMMIT;\n\nANALYZE ${TABLE_NAMES.join(', ')};\n`,
   ].join('\n')
 }

@@ -96,9 +96,7 @@ describe('dry_run=true', () => {
     expect(await dry({ mode: 'sideways' })).toBe('REQUEST_INVALID')
     expect(await dry({ source_query: 'DELETE FROM content.film_work' })).toBe('REQUEST_INVALID')
     expect(await dry({ batch_size: 7 }, { 'if-match': '"9"' })).toBe('VERSION_STALE')
-    expect((await api.post('/pipelines?dry_run=true', spec(name))).json().code).toBe(
-      'PIPELINE_NAME_TAKEN',
-    )
+    expect((await api.post('/pipelines?dry_run=true', spec(name))).json().code).toBe('PIPELINE_NAME_TAKEN')
     for (const status of ['RUN_REQUESTED', 'RUNNING'])
       await database.query('UPDATE etl.etl_pipelines SET status = $2 WHERE id = $1', [id, status])
     expect(await dry({ mode: 'full' })).toBe('PIPELINE_BUSY')

@@ -65,8 +65,7 @@ function refusedByDatabase(thrown: unknown): VitrinaError | null {
   if (sqlstate === 'VT002')
     return as('PIPELINE_BUSY', sentence(message), hint ?? 'Pause it or wait until it is IDLE.')
   // VT003 is what etl.refuse_second_writer raises: two users claimed the same target at the same moment.
-  if (sqlstate === 'VT003')
-    return as('TARGET_TAKEN', sentence(message), hint ?? 'Choose another target.')
+  if (sqlstate === 'VT003') return as('TARGET_TAKEN', sentence(message), hint ?? 'Choose another target.')
   if (/^22/.test(sqlstate))
     return as(
       'REQUEST_INVALID',

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type TestApi, anApi } from '../../tests/support/api.js'
+import { anApi, type TestApi } from '../../tests/support/api.js'
 import { aDatabase, type TestDatabase } from '../../tests/support/database.js'
 import { clickhouse } from '../sinks/clickhouse/index.js'
 import { pipelineWire } from './schemas/pipeline.js'
@@ -79,7 +79,11 @@ describe('a pipeline with a table as source', () => {
     ['a forbidden schema', { source_table: 'auth.users' }, { source_table: 'SOURCE_REFUSED' }],
     ['a catalog', { source_table: 'pg_catalog.pg_authid' }, { source_table: 'SOURCE_REFUSED' }],
     ['columns twice', { source_columns: ['id', 'id'] }, { source_columns: 'COLUMN_DOUBLED' }],
-    ['columns of nothing', { source_table: null, source_query: 'SELECT 1', source_columns: ['id'] }, { source_columns: 'SOURCE_MISSING' }],
+    [
+      'columns of nothing',
+      { source_table: null, source_query: 'SELECT 1', source_columns: ['id'] },
+      { source_columns: 'SOURCE_MISSING' },
+    ],
     ['nothing', { source_table: null }, { source_query: 'SOURCE_MISSING' }],
     ['a long name', { source_table: `content.${'x'.repeat(64)}` }, { source_table: 'NAME_TOO_LONG' }],
     ['a long column', { source_columns: ['я'.repeat(32)] }, { 'source_columns.0': 'custom' }],
@@ -168,15 +172,22 @@ describe('a second pipeline on a target', () => {
     const first = (await api.post('/pipelines', spec())).json()
     const second = spec({ target_table: first.target_table, shared_target: true })
     expect((await api.post('/pipelines', second)).json().code).toBe('TARGET_TAKEN')
-    expect((await api.patch(`/pipelines/${first.id}`, { shared_target: true })).json().shared_target).toBe(true)
+    expect((await api.patch(`/pipelines/${first.id}`, { shared_target: true })).json().shared_target).toBe(
+      true,
+    )
     expect((await api.post('/pipelines', second)).statusCode).toBe(201)
-    expect((await api.patch(`/pipelines/${first.id}`, { shared_target: false })).json().code).toBe('TARGET_TAKEN')
+    expect((await api.patch(`/pipelines/${first.id}`, { shared_target: false })).json().code).toBe(
+      'TARGET_TAKEN',
+    )
   })
 
   it('is one mart in ClickHouse with and without its database', async () => {
     expect((await api.post('/pipelines', spec({ target_table: 'ch:films' }))).statusCode).toBe(201)
     const again = await api.post('/pipelines', spec({ target_table: 'ch:analytics.films' }))
-    expect(again.json()).toMatchObject({ code: 'TARGET_TAKEN', detail: expect.stringContaining('ch:analytics.films') })
+    expect(again.json()).toMatchObject({
+      code: 'TARGET_TAKEN',
+      detail: expect.stringContaining('ch:analytics.films'),
+    })
     expect((await api.post('/pipelines', spec({ target_table: 'ch:other.films' }))).statusCode).toBe(201)
   })
 
@@ -186,9 +197,9 @@ describe('a second pipeline on a target', () => {
       Array.from({ length: 4 }, () => api.post('/pipelines', spec({ target_table }))),
     )
     expect(answers.map(({ statusCode }) => statusCode).sort()).toEqual([201, 409, 409, 409])
-    expect(new Set(answers.filter(({ statusCode }) => statusCode === 409).map((answer) => answer.json().code))).toEqual(
-      new Set(['TARGET_TAKEN']),
-    )
+    expect(
+      new Set(answers.filter(({ statusCode }) => statusCode === 409).map((answer) => answer.json().code)),
+    ).toEqual(new Set(['TARGET_TAKEN']))
   })
 })
 
@@ -198,7 +209,11 @@ describe('names that PostgreSQL would cut off', () => {
     ['target_table', { target_table: `analytics.${long}` }, { target_table: 'NAME_TOO_LONG' }],
     ['key_columns', { key_columns: ['id', long] }, { 'key_columns.1': 'custom' }],
     ['incremental_key', { mode: 'incremental', incremental_key: long }, { incremental_key: 'custom' }],
-    ['an alias', { source_table: null, source_query: `SELECT id AS ${long} FROM content.genre` }, { source_query: 'SOURCE_REFUSED' }],
+    [
+      'an alias',
+      { source_table: null, source_query: `SELECT id AS ${long} FROM content.genre` },
+      { source_query: 'SOURCE_REFUSED' },
+    ],
   ])('are refused: %s', async (_, changes, expected) => {
     const answer = await api.post('/pipelines', spec(changes))
     expect(answer.statusCode).toBe(422)

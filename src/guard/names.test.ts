@@ -35,9 +35,9 @@ describe('names that PostgreSQL would cut off', () => {
 
   it('are counted in bytes, up to the last one that fits', async () => {
     const fits = 'я'.repeat(31)
-    expect((await check(`SELECT id AS ${fits}z, title AS "${'z'.repeat(63)}" FROM content.film_work`)).ok).toBe(
-      true,
-    )
+    expect(
+      (await check(`SELECT id AS ${fits}z, title AS "${'z'.repeat(63)}" FROM content.film_work`)).ok,
+    ).toBe(true)
     expect((await check(`SELECT id AS ${fits}яz FROM content.film_work`)).ok).toBe(false)
   })
 

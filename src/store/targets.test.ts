@@ -26,7 +26,9 @@ describe('the identity of a target in the database', () => {
       ...['es:film_dim', 'es:films.v2', 'ch:film_dim', 'ch:analytics.film_dim', 'CH:x', 's3:marts/film_dim'],
       ...['nonsense', 'a.b.c', 'analytics.', '"unclosed.x', 'search/films'],
     ]
-    const pairs = addresses.flatMap((address) => [null, 'dwh', 'DWH'].map((connection) => ({ address, connection })))
+    const pairs = addresses.flatMap((address) =>
+      [null, 'dwh', 'DWH'].map((connection) => ({ address, connection })),
+    )
     const rows = await database.query<{ identity: string }>(
       `SELECT etl.target_identity(p.address, p.connection) AS identity
          FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS p (address, connection, n) ORDER BY n`,
@@ -147,7 +149,9 @@ describe('a second pipeline on a target', () => {
       `INSERT INTO etl.etl_pipelines (name, source_query, target_table)
        SELECT 'p' || n, 'SELECT 1', 'analytics.t' || n FROM generate_series(1, 1000) n`,
     )
-    const [row] = await database.query('SELECT count(DISTINCT identity)::int AS n FROM etl.etl_pipeline_targets')
+    const [row] = await database.query(
+      'SELECT count(DISTINCT identity)::int AS n FROM etl.etl_pipeline_targets',
+    )
     expect(row).toEqual({ n: 1000 })
   })
 })
@@ -216,7 +220,10 @@ describe('the migration of an installation', () => {
         name text PRIMARY KEY, checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`)
     for (const { name, sql, checksum } of older) {
       await client.query(sql)
-      await client.query('INSERT INTO etl.schema_migrations (name, checksum) VALUES ($1, $2)', [name, checksum])
+      await client.query('INSERT INTO etl.schema_migrations (name, checksum) VALUES ($1, $2)', [
+        name,
+        checksum,
+      ])
     }
     return database
   }
@@ -229,7 +236,8 @@ describe('the migration of an installation', () => {
         ('planned', '', 'analytics.unused');
       INSERT INTO etl.etl_pipeline_tasks (pipeline_id, order_index, task_type, body, target_table)
         SELECT id, 1, 'SQL', 'SELECT 3', 'analytics.shared' FROM etl.etl_pipelines WHERE name = 'planned'`)
-    const stamps = () => database.query('SELECT name, config_version, updated_at FROM etl.etl_pipelines ORDER BY name')
+    const stamps = () =>
+      database.query('SELECT name, config_version, updated_at FROM etl.etl_pipelines ORDER BY name')
     const kept = await stamps()
     expect(await migrate(database.url)).toContain(MIGRATION)
     const rows = await database.query('SELECT name, shared_target FROM etl.etl_pipelines ORDER BY name')

@@ -67,19 +67,19 @@ describe('a table as source', () => {
       }
       expect(await failed('content.film_wrk')).toEqual({
         status: 'FAILED',
-        error_code: 'SOURCE_QUERY_FAILED',
+        error_code: 'VTR-2002',
         error: 'PostgreSQL refused the query: relation "content.film_wrk" does not exist.',
         error_hint: 'Did you mean content.film_work?',
       })
       expect(await failed('auth.users')).toMatchObject({
-        error_code: 'SOURCE_REFUSED',
+        error_code: 'VTR-2001',
         error: 'auth.users may not be read.',
       })
       expect(await failed('content.genre; DROP TABLE content.genre')).toMatchObject({
-        error_code: 'SOURCE_REFUSED',
+        error_code: 'VTR-2001',
       })
       expect(await failed('content.genre', ['x'.repeat(64)])).toMatchObject({
-        error_code: 'SOURCE_REFUSED',
+        error_code: 'VTR-2001',
         error: expect.stringContaining('keeps only the first 63'),
       })
       expect(await stand().source.query('SELECT FROM content.genre')).toHaveLength(14)
@@ -96,7 +96,7 @@ describe('a target whose name PostgreSQL would cut off', () => {
       })
       expect(await stand().run(id)).toMatchObject({
         status: 'FAILED',
-        error_code: 'TARGET_REFUSED',
+        error_code: 'VTR-4001',
         error: expect.stringContaining('keeps only the first 63'),
       })
       const [row] = await stand().target.query(

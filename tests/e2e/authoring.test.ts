@@ -107,8 +107,8 @@ describe('a new pipeline', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Create', exact: true }).click()
     await page.getByRole('heading', { name: 'person_mart' }).waitFor()
     await page.waitForURL(/\/overview$/)
-    await page.getByText('content.person', { exact: true }).waitFor()
-    await page.getByText('all columns').waitFor()
+    const reader = page.getByRole('listitem').filter({ hasText: 'all columns' })
+    await reader.getByText('content.person', { exact: true }).waitFor()
     expect(complaints).toEqual([])
   })
 

@@ -16,7 +16,8 @@ const run = promisify(execFile)
 /** One hash for each table, over all rows. */
 async function signature(database: TestDatabase): Promise<Record<string, string>> {
   const hashes = TABLE_NAMES.map(
-    (table) => `(SELECT count(*) || ' ' || md5(string_agg(r::text, E'\\n' ORDER BY r.id)) FROM ${table} r) AS "${table}"`,
+    (table) =>
+      `(SELECT count(*) || ' ' || md5(string_agg(r::text, E'\\n' ORDER BY r.id)) FROM ${table} r) AS "${table}"`,
   )
   const client = await database.client()
   await client.query("SET timezone = 'UTC'")

@@ -287,7 +287,15 @@ describe('a table as source', () => {
   it('goes from flags to the server, to a file and back without a change', async () => {
     const { vitrina, file } = stand()
     const flags = ['--target', 'analytics.people', '--key', 'id']
-    const made = await vitrina('pipelines', 'create', '--name', 'people', '--source-table', 'content.person', ...flags)
+    const made = await vitrina(
+      'pipelines',
+      'create',
+      '--name',
+      'people',
+      '--source-table',
+      'content.person',
+      ...flags,
+    )
     expect(made.code, made.stderr).toBe(0)
     expect((await vitrina('pipelines', 'get', 'people')).stdout).toMatch(/source_table\s+content\.person\n/)
     const only = await vitrina('pipelines', 'update', 'people', '--source-columns', 'id,full_name')
@@ -303,7 +311,13 @@ describe('a table as source', () => {
     const deep = await vitrina('pipelines', 'reconcile', 'people', '--deep', '--json')
     expect(json(deep.stdout)).toMatchObject({ matches: true, source: { count: 289 } })
     // A query in the file takes the place of the table, and the other way round.
-    await file('people.yaml', yaml.replace(/source_table[\s\S]*full_name\n/, 'source_query: SELECT id, full_name FROM content.person\n'))
+    await file(
+      'people.yaml',
+      yaml.replace(
+        /source_table[\s\S]*full_name\n/,
+        'source_query: SELECT id, full_name FROM content.person\n',
+      ),
+    )
     const toQuery = await vitrina('apply', 'people.yaml', '--yes', '--reset-checkpoint')
     expect(toQuery.code, toQuery.stderr).toBe(0)
     expect(json((await vitrina('pipelines', 'get', 'people', '--json')).stdout)).toMatchObject({
@@ -330,14 +344,21 @@ describe('two pipelines on one target', () => {
 
   it('are found in the files before anything is changed', async () => {
     const { vitrina, file } = stand()
-    await file('one.yaml', `${pipeline('twin_a', 'analytics.twins')}---\n${pipeline('twin_b', `'"analytics".TWINS'`)}`)
+    await file(
+      'one.yaml',
+      `${pipeline('twin_a', 'analytics.twins')}---\n${pipeline('twin_b', `'"analytics".TWINS'`)}`,
+    )
     const planned = await vitrina('diff', 'one.yaml')
     expect(planned.code).toBe(1)
-    expect(planned.stderr).toMatch(/one\.yaml:\d+:\d+.*TARGET_TAKEN: pipeline "twin_a" writes to "analytics"\.TWINS too/)
+    expect(planned.stderr).toMatch(
+      /one\.yaml:\d+:\d+.*TARGET_TAKEN: pipeline "twin_a" writes to "analytics"\.TWINS too/,
+    )
     expect((await vitrina('apply', 'one.yaml', '--yes')).code).toBe(1)
     expect((await vitrina('pipelines', 'get', 'twin_a')).code).toBe(1)
     await file('demo.yaml', pipeline('intruder', 'analytics.film_dim'))
-    expect((await vitrina('diff', 'demo.yaml')).stderr).toContain('pipeline "film_dim_full" writes to analytics.film_dim too')
+    expect((await vitrina('diff', 'demo.yaml')).stderr).toContain(
+      'pipeline "film_dim_full" writes to analytics.film_dim too',
+    )
   })
 
   it('are applied when both say so, in whatever order that takes', async () => {
@@ -346,7 +367,10 @@ describe('two pipelines on one target', () => {
     expect((await vitrina('apply', 'room.yaml', '--yes')).code).toBe(0)
     // The new one comes first in the plan, and has to wait for the change of the old one.
     const shared = 'shared_target: true\n'
-    await file('room.yaml', `${pipeline('a_second', 'analytics.room', shared)}---\n${pipeline('z_first', 'analytics.room', shared)}`)
+    await file(
+      'room.yaml',
+      `${pipeline('a_second', 'analytics.room', shared)}---\n${pipeline('z_first', 'analytics.room', shared)}`,
+    )
     const applied = await vitrina('apply', 'room.yaml', '--yes')
     expect(applied.code, applied.stderr).toBe(0)
     expect(applied.stdout).toMatch(/updated z_first[\s\S]*created a_second/)

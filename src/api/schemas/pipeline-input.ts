@@ -47,7 +47,9 @@ export const pipelineFields = {
   source_table: table
     .nullable()
     .default(null)
-    .describe('A table or view to read instead of source_query, as schema.table. Tasks have priority over it.'),
+    .describe(
+      'A table or view to read instead of source_query, as schema.table. Tasks have priority over it.',
+    ),
   source_columns: z
     .array(column)
     .max(1600)
