@@ -67,23 +67,55 @@ interface How {
   readonly tell: (line: string) => void
 }
 
-/** One after another: what was done before a failure stays, and the next apply goes on from there. */
-async function carryOut(server: Server, plan: Plan, { wish, prune, tell }: How): Promise<void> {
-  for (const file of plan.creates) {
-    await inPlaceOf(file, () =>
-      server.ask(server.api.POST('/pipelines', { params: FROM_FILE, body: file.fields as never })),
-    )
-    tell(`${good('✓')} created ${file.name}`)
+interface Work {
+  readonly done: string
+  run(): Promise<unknown>
+}
+
+/**
+ * One after another: what was done before a failure stays, and the next apply continues from there. A target may be
+ * taken until a later change frees or shares it, so such a change is tried again after the others.
+ */
+async function carryOut(server: Server, plan: Plan, how: How): Promise<void> {
+  for (let left = workOf(server, plan, how); left.length > 0; ) {
+    const waiting: Work[] = []
+    let refusal: unknown = null
+    for (const work of left) {
+      try {
+        await work.run()
+        how.tell(`${good('✓')} ${work.done}`)
+      } catch (error) {
+        if (!(error instanceof VitrinaError) || error.code !== 'TARGET_TAKEN') throw error
+        waiting.push(work)
+        refusal ??= error
+      }
+    }
+    if (waiting.length === left.length) throw refusal
+    left = waiting
   }
-  for (const update of plan.updates) {
-    await change(server, update, wish)
-    tell(`${good('✓')} updated ${update.file.name}`)
-  }
-  for (const { id, name, config_version } of prune ? plan.extra : []) {
-    const params = { ...FROM_FILE, path: { id }, header: { 'if-match': `"${config_version}"` } }
-    await server.ask(server.api.DELETE('/pipelines/{id}', { params }))
-    tell(`${good('✓')} deleted ${name}`)
-  }
+}
+
+function workOf(server: Server, plan: Plan, { wish, prune }: How): Work[] {
+  return [
+    ...plan.creates.map((file) => ({
+      done: `created ${file.name}`,
+      run: () =>
+        inPlaceOf(file, () =>
+          server.ask(server.api.POST('/pipelines', { params: FROM_FILE, body: file.fields as never })),
+        ),
+    })),
+    ...plan.updates.map((update) => ({
+      done: `updated ${update.file.name}`,
+      run: () => change(server, update, wish),
+    })),
+    ...(prune ? plan.extra : []).map(({ id, name, config_version }) => ({
+      done: `deleted ${name}`,
+      run: () => {
+        const params = { ...FROM_FILE, path: { id }, header: { 'if-match': `"${config_version}"` } }
+        return server.ask(server.api.DELETE('/pipelines/{id}', { params }))
+      },
+    })),
+  ]
 }
 
 /** If-Match: what somebody changed after we showed the plan is not overwritten. */

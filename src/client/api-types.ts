@@ -1302,8 +1302,11 @@ export interface components {
          *       "source_type": "postgres",
          *       "source_connection": null,
          *       "source_query": "SELECT id AS film_id, title, rating, modified AS updated_at FROM content.film_work",
+         *       "source_table": null,
+         *       "source_columns": [],
          *       "target_table": "analytics.film_dim",
          *       "target_connection": null,
+         *       "shared_target": false,
          *       "target_options": {},
          *       "mode": "incremental",
          *       "full_strategy": "upsert",
@@ -1382,10 +1385,16 @@ export interface components {
             schedule_interval: string | null;
             /** @description The zone in which a cron expression is read. */
             schedule_timezone: string;
+            /** @description Allows other pipelines that say so too to write to the same target. */
+            shared_target: boolean;
+            /** @description Columns of source_table to read, in this order. Empty: all of them. */
+            source_columns: string[];
             /** @description Name of the connection that is read. null: the main database. */
             source_connection: string | null;
-            /** @description The SELECT whose rows fill the target. Tasks have priority over it. */
-            source_query: string;
+            /** @description The SELECT whose rows fill the target; null with source_table. Tasks have priority over it. */
+            source_query: string | null;
+            /** @description A table or view to read instead of source_query, as schema.table. Tasks have priority over it. */
+            source_table: string | null;
             /** @description What is read from. */
             source_type: string;
             /**
@@ -1499,16 +1508,31 @@ export interface components {
              */
             schedule_timezone?: string;
             /**
+             * @description Allows other pipelines that say so too to write to the same target.
+             * @default false
+             */
+            shared_target?: boolean;
+            /**
+             * @description Columns of source_table to read, in this order. Empty: all of them.
+             * @default []
+             */
+            source_columns?: string[];
+            /**
              * @description Name of the connection that is read. null: the main database.
              * @default null
              */
             source_connection?: string | null;
             /**
-             * @description The SELECT whose rows fill the target. Tasks have priority over it.
+             * @description The SELECT whose rows fill the target; null with source_table. Tasks have priority over it.
              * @default
              * @example SELECT id AS film_id, title, modified AS updated_at FROM content.film_work
              */
-            source_query?: string;
+            source_query?: string | null;
+            /**
+             * @description A table or view to read instead of source_query, as schema.table. Tasks have priority over it.
+             * @default null
+             */
+            source_table?: string | null;
             /**
              * @description What is read from.
              * @default postgres
@@ -1547,7 +1571,7 @@ export interface components {
                 /** @description The place in the plan. Absent: where it stands in the list, from 1. */
                 order_index?: number;
                 /**
-                 * @description What the task reads, for people.
+                 * @description What the task reads, for people; not used.
                  * @default null
                  */
                 source_table?: string | null;
@@ -1731,10 +1755,16 @@ export interface components {
             schedule_interval?: (string | null) | null;
             /** @description The zone in which a cron expression is read. */
             schedule_timezone?: string | null;
+            /** @description Allows other pipelines that say so too to write to the same target. */
+            shared_target?: boolean | null;
+            /** @description Columns of source_table to read, in this order. Empty: all of them. */
+            source_columns?: string[] | null;
             /** @description Name of the connection that is read. null: the main database. */
             source_connection?: (string | null) | null;
-            /** @description The SELECT whose rows fill the target. Tasks have priority over it. */
-            source_query?: string | null;
+            /** @description The SELECT whose rows fill the target; null with source_table. Tasks have priority over it. */
+            source_query?: (string | null) | null;
+            /** @description A table or view to read instead of source_query, as schema.table. Tasks have priority over it. */
+            source_table?: (string | null) | null;
             /** @description What is read from. */
             source_type?: "postgres" | null;
             /** @description Name of the connection that is written. null: the main database. */
@@ -1757,7 +1787,7 @@ export interface components {
                 /** @description The place in the plan. Absent: where it stands in the list, from 1. */
                 order_index?: number;
                 /**
-                 * @description What the task reads, for people.
+                 * @description What the task reads, for people; not used.
                  * @default null
                  */
                 source_table?: string | null;
@@ -2115,7 +2145,7 @@ export interface components {
             id: string;
             /** @description The place in the plan. */
             order_index: number;
-            /** @description What the task reads, for people. */
+            /** @description What the task reads, for people; not used. */
             source_table: string | null;
             /** @description Where the last task writes instead of the target. */
             target_table: string | null;
@@ -2240,16 +2270,31 @@ export interface components {
              */
             schedule_timezone?: string;
             /**
+             * @description Allows other pipelines that say so too to write to the same target.
+             * @default false
+             */
+            shared_target?: boolean;
+            /**
+             * @description Columns of source_table to read, in this order. Empty: all of them.
+             * @default []
+             */
+            source_columns?: string[];
+            /**
              * @description Name of the connection that is read. null: the main database.
              * @default null
              */
             source_connection?: string | null;
             /**
-             * @description The SELECT whose rows fill the target. Tasks have priority over it.
+             * @description The SELECT whose rows fill the target; null with source_table. Tasks have priority over it.
              * @default
              * @example SELECT id AS film_id, title, modified AS updated_at FROM content.film_work
              */
-            source_query?: string;
+            source_query?: string | null;
+            /**
+             * @description A table or view to read instead of source_query, as schema.table. Tasks have priority over it.
+             * @default null
+             */
+            source_table?: string | null;
             /**
              * @description What is read from.
              * @default postgres
@@ -2288,7 +2333,7 @@ export interface components {
                 /** @description The place in the plan. Absent: where it stands in the list, from 1. */
                 order_index?: number;
                 /**
-                 * @description What the task reads, for people.
+                 * @description What the task reads, for people; not used.
                  * @default null
                  */
                 source_table?: string | null;
@@ -2397,16 +2442,31 @@ export interface components {
              */
             schedule_timezone?: string;
             /**
+             * @description Allows other pipelines that say so too to write to the same target.
+             * @default false
+             */
+            shared_target?: boolean;
+            /**
+             * @description Columns of source_table to read, in this order. Empty: all of them.
+             * @default []
+             */
+            source_columns?: string[];
+            /**
              * @description Name of the connection that is read. null: the main database.
              * @default null
              */
             source_connection?: string | null;
             /**
-             * @description The SELECT whose rows fill the target. Tasks have priority over it.
+             * @description The SELECT whose rows fill the target; null with source_table. Tasks have priority over it.
              * @default
              * @example SELECT id AS film_id, title, modified AS updated_at FROM content.film_work
              */
-            source_query?: string;
+            source_query?: string | null;
+            /**
+             * @description A table or view to read instead of source_query, as schema.table. Tasks have priority over it.
+             * @default null
+             */
+            source_table?: string | null;
             /**
              * @description What is read from.
              * @default postgres
@@ -2445,7 +2505,7 @@ export interface components {
                 /** @description The place in the plan. Absent: where it stands in the list, from 1. */
                 order_index?: number;
                 /**
-                 * @description What the task reads, for people.
+                 * @description What the task reads, for people; not used.
                  * @default null
                  */
                 source_table?: string | null;
@@ -3264,10 +3324,16 @@ export interface operations {
                         schedule_interval: string | null;
                         /** @description The zone in which a cron expression is read. */
                         schedule_timezone: string;
+                        /** @description Allows other pipelines that say so too to write to the same target. */
+                        shared_target: boolean;
+                        /** @description Columns of source_table to read, in this order. Empty: all of them. */
+                        source_columns: string[];
                         /** @description Name of the connection that is read. null: the main database. */
                         source_connection: string | null;
-                        /** @description The SELECT whose rows fill the target. Tasks have priority over it. */
-                        source_query: string;
+                        /** @description The SELECT whose rows fill the target; null with source_table. Tasks have priority over it. */
+                        source_query: string | null;
+                        /** @description A table or view to read instead of source_query, as schema.table. Tasks have priority over it. */
+                        source_table: string | null;
                         /** @description What is read from. */
                         source_type: string;
                         /**
@@ -3487,10 +3553,16 @@ export interface operations {
                         schedule_interval: string | null;
                         /** @description The zone in which a cron expression is read. */
                         schedule_timezone: string;
+                        /** @description Allows other pipelines that say so too to write to the same target. */
+                        shared_target: boolean;
+                        /** @description Columns of source_table to read, in this order. Empty: all of them. */
+                        source_columns: string[];
                         /** @description Name of the connection that is read. null: the main database. */
                         source_connection: string | null;
-                        /** @description The SELECT whose rows fill the target. Tasks have priority over it. */
-                        source_query: string;
+                        /** @description The SELECT whose rows fill the target; null with source_table. Tasks have priority over it. */
+                        source_query: string | null;
+                        /** @description A table or view to read instead of source_query, as schema.table. Tasks have priority over it. */
+                        source_table: string | null;
                         /** @description What is read from. */
                         source_type: string;
                         /**
@@ -4466,10 +4538,16 @@ export interface operations {
                         schedule_interval: string | null;
                         /** @description The zone in which a cron expression is read. */
                         schedule_timezone: string;
+                        /** @description Allows other pipelines that say so too to write to the same target. */
+                        shared_target: boolean;
+                        /** @description Columns of source_table to read, in this order. Empty: all of them. */
+                        source_columns: string[];
                         /** @description Name of the connection that is read. null: the main database. */
                         source_connection: string | null;
-                        /** @description The SELECT whose rows fill the target. Tasks have priority over it. */
-                        source_query: string;
+                        /** @description The SELECT whose rows fill the target; null with source_table. Tasks have priority over it. */
+                        source_query: string | null;
+                        /** @description A table or view to read instead of source_query, as schema.table. Tasks have priority over it. */
+                        source_table: string | null;
                         /** @description What is read from. */
                         source_type: string;
                         /**

@@ -137,11 +137,7 @@ async function readEntry(
   const mistakes: FileMistake[] = [...unresolved, ...wrong]
   const { apiVersion: _, source_query_file: queryFile, ...fields } = raw
   const query = await readQuery(reading, queryFile, [...at, 'source_query_file'])
-  if (query instanceof SourceText && Object.hasOwn(fields, 'source_query'))
-    mistakes.push({
-      place: places.ofKey([...at, 'source_query_file']),
-      message: 'give source_query or source_query_file, not both',
-    })
+  mistakes.push(...doubledSources({ places, at }, raw))
   if (query !== null && !(query instanceof SourceText)) mistakes.push(query)
   const text = query instanceof SourceText ? query : null
   const pipeline = {
@@ -150,6 +146,20 @@ async function readEntry(
     locate: locator(places, at, text),
   }
   return { pipelines: [pipeline], mistakes: [...mistakes, ...passwordMistakes(pipeline)] }
+}
+
+const SOURCES = ['source_query', 'source_query_file', 'source_table'] as const
+
+/** Rows come from one place; what a file gives twice is said at the second. */
+function doubledSources(
+  { places, at }: { readonly places: YamlPlaces; readonly at: readonly Step[] },
+  raw: Readonly<Record<string, unknown>>,
+): FileMistake[] {
+  const [first, ...more] = SOURCES.filter((field) => (raw[field] ?? null) !== null)
+  return more.map((field) => ({
+    place: places.ofKey([...at, field]),
+    message: `give ${first} or ${field}, not both`,
+  }))
 }
 
 function shapeMistakes(

@@ -102,7 +102,8 @@ export const SETTINGS = {
   },
   ALLOWED_TARGET_TABLES: {
     schema: z.string().default('analytics.*').transform(list),
-    means: 'Tables a pipeline may write: exact names or schema.*',
+    means:
+      'Tables a pipeline may write: exact names or schema.*, with quotes as in SQL. A name without quotes is taken as it is written.',
     example: 'analytics.*',
   },
   API_RATE_LIMIT: {

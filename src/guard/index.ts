@@ -1,4 +1,4 @@
-import type { JudgeSession, QueryJudge } from '../ports/query-judge.js'
+import type { JudgeManner, JudgeSession, QueryJudge } from '../ports/query-judge.js'
 import { KeptVerdicts } from './kept-verdicts.js'
 import { checkText } from './parse.js'
 import type { GuardSession } from './reach.js'
@@ -50,13 +50,13 @@ export class SqlGuard implements QueryJudge {
   }
 
   /** The same two layers for whoever is going to run the query in this very session, which stays open. */
-  async textToRun(sql: string, session: JudgeSession): Promise<string> {
+  async textToRun(sql: string, session: JudgeSession, manner: JudgeManner = {}): Promise<string> {
     const verdict = await this.check(sql, async () => ({
       run: (text) => session.run(text),
       rows: (text, values) => session.rows(text, values),
       close: async () => {},
     }))
-    if (!verdict.ok) throw refusalError(verdict)
+    if (!verdict.ok) throw refusalError(verdict, manner)
     return verdict.canonical
   }
 }

@@ -12,7 +12,9 @@ import {
   finalTarget,
   hasTransforms,
   type Pipeline,
+  readerField,
   readerQuery,
+  readsTable,
   strategyOf,
   type Way,
 } from '../model/pipeline.js'
@@ -152,7 +154,7 @@ export class PipelineInspector implements Inspector {
 
   #queryFindings(pipeline: Pipeline, signal: AbortSignal): Promise<Finding[]> {
     if (readerQuery(pipeline).trim() === '')
-      return Promise.resolve([asFinding(noQuery(), queryField(pipeline))])
+      return Promise.resolve([asFinding(noQuery(), readerField(pipeline))])
     return this.#judge(pipeline, signal).then(
       (verdict) => (verdict.ok ? [] : asFindings(verdict.problems, pipeline)),
       (error) => [asFinding(error, fieldOf(error, pipeline))],
@@ -176,7 +178,7 @@ export class PipelineInspector implements Inspector {
       .catch((error) => {
         throw lookError(error, 'The check of the source query', 'source')
       })
-    if (!verdict.ok) throw refusalError(verdict)
+    if (!verdict.ok) throw refusalError(verdict, { isDerived: readsTable(pipeline) })
     const { canonical, columns } = verdict
     const source = await this.#openSource(pipeline.sourceConnection, signal)
     try {
@@ -211,11 +213,13 @@ export class PipelineInspector implements Inspector {
     { looked, plan }: { readonly looked: Looked; readonly plan: QueryPlan },
     warnings: Finding[],
   ): Validation {
-    return { ...this.#told(pipeline, looked), valid: true, errors: [], warnings, plan }
+    const found = inReaderField(warnings, pipeline)
+    return { ...this.#told(pipeline, looked), valid: true, errors: [], warnings: found, plan }
   }
 
   #invalid(pipeline: Pipeline, errors: Finding[], examined: Looked | null = null): Validation {
-    return { ...this.#told(pipeline, examined), valid: false, errors, warnings: [] }
+    const found = inReaderField(errors, pipeline)
+    return { ...this.#told(pipeline, examined), valid: false, errors: found, warnings: [] }
   }
 
   #told(pipeline: Pipeline, examined: Looked | null): Omit<Validation, 'valid' | 'errors' | 'warnings'> {
@@ -280,9 +284,7 @@ function wayOf(pipeline: Pipeline, isSink: boolean): Way {
   return pipeline.sourceConnection === pipeline.targetConnection ? 'pushdown' : 'relay'
 }
 
-function queryField(pipeline: Pipeline): string {
-  return pipeline.tasks.length > 0 ? 'tasks.0.body' : 'source_query'
-}
+const NO_SUCH_COLUMN = '42703'
 
 function planFindings(pipeline: Pipeline): Finding[] {
   return savedPlanMistakes(pipeline).map((found) => ({ ...found, hint: PLAN_HINT, position: null }))
@@ -300,11 +302,24 @@ function scheduleFindings({ scheduleInterval, scheduleTimezone }: Pipeline): Fin
 }
 
 function asFindings(problems: Refusal['problems'], pipeline: Pipeline): Finding[] {
-  const field = queryField(pipeline)
-  return problems.map(({ code, message, hint, position, sqlstate = null }) => ({
+  const field = readerField(pipeline)
+  if (!readsTable(pipeline))
+    return problems.map(({ code, message, hint, position, sqlstate = null }) => ({
+      ...{ code, message, hint, sqlstate },
+      ...{ field, position },
+    }))
+  return problems.map(({ code, message, hint, sqlstate = null }) => ({
     ...{ code, message, hint, sqlstate },
-    ...{ field, position },
+    field: sqlstate === NO_SUCH_COLUMN ? 'source_columns' : field,
+    position: null,
   }))
+}
+
+/** Sinks and warnings speak of the query; here it is known where that was given. */
+function inReaderField(findings: readonly Finding[], pipeline: Pipeline): Finding[] {
+  return findings.map((finding) =>
+    finding.field === 'source_query' ? { ...finding, field: readerField(pipeline) } : finding,
+  )
 }
 
 const FIELDS: Record<string, string> = {
@@ -325,7 +340,7 @@ const FIELDS: Record<string, string> = {
 
 function fieldOf(error: unknown, pipeline: Pipeline): string {
   const known = error instanceof VitrinaError ? (error.mistakes[0]?.field ?? FIELDS[error.code]) : undefined
-  return known ?? transformField(error, pipeline) ?? queryField(pipeline)
+  return known ?? transformField(error, pipeline) ?? readerField(pipeline)
 }
 
 function asFinding(error: unknown, field: string): Finding {

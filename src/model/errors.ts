@@ -128,6 +128,11 @@ export const ERRORS = {
     class: 'stop',
     means: 'PostgreSQL refused a statement on the target database.',
   },
+  TARGET_TAKEN: {
+    number: 4007,
+    class: 'stop',
+    means: 'Another pipeline writes to the same target.',
+  },
   ROWS_REFUSED: {
     number: 4101,
     class: 'stop',

@@ -1,5 +1,5 @@
 import { VitrinaError } from '../model/errors.js'
-import { type Pipeline, readerQuery } from '../model/pipeline.js'
+import { type Pipeline, readerQuery, readsTable } from '../model/pipeline.js'
 import type { Drift, Proof, Reconciliation } from '../model/reconcile.js'
 import type { TargetRules } from '../model/target.js'
 import { requirePlan } from '../model/task-plan.js'
@@ -104,7 +104,9 @@ export class MartReconciler implements Reconciler {
         open(pipeline.sourceConnection, readerUrl),
       )
       const target = await open(pipeline.targetConnection, martUrl)
-      const query = await this.#settings.judge.textToRun(readerQuery(pipeline), source)
+      const query = await this.#settings.judge.textToRun(readerQuery(pipeline), source, {
+        isDerived: readsTable(pipeline),
+      })
       const sides = await sidesFor({ source, target, pipeline, query, signal, closing }, this.#settings)
       const inOneSnapshot = <R>(work: () => Promise<R>) => readAtOnce(source, work)
       return await look({ ...sides, inOneSnapshot })

@@ -72,7 +72,7 @@ export async function smokeSet(main: TestDatabase, warehouse: TestDatabase): Pro
     const target = built.targetConnection === null ? main : warehouse
     const verify = async () => {
       const mart = await rowTexts(target, `SELECT * FROM ${built.targetTable}`)
-      expect(mart).toEqual(await rowTexts(main, built.sourceQuery))
+      expect(mart).toEqual(await rowTexts(main, built.sourceQuery ?? ''))
       expect(mart.length).toBeGreaterThan(50)
     }
     made.push({ name, id, way, verify })

@@ -24,6 +24,8 @@ export interface FieldFlags extends ServerFlags {
 const PLAIN: Readonly<Record<string, string>> = {
   name: 'name',
   description: 'description',
+  sourceTable: 'source_table',
+  sourceColumns: 'source_columns',
   target: 'target_table',
   mode: 'mode',
   fullStrategy: 'full_strategy',
@@ -37,6 +39,7 @@ const PLAIN: Readonly<Record<string, string>> = {
   timezone: 'schedule_timezone',
   sourceConnection: 'source_connection',
   targetConnection: 'target_connection',
+  sharedTarget: 'shared_target',
   quarantineLimit: 'quarantine_limit',
   deleteBrake: 'delete_brake',
   enabled: 'enabled',
@@ -51,6 +54,8 @@ export function addFieldOptions(command: Command): Command {
     .option('--description <text>', 'what it is for')
     .option('--query <sql>', 'the SELECT whose rows fill the mart')
     .option('--query-file <file>', 'the same from a file, - for stdin')
+    .option('--source-table <table>', 'a table to read instead of a query, such as content.film_work')
+    .option('--source-columns <columns>', 'columns of that table; repeat it or use commas', collect)
     .option('--target <table>', 'address of the mart, such as analytics.film_dim')
     .option('--key <columns>', 'the UPSERT key; repeat it or use commas', collect)
     .addOption(new Option('--mode <mode>', 'what a run reads').choices(['full', 'incremental']))
@@ -66,6 +71,8 @@ export function addFieldOptions(command: Command): Command {
     .option('--timezone <zone>', 'zone of a cron expression')
     .option('--source-connection <name>', 'the database that is read')
     .option('--target-connection <name>', 'the database that is written')
+    .option('--shared-target', 'let other pipelines that say so too write to the same target')
+    .option('--no-shared-target', 'be the only one that writes to the target')
     .option('--quarantine-limit <n>', 'rows that may be refused before a run fails', wholeNumber)
     .option('--delete-brake <share>', 'share of the mart that a run may remove', decimal)
 }
@@ -76,6 +83,12 @@ export async function readFields(flags: FieldFlags): Promise<{ fields: Fields; f
   const fields: Fields = { ...file?.fields }
   for (const [flag, field] of Object.entries(PLAIN))
     if (flags[flag] !== undefined) fields[field] = flags[flag]
+  // A source that a flag names takes the place of the other kind in the file.
+  if (flags.sourceTable !== undefined) delete fields.source_query
+  if (flags.query !== undefined || flags.queryFile !== undefined) {
+    if (flags.sourceTable === undefined) delete fields.source_table
+    if (flags.sourceColumns === undefined) delete fields.source_columns
+  }
   if (flags.query !== undefined) fields.source_query = flags.query
   if (flags.queryFile !== undefined) fields.source_query = (await readInput(flags.queryFile)).trimEnd()
   return { fields, file }

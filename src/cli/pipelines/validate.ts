@@ -85,7 +85,8 @@ async function validateSaved(server: Server, name: string): Promise<Judged> {
 }
 
 function textsOf({ source_query, tasks }: Pipeline): Record<string, string> {
-  return { source_query, ...Object.fromEntries(tasks.map(({ body }, n) => [`tasks.${n}.body`, body])) }
+  const query: Record<string, string> = source_query === null ? {} : { source_query }
+  return { ...query, ...Object.fromEntries(tasks.map(({ body }, n) => [`tasks.${n}.body`, body])) }
 }
 
 function printValidation({ title: name, answer, locate }: Judged): void {

@@ -4,6 +4,8 @@ import { defineTexts, pluralEn, pluralRu } from '../../i18n/texts.js'
 export const lookTexts = defineTexts(
   {
     query: 'Query',
+    table: 'Table',
+    readFrom: 'Read from',
     result: 'What a run would do',
     validate: 'Validate',
     validateWhy: 'Also reads the source for a moment, to see whether the key is unique.',
@@ -61,6 +63,8 @@ export const lookTexts = defineTexts(
   },
   {
     query: 'Запрос',
+    table: 'Таблица',
+    readFrom: 'Читать из',
     result: 'Что сделает запуск',
     validate: 'Проверить',
     validateWhy: 'Ещё и ненадолго читает источник, чтобы узнать, уникален ли ключ.',

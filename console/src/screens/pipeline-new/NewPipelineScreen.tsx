@@ -15,7 +15,7 @@ import { Verdict } from '../../components/authoring/Outlook.js'
 import { QueryBench } from '../../components/authoring/QueryBench.js'
 import { ScheduleFields } from '../../components/authoring/ScheduleFields.js'
 import { StepFields } from '../../components/authoring/StepFields.js'
-import { queryOf, withQuery } from '../../components/authoring/spec.js'
+import { queryOf, readsTable, withQuery } from '../../components/authoring/spec.js'
 import { TargetFields } from '../../components/authoring/TargetFields.js'
 import { useFirstLook } from '../../components/authoring/use-first-look.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
@@ -67,7 +67,7 @@ function Writing({ original }: { readonly original: Pipeline | null }) {
         {...fields}
         example={example}
         actions={
-          queryOf(spec) === '' ? (
+          queryOf(spec) === '' && !readsTable(spec) ? (
             // Before the tables are known it would speak of one that is not there.
             <Button
               variant="default"

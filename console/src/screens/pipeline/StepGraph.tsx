@@ -42,9 +42,15 @@ function Steps({ pipeline }: { readonly pipeline: Pipeline }) {
       <Step kind={texts.source} name={pipeline.source_connection ?? texts.mainDatabase}>
         {pipeline.source_type}
       </Step>
-      <Step kind={texts.reader} name="SQL" isMono>
-        {firstLine(reader?.body ?? pipeline.source_query)}
-      </Step>
+      {reader === undefined && pipeline.source_table !== null ? (
+        <Step kind={texts.reader} name={pipeline.source_table} isMono>
+          {pipeline.source_columns.join(', ') || texts.allColumns}
+        </Step>
+      ) : (
+        <Step kind={texts.reader} name="SQL" isMono>
+          {firstLine(reader?.body ?? pipeline.source_query ?? '')}
+        </Step>
+      )}
       {transforms.map(({ id, body }) => (
         <Step key={id} kind={texts.transform} name={body} isMono />
       ))}
