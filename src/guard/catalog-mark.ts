@@ -1,13 +1,7 @@
 import type { JudgeSession } from '../ports/query-judge.js'
 import { databaseError } from '../postgres/errors.js'
 import type { Reach } from './reach.js'
-
-/** What the catalogs say about everything a verdict rests on, as a digest. Reading it writes nothing. */
-export interface CatalogMark {
-  readonly relations: readonly string[]
-  readonly types: readonly string[]
-  readonly digest: string
-}
+import type { CatalogMark } from './verdict.js'
 
 /**
  * Null where a verdict rests on more than relations and enums: a domain runs the functions of its CHECK, and a mark of

@@ -1,6 +1,5 @@
 import type { ErrorCode } from '../model/errors.js'
 import type { TableName } from '../sql/identifiers.js'
-import type { CatalogMark } from './catalog-mark.js'
 import type { Position } from './position.js'
 
 export interface GuardRules {
@@ -44,6 +43,13 @@ export interface GuardColumn {
   readonly name: string
   readonly type: string
   readonly typeOid: number
+}
+
+/** What the catalogs say about everything a verdict rests on, as a digest. Reading it writes nothing. */
+export interface CatalogMark {
+  readonly relations: readonly string[]
+  readonly types: readonly string[]
+  readonly digest: string
 }
 
 /** What the server says, too. */
