@@ -31,9 +31,13 @@ export async function installTestTools() {
   }, PROGRESS_MS)
   const failures = {}
   try {
-    // Java, Maven and Python come with the first one, and the others need them.
-    await ensure('debian', debian, { working, failures })
-    await Promise.all(Object.entries(TOOLS).map(([key, tool]) => ensure(key, tool, { working, failures })))
+    const { packages = [] } = await debian.find()
+    const installed = ensure('debian', debian, { working, failures })
+    const start = async ([key, tool]) => {
+      if (tool.needs.some((name) => packages.includes(name))) await installed
+      await ensure(key, tool, { working, failures })
+    }
+    await Promise.all([installed, ...Object.entries(TOOLS).map(start)])
   } finally {
     clearInterval(progress)
   }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { withMainDatabase } from '../main/database.js'
-import { addDemoPipelines, type DemoPipeline, loadCinema, readDemoPipelines } from '../main/demo-data.js'
+import type { DemoPipeline } from '../main/demo-data.js'
 import { demoTaskFolders } from '../main/demo-tasks.js'
 import { type MainSettings, readEnvironment } from '../main/environment.js'
 import { aborted, untilStopped } from '../main/shutdown.js'
@@ -48,6 +48,8 @@ async function showDemo(once: boolean, signal: AbortSignal): Promise<void> {
 type Prepared = Pick<MartStory, 'counts'> & { readonly pipelines: readonly DemoPipeline[] }
 
 async function prepareDemo(settings: MainSettings): Promise<Prepared> {
+  // Not at the top: every other command would wait for modules that it does not use.
+  const { addDemoPipelines, loadCinema, readDemoPipelines } = await import('../main/demo-data.js')
   step('Loading the sample cinema, where there is none yet')
   const counts = await loadCinema(settings)
   detail(

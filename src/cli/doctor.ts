@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import { examine } from '../main/doctor.js'
 import type { Finding } from '../main/finding.js'
 import { command } from './command.js'
 import { type FormatFlags, formatOption, isData, jsonOption, printData } from './format.js'
@@ -18,6 +17,8 @@ export function addDoctor(program: Command): void {
     .addOption(formatOption())
     .addOption(jsonOption())
     .action(async (flags: FormatFlags) => {
+      // Not at the top: every other command would wait for modules that it does not use.
+      const { examine } = await import('../main/doctor.js')
       const findings = await examine()
       const ok = findings.every((finding) => finding.status !== 'failed')
       if (isData(flags)) printData({ ok, findings }, flags)

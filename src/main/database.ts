@@ -1,5 +1,5 @@
 import type { Settings } from '../config/settings.js'
-import { type EmbeddedServer, startEmbedded } from '../embedded/index.js'
+import type { EmbeddedServer } from '../embedded/index.js'
 import { DATABASE, runningEmbedded } from './embedded-url.js'
 import type { MainSettings } from './environment.js'
 
@@ -25,6 +25,8 @@ export async function withMainDatabase<T>(
   const running = options.embedded === 'join' ? await runningEmbedded(settings.VITRINA_HOME) : null
   if (running !== null) return use({ ...settings, DATABASE_URL: running }, null)
   const { signal, onProgress } = options
+  // Not at the top: most commands run without a database of their own.
+  const { startEmbedded } = await import('../embedded/index.js')
   const server = await startEmbedded({ home: settings.VITRINA_HOME, database: DATABASE, signal, onProgress })
   try {
     return await use({ ...settings, DATABASE_URL: server.url }, server)

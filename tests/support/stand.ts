@@ -1,9 +1,11 @@
-import { afterAll, beforeAll, describe } from 'vitest'
+import { basename } from 'node:path'
+import { afterAll, beforeAll, describe, expect } from 'vitest'
 import type { PipelineSpec } from '../../src/model/pipeline.js'
 import { aPipeline } from './builders.js'
 import { aDatabase, type TestDatabase } from './database.js'
 import { aRunner, type TestRunner } from './runner.js'
 import { type RunRow, run } from './runs.js'
+import { someOf } from './sample.js'
 
 /** One of the ways rows can take, and between which databases. */
 export interface Route {
@@ -47,9 +49,14 @@ export interface StandOptions {
 /** The route is known while tests are declared, the stand only while they run. */
 type RouteTests = (stand: () => Stand, route: Route) => void
 
-/** The same tests for every route. */
+/** The same tests for every route; in `npm test` for two of them, which change with the seed and from file to file. */
 export function onEveryRoute(tests: RouteTests, options: StandOptions = {}): void {
-  onRoutes(ROUTES, tests, options)
+  const file = basename(expect.getState().testPath ?? '')
+  onRoutes(
+    someOf(ROUTES, 2, ({ name }) => `${file} ${name}`),
+    tests,
+    options,
+  )
 }
 
 export function onRoutes(routes: readonly Route[], tests: RouteTests, options: StandOptions = {}): void {

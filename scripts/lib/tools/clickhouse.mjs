@@ -14,6 +14,8 @@ const unavailable =
 
 export const clickhouse = {
   name: `ClickHouse (${ENGINE})`,
+  /** Debian packages, where the machine lacks what they bring. */
+  needs: [],
 
   async find() {
     if (unavailable !== null) return { missing: unavailable }

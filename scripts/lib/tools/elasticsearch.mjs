@@ -16,6 +16,8 @@ const NO_JAVA = 'there is no Java 17 or newer'
 
 export const elasticsearch = {
   name: `Elasticsearch ${VERSION}`,
+  /** Debian packages, where the machine lacks what they bring. */
+  needs: ['default-jdk-headless', 'maven'],
 
   async find() {
     const java = await findJava()

@@ -9,6 +9,8 @@ const folder = () => join(cacheFolder(), `python-${PACKAGES.join('-').replace(/[
 
 export const python = {
   name: 'SeaweedFS and DuckDB',
+  /** Debian packages, where the machine lacks what they bring. */
+  needs: ['python3', 'python3-venv'],
 
   async find() {
     const tools = { python: join(folder(), 'bin/python'), weed: join(folder(), 'bin/weed') }
