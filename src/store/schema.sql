@@ -384,6 +384,20 @@ BEGIN
   RETURN NEW;
 END $function$
 ;
+CREATE OR REPLACE FUNCTION etl.clear_settled_row()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  NEW.settled_at := coalesce(NEW.settled_at, clock_timestamp());
+  NEW.columns := '{}';
+  NEW.row_text := '{}';
+  -- The server's message may quote a value.
+  NEW.reason := 'Values and reason were removed when the row was settled.';
+  RETURN NEW;
+END $function$
+;
 CREATE OR REPLACE FUNCTION etl.count_run()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -662,7 +676,47 @@ BEGIN
     RAISE EXCEPTION 'pipeline "%" already writes to %, so pipeline "%" cannot',
         (SELECT name FROM etl.etl_pipelines WHERE id = other), mine.address,
         (SELECT name FROM etl.etl_pipelines WHERE id = mine.pipeline_id)
-      USING ERRCODE = 'VT003', HINT = 'Choose another target, or set shared_target to true on both pipelines.';
+      USING ERRCODE = 'VT005', HINT = 'Choose another target, or set shared_target to true on both pipelines.';
+  END IF;
+  RETURN NULL;
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.require_plan()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  broken record;
+BEGIN
+  SELECT p.name, etl.plan_problem(p.id) AS problem INTO broken FROM etl.etl_pipelines p
+   WHERE p.id = ANY (CASE TG_OP WHEN 'INSERT' THEN ARRAY[NEW.pipeline_id] WHEN 'DELETE' THEN ARRAY[OLD.pipeline_id]
+                                ELSE ARRAY[OLD.pipeline_id, NEW.pipeline_id] END)
+     AND etl.plan_problem(p.id) IS NOT NULL LIMIT 1;
+  IF broken.problem IS NOT NULL THEN
+    RAISE EXCEPTION 'task plan of pipeline "%": %', broken.name, broken.problem
+      USING ERRCODE = 'VT004',
+            HINT = 'A plan is one SQL step followed by PYTHON steps. Change all its steps in one transaction.';
+  END IF;
+  RETURN NULL;
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.require_type()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  task etl.etl_pipeline_tasks;
+BEGIN
+  SELECT t.* INTO task FROM etl.etl_pipeline_tasks t JOIN etl.etl_pipelines p ON p.id = t.pipeline_id
+   WHERE p.id = NEW.id AND p.type = 'SQL' AND t.task_type = 'PYTHON' ORDER BY t.order_index LIMIT 1;
+  IF FOUND THEN
+    RAISE EXCEPTION 'pipeline "%" cannot be of type SQL: the step at order_index % (task %) is PYTHON',
+                    NEW.name, task.order_index, task.id
+      USING ERRCODE = 'VT004', HINT = 'Delete the PYTHON steps in the same transaction, or leave the type PYTHON.';
   END IF;
   RETURN NULL;
 END $function$
@@ -818,6 +872,8 @@ CREATE TRIGGER refuse_rewriting BEFORE DELETE OR UPDATE OR TRUNCATE ON etl.etl_a
 CREATE TRIGGER tell_of_comparison AFTER INSERT OR UPDATE ON etl.etl_comparisons FOR EACH ROW EXECUTE FUNCTION etl.tell_of_comparison();
 CREATE CONSTRAINT TRIGGER refuse_second_writer AFTER INSERT OR UPDATE ON etl.etl_pipeline_targets DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION etl.refuse_second_writer();
 CREATE TRIGGER change_tasks AFTER INSERT OR DELETE OR UPDATE ON etl.etl_pipeline_tasks FOR EACH ROW EXECUTE FUNCTION etl.change_tasks();
+CREATE CONSTRAINT TRIGGER require_plan AFTER INSERT OR DELETE OR UPDATE ON etl.etl_pipeline_tasks DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION etl.require_plan();
+CREATE TRIGGER type_follows_tasks AFTER INSERT OR DELETE OR UPDATE ON etl.etl_pipeline_tasks FOR EACH ROW EXECUTE FUNCTION etl.type_follows_tasks();
 CREATE TRIGGER clear_empty_query BEFORE INSERT OR UPDATE OF source_query, source_table ON etl.etl_pipelines FOR EACH ROW WHEN (((new.source_table IS NOT NULL) AND (btrim(new.source_query) = ''::text))) EXECUTE FUNCTION etl.clear_empty_query();
 CREATE TRIGGER give_new_pipeline_its_state AFTER INSERT ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.give_new_pipeline_its_state();
 CREATE TRIGGER guard_new_pipeline BEFORE INSERT ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.guard_new_pipeline();
