@@ -48,6 +48,8 @@ const folderOf = (release) => join(cacheFolder(), `postgres-${release}`)
 /** The server of the smoke set that every `npm test` runs. */
 export const oldestPostgres = {
   name: `PostgreSQL ${SUPPORTED[0]}`,
+  /** Debian packages that it is installed with. */
+  needs: [],
 
   async find() {
     const folder = folderOf(RELEASES[SUPPORTED[0]])
