@@ -20,7 +20,7 @@ const QUERY = 'SELECT id AS film_id, title, modified FROM content.film_work'
 const spec = (changes: object = {}) => ({
   name: `p_${randomUUID().slice(0, 8)}`,
   source_query: QUERY,
-  target_table: 'analytics.keys',
+  target_table: `analytics.keys_${randomUUID().slice(0, 8)}`,
   mode: 'incremental',
   incremental_key: 'modified',
   incremental_id_key: 'film_id',

@@ -46,7 +46,7 @@ describe('redactText', () => {
   })
 
   it('cuts a text to 4 kB, and hides a secret that the cut would split', () => {
-    expect(redactText('x'.repeat(20_000_000))).toHaveLength(4_096)
+    expect(redactText('x'.repeat(20_000_000))).toHaveLength(4_000)
     const text = `${'x'.repeat(4_080)} password=${'s3cret'.repeat(100)}`
     expect(redactText(text)).not.toContain('s3cret')
   })

@@ -12,7 +12,8 @@ const MAX_ITEMS = 100
  * after, so that a secret that the second cut would split is hidden as a whole.
  */
 const MOST_BEFORE = 16_384
-const MOST_AFTER = 4_096
+/** What etl_runs.error takes. */
+const MOST_AFTER = 4_000
 
 /** A value: in quotes, perhaps escaped ones, or up to what ends it in a URL or a sentence. */
 const VALUE = String.raw`(?:"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|[^&\s"']+)`

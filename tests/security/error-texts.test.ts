@@ -52,7 +52,7 @@ it('neither does a run, in its history and in its log', async () => {
   await aRunner(database)
   const ended = await run(database, id)
   expect(ended).toMatchObject({ status: 'FAILED', error: expect.stringContaining('invalid input syntax') })
-  expect(ended.error!.length).toBeLessThanOrEqual(4_096)
+  expect(ended.error!.length).toBeLessThanOrEqual(4_000)
   const lines = await database.query<{ length: number }>(
     'SELECT max(octet_length(to_jsonb(l)::text)) AS length FROM etl.etl_run_log l WHERE run_id = $1',
     [ended.id],
