@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import {
   type Browser,
   type BrowserContext,
@@ -65,7 +66,10 @@ async function visit(browser: Browser, options: BrowserContextOptions = {}): Pro
   })
   try {
     // A page that is left open keeps its stream, and the machine busy.
-    onTestFinished(() => context.close())
+    onTestFinished(async ({ task }) => {
+      if (task.result?.state === 'fail') await photograph(context, task.name)
+      await context.close()
+    })
   } catch {
     // Not inside a test: the browser takes it along.
   }
@@ -77,4 +81,12 @@ async function visit(browser: Browser, options: BrowserContextOptions = {}): Pro
     if (message.type() === 'error' && !message.text().includes('401')) complaints.push(message.text())
   })
   return { context, page, complaints }
+}
+
+/** `VITRINA_TEST_SCREENSHOTS` names a folder: what a failed test saw last is kept there. */
+async function photograph(context: BrowserContext, name: string): Promise<void> {
+  const folder = process.env.VITRINA_TEST_SCREENSHOTS
+  if (folder === undefined) return
+  for (const [n, page] of context.pages().entries())
+    await page.screenshot({ path: join(folder, `${name.replaceAll(/[^\w]+/g, '-')}-${Date.now()}-${n}.png`) })
 }
