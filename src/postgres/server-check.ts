@@ -1,5 +1,6 @@
-import pg from 'pg'
+import type pg from 'pg'
 import { VitrinaError } from '../model/errors.js'
+import { LimitedClient } from './client.js'
 import { requireSupportedVersion, type ServerVersion } from './server-version.js'
 
 export interface CheckedServer extends ServerVersion {
@@ -57,7 +58,7 @@ async function isSessionKept(client: pg.Client, url: string): Promise<boolean> {
 }
 
 function secondClient(url: string): pg.Client {
-  const client = new pg.Client({
+  const client = new LimitedClient({
     connectionString: url,
     application_name: 'vitrina-pooler-check',
     connectionTimeoutMillis: SECOND_CLIENT_MS,
