@@ -117,7 +117,7 @@ export const SETTINGS = {
       'Validations, previews, comparisons and look-ups of lineage that run at the same time. Each uses up to three database sessions. Comparisons row by row have as many places of their own.',
     example: '12',
   },
-  API_MAX_CHECKS_PER_TOKEN: {
+  API_MAX_CHECKS_PER_CALLER: {
     schema: count(1, 1_000).default(6),
     means: 'How many of them one token may have running.',
     example: '6',
@@ -127,7 +127,7 @@ export const SETTINGS = {
     means: 'Checks that run functions of a task plan at the same time, each with processes of its own.',
     example: '2',
   },
-  VITRINA_LOGIN_CONNECTIONS: {
+  VITRINA_LOGIN_SESSIONS: {
     schema: count(5, 100_000).default(80),
     means:
       'Connections that each of the three logins may have, set by "vitrina migrate". A runner uses up to 10 + 2 × RUNNER_CONCURRENCY.',

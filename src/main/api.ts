@@ -57,7 +57,7 @@ export async function startApi(settings: Settings, { log, meter, tracer }: Telem
       connections: new ConnectionProbes(probedByApi(settings)),
       settings: settingsInForce([SETTINGS, ...SINKS.map((sink) => sink.settings)], settings.environment),
       rateLimit: settings.API_RATE_LIMIT,
-      checks: { total: settings.API_MAX_CHECKS, perToken: settings.API_MAX_CHECKS_PER_TOKEN },
+      checks: { total: settings.API_MAX_CHECKS, perToken: settings.API_MAX_CHECKS_PER_CALLER },
       retention: {
         eventsHours: settings.EVENTS_RETENTION_HOURS,
         runsDays: settings.RUNS_RETENTION_DAYS,

@@ -19,7 +19,7 @@ export async function prepareStore(settings: MainSettings): Promise<Prepared> {
     administratorUrl: settings.DATABASE_URL,
     sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS,
     targetSchemas: targetSchemas({ tables: settings.ALLOWED_TARGET_TABLES }),
-    connectionLimit: settings.VITRINA_LOGIN_CONNECTIONS,
+    connectionLimit: settings.VITRINA_LOGIN_SESSIONS,
   })
   return { applied, notices: [...warnings, ...notices] }
 }

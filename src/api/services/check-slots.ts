@@ -23,7 +23,7 @@ export class CheckSlots {
   async run<T>(caller: string, work: () => Promise<T>): Promise<T> {
     const { total, perToken } = this.#limits
     const mine = this.#byCaller.get(caller) ?? 0
-    if (mine >= perToken) throw tooMany(`This token has ${mine} checks running`, 'API_MAX_CHECKS_PER_TOKEN')
+    if (mine >= perToken) throw tooMany(`This token has ${mine} checks running`, 'API_MAX_CHECKS_PER_CALLER')
     if (this.#total >= total) throw tooMany(`${total} checks are running`, 'API_MAX_CHECKS')
     this.#total += 1
     this.#byCaller.set(caller, mine + 1)
