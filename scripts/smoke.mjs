@@ -14,7 +14,7 @@ Usage: npm run smoke -- [options]
                       else .vitrina/api-token when the server is on this machine)
   --pipeline <name>   the pipeline to validate; default: the first enabled one
   --write             also create a pipeline of three rows, run it, compare it and delete it
-  --target <table>    mart of that pipeline; it stays (default analytics.vitrina_smoke_test)
+  --target <table>    mart of that pipeline; it stays (default analytics.smoke_test_mart)
   --timeout <s>       how long to wait for one answer (default 10)
   --help              this text
 
@@ -26,7 +26,7 @@ const OPTIONS = /** @type {const} */ ({
   token: { type: 'string' },
   pipeline: { type: 'string' },
   write: { type: 'boolean', default: false },
-  target: { type: 'string', default: 'analytics.vitrina_smoke_test' },
+  target: { type: 'string', default: 'analytics.smoke_test_mart' },
   timeout: { type: 'string', default: '10' },
   help: { type: 'boolean', default: false },
 })

@@ -1,7 +1,7 @@
 import { refused } from './smoke-client.mjs'
 import { Finding } from './smoke-finding.mjs'
 
-const NAME = 'vitrina_smoke_test'
+const NAME = 'smoke_test_mart'
 /** How a pipeline that an interrupted check left behind is recognised. */
 const DESCRIPTION = 'Created by npm run smoke -- --write. Deleted when the check ends.'
 const ROWS = 3

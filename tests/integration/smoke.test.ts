@@ -85,13 +85,13 @@ describe('npm run smoke on a running installation', PATIENCE, () => {
     expect(first.code).toBe(0)
     // As an interrupted check leaves it behind.
     await aPipeline(database, {
-      name: 'vitrina_smoke_test',
+      name: 'smoke_test_mart',
       description: 'Created by npm run smoke -- --write. Deleted when the check ends.',
     })
     const second = await write()
     expect(second.code, second.output).toBe(0)
     expect(await database.query('SELECT FROM etl.etl_pipelines')).toEqual([])
-    expect(await database.query('SELECT id, name FROM analytics.vitrina_smoke_test ORDER BY id')).toEqual([
+    expect(await database.query('SELECT id, name FROM analytics.smoke_test_mart ORDER BY id')).toEqual([
       { id: 1, name: 'row 1' },
       { id: 2, name: 'row 2' },
       { id: 3, name: 'row 3' },
@@ -111,7 +111,7 @@ describe('npm run smoke on a running installation', PATIENCE, () => {
   })
 
   it('--write leaves a pipeline of the same name alone that it did not create', async () => {
-    const { id } = await aPipeline(database, { name: 'vitrina_smoke_test', description: 'mine' })
+    const { id } = await aPipeline(database, { name: 'smoke_test_mart', description: 'mine' })
     const { code, marks, output } = await smoke('--url', url, '--token', TOKEN, '--write')
     expect(marks, output).toEqual(marksBut({ 'round trip': '✗' }))
     expect(code).toBe(1)
