@@ -4,6 +4,7 @@ import './theme/tokens.css'
 import './theme/base.css'
 import { setNonce } from 'get-nonce'
 import { createRoot } from 'react-dom/client'
+import { isOffline } from './api/problem.js'
 import { signIn } from './api/session.js'
 import { App } from './app/App.js'
 import { styleNonce } from './app/style-nonce.js'
@@ -18,7 +19,8 @@ startShortcuts()
 const fonts = fontsLoaded()
 const code = takeCode()
 // A code that is used up or too old leads to the sign-in screen, which says how to go on.
-if (code !== null) await signIn({ code }).catch(() => {})
+if (code !== null)
+  await signIn({ code }).catch((error) => isOffline(error) && signIn({ code }).catch(() => {}))
 
 await fonts
 createRoot(document.getElementById('root')!).render(<App />)
