@@ -18,9 +18,12 @@ startShortcuts()
 
 const fonts = fontsLoaded()
 const code = takeCode()
-// A code that is used up or too old leads to the sign-in screen, which says how to go on.
+// A code that is used up or too old leads to the sign-in screen, which says how to go on. A request that got no answer
+// did not use it up, most likely.
 if (code !== null)
-  await signIn({ code }).catch((error) => isOffline(error) && signIn({ code }).catch(() => {}))
+  await signIn({ code }).catch(async (error) => {
+    if (isOffline(error)) await signIn({ code }).catch(() => {})
+  })
 
 await fonts
 createRoot(document.getElementById('root')!).render(<App />)

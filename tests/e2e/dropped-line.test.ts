@@ -95,6 +95,9 @@ describe('a line that drops', () => {
     line.cut()
     await page.getByText('The server does not answer. What you see is').waitFor()
     expect(await first.boundingBox()).toEqual(before)
+    line.mend()
+    await page.locator('[data-live=live]').waitFor()
+    expect(await first.boundingBox()).toEqual(before)
   })
 
   it('is loaded again when it drops while the page is loading', async () => {
