@@ -96,7 +96,9 @@ describe('a run that does not stop', () => {
     await stand().open(page, `/runs/${data!.run_id}`)
     await page.getByRole('region', { name: 'Progress' }).getByText('1 batch', { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Cancel the run' }).click()
-    await page.getByText('It stops after its current batch; what is written stays.').waitFor()
+    // The tooltip of the button says the same while the pointer is on it.
+    const main = page.getByRole('main')
+    await main.getByText('It stops after its current batch; what is written stays.').waitFor()
     await page.getByText('It still works on batch 2.').waitFor({ timeout: 60_000 })
     await page.getByRole('button', { name: 'Force the end' }).click()
     await page.getByText('cancelled', { exact: true }).first().waitFor()

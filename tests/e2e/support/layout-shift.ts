@@ -46,6 +46,8 @@ export class ShiftWatch {
       // The stream of events is open all the time.
       if (!request.url().endsWith('/api/v1/events')) watch.#open.add(request)
     })
+    // What the page before was still waiting for ends with it, not always with an event.
+    page.on('framenavigated', (frame) => frame === page.mainFrame() && watch.#open.clear())
     const close = (request: Request) => void watch.#open.delete(request)
     page.on('requestfinished', close).on('requestfailed', close)
     return watch

@@ -39,6 +39,12 @@ export const SCREENS: readonly Screen[] = [
     prepare: (stand) => anEndedRun(stand),
     shows: 'film_dim_full',
   },
+  {
+    name: 'a run under way',
+    path: '/runs/$id',
+    prepare: aRunUnderWay,
+    shows: /Its runner gave a sign of life \d|Исполнитель подал признак жизни \d/,
+  },
   { name: 'a filtered list of runs', path: '/runs?status=failed,succeeded&range=custom', shows: 'UTC' },
   {
     name: 'a run that was tried several times',
@@ -144,6 +150,16 @@ export async function routesOfConsole(): Promise<string[]> {
 async function anEndedRun(stand: ConsoleStand, id = FILMS_ID): Promise<string> {
   const params = { path: { id }, query: { wait: '60s' } }
   const { data } = await stand.api.POST('/pipelines/{id}/run', { params })
+  return data!.run_id
+}
+
+/** Its mart is locked for as long as the database lives, so that it does not end. */
+async function aRunUnderWay(stand: ConsoleStand): Promise<string> {
+  const { id, spec } = await aPipeline(stand.database)
+  await anEndedRun(stand, id)
+  const holder = await stand.database.client()
+  await holder.query(`BEGIN; LOCK TABLE ${spec.targetTable} IN EXCLUSIVE MODE`)
+  const { data } = await stand.api.POST('/pipelines/{id}/run', { params: { path: { id } } })
   return data!.run_id
 }
 

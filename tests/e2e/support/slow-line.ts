@@ -1,14 +1,14 @@
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, beforeAll } from 'vitest'
+import { afterAll, beforeAll, onTestFinished } from 'vitest'
 import type { ConsoleStand } from './stand.js'
 
 /** What a test decides about the answers of the API. */
 export interface SlowLine {
   /** The same server, over the slow line. */
   readonly url: string
-  /** Answers whose path matches wait until `release` is called. Others are not concerned. */
+  /** Answers whose path matches wait until `release` is called, or until the test ends. Others are not concerned. */
   hold(path: RegExp): { readonly release: () => void }
 }
 
@@ -26,7 +26,7 @@ export function aSlowLine(stand: () => ConsoleStand): () => SlowLine {
     const path = near.url ?? '/'
     await pause(delayOf(path))
     await Promise.all([...held].filter(([each]) => each.test(path)).map(([, released]) => released))
-    pass(near, answer, { upstream: stand().url, agent })
+    forward(near, answer, { upstream: stand().url, agent })
   })
   beforeAll(async () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -40,14 +40,14 @@ export function aSlowLine(stand: () => ConsoleStand): () => SlowLine {
   return () => ({
     url,
     hold: (path) => {
-      let release = () => {}
-      held.set(path, new Promise((resolve) => (release = resolve)))
-      return {
-        release: () => {
-          held.delete(path)
-          release()
-        },
+      let pass = () => {}
+      held.set(path, new Promise((resolve) => (pass = resolve)))
+      const release = () => {
+        held.delete(path)
+        pass()
       }
+      onTestFinished(release)
+      return { release }
     },
   })
 }
@@ -65,7 +65,7 @@ interface Way {
   readonly agent: Agent
 }
 
-function pass(near: IncomingMessage, answer: ServerResponse, { upstream, agent }: Way): void {
+function forward(near: IncomingMessage, answer: ServerResponse, { upstream, agent }: Way): void {
   const far = request(`${upstream}${near.url}`, { method: near.method, headers: near.headers, agent })
   far.on('response', (response) => {
     answer.writeHead(response.statusCode ?? 502, response.headers)

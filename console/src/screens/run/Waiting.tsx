@@ -24,8 +24,8 @@ export function Waiting({ run }: Props) {
 
 function Sentences({ run }: Props) {
   const texts = useTexts(runTexts)
-  const { data: runners = [] } = useQuery(runnersQuery)
-  const holder = holderOf(run, runners, useNow())
+  const { data: runners } = useQuery(runnersQuery)
+  const holder = holderOf(run, runners ?? [], useNow())
   const isLate = useLate(run)
   if (run.status === 'REQUESTED')
     return (
@@ -38,7 +38,8 @@ function Sentences({ run }: Props) {
   if (holder?.state === 'silent') return <Silent run={run} holder={holder} isLate={isLate} />
   return (
     <p className="v-soft">
-      {holder === null ? null : <Sign holder={holder} />}
+      {/* Its place is kept until the runners are known. */}
+      {holder === null && runners !== undefined ? null : <Sign holder={holder} />}
       {isLate
         ? texts.forceEffect(run.batches)
         : run.cancel_requested
@@ -48,10 +49,11 @@ function Sentences({ run }: Props) {
   )
 }
 
-function Sign({ holder }: { readonly holder: Holder }) {
+/** Null: not known yet. */
+function Sign({ holder }: { readonly holder: Holder | null }) {
   const { holder: texts } = useTexts(runTexts)
   const format = useFormat()
-  return <>{texts.sign(format.duration(holder.silentMs))} </>
+  return <>{texts.sign(holder === null ? '…' : format.duration(holder.silentMs))} </>
 }
 
 interface SilentProps extends Props {
