@@ -15,11 +15,11 @@ export interface Resolved {
 }
 
 /** `${env:NAME}` and `${file:path}`; `$${…}` stands for the text itself. */
-const REFERENCE = /\$?\$\{(env|file):([^}]{0,1000})\}/g
+const REFERENCE = /\$?\$\{(env|file):([^{}]*)\}/g
 
 /** Text that only looks like a reference, written so that it is read as it is. */
 export function escapeReferences(text: string): string {
-  return text.replace(/\$\{(env|file):[^}]{0,1000}\}/g, (whole) => `$${whole}`)
+  return text.replace(/\$\{(env|file):[^{}]*\}/g, (whole) => `$${whole}`)
 }
 
 /** Replaces the references in a value, before anything is checked. */

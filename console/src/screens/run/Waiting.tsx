@@ -34,7 +34,7 @@ function Sentences({ run }: Props) {
       </p>
     )
   if (isHandedBack(run) || holder?.state === 'stopped')
-    return <HandedBack run={run} others={fleetOf(runners).alive} />
+    return <HandedBack run={run} others={fleetOf(runners ?? []).alive} />
   if (holder?.state === 'silent') return <Silent run={run} holder={holder} isLate={isLate} />
   return (
     <p className="v-soft">
