@@ -128,9 +128,9 @@ export const SETTINGS = {
     example: '2',
   },
   VITRINA_LOGIN_SESSIONS: {
-    schema: count(5, 100_000).default(80),
+    schema: count(5, 100_000).optional(),
     means:
-      'Connections that each of the three logins may have, set by "vitrina migrate". A runner uses up to 10 + 2 × RUNNER_CONCURRENCY.',
+      'Connections that each of the three logins may have, set by "vitrina migrate"; by default four fifths of what the server accepts. A runner uses up to 10 + 2 × RUNNER_CONCURRENCY.',
     example: '80',
   },
   EVENTS_RETENTION_HOURS: {

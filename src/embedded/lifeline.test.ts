@@ -35,11 +35,11 @@ let folder: string
 let home: string
 const programs: ChildProcess[] = []
 
-/** A killed process must be a real one, and node 20 cannot run TypeScript: translate these two rooms once. */
+/** A killed process must be a real one, and node 20 cannot run TypeScript: translate these rooms once. */
 beforeAll(async () => {
   built = await fs.mkdtemp(join(tmpdir(), 'vitrina-built-'))
   await fs.chmod(built, 0o755)
-  for (const room of ['model', 'embedded']) await buildRoom(room)
+  for (const room of ['model', 'postgres', 'embedded']) await buildRoom(room)
   await bringPackages(join(SOURCES, '../node_modules'), join(built, 'node_modules'))
   await fs.writeFile(join(built, 'package.json'), '{ "type": "module" }')
   await fs.writeFile(join(built, 'program.js'), PROGRAM)

@@ -12,9 +12,11 @@ export interface RoleOptions {
   readonly sourceSchemas: readonly string[]
   /** Schemas that hold marts, from ALLOWED_TARGET_TABLES. */
   readonly targetSchemas: readonly string[]
-  /** Connections that each login may have; not given: as it is. */
-  readonly connectionLimit?: number
+  /** Connections that each login may have; by default four fifths of what the server accepts. */
+  readonly connectionLimit?: number | undefined
 }
+
+const DEFAULT_CONNECTION_LIMIT = "SELECT current_setting('max_connections')::int * 4 / 5 AS connections"
 
 /**
  * The three least-privilege logins. Safe to repeat; `vitrina migrate` does so each time, because schemas and tables
@@ -32,7 +34,9 @@ export async function grantRoles(options: RoleOptions): Promise<string[]> {
   })
   try {
     await client.connect()
-    for (const login of Object.keys(LOGINS) as Login[]) await createLogin(client, login, options)
+    const connectionLimit = options.connectionLimit ?? (await defaultConnectionLimit(client))
+    for (const login of Object.keys(LOGINS) as Login[])
+      await createLogin(client, login, { ...options, connectionLimit })
     await retryConcurrent(() => client.query(grantsOnMetaStore()))
     await retryConcurrent(() => client.query(readerSettings()))
     await retryConcurrent(() => revokeSources(client, options.sourceSchemas))
@@ -54,7 +58,7 @@ export async function grantRoles(options: RoleOptions): Promise<string[]> {
 async function createLogin(
   client: pg.Client,
   login: Login,
-  { administratorUrl, connectionLimit }: RoleOptions,
+  { administratorUrl, connectionLimit }: { administratorUrl: string; connectionLimit: number },
 ): Promise<void> {
   const role = quoteIdentifier(LOGINS[login])
   const { rowCount } = await client.query('SELECT FROM pg_roles WHERE rolname = $1', [LOGINS[login]])
@@ -62,8 +66,13 @@ async function createLogin(
   // Two databases of one server may be migrated at the same moment: the loser finds the role there, and goes on.
   if (rowCount === 0) await client.query(`CREATE ROLE ${role} LOGIN NOINHERIT`).catch(ignoreDuplicate)
   // One login that takes all connections would keep the others out, and the administrator who comes to look.
-  const limit = connectionLimit === undefined ? '' : `CONNECTION LIMIT ${connectionLimit}`
+  const limit = `CONNECTION LIMIT ${connectionLimit}`
   await retryConcurrent(() => client.query(`ALTER ROLE ${role} LOGIN INHERIT PASSWORD ${verifier} ${limit}`))
+}
+
+async function defaultConnectionLimit(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ connections: number }>(DEFAULT_CONNECTION_LIMIT)
+  return rows[0]!.connections
 }
 
 function ignoreDuplicate(error: { code?: string }): void {

@@ -74,7 +74,7 @@ it('a runner that is cut off while it stops hands the run back, and reports no l
   const messages = lines.map(({ message, msg }) => message ?? msg)
   expect(messages).not.toContainEqual(expect.stringMatching(/Connection to/))
   expect(lines).toContainEqual(
-    expect.objectContaining({ reason: 'The runner was stopped before the run ended.' }),
+    expect.objectContaining({ msg: 'Run given back unfinished.', reason: 'The runner is stopping.' }),
   )
   expect(JSON.stringify(lines)).not.toContain('DATABASE_UNAVAILABLE')
   expect(await runById(main, runId)).toMatchObject({ status: 'RUNNING', error: null })

@@ -72,7 +72,11 @@ describe('checks at the same time', () => {
     expect([mine.statusCode, mine.headers['retry-after'], mine.json()]).toMatchObject([
       429,
       '1',
-      { code: 'TOO_MANY_CHECKS', retryable: true, hint: expect.stringContaining('API_MAX_CHECKS_PER_CALLER') },
+      {
+        code: 'TOO_MANY_CHECKS',
+        retryable: true,
+        hint: expect.stringContaining('API_MAX_CHECKS_PER_CALLER'),
+      },
     ])
     running.push(ask(second, '/preview', DRAFT))
     await silent.callers(2)
