@@ -22,7 +22,7 @@ const ROOMS = {
   // Neither sees the other, nor an adapter: main hands adapters in.
   runner: ['model', 'ports', 'config', 'telemetry'],
   api: ['model', 'ports', 'config', 'telemetry', 'sql'],
-  embedded: ['model'],
+  embedded: ['model', 'postgres'],
   cinema: ['model', 'sql'],
   cli: ['model', 'client', 'config', 'main'],
   main: ['*'],

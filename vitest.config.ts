@@ -1,5 +1,9 @@
 import { availableParallelism } from 'node:os'
 import { configDefaults, defineConfig } from 'vitest/config'
+import { LongestFirst } from './tests/support/longest-first.js'
+
+// Another sample every day, the same all day: a failure can be repeated without knowing the seed.
+process.env.VITRINA_TEST_SEED ||= new Date().toISOString().slice(0, 10)
 
 export default defineConfig({
   test: {
@@ -11,8 +15,14 @@ export default defineConfig({
       // They need a container engine and its images: `npm run test:stand` prepares both.
       ...(process.env.VITRINA_TEST_STAND ? [] : ['tests/stand/**']),
     ],
-    globalSetup: ['tests/support/server.ts', 'tests/support/elasticsearch-server.ts'],
+    globalSetup: [
+      'tests/support/programs.ts',
+      'tests/support/seed.ts',
+      'tests/support/server.ts',
+      'tests/support/elasticsearch-server.ts',
+    ],
     setupFiles: ['tests/support/leaks.ts'],
+    sequence: { sequencer: LongestFirst },
     // A process per file: the leak check asks which children *this* file left behind.
     pool: 'forks',
     // Most files wait for a server or a process, so that even one core has room for a second one.

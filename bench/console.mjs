@@ -39,7 +39,9 @@ try {
   await database.connect()
   const runId = await prepare()
   api = await startApi()
-  browser = await chromium.launch(launchOptions(findBrowser().path))
+  const found = findBrowser()
+  if (found.missing) throw new Error(found.missing)
+  browser = await chromium.launch(launchOptions(found.path))
   if (options.only !== 'log') await list()
   if (options.only !== 'list') await log(runId)
 } finally {

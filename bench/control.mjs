@@ -39,8 +39,8 @@ async function prepare() {
     ALTER TABLE content.source ADD PRIMARY KEY (id);
     CREATE TABLE analytics.mart (LIKE content.source INCLUDING INDEXES);
     INSERT INTO analytics.mart SELECT * FROM content.source;
-    INSERT INTO etl.etl_pipelines (name, source_query, target_table)
-      SELECT 'pipeline ' || n, 'SELECT id, title, rating, modified FROM content.source', 'analytics.mart' FROM generate_series(1, 1000) n;
+    INSERT INTO etl.etl_pipelines (name, source_query, target_table, shared_target)
+      SELECT 'pipeline ' || n, 'SELECT id, title, rating, modified FROM content.source', 'analytics.mart', true FROM generate_series(1, 1000) n;
     INSERT INTO etl.etl_runs (pipeline_id, status, requested_at, started_at, finished_at)
       SELECT p.id, 'SUCCESS', now() - n * interval '1 minute', now() - n * interval '1 minute', now() - n * interval '1 minute'
         FROM etl.etl_pipelines p, generate_series(1, 1000) n`)
@@ -70,6 +70,8 @@ async function reconcile() {
     deletes: 'ignore',
     fullStrategy: 'upsert',
     sourceQuery: 'SELECT id, title, rating, modified FROM content.source',
+    sourceTable: null,
+    sourceColumns: [],
     targetTable: 'analytics.mart',
     keyColumns: ['id'],
     tasks: [],

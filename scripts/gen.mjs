@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { ensureBuilt } from './lib/build.mjs'
 import {
+  cinemaSql,
   clientTypes,
   commandsPage,
   errorsPage,
@@ -25,6 +26,7 @@ const GENERATED = {
   'docs/reference/pipeline-yaml.md': fieldsPage,
   'docs/reference/metrics.md': metricsPage,
   'docs/reference/openapi.json': openApi,
+  'examples/cinema/sql/cinema.sql': cinemaSql,
   'schemas/pipeline.schema.json': pipelineSchema,
   'src/client/api-types.ts': clientTypes,
   'src/store/schema.sql': schemaSql,

@@ -67,7 +67,11 @@ await main(async () => {
   await ensureInstalled()
   await ensureBuilt()
   const found = findBrowser()
-  if (found.missing) throw failure(`No pictures: ${found.missing}.`, 'Then start again.')
+  if (found.missing)
+    throw failure(
+      `No pictures: ${found.missing}.`,
+      '"npm run test:tools" installs one on Debian as root. Then start again.',
+    )
   const home = mkdtempSync(join(tmpdir(), 'vitrina-screenshots-'))
   const demo = await startDemo(home)
   const browser = await chromium.launch(launchOptions(found.path))

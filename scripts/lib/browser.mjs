@@ -1,19 +1,15 @@
-import { spawnSync } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome']
 
-/**
- * A Chromium of this machine, installed when we may. Answers `{ path }`, or `{ missing }` with the reason.
- * VITRINA_CHROMIUM names one that is elsewhere.
- */
+/** A Chromium of this machine: `{ path }`, or `{ missing }` with the reason. VITRINA_CHROMIUM names one elsewhere. */
 export function findBrowser() {
   const given = process.env.VITRINA_CHROMIUM
   if (given) return { path: given }
-  const path = inPath() ?? (install() ? inPath() : null)
+  const path = inPath(...NAMES)
   return path === null
-    ? { missing: 'there is no Chromium; install one, or name one with VITRINA_CHROMIUM' }
+    ? { missing: 'Chromium is not installed; install it, or name one with VITRINA_CHROMIUM' }
     : { path }
 }
 
@@ -26,9 +22,10 @@ export function launchOptions(path) {
   }
 }
 
-function inPath() {
-  for (const folder of (process.env.PATH ?? '').split(delimiter))
-    for (const name of NAMES) if (isExecutable(join(folder, name))) return join(folder, name)
+/** The first of these programs that PATH or the folder of servers has, or null. */
+export function inPath(...names) {
+  for (const folder of [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin'])
+    for (const name of names) if (isExecutable(join(folder, name))) return join(folder, name)
   return null
 }
 
@@ -39,17 +36,4 @@ function isExecutable(path) {
   } catch {
     return false
   }
-}
-
-/** Only where nobody has to be asked for a password. */
-function install() {
-  if (process.getuid?.() !== 0) return false
-  const apt = (...args) =>
-    spawnSync('apt-get', args, {
-      stdio: 'ignore',
-      timeout: 240_000,
-      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-    }).status === 0
-  const want = ['install', '-y', '--no-install-recommends', 'chromium']
-  return apt(...want) || (apt('update') && apt(...want))
 }

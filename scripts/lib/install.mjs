@@ -17,7 +17,8 @@ export async function ensureInstalled() {
   const since = performance.now()
   say('• Installing the packages with npm; the first time takes up to a minute')
   const progress = setInterval(() => say(`  … npm is still at work, ${seconds(since)}`), PROGRESS_MS)
-  await install().finally(() => clearInterval(progress))
+  const done = await npm('ci').finally(() => clearInterval(progress))
+  if (done.code !== 0) throw npmFailed(done)
   // npm leaves its own file alone when nothing changed, and the lock would stay newer for ever.
   writeFileSync(STAMP, checksum)
   say(`  installed in ${seconds(since)}`)
@@ -27,16 +28,6 @@ function isInstalled(checksum) {
   if (!existsSync(INSTALLED)) return false
   if (existsSync(STAMP) && readFileSync(STAMP, 'utf8') === checksum) return true
   return statSync(INSTALLED).mtimeMs >= statSync(LOCK).mtimeMs
-}
-
-async function install() {
-  const fresh = existsSync(INSTALLED) ? null : await npm('ci')
-  if (fresh?.code === 0) return
-  // `npm ci` refuses a lock in which the optional packages of other platforms are missing, and a registry that lacks
-  // them makes such locks (measured with npm 11). `npm install` takes the same versions and leaves the lock as it is.
-  if (fresh !== null && !fresh.output.includes('EUSAGE')) throw npmFailed(fresh)
-  const done = await npm('install', '--no-save')
-  if (done.code !== 0) throw npmFailed(done)
 }
 
 function npmFailed({ code, output }) {

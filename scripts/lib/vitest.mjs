@@ -3,18 +3,30 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ROOT, runHere, say } from './run.mjs'
 
-/** Runs the tests, tells what was skipped and why, closes with the counts, and answers the exit code. */
-export async function runTests(args, { before = [], env = process.env } = {}) {
-  const results = { passed: 0, failed: 0, skipped: [] }
+/** Runs the tests, reports what was skipped and why, ends with the counts, and answers the exit code. */
+export async function runTests(args, options = {}) {
+  return closeWith([await runSuite(args, options)])
+}
+
+/** Runs the tests and answers `{ passed, failed, skipped, ok }`; what was done before counts as a test each. */
+export async function runSuite(args, { before = [], env = process.env } = {}) {
+  const results = { passed: 0, failed: 0, skipped: [], ok: true }
   for (const isGood of before) results[isGood ? 'passed' : 'failed'] += 1
   const code = await runVitest(args, results, env)
-  for (const { name, reason } of results.skipped) say(`skipped: ${name} (${reason})`)
-  const nothingRan = results.passed + results.failed === 0
+  results.ok = code === 0 && results.failed === 0
+  return results
+}
+
+/** Prints what was skipped, and the counts of all suites as the last line. Answers the exit code. */
+export function closeWith(suites) {
+  const skipped = suites.flatMap((suite) => suite.skipped)
+  for (const { name, reason } of skipped) say(`skipped: ${name} (${reason.split('\n')[0]})`)
+  const sum = (count) => suites.reduce((total, suite) => total + suite[count], 0)
+  const [passed, failed] = [sum('passed'), sum('failed')]
+  const nothingRan = passed + failed === 0
   if (nothingRan) say('✗ Not a single test ran.')
-  process.stdout.write(
-    `\n${results.passed} passed, ${results.failed} failed, ${results.skipped.length} skipped\n`,
-  )
-  return code !== 0 || results.failed > 0 || nothingRan ? 1 : 0
+  process.stdout.write(`\n${passed} passed, ${failed} failed, ${skipped.length} skipped\n`)
+  return suites.every(({ ok }) => ok) && !nothingRan ? 0 : 1
 }
 
 /** Adds to `results` and answers vitest's exit code. */

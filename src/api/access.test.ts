@@ -80,7 +80,7 @@ const RULES: Record<string, Role | 'open'> = {
   'GET /catalog/tables': 'viewer',
   'GET /schedule/runs': 'viewer',
   'POST /pipelines/:id/validate': 'viewer',
-  'POST /validate': 'viewer',
+  'POST /validate': 'operator',
   'GET /pipelines/:id/reconcile': 'viewer',
   'POST /pipelines/:id/preview': 'operator',
   'POST /preview': 'operator',

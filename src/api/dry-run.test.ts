@@ -12,17 +12,18 @@ beforeAll(async () => {
 })
 afterAll(() => api.close())
 
-const SPEC = {
+const aName = () => `p_${randomUUID().slice(0, 8)}`
+const spec = (name = aName()) => ({
+  name,
   source_query: 'SELECT id AS film_id, modified AS updated_at FROM content.film_work',
-  target_table: 'analytics.film_dim',
+  target_table: `analytics.${name}`,
   key_columns: ['film_id'],
   mode: 'incremental',
   incremental_key: 'updated_at',
-}
-const aName = () => `p_${randomUUID().slice(0, 8)}`
+})
 
 async function created(): Promise<string> {
-  return (await api.post('/pipelines', { ...SPEC, name: aName() })).json().id
+  return (await api.post('/pipelines', spec())).json().id
 }
 
 /** Everything that an edit could leave behind. */
@@ -40,7 +41,7 @@ describe('dry_run=true', () => {
   it('shows a pipeline as it would be created, and creates nothing', async () => {
     const before = await traces()
     const name = aName()
-    const answer = await api.post('/pipelines?dry_run=true', { ...SPEC, name })
+    const answer = await api.post('/pipelines?dry_run=true', spec(name))
     expect(answer.statusCode).toBe(200)
     expect(answer.headers.location).toBeUndefined()
     const shown = editedWire.strict().parse(answer.json())
@@ -95,9 +96,7 @@ describe('dry_run=true', () => {
     expect(await dry({ mode: 'sideways' })).toBe('REQUEST_INVALID')
     expect(await dry({ source_query: 'DELETE FROM content.film_work' })).toBe('REQUEST_INVALID')
     expect(await dry({ batch_size: 7 }, { 'if-match': '"9"' })).toBe('VERSION_STALE')
-    expect((await api.post('/pipelines?dry_run=true', { ...SPEC, name })).json().code).toBe(
-      'PIPELINE_NAME_TAKEN',
-    )
+    expect((await api.post('/pipelines?dry_run=true', spec(name))).json().code).toBe('PIPELINE_NAME_TAKEN')
     for (const status of ['RUN_REQUESTED', 'RUNNING'])
       await database.query('UPDATE etl.etl_pipelines SET status = $2 WHERE id = $1', [id, status])
     expect(await dry({ mode: 'full' })).toBe('PIPELINE_BUSY')
@@ -107,7 +106,7 @@ describe('dry_run=true', () => {
 
 describe('a pipeline that comes from a file', () => {
   it('is changed by files, or by whoever takes it over', async () => {
-    const made = await api.post('/pipelines?managed_by=file', { ...SPEC, name: aName() })
+    const made = await api.post('/pipelines?managed_by=file', spec())
     const { id, managed_by } = made.json()
     expect(managed_by).toBe('file')
     const url = `/pipelines/${id}`

@@ -16,7 +16,7 @@ afterAll(() => api.close())
 const spec = (changes: object = {}) => ({
   name: `p_${randomUUID().slice(0, 8)}`,
   source_query: 'SELECT id AS film_id, modified AS updated_at FROM content.film_work',
-  target_table: 'analytics.film_dim',
+  target_table: `analytics.mart_${randomUUID().slice(0, 8)}`,
   ...changes,
 })
 
@@ -194,7 +194,8 @@ describe('POST /pipelines', () => {
 
 describe('PATCH /pipelines/{id}', () => {
   it('changes what is named and leaves the rest; null goes back to the default', async () => {
-    const id = await created({ description: 'old', batch_size: 10, schedule_interval: '15m' })
+    const target_table = 'analytics.film_dim'
+    const id = await created({ description: 'old', batch_size: 10, schedule_interval: '15m', target_table })
     const answer = await api.patch(`/pipelines/${id}`, {
       description: 'new',
       batch_size: null,
@@ -205,7 +206,7 @@ describe('PATCH /pipelines/{id}', () => {
       description: 'new',
       batch_size: 'auto',
       schedule_interval: null,
-      target_table: 'analytics.film_dim',
+      target_table,
     })
   })
 
@@ -290,9 +291,8 @@ describe('PATCH /pipelines/{id}', () => {
   it('says before saving that the checkpoint would mean nothing, and resets it only when told to', async () => {
     const id = await created({ mode: 'incremental', incremental_key: 'updated_at' })
     const change = { incremental_key: 'film_id' }
-    expect((await api.patch(`/pipelines/${id}`, { source_query: 'SELECT 1 AS film_id' })).statusCode).toBe(
-      200,
-    )
+    const source_query = 'SELECT 1 AS film_id, 2 AS updated_at'
+    expect((await api.patch(`/pipelines/${id}`, { source_query })).statusCode).toBe(200)
     await setCheckpoint(id)
     const refused = await api.patch(`/pipelines/${id}`, change)
     expect([refused.statusCode, refused.json().code, refused.json().fields]).toEqual([

@@ -121,7 +121,7 @@ describe('a stream of events', () => {
       await api.post('/pipelines', {
         name: pipeline,
         source_query: 'SELECT 1 AS id',
-        target_table: 'analytics.x',
+        target_table: `analytics.${pipeline}`,
       })
     await client.waitFor('both', (events) =>
       ['a', 'b'].every((name) => events.some(({ data }) => data.name === name)),

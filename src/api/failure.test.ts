@@ -19,6 +19,7 @@ describe('toFailure', () => {
   it.each([
     ['55P03', 503, 'DATABASE_ERROR'],
     ['57014', 503, 'DATABASE_ERROR'],
+    ['VT004', 422, 'TASK_PLAN_INVALID'],
     ['28P01', 503, 'DATABASE_UNAVAILABLE'],
     ['42P01', 503, 'MIGRATION_MISSING'],
     ['22P02', 422, 'REQUEST_INVALID'],

@@ -64,6 +64,11 @@ function refusedByDatabase(thrown: unknown): VitrinaError | null {
   // VT002: what would corrupt a run is refused while one is under way.
   if (sqlstate === 'VT002')
     return as('PIPELINE_BUSY', sentence(message), hint ?? 'Pause it or wait until it is IDLE.')
+  // VT004: a task plan that the rules of the plan do not allow.
+  if (sqlstate === 'VT004')
+    return as('TASK_PLAN_INVALID', sentence(message), hint ?? 'Send the whole plan in one request.')
+  // VT005 is what etl.refuse_second_writer raises: two users claimed the same target at the same moment.
+  if (sqlstate === 'VT005') return as('TARGET_TAKEN', sentence(message), hint ?? 'Choose another target.')
   if (/^22/.test(sqlstate))
     return as(
       'REQUEST_INVALID',

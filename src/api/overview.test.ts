@@ -76,8 +76,8 @@ describe('the overview of pipelines', () => {
   it('finds by target, by status and page by page', async () => {
     const table = `analytics.wanted_${randomUUID().slice(0, 8)}`
     const wanted = [
-      await aPipeline(database, { targetTable: table }),
-      await aPipeline(database, { targetTable: table }),
+      await aPipeline(database, { targetTable: table, sharedTarget: true }),
+      await aPipeline(database, { targetTable: table, sharedTarget: true }),
     ]
     const found = await overview(`?q=${table}`)
     expect(found.items.map(({ id }) => id).sort()).toEqual(wanted.map(({ id }) => id).sort())

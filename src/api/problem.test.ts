@@ -94,7 +94,7 @@ describe('problems', () => {
       'The body is not JSON: see its character 7.',
       'The body has a field called "__proto__" or "constructor", which nobody needs.',
       'The body is larger than 1 MiB.',
-      'The content type "text/plain" is not supported.',
+      'The content type of the body is not supported.',
     ])
   })
 

@@ -4,6 +4,7 @@ import { redactText } from '../telemetry/redact.js'
 import { type Failure, toFailure } from './failure.js'
 import { type FieldError, RequestInvalid } from './schemas/request-invalid.js'
 import type { Api } from './schemas/type-provider.js'
+import { errorFor } from './services/server-words.js'
 
 const RETRY_AFTER_SECONDS = 5
 
@@ -33,7 +34,8 @@ export function answerWithProblems(app: Api): void {
   })
 }
 
-export function sendProblem(request: FastifyRequest, reply: FastifyReply, failure: Failure): FastifyReply {
+export function sendProblem(request: FastifyRequest, reply: FastifyReply, thrown: Failure): FastifyReply {
+  const failure = { ...thrown, error: errorFor(request.caller?.role ?? null, thrown.error) }
   if (failure.status === 503 || failure.status === 429) {
     const seconds = failure.error.facts.retry_after_seconds
     reply.header('retry-after', typeof seconds === 'number' ? seconds : RETRY_AFTER_SECONDS)
@@ -47,21 +49,27 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, failur
 
 /** The request by its id in the log, and the path that was asked. */
 export function toProblem(request: { id: string; path: string }, { error, status }: Failure): Problem {
+  const errors = error instanceof RequestInvalid ? error.errors : error.mistakes
   return {
     type: `urn:vitrina:error:${error.code}`,
     title: ERRORS[error.code].means,
     status,
     detail: redactText(error.message),
-    instance: request.path,
+    instance: redactText(request.path),
     code: error.code,
     vtr: error.vtr,
-    hint: error.hint,
+    hint: redactText(error.hint),
     retryable: status === 503 || status === 429,
     request_id: request.id,
     ...(error.sqlstate === null ? {} : { sqlstate: error.sqlstate }),
     ...error.facts,
-    ...(error instanceof RequestInvalid ? { errors: error.errors } : {}),
+    ...(errors.length === 0 ? {} : { errors: errors.map(shownError) }),
   }
+}
+
+/** A field may hold anything, and a mistake in it repeats it. */
+function shownError({ field, code, message }: FieldError): FieldError {
+  return { field: redactText(field), code, message: redactText(message) }
 }
 
 /** Without the query: people put things there that belong nowhere else. */

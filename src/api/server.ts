@@ -25,6 +25,7 @@ import { RateLimit } from './auth/rate-limit.js'
 import { readBodies } from './body.js'
 import { answerStrange, refuseBroken } from './broken-request.js'
 import { toFailure } from './failure.js'
+import { holdSlots } from './hold-slots.js'
 import { observeRequests, requestId } from './observe.js'
 import { packAnswers } from './packing.js'
 import { answerWithProblems, sendProblem } from './problem.js'
@@ -41,6 +42,7 @@ import {
   type ZodTypeProvider,
 } from './schemas/type-provider.js'
 import { AboutService } from './services/about.js'
+import type { CheckLimits } from './services/check-slots.js'
 import { ConnectionService } from './services/connections.js'
 import { ControlService } from './services/control.js'
 import { EditService } from './services/edit.js'
@@ -93,6 +95,8 @@ export interface ServerOptions {
   readonly settings: readonly SettingInForce[]
   /** Requests that one token may make in a minute. */
   readonly rateLimit: number
+  /** Validations, previews and comparisons at the same time. */
+  readonly checks: CheckLimits
   readonly retention: Retention
   /** Between two signs of life on a stream of events; not given: 15 s. */
   readonly heartbeatMs?: number
@@ -119,6 +123,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   answerStrange(app)
   packAnswers(app)
   requireRules(app)
+  holdSlots(app, options.checks)
   const unknown = new UnknownRoutes(app)
   unknown.answerOpen(app)
   requireToken(app, {

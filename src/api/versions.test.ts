@@ -14,7 +14,8 @@ beforeAll(async () => {
 afterAll(() => api.close())
 
 async function created(changes: object = {}): Promise<string> {
-  const body = { name: randomUUID(), source_query: 'SELECT 1 AS id', target_table: 'analytics.x', ...changes }
+  const name = randomUUID()
+  const body = { name, source_query: 'SELECT 1 AS id', target_table: `analytics."${name}"`, ...changes }
   return (await api.post('/pipelines', body)).json().id
 }
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { VitrinaError } from '../model/errors.js'
-import { confirm, serverCommand } from './command.js'
+import { allowEnvOption, confirm, serverCommand } from './command.js'
 import { type Format, formatOption, isData, jsonOption, printData } from './format.js'
 import { inPlaceOf, requireNoMistakes } from './mistakes.js'
 import { detail, good, print } from './output.js'
@@ -19,6 +19,7 @@ interface Flags extends ServerFlags {
   readonly dryRun?: boolean
   readonly output?: Format
   readonly validate: boolean
+  readonly allowEnv?: readonly string[]
   readonly resetCheckpoint?: boolean
   readonly keepCheckpoint?: boolean
 }
@@ -38,6 +39,7 @@ export function addApply(program: Command): void {
     .option('--reset-checkpoint', 'where a change makes the checkpoint invalid, read everything again')
     .option('--keep-checkpoint', 'go on from the checkpoint although a change makes it doubtful')
     .option('--no-validate', 'do not ask the server first whether the changes would work')
+    .addOption(allowEnvOption())
     .addOption(formatOption())
     .addOption(jsonOption())
     .action(apply)
@@ -65,23 +67,55 @@ interface How {
   readonly tell: (line: string) => void
 }
 
-/** One after another: what was done before a failure stays, and the next apply goes on from there. */
-async function carryOut(server: Server, plan: Plan, { wish, prune, tell }: How): Promise<void> {
-  for (const file of plan.creates) {
-    await inPlaceOf(file, () =>
-      server.ask(server.api.POST('/pipelines', { params: FROM_FILE, body: file.fields as never })),
-    )
-    tell(`${good('✓')} created ${file.name}`)
+interface Work {
+  readonly done: string
+  run(): Promise<unknown>
+}
+
+/**
+ * One after another: what was done before a failure stays, and the next apply continues from there. A target may be
+ * taken until a later change frees or shares it, so such a change is tried again after the others.
+ */
+async function carryOut(server: Server, plan: Plan, how: How): Promise<void> {
+  for (let left = workOf(server, plan, how); left.length > 0; ) {
+    const waiting: Work[] = []
+    let refusal: unknown = null
+    for (const work of left) {
+      try {
+        await work.run()
+        how.tell(`${good('✓')} ${work.done}`)
+      } catch (error) {
+        if (!(error instanceof VitrinaError) || error.code !== 'TARGET_TAKEN') throw error
+        waiting.push(work)
+        refusal ??= error
+      }
+    }
+    if (waiting.length === left.length) throw refusal
+    left = waiting
   }
-  for (const update of plan.updates) {
-    await change(server, update, wish)
-    tell(`${good('✓')} updated ${update.file.name}`)
-  }
-  for (const { id, name, config_version } of prune ? plan.extra : []) {
-    const params = { ...FROM_FILE, path: { id }, header: { 'if-match': `"${config_version}"` } }
-    await server.ask(server.api.DELETE('/pipelines/{id}', { params }))
-    tell(`${good('✓')} deleted ${name}`)
-  }
+}
+
+function workOf(server: Server, plan: Plan, { wish, prune }: How): Work[] {
+  return [
+    ...plan.creates.map((file) => ({
+      done: `created ${file.name}`,
+      run: () =>
+        inPlaceOf(file, () =>
+          server.ask(server.api.POST('/pipelines', { params: FROM_FILE, body: file.fields as never })),
+        ),
+    })),
+    ...plan.updates.map((update) => ({
+      done: `updated ${update.file.name}`,
+      run: () => change(server, update, wish),
+    })),
+    ...(prune ? plan.extra : []).map(({ id, name, config_version }) => ({
+      done: `deleted ${name}`,
+      run: () => {
+        const params = { ...FROM_FILE, path: { id }, header: { 'if-match': `"${config_version}"` } }
+        return server.ask(server.api.DELETE('/pipelines/{id}', { params }))
+      },
+    })),
+  ]
 }
 
 /** If-Match: what somebody changed after we showed the plan is not overwritten. */

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline/promises'
 import { text } from 'node:stream/consumers'
-import { type Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { VitrinaError } from '../model/errors.js'
 import { formatOption, jsonOption } from './format.js'
 
@@ -29,7 +29,10 @@ export function serverCommand(
   return command(parent, usage, description, ...examples)
     .optionsGroup('Server:')
     .option('--url <url>', 'address of the server (VITRINA_URL)')
-    .option('--token <token>', 'bearer token (VITRINA_API_TOKEN)')
+    .option(
+      '--token <token>',
+      'bearer token; visible in the process list, so prefer VITRINA_API_TOKEN or a context',
+    )
     .option('--context <name>', 'server and token of this context (VITRINA_CONTEXT)')
     .optionsGroup('Options:')
 }
@@ -69,6 +72,15 @@ export function timeSpan(given: string): number {
 export function collect(given: string, before: string[] | undefined): string[] {
   const names = given.split(',').map((name) => name.trim())
   return [...(before ?? []), ...names.filter((name) => name !== '')]
+}
+
+/** For commands that read pipeline files. */
+export function allowEnvOption(): Option {
+  return new Option(
+    '--allow-env <patterns>',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: references in files look like that.
+    'environment variables that ${env:NAME} may read, such as FILM_*; repeat it or use commas',
+  ).argParser(collect)
 }
 
 /** The text of a file, or of stdin for "-". */

@@ -1,6 +1,5 @@
 import type { DemoPipeline } from '../main/demo-data.js'
 import type { MainSettings } from '../main/environment.js'
-import { readFirstRows, tallyMart } from '../main/first-rows.js'
 import { bad, bold, dim, good, print } from './output.js'
 import type { Server } from './server/server.js'
 import type { Reconciliation, Run } from './server/wire.js'
@@ -39,6 +38,8 @@ export async function printMart(story: MartStory): Promise<void> {
 }
 
 async function printFirstRows({ settings, pipeline }: MartStory, target: string): Promise<void> {
+  // Not at the top: every other command would wait for modules that it does not use.
+  const { readFirstRows, tallyMart } = await import('../main/first-rows.js')
   const first = await readFirstRows(settings, { ...pipeline, target, limit: FIRST_ROWS })
   const widest = width() < WIDTH ? WIDEST_CELL.narrow : WIDEST_CELL.wide
   for (const line of alignTable(first.columns, first.rows, width() - 2, widest)) print(`  ${line}`)

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Settings } from '../config/settings.js'
 import { withMainDatabase } from '../main/database.js'
-import { addDemoPipelines, type DemoPipeline, loadCinema, readDemoPipelines } from '../main/demo-data.js'
+import type { DemoPipeline } from '../main/demo-data.js'
 import { demoTaskFolders } from '../main/demo-tasks.js'
 import { type MainSettings, readEnvironment } from '../main/environment.js'
 import { aborted, untilStopped } from '../main/shutdown.js'
@@ -42,13 +42,14 @@ function showDemo({ once = false, attach }: DemoFlags, signal: AbortSignal): Pro
 
 async function showOwn(once: boolean, signal: AbortSignal): Promise<void> {
   const given = readEnvironment()
-  await withMainDatabase(given, { signal, onProgress: step, embedded: 'own' }, async (settings) => {
+  await withMainDatabase(given, { signal, onProgress: step, embedded: 'own' }, async (settings, database) => {
     const prepared = await prepareDemo(settings)
     step('Starting API and runner')
     // The story is told here; the parts speak up only when something is wrong, unless somebody wants to hear more.
     const logLevel = process.env.LOG_LEVEL ? settings.LOG_LEVEL : 'warn'
     const env = { VITRINA_PYTHON_TASKS: demoTaskFolders(settings) }
-    await withTree(once ? withPassingToken(settings) : settings, { signal, logLevel, env }, async (tree) => {
+    const options = { signal, logLevel, env, database, report: step }
+    await withTree(once ? withPassingToken(settings) : settings, options, async (tree) => {
       const server = connectTo({ url: tree.url, token: tree.token.token })
       const marts = await buildMarts(prepared, server, signal)
       if (once) return verifyMarts(marts)
@@ -81,6 +82,8 @@ function requireDatabase(settings: Settings): MainSettings {
 type Prepared = Pick<MartStory, 'counts' | 'settings'> & { readonly pipelines: readonly DemoPipeline[] }
 
 async function prepareDemo(settings: MainSettings): Promise<Prepared> {
+  // Not at the top: every other command would wait for modules that it does not use.
+  const { addDemoPipelines, loadCinema, readDemoPipelines } = await import('../main/demo-data.js')
   step('Loading the sample cinema, where there is none yet')
   const counts = await loadCinema(settings)
   detail(

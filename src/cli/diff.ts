@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { readingCommand } from './command.js'
+import { allowEnvOption, readingCommand } from './command.js'
 import { type Format, isData, printData } from './format.js'
 import { requireNoMistakes } from './mistakes.js'
 import { hasChanges } from './plan/plan.js'
@@ -12,6 +12,7 @@ interface Flags extends ServerFlags {
   readonly output?: Format
   readonly exitCode?: boolean
   readonly validate: boolean
+  readonly allowEnv?: readonly string[]
 }
 
 /** As Terraform and git have it: 1 is kept for what went wrong. */
@@ -27,6 +28,7 @@ export function addDiff(program: Command): void {
   )
     .option('--exit-code', 'exit code 2 when something would change, 0 when nothing')
     .option('--no-validate', 'do not ask the server whether the changes would work')
+    .addOption(allowEnvOption())
     .action(diff)
 }
 

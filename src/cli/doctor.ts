@@ -1,11 +1,10 @@
 import type { Command } from 'commander'
-import { examine } from '../main/doctor.js'
 import type { Finding } from '../main/finding.js'
 import { command } from './command.js'
 import { type FormatFlags, formatOption, isData, jsonOption, printData } from './format.js'
 import { bad, dim, good, print } from './output.js'
 
-const MARKS = { ok: good('✓'), failed: bad('✗'), skipped: dim('–') }
+const MARKS = { ok: good('✓'), warning: '!', failed: bad('✗'), skipped: dim('–') }
 
 export function addDoctor(program: Command): void {
   command(
@@ -18,6 +17,8 @@ export function addDoctor(program: Command): void {
     .addOption(formatOption())
     .addOption(jsonOption())
     .action(async (flags: FormatFlags) => {
+      // Not at the top: every other command would wait for modules that it does not use.
+      const { examine } = await import('../main/doctor.js')
       const findings = await examine()
       const ok = findings.every((finding) => finding.status !== 'failed')
       if (isData(flags)) printData({ ok, findings }, flags)

@@ -10,6 +10,7 @@ import type { ServerFlags } from './server/connection.js'
 import { findPipeline, listPipelines } from './server/find-pipeline.js'
 import { openServer, type Server } from './server/server.js'
 import type { Pipeline } from './server/wire.js'
+import { machineText } from './terminal-text.js'
 
 export function addExport(program: Command): void {
   serverCommand(
@@ -29,7 +30,7 @@ async function exportPipelines(names: string[], flags: ServerFlags & { out?: str
   const schema = readPipelineSchema(PIPELINE_SCHEMA)
   const texts = pipelines.map((pipeline) => ({ name: pipeline.name, text: toYaml(pipeline, schema) }))
   if (flags.out !== undefined) return writeFolder(flags.out, texts)
-  process.stdout.write(texts.map(({ text }) => text).join('---\n'))
+  process.stdout.write(machineText(texts.map(({ text }) => text).join('---\n')))
 }
 
 /** Lists have no tasks left out, so one question is enough for all. */

@@ -1,6 +1,6 @@
 import { Option } from 'commander'
 import { stringify } from 'yaml'
-import { print } from './output.js'
+import { machineText } from './terminal-text.js'
 
 const FORMATS = ['table', 'json', 'yaml', 'ndjson'] as const
 export type Format = (typeof FORMATS)[number]
@@ -30,9 +30,13 @@ export function isData({ output = 'table' }: FormatFlags): boolean {
 }
 
 export function printData(value: unknown, { output }: FormatFlags): void {
-  if (output === 'yaml') process.stdout.write(stringify(value, { lineWidth: 0 }))
-  else if (output === 'ndjson') for (const item of itemsOf(value)) print(JSON.stringify(item))
-  else print(JSON.stringify(value, null, 2))
+  if (output === 'yaml') write(stringify(value, { lineWidth: 0 }))
+  else if (output === 'ndjson') for (const item of itemsOf(value)) write(`${JSON.stringify(item)}\n`)
+  else write(`${JSON.stringify(value, null, 2)}\n`)
+}
+
+function write(text: string): void {
+  process.stdout.write(machineText(text))
 }
 
 /** A list by its items, anything else as one. */

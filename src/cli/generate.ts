@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import { withMainDatabase } from '../main/database.js'
 import { readEnvironment } from '../main/environment.js'
-import { generateCinema } from '../main/generate.js'
 import { untilStopped } from '../main/shutdown.js'
 import { command, wholeNumber } from './command.js'
 import { type Format, formatOption, isData, jsonOption, printData } from './format.js'
@@ -40,6 +39,8 @@ async function fill({ films, ratings, seed, replace, output }: Options, signal: 
     { signal, onProgress: step, embedded: 'join' },
     async (settings) => {
       step(`Generating ${films} films and ${ratings} ratings from seed ${seed}`)
+      // Not at the top: every other command would wait for modules that it does not use.
+      const { generateCinema } = await import('../main/generate.js')
       const since = performance.now()
       const counts = await generateCinema(settings, { films, ratings, seed, replace, signal }, everySecond())
       detail(`Done in ${((performance.now() - since) / 1000).toFixed(1)} s.`)

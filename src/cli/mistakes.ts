@@ -1,12 +1,13 @@
 import type { FilePipeline } from '../config/pipeline-file.js'
 import { type FileMistake, mistakeLines } from '../config/source-text.js'
 import { VitrinaError } from '../model/errors.js'
+import { note } from './output.js'
 import { Refusal } from './server/refusal.js'
 
 /** Shows every mistake in its place, then fails. */
 export function requireNoMistakes(mistakes: readonly FileMistake[]): void {
   if (mistakes.length === 0) return
-  for (const mistake of mistakes) for (const line of mistakeLines(mistake)) process.stderr.write(`${line}\n`)
+  for (const mistake of mistakes) for (const line of mistakeLines(mistake)) note(line)
   const files = new Set(mistakes.map(({ place }) => place.file))
   const count = mistakes.length === 1 ? '1 mistake' : `${mistakes.length} mistakes`
   throw new VitrinaError(

@@ -2,6 +2,7 @@ import pc from 'picocolors'
 import { asVitrinaError } from '../main/failure.js'
 import { Stopped } from '../main/shutdown.js'
 import { VitrinaError } from '../model/errors.js'
+import { terminalLine, visibleText } from './terminal-text.js'
 
 export const WRONG_USAGE = 2
 
@@ -10,16 +11,21 @@ const data = pc.createColors(process.stdout.isTTY === true && !process.env.NO_CO
 
 /** Results go to stdout, where a pipe may take them. */
 export function print(line = ''): void {
-  process.stdout.write(`${line}\n`)
+  process.stdout.write(`${terminalLine(line)}\n`)
 }
 
 /** What we are doing, and what we wait for, goes to stderr. */
 export function step(line: string): void {
-  process.stderr.write(`${talk.cyan('•')} ${line}\n`)
+  process.stderr.write(`${talk.cyan('•')} ${terminalLine(line)}\n`)
 }
 
 export function detail(line: string): void {
-  process.stderr.write(`  ${line}\n`)
+  process.stderr.write(`  ${terminalLine(line)}\n`)
+}
+
+/** Lines of mistakes, excerpts and warnings, on stderr without a mark. */
+export function note(line: string): void {
+  process.stderr.write(`${terminalLine(line)}\n`)
 }
 
 export const bold = (text: string) => data.bold(text)
@@ -30,14 +36,14 @@ export const dim = (text: string) => data.dim(text)
 /** Says what went wrong and what to do. Answers the exit code. */
 export function explain(error: unknown): number {
   if (error instanceof Stopped) {
-    process.stderr.write(`${error.message}\n`)
+    process.stderr.write(`${visibleText(error.message)}\n`)
     return error.exitCode
   }
   const known = asVitrinaError(error)
   process.stderr.write(
-    `${talk.red('✗')} ${talk.bold(`${known.vtr} ${known.code}`)}: ${known.message}\n  ${talk.yellow('→')} ${known.hint}\n`,
+    `${talk.red('✗')} ${talk.bold(`${known.vtr} ${known.code}`)}: ${visibleText(known.message)}\n  ${talk.yellow('→')} ${visibleText(known.hint)}\n`,
   )
-  if (process.env.LOG_LEVEL === 'debug') process.stderr.write(`${stackOf(error)}\n`)
+  if (process.env.LOG_LEVEL === 'debug') process.stderr.write(`${visibleText(stackOf(error))}\n`)
   return known.code === 'USAGE_INVALID' ? WRONG_USAGE : 1
 }
 

@@ -1,3 +1,5 @@
+import { visibleText } from './terminal-text.js'
+
 const STILL_MS = 5_000
 const CLEAR_LINE = '\r\x1b[2K'
 
@@ -20,13 +22,13 @@ export class Progress {
 
   #rewrite(line: string): void {
     const width = (process.stderr.columns ?? 80) - 1
-    process.stderr.write(`${CLEAR_LINE}${line.slice(0, width)}`)
+    process.stderr.write(`${CLEAR_LINE}${visibleText(line).slice(0, width)}`)
     this.#isOpen = true
   }
 
   #append(line: string): void {
     if (line === this.#told && performance.now() - this.#toldAt < STILL_MS) return
-    process.stderr.write(`  ${line}\n`)
+    process.stderr.write(`  ${visibleText(line)}\n`)
     this.#told = line
     this.#toldAt = performance.now()
   }

@@ -1,5 +1,6 @@
 import { bold, detail, dim, print } from './output.js'
 import { alignTable } from './table.js'
+import { visibleText } from './terminal-text.js'
 
 type Cell = string | number | boolean | null | undefined
 
@@ -19,7 +20,7 @@ export function printTable(
   const isSeen = process.stdout.isTTY === true
   const width = isSeen ? (process.stdout.columns ?? 120) : Number.POSITIVE_INFINITY
   const cells = rows.map((row) =>
-    row.map((cell) => (cell === null || cell === undefined ? '–' : String(cell))),
+    row.map((cell) => (cell === null || cell === undefined ? '–' : visibleText(String(cell)))),
   )
   const [head = '', line = '', ...body] = alignTable(
     columns,
@@ -36,7 +37,7 @@ export function printTable(
 export function printFields(fields: Readonly<Record<string, Cell>>): void {
   const width = Math.max(...Object.keys(fields).map((name) => name.length))
   for (const [name, value] of Object.entries(fields)) {
-    const [first = '', ...more] = String(value ?? '–').split('\n')
+    const [first = '', ...more] = visibleText(String(value ?? '–')).split('\n')
     print(`${dim(name.padEnd(width))}  ${first}`)
     for (const line of more) print(`${' '.repeat(width)}  ${line}`)
   }

@@ -19,10 +19,11 @@ export function addUp(program: Command): void {
 
 async function bringUp(signal: AbortSignal): Promise<void> {
   const given = readEnvironment()
-  await withMainDatabase(given, { signal, onProgress: step, embedded: 'own' }, async (settings) => {
+  await withMainDatabase(given, { signal, onProgress: step, embedded: 'own' }, async (settings, database) => {
     await prepareAndTell(settings)
     step('Starting API and runner')
-    await withTree(settings, { signal, logLevel: settings.LOG_LEVEL }, async (tree) => {
+    const options = { signal, logLevel: settings.LOG_LEVEL, database, report: step }
+    await withTree(settings, options, async (tree) => {
       await printBanner(tree, settings, given.DATABASE_URL === undefined)
       await aborted(signal)
       step('Stopping: the runner ends its batches, then the database stops')

@@ -440,7 +440,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Compares the mart with what its query says now.
+         * Compares the mart with its query. `deep` needs the role operator.
          * @description Needs the role viewer.
          */
         get: operations["getPipelinesByIdReconcile"];
@@ -622,7 +622,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Says whether a run would start, and how it would read and write.
+         * Says whether a run would start, and how it would read and write. Executes parts of the query.
          * @description Needs the role viewer.
          */
         post: operations["postPipelinesByIdValidate"];
@@ -1115,7 +1115,7 @@ export interface paths {
         put?: never;
         /**
          * The same for a pipeline that is not saved.
-         * @description Needs the role viewer.
+         * @description Needs the role operator.
          */
         post: operations["postValidate"];
         delete?: never;
@@ -1278,11 +1278,11 @@ export interface components {
             /** @description Its number. */
             attempt: number;
             /**
-             * @description How it ended: with an error, with its runner, or because its runner was stopped.
+             * @description How it ended: with an error (failed), because its runner went silent (runner_died), because its runner was stopped and handed the run back (given_back), or because its runner lost a database and handed the run back (connection_lost).
              * @enum {string}
              */
-            end: "failed" | "runner_died" | "given_back";
-            /** @description When that was noticed. */
+            end: "failed" | "runner_died" | "given_back" | "connection_lost";
+            /** @description When it ended; for runner_died, when the run was taken over. */
             ended_at: string;
             /** @description What went wrong. */
             error: string | null;
@@ -1302,8 +1302,11 @@ export interface components {
          *       "source_type": "postgres",
          *       "source_connection": null,
          *       "source_query": "SELECT id AS film_id, title, rating, modified AS updated_at FROM content.film_work",
+         *       "source_table": null,
+         *       "source_columns": [],
          *       "target_table": "analytics.film_dim",
          *       "target_connection": null,
+         *       "shared_target": false,
          *       "target_options": {},
          *       "mode": "incremental",
          *       "full_strategy": "upsert",
@@ -1382,10 +1385,16 @@ export interface components {
             schedule_interval: string | null;
             /** @description The zone in which a cron expression is read. */
             schedule_timezone: string;
+            /** @description Allows other pipelines that say so too to write to the same target. */
+            shared_target: boolean;
+            /** @description Columns of source_table to read, in this order. Empty: all of them. */
+            source_columns: string[];
             /** @description Name of the connection that is read. null: the main database. */
             source_connection: string | null;
-            /** @description The SELECT whose rows fill the target. Tasks have priority over it. */
-            source_query: string;
+            /** @description The SELECT whose rows fill the target; null with source_table. Tasks have priority over it. */
+            source_query: string | null;
+            /** @description A table or view to read instead of source_query, as schema.table. Tasks have priority over it. */
+            source_table: string | null;
             /** @description What is read from. */
             source_type: string;
             /**
@@ -1499,16 +1508,31 @@ export interface components {
              */
             schedule_timezone?: string;
             /**
+             * @description Allows other pipelines that say so too to write to the same target.
+             * @default false
+             */
+            shared_target?: boolean;
+            /**
+             * @description Columns of source_table to read, in this order. Empty: all of them.
+             * @default []
+             */
+            source_columns?: string[];
+            /**
              * @description Name of the connection that is read. null: the main database.
              * @default null
              */
             source_connection?: string | null;
             /**
-             * @description The SELECT whose rows fill the target. Tasks have priority over it.
+             * @description The SELECT whose rows fill the target; null with source_table. Tasks have priority over it.
              * @default
              * @example SELECT id AS film_id, title, modified AS updated_at FROM content.film_work
              */
-            source_query?: string;
+            source_query?: string | null;
+            /**
+             * @description A table or view to read instead of source_query, as schema.table. Tasks have priority over it.
+             * @default null
+             */
+            source_table?: string | null;
             /**
              * @description What is read from.
              * @default postgres
@@ -1547,7 +1571,7 @@ export interface components {
                 /** @description The place in the plan. Absent: where it stands in the list, from 1. */
                 order_index?: number;
                 /**
-                 * @description What the task reads, for people.
+                 * @description What the task reads, for people; not used.
                  * @default null
                  */
                 source_table?: string | null;
@@ -1731,10 +1755,16 @@ export interface components {
             schedule_interval?: (string | null) | null;
             /** @description The zone in which a cron expression is read. */
             schedule_timezone?: string | null;
+            /** @description Allows other pipelines that say so too to write to the same target. */
+            shared_target?: boolean | null;
+            /** @description Columns of source_table to read, in this order. Empty: all of them. */
+            source_columns?: string[] | null;
             /** @description Name of the connection that is read. null: the main database. */
             source_connection?: (string | null) | null;
-            /** @description The SELECT whose rows fill the target. Tasks have priority over it. */
-            source_query?: string | null;
+            /** @description The SELECT whose rows fill the target; null with source_table. Tasks have priority over it. */
+            source_query?: (string | null) | null;
+            /** @description A table or view to read instead of source_query, as schema.table. Tasks have priority over it. */
+            source_table?: (string | null) | null;
             /** @description What is read from. */
             source_type?: "postgres" | null;
             /** @description Name of the connection that is written. null: the main database. */
@@ -1757,7 +1787,7 @@ export interface components {
                 /** @description The place in the plan. Absent: where it stands in the list, from 1. */
                 order_index?: number;
                 /**
-                 * @description What the task reads, for people.
+                 * @description What the task reads, for people; not used.
                  * @default null
                  */
                 source_table?: string | null;
@@ -1881,11 +1911,11 @@ export interface components {
             pipeline_id: string;
             /** @description Its name. */
             pipeline_name: string;
-            /** @description Why the target refused it. */
+            /** @description Why the target refused it. Removed once the row is settled. */
             reason: string;
             /** @description When the target refused it. */
             refused_at: string;
-            /** @description The row as the source gave it, as text. */
+            /** @description The row as the source gave it, as text. Empty once the row is settled. */
             row: {
                 [key: string]: string | null;
             };
@@ -2115,7 +2145,7 @@ export interface components {
             id: string;
             /** @description The place in the plan. */
             order_index: number;
-            /** @description What the task reads, for people. */
+            /** @description What the task reads, for people; not used. */
             source_table: string | null;
             /** @description Where the last task writes instead of the target. */
             target_table: string | null;
@@ -2240,16 +2270,31 @@ export interface components {
              */
             schedule_timezone?: string;
             /**
+             * @description Allows other pipelines that say so too to write to the same target.
+             * @default false
+             */
+            shared_target?: boolean;
+            /**
+             * @description Columns of source_table to read, in this order. Empty: all of them.
+             * @default []
+             */
+            source_columns?: string[];
+            /**
              * @description Name of the connection that is read. null: the main database.
              * @default null
              */
             source_connection?: string | null;
             /**
-             * @description The SELECT whose rows fill the target. Tasks have priority over it.
+             * @description The SELECT whose rows fill the target; null with source_table. Tasks have priority over it.
              * @default
              * @example SELECT id AS film_id, title, modified AS updated_at FROM content.film_work
              */
-            source_query?: string;
+            source_query?: string | null;
+            /**
+             * @description A table or view to read instead of source_query, as schema.table. Tasks have priority over it.
+             * @default null
+             */
+            source_table?: string | null;
             /**
              * @description What is read from.
              * @default postgres
@@ -2288,7 +2333,7 @@ export interface components {
                 /** @description The place in the plan. Absent: where it stands in the list, from 1. */
                 order_index?: number;
                 /**
-                 * @description What the task reads, for people.
+                 * @description What the task reads, for people; not used.
                  * @default null
                  */
                 source_table?: string | null;
@@ -2397,16 +2442,31 @@ export interface components {
              */
             schedule_timezone?: string;
             /**
+             * @description Allows other pipelines that say so too to write to the same target.
+             * @default false
+             */
+            shared_target?: boolean;
+            /**
+             * @description Columns of source_table to read, in this order. Empty: all of them.
+             * @default []
+             */
+            source_columns?: string[];
+            /**
              * @description Name of the connection that is read. null: the main database.
              * @default null
              */
             source_connection?: string | null;
             /**
-             * @description The SELECT whose rows fill the target. Tasks have priority over it.
+             * @description The SELECT whose rows fill the target; null with source_table. Tasks have priority over it.
              * @default
              * @example SELECT id AS film_id, title, modified AS updated_at FROM content.film_work
              */
-            source_query?: string;
+            source_query?: string | null;
+            /**
+             * @description A table or view to read instead of source_query, as schema.table. Tasks have priority over it.
+             * @default null
+             */
+            source_table?: string | null;
             /**
              * @description What is read from.
              * @default postgres
@@ -2445,7 +2505,7 @@ export interface components {
                 /** @description The place in the plan. Absent: where it stands in the list, from 1. */
                 order_index?: number;
                 /**
-                 * @description What the task reads, for people.
+                 * @description What the task reads, for people; not used.
                  * @default null
                  */
                 source_table?: string | null;
@@ -3264,10 +3324,16 @@ export interface operations {
                         schedule_interval: string | null;
                         /** @description The zone in which a cron expression is read. */
                         schedule_timezone: string;
+                        /** @description Allows other pipelines that say so too to write to the same target. */
+                        shared_target: boolean;
+                        /** @description Columns of source_table to read, in this order. Empty: all of them. */
+                        source_columns: string[];
                         /** @description Name of the connection that is read. null: the main database. */
                         source_connection: string | null;
-                        /** @description The SELECT whose rows fill the target. Tasks have priority over it. */
-                        source_query: string;
+                        /** @description The SELECT whose rows fill the target; null with source_table. Tasks have priority over it. */
+                        source_query: string | null;
+                        /** @description A table or view to read instead of source_query, as schema.table. Tasks have priority over it. */
+                        source_table: string | null;
                         /** @description What is read from. */
                         source_type: string;
                         /**
@@ -3487,10 +3553,16 @@ export interface operations {
                         schedule_interval: string | null;
                         /** @description The zone in which a cron expression is read. */
                         schedule_timezone: string;
+                        /** @description Allows other pipelines that say so too to write to the same target. */
+                        shared_target: boolean;
+                        /** @description Columns of source_table to read, in this order. Empty: all of them. */
+                        source_columns: string[];
                         /** @description Name of the connection that is read. null: the main database. */
                         source_connection: string | null;
-                        /** @description The SELECT whose rows fill the target. Tasks have priority over it. */
-                        source_query: string;
+                        /** @description The SELECT whose rows fill the target; null with source_table. Tasks have priority over it. */
+                        source_query: string | null;
+                        /** @description A table or view to read instead of source_query, as schema.table. Tasks have priority over it. */
+                        source_table: string | null;
                         /** @description What is read from. */
                         source_type: string;
                         /**
@@ -3942,13 +4014,13 @@ export interface operations {
                         pipeline_id: string;
                         /** @description Its name. */
                         pipeline_name: string;
-                        /** @description Why the target refused it. */
+                        /** @description Why the target refused it. Removed once the row is settled. */
                         reason: string;
                         /** @description When the target refused it. */
                         refused_at: string;
                         /** @description The run that tries it again; null: the one after the present run does. */
                         replay_run_id: string | null;
-                        /** @description The row as the source gave it, as text. */
+                        /** @description The row as the source gave it, as text. Empty once the row is settled. */
                         row: {
                             [key: string]: string | null;
                         };
@@ -3982,7 +4054,7 @@ export interface operations {
     getPipelinesByIdReconcile: {
         parameters: {
             query?: {
-                /** @description Row by row instead of counts only. */
+                /** @description Row by row instead of counts only; needs the role operator. */
                 deep?: boolean;
             };
             header?: never;
@@ -4466,10 +4538,16 @@ export interface operations {
                         schedule_interval: string | null;
                         /** @description The zone in which a cron expression is read. */
                         schedule_timezone: string;
+                        /** @description Allows other pipelines that say so too to write to the same target. */
+                        shared_target: boolean;
+                        /** @description Columns of source_table to read, in this order. Empty: all of them. */
+                        source_columns: string[];
                         /** @description Name of the connection that is read. null: the main database. */
                         source_connection: string | null;
-                        /** @description The SELECT whose rows fill the target. Tasks have priority over it. */
-                        source_query: string;
+                        /** @description The SELECT whose rows fill the target; null with source_table. Tasks have priority over it. */
+                        source_query: string | null;
+                        /** @description A table or view to read instead of source_query, as schema.table. Tasks have priority over it. */
+                        source_table: string | null;
                         /** @description What is read from. */
                         source_type: string;
                         /**
@@ -4562,6 +4640,8 @@ export interface operations {
                                 /** @description From the start of the text, counted from 0. */
                                 offset: number;
                             } | null;
+                            /** @description The SQLSTATE, where PostgreSQL refused something; else null. A viewer gets it instead of the message of the server. */
+                            sqlstate: string | null;
                         }[];
                         /** @description What the pipeline promises about lost rows. */
                         guarantee: string | null;
@@ -4615,6 +4695,8 @@ export interface operations {
                                 /** @description From the start of the text, counted from 0. */
                                 offset: number;
                             } | null;
+                            /** @description The SQLSTATE, where PostgreSQL refused something; else null. A viewer gets it instead of the message of the server. */
+                            sqlstate: string | null;
                         }[];
                         /** @description pushdown, relay or rows: how the rows would reach the target. */
                         way: string | null;
@@ -5113,7 +5195,7 @@ export interface operations {
                     "application/json": {
                         /** @description Tries so far, over all runners that had it. */
                         attempt: number;
-                        /** @description The attempts before the present one, oldest first; the last 50 of them. */
+                        /** @description The attempts that did not end the run, oldest first; the last 50 of them. When the newest has the number of the run, the run waits for a runner. */
                         attempt_history: components["schemas"]["PastAttempt"][];
                         /** @description The last 1,000 batches, newest first; all of them under /batches. */
                         batch_history: components["schemas"]["Batch"][];
@@ -5926,6 +6008,8 @@ export interface operations {
                                 /** @description From the start of the text, counted from 0. */
                                 offset: number;
                             } | null;
+                            /** @description The SQLSTATE, where PostgreSQL refused something; else null. A viewer gets it instead of the message of the server. */
+                            sqlstate: string | null;
                         }[];
                         /** @description What the pipeline promises about lost rows. */
                         guarantee: string | null;
@@ -5979,6 +6063,8 @@ export interface operations {
                                 /** @description From the start of the text, counted from 0. */
                                 offset: number;
                             } | null;
+                            /** @description The SQLSTATE, where PostgreSQL refused something; else null. A viewer gets it instead of the message of the server. */
+                            sqlstate: string | null;
                         }[];
                         /** @description pushdown, relay or rows: how the rows would reach the target. */
                         way: string | null;

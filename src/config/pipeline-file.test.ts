@@ -1,11 +1,13 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references in files look like that.
-import { writeFile } from 'node:fs/promises'
+import { execFileSync } from 'node:child_process'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { aFolder } from '../../tests/support/folders.js'
 import type { JsonSchema } from './json-schema.js'
 import { readPipelineFile } from './pipeline-file.js'
+import { readPipelineFiles } from './pipeline-files.js'
 import { readPipelineSchema } from './pipeline-schema.js'
 import { toYaml } from './pipeline-yaml.js'
 import { SourceText } from './source-text.js'
@@ -104,23 +106,24 @@ describe('references', () => {
   it('are put in from the environment and from files, as what belongs there', async () => {
     const folder = await aFolder()
     await writeFile(join(folder, 'query.sql'), 'SELECT 1 AS id\n')
-    process.env.VITRINA_TEST_STAGE = 'blue'
-    process.env.VITRINA_TEST_BATCH = '500'
-    process.env.VITRINA_TEST_ON = 'false'
+    process.env.FILM_STAGE = 'blue'
+    process.env.FILM_BATCH = '500'
+    process.env.FILM_ON = 'false'
     onTestFinished(() => {
-      for (const name of ['STAGE', 'BATCH', 'ON']) delete process.env[`VITRINA_TEST_${name}`]
+      for (const name of ['STAGE', 'BATCH', 'ON']) delete process.env[`FILM_${name}`]
     })
     const text = [
-      'name: film_dim_${env:VITRINA_TEST_STAGE}',
-      'target_table: analytics.${env:VITRINA_TEST_STAGE}_film',
-      'batch_size: ${env:VITRINA_TEST_BATCH}',
-      'enabled: ${env:VITRINA_TEST_ON}',
+      'name: film_dim_${env:FILM_STAGE}',
+      'target_table: analytics.${env:FILM_STAGE}_film',
+      'batch_size: ${env:FILM_BATCH}',
+      'enabled: ${env:FILM_ON}',
       'description: costs $${env:NOT_THIS}',
       'source_query: ${file:query.sql}',
     ].join('\n')
     const { pipelines, mistakes } = await readPipelineFile(
       new SourceText(join(folder, 'p.yaml'), text),
       schema,
+      { allowEnv: ['FILM_*'] },
     )
     expect(mistakes).toEqual([])
     expect(pipelines[0]).toMatchObject({
@@ -138,13 +141,131 @@ describe('references', () => {
   it('that lead nowhere are told where they stand', async () => {
     expect(
       await told(
-        'name: a\ntarget_table: ${env:VITRINA_NOBODY}\ntasks:\n  - {task_type: SQL, body: "${file:nothing.sql}"}\n',
+        'name: a\ntarget_table: ${env:FILM_UNSET}\ntasks:\n  - {task_type: SQL, body: "${file:nothing.sql}"}\n',
       ),
     ).toEqual([
-      '2:15 target_table: the environment variable VITRINA_NOBODY is not set',
+      '2:15 target_table: the environment variable FILM_UNSET is not allowed; add --allow-env FILM_UNSET',
       expect.stringMatching(/^4:28 tasks\.0\.body: the file nothing\.sql cannot be read: ENOENT/),
     ])
   })
+})
+
+describe('references to what a deployment keeps secret', () => {
+  const secrets = [
+    'DATABASE_URL',
+    'VITRINA_API_TOKEN',
+    'GITHUB_TOKEN',
+    'AWS_SECRET_ACCESS_KEY',
+    'MY_PASSWORD',
+  ]
+
+  it.each(secrets)('refuse %s, even with --allow-env "*"', async (name) => {
+    process.env[name] ??= 'canary-7f3a'
+    onTestFinished(() => void (process.env[name] === 'canary-7f3a' && delete process.env[name]))
+    const source = new SourceText('p.yaml', `name: a\ndescription: \${env:${name}}\n`)
+    const { mistakes } = await readPipelineFile(source, schema, { allowEnv: ['*'] })
+    expect(mistakes.map(({ message }) => message)).toEqual([
+      `description: the environment variable ${name} may hold a secret and cannot be referenced`,
+    ])
+    expect(JSON.stringify(mistakes)).not.toContain('canary-7f3a')
+  })
+
+  it('refuse a variable whose name is not allowed', async () => {
+    process.env.FILM_STAGE = 'canary-7f3a'
+    onTestFinished(() => void delete process.env.FILM_STAGE)
+    const source = new SourceText('p.yaml', 'name: ${env:FILM_STAGE}\n')
+    const { mistakes } = await readPipelineFile(source, schema, { allowEnv: ['FILM', 'FIL?_*', 'ILM_*'] })
+    expect(mistakes[0]?.message).toContain('is not allowed; add --allow-env FILM_STAGE')
+  })
+
+  it('refuse a file outside the folder of the YAML file, by any path', async () => {
+    const folder = await aFolder()
+    const inner = join(folder, 'pipelines')
+    await mkdir(join(inner, 'sql'), { recursive: true })
+    await writeFile(join(folder, 'secret.sql'), 'canary-7f3a')
+    await writeFile(join(inner, 'sql', 'good.sql'), 'SELECT 1 AS id')
+    await symlink('../../secret.sql', join(inner, 'sql', 'link.sql'))
+    await symlink('..', join(inner, 'up'))
+    await symlink('/', join(inner, 'root'))
+    const escapes = [
+      '../secret.sql',
+      'sql/../../secret.sql',
+      'sql/link.sql',
+      'up/secret.sql',
+      join(folder, 'secret.sql'),
+      'root/etc/passwd',
+      '/proc/self/environ',
+      '../pipelines-2/x.sql',
+    ]
+    const read = (field: string) =>
+      readPipelineFile(
+        new SourceText(join(inner, 'p.yaml'), `name: a\ntarget_table: t.a\n${field}\n`),
+        schema,
+      )
+    for (const path of escapes)
+      for (const field of [`source_query_file: ${path}`, `source_query: \${file:${path}}`]) {
+        const result = await read(field)
+        expect(result.mistakes, field).toHaveLength(1)
+        expect(JSON.stringify(result), field).not.toMatch(/canary-7f3a|root:/)
+      }
+    const good = await read(`source_query_file: ${join(inner, 'sql/good.sql')}`)
+    expect(good.pipelines[0]?.fields.source_query).toBe('SELECT 1 AS id')
+  })
+
+  it('refuse a folder, a pipe and a file of more than 1 MiB', async () => {
+    const folder = await aFolder()
+    await writeFile(join(folder, 'large.sql'), 'x'.repeat(1024 * 1024 + 1))
+    execFileSync('mkfifo', [join(folder, 'pipe.sql')])
+    for (const [path, reason] of [
+      ['.', 'outside the folder'],
+      ['large.sql', 'larger than 1 MiB'],
+      ['pipe.sql', 'not a regular file'],
+    ]) {
+      const source = new SourceText(
+        join(folder, 'p.yaml'),
+        `name: a\ntarget_table: t.a\nsource_query_file: ${path}\n`,
+      )
+      const { mistakes } = await readPipelineFile(source, schema)
+      expect(mistakes[0]?.message, path).toContain(reason)
+    }
+  })
+})
+
+describe('a file that expands without end', () => {
+  it.each([
+    ['aliases', bomb(), /cannot be expanded: Excessive alias count/],
+    ['nesting', `name: ${'['.repeat(50_000)}`, /nested too deeply|not valid YAML/],
+  ])('by %s is a mistake with a place', async (_, text, message) => {
+    const { pipelines, mistakes } = await read(text)
+    expect(pipelines).toEqual([])
+    expect(mistakes[0]?.message).toMatch(message)
+  })
+
+  it('is refused above 4 MiB', async () => {
+    const file = join(await aFolder(), 'p.yaml')
+    await writeFile(file, `name: a\n# ${'x'.repeat(4 * 1024 * 1024)}\n`)
+    await expect(readPipelineFiles([file], schema)).rejects.toMatchObject({ code: 'FILE_INVALID' })
+  })
+
+  it('is refused when it is a link that leads outside its folder', async () => {
+    const folder = await aFolder()
+    await mkdir(join(folder, 'pipelines'))
+    await writeFile(join(folder, 'secret'), 'canary-7f3a: [')
+    const file = join(folder, 'pipelines', 'p.yaml')
+    await symlink('../secret', file)
+    await expect(readPipelineFiles([file], schema)).rejects.toMatchObject({ code: 'FILE_INVALID' })
+  })
+
+  function bomb(): string {
+    const lines = ['a0: &a0 [x, x, x, x, x, x, x, x, x]']
+    for (let n = 1; n < 10; n++)
+      lines.push(
+        `a${n}: &a${n} [${Array(9)
+          .fill(`*a${n - 1}`)
+          .join(', ')}]`,
+      )
+    return lines.join('\n')
+  }
 })
 
 describe('a password in plain sight', () => {

@@ -1,8 +1,7 @@
-import { readFile } from 'node:fs/promises'
-import { dirname, isAbsolute, join } from 'node:path'
 import { type Document, LineCounter, parseAllDocuments } from 'yaml'
 import { checkValue, isMapping, type JsonSchema } from './json-schema.js'
 import { plainPasswords } from './plain-passwords.js'
+import { ReferenceAccess, type ReferenceLimits } from './reference-access.js'
 import { resolveReferences } from './references.js'
 import { type FileMistake, type Place, SourceText } from './source-text.js'
 import { YamlPlaces } from './yaml-places.js'
@@ -25,13 +24,18 @@ export interface PipelineFile {
 
 export const API_VERSION = 'vitrina/v1'
 
-/** Reads one file: a mapping, a list under `pipelines:`, or several documents. All mistakes are told together. */
-export async function readPipelineFile(source: SourceText, schema: JsonSchema): Promise<PipelineFile> {
-  const lines = new LineCounter()
-  const documents = parseAllDocuments(source.text, { lineCounter: lines, merge: true })
+/** Reads one file: a mapping, a list under `pipelines:`, or several documents. Reports all mistakes together. */
+export async function readPipelineFile(
+  source: SourceText,
+  schema: JsonSchema,
+  limits: ReferenceLimits = {},
+): Promise<PipelineFile> {
+  const access = new ReferenceAccess(source.file, limits)
   const parts = await Promise.all(
-    (Array.isArray(documents) ? documents : []).map((document: Document) =>
-      readDocument(source, document, new YamlPlaces(source, lines, document), schema),
+    parseDocuments(source).map((parsed) =>
+      'message' in parsed
+        ? onlyMistake(source.place(1, 1), parsed.message)
+        : readDocument({ source, schema, access, places: parsed.places }, parsed),
     ),
   )
   return {
@@ -40,29 +44,48 @@ export async function readPipelineFile(source: SourceText, schema: JsonSchema): 
   }
 }
 
-async function readDocument(
-  source: SourceText,
-  document: Document,
-  places: YamlPlaces,
-  schema: JsonSchema,
-): Promise<PipelineFile> {
+interface Parsed {
+  readonly document: Document
+  readonly content: unknown
+  readonly places: YamlPlaces
+}
+
+/** A file that expands without end, by aliases or nesting, is a mistake of the file like any other. */
+function parseDocuments(source: SourceText): (Parsed | { readonly message: string })[] {
+  try {
+    const lines = new LineCounter()
+    const documents = parseAllDocuments(source.text, { lineCounter: lines, merge: true })
+    return (Array.isArray(documents) ? documents : []).map((document: Document) => ({
+      document,
+      content: document.errors.length > 0 ? null : (document.toJS() as unknown),
+      places: new YamlPlaces(source, lines, document),
+    }))
+  } catch (error) {
+    if (error instanceof RangeError) return [{ message: 'is nested too deeply' }]
+    if (error instanceof ReferenceError) return [{ message: `cannot be expanded: ${error.message}` }]
+    throw error
+  }
+}
+
+async function readDocument(reading: Reading, { document, content }: Parsed): Promise<PipelineFile> {
+  const { source, places } = reading
   if (document.errors.length > 0)
     return { pipelines: [], mistakes: document.errors.map((error) => syntaxMistake(source, error)) }
-  const content: unknown = document.toJS()
   if (content === null || content === undefined) return { pipelines: [], mistakes: [] }
   if (!isMapping(content))
     return onlyMistake(
       places.ofValue([]),
       'must be a mapping: a pipeline, or a list of them under "pipelines:"',
     )
-  if (!Object.hasOwn(content, 'pipelines')) return readEntry({ source, places, schema }, content, [])
-  return readList({ source, places, schema }, content)
+  if (!Object.hasOwn(content, 'pipelines')) return readEntry(reading, content, [])
+  return readList(reading, content)
 }
 
 interface Reading {
   readonly source: SourceText
   readonly places: YamlPlaces
   readonly schema: JsonSchema
+  readonly access: ReferenceAccess
 }
 
 async function readList(reading: Reading, content: Record<string, unknown>): Promise<PipelineFile> {
@@ -103,7 +126,7 @@ async function readEntry(
   at: readonly Step[],
 ): Promise<PipelineFile> {
   const { places, schema } = reading
-  const resolved = await resolveReferences(written, schema, reading.source.file)
+  const resolved = await resolveReferences(written, schema, reading.access)
   const raw = resolved.value as Record<string, unknown>
   const unresolved = resolved.mistakes.map(({ path, message }) => ({
     place: places.ofValue([...at, ...path]),
@@ -114,11 +137,7 @@ async function readEntry(
   const mistakes: FileMistake[] = [...unresolved, ...wrong]
   const { apiVersion: _, source_query_file: queryFile, ...fields } = raw
   const query = await readQuery(reading, queryFile, [...at, 'source_query_file'])
-  if (query instanceof SourceText && Object.hasOwn(fields, 'source_query'))
-    mistakes.push({
-      place: places.ofKey([...at, 'source_query_file']),
-      message: 'give source_query or source_query_file, not both',
-    })
+  mistakes.push(...doubledSources({ places, at }, raw))
   if (query !== null && !(query instanceof SourceText)) mistakes.push(query)
   const text = query instanceof SourceText ? query : null
   const pipeline = {
@@ -127,6 +146,20 @@ async function readEntry(
     locate: locator(places, at, text),
   }
   return { pipelines: [pipeline], mistakes: [...mistakes, ...passwordMistakes(pipeline)] }
+}
+
+const SOURCES = ['source_query', 'source_query_file', 'source_table'] as const
+
+/** Rows come from one place; what a file gives twice is said at the second. */
+function doubledSources(
+  { places, at }: { readonly places: YamlPlaces; readonly at: readonly Step[] },
+  raw: Readonly<Record<string, unknown>>,
+): FileMistake[] {
+  const [first, ...more] = SOURCES.filter((field) => (raw[field] ?? null) !== null)
+  return more.map((field) => ({
+    place: places.ofKey([...at, field]),
+    message: `give ${first} or ${field}, not both`,
+  }))
 }
 
 function shapeMistakes(
@@ -165,22 +198,16 @@ function locator(
   }
 }
 
-/** Null when the query stands in the file itself. */
+/** Null when the query is in the file itself. */
 async function readQuery(
-  { source, places }: Reading,
+  { places, access }: Reading,
   name: unknown,
   at: readonly Step[],
 ): Promise<SourceText | FileMistake | null> {
   if (typeof name !== 'string') return null
-  const path = isAbsolute(name) ? name : join(dirname(source.file), name)
-  try {
-    return new SourceText(path, await readFile(path, 'utf8'))
-  } catch (error) {
-    return {
-      place: places.ofValue(at),
-      message: `source_query_file cannot be read: ${(error as Error).message}`,
-    }
-  }
+  const query = await access.file(name)
+  if (query.text !== undefined) return new SourceText(query.path, query.text)
+  return { place: places.ofValue(at), message: `source_query_file cannot be read: ${query.message}` }
 }
 
 function syntaxMistake(source: SourceText, error: Document['errors'][number]): FileMistake {

@@ -1,16 +1,24 @@
-import { readdir, readFile, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readdir, readFile, realpath, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { VitrinaError } from '../model/errors.js'
 import type { JsonSchema } from './json-schema.js'
 import { type FilePipeline, type PipelineFile, readPipelineFile } from './pipeline-file.js'
+import { isBelow, type ReferenceLimits } from './reference-access.js'
 import { type FileMistake, SourceText } from './source-text.js'
 
+const MAX_BYTES = 4 * 1024 * 1024
+
 /** Reads files, folders with all below them, and stdin as "-". */
-export async function readPipelineFiles(paths: readonly string[], schema: JsonSchema): Promise<PipelineFile> {
+export async function readPipelineFiles(
+  paths: readonly string[],
+  schema: JsonSchema,
+  limits: ReferenceLimits = {},
+): Promise<PipelineFile> {
   const files = (await Promise.all(paths.map(filesAt))).flat()
   const parts: PipelineFile[] = []
-  for (const file of new Set(files)) parts.push(await readPipelineFile(await readSource(file), schema))
+  for (const file of new Set(files))
+    parts.push(await readPipelineFile(await readSource(file), schema, limits))
   const pipelines = parts.flatMap((part) => part.pipelines)
   return { pipelines, mistakes: [...parts.flatMap((part) => part.mistakes), ...sameNames(pipelines)] }
 }
@@ -20,7 +28,10 @@ async function filesAt(path: string): Promise<string[]> {
   const found = await stat(path).catch((error: Error) => {
     throw unreadable(path, error)
   })
-  if (!found.isDirectory()) return [path]
+  if (!found.isDirectory()) {
+    await requirePlainFile(path, found.size)
+    return [path]
+  }
   const entries = await readdir(path, { withFileTypes: true, recursive: true })
   const files = entries
     .filter((entry) => entry.isFile() && /\.ya?ml$/.test(entry.name))
@@ -40,6 +51,23 @@ async function readSource(file: string): Promise<SourceText> {
     throw unreadable(file, error)
   })
   return new SourceText(file, content)
+}
+
+/** A link that leads elsewhere would print lines of that file as mistakes, whatever it holds. */
+async function requirePlainFile(path: string, size: number): Promise<void> {
+  const [folder, target] = await Promise.all([realpath(dirname(path)), realpath(path)])
+  if (!isBelow(folder, target))
+    throw new VitrinaError(
+      'FILE_INVALID',
+      `${path} is a link to a file outside its folder.`,
+      'Pass the file that the link points to.',
+    )
+  if (size > MAX_BYTES)
+    throw new VitrinaError(
+      'FILE_INVALID',
+      `${path} is larger than 4 MiB.`,
+      'Split it: a folder may hold any number of files.',
+    )
 }
 
 /** A name stands for one pipeline, whichever files say so. */

@@ -22,8 +22,9 @@ export function toYaml(fields: Fields, schema: JsonSchema): string {
 /** Only what may be written, in the order of the schema. */
 function withoutDefaults(fields: Fields, schema: JsonSchema): Fields {
   const entries = Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
-    if (!Object.hasOwn(fields, name) || isSame(fields[name], property.default)) return []
-    const value = fields[name]
+    // null goes back to the default, for the server and for a file.
+    const value = fields[name] ?? property.default
+    if (!Object.hasOwn(fields, name) || isSame(value, property.default)) return []
     return [[name, name === 'tasks' ? shortTasks(value, property.items ?? {}) : value] as const]
   })
   return Object.fromEntries(entries.filter(([name, value]) => name !== 'type' || value !== typeOf(fields)))

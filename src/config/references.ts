@@ -1,6 +1,5 @@
-import { readFile } from 'node:fs/promises'
-import { dirname, isAbsolute, join } from 'node:path'
 import { isMapping, type JsonSchema } from './json-schema.js'
+import type { ReferenceAccess } from './reference-access.js'
 
 type Path = readonly (string | number)[]
 
@@ -16,27 +15,37 @@ export interface Resolved {
 }
 
 /** `${env:NAME}` and `${file:path}`; `$${…}` stands for the text itself. */
-const REFERENCE = /\$?\$\{(env|file):([^}]*)\}/g
+const REFERENCE = /\$?\$\{(env|file):([^{}]*)\}/g
 
 /** Text that only looks like a reference, written so that it is read as it is. */
 export function escapeReferences(text: string): string {
-  return text.replace(/\$\{(env|file):[^}]*\}/g, (whole) => `$${whole}`)
+  return text.replace(/\$\{(env|file):[^{}]*\}/g, (whole) => `$${whole}`)
 }
 
-/** Puts in what a file refers to, before anything is checked. Files are looked for beside `file`. */
-export async function resolveReferences(
+/** Replaces the references in a value, before anything is checked. */
+export function resolveReferences(
   value: unknown,
   schema: JsonSchema,
-  file: string,
-  path: Path = [],
+  access: ReferenceAccess,
 ): Promise<Resolved> {
-  if (typeof value === 'string') return resolveText(value, schema, file, path)
+  return resolveValue({ value, schema, path: [] }, access)
+}
+
+interface Part {
+  readonly value: unknown
+  readonly schema: JsonSchema
+  readonly path: Path
+}
+
+async function resolveValue({ value, schema, path }: Part, access: ReferenceAccess): Promise<Resolved> {
+  if (typeof value === 'string') return resolveText({ value, schema, path }, access)
   if (!Array.isArray(value) && !isMapping(value)) return { value, mistakes: [] }
   const parts = await Promise.all(
     Object.entries(value).map(async ([key, item]) => {
       const step = Array.isArray(value) ? Number(key) : key
       const inner = Array.isArray(value) ? schema.items : schema.properties?.[key]
-      return [step, await resolveReferences(item, inner ?? {}, file, [...path, step])] as const
+      const part = { value: item, schema: inner ?? {}, path: [...path, step] }
+      return [step, await resolveValue(part, access)] as const
     }),
   )
   const mistakes = parts.flatMap(([, { mistakes: found }]) => found)
@@ -44,37 +53,27 @@ export async function resolveReferences(
   return { value: Object.fromEntries(parts.map(([key, { value: item }]) => [key, item])), mistakes }
 }
 
-async function resolveText(text: string, schema: JsonSchema, file: string, path: Path): Promise<Resolved> {
+async function resolveText(
+  { value: text, schema, path }: Part & { readonly value: string },
+  access: ReferenceAccess,
+): Promise<Resolved> {
   const mistakes: ReferenceMistake[] = []
   const found = await Promise.all(
     [...text.matchAll(REFERENCE)].map(async ([whole, kind, name = '']) => {
       if (whole.startsWith('$$')) return whole.slice(1)
-      const answer = kind === 'env' ? fromEnvironment(name) : await fromFile(name, file)
-      if (answer.text === undefined) mistakes.push({ path, message: answer.message })
-      return answer.text ?? ''
+      const answer = kind === 'env' ? access.variable(name) : await access.file(name)
+      if (answer.text === undefined)
+        mistakes.push({
+          path,
+          message: kind === 'env' ? answer.message : `the file ${name} cannot be read: ${answer.message}`,
+        })
+      // Editors end a file with a line break that is not part of the value.
+      return kind === 'env' ? (answer.text ?? '') : (answer.text ?? '').trimEnd()
     }),
   )
   if (found.length === 0 || mistakes.length > 0) return { value: text, mistakes }
   const resolved = text.replace(REFERENCE, () => found.shift() ?? '')
   return { value: readAs(resolved, schema), mistakes }
-}
-
-type Answer = { text: string; message?: undefined } | { text?: undefined; message: string }
-
-function fromEnvironment(name: string): Answer {
-  const text = process.env[name]
-  return text === undefined || text === ''
-    ? { message: `the environment variable ${name} is not set` }
-    : { text }
-}
-
-async function fromFile(name: string, file: string): Promise<Answer> {
-  try {
-    // Editors end a file with a line break that nobody means.
-    return { text: (await readFile(isAbsolute(name) ? name : join(dirname(file), name), 'utf8')).trimEnd() }
-  } catch (error) {
-    return { message: `the file ${name} cannot be read: ${(error as Error).message}` }
-  }
 }
 
 /** A reference is text; where a number or a switch belongs, it is read as one. */

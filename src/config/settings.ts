@@ -118,13 +118,36 @@ export const SETTINGS = {
   },
   ALLOWED_TARGET_TABLES: {
     schema: z.string().default('analytics.*').transform(list),
-    means: 'Tables a pipeline may write: exact names or schema.*',
+    means:
+      'Tables a pipeline may write: exact names or schema.*, with quotes as in SQL. A name without quotes is taken as it is written.',
     example: 'analytics.*',
   },
   API_RATE_LIMIT: {
     schema: count(1, 10_000_000).default(6000),
     means: 'Requests that one token may make in a minute.',
     example: '6000',
+  },
+  API_MAX_CHECKS: {
+    schema: count(1, 1_000).default(12),
+    means:
+      'Validations, previews, comparisons and look-ups of lineage that run at the same time. Each uses up to three database sessions. Comparisons row by row have as many places of their own.',
+    example: '12',
+  },
+  API_MAX_CHECKS_PER_CALLER: {
+    schema: count(1, 1_000).default(6),
+    means: 'How many of them one token may have running.',
+    example: '6',
+  },
+  API_MAX_TASK_HOSTS: {
+    schema: count(1, 1_000).default(2),
+    means: 'Checks that run functions of a task plan at the same time, each with processes of its own.',
+    example: '2',
+  },
+  VITRINA_LOGIN_SESSIONS: {
+    schema: count(5, 100_000).optional(),
+    means:
+      'Connections that each of the three logins may have, set by "vitrina migrate"; by default four fifths of what the server accepts. A runner uses up to 10 + 2 × RUNNER_CONCURRENCY.',
+    example: '80',
   },
   EVENTS_RETENTION_HOURS: {
     schema: count(1, 8760).default(24),
@@ -135,6 +158,11 @@ export const SETTINGS = {
     schema: count(1, 36_500).default(90),
     means: 'How long ended runs are kept, with their batches and their log.',
     example: '90',
+  },
+  QUARANTINE_RETENTION_DAYS: {
+    schema: count(1, 36_500).default(30),
+    means: 'How long replayed and discarded rows of the quarantine stay listed, without their values.',
+    example: '30',
   },
   RUNNER_POLL_INTERVAL_MS: {
     schema: count(10, 600_000).default(1000),

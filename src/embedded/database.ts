@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { LimitedClient } from '../postgres/client.js'
 import { ADMIN } from './credentials.js'
 import { embeddedFailed } from './failure.js'
 import { hasCode } from './files.js'
@@ -38,7 +39,7 @@ export async function ensureDatabase(login: Login, name: string): Promise<void> 
 }
 
 async function withClient<T>({ port, password }: Login, use: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({
+  const client = new LimitedClient({
     host: '127.0.0.1',
     port,
     user: ADMIN,

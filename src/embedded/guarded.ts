@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import type { Socket } from 'node:net'
+import { constants } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import type { Account } from './account.js'
 import { CHILD_ENV } from './child-env.js'
@@ -20,7 +21,7 @@ export interface Command {
 
 /** A command that ends when this process ends, in whatever way. */
 export interface GuardedProcess {
-  /** The command's exit code; null while it runs. */
+  /** The command's exit code, 128 + n when signal n ended it; null while it runs. */
   readonly exitCode: number | null
   readonly exited: Promise<number>
   /** Fast shutdown; returns when guard and command are gone. Safe to call again, and after the end. */
@@ -44,7 +45,9 @@ export function runGuarded({ file, args, cwd, account, logFd }: Command): Guarde
   let exitCode: number | null = null
   const exited = new Promise<number>((resolve) => {
     guard.once('error', () => resolve(127))
-    guard.once('exit', (code) => resolve(code ?? 1))
+    guard.once('exit', (code, signal) =>
+      resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal])),
+    )
   }).then((code) => {
     exitCode = code
     return code

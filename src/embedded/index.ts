@@ -19,6 +19,10 @@ export interface EmbeddedServer {
   readonly url: string
   readonly port: number
   readonly dataDir: string
+  /** Settles with the exit code when the server ends; another promise after `restart`. */
+  readonly exited: Promise<number>
+  /** Starts a server that ended by itself again, on the same port: every client knows only that one. */
+  restart(signal?: AbortSignal): Promise<void>
   /** Fast shutdown; returns when its processes are gone. Safe to call again. */
   stop(): Promise<void>
 }
@@ -78,10 +82,12 @@ async function startAsOwner(
 interface BroughtUp {
   readonly server: RunningServer
   readonly credentials: Credentials
+  /** The folder of its binaries. */
+  readonly runtime: string
 }
 
 async function bringUp(place: Place, log: ServerLog, options: EmbeddedOptions): Promise<BroughtUp> {
-  const { durable = true, settings = {}, signal, onProgress = () => {} } = options
+  const { signal, onProgress = () => {} } = options
   const binaries = findBinaries()
   if (await stopPostmaster(place.dataDir)) onProgress('Stopped the PostgreSQL of an earlier start.')
   const exists = await hasCluster(place.dataDir, binaries.major)
@@ -92,21 +98,35 @@ async function bringUp(place: Place, log: ServerLog, options: EmbeddedOptions): 
   signal?.throwIfAborted()
   if (!exists) {
     onProgress(`Creating a PostgreSQL ${binaries.major} in ${place.dataDir}.`)
-    await createCluster({ place, runtime, password, durable, log, signal })
+    await createCluster({ place, runtime, password, durable: options.durable ?? true, log, signal })
   }
   onProgress('Starting PostgreSQL.')
-  const preferredPort = credentials.port
-  const server = await launchServer({
-    place,
-    runtime,
-    password,
-    preferredPort,
-    settings,
-    durable,
-    log,
-    signal,
-  })
-  return { server, credentials }
+  const port = { number: credentials.port, isFixed: false }
+  const server = await launchServer({ place, runtime, password, port, log, ...serverOptions(options) })
+  return { server, credentials, runtime }
+}
+
+function serverOptions({ durable = true, settings = {}, signal }: EmbeddedOptions) {
+  return { durable, settings, signal }
+}
+
+/** A guard that was killed leaves its server behind, and a killed server its pid file. */
+async function bringUpAgain({
+  place,
+  server,
+  credentials,
+  runtime,
+  options,
+}: HandOver): Promise<RunningServer> {
+  const log = await ServerLog.open(join(place.folder, 'server.log'))
+  try {
+    await stopPostmaster(place.dataDir)
+    const port = { number: server.port, isFixed: true }
+    const { password } = credentials
+    return await launchServer({ place, runtime, password, port, log, ...serverOptions(options) })
+  } finally {
+    log.close()
+  }
 }
 
 interface HandOver extends BroughtUp {
@@ -115,7 +135,9 @@ interface HandOver extends BroughtUp {
   readonly options: EmbeddedOptions
 }
 
-async function handOver({ place, owner, server, credentials, options }: HandOver): Promise<EmbeddedServer> {
+async function handOver(made: HandOver): Promise<EmbeddedServer> {
+  const { place, owner, credentials, options } = made
+  let { server } = made
   const { database = 'vitrina', signal } = options
   const { port } = server
   const { password } = credentials
@@ -130,6 +152,13 @@ async function handOver({ place, owner, server, credentials, options }: HandOver
     url: databaseUrl({ port, database, password }),
     port,
     dataDir: place.dataDir,
+    get exited() {
+      return server.process.exited
+    },
+    restart: async (signal) => {
+      server = await bringUpAgain({ ...made, options: { ...options, signal } })
+      server.process.unref()
+    },
     stop: async () => {
       stopped ??= stopServer(place, owner, server)
       await stopped

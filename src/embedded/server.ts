@@ -16,7 +16,8 @@ export interface Launch {
   readonly place: Place
   readonly runtime: string
   readonly password: string
-  readonly preferredPort: number | null
+  /** Taken when it is free. Fixed: no other will do. */
+  readonly port: { readonly number: number | null; readonly isFixed: boolean }
   readonly settings: Record<string, string>
   readonly durable: boolean
   readonly log: ServerLog
@@ -31,7 +32,8 @@ export interface RunningServer {
 /** Returns when the server answers. A port that somebody took meanwhile only costs another try. */
 export async function launchServer(launch: Launch): Promise<RunningServer> {
   const deadline = performance.now() + READY_MS
-  let port = await freePort(launch.preferredPort ?? 0)
+  const { number: wanted, isFixed } = launch.port
+  let port = isFixed && wanted !== null ? wanted : await freePort(wanted ?? 0)
   for (;;) {
     const logStart = launch.log.size
     const server = spawnServer(launch, port)
@@ -46,7 +48,7 @@ export async function launchServer(launch: Launch): Promise<RunningServer> {
       throw embeddedFailed(`PostgreSQL in ${launch.place.dataDir} ended with code ${server.exitCode}`, {
         log: launch.log,
       })
-    port = await freePort(0)
+    if (!isFixed) port = await freePort(0)
     await delay(MEMORY_RETRY_MS)
   }
 }

@@ -1,5 +1,7 @@
+import { constant, lastName } from './constants.js'
 import type { Findings } from './findings.js'
 import type { Tree } from './parser.js'
+import { arraySize, callSize, textSize, typeSize } from './text-size.js'
 import { tablesWrittenOut } from './written-out.js'
 
 /*
@@ -12,32 +14,81 @@ const MAX_TEXT = 10_000_000
 const MAX_ELEMENTS = 1_000_000
 const MAX_TABLES = 2_000
 
-/** generate_series(1, 1e12), repeat('x', 1e9), array_fill(0, '{1e9}'): sizes that stand in the text. */
+/** generate_series(1, 1e12), repeat('x', 1000 * 1000 * 540), array_fill(0, '{1e9}'): sizes that the text shows. */
 export function checkSize(name: string, args: readonly Tree[], walk: Findings): void {
-  const numbers = args.map(constant)
-  const [first = null, second = null, third = 1] = numbers
-  if (name === 'generate_series' && first !== null && second !== null && third !== null) {
-    const rows = Math.floor((second - first) / (third || 1)) + 1
-    if (rows > MAX_SERIES) walk.refuse(`generate_series() would make ${rows} rows.`, 'Make a shorter series.')
-  }
-  if (['repeat', 'lpad', 'rpad'].includes(name) && second !== null && second > MAX_TEXT)
-    walk.refuse(`${name}() would make a text of ${second} characters.`, 'Make a shorter text.')
-  const elements = name === 'array_fill' ? product(args[1]) : 0
+  const rows = name === 'generate_series' ? seriesLength(args) : 0
+  if (rows > MAX_SERIES)
+    walk.refuse(`generate_series() would make ${shown(rows)} rows.`, 'Make a shorter series.')
+  const size = callSize(name, args)
+  if (size > MAX_TEXT)
+    walk.refuse(`${name}() would make a text of ${shown(size)} characters.`, 'Make a shorter text.')
+  const elements = name === 'array_fill' ? arraySize(args[1]) : 0
   if (elements > MAX_ELEMENTS)
-    walk.refuse(`array_fill() would make ${elements} elements.`, 'Make a smaller array.')
+    walk.refuse(`array_fill() would make ${shown(elements)} elements.`, 'Make a smaller array.')
 }
 
-/** Of the numbers in ARRAY[2, 3] or '{2,3}'; 0 when they cannot be told. */
-function product(node: Tree = {}): number {
-  const cast = node.TypeCast as Tree | undefined
-  if (cast !== undefined) return product(cast.arg as Tree)
-  const list = (node.A_ArrayExpr as Tree | undefined)?.elements as Tree[] | undefined
-  const text = ((node.A_Const as Tree | undefined)?.sval as Tree | undefined)?.sval
-  const sizes = list?.map(constant) ??
-    String(text ?? '')
-      .match(/\d+/g)
-      ?.map(Number) ?? [0]
-  return sizes.reduce((all: number, size) => all * (size ?? 0), 1)
+/** 'x' || repeat('y', …), each part within its limit. */
+export function checkOperatorSize(node: Tree, walk: Findings): void {
+  const size = textSize({ A_Expr: node })
+  if (size > MAX_TEXT)
+    walk.refuse(`The query would make a text of ${shown(size)} characters.`, 'Make a shorter text.')
+}
+
+/** 1::bit(80000000) */
+export function checkTypeSize(node: Tree, walk: Findings): void {
+  const size = typeSize(node)
+  if (size > MAX_TEXT)
+    walk.refuse(`A value of this type has ${shown(size)} characters.`, 'Use a shorter type.')
+}
+
+/** Aggregates that make one value of all their rows, as long as all of them together. */
+const GATHERING = new Set(
+  'array_agg string_agg json_agg jsonb_agg json_object_agg jsonb_object_agg xmlagg'.split(' '),
+)
+
+/** string_agg(repeat('x', 1000), '') over a series of a million. A condition or a group may leave few rows of it. */
+export function checkGathered(select: Tree, walk: Findings): void {
+  if (select.whereClause !== undefined || select.groupClause !== undefined) return
+  const rows = ((select.fromClause ?? []) as Tree[]).reduce((all, from) => all * rowsOf(from), 1)
+  if (rows === 1) return
+  for (const target of (select.targetList ?? []) as Tree[]) {
+    const call = ((target.ResTarget as Tree | undefined)?.val as Tree | undefined)?.FuncCall as
+      | Tree
+      | undefined
+    const name = lastName(call?.funcname)
+    if (call === undefined || !GATHERING.has(name) || call.agg_filter !== undefined) continue
+    const each = ((call.args ?? []) as Tree[]).reduce((all, arg) => all + textSize(arg), 0)
+    const size = rows * Math.max(1, each)
+    if (size > MAX_TEXT)
+      walk.refuse(`${name}() would make a value of ${shown(size)} characters.`, 'Gather fewer rows.')
+  }
+}
+
+/** At least; 1 for what the text does not show. */
+function rowsOf(from: Tree): number {
+  const join = from.JoinExpr as Tree | undefined
+  if (join !== undefined)
+    return join.quals === undefined && join.usingClause === undefined && join.isNatural !== true
+      ? rowsOf(join.larg as Tree) * rowsOf(join.rarg as Tree)
+      : 1
+  const [first] = ((from.RangeFunction as Tree | undefined)?.functions ?? []) as Tree[]
+  const [call] = ((first?.List as Tree | undefined)?.items ?? []) as Tree[]
+  const series = call?.FuncCall as Tree | undefined
+  if (series === undefined || lastName(series.funcname) !== 'generate_series') return 1
+  return Math.max(1, seriesLength((series.args ?? []) as Tree[]))
+}
+
+function seriesLength(args: readonly Tree[]): number {
+  const [from, to, step] = args
+  const by = step === undefined ? 1 : constant(step)
+  const [first, last] = [constant(from), constant(to)]
+  if (first === null || last === null || by === null) return 0
+  return Math.floor((last - first) / (by || 1)) + 1
+}
+
+/** Whole, and not in the notation of physicists. */
+function shown(size: number): string {
+  return size < 1e15 ? String(Math.trunc(size)) : 'more than 10^15'
 }
 
 /** `WITH RECURSIVE n AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)` with nothing that could ever stop it. */
@@ -84,18 +135,4 @@ export function checkConstant(node: Tree, walk: Findings): void {
 /** A LIMIT or an EXISTS anywhere may end what has no end of its own. */
 export function mayBeCutShort(statement: Tree): boolean {
   return /"(limitCount|EXISTS_SUBLINK)"/.test(JSON.stringify(statement))
-}
-
-function constant(node: Tree): number | null {
-  const cast = node.TypeCast as Tree | undefined
-  if (cast !== undefined) return constant(cast.arg as Tree)
-  const minus = node.A_Expr as Tree | undefined
-  if (minus?.lexpr === undefined && JSON.stringify(minus?.name ?? '').includes('"-"')) {
-    const value = constant(minus?.rexpr as Tree)
-    return value === null ? null : -value
-  }
-  const value = node.A_Const as Tree | undefined
-  if (value?.ival !== undefined) return Number((value.ival as Tree).ival ?? 0)
-  const text = (value?.fval as Tree | undefined)?.fval ?? (value?.sval as Tree | undefined)?.sval
-  return text === undefined || text === '' || Number.isNaN(Number(text)) ? null : Number(text)
 }

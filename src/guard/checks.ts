@@ -1,4 +1,4 @@
-import { checkConstant, checkSize } from './bombs.js'
+import { checkConstant, checkGathered, checkOperatorSize, checkSize, checkTypeSize } from './bombs.js'
 import type { Findings } from './findings.js'
 import { FUNCTIONS, reasonAgainst, TIME_WORDS } from './functions.js'
 import type { Tree } from './parser.js'
@@ -12,7 +12,11 @@ export const CHECKS: Readonly<Record<string, Check>> = {
   RangeVar: checkRelation,
   FuncCall: (node, walk) => checkFunction(node, walk),
   TypeName: checkType,
-  A_Expr: (node, walk) => checkOperator(names(node.name), walk),
+  A_Expr: (node, walk) => {
+    checkOperator(names(node.name), walk)
+    checkOperatorSize(node, walk)
+  },
+  SelectStmt: (node, walk) => checkGathered(node, walk),
   SubLink: (node, walk) => checkOperator(names(node.operName), walk),
   SortBy: (node, walk) => checkOperator(names(node.useOp), walk),
   A_Const: checkConstant,
@@ -69,6 +73,7 @@ function checkFunction(node: Tree, walk: Findings): void {
 }
 
 function checkType(node: Tree, walk: Findings): void {
+  checkTypeSize(node, walk)
   const [name = '', schema = null, ...more] = names(node.names).reverse()
   const written = names(node.names).join('.')
   if (more.length > 0) walk.refuse(`The type ${written} has too many names.`, 'Write schema.type.')

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { aDatabase, type TestDatabase } from '../../tests/support/database.js'
 import { Session } from '../postgres/session.js'
 import { borrowed } from './corpus/borrowed.js'
@@ -7,6 +7,18 @@ import { SqlGuard } from './index.js'
 import { isKnownType } from './types.js'
 
 const guard = new SqlGuard({ sourceSchemas: ['content'] })
+const { major } = inject('server')
+const VOLATILE = [
+  'array_sample',
+  'array_shuffle',
+  'clock_timestamp',
+  'gen_random_uuid',
+  'random',
+  'random_normal',
+  'timeofday',
+  'uuidv4',
+  'uuidv7',
+]
 let database: TestDatabase
 let session: Session
 
@@ -47,24 +59,18 @@ async function refusals(texts: readonly string[]): Promise<string[]> {
 }
 
 describe('every allowed function', () => {
-  it('is one of PostgreSQL, or the name of a type', async () => {
+  it('is one of PostgreSQL, or the name of a type', async ({ skip }) => {
+    if (major < 18) skip('the list also has functions that came with later versions')
     const there = new Set((await overloads()).map(({ name }) => name))
     expect([...FUNCTIONS].filter((name) => !there.has(name) && !isKnownType(name))).toEqual([])
   })
 
   it('only computes: it is not volatile, but for those that tell the time or throw dice', async () => {
     const volatile = (await overloads()).filter((one) => one.volatile).map(({ name }) => name)
-    expect([...new Set(volatile)].sort()).toEqual([
-      'array_sample',
-      'array_shuffle',
-      'clock_timestamp',
-      'gen_random_uuid',
-      'random',
-      'random_normal',
-      'timeofday',
-      'uuidv4',
-      'uuidv7',
-    ])
+    // PostgreSQL 14 wrongly calls the conversion of a time with a zone volatile.
+    const known = major === 14 ? [...VOLATILE, 'timezone'] : VOLATILE
+    expect(volatile.filter((name) => !known.includes(name))).toEqual([])
+    if (major >= 18) expect([...new Set(volatile)].sort()).toEqual(VOLATILE)
   })
 
   it('takes no table, function or role by name', async () => {

@@ -1,16 +1,19 @@
 import { isDeepStrictEqual } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { aDatabase, type TestDatabase } from '../../tests/support/database.js'
 import { readDemoPipelines } from '../main/demo-data.js'
 import { Session } from '../postgres/session.js'
 import { borrowed } from './corpus/borrowed.js'
+import { isKnownTo } from './corpus/first-version.js'
 import { FIXTURES } from './corpus/fixtures.js'
 import { HONEST } from './corpus/honest.js'
 import { HOSTILE } from './corpus/hostile.js'
 import { SqlGuard } from './index.js'
 
 const SHIPPED = (await readDemoPipelines()).map(({ query }) => query)
-const ACCEPTED = [...SHIPPED, ...HONEST]
+const { major } = inject('server')
+const ACCEPTED = [...SHIPPED, ...HONEST].filter((sql) => isKnownTo(major, sql))
+const TOO_NEW = HONEST.filter((sql) => !isKnownTo(major, sql))
 const guard = new SqlGuard({ sourceSchemas: ['content', 'ugc'] })
 let database: TestDatabase
 let reader: Session
@@ -54,6 +57,15 @@ describe('refuses', () => {
       if (verdict.ok) passed.push(sql)
     }
     expect(passed).toEqual(['SELECT * FROM content.hidden'])
+  })
+})
+
+describe.runIf(TOO_NEW.length > 0)('reports the error of an older server, with its place, for', () => {
+  it.each(TOO_NEW.map((sql) => [short(sql), sql] as const))('%s', async (_, sql) => {
+    expect(await guard.check(sql, borrowed(reader))).toMatchObject({
+      ok: false,
+      problems: [{ code: 'SOURCE_QUERY_FAILED', position: { line: expect.any(Number) } }],
+    })
   })
 })
 

@@ -1,4 +1,5 @@
-import type { JudgeSession, QueryJudge } from '../ports/query-judge.js'
+import type { JudgeManner, JudgeSession, QueryJudge } from '../ports/query-judge.js'
+import { KeptVerdicts } from './kept-verdicts.js'
 import { checkText } from './parse.js'
 import type { GuardSession } from './reach.js'
 import { refusalError } from './refusal.js'
@@ -19,6 +20,7 @@ export type { GuardRules, Refusal, ServerAccepted, TextAccepted } from './verdic
  */
 export class SqlGuard implements QueryJudge {
   readonly #rules: GuardRules
+  readonly #kept = new KeptVerdicts()
 
   constructor(rules: GuardRules) {
     this.#rules = rules
@@ -36,20 +38,25 @@ export class SqlGuard implements QueryJudge {
     if (!verdict.ok || open === undefined) return verdict
     const session = await open()
     try {
-      return await readByServer(session, { sql, rules: this.#rules, relations: verdict.relations })
+      const kept = await this.#kept.find(sql, session)
+      if (kept !== null) return kept
+      const question = { sql, rules: this.#rules, relations: verdict.relations }
+      const asked = await readByServer(session, question)
+      if (asked.ok) this.#kept.keep(sql, asked)
+      return asked
     } finally {
       await session.close()
     }
   }
 
   /** The same two layers for whoever is going to run the query in this very session, which stays open. */
-  async textToRun(sql: string, session: JudgeSession): Promise<string> {
+  async textToRun(sql: string, session: JudgeSession, manner: JudgeManner = {}): Promise<string> {
     const verdict = await this.check(sql, async () => ({
       run: (text) => session.run(text),
       rows: (text, values) => session.rows(text, values),
       close: async () => {},
     }))
-    if (!verdict.ok) throw refusalError(verdict)
+    if (!verdict.ok) throw refusalError(verdict, manner)
     return verdict.canonical
   }
 }

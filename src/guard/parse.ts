@@ -1,4 +1,6 @@
+import { tooLong } from '../sql/identifiers.js'
 import type { WalkRules } from './findings.js'
+import { longNames } from './long-names.js'
 import { type Parsed, parseSql, type Tree } from './parser.js'
 import { PassedTexts } from './passed-texts.js'
 import { positionAt, positionOfByte, positionOfCharacter, positionsOfBytes } from './position.js'
@@ -62,10 +64,22 @@ function judge(sql: string, parsed: Parsed, rules: WalkRules): Verdict {
   if (parsed.kind === 'deep' || parsed.statements.length !== 1) return refused(shapeProblem(sql, parsed))
   const walk = walkOver((parsed.statements[0]?.stmt ?? {}) as Tree, rules)
   if (walk === null) return refused(tooDeep(sql))
+  // What the server wrote has no long names any more.
+  const long = rules.canonical ? [] : longNames(sql)
+  if (long.length > 0) return refused(...long.map(({ name, offset }) => longProblem(sql, name, offset)))
   if (walk.findings.length === 0) return { ok: true, relations: placed(sql, walk.relations) }
   return refused(
     ...placed(sql, walk.findings).map((finding): Problem => ({ code: 'SOURCE_REFUSED', ...finding })),
   )
+}
+
+function longProblem(sql: string, name: string, offset: number): Problem {
+  return {
+    code: 'SOURCE_REFUSED',
+    message: tooLong(name),
+    hint: 'Choose a shorter name.',
+    position: positionAt(sql, offset),
+  }
 }
 
 function placed<T extends { byte: number }>(sql: string, found: readonly T[]) {

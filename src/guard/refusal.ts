@@ -1,13 +1,14 @@
 import { VitrinaError } from '../model/errors.js'
+import type { JudgeManner } from '../ports/query-judge.js'
 import type { Problem, Refusal } from './verdict.js'
 
 /** More than somebody corrects at a time. */
 const MOST_TOLD = 3
 
-/** A refusal as an error, for whoever has no list to show: the places come first, as the API writes them. */
-export function refusalError({ problems }: Refusal): VitrinaError {
+/** A refusal as an error, where there is no list to show: the places come first, as the API writes them. */
+export function refusalError({ problems }: Refusal, { isDerived = false }: JudgeManner = {}): VitrinaError {
   const { code, hint } = problems[0]!
-  const told = problems.slice(0, MOST_TOLD).map(said)
+  const told = problems.slice(0, MOST_TOLD).map((problem) => (isDerived ? problem.message : said(problem)))
   const rest = problems.length - told.length
   return new VitrinaError(code, [...told, ...(rest > 0 ? [`And ${rest} more.`] : [])].join(' '), hint)
 }

@@ -1,8 +1,12 @@
+import { cutText } from '../model/cut-text.js'
 import { VitrinaError } from '../model/errors.js'
 import { databaseError } from '../postgres/errors.js'
 import { sqlstateOf } from '../sql/sqlstate.js'
 import { positionOfCharacter } from './position.js'
 import type { Problem } from './verdict.js'
+
+/** A message may quote a constant of the query, of any size. */
+const MOST_CHARACTERS = 3_000
 
 interface Said {
   readonly message: string
@@ -19,12 +23,13 @@ export function problemOfServer(error: unknown, sql: string, prefixLength: numbe
   // 0A not supported, 10 XPath, 22 a constant that does not fit its type, 3… no such schema, 42 names, types and rights,
   // 54 too long or too deep, XX000 the same where PostgreSQL did not expect it. XX001 is a damaged table.
   if (state === null || !/^(0A|10|22|3|42|54|XX000)/.test(state))
-    throw databaseError(error, 'The check of the source query')
+    throw databaseError(error, 'The check of the source query', 'source')
   const character = Number(position ?? 0) - 1 - prefixLength
   return {
     code: 'SOURCE_QUERY_FAILED',
-    message: `PostgreSQL refused the query: ${message}.`,
+    message: `PostgreSQL refused the query: ${cutText(message, MOST_CHARACTERS)}.`,
     hint: ourHint(state, message) ?? hint ?? 'Correct the query.',
+    sqlstate: state,
     position: character < 0 ? null : positionOfCharacter(sql, character),
     // A schema, table, column or type that is not there yet; a right that is not granted yet.
     mayPass: /^(3F000|42P01|42703|42704|42501)$/.test(state),

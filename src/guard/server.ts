@@ -1,10 +1,12 @@
 import type { JudgeSession } from '../ports/query-judge.js'
 import { databaseError } from '../postgres/errors.js'
+import { markOf } from './catalog-mark.js'
 import { judgeReach } from './judge-reach.js'
 import { checkCanonical } from './parse.js'
 import type { Position } from './position.js'
 import { type Reach, reachOfView, VIEW } from './reach.js'
 import { problemOfServer } from './server-problem.js'
+import { similarTable } from './similar-table.js'
 import { type GuardRules, type NamedRelation, type Problem, refused, type ServerVerdict } from './verdict.js'
 
 const PREFIX = `CREATE TEMPORARY VIEW ${VIEW} AS\n`
@@ -32,15 +34,34 @@ export interface Question {
 export async function readByServer(session: JudgeSession, question: Question): Promise<ServerVerdict> {
   try {
     const problem = await makeView(session, question.sql)
-    if (problem !== null) return refused(problem)
+    if (problem !== null) return refused(await withSuggestion(session, problem, question))
     const reach = await reachOfView(session).catch((error) => {
-      throw databaseError(error, 'Reading what the source query leads to')
+      throw databaseError(error, 'Reading what the source query leads to', 'source')
     })
-    return await judge(reach, question)
+    const verdict = await judge(reach, question)
+    return verdict.ok ? { ...verdict, mark: await markOf(session, reach) } : verdict
   } finally {
     // A connection that is lost has nothing to roll back.
     await session.run('ROLLBACK').catch(() => {})
   }
+}
+
+const NO_SUCH_TABLE = '42P01'
+
+/** A misspelt table is the most common mistake, and PostgreSQL has no advice for it. */
+async function withSuggestion(
+  session: JudgeSession,
+  problem: Problem,
+  { rules, relations }: Question,
+): Promise<Problem> {
+  if (problem.sqlstate !== NO_SUCH_TABLE) return problem
+  await session.run('ROLLBACK')
+  const meant = await similarTable(session, rules, relations).catch((error) => {
+    throw databaseError(error, 'Looking for a similar table', 'source')
+  })
+  const hint =
+    meant === null ? 'Check the name, or create the table before the first run.' : `Did you mean ${meant}?`
+  return { ...problem, hint }
 }
 
 async function makeView(session: JudgeSession, sql: string): Promise<Problem | null> {
@@ -72,7 +93,7 @@ async function judge(reach: Reach, { rules, relations: named }: Question): Promi
   const reached = relations
     .filter(({ kind }) => kind !== 'c')
     .map(({ schema, name }) => ({ schema, table: name }))
-  return { ok: true, relations: named, canonical, columns, reached }
+  return { ok: true, relations: named, canonical, columns, reached, mark: null }
 }
 
 /** From what was reached back to what the author wrote. */

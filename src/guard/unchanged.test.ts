@@ -1,4 +1,4 @@
-import { beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, inject, it } from 'vitest'
 import { aDatabase, type TestDatabase } from '../../tests/support/database.js'
 import { everythingIn } from '../../tests/support/everything.js'
 import { READ_ONLY, Session } from '../postgres/session.js'
@@ -31,6 +31,11 @@ async function execute(sql: string): Promise<void> {
 }
 
 it('changes nothing in the database even when a hostile text gets past the guard', async () => {
+  // Before PostgreSQL 16 a read-only transaction can create large objects: SECURITY.md says how to forbid it.
+  if (inject('server').major < 16)
+    await database.query(
+      'REVOKE EXECUTE ON FUNCTION lo_create(oid), lo_creat(integer), lo_from_bytea(oid, bytea) FROM PUBLIC',
+    )
   const before = await everythingIn(database)
   // Those that only take time and memory need not be tried: no time-out stops the planner.
   const texts = HOSTILE.filter(({ tries }) => tries !== ENDLESS)

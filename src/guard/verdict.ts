@@ -12,6 +12,8 @@ export interface Problem {
   readonly code: Extract<ErrorCode, 'SOURCE_REFUSED' | 'SOURCE_QUERY_FAILED'>
   readonly message: string
   readonly hint: string
+  /** Where the server refused the query. */
+  readonly sqlstate?: string
   /** It may come right without another text: a table that is not there yet. */
   readonly mayPass?: boolean
   /** In the text as it was written; null when the reason lies outside of it, for example inside a view. */
@@ -43,6 +45,13 @@ export interface GuardColumn {
   readonly typeOid: number
 }
 
+/** What the catalogs say about everything a verdict rests on, as a digest. Reading it writes nothing. */
+export interface CatalogMark {
+  readonly relations: readonly string[]
+  readonly types: readonly string[]
+  readonly digest: string
+}
+
 /** What the server says, too. */
 export interface ServerAccepted extends TextAccepted {
   /** The query as the server reads it, without a semicolon: the only text that may be run, with search_path = ''. */
@@ -50,6 +59,8 @@ export interface ServerAccepted extends TextAccepted {
   readonly columns: readonly GuardColumn[]
   /** Also what views and partitions lead to. */
   readonly reached: readonly TableName[]
+  /** By which it is seen whether the verdict still holds; null: it cannot be seen. */
+  readonly mark: CatalogMark | null
 }
 
 export type ServerVerdict = ServerAccepted | Refusal

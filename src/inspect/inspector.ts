@@ -1,27 +1,40 @@
-import { type GuardSession, KeptSessions, type Refusal, refusalError, type SqlGuard } from '../guard/index.js'
+import {
+  type GuardSession,
+  KeptSessions,
+  type Refusal,
+  refusalError,
+  type ServerAccepted,
+  type SqlGuard,
+  type TextAccepted,
+} from '../guard/index.js'
 import { VitrinaError } from '../model/errors.js'
 import {
   finalTarget,
   hasTransforms,
   type Pipeline,
+  readerField,
   readerQuery,
+  readsTable,
   strategyOf,
   type Way,
 } from '../model/pipeline.js'
+import { nextRun } from '../model/schedule.js'
 import { allowedInstead, isAllowedTarget, kindOf, type TargetRules } from '../model/target.js'
+import { PLAN_HINT, requirePlan, savedPlanMistakes } from '../model/task-plan.js'
 import type { Finding, Preview, QueryPlan, SourceTables, Validation } from '../model/validation.js'
 import type { Inspector, LookDepth } from '../ports/inspector.js'
 import type { SinkKind } from '../ports/sink.js'
 import type { TransformHosts } from '../ports/transforms.js'
 import { connectionUrl } from '../postgres/connections.js'
-import { lookError } from '../postgres/errors.js'
+import { lookError, onSide } from '../postgres/errors.js'
 import { READ_ONLY, Session } from '../postgres/session.js'
 import { findTarget, type Target } from '../sinks/postgres/target.js'
 import type { Column } from '../sql/selection.js'
-import { examine } from '../transfers/examine.js'
+import { examine, noQuery } from '../transfers/examine.js'
 import { assignableProblem } from './assignable.js'
 import { readFirstRows } from './first-rows.js'
 import type { Looked } from './look.js'
+import { missingKeys } from './missing-keys.js'
 import { queryPlan } from './query-plan.js'
 import { lookAtSink, ofTarget, type SinkLook } from './sink-look.js'
 import { sourceTables } from './source-tables.js'
@@ -58,22 +71,23 @@ export class PipelineInspector implements Inspector {
   }
 
   async refusals(pipeline: Pipeline, signal: AbortSignal): Promise<Finding[]> {
-    const problems = await this.#judge(pipeline, signal)
-    return asFindings(
-      problems.filter(({ mayPass = false }) => !mayPass),
-      pipeline,
-    )
+    const verdict = await this.#judge(pipeline, signal)
+    if (!verdict.ok) {
+      const lasting = verdict.problems.filter(({ mayPass = false }) => !mayPass)
+      return asFindings(lasting, pipeline)
+    }
+    // Without the server nothing is known about the columns.
+    return 'columns' in verdict ? missingKeys(pipeline, verdict.columns) : []
   }
 
-  async #judge(pipeline: Pipeline, signal: AbortSignal): Promise<Refusal['problems']> {
+  async #judge(pipeline: Pipeline, signal: AbortSignal): Promise<ServerAccepted | TextAccepted | Refusal> {
     const { guard } = this.#settings
     const query = readerQuery(pipeline)
-    const verdict = await guard.check(query, this.#forVerdict(pipeline, signal)).catch((error) => {
+    return guard.check(query, this.#forVerdict(pipeline, signal)).catch((error) => {
       // A source that is down cannot say more than the text does.
       if (error instanceof VitrinaError && error.class === 'lost') return guard.check(query)
-      throw lookError(error, 'The check of the source query')
+      throw lookError(error, 'The check of the source query', 'source')
     })
-    return verdict.ok ? [] : verdict.problems
   }
 
   async tables(connection: string | null, signal: AbortSignal): Promise<SourceTables> {
@@ -81,19 +95,20 @@ export class PipelineInspector implements Inspector {
     try {
       return await sourceTables(source, this.#settings.sourceSchemas)
     } catch (error) {
-      throw lookError(error, 'The list of tables')
+      throw lookError(error, 'The list of tables', 'source')
     } finally {
       await source.close()
     }
   }
 
   async validate(pipeline: Pipeline, signal: AbortSignal, depth: LookDepth = 'whole'): Promise<Validation> {
+    const plan = planFindings(pipeline)
     const errors = [
+      ...plan,
+      ...scheduleFindings(pipeline),
       ...this.#targetFindings(pipeline),
-      ...(await this.#judge(pipeline, signal).then(
-        (problems) => asFindings(problems, pipeline),
-        (error) => [asFinding(error, queryField(pipeline))],
-      )),
+      // Which text is the query is not known of a plan that is wrong.
+      ...(plan.length > 0 ? [] : await this.#queryFindings(pipeline, signal)),
     ]
     if (errors.length > 0) return this.#invalid(pipeline, errors)
     // Known also when something later is refused: whoever has to choose a key chooses among them.
@@ -111,7 +126,9 @@ export class PipelineInspector implements Inspector {
             sink = await lookAtSink(kind, pipeline, written, signal)
             return sink.key
           }
-          table = await findTarget(target, finalTarget(pipeline), written, pipeline.keyColumns)
+          table = await onSide('target', 'Looking at the target', () =>
+            findTarget(target, finalTarget(pipeline), written, pipeline.keyColumns),
+          )
           return table?.key ?? pipeline.keyColumns
         })
         const looked: Looked = { ...examined, written, target: table, sink }
@@ -121,14 +138,27 @@ export class PipelineInspector implements Inspector {
         if (misfit !== null) return this.#invalid(pipeline, [asFinding(misfit, 'target_table')], looked)
         const plan = await queryPlan(source, pipeline, looked)
         const keys = depth === 'quick' ? [] : await keyWarnings(source, looked)
-        const known = [...warningsFor(pipeline, looked), ...keys, ...ofTarget(warnings)]
+        // Those that this mode does not need; a comparison uses the incremental key in every mode.
+        const unused = missingKeys(pipeline, examined.columns)
+        const known = [...warningsFor(pipeline, looked), ...unused, ...keys, ...ofTarget(warnings)]
         return this.#valid(pipeline, { looked, plan }, known)
       })
     } catch (error) {
+      // Not a fault of the pipeline.
+      if (error instanceof VitrinaError && error.code === 'TOO_MANY_CHECKS') throw error
       const unknown = unknownTransforms(error, pipeline)
       const found = unknown ?? [asFinding(error, fieldOf(error, pipeline))]
       return { ...this.#invalid(pipeline, found), columns: namesAndTypes(written) }
     }
+  }
+
+  #queryFindings(pipeline: Pipeline, signal: AbortSignal): Promise<Finding[]> {
+    if (readerQuery(pipeline).trim() === '')
+      return Promise.resolve([asFinding(noQuery(), readerField(pipeline))])
+    return this.#judge(pipeline, signal).then(
+      (verdict) => (verdict.ok ? [] : asFindings(verdict.problems, pipeline)),
+      (error) => [asFinding(error, fieldOf(error, pipeline))],
+    )
   }
 
   /** What reaches the mart. Also says whether the transforms can be loaded at all. */
@@ -142,12 +172,13 @@ export class PipelineInspector implements Inspector {
   }
 
   async preview(pipeline: Pipeline, limit: number, signal: AbortSignal): Promise<Preview> {
+    requirePlan(pipeline)
     const verdict = await this.#settings.guard
       .check(readerQuery(pipeline), this.#forVerdict(pipeline, signal))
       .catch((error) => {
-        throw lookError(error, 'The check of the source query')
+        throw lookError(error, 'The check of the source query', 'source')
       })
-    if (!verdict.ok) throw refusalError(verdict)
+    if (!verdict.ok) throw refusalError(verdict, { isDerived: readsTable(pipeline) })
     const { canonical, columns } = verdict
     const source = await this.#openSource(pipeline.sourceConnection, signal)
     try {
@@ -159,7 +190,7 @@ export class PipelineInspector implements Inspector {
           : transformFirstRows(source, canonical, read, { chain, limit }),
       )
     } catch (error) {
-      throw lookError(error, 'The preview')
+      throw lookError(error, 'The preview', 'source')
     } finally {
       await source.close()
     }
@@ -182,11 +213,13 @@ export class PipelineInspector implements Inspector {
     { looked, plan }: { readonly looked: Looked; readonly plan: QueryPlan },
     warnings: Finding[],
   ): Validation {
-    return { ...this.#told(pipeline, looked), valid: true, errors: [], warnings, plan }
+    const found = inReaderField(warnings, pipeline)
+    return { ...this.#told(pipeline, looked), valid: true, errors: [], warnings: found, plan }
   }
 
   #invalid(pipeline: Pipeline, errors: Finding[], examined: Looked | null = null): Validation {
-    return { ...this.#told(pipeline, examined), valid: false, errors, warnings: [] }
+    const found = inReaderField(errors, pipeline)
+    return { ...this.#told(pipeline, examined), valid: false, errors: found, warnings: [] }
   }
 
   #told(pipeline: Pipeline, examined: Looked | null): Omit<Validation, 'valid' | 'errors' | 'warnings'> {
@@ -209,7 +242,9 @@ export class PipelineInspector implements Inspector {
   ): Promise<T> {
     const source = await this.#openSource(pipeline.sourceConnection, signal)
     try {
-      const target = await this.#open(pipeline.targetConnection, this.#settings.martUrl, signal)
+      const target = await onSide('target', 'Connecting to the target', () =>
+        this.#open(pipeline.targetConnection, this.#settings.martUrl, signal),
+      )
       try {
         return await work(source, target)
       } finally {
@@ -249,13 +284,42 @@ function wayOf(pipeline: Pipeline, isSink: boolean): Way {
   return pipeline.sourceConnection === pipeline.targetConnection ? 'pushdown' : 'relay'
 }
 
-function queryField(pipeline: Pipeline): string {
-  return pipeline.tasks.length > 0 ? 'tasks.0.body' : 'source_query'
+const NO_SUCH_COLUMN = '42703'
+
+function planFindings(pipeline: Pipeline): Finding[] {
+  return savedPlanMistakes(pipeline).map((found) => ({ ...found, hint: PLAN_HINT, position: null }))
+}
+
+/** A schedule that cannot be read starts no run. One written with SQL was not checked by anything before. */
+function scheduleFindings({ scheduleInterval, scheduleTimezone }: Pipeline): Finding[] {
+  if (scheduleInterval === null) return []
+  try {
+    nextRun(scheduleInterval, scheduleTimezone, new Date())
+    return []
+  } catch (error) {
+    return [asFinding(error, (error as VitrinaError).mistakes[0]?.field ?? 'schedule_interval')]
+  }
 }
 
 function asFindings(problems: Refusal['problems'], pipeline: Pipeline): Finding[] {
-  const field = queryField(pipeline)
-  return problems.map(({ code, message, hint, position }) => ({ code, message, hint, field, position }))
+  const field = readerField(pipeline)
+  if (!readsTable(pipeline))
+    return problems.map(({ code, message, hint, position, sqlstate = null }) => ({
+      ...{ code, message, hint, sqlstate },
+      ...{ field, position },
+    }))
+  return problems.map(({ code, message, hint, sqlstate = null }) => ({
+    ...{ code, message, hint, sqlstate },
+    field: sqlstate === NO_SUCH_COLUMN ? 'source_columns' : field,
+    position: null,
+  }))
+}
+
+/** Sinks and warnings speak of the query; here it is known where that was given. */
+function inReaderField(findings: readonly Finding[], pipeline: Pipeline): Finding[] {
+  return findings.map((finding) =>
+    finding.field === 'source_query' ? { ...finding, field: readerField(pipeline) } : finding,
+  )
 }
 
 const FIELDS: Record<string, string> = {
@@ -271,15 +335,15 @@ const FIELDS: Record<string, string> = {
   SINK_LOGIN: 'target_table',
   SINK_REFUSED: 'target_table',
   SINK_OVERLOADED: 'target_table',
-  PIPELINE_INVALID: 'incremental_key',
+  TARGET_FAILED: 'target_table',
 }
 
 function fieldOf(error: unknown, pipeline: Pipeline): string {
-  const known = error instanceof VitrinaError ? FIELDS[error.code] : undefined
-  return known ?? transformField(error, pipeline) ?? queryField(pipeline)
+  const known = error instanceof VitrinaError ? (error.mistakes[0]?.field ?? FIELDS[error.code]) : undefined
+  return known ?? transformField(error, pipeline) ?? readerField(pipeline)
 }
 
 function asFinding(error: unknown, field: string): Finding {
-  const { code, message, hint } = lookError(error, 'The check')
-  return { code, message, hint, field, position: null }
+  const { code, message, hint, sqlstate } = lookError(error, 'The check', 'source')
+  return { code, message, hint, sqlstate, field, position: null }
 }

@@ -1,7 +1,7 @@
 import type { Pipeline } from '../model/pipeline.js'
 import type { QueryPlan, WholeScan } from '../model/validation.js'
 import type { Session } from '../postgres/session.js'
-import { quoteIdentifier } from '../sql/identifiers.js'
+import { parseTable, quoteIdentifier } from '../sql/identifiers.js'
 import { asRelation, type Column } from '../sql/selection.js'
 import type { Examined } from '../transfers/examine.js'
 
@@ -18,25 +18,43 @@ interface PlanNode {
   Plans?: PlanNode[]
 }
 
-/** What the planner says of reading the query once. Nothing of it is executed. */
+/**
+ * What the planner says of reading the query once. No row is read, but the planner computes what depends on no row.
+ * VERBOSE repeats each of those values in every node above it, and is only asked for where two schemas have a table of
+ * the same name: elsewhere the examination knows the schema.
+ */
 export async function queryPlan(source: Session, pipeline: Pipeline, examined: Examined): Promise<QueryPlan> {
-  const [row] = await source.rows(
-    `EXPLAIN (FORMAT JSON, VERBOSE) SELECT * FROM ${asRelation(examined.query)}`,
-  )
+  const schemas = schemaByTable(examined.facts.relations)
+  const options = schemas === null ? 'FORMAT JSON, VERBOSE' : 'FORMAT JSON'
+  const [row] = await source.rows(`EXPLAIN (${options}) SELECT * FROM ${asRelation(examined.query)}`)
   const { Plan: root } = (JSON.parse(row!['QUERY PLAN']!) as [{ Plan: PlanNode }])[0]
   return {
     rows: root['Plan Rows'],
     totalCost: root['Total Cost'],
-    scans: await wholeScans(source, root),
+    scans: await wholeScans(source, root, schemas ?? new Map()),
     indexes: await missingIndexes(source, pipeline, examined.order.columns),
   }
 }
 
-async function wholeScans(source: Session, root: PlanNode): Promise<WholeScan[]> {
-  const nodes = flatten(root).filter((node) => node['Node Type'] === 'Seq Scan')
-  const names = nodes.map(
-    (node) => `${quoteIdentifier(node.Schema!)}.${quoteIdentifier(node['Relation Name']!)}`,
-  )
+/** Null: a name alone does not say which table it is. */
+function schemaByTable(relations: readonly string[]): ReadonlyMap<string, string> | null {
+  const names = relations.map(parseTable)
+  const schemas = new Map(names.map(({ schema, table }) => [table, schema]))
+  return schemas.size === names.length ? schemas : null
+}
+
+async function wholeScans(
+  source: Session,
+  root: PlanNode,
+  schemas: ReadonlyMap<string, string>,
+): Promise<WholeScan[]> {
+  const nodes = flatten(root).flatMap((node) => {
+    const table = node['Relation Name'] ?? ''
+    const schema = node.Schema ?? schemas.get(table)
+    // Another path of the same query may scan a table that the examination's plan did not name.
+    return node['Node Type'] === 'Seq Scan' && schema !== undefined ? [{ ...node, schema, table }] : []
+  })
+  const names = nodes.map(({ schema, table }) => `${quoteIdentifier(schema)}.${quoteIdentifier(table)}`)
   const sizes = await source.rows(
     `SELECT c.reltuples::bigint::text AS rows
        FROM unnest($1::text[]) WITH ORDINALITY AS t(name, place) JOIN pg_class c ON c.oid = t.name::regclass
@@ -46,7 +64,7 @@ async function wholeScans(source: Session, root: PlanNode): Promise<WholeScan[]>
   return nodes.map((node, n) => {
     const rows = Number(sizes[n]?.rows ?? -1)
     return {
-      table: `${node.Schema}.${node['Relation Name']}`,
+      table: `${node.schema}.${node.table}`,
       rows: rows < 0 ? null : rows,
       filter: node.Filter ?? null,
       isBig: rows >= BIG_TABLE,

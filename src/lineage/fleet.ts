@@ -3,6 +3,7 @@ import { VitrinaError } from '../model/errors.js'
 import type { LineageEdge, LineageGraph, LineageNode, LineageProblem } from '../model/lineage.js'
 import { finalTarget, type Pipeline, readerQuery } from '../model/pipeline.js'
 import { kindOf, type TargetRules } from '../model/target.js'
+import { requirePlan } from '../model/task-plan.js'
 import { databaseError } from '../postgres/errors.js'
 import { parseTable, type TableName } from '../sql/identifiers.js'
 import { type KnownTable, type KnownTables, keyOf, readCatalog } from './catalog.js'
@@ -72,8 +73,17 @@ async function readPipeline(
     nodeId: pipelineNode(pipeline),
     source: homes.of(pipeline.sourceConnection),
     reads: verdict.ok ? verdict.relations.map(({ schema, table }) => ({ schema, table })) : [],
-    error: verdict.ok ? null : toProblem(refusalError(verdict)),
+    error: planProblem(pipeline) ?? (verdict.ok ? null : toProblem(refusalError(verdict))),
     target: targetOf(pipeline, homes, targets),
+  }
+}
+
+function planProblem(pipeline: Pipeline): LineageProblem | null {
+  try {
+    requirePlan(pipeline)
+    return null
+  } catch (error) {
+    return toProblem(error as VitrinaError)
   }
 }
 
@@ -138,7 +148,8 @@ async function lookAt(
     return { tables: await readCatalog(url, names, signal) }
   } catch (error) {
     signal.throwIfAborted()
-    const known = error instanceof VitrinaError ? error : databaseError(error, 'Looking at its tables')
+    const known =
+      error instanceof VitrinaError ? error : databaseError(error, 'Looking at its tables', 'source')
     return { problem: toProblem(known) }
   }
 }

@@ -108,7 +108,9 @@ function withoutName(text: string, name: string): string {
   const ending = [quoted, name].find((word) => text.toLowerCase().endsWith(word.toLowerCase()))
   if (ending === undefined) return text
   const rest = text.slice(0, text.length - ending.length)
-  return /[\s)\]'"]$/.test(rest) ? rest.replace(/\s+as\s*$/i, '').trim() : text
+  if (!/[\s)\]'"]$/.test(rest)) return text
+  const bare = rest.trimEnd()
+  return (/\sas$/i.test(bare.slice(-3)) ? bare.slice(0, -2) : bare).trim()
 }
 
 function cut(text: string): string {

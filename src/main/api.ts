@@ -6,10 +6,12 @@ import { catalogStores } from '../store/catalog-stores.js'
 import { Database } from '../store/database.js'
 import { NotifyWakeups } from '../store/wakeups.js'
 import { createTransforms } from '../transforms/index.js'
+import { limitedHosts } from '../transforms/limited-hosts.js'
 import { ConnectionProbes, probedByApi } from './connections.js'
 import { lookers } from './lookers.js'
 import { CONSOLE_DIR, VERSION } from './paths.js'
 import { listenFailed } from './port.js'
+import { requireUsableServer } from './server-check.js'
 import { targetRules } from './targets.js'
 import type { Telemetry } from './telemetry.js'
 import { type ApiToken, apiToken } from './token.js'
@@ -27,6 +29,7 @@ export async function startApi(settings: Settings, { log, meter, tracer }: Telem
   const database = new Database(metaUrl, { name: 'vitrina-api', size: POOL_SIZE })
   try {
     const stores = catalogStores(database)
+    for (const warning of await requireUsableServer(metaUrl)) log.warn(warning)
     // A database that is not there or not migrated is better told now than to the first visitor.
     await stores.catalog.ping()
     const token = await apiToken(settings)
@@ -48,13 +51,18 @@ export async function startApi(settings: Settings, { log, meter, tracer }: Telem
         connections: settings.connections,
         targets,
         sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS,
-        transforms,
+        transforms: limitedHosts(transforms, { most: settings.API_MAX_TASK_HOSTS }),
       }),
       transforms,
       connections: new ConnectionProbes(probedByApi(settings)),
       settings: settingsInForce([SETTINGS, ...SINKS.map((sink) => sink.settings)], settings.environment),
       rateLimit: settings.API_RATE_LIMIT,
-      retention: { eventsHours: settings.EVENTS_RETENTION_HOURS, runsDays: settings.RUNS_RETENTION_DAYS },
+      checks: { total: settings.API_MAX_CHECKS, perToken: settings.API_MAX_CHECKS_PER_CALLER },
+      retention: {
+        eventsHours: settings.EVENTS_RETENTION_HOURS,
+        runsDays: settings.RUNS_RETENTION_DAYS,
+        quarantineDays: settings.QUARANTINE_RETENTION_DAYS,
+      },
       consoleDir: CONSOLE_DIR,
     })
     const { VITRINA_HOST: host, VITRINA_PORT: port } = settings

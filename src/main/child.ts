@@ -1,6 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process'
+import { constants } from 'node:os'
 import { VitrinaError } from '../model/errors.js'
 import { BIN } from './paths.js'
+import { howItEnded, type Part } from './supervisor.js'
 
 /** What a part says to its parent when it works. */
 interface Ready {
@@ -16,55 +18,50 @@ export function tellReady(where: string): void {
 }
 
 /** A part of Vitrina in a process of its own. It stops when we say so, and when we are gone. */
-export class Child {
-  readonly name: string
+export class Child implements Part {
   /** Where it can be found; rejects when it ends first. */
   readonly ready: Promise<string>
-  /** Rejects when it ends although nobody asked it to. */
-  readonly failed: Promise<never>
+  readonly exited: Promise<number>
   readonly #process: ChildProcess
-  readonly #exited: Promise<number>
-  #stopping = false
 
   /** `env` replaces ours: a part gets only the secrets that it needs. */
   constructor(name: string, args: readonly string[], env: NodeJS.ProcessEnv) {
-    this.name = name
     this.#process = fork(BIN, args, { env, execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
-    this.#exited = new Promise((resolve) => {
+    this.exited = new Promise((resolve) => {
       this.#process.once('error', () => resolve(1))
-      this.#process.once('exit', (code, signal) => resolve(code ?? (signal === null ? 1 : 128)))
+      this.#process.once('exit', (code, signal) =>
+        resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)),
+      )
     })
-    this.failed = this.#exited.then((code) =>
-      this.#stopping ? new Promise<never>(() => {}) : Promise.reject(this.#ended(code)),
-    )
-    // Somebody who presses Ctrl-C twice does not want to wait for anybody.
+    // A user who presses Ctrl-C twice does not want to wait for any process.
     const kill = () => this.#process.kill('SIGKILL')
     process.once('exit', kill)
-    void this.#exited.then(() => process.off('exit', kill))
-    // Whoever waits for it hears of it; that nobody does yet is no reason to end the process.
-    this.failed.catch(() => {})
+    void this.exited.then(() => process.off('exit', kill))
     this.ready = Promise.race([
       new Promise<string>((resolve) =>
         this.#process.once('message', (message: Ready) => resolve(message.ready)),
       ),
-      this.failed,
+      this.exited.then((code) => Promise.reject(didNotStart(name, code))),
     ])
     this.ready.catch(() => {})
   }
 
-  async stop(): Promise<void> {
-    this.#stopping = true
-    if (this.#process.connected) this.#process.send('stop')
-    const lastResort = setTimeout(() => this.#process.kill('SIGKILL'), STOP_MS)
-    await this.#exited
-    clearTimeout(lastResort)
+  get pid(): number | null {
+    return this.#process.pid ?? null
   }
 
-  #ended(code: number): VitrinaError {
-    return new VitrinaError(
-      'INTERNAL',
-      `The ${this.name} ended by itself with code ${code}.`,
-      'Its last lines above say why; everything else was stopped too.',
-    )
+  async stop(): Promise<void> {
+    if (this.#process.connected) this.#process.send('stop')
+    const lastResort = setTimeout(() => this.#process.kill('SIGKILL'), STOP_MS)
+    await this.exited
+    clearTimeout(lastResort)
   }
+}
+
+function didNotStart(name: string, code: number): VitrinaError {
+  return new VitrinaError(
+    'PROCESS_FAILED',
+    `The ${name} did not start: it ${howItEnded(code)}`,
+    'Its last lines above give the reason.',
+  )
 }

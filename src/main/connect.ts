@@ -1,4 +1,5 @@
-import pg from 'pg'
+import type pg from 'pg'
+import { LimitedClient } from '../postgres/client.js'
 import { lostOr } from '../postgres/errors.js'
 
 const CONNECT_MS = 10_000
@@ -9,7 +10,7 @@ export async function withClient<T>(
   use: (client: pg.Client) => Promise<T>,
   { timeoutMs, name = 'vitrina-cli' }: { timeoutMs?: number; name?: string } = {},
 ): Promise<T> {
-  const client = new pg.Client({
+  const client = new LimitedClient({
     connectionString: url,
     application_name: name,
     connectionTimeoutMillis: timeoutMs ?? CONNECT_MS,

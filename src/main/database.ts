@@ -1,5 +1,5 @@
 import type { Settings } from '../config/settings.js'
-import { startEmbedded } from '../embedded/index.js'
+import type { EmbeddedServer } from '../embedded/index.js'
 import { DATABASE, runningEmbedded } from './embedded-url.js'
 import type { MainSettings } from './environment.js'
 
@@ -11,19 +11,25 @@ export interface DatabaseOptions {
   readonly embedded: 'own' | 'join'
 }
 
-/** Gives the main database to `use`: the one in DATABASE_URL, or an embedded one that lives as long as `use`. */
+/**
+ * Gives the main database to `use`: the one in DATABASE_URL, or an embedded one that lives as long as `use`. `server` is
+ * null unless this process runs it.
+ */
 export async function withMainDatabase<T>(
   settings: Settings,
   options: DatabaseOptions,
-  use: (settings: MainSettings) => Promise<T>,
+  use: (settings: MainSettings, server: EmbeddedServer | null) => Promise<T>,
 ): Promise<T> {
-  if (settings.DATABASE_URL !== undefined) return use({ ...settings, DATABASE_URL: settings.DATABASE_URL })
+  if (settings.DATABASE_URL !== undefined)
+    return use({ ...settings, DATABASE_URL: settings.DATABASE_URL }, null)
   const running = options.embedded === 'join' ? await runningEmbedded(settings.VITRINA_HOME) : null
-  if (running !== null) return use({ ...settings, DATABASE_URL: running })
+  if (running !== null) return use({ ...settings, DATABASE_URL: running }, null)
   const { signal, onProgress } = options
+  // Not at the top: most commands run without a database of their own.
+  const { startEmbedded } = await import('../embedded/index.js')
   const server = await startEmbedded({ home: settings.VITRINA_HOME, database: DATABASE, signal, onProgress })
   try {
-    return await use({ ...settings, DATABASE_URL: server.url })
+    return await use({ ...settings, DATABASE_URL: server.url }, server)
   } finally {
     await server.stop()
   }

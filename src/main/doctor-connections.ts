@@ -1,7 +1,8 @@
 import type { Settings } from '../config/settings.js'
 import type { ConnectionReport } from '../model/connection.js'
+import { untestedVersion } from '../postgres/server-version.js'
 import { namedDatabases } from './connections.js'
-import { type Finding, failed, ok, skipped } from './finding.js'
+import { type Finding, failed, ok, skipped, warning } from './finding.js'
 import { probeDatabase, probeSink } from './probe.js'
 import { targetRules } from './targets.js'
 
@@ -20,5 +21,10 @@ function toFinding(check: string, report: ConnectionReport): Finding {
   const { state, detail, failure, version, address } = report
   if (failure !== null) return failed(check, failure.message, failure.hint)
   if (state === 'not_configured') return skipped(check, detail ?? '')
-  return ok(check, detail ?? `PostgreSQL ${version} answers at ${address}`)
+  if (detail !== null) return ok(check, detail)
+  const text = version ?? ''
+  const untested = untestedVersion({ number: Number.parseInt(text, 10) * 10_000, text })
+  return untested === null
+    ? ok(check, `PostgreSQL ${text} answers at ${address}`)
+    : warning(check, `${address}: ${untested}`)
 }

@@ -2,15 +2,15 @@ import type pg from 'pg'
 import { loginUrl } from '../config/settings.js'
 import { LOGINS, type Login } from '../model/logins.js'
 import { targetSchemas } from '../model/target.js'
+import { checkServer } from '../postgres/server-check.js'
+import { untestedVersion } from '../postgres/server-version.js'
 import { requireMigrated } from '../store/migrate.js'
 import { withClient } from './connect.js'
 import type { MainSettings } from './environment.js'
 import { asVitrinaError } from './failure.js'
-import { type Finding, failed, ok } from './finding.js'
+import { type Finding, failed, ok, warning } from './finding.js'
 import { addressOf } from './probe.js'
 
-const OLDEST = 13
-const NEWEST = 18
 const MIGRATE = 'Run "vitrina migrate".'
 
 export async function examineDatabase(settings: MainSettings): Promise<Finding[]> {
@@ -18,7 +18,7 @@ export async function examineDatabase(settings: MainSettings): Promise<Finding[]
     return await withClient(settings.DATABASE_URL, async (client) => {
       const findings = [
         ok('database', `answers at ${addressOf(settings.DATABASE_URL)}`),
-        await examineVersion(client),
+        ...(await examineServer(client, settings.DATABASE_URL)),
         await examineMigrations(client),
       ]
       for (const login of Object.keys(LOGINS) as Login[]) findings.push(await examineLogin(settings, login))
@@ -34,13 +34,19 @@ export async function examineDatabase(settings: MainSettings): Promise<Finding[]
   }
 }
 
-async function examineVersion(client: pg.Client): Promise<Finding> {
-  const { major } = await one<{ major: number }>(
-    client,
-    "SELECT current_setting('server_version_num')::int / 10000 AS major",
-  )
-  if (major >= OLDEST && major <= NEWEST) return ok('version', `PostgreSQL ${major}`)
-  return failed('version', `PostgreSQL ${major}`, `Vitrina works with PostgreSQL ${OLDEST} to ${NEWEST}.`)
+async function examineServer(client: pg.Client, url: string): Promise<Finding[]> {
+  try {
+    const server = await checkServer(client, url)
+    const untested = untestedVersion(server)
+    const major = Math.floor(server.number / 10_000)
+    return [
+      untested === null ? ok('version', `PostgreSQL ${major}`) : warning('version', untested),
+      ...(server.isPooled ? [ok('pooler', 'keeps a server session for each connection')] : []),
+    ]
+  } catch (error) {
+    const { code, message, hint } = asVitrinaError(error)
+    return [failed(code === 'POOLER_UNSUITABLE' ? 'pooler' : 'version', message, hint)]
+  }
 }
 
 async function examineMigrations(client: pg.Client): Promise<Finding> {

@@ -1,7 +1,7 @@
 /** What the doctor found out about one thing. */
 export interface Finding {
   readonly check: string
-  readonly status: 'ok' | 'failed' | 'skipped'
+  readonly status: 'ok' | 'warning' | 'failed' | 'skipped'
   readonly detail: string
   /** The remedy; null when there is nothing to mend. */
   readonly hint: string | null
@@ -9,6 +9,11 @@ export interface Finding {
 
 export function ok(check: string, detail: string): Finding {
   return { check, status: 'ok', detail, hint: null }
+}
+
+/** Works, and an operator should know more. */
+export function warning(check: string, detail: string): Finding {
+  return { check, status: 'warning', detail, hint: null }
 }
 
 export function failed(check: string, detail: string, hint: string): Finding {

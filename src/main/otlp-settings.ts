@@ -1,4 +1,5 @@
 import { hostname } from 'node:os'
+import { trimEnd } from '../model/trim-end.js'
 import type { Attributes } from '../telemetry/trace.js'
 import { VERSION } from './paths.js'
 
@@ -36,7 +37,7 @@ export function otlpSettings(env: NodeJS.ProcessEnv, service: 'api' | 'runner'):
 function tracesUrl(env: NodeJS.ProcessEnv): string | null {
   if (env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT) return env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT
   const base = env.OTEL_EXPORTER_OTLP_ENDPOINT
-  return base ? `${base.replace(/\/+$/, '')}/v1/traces` : null
+  return base ? `${trimEnd(base, '/')}/v1/traces` : null
 }
 
 /** `name=value,name=value`, percent-encoded. What is no pair is left out. */

@@ -34,7 +34,7 @@ export function listenFailed(
   )
 }
 
-function portTaken(host: string, port: number): VitrinaError {
+export function portTaken(host: string, port: number): VitrinaError {
   return new VitrinaError(
     'PORT_TAKEN',
     `Another program listens on ${host}:${port}.`,

@@ -3,22 +3,25 @@ import { targetSchemas } from '../model/target.js'
 import { migrate } from '../store/migrate.js'
 import { grantRoles } from '../store/roles.js'
 import type { MainSettings } from './environment.js'
+import { requireUsableServer } from './server-check.js'
 
 export interface Prepared {
   /** Migrations that were missing. */
   readonly applied: readonly string[]
-  /** What could not be granted, in words. */
+  /** What could not be granted, and what is untested, in words. */
   readonly notices: readonly string[]
 }
 
 /** Brings the meta store to this program's version and grants the three logins what they need. Safe to repeat. */
 export async function prepareStore(settings: MainSettings): Promise<Prepared> {
+  const warnings = await requireUsableServer(settings.DATABASE_URL)
   const applied = await migrate(settings.DATABASE_URL)
   const notices = await grantRoles({
     administratorUrl: settings.DATABASE_URL,
     passwords: chosenPasswords(settings),
     sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS,
     targetSchemas: targetSchemas({ tables: settings.ALLOWED_TARGET_TABLES }),
+    connectionLimit: settings.VITRINA_LOGIN_SESSIONS,
   })
-  return { applied, notices }
+  return { applied, notices: [...warnings, ...notices] }
 }

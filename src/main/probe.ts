@@ -1,5 +1,6 @@
 import type { ConnectionReport } from '../model/connection.js'
 import type { SinkKind } from '../ports/sink.js'
+import { checkServer } from '../postgres/server-check.js'
 import { withClient } from './connect.js'
 import { asVitrinaError } from './failure.js'
 
@@ -17,7 +18,7 @@ export interface ProbedDatabase {
   readonly allowLists: AllowLists
 }
 
-/** Connects with every login and asks for the version. */
+/** Connects with every login, and reports a server or a pooler that pipelines cannot use. */
 export async function probeDatabase(database: ProbedDatabase): Promise<ConnectionReport> {
   const { name, setting, urls, allowLists } = database
   const known = {
@@ -69,8 +70,8 @@ function ask(url: string): Promise<{ version: string; latencyMs: number }> {
   return withClient(
     url,
     async (client) => {
-      const { rows } = await client.query<{ server_version: string }>('SHOW server_version')
-      return { version: rows[0]!.server_version, latencyMs: elapsed(since) }
+      const { text } = await checkServer(client, url)
+      return { version: text, latencyMs: elapsed(since) }
     },
     { timeoutMs: PATIENCE_MS, name: 'vitrina-probe' },
   )

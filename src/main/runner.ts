@@ -21,6 +21,7 @@ import { Transfers } from '../transfers/factory.js'
 import { createTransforms } from '../transforms/index.js'
 import { type MetricsEndpoint, serveMetrics } from './metrics.js'
 import { VERSION } from './paths.js'
+import { requireUsableServer } from './server-check.js'
 import { targetRules } from './targets.js'
 import type { Telemetry } from './telemetry.js'
 
@@ -44,6 +45,7 @@ export async function startRunner(
   // Each running pipeline may renew its lease while the manager looks for more.
   const database = new Database(writerUrl, { name: 'vitrina-runner', size: concurrency + 2 })
   try {
+    for (const warning of await requireUsableServer(writerUrl)) log.warn(warning)
     await requireMigrated((sql) => database.query(sql))
     const queue = new RunQueueRepository(database)
     const runLog = new RunLogWriter(database)

@@ -1,7 +1,9 @@
 import { loginUrl } from '../config/settings.js'
+import type { EmbeddedServer } from '../embedded/index.js'
 import { Child } from './child.js'
 import { isPortChosen, type MainSettings } from './environment.js'
-import { nextFreePort } from './port.js'
+import { isPortFree, nextFreePort, portTaken } from './port.js'
+import { Supervisor } from './supervisor.js'
 import { type ApiToken, apiToken } from './token.js'
 
 export interface Tree {
@@ -9,56 +11,143 @@ export interface Tree {
   readonly token: ApiToken
   /** The port that was wanted, when another one had to be taken. */
   readonly portInstead: number | null
-  /** Rejects when a part ends by itself. */
-  readonly failed: Promise<never>
 }
 
 export interface TreeOptions {
   readonly signal: AbortSignal
-  /** For the parts: how much they tell. */
+  /** For the parts: how much they log. */
   readonly logLevel: string
   /** Settings that the parts get besides those of this process. */
   readonly env?: Readonly<Record<string, string>>
+  /** Supervised with the rest; null when the database is not ours. */
+  readonly database: EmbeddedServer | null
+  /** Receives a line when a part ended and when it runs again. */
+  readonly report: (line: string) => void
 }
 
-/** API and runner as processes of their own, for the length of `use`. They meet only in the database. */
+/**
+ * API and runner as processes of their own, for the length of `use`. They meet only in the database. One that ends by
+ * itself is restarted; the first start is not repeated: a wrong setting does not get better by waiting.
+ */
 export async function withTree<T>(
   settings: MainSettings,
   options: TreeOptions,
   use: (tree: Tree) => Promise<T>,
 ): Promise<T> {
   const token = await apiToken(settings)
-  const port = isPortChosen()
-    ? settings.VITRINA_PORT
-    : await nextFreePort(settings.VITRINA_HOST, settings.VITRINA_PORT)
-  const env = {
-    ...process.env,
-    ...options.env,
-    ...WITHOUT_SECRETS,
-    LOG_LEVEL: options.logLevel,
-    VITRINA_HOST: settings.VITRINA_HOST,
-    VITRINA_PORT: String(port),
-  }
-  const api = new Child('API', ['api'], {
-    ...env,
-    VITRINA_API_DATABASE_URL: loginUrl(settings, 'meta'),
-    VITRINA_READER_DATABASE_URL: loginUrl(settings, 'reader'),
-    VITRINA_API_TOKEN: token.token,
-  })
-  const runner = new Child('runner', ['runner'], {
-    ...env,
-    VITRINA_RUNNER_DATABASE_URL: loginUrl(settings, 'writer'),
-    VITRINA_READER_DATABASE_URL: loginUrl(settings, 'reader'),
-  })
+  const port = await choosePort(settings)
+  const starts = await startParts(partsOf(settings, options, token.token), port, options.signal)
+  const [{ where: url }] = starts
+  // Also where the system chose the port: the console and everybody's scripts know this address now.
+  const samePort = Number(new URL(url).port || 80)
+  const supervisors = starts.map(({ spec, child }) => supervised(spec, child, { port: samePort, options }))
+  const database = options.database === null ? null : supervisedDatabase(options.database, options.report)
   try {
-    const failed = Promise.race([api.failed, runner.failed])
-    failed.catch(() => {})
-    const [url] = await Promise.race([Promise.all([api.ready, runner.ready]), stopped(options.signal)])
     const portInstead = port === settings.VITRINA_PORT ? null : settings.VITRINA_PORT
-    return await Promise.race([use({ url, token, portInstead, failed }), failed])
+    const all = database === null ? supervisors : [...supervisors, database]
+    return await Promise.race([use({ url, token, portInstead }), ...all.map(({ failed }) => failed)])
   } finally {
-    await Promise.all([api.stop(), runner.stop()])
+    await Promise.all(supervisors.map((one) => one.stop()))
+    // Last: a runner that ends its batch needs it.
+    await database?.stop()
   }
+}
+
+/** A process of the tree. */
+interface PartSpec {
+  readonly name: string
+  readonly command: string
+  readonly env: NodeJS.ProcessEnv
+}
+
+interface Started {
+  readonly spec: PartSpec
+  readonly child: Child
+  /** Where it can be found. */
+  readonly where: string
+}
+
+function partsOf(
+  settings: MainSettings,
+  { env, logLevel }: TreeOptions,
+  token: string,
+): readonly [PartSpec, PartSpec] {
+  const common = {
+    ...process.env,
+    ...env,
+    ...WITHOUT_SECRETS,
+    LOG_LEVEL: logLevel,
+    VITRINA_HOST: settings.VITRINA_HOST,
+    VITRINA_READER_DATABASE_URL: loginUrl(settings, 'reader'),
+  }
+  return [
+    {
+      name: 'API',
+      command: 'api',
+      env: { ...common, VITRINA_API_DATABASE_URL: loginUrl(settings, 'meta'), VITRINA_API_TOKEN: token },
+    },
+    {
+      name: 'runner',
+      command: 'runner',
+      env: { ...common, VITRINA_RUNNER_DATABASE_URL: loginUrl(settings, 'writer') },
+    },
+  ]
+}
+
+/** All of them, or none: when one does not start, the others are ended. */
+async function startParts(
+  specs: readonly [PartSpec, PartSpec],
+  port: number,
+  signal: AbortSignal,
+): Promise<[Started, Started]> {
+  const failing = new AbortController()
+  const either = AbortSignal.any([signal, failing.signal])
+  const starts = specs.map((spec) =>
+    start(spec, port, either).catch((error) => {
+      failing.abort(error)
+      throw error
+    }),
+  )
+  const done = await Promise.allSettled(starts)
+  if (!either.aborted) return (await Promise.all(starts)) as [Started, Started]
+  for (const one of done) if (one.status === 'fulfilled') await one.value.child.stop()
+  throw either.reason
+}
+
+/** Returns when it works. */
+async function start(spec: PartSpec, port: number, signal: AbortSignal): Promise<Started> {
+  const child = new Child(spec.name, [spec.command], { ...spec.env, VITRINA_PORT: String(port) })
+  try {
+    return { spec, child, where: await Promise.race([child.ready, stopped(signal)]) }
+  } catch (error) {
+    await child.stop()
+    throw error
+  }
+}
+
+function supervised(
+  spec: PartSpec,
+  child: Child,
+  { port, options: { report } }: { port: number; options: TreeOptions },
+): Supervisor {
+  const restart = async (signal: AbortSignal) => (await start(spec, port, signal)).child
+  return new Supervisor({ name: spec.name, report, restart }, child)
+}
+
+/** Its owner ends it; here it is only kept running. */
+function supervisedDatabase(server: EmbeddedServer, report: TreeOptions['report']): Supervisor {
+  const part = () => ({ pid: null, exited: server.exited, stop: async () => {} })
+  const restart = async (signal: AbortSignal) => {
+    await server.restart(signal)
+    return part()
+  }
+  return new Supervisor({ name: 'embedded PostgreSQL', report, restart }, part())
+}
+
+async function choosePort({ VITRINA_HOST: host, VITRINA_PORT: wanted }: MainSettings): Promise<number> {
+  if (!isPortChosen()) return nextFreePort(host, wanted)
+  if (wanted !== 0 && !(await isPortFree(host, wanted))) throw portTaken(host, wanted)
+  return wanted
 }
 
 /** Empty, not absent: a part reads .env too, and the administrator's password must not come back that way. */

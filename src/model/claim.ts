@@ -1,5 +1,5 @@
 import type { Guarantee, Pipeline, Strategy, Way } from './pipeline.js'
-import type { RowCounts } from './run.js'
+import type { AttemptEnd, RowCounts } from './run.js'
 
 /** A runner's right to work on a pipeline until its lease ends or the fence moves on. */
 export interface Claim {
@@ -14,6 +14,8 @@ export interface Claim {
   readonly deaths: number
   /** Who had it before, null when nobody had or when it was given back in order. */
   readonly previousOwner: string | null
+  /** How the attempt of the earlier holder ended; null when there was none. */
+  readonly previousEnd: AttemptEnd | null
   /** What started the run: sql, api, schedule, or repair. */
   readonly trigger: string
   /** Where the request stands in a trace, as W3C Trace Context writes it; null: nobody named one. */
@@ -36,6 +38,12 @@ export interface Control {
 export interface Progress {
   readonly rows: RowCounts
   readonly batches: number
+}
+
+/** What a run did over all its attempts and runners, as the meta store has it. */
+export interface RunTotals extends Progress {
+  /** From the first claim to the end, on the database's clock. */
+  readonly durationMs: number
 }
 
 export interface BatchRecord {
@@ -83,6 +91,16 @@ export interface RunPlan {
 export type RunEnd =
   | { readonly status: 'SUCCESS' | 'PAUSED' | 'CANCELLED' }
   | { readonly status: 'FAILED'; readonly error: string; readonly code: string; readonly hint: string }
+
+/** Why a runner hands a run back before it has ended. */
+export type Release =
+  | { readonly end: 'given_back' }
+  | {
+      readonly end: 'connection_lost'
+      readonly error: string
+      readonly code: string
+      readonly hint: string
+    }
 
 export interface ScheduledPipeline {
   readonly id: string

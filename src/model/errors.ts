@@ -1,3 +1,5 @@
+import { cutText } from './cut-text.js'
+
 /**
  * Every way Vitrina can fail, in one table: a stable number, what happens next, and one line that says what it means.
  * The reference page of errors is generated from it.
@@ -7,6 +9,7 @@
  * stop   the run fails at once: trying again cannot help
  * lost   the connection is gone: the run is left to recovery
  * stale  somebody else holds the pipeline: this holder may not write anything any more
+ * release  the runner is stopping: the run is handed back, and any runner continues from the last checkpoint
  */
 export const ERRORS = {
   SETTING_INVALID: { number: 1001, class: 'stop', means: 'A setting has a value that cannot be used.' },
@@ -23,11 +26,31 @@ export const ERRORS = {
     class: 'stop',
     means: 'The database is not at the version this program needs.',
   },
+  SERVER_TOO_OLD: {
+    number: 1007,
+    class: 'stop',
+    means: 'The PostgreSQL server is older than the oldest supported version.',
+  },
+  POOLER_UNSUITABLE: {
+    number: 1008,
+    class: 'stop',
+    means: 'A connection pooler does not keep one server session for each connection.',
+  },
+  PROCESS_FAILED: {
+    number: 1010,
+    class: 'stop',
+    means: 'A process of "vitrina up" did not start, or kept ending after it was restarted.',
+  },
   PIPELINE_INVALID: { number: 1101, class: 'stop', means: 'The configuration of a pipeline is not usable.' },
   CONNECTION_UNKNOWN: {
     number: 1102,
     class: 'stop',
     means: 'A pipeline names a connection that is not configured.',
+  },
+  TASK_PLAN_INVALID: {
+    number: 1103,
+    class: 'stop',
+    means: 'The task plan of a pipeline has steps that cannot be run.',
   },
   USAGE_INVALID: { number: 1201, class: 'stop', means: 'A command was not used as it is meant.' },
   CONTEXT_UNKNOWN: {
@@ -100,6 +123,16 @@ export const ERRORS = {
     class: 'stop',
     means: 'The target has no place for a type or a value of the query.',
   },
+  TARGET_FAILED: {
+    number: 4006,
+    class: 'stop',
+    means: 'PostgreSQL refused a statement on the target database.',
+  },
+  TARGET_TAKEN: {
+    number: 4007,
+    class: 'stop',
+    means: 'Another pipeline writes to the same target.',
+  },
   ROWS_REFUSED: {
     number: 4101,
     class: 'stop',
@@ -126,6 +159,11 @@ export const ERRORS = {
     number: 5003,
     class: 'stop',
     means: 'The runner died again and again in this pipeline without progress.',
+  },
+  RUNNER_STOPPED: {
+    number: 5004,
+    class: 'release',
+    means: 'The runner was stopped before the run ended, and handed the run back.',
   },
   PIPELINE_NOT_FOUND: { number: 5101, class: 'stop', means: 'There is no such pipeline.' },
   RUN_NOT_FOUND: { number: 5102, class: 'stop', means: 'There is no such run.' },
@@ -184,6 +222,11 @@ export const ERRORS = {
     class: 'stop',
     means: 'A request with a session was not made by the console.',
   },
+  TOO_MANY_CHECKS: {
+    number: 7010,
+    class: 'retry',
+    means: 'Too many validations, previews or comparisons are running.',
+  },
   REQUEST_INVALID: { number: 7101, class: 'stop', means: 'The request is not understood.' },
   IDEMPOTENCY_KEY_REUSED: {
     number: 7103,
@@ -193,16 +236,44 @@ export const ERRORS = {
   ROUTE_NOT_FOUND: { number: 7102, class: 'stop', means: 'There is no such route.' },
   DATABASE_UNAVAILABLE: { number: 9001, class: 'lost', means: 'The connection to a database failed.' },
   DATABASE_ERROR: { number: 9002, class: 'retry', means: 'PostgreSQL reported an error that may pass.' },
+  META_STORE_FAILED: {
+    number: 9003,
+    class: 'stop',
+    means: 'PostgreSQL refused a statement on the meta store.',
+  },
+  DATABASE_LOGIN: {
+    number: 9004,
+    class: 'stop',
+    means: 'PostgreSQL refused the login, or the database does not exist.',
+  },
+  DATABASE_MESSAGE_TOO_LARGE: {
+    number: 9010,
+    class: 'stop',
+    means: 'PostgreSQL sent a message that is larger than Vitrina accepts.',
+  },
   INTERNAL: { number: 9999, class: 'retry', means: 'Something happened that Vitrina did not expect.' },
 } as const satisfies Record<string, { number: number; class: ErrorClass; means: string }>
 
-export type ErrorClass = 'retry' | 'stop' | 'lost' | 'stale'
+export type ErrorClass = 'retry' | 'stop' | 'lost' | 'stale' | 'release'
 export type ErrorCode = keyof typeof ERRORS
+
+/** What is wrong with one field, for people (message) and programs (code). */
+export interface Mistake {
+  readonly field: string
+  readonly code: string
+  readonly message: string
+}
+
+/** A message of PostgreSQL may quote a value of any size. */
+const MOST_CHARACTERS = 16_384
 
 interface ErrorOptions {
   readonly cause?: unknown
   readonly sqlstate?: string
   readonly facts?: Readonly<Record<string, unknown>>
+  /** The one field of a pipeline that is wrong, when there is one. */
+  readonly field?: string
+  readonly mistakes?: readonly Mistake[]
 }
 
 /** An error that a person can act on: the code, a sentence with the facts, a hint with the remedy. */
@@ -213,14 +284,23 @@ export class VitrinaError extends Error {
   readonly sqlstate: string | null
   /** What a program needs to act on it, such as the id of the run that stands in the way. Shown beside the sentence. */
   readonly facts: Readonly<Record<string, unknown>>
+  /** The fields of a pipeline that are wrong, where that is known. */
+  readonly mistakes: readonly Mistake[]
 
   constructor(code: ErrorCode, detail: string, hint: string, options: ErrorOptions = {}) {
-    super(detail, options.cause === undefined ? undefined : { cause: options.cause })
+    super(
+      cutText(detail, MOST_CHARACTERS),
+      options.cause === undefined ? undefined : { cause: options.cause },
+    )
     this.name = 'VitrinaError'
     this.code = code
     this.hint = hint
     this.sqlstate = options.sqlstate ?? null
     this.facts = options.facts ?? {}
+    this.mistakes =
+      options.field === undefined
+        ? (options.mistakes ?? [])
+        : [{ field: options.field, code, message: detail }]
   }
 
   get class(): ErrorClass {

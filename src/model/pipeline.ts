@@ -1,4 +1,5 @@
 import type { PipelineStatus } from './status.js'
+import { quoteIdentifier, quoteTable, readTableName } from './table-name.js'
 
 /** How the rows of a pipeline reach its target. See docs/architecture.md, "three ways". */
 export type Way = 'pushdown' | 'relay' | 'rows'
@@ -12,20 +13,28 @@ export interface Task {
   readonly taskType: 'SQL' | 'PYTHON'
   /** SQL text, or the name of a registered transform; never a path, a module or code. */
   readonly body: string
+  /** For people: what is read follows from the body. */
   readonly sourceTable: string | null
   readonly targetTable: string | null
 }
 
-/** What somebody configured: a query, a target and a key. Filling it is all that a run does. */
+/** What a user configured: a query or a table, a target and a key. Filling the target is all that a run does. */
 export interface PipelineSpec {
   readonly name: string
   readonly description: string
   readonly type: 'SQL' | 'PYTHON'
   readonly sourceType: string
   readonly sourceConnection: string | null
-  readonly sourceQuery: string
+  /** Null: `sourceTable` is read. */
+  readonly sourceQuery: string | null
+  /** A table that is read instead of a query. */
+  readonly sourceTable: string | null
+  /** Columns of `sourceTable`. Empty: all of them. */
+  readonly sourceColumns: readonly string[]
   readonly targetTable: string
   readonly targetConnection: string | null
+  /** Other pipelines that say so too may write to the same target. */
+  readonly sharedTarget: boolean
   /** What only this kind of target knows; its sink reads it. */
   readonly targetOptions: Readonly<Record<string, unknown>>
   readonly mode: 'full' | 'incremental'
@@ -61,13 +70,43 @@ export interface Pipeline extends PipelineSpec {
   readonly updatedAt: string
 }
 
-/** The SQL that feeds a pipeline: the reader of its task plan, or else its own query (the legacy mode). */
-export function readerQuery(pipeline: Pick<Pipeline, 'tasks' | 'sourceQuery'>): string {
-  return pipeline.tasks[0]?.body ?? pipeline.sourceQuery
+/** What decides which rows are read. */
+export type ReadPart = Pick<PipelineSpec, 'sourceQuery' | 'sourceTable' | 'sourceColumns'> & {
+  readonly tasks: readonly Pick<Task, 'body'>[]
 }
 
+/**
+ * The SQL that feeds a pipeline: the reader of its task plan, or else its own query (the legacy mode), or the one that
+ * its table stands for. Guard, validation, preview, runs, comparisons and lineage all read this text. Empty: no source.
+ */
+export function readerQuery({ tasks, sourceQuery, sourceTable, sourceColumns }: ReadPart): string {
+  return tasks[0]?.body ?? sourceQuery ?? (sourceTable === null ? '' : tableQuery(sourceTable, sourceColumns))
+}
+
+/** A name that is not `schema.table` is passed on as one quoted name, which the guard refuses. */
+function tableQuery(table: string, columns: readonly string[]): string {
+  const name = readTableName(table)
+  const list = columns.length === 0 ? '*' : columns.map(quoteIdentifier).join(', ')
+  return `SELECT ${list} FROM ${name === null ? quoteIdentifier(table) : quoteTable(name)}`
+}
+
+/** The field that the text of `readerQuery` comes from. A table has no text that a place could point into. */
+export function readerField({ tasks, sourceTable }: Pick<ReadPart, 'tasks' | 'sourceTable'>): ReaderField {
+  if (tasks.length > 0) return 'tasks.0.body'
+  return sourceTable === null ? 'source_query' : 'source_table'
+}
+/** The text of `readerQuery` is made from the name of a table. */
+export function readsTable(pipeline: Pick<ReadPart, 'tasks' | 'sourceTable'>): boolean {
+  return readerField(pipeline) === 'source_table'
+}
+
+export type ReaderField = 'tasks.0.body' | 'source_query' | 'source_table'
+
 /** The last step of a plan may override where the rows go. */
-export function finalTarget(pipeline: Pick<Pipeline, 'tasks' | 'targetTable'>): string {
+export function finalTarget(pipeline: {
+  readonly tasks: readonly Pick<Task, 'targetTable'>[]
+  readonly targetTable: string
+}): string {
   return pipeline.tasks.at(-1)?.targetTable ?? pipeline.targetTable
 }
 

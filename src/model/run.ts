@@ -75,14 +75,23 @@ export interface Run {
   readonly cancelRequested: boolean
   /** The trace that its request belongs to; null: none was named. */
   readonly traceId: string | null
-  /** Those before the present one, oldest first. */
+  /** Those that did not end the run, oldest first. Includes the newest while the run waits to be taken up again. */
   readonly attempts: readonly PastAttempt[]
 }
+
+/**
+ * failed           with an error, and the same runner tried again
+ * runner_died      its lease expired: the runner was killed, froze, or lost the meta store
+ * given_back       the runner was stopped, and handed the run back after its batch
+ * connection_lost  the runner lost a database, and handed the run back
+ */
+export const ATTEMPT_ENDS = ['failed', 'runner_died', 'given_back', 'connection_lost'] as const
+export type AttemptEnd = (typeof ATTEMPT_ENDS)[number]
 
 /** An attempt that did not end its run. */
 export interface PastAttempt {
   readonly attempt: number
-  readonly end: 'failed' | 'runner_died' | 'given_back'
+  readonly end: AttemptEnd
   readonly endedAt: string
   readonly runnerId: string | null
   readonly error: string | null

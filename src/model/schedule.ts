@@ -17,10 +17,9 @@ export function intervalMs(text: string): number | null {
     return (weeks * 7 + days) * UNITS.d + hours * UNITS.h + minutes * UNITS.m + seconds * UNITS.s || null
   }
   if (!/^(\d+[smhd])+$/i.test(text)) return null
-  const parts = [...text.toLowerCase().matchAll(/(\d+)([smhd])/g)]
-  return (
-    parts.reduce((sum, [, count, unit]) => sum + Number(count) * UNITS[unit as keyof typeof UNITS], 0) || null
-  )
+  const parts = text.toLowerCase().split(/(?<=[smhd])/)
+  const length = (part: string) => Number(part.slice(0, -1)) * UNITS[part.at(-1) as keyof typeof UNITS]
+  return parts.reduce((sum, part) => sum + length(part), 0) || null
 }
 
 /**
@@ -37,8 +36,17 @@ export function nextRun(schedule: string, timezone: string, now: Date): Date | n
       'PIPELINE_INVALID',
       `"${schedule}" is neither an interval nor a cron expression for the zone ${timezone}: ${(error as Error).message}.`,
       'Write 15m, 1h30m, PT15M, or a cron expression such as "0 6 * * *", with a zone such as Europe/Moscow.',
-      { cause: error },
+      { cause: error, field: isZone(timezone) ? 'schedule_interval' : 'schedule_timezone' },
     )
+  }
+}
+
+export function isZone(zone: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: zone })
+    return true
+  } catch {
+    return false
   }
 }
 

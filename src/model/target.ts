@@ -1,3 +1,5 @@
+import { quoteTable, readTableName, readTableRule } from './table-name.js'
+
 /** A kind of target besides PostgreSQL's tables, as far as addresses are concerned. */
 export interface TargetKind {
   readonly kind: string
@@ -9,7 +11,7 @@ export interface TargetKind {
 
 /** Where pipelines may write: configuration, never code. */
 export interface TargetRules<Kind extends TargetKind = TargetKind> {
-  /** Exact `schema.table` names, or `schema.*`. */
+  /** Exact `schema.table` names, or `schema.*`; quotes as in SQL. */
   readonly tables: readonly string[]
   readonly kinds: readonly Kind[]
 }
@@ -27,12 +29,22 @@ export function kindOf<Kind extends TargetKind>(
 export function isAllowedTarget(target: string, rules: TargetRules): boolean {
   const found = kindOf(target, rules)
   if (found !== null) return found.kind.allowList.names.some((pattern) => fits(found.name, pattern))
-  const plain = target.replaceAll('"', '')
-  return rules.tables.some((rule) =>
-    rule.endsWith('.*')
-      ? plain.startsWith(rule.slice(0, -1)) && plain.split('.').length === 2
-      : rule === plain,
-  )
+  // Parsed on both sides: as texts, analytics."film_""dim" and analytics.film_dim would look alike without their quotes.
+  const name = readTableName(target)
+  if (name === null) return false
+  return rules.tables.some((text) => {
+    const rule = readTableRule(text)
+    return rule !== null && rule.schema === name.schema && (rule.table === null || rule.table === name.table)
+  })
+}
+
+/**
+ * Two addresses with the same identity are one target. The function etl.target_identity says the same in the database,
+ * and a test compares the two.
+ */
+export function targetIdentity(target: string, connection: string | null): string {
+  const name = readTableName(target)
+  return `${connection?.toLowerCase() ?? ''}|${name === null ? target.trim() : quoteTable(name)}`
 }
 
 /** What may be written instead of this target, and the setting that says so. */
@@ -53,5 +65,5 @@ function fits(name: string, pattern: string): boolean {
 
 /** The schemas that hold allowed tables: `analytics` for `analytics.*` and for `analytics.film_dim`. */
 export function targetSchemas(rules: Pick<TargetRules, 'tables'>): string[] {
-  return [...new Set(rules.tables.map((rule) => rule.slice(0, rule.lastIndexOf('.'))))]
+  return [...new Set(rules.tables.flatMap((rule) => readTableRule(rule)?.schema ?? []))]
 }

@@ -1,14 +1,11 @@
-/** What is wrong with one field, for people (message) and programs (code). */
-export interface Mistake {
-  readonly field: string
-  readonly code: string
-  readonly message: string
-}
+import { type Mistake, VitrinaError } from './errors.js'
+import type { Pipeline, Task } from './pipeline.js'
 
-/** A task as somebody wrote it; what is missing or unreadable is undefined, and told elsewhere. */
+/** A task as it was written; what is missing or unreadable is undefined, and reported elsewhere. */
 export interface TaskText {
   readonly order_index?: number
-  readonly task_type?: 'SQL' | 'PYTHON'
+  /** From a row of the table it may be anything. */
+  readonly task_type?: string
   readonly body?: string
   readonly target_table?: string | null
 }
@@ -47,8 +44,18 @@ function orderMistakes(tasks: readonly TaskText[]): Mistake[] {
   })
 }
 
+const TASK_TYPES: readonly unknown[] = ['SQL', 'PYTHON', undefined]
+
 function stepMistakes(step: Step, place: number, steps: number): Mistake[] {
   const found: Mistake[] = []
+  if (!TASK_TYPES.includes(step.task_type))
+    found.push(
+      mistake(
+        `${step.field}.task_type`,
+        'PLAN_TYPE_UNKNOWN',
+        `must be SQL or PYTHON, in capitals; it is "${step.task_type}"`,
+      ),
+    )
   if (place === 0 && step.task_type === 'PYTHON')
     found.push(
       mistake(
@@ -76,6 +83,53 @@ function stepMistakes(step: Step, place: number, steps: number): Mistake[] {
       mistake(`${step.field}.target_table`, 'PLAN_TARGET_NOT_LAST', 'only the last task may name a target'),
     )
   return found
+}
+
+/** What the type of a pipeline says about its plan. */
+export function planTypeMistakes(type: Pipeline['type'], tasks: readonly TaskText[]): Mistake[] {
+  const transforms = tasks.some((task) => task.task_type === 'PYTHON')
+  if (type === 'SQL' && transforms)
+    return [mistake('type', 'TYPE_MISMATCH', 'must be PYTHON: the plan has transforms')]
+  if (type === 'PYTHON' && !transforms)
+    return [mistake('type', 'TYPE_MISMATCH', 'must be SQL: no task is a registered transform')]
+  return []
+}
+
+/**
+ * The same rules for a pipeline as it is in the table, where a plan can be written with SQL. Each message names the row.
+ * A mistake in the steps hides that of the type, which mostly follows from it.
+ */
+export function savedPlanMistakes({ type, tasks }: Pick<Pipeline, 'type' | 'tasks'>): Mistake[] {
+  const texts = tasks.map(asText)
+  const steps = taskPlanMistakes(texts).map((found) => ({
+    ...found,
+    message: `${rowOf(tasks[Number(found.field.split('.')[1])]!)}: ${found.field.split('.')[2]} ${found.message}`,
+  }))
+  if (steps.length > 0) return steps
+  return planTypeMistakes(type, texts).map((found) => ({ ...found, message: `type ${found.message}` }))
+}
+
+function asText({ orderIndex, taskType, body, targetTable }: Task): TaskText {
+  return { order_index: orderIndex, task_type: taskType, body, target_table: targetTable }
+}
+
+function rowOf({ id, orderIndex }: Task): string {
+  return `Step at order_index ${orderIndex} (task ${id})`
+}
+
+export const PLAN_HINT =
+  'A plan is one SQL step followed by PYTHON steps that name registered functions. Correct the rows in etl.etl_pipeline_tasks, or save the pipeline again through the API.'
+
+/** Asked before a plan is run, compared or previewed: a step that is not understood must never be skipped. */
+export function requirePlan(pipeline: Pick<Pipeline, 'name' | 'type' | 'tasks'>): void {
+  const mistakes = savedPlanMistakes(pipeline)
+  if (mistakes.length === 0) return
+  throw new VitrinaError(
+    'TASK_PLAN_INVALID',
+    `The task plan of "${pipeline.name}" cannot be run. ${mistakes.map(({ message }) => `${message}.`).join(' ')}`,
+    PLAN_HINT,
+    { mistakes },
+  )
 }
 
 function mistake(field: string, code: string, message: string): Mistake {

@@ -5,6 +5,8 @@ export interface Finding {
   readonly code: string
   readonly message: string
   readonly hint: string
+  /** The SQLSTATE behind it, where PostgreSQL refused something. */
+  readonly sqlstate?: string | null
   /** The field it speaks of, in the API's names. */
   readonly field: string
   /** Where in the text of that field; null when it is about the whole. */

@@ -8,7 +8,10 @@ export type LookDepth = 'quick' | 'whole'
 export interface Inspector {
   /** Lets go of what it keeps open between two looks. */
   close(): Promise<void>
-  /** Why the SQL guard lets nobody even save the query. One that only lacks a table may be saved: it may come later. */
+  /**
+   * Why the pipeline cannot even be saved: the SQL guard refuses its query, or the query does not return a key. A query
+   * that only lacks a table may be saved: the table may be created later.
+   */
   refusals(pipeline: Pipeline, signal: AbortSignal): Promise<Finding[]>
   validate(pipeline: Pipeline, signal: AbortSignal, depth?: LookDepth): Promise<Validation>
   preview(pipeline: Pipeline, limit: number, signal: AbortSignal): Promise<Preview>

@@ -13,4 +13,6 @@ export interface Journal {
   forget(hours: number): Promise<void>
   /** Forgets runs that ended longer ago, with their batches and their log. */
   forgetRuns(days: number): Promise<void>
+  /** Removes rows of the quarantine that were replayed or discarded longer ago. */
+  forgetSettledRows(days: number): Promise<void>
 }

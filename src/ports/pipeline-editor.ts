@@ -26,8 +26,22 @@ export interface Checkpoint {
   readonly lastProcessedId: string | null
 }
 
+/** Where a pipeline writes, or would write. */
+export interface TargetClaim {
+  /** The id of the pipeline; null: it is not saved yet. */
+  readonly id: string | null
+  /** A pipeline of this name is another conflict, and not reported as this one. */
+  readonly name: string
+  /** Its address, in every way that it could be written. */
+  readonly addresses: readonly string[]
+  readonly connection: string | null
+  readonly isShared: boolean
+}
+
 /** Configuration, for the API alone. Each change is one transaction with its version and its line in the audit. */
 export interface PipelineEditor {
+  /** A pipeline that writes to the same target and keeps this one from doing so. Null: the target is free. */
+  otherWriter(claim: TargetClaim): Promise<{ readonly id: string; readonly name: string } | null>
   /** Throws PIPELINE_NAME_TAKEN. */
   create(draft: PipelineDraft, author: Author): Promise<Pipeline>
   /** Null: there is no such pipeline. `action` names the change in the audit. */

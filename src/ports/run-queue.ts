@@ -3,9 +3,11 @@ import type {
   Claim,
   Control,
   Progress,
+  Release,
   RunEnd,
   RunnerInfo,
   RunPlan,
+  RunTotals,
   ScheduledPipeline,
 } from '../model/claim.js'
 import type { HeldBack, HeldRow, RefusedRow, RepairKey } from '../model/run.js'
@@ -54,12 +56,14 @@ export interface RunQueue {
     error: { message: string; code: string; hint: string },
   ): Promise<void>
   /**
-   * Ends the run and lets the pipeline go: IDLE, PAUSED or FAILED. False, and nothing is ended: it was about to succeed,
-   * and has just been handed rows to mend.
+   * Ends the run and lets the pipeline go: IDLE, PAUSED or FAILED. Returns what the run did over all its attempts.
+   * Null, and nothing is ended: it was about to succeed, and has just been handed rows to repair.
    */
-  finish(claim: Claim, end: RunEnd): Promise<boolean>
-  /** Gives the run back unfinished: any runner may go on with it at once. False: it was no longer ours. */
-  release(claim: Claim): Promise<boolean>
+  finish(claim: Claim, end: RunEnd): Promise<RunTotals | null>
+  /**
+   * Hands the run back unfinished and records why: any runner may continue it at once. False: another runner holds it.
+   */
+  release(claim: Claim, release: Release): Promise<boolean>
   /** Pipelines whose schedule has to be looked at, with the database's own time. */
   dueSchedules(): Promise<{ now: string; pipelines: readonly ScheduledPipeline[] }>
   /** Sets the next time, and requests a run if `start`. False: another runner did it first. */

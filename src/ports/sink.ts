@@ -142,6 +142,8 @@ export interface SinkKind extends TargetKind {
   missing(): Promise<{ readonly message: string; readonly hint: string } | null>
   /** What is wrong with a name, by the rules of the server; null: nothing. */
   nameProblem(name: string): string | null
+  /** Other names of the same mart: one may leave out what the settings say. */
+  otherNames?(name: string): readonly string[]
   /** How OpenLineage calls the mart of this name: the server as namespace, without credentials. Null: no server is configured. */
   datasetName?(name: string): { readonly namespace: string; readonly name: string } | null
   /** Options with their defaults, or what is wrong with each. */

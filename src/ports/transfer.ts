@@ -61,8 +61,6 @@ export interface Transfer {
   /** How long a batch should take where nobody set its size: long enough for its fixed costs to vanish. */
   readonly batchMs: number
   readonly heldBack: HeldBack | null
-  /** Totals of the run so far, also those of earlier attempts. */
-  readonly progress: Progress
   close(): Promise<void>
 }
 

@@ -1,7 +1,10 @@
 import type { Readable, Writable } from 'node:stream'
-import pg from 'pg'
+import type pg from 'pg'
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
+import { sqlstateOf } from '../sql/sqlstate.js'
+import { LimitedClient } from './client.js'
 import { lostOr } from './errors.js'
+import { checkServer } from './server-check.js'
 
 /** Every value as the database writes it. A JS Date drops microseconds, a number drops digits. */
 const AS_TEXT: pg.CustomTypesConfig = { getTypeParser: () => (text: string | Buffer) => text }
@@ -60,7 +63,7 @@ export class Session {
   }
 
   static async open(url: string, name: string, signal: AbortSignal): Promise<Session> {
-    const client = new pg.Client({
+    const client = new LimitedClient({
       connectionString: url,
       application_name: name,
       types: AS_TEXT,
@@ -71,17 +74,25 @@ export class Session {
     client.on('error', () => {})
     try {
       await client.connect()
+      await checkServer(client, url)
       const session = new Session(client, signal)
       const sets = Object.entries(SETTINGS).map(([setting, value]) => `SET ${setting} = '${value}'`)
       await session.run(sets.join('; '))
-      // PostgreSQL 14 and later notice a client that is gone also in the middle of a long statement.
-      await session.run(
-        "SELECT set_config(name, '5s', false) FROM pg_settings WHERE name = 'client_connection_check_interval'",
-      )
+      await session.#noticeLostClients()
       return session
     } catch (error) {
       await client.end().catch(() => {})
       throw lostOr(error)
+    }
+  }
+
+  /** The server then notices a client that is gone also in the middle of a long statement. */
+  async #noticeLostClients(): Promise<void> {
+    try {
+      await this.run("SET client_connection_check_interval = '5s'")
+    } catch (error) {
+      // PostgreSQL 14 accepts it on Linux only.
+      if (sqlstateOf(error) !== '22023') throw error
     }
   }
 

@@ -1,13 +1,14 @@
 import { VitrinaError } from '../model/errors.js'
-import { type Pipeline, readerQuery } from '../model/pipeline.js'
+import { type Pipeline, readerQuery, readsTable } from '../model/pipeline.js'
 import type { Drift, Proof, Reconciliation } from '../model/reconcile.js'
 import type { TargetRules } from '../model/target.js'
+import { requirePlan } from '../model/task-plan.js'
 import type { QueryJudge } from '../ports/query-judge.js'
 import type { ReconcileOptions, Reconciler } from '../ports/reconciler.js'
 import type { SinkKind } from '../ports/sink.js'
 import type { TransformHosts } from '../ports/transforms.js'
 import { connectionUrl } from '../postgres/connections.js'
-import { lookError } from '../postgres/errors.js'
+import { lookError, onSide } from '../postgres/errors.js'
 import { READ_ONLY, Session } from '../postgres/session.js'
 import { findDrift, lookAgain } from './compare.js'
 import type { Difference, Verdict } from './judge.js'
@@ -88,6 +89,7 @@ export class MartReconciler implements Reconciler {
   }
 
   async #between<T>(pipeline: Pipeline, signal: AbortSignal, look: (sides: Sides) => Promise<T>): Promise<T> {
+    requirePlan(pipeline)
     const { connections, readerUrl, martUrl } = this.#settings
     const closing: (() => Promise<unknown>)[] = []
     const open = async (connection: string | null, otherwise: string) => {
@@ -98,14 +100,18 @@ export class MartReconciler implements Reconciler {
       return session
     }
     try {
-      const source = await open(pipeline.sourceConnection, readerUrl)
+      const source = await onSide('source', 'Connecting to the source', () =>
+        open(pipeline.sourceConnection, readerUrl),
+      )
       const target = await open(pipeline.targetConnection, martUrl)
-      const query = await this.#settings.judge.textToRun(readerQuery(pipeline), source)
+      const query = await this.#settings.judge.textToRun(readerQuery(pipeline), source, {
+        isDerived: readsTable(pipeline),
+      })
       const sides = await sidesFor({ source, target, pipeline, query, signal, closing }, this.#settings)
       const inOneSnapshot = <R>(work: () => Promise<R>) => readAtOnce(source, work)
       return await look({ ...sides, inOneSnapshot })
     } catch (error) {
-      throw lookError(error, 'Comparing the mart with its source')
+      throw lookError(error, 'Comparing the mart with its source', 'target')
     } finally {
       for (const close of closing.reverse()) await close()
     }

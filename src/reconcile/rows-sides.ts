@@ -103,6 +103,7 @@ export function rowsOfTable(
     for await (const batch of readPortions(
       session,
       `SELECT ${texts.join(', ')} FROM ${table.quoted}${where(conditions)}`,
+      'target',
     ))
       yield batch.rows.map(digest)
   }
@@ -111,6 +112,7 @@ export function rowsOfTable(
     const found = await readLines(
       session,
       `SELECT ${names.join(', ')}, (${mark})::text FROM ${table.quoted}${where([inKeys(key, keys)])}`,
+      'target',
     )
     return new Map(found.rows.map((row) => [keyText(row.slice(0, key.length)), row[key.length] ?? '']))
   }

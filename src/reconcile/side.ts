@@ -1,4 +1,5 @@
 import type { SideSummary } from '../model/reconcile.js'
+import { onSide } from '../postgres/errors.js'
 import type { Session, TextRow } from '../postgres/session.js'
 import { quoteIdentifier, quoteLiteral } from '../sql/identifiers.js'
 
@@ -45,7 +46,7 @@ const HAS_MIN =
  * inside the database; only what differs travels.
  */
 export class Side implements ComparedSide {
-  readonly #session: Session
+  readonly #rows: (text: string) => Promise<TextRow[]>
   readonly #relation: string
   readonly #columns: readonly ComparedColumn[]
   readonly #key: readonly ComparedColumn[]
@@ -53,13 +54,15 @@ export class Side implements ComparedSide {
 
   constructor(options: {
     session: Session
+    side: 'source' | 'target'
     relation: string
     columns: readonly ComparedColumn[]
     key: readonly ComparedColumn[]
     /** The other side orders texts by their bytes. */
     bytewise?: boolean
   }) {
-    this.#session = options.session
+    const { session, side } = options
+    this.#rows = (text) => onSide(side, `Comparing rows of the ${side}`, () => session.rows(text))
     this.#relation = options.relation
     this.#columns = options.columns
     this.#key = options.key
@@ -71,7 +74,7 @@ export class Side implements ComparedSide {
     // uuid and some other types have an order but no min().
     const isPlain = HAS_MIN.test(type) && !(this.#bytewise && /^(text|character)/.test(type))
     const column = `${quoteIdentifier(field)}${isPlain ? '' : '::text COLLATE "C"'}`
-    const [row] = await this.#session.rows(
+    const [row] = await this.#rows(
       `SELECT count(*) AS n, min(${column})::text AS low, max(${column})::text AS high FROM ${this.#relation}`,
     )
     return { count: Number(row!.n), min: row!.low ?? null, max: row!.high ?? null }
@@ -79,7 +82,7 @@ export class Side implements ComparedSide {
 
   /** For each bucket of keys a checksum of its rows. */
   async checksums(): Promise<Map<number, string>> {
-    const rows = await this.#session.rows(
+    const rows = await this.#rows(
       `SELECT bucket, count(*) AS n, sum(hash) AS sum FROM (SELECT ${this.#bucket()} AS bucket, ${this.#hash()} AS hash FROM ${this.#relation}) AS hashed GROUP BY bucket`,
     )
     return new Map(rows.map((row) => [Number(row.bucket), `${row.n}/${row.sum}`]))
@@ -96,7 +99,7 @@ export class Side implements ComparedSide {
   }
 
   async #fingerprints(condition: string, mark: string): Promise<Marked[]> {
-    const rows = await this.#session.rows(
+    const rows = await this.#rows(
       `SELECT ${keyColumns(this.#key)}, ${this.#hash()} AS hash, (${mark})::text AS mark FROM ${this.#relation} WHERE ${condition}`,
     )
     return rows.map((row) => ({ key: keyOf(row, this.#key), hash: row.hash!, mark: row.mark ?? '' }))

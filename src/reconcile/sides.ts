@@ -2,6 +2,7 @@ import { finalTarget, hasTransforms, type Pipeline, transformNames } from '../mo
 import { kindOf, type TargetRules } from '../model/target.js'
 import type { SinkKind } from '../ports/sink.js'
 import type { TransformChain, TransformHosts } from '../ports/transforms.js'
+import { onSide } from '../postgres/errors.js'
 import type { Session } from '../postgres/session.js'
 import { openSink } from '../sinks/open.js'
 import { findTarget, type Target } from '../sinks/postgres/target.js'
@@ -45,11 +46,8 @@ export async function sidesFor(look: Look, { targets, transforms }: SideRules): 
   if (chain !== null) closing.push(() => chain.close())
   const sink = kindOf(finalTarget(pipeline), targets)
   if (sink !== null) return sinkSides(look, columns, chain, sink.kind)
-  const table = await findTarget(
-    look.target,
-    finalTarget(pipeline),
-    chain?.columns ?? columns,
-    pipeline.keyColumns,
+  const table = await onSide('target', 'Looking at the target', () =>
+    findTarget(look.target, finalTarget(pipeline), chain?.columns ?? columns, pipeline.keyColumns),
   )
   if (table === null) throw notThere(finalTarget(pipeline))
   return chain === null ? tableSides(look, columns, table) : transformedSides(look, columns, chain, table)
@@ -60,8 +58,14 @@ function tableSides(look: Look, columns: readonly Column[], table: Target): Side
   const compared = comparedColumns(table)
   const key = keyOf(table, compared)
   return {
-    source: new Side({ session: source, relation: asRelation(query), columns: compared, key }),
-    target: new Side({ session: target, relation: table.quoted, columns: compared, key }),
+    source: new Side({
+      session: source,
+      side: 'source',
+      relation: asRelation(query),
+      columns: compared,
+      key,
+    }),
+    target: new Side({ session: target, side: 'target', relation: table.quoted, columns: compared, key }),
     judge: court(look, columns, { martKey: table.key, key, martTells: true }),
     key: table.key,
   }
@@ -77,8 +81,14 @@ function transformedSides(
   const compared = comparedColumns(table)
   const key = keyOf(table, compared)
   const read = table.key.map((name) => requireColumn(columns, name, 'key_columns'))
-  const control = new Side({ session: source, relation: asRelation(query), columns, key: read })
-  const mart = new Side({ session: target, relation: table.quoted, columns: compared, key })
+  const control = new Side({
+    session: source,
+    side: 'source',
+    relation: asRelation(query),
+    columns,
+    key: read,
+  })
+  const mart = new Side({ session: target, side: 'target', relation: table.quoted, columns: compared, key })
   return {
     source: rowsOfSource(
       { source, query, columns, chain, key: read },
@@ -103,7 +113,14 @@ async function sinkSides(
   closing.push(() => sink.close())
   if (!(await sink.examine()).exists) throw notThere(finalTarget(pipeline))
   const key = names.map((name) => requireColumn(columns, name, 'key_columns'))
-  const control = new Side({ session: source, relation: asRelation(query), columns, key, bytewise: true })
+  const control = new Side({
+    session: source,
+    side: 'source',
+    relation: asRelation(query),
+    columns,
+    key,
+    bytewise: true,
+  })
   return {
     source: rowsOfSource(
       { source, query, columns, chain, key },

@@ -1,8 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Claim } from '../model/claim.js'
-import { VitrinaError, vtr } from '../model/errors.js'
+import type { Claim, Release } from '../model/claim.js'
+import { type ErrorClass, VitrinaError, vtr } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'
-import { NO_ROWS } from '../model/run.js'
 import type { ExecutorParts, Outcome, PipelineExecutor } from './executor.js'
 import { Lease } from './lease.js'
 import { asVitrinaError, MAX_ATTEMPTS, waitBeforeRetry } from './retry.js'
@@ -14,6 +13,9 @@ const RELEASE_EVERY_MS = 500
 /** A run that was lost is given back at the earliest this long after it was taken: a database that is down for an hour
  *  would otherwise be tried a hundred times a second. */
 const LEAST_STAY_MS = 1_000
+
+/** The run is not this runner's to end: it failed by no fault of its own. */
+const LETS_GO: ReadonlySet<ErrorClass> = new Set(['stale', 'lost', 'release'])
 
 /** Sees one claimed pipeline through: retries what may pass, gives up on what cannot, and lets go of what is lost. */
 export class PipelineDispatcher {
@@ -37,9 +39,9 @@ export class PipelineDispatcher {
     for (const lease of this.#leases)
       lease.cut(
         new VitrinaError(
-          'DATABASE_UNAVAILABLE',
-          'The runner was told to stop at once.',
-          'Any runner goes on from the last checkpoint.',
+          'RUNNER_STOPPED',
+          'The runner was stopped before the run ended.',
+          'Nothing to do: any runner continues from the last checkpoint.',
         ),
       )
   }
@@ -67,11 +69,11 @@ export class PipelineDispatcher {
     for (let failures = 0; ; ) {
       try {
         const outcome = await this.#attempt(attempt, lease)
-        if (outcome === 'RELEASED') await this.#release(attempt, lease, 'the runner is stopping')
+        if (outcome === 'RELEASED') await this.#release(attempt, lease, { end: 'given_back' })
         return
       } catch (raised) {
         const error = asVitrinaError(raised)
-        if (error.class === 'stale' || error.class === 'lost') throw error
+        if (LETS_GO.has(error.class)) throw error
         failures += 1
         if (error.class === 'stop' || failures >= MAX_ATTEMPTS) return this.#fail(attempt, error)
         attempt = { ...attempt, attempt: attempt.attempt + 1 }
@@ -109,25 +111,33 @@ export class PipelineDispatcher {
 
   async #fail(claim: Claim, error: VitrinaError): Promise<void> {
     const end = { status: 'FAILED', error: error.message, code: vtr(error.code), hint: error.hint } as const
-    await this.#parts.queue.finish(claim, end)
-    this.#parts.events.runEnded(claim, end, { rows: NO_ROWS, batches: 0 }, 0)
+    const totals = await this.#parts.queue.finish(claim, end)
+    // Null only for a run that was about to succeed.
+    if (totals !== null) this.#parts.events.runEnded(claim, end, totals)
   }
 
   /** The run ends here without a word in the history: somebody else has it, or will have it. */
   async #letGo(claim: Claim, lease: Lease, error: VitrinaError, takenAt: number): Promise<void> {
     if (error.class === 'stale') return this.#parts.events.leaseLost(claim)
+    if (error.class === 'release') return this.#release(claim, lease, { end: 'given_back' })
     this.#parts.events.connectionLost(claim.pipeline.name, error)
     await this.#wait(LEAST_STAY_MS - (performance.now() - takenAt))
-    await this.#release(claim, lease, error.message)
+    await this.#release(claim, lease, this.#reasonFor(error))
+  }
+
+  /** A runner that is stopping ends what does not stop in time: that is not a lost connection. */
+  #reasonFor(error: VitrinaError): Release {
+    if (this.#stop.signal.aborted) return { end: 'given_back' }
+    return { end: 'connection_lost', error: error.message, code: vtr(error.code), hint: error.hint }
   }
 
   /** As long as the lease holds it is worth trying: a run that is given back is taken up at once, not after the lease. */
-  async #release(claim: Claim, lease: Lease, reason: string): Promise<void> {
+  async #release(claim: Claim, lease: Lease, release: Release): Promise<void> {
     const { queue, events, leaseSeconds } = this.#parts
     lease.end()
     for (const until = performance.now() + leaseSeconds * 1000; performance.now() < until; ) {
       try {
-        if (await queue.release(claim)) return events.runReleased(claim, reason)
+        if (await queue.release(claim, release)) return events.runReleased(claim, release)
         return events.leaseLost(claim)
       } catch {
         if (this.#stop.signal.aborted) return

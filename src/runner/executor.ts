@@ -1,8 +1,8 @@
-import type { Claim, Control, Progress, RunEnd } from '../model/claim.js'
+import type { Claim, Control, RunEnd } from '../model/claim.js'
 import { VitrinaError } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'
 import { strategyOf } from '../model/pipeline.js'
-import { NO_ROWS, type RepairKey } from '../model/run.js'
+import type { RepairKey } from '../model/run.js'
 import type { Reconciler } from '../ports/reconciler.js'
 import type { RunQueue } from '../ports/run-queue.js'
 import type { Ledger, Step, Transfer, TransferFactory } from '../ports/transfer.js'
@@ -36,11 +36,10 @@ export class PipelineExecutor {
 
   async execute(claim: Claim, lease: Lease, isStopping: () => boolean): Promise<Outcome> {
     const { queue, transfers, events } = this.#parts
-    const began = performance.now()
     // Asked for before it began, or while nobody held it: nothing has to be opened for that.
     const early = wish(lease.control)
     if (early !== null) {
-      await this.#end(claim, early, { rows: NO_ROWS, batches: 0 }, began)
+      await this.#end(claim, early)
       return early
     }
     const transfer = transfers.open(claim, this.#ledger(claim, lease), lease.signal)
@@ -55,7 +54,7 @@ export class PipelineExecutor {
         if (outcome === 'RELEASED') return outcome
         await queue.heldBack(claim, transfer.heldBack)
         if (transfer.heldBack !== null) events.heldBack(claim, transfer.heldBack)
-        if (await this.#end(claim, outcome, transfer.progress, began)) return outcome
+        if (await this.#end(claim, outcome)) return outcome
       }
     } finally {
       await transfer.close()
@@ -63,15 +62,11 @@ export class PipelineExecutor {
   }
 
   /** False: somebody has just asked it to mend rows, so it goes on. */
-  async #end(
-    claim: Claim,
-    status: 'SUCCESS' | 'PAUSED' | 'CANCELLED',
-    progress: Progress,
-    began: number,
-  ): Promise<boolean> {
+  async #end(claim: Claim, status: 'SUCCESS' | 'PAUSED' | 'CANCELLED'): Promise<boolean> {
     failpoint('run.finishing')
-    if (!(await this.#parts.queue.finish(claim, { status }))) return false
-    this.#parts.events.runEnded(claim, { status }, progress, performance.now() - began)
+    const totals = await this.#parts.queue.finish(claim, { status })
+    if (totals === null) return false
+    this.#parts.events.runEnded(claim, { status }, totals)
     return true
   }
 

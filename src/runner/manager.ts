@@ -95,7 +95,8 @@ export class PipelineManager {
     while (!this.#stopping && this.#running.size < runner.concurrency) {
       const claim = await queue.claim(runner.id, leaseSeconds)
       if (claim === null) break
-      if (claim.recovered) recovered += 1
+      // One that was handed back in good order is not a recovery.
+      if (claim.previousEnd === 'runner_died') recovered += 1
       const run: Promise<void> = this.#parts.dispatcher.dispatch(claim).finally(() => {
         this.#running.delete(run)
         this.#wake()

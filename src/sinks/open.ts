@@ -42,5 +42,6 @@ function optionsOf(kind: SinkKind, pipeline: Pipeline): Readonly<Record<string, 
     'PIPELINE_INVALID',
     `target_options of ${finalTarget(pipeline)}: ${read.problems.map(({ field, message }) => `${field} ${message}`).join('; ')}.`,
     'Correct target_options.',
+    { field: 'target_options' },
   )
 }

@@ -20,6 +20,7 @@ export function requireColumn(columns: readonly Column[], name: string, setting:
     'KEY_MISSING',
     `The query returns no column "${name}", which ${setting} names; it returns ${columns.map((column) => column.name).join(', ')}.`,
     `Add the column to the query, or correct ${setting}.`,
+    /^\w+$/.test(setting) ? { field: setting } : {},
   )
 }
 

@@ -55,7 +55,7 @@ const NAMES: Readonly<Record<string, ScalarKind>> = {
 export function valueType(type: string): ValueType {
   if (type.endsWith('[]')) return { kind: 'array', of: valueType(type.slice(0, -2)) }
   const modifier = /\((-?\d+)(?:,(-?\d+))?\)/.exec(type)
-  const plain = type.replace(/\s*\([^)]*\)/, '').trim()
+  const plain = type.replace(/ ?\([^()]*\)/, '').trim()
   if (plain !== 'numeric') return { kind: NAMES[plain] ?? 'other' }
   return {
     kind: 'numeric',

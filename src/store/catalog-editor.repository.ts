@@ -8,6 +8,7 @@ import type {
   Decide,
   PipelineDraft,
   PipelineEditor,
+  TargetClaim,
   TaskDraft,
 } from '../ports/pipeline-editor.js'
 import { sqlstateOf } from '../sql/sqlstate.js'
@@ -27,8 +28,11 @@ const COLUMNS = {
   sourceType: 'source_type',
   sourceConnection: 'source_connection',
   sourceQuery: 'source_query',
+  sourceTable: 'source_table',
+  sourceColumns: 'source_columns',
   targetTable: 'target_table',
   targetConnection: 'target_connection',
+  sharedTarget: 'shared_target',
   targetOptions: 'target_options',
   mode: 'mode',
   fullStrategy: 'full_strategy',
@@ -53,6 +57,16 @@ export class CatalogEditorRepository implements PipelineEditor {
 
   constructor(database: Database) {
     this.#database = database
+  }
+
+  async otherWriter({ id, name, addresses, connection, isShared }: TargetClaim) {
+    const [other] = await this.#database.query<{ id: string; name: string }>(
+      `SELECT p.id, p.name FROM unnest($1::text[]) AS spelling
+         JOIN etl.etl_pipeline_targets t ON t.identity = etl.target_identity(spelling, $2) JOIN etl.etl_pipelines p ON p.id = t.pipeline_id
+        WHERE p.id IS DISTINCT FROM $3::uuid AND p.name <> $4 AND NOT (t.shared AND $5) ORDER BY p.name LIMIT 1`,
+      [addresses, connection, id, name, isShared],
+    )
+    return other ?? null
   }
 
   create(draft: PipelineDraft, author: Author): Promise<Pipeline> {

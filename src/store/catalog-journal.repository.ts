@@ -72,4 +72,13 @@ export class CatalogJournalRepository implements Journal {
       [days],
     )
   }
+
+  async forgetSettledRows(days: number): Promise<void> {
+    await this.#database.query(
+      `DELETE FROM etl.etl_quarantine WHERE id IN (
+         SELECT id FROM etl.etl_quarantine WHERE status IN ('REPLAYED', 'DISCARDED')
+            AND settled_at < clock_timestamp() - make_interval(days => $1) LIMIT 5000)`,
+      [days],
+    )
+  }
 }

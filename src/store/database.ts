@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { createPool } from '../postgres/client.js'
 import { lostOr } from '../postgres/errors.js'
 
 const INT8 = 20
@@ -25,7 +26,7 @@ export class Database implements Queryable {
   readonly #pool: pg.Pool
 
   constructor(url: string, options: { name: string; size: number }) {
-    this.#pool = new pg.Pool({
+    this.#pool = createPool({
       connectionString: url,
       application_name: options.name,
       max: options.size,

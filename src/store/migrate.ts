@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import pg from 'pg'
+import type pg from 'pg'
 import { VitrinaError } from '../model/errors.js'
+import { LimitedClient } from '../postgres/client.js'
 import { lostOr } from '../postgres/errors.js'
+import { checkServer } from '../postgres/server-check.js'
 
 export interface Migration {
   readonly name: string
@@ -31,13 +33,15 @@ export function migrations(): Migration[] {
 
 /** Applies what is missing, each migration in a transaction of its own. Returns the names it applied. */
 export async function migrate(administratorUrl: string): Promise<string[]> {
-  const client = new pg.Client({
+  const client = new LimitedClient({
     connectionString: administratorUrl,
     application_name: 'vitrina-migrate',
     connectionTimeoutMillis: 10_000,
   })
   try {
     await client.connect()
+    // The lock below belongs to a session: a pooler in transaction mode would never release it.
+    await checkServer(client, administratorUrl)
     await client.query('SELECT pg_advisory_lock($1)', [LOCK])
     await client.query(`
       CREATE SCHEMA IF NOT EXISTS etl;

@@ -1,8 +1,13 @@
 import { randomBytes } from 'node:crypto'
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type pg from 'pg'
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { aPipeline } from '../../tests/support/builders.js'
 import { aDatabase, type TestDatabase } from '../../tests/support/database.js'
+import { removePostgres, startPostgres } from '../../tests/support/postgres-server.js'
+import { withClient } from '../../tests/support/server.js'
 import { LOGINS, type Login } from '../model/logins.js'
 import { excessOf } from './login-limits.js'
 import { migrate } from './migrate.js'
@@ -172,6 +177,32 @@ describe('granting', () => {
     expect(notices.flat()).toEqual([])
   })
 
+  it('limits the connections of each login, by default to four fifths of what the server accepts', async () => {
+    // Roles belong to the server: on the shared one, another file may grant at the same moment.
+    const home = await mkdtemp(join(tmpdir(), 'vitrina-roles-'))
+    const { bin } = inject('server')
+    const { url, stop } = await startPostgres({ home, bin, settings: { max_connections: '50' } })
+    onTestFinished(async () => {
+      await stop()
+      await removePostgres(home)
+    })
+    await migrate(url)
+    const options = { administratorUrl: url, sourceSchemas: [], targetSchemas: [] }
+    const limits = async () => {
+      const { rows } = await withClient(url, (client) =>
+        client.query<{ rolname: string; rolconnlimit: number }>(
+          'SELECT rolname, rolconnlimit FROM pg_roles WHERE rolname = ANY ($1)',
+          [Object.values(LOGINS)],
+        ),
+      )
+      return Object.fromEntries(rows.map(({ rolname, rolconnlimit }) => [rolname, rolconnlimit]))
+    }
+    await grantRoles({ ...options, connectionLimit: 12 })
+    expect(await limits()).toEqual({ vitrina_reader: 12, vitrina_writer: 12, vitrina_meta: 12 })
+    await grantRoles(options)
+    expect(await limits()).toEqual({ vitrina_reader: 40, vitrina_writer: 40, vitrina_meta: 40 })
+  })
+
   /** Of a database whose schemas content and ugc are both there. */
   async function granted(database: TestDatabase, sourceSchemas: readonly string[]): Promise<string[]> {
     return grantRoles({ administratorUrl: database.url, sourceSchemas, targetSchemas: ['analytics'] })
@@ -222,10 +253,11 @@ describe('granting', () => {
     administrator.username = name
     // The password of the other administrator: the logins belong to the whole server, and theirs follow from it.
     await own.query(`CREATE ROLE ${name} LOGIN CREATEROLE PASSWORD '${administrator.password}'`)
-    // What PostgreSQL 16 and later give to whoever creates a role.
-    await own.query(
-      `GRANT ${Object.values(LOGINS).join(', ')} TO ${name} WITH ADMIN TRUE, INHERIT FALSE, SET FALSE`,
-    )
+    // PostgreSQL 16 and later grant this to whoever creates a role. Before, CREATEROLE alone is enough.
+    if (inject('server').major >= 16)
+      await own.query(
+        `GRANT ${Object.values(LOGINS).join(', ')} TO ${name} WITH ADMIN TRUE, INHERIT FALSE, SET FALSE`,
+      )
     await own.query(`ALTER DATABASE ${administrator.pathname.slice(1)} OWNER TO ${name}`)
     await migrate(administrator.href)
     const told = await grantRoles({

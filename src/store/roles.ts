@@ -1,6 +1,7 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
-import pg from 'pg'
+import type pg from 'pg'
 import { LOGINS, type Login, loginPassword } from '../model/logins.js'
+import { LimitedClient } from '../postgres/client.js'
 import { lostOr } from '../postgres/errors.js'
 import { quoteIdentifier, quoteLiteral } from '../sql/identifiers.js'
 import { excessOf, grantTemporary, readerSettings, revokeSources } from './login-limits.js'
@@ -13,7 +14,11 @@ export interface RoleOptions {
   readonly sourceSchemas: readonly string[]
   /** Schemas that hold marts, from ALLOWED_TARGET_TABLES. */
   readonly targetSchemas: readonly string[]
+  /** Connections that each login may have; by default four fifths of what the server accepts. */
+  readonly connectionLimit?: number | undefined
 }
+
+const DEFAULT_CONNECTION_LIMIT = "SELECT current_setting('max_connections')::int * 4 / 5 AS connections"
 
 /**
  * The three least-privilege logins. Safe to repeat; `vitrina migrate` does so each time, because schemas and tables
@@ -24,7 +29,7 @@ export interface RoleOptions {
  * Returns what could not be granted, and what they have beyond it, in words.
  */
 export async function grantRoles(options: RoleOptions): Promise<string[]> {
-  const client = new pg.Client({
+  const client = new LimitedClient({
     connectionString: options.administratorUrl,
     application_name: 'vitrina-migrate',
     connectionTimeoutMillis: 10_000,
@@ -54,11 +59,10 @@ export async function grantRoles(options: RoleOptions): Promise<string[]> {
 /** Marks a login whose password an operator chose. */
 const CHOSEN = 'vitrina: password chosen by an operator'
 
-/** Creates those that are missing and sets their passwords. Returns which passwords were left alone, in words. */
-async function createLogins(
-  client: pg.Client,
-  { administratorUrl, passwords }: RoleOptions,
-): Promise<string[]> {
+/** Creates those that are missing, sets passwords and limits. Returns which passwords were left alone, in words. */
+async function createLogins(client: pg.Client, options: RoleOptions): Promise<string[]> {
+  const { administratorUrl, passwords } = options
+  const connections = options.connectionLimit ?? (await defaultConnectionLimit(client))
   const kept: string[] = []
   for (const login of Object.keys(LOGINS) as Login[]) {
     const derived = loginPassword(administratorUrl, login)
@@ -66,8 +70,9 @@ async function createLogins(
     const isChosen = password !== derived
     const comment = await createLogin(client, LOGINS[login])
     // A second program that knows the administrator's URL only must not lock out those that log in with the chosen one.
-    if (comment === CHOSEN && !isChosen) kept.push(LOGINS[login])
-    else await setPassword(client, LOGINS[login], password)
+    const isKept = comment === CHOSEN && !isChosen
+    if (isKept) kept.push(LOGINS[login])
+    await alterLogin(client, LOGINS[login], { connections, password: isKept ? null : password })
     if (comment === null && isChosen) await commentOn(client, LOGINS[login])
   }
   if (kept.length === 0) return []
@@ -76,7 +81,7 @@ async function createLogins(
   ]
 }
 
-/** Answers its comment. */
+/** Returns its comment. */
 async function createLogin(client: pg.Client, name: string): Promise<string | null> {
   const { rows } = await client.query<{ comment: string | null }>(
     "SELECT shobj_description(oid, 'pg_authid') AS comment FROM pg_roles WHERE rolname = $1",
@@ -88,10 +93,17 @@ async function createLogin(client: pg.Client, name: string): Promise<string | nu
   return rows[0]?.comment ?? null
 }
 
-async function setPassword(client: pg.Client, name: string, password: string): Promise<void> {
-  const verifier = quoteLiteral(scramVerifier(password))
+/** A password of null is left as it is. */
+async function alterLogin(
+  client: pg.Client,
+  name: string,
+  { connections, password }: { connections: number; password: string | null },
+): Promise<void> {
+  const secret = password === null ? '' : `PASSWORD ${quoteLiteral(scramVerifier(password))}`
+  // One login that takes all connections would keep the others out, and the administrator who comes to look.
+  const limit = `CONNECTION LIMIT ${connections}`
   await retryConcurrent(() =>
-    client.query(`ALTER ROLE ${quoteIdentifier(name)} LOGIN INHERIT PASSWORD ${verifier}`),
+    client.query(`ALTER ROLE ${quoteIdentifier(name)} LOGIN INHERIT ${secret} ${limit}`),
   )
 }
 
@@ -99,6 +111,11 @@ async function commentOn(client: pg.Client, name: string): Promise<void> {
   await retryConcurrent(() =>
     client.query(`COMMENT ON ROLE ${quoteIdentifier(name)} IS ${quoteLiteral(CHOSEN)}`),
   )
+}
+
+async function defaultConnectionLimit(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ connections: number }>(DEFAULT_CONNECTION_LIMIT)
+  return rows[0]!.connections
 }
 
 function ignoreDuplicate(error: { code?: string }): void {

@@ -4,7 +4,8 @@ import type { PipelineStatus, RunStatus } from '../model/status.js'
 
 /** Timestamps leave the database as text: a JS Date drops microseconds. */
 export const PIPELINE_COLUMNS = `
-  p.id, p.name, p.description, p.type, p.source_type, p.source_connection, p.source_query, p.target_table, p.target_connection, p.target_options,
+  p.id, p.name, p.description, p.type, p.source_type, p.source_connection, p.source_query, p.source_table, p.source_columns,
+  p.target_table, p.target_connection, p.shared_target, p.target_options,
   p.mode, p.full_strategy, p.incremental_key, p.incremental_id_key, p.capture, p.deletes, p.key_columns, p.batch_size, p.enabled,
   p.schedule_interval, p.schedule_timezone, p.quarantine_limit, p.delete_brake, p.status, p.config_version, p.managed_by,
   etl.rfc3339(p.created_at) AS created_at, etl.rfc3339(p.updated_at) AS updated_at,
@@ -19,9 +20,12 @@ export interface PipelineRow {
   type: 'SQL' | 'PYTHON'
   source_type: string
   source_connection: string | null
-  source_query: string
+  source_query: string | null
+  source_table: string | null
+  source_columns: string[]
   target_table: string
   target_connection: string | null
+  shared_target: boolean
   target_options: Record<string, unknown>
   mode: 'full' | 'incremental'
   full_strategy: 'upsert' | 'replace'
@@ -52,9 +56,13 @@ export function toPipeline(row: PipelineRow): Pipeline {
     type: row.type,
     sourceType: row.source_type,
     sourceConnection: row.source_connection,
-    sourceQuery: row.source_query,
+    // Written by hand, both may be NULL; only a table stands for a query.
+    sourceQuery: row.source_query ?? (row.source_table === null ? '' : null),
+    sourceTable: row.source_table,
+    sourceColumns: row.source_columns,
     targetTable: row.target_table,
     targetConnection: row.target_connection,
+    sharedTarget: row.shared_target,
     targetOptions: row.target_options,
     mode: row.mode,
     fullStrategy: row.full_strategy,

@@ -60,7 +60,7 @@ describe('the end of a run', () => {
     expect(await on.pipelineOf(claim)).toMatchObject({ status: 'FAILED' })
     expect(await on.runOf(claim)).toMatchObject({
       status: 'FAILED',
-      error: 'x'.repeat(4000),
+      error: `${'x'.repeat(3999)}…`,
       error_code: 'SOURCE_QUERY_FAILED',
       error_hint: 'mend it',
     })

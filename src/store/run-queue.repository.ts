@@ -3,19 +3,29 @@ import {
   type Claim,
   type Control,
   type Progress,
+  type Release,
   type RunEnd,
   type RunnerInfo,
   type RunPlan,
+  type RunTotals,
   type ScheduledPipeline,
   SESSION_PREFIX,
 } from '../model/claim.js'
 import { VitrinaError } from '../model/errors.js'
-import { type HeldBack, type HeldRow, type RefusedRow, type RepairKey, rowsWritten } from '../model/run.js'
+import {
+  type AttemptEnd,
+  type HeldBack,
+  type HeldRow,
+  NO_ROWS,
+  type RefusedRow,
+  type RepairKey,
+  rowsWritten,
+} from '../model/run.js'
 import type { MetaSession, RunQueue } from '../ports/run-queue.js'
+import { redactText } from '../telemetry/redact.js'
 import type { Database } from './database.js'
+import { MetaStore } from './meta-store.js'
 import { PIPELINE_COLUMNS, type PipelineRow, toPipeline } from './rows.js'
-
-const MAX_ERROR_LENGTH = 4000
 
 interface ControlRow {
   status: string
@@ -26,10 +36,10 @@ interface ControlRow {
 
 /** The meta store for the runner: claim, lease, fence. The clock is always the database's. */
 export class RunQueueRepository implements RunQueue {
-  readonly #database: Database
+  readonly #database: MetaStore
 
   constructor(database: Database) {
-    this.#database = database
+    this.#database = new MetaStore(database)
   }
 
   async claim(runnerId: string, leaseSeconds: number): Promise<Claim | null> {
@@ -85,14 +95,15 @@ export class RunQueueRepository implements RunQueue {
         cancel_requested: boolean
         trigger: string
         traceparent: string | null
+        previous_end: AttemptEnd | null
       }>(
         `INSERT INTO etl.etl_runs AS r (id, pipeline_id, status, started_at, runner_id, attempt, deaths, config_version)
          VALUES ($1, $5, 'RUNNING', clock_timestamp(), $2, 1, $3, $4)
          ON CONFLICT (id) DO UPDATE
             SET status = 'RUNNING', started_at = coalesce(r.started_at, clock_timestamp()), runner_id = $2, attempt = r.attempt + 1,
                 deaths = r.deaths + $3, config_version = $4,
-                attempts = CASE WHEN r.attempt = 0 THEN r.attempts ELSE ${withAttempt("CASE WHEN $3 > 0 THEN 'runner_died' ELSE 'given_back' END", 'NULL, NULL, NULL')} END
-         RETURNING attempt, deaths, cancel_requested, trigger, traceparent`,
+                attempts = CASE WHEN r.attempt = 0 OR ${IS_RECORDED} THEN r.attempts ELSE ${withAttempt("CASE WHEN $3 > 0 THEN 'runner_died' ELSE 'given_back' END", 'NULL, NULL, NULL')} END
+         RETURNING attempt, deaths, cancel_requested, trigger, traceparent, attempts -> -1 ->> 'end' AS previous_end`,
         [row.run_id, runnerId, recovered && row.previous_owner !== null ? 1 : 0, row.config_version, row.id],
       )
       return {
@@ -103,6 +114,7 @@ export class RunQueueRepository implements RunQueue {
         recovered,
         deaths: run!.deaths,
         previousOwner: recovered ? row.previous_owner : null,
+        previousEnd: recovered ? run!.previous_end : null,
         trigger: run!.trigger,
         traceparent: run!.traceparent,
         waitedMs: row.waited_ms,
@@ -192,9 +204,12 @@ export class RunQueueRepository implements RunQueue {
 
   async quarantine(claim: Claim, rows: readonly RefusedRow[], session: MetaSession | null): Promise<void> {
     for (const row of rows) {
-      // A batch that is repeated after a crash refuses the same rows again: they are held once.
+      // A batch that is repeated after a crash, and every later run, refuses the same rows again: a key is held once.
       const text = `INSERT INTO etl.etl_quarantine (pipeline_id, run_id, row_key, columns, row_text, reason, sqlstate)
-        VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (run_id, row_key) DO NOTHING`
+        VALUES ($1, $2, $3, $4, $5, $6, $7)
+        ON CONFLICT (pipeline_id, row_key) WHERE status = 'HELD'
+        DO UPDATE SET run_id = excluded.run_id, columns = excluded.columns, row_text = excluded.row_text,
+                      reason = excluded.reason, sqlstate = excluded.sqlstate, refused_at = excluded.refused_at`
       const values = [
         claim.pipeline.id,
         claim.runId,
@@ -265,11 +280,11 @@ export class RunQueueRepository implements RunQueue {
     await this.#note(
       claim,
       `attempts = ${attempts}, attempt = $3, error = $4, error_code = $5, error_hint = $6`,
-      [attempt, error.message.slice(0, MAX_ERROR_LENGTH), error.code, error.hint],
+      [attempt, redactText(error.message), error.code, error.hint],
     )
   }
 
-  async finish(claim: Claim, end: RunEnd): Promise<boolean> {
+  async finish(claim: Claim, end: RunEnd): Promise<RunTotals | null> {
     const failed = end.status === 'FAILED' ? end : null
     return this.#database.transaction(async (session) => {
       const [held] = await session.query<{ status: string }>(
@@ -282,14 +297,14 @@ export class RunQueueRepository implements RunQueue {
         'SELECT 1 FROM etl.etl_repairs WHERE run_id = $1 AND repaired_at IS NULL LIMIT 1',
         [claim.runId],
       )
-      if (end.status === 'SUCCESS' && asked.length > 0) return false
-      await session.query(
+      if (end.status === 'SUCCESS' && asked.length > 0) return null
+      const [ended] = await session.query<TotalsRow>(
         `UPDATE etl.etl_runs SET status = $2, finished_at = clock_timestamp(), error = $3, error_code = $4, error_hint = $5
-          WHERE id = $1 AND status = 'RUNNING'`,
+          WHERE id = $1 AND status = 'RUNNING' RETURNING ${TOTALS}`,
         [
           claim.runId,
           end.status,
-          failed?.error.slice(0, MAX_ERROR_LENGTH) ?? null,
+          failed === null ? null : redactText(failed.error),
           failed?.code ?? null,
           failed?.hint ?? null,
         ],
@@ -297,17 +312,25 @@ export class RunQueueRepository implements RunQueue {
       // Whoever asked for a pause gets it, however the run ended.
       const next = held.status === 'PAUSE_REQUESTED' ? 'PAUSED' : failed === null ? 'IDLE' : 'FAILED'
       await session.query('UPDATE etl.etl_pipelines SET status = $2 WHERE id = $1', [claim.pipeline.id, next])
-      return true
+      return toTotals(ended)
     })
   }
 
-  async release(claim: Claim): Promise<boolean> {
+  async release(claim: Claim, release: Release): Promise<boolean> {
+    const lost = release.end === 'connection_lost' ? release : null
+    // Recorded now, not by the next claim: until a runner comes, people see why nothing moves.
     const released = await this.#database.query(
       `WITH released AS (
          UPDATE etl.etl_pipelines SET lease_owner = NULL, lease_until = clock_timestamp()
-          WHERE id = $1 AND fence = $2 AND status IN ('RUNNING', 'PAUSE_REQUESTED') RETURNING id)
+          WHERE id = $1 AND fence = $2 AND status IN ('RUNNING', 'PAUSE_REQUESTED') RETURNING id),
+       noted AS (
+         UPDATE etl.etl_runs r SET attempts = ${withAttempt('$4::text', '$5::text, $6::text, $7::text')}
+           FROM released WHERE r.id = $3)
        SELECT pg_notify('vitrina_run_requested', id::text) FROM released`,
-      [claim.pipeline.id, claim.fence],
+      [
+        ...[claim.pipeline.id, claim.fence, claim.runId, release.end],
+        ...[lost === null ? null : redactText(lost.error), lost?.code ?? null, lost?.hint ?? null],
+      ],
     )
     return released.length === 1
   }
@@ -387,6 +410,39 @@ function withAttempt(end: string, error: string): string {
   return `(CASE WHEN jsonb_array_length(r.attempts) >= ${MOST_ATTEMPTS} THEN r.attempts - 0 ELSE r.attempts END || (
     SELECT jsonb_build_object('attempt', r.attempt, 'end', ${end}, 'endedAt', etl.rfc3339(clock_timestamp()), 'runnerId', r.runner_id,
              'error', e.error, 'errorCode', e.code, 'errorHint', e.hint) FROM (VALUES (${error})) AS e(error, code, hint)))`
+}
+
+/** Whether run `r` knows already how its newest attempt ended: whoever hands a run back says so at once. */
+const IS_RECORDED = `(r.attempts -> -1 ->> 'attempt')::integer IS NOT DISTINCT FROM r.attempt`
+
+const TOTALS = `batches, rows_read, rows_inserted, rows_updated, rows_unchanged, rows_deleted, rows_quarantined, rows_duplicate,
+  extract(epoch FROM finished_at - started_at)::float8 * 1000 AS duration_ms`
+
+interface TotalsRow {
+  batches: number
+  rows_read: number
+  rows_inserted: number
+  rows_updated: number
+  rows_unchanged: number
+  rows_deleted: number
+  rows_quarantined: number
+  rows_duplicate: number
+  duration_ms: number
+}
+
+/** Nothing is known of a run that was deleted from the history while it was under way. */
+function toTotals(row: TotalsRow | undefined): RunTotals {
+  if (row === undefined) return { rows: NO_ROWS, batches: 0, durationMs: 0 }
+  const rows = {
+    read: row.rows_read,
+    inserted: row.rows_inserted,
+    updated: row.rows_updated,
+    unchanged: row.rows_unchanged,
+    deleted: row.rows_deleted,
+    quarantined: row.rows_quarantined,
+    duplicates: row.rows_duplicate,
+  }
+  return { rows, batches: row.batches, durationMs: row.duration_ms }
 }
 
 const RENEW = `

@@ -76,6 +76,7 @@ describe('a lease that ran out', () => {
       recovered: true,
       deaths: 1,
       previousOwner: 'first',
+      previousEnd: 'runner_died',
     })
     expect(await on.queue.claim('third', LEASE)).toBeNull()
   })
@@ -103,7 +104,7 @@ describe('a lease that ran out', () => {
     }
     for (const [name, call] of Object.entries(late))
       await expect(call(), name).rejects.toMatchObject({ code: 'LEASE_LOST', class: 'stale' })
-    await on.queue.release(old)
+    await on.queue.release(old, { end: 'given_back' })
     expect({ pipeline: await on.pipelineOf(old), run: await on.runOf(old) }).toEqual(before)
     expect(await on.database.query('SELECT FROM etl.etl_run_batches')).toEqual([])
     expect(await on.database.query('SELECT last_processed_key FROM etl.etl_state')).toEqual([
@@ -127,13 +128,14 @@ describe('a lease that ran out', () => {
 describe('a run that is given back', () => {
   it('is taken on at once, and nobody died', async () => {
     const first = await on.aClaim()
-    await on.queue.release(first)
+    await on.queue.release(first, { end: 'given_back' })
     const second = await on.queue.claim('second', LEASE)
     expect(second).toMatchObject({
       runId: first.runId,
       recovered: true,
       deaths: 0,
       previousOwner: null,
+      previousEnd: 'given_back',
       fence: 2,
     })
   })

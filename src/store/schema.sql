@@ -48,6 +48,14 @@ CREATE TABLE etl.etl_idempotency (
   at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
   CONSTRAINT etl_idempotency_pkey PRIMARY KEY (actor, key)
 );
+CREATE TABLE etl.etl_pipeline_targets (
+  pipeline_id uuid NOT NULL,
+  address text NOT NULL,
+  identity text NOT NULL,
+  shared boolean NOT NULL,
+  CONSTRAINT etl_pipeline_targets_pkey PRIMARY KEY (pipeline_id),
+  CONSTRAINT etl_pipeline_targets_pipeline_id_fkey FOREIGN KEY (pipeline_id) REFERENCES etl.etl_pipelines(id) ON DELETE CASCADE
+);
 CREATE TABLE etl.etl_pipeline_tasks (
   id uuid DEFAULT gen_random_uuid() NOT NULL,
   pipeline_id uuid NOT NULL,
@@ -58,7 +66,11 @@ CREATE TABLE etl.etl_pipeline_tasks (
   target_table text,
   CONSTRAINT etl_pipeline_tasks_pipeline_id_order_index_key UNIQUE (pipeline_id, order_index) DEFERRABLE,
   CONSTRAINT etl_pipeline_tasks_pkey PRIMARY KEY (id),
-  CONSTRAINT etl_pipeline_tasks_pipeline_id_fkey FOREIGN KEY (pipeline_id) REFERENCES etl.etl_pipelines(id) ON DELETE CASCADE
+  CONSTRAINT etl_pipeline_tasks_pipeline_id_fkey FOREIGN KEY (pipeline_id) REFERENCES etl.etl_pipelines(id) ON DELETE CASCADE,
+  CONSTRAINT etl_pipeline_tasks_body CHECK ((body ~ '\S'::text)) NOT VALID,
+  CONSTRAINT etl_pipeline_tasks_function_name CHECK (((task_type <> 'PYTHON'::text) OR ((body !~ '[\x01-\x2c\x2e\x2f\x3a-\x40\x5b-\x5e\x60\x7b-\x7f]'::text) AND (body ~ '^[^0-9-]'::text) AND (char_length(body) <= 200)))) NOT VALID,
+  CONSTRAINT etl_pipeline_tasks_order_index CHECK (((order_index >= 0) AND (order_index <= 1000000))) NOT VALID,
+  CONSTRAINT etl_pipeline_tasks_task_type CHECK ((task_type = ANY (ARRAY['SQL'::text, 'PYTHON'::text]))) NOT VALID
 );
 CREATE TABLE etl.etl_pipeline_versions (
   pipeline_id uuid NOT NULL,
@@ -77,7 +89,7 @@ CREATE TABLE etl.etl_pipelines (
   type text DEFAULT 'SQL'::text NOT NULL,
   source_type text DEFAULT 'postgres'::text NOT NULL,
   source_connection text,
-  source_query text DEFAULT ''::text NOT NULL,
+  source_query text DEFAULT ''::text,
   target_table text NOT NULL,
   target_connection text,
   mode text DEFAULT 'full'::text NOT NULL,
@@ -106,17 +118,23 @@ CREATE TABLE etl.etl_pipelines (
   config_xact xid8 DEFAULT pg_current_xact_id(),
   managed_by text DEFAULT 'api'::text NOT NULL,
   target_options jsonb DEFAULT '{}'::jsonb NOT NULL,
+  source_table text,
+  source_columns text[] DEFAULT '{}'::text[] NOT NULL,
+  shared_target boolean DEFAULT false NOT NULL,
   CONSTRAINT etl_pipelines_name_key UNIQUE (name),
   CONSTRAINT etl_pipelines_pkey PRIMARY KEY (id),
   CONSTRAINT etl_pipelines_batch_size_check CHECK ((batch_size > 0)),
   CONSTRAINT etl_pipelines_capture_check CHECK ((capture = ANY (ARRAY['key'::text, 'xmin'::text]))),
+  CONSTRAINT etl_pipelines_columns_of_table CHECK (((source_table IS NOT NULL) OR (source_columns = '{}'::text[]))),
   CONSTRAINT etl_pipelines_delete_brake_check CHECK (((delete_brake >= (0)::double precision) AND (delete_brake <= (1)::double precision))),
   CONSTRAINT etl_pipelines_deletes_check CHECK ((deletes = ANY (ARRAY['ignore'::text, 'sweep'::text]))),
   CONSTRAINT etl_pipelines_full_strategy_check CHECK ((full_strategy = ANY (ARRAY['upsert'::text, 'replace'::text]))),
   CONSTRAINT etl_pipelines_managed_by_check CHECK ((managed_by = ANY (ARRAY['api'::text, 'file'::text]))),
   CONSTRAINT etl_pipelines_mode_check CHECK ((mode = ANY (ARRAY['full'::text, 'incremental'::text]))),
   CONSTRAINT etl_pipelines_name_check CHECK ((name <> ''::text)),
+  CONSTRAINT etl_pipelines_one_source CHECK (((source_table IS NULL) OR (source_query IS NULL))),
   CONSTRAINT etl_pipelines_quarantine_limit_check CHECK ((quarantine_limit >= 0)),
+  CONSTRAINT etl_pipelines_source_table_check CHECK ((btrim(source_table) <> ''::text)),
   CONSTRAINT etl_pipelines_status_check CHECK ((status = ANY (ARRAY['IDLE'::text, 'RUN_REQUESTED'::text, 'RUNNING'::text, 'PAUSE_REQUESTED'::text, 'PAUSED'::text, 'FAILED'::text]))),
   CONSTRAINT etl_pipelines_target_options_check CHECK ((jsonb_typeof(target_options) = 'object'::text)),
   CONSTRAINT etl_pipelines_type_check CHECK ((type = ANY (ARRAY['SQL'::text, 'PYTHON'::text])))
@@ -133,7 +151,6 @@ CREATE TABLE etl.etl_quarantine (
   sqlstate text,
   refused_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
   settled_at timestamp with time zone,
-  CONSTRAINT etl_quarantine_run_id_row_key_key UNIQUE (run_id, row_key),
   CONSTRAINT etl_quarantine_pkey PRIMARY KEY (id),
   CONSTRAINT etl_quarantine_pipeline_id_fkey FOREIGN KEY (pipeline_id) REFERENCES etl.etl_pipelines(id) ON DELETE CASCADE,
   CONSTRAINT etl_quarantine_status_check CHECK ((status = ANY (ARRAY['HELD'::text, 'REPLAY_REQUESTED'::text, 'REPLAYED'::text, 'DISCARDED'::text])))
@@ -298,6 +315,9 @@ CREATE TABLE etl.schema_migrations (
 
 COMMENT ON COLUMN etl.etl_pipelines.batch_size IS 'Rows in a batch. NULL: auto, the engine keeps a batch near its target duration.';
 COMMENT ON COLUMN etl.etl_pipelines.config_xact IS 'The transaction that made the present config_version.';
+COMMENT ON COLUMN etl.etl_pipelines.source_table IS 'Read instead of source_query, as SELECT source_columns FROM source_table. At most one of the two is given.';
+COMMENT ON COLUMN etl.etl_pipelines.source_columns IS 'Columns of source_table to read. Empty: all of them.';
+COMMENT ON COLUMN etl.etl_pipelines.shared_target IS 'Other pipelines that say so too may write to the same target. Each sees only its own rows as its own.';
 COMMENT ON COLUMN etl.etl_run_batches.read_ms IS 'NULL where the database reads and writes in one statement.';
 COMMENT ON COLUMN etl.etl_run_batches.transform_ms IS 'NULL where there are no transforms.';
 COMMENT ON TABLE etl.etl_run_totals IS 'What each pipeline did since it is there. Grows with every run that ends, and stays when runs are removed.';
@@ -310,10 +330,13 @@ CREATE INDEX etl_audit_by_target ON etl.etl_audit USING btree (target_id, id);
 CREATE INDEX etl_events_by_time ON etl.etl_events USING btree (at);
 CREATE INDEX etl_events_fresh ON etl.etl_events USING btree (n) WHERE (seq IS NULL);
 CREATE INDEX etl_idempotency_by_time ON etl.etl_idempotency USING btree (at);
+CREATE INDEX etl_pipeline_targets_by_identity ON etl.etl_pipeline_targets USING hash (identity);
 CREATE INDEX etl_pipelines_active ON etl.etl_pipelines USING btree (requested_at) WHERE (status = ANY (ARRAY['RUN_REQUESTED'::text, 'RUNNING'::text, 'PAUSE_REQUESTED'::text]));
 CREATE INDEX etl_pipelines_due ON etl.etl_pipelines USING btree (next_run_at) WHERE (schedule_interval IS NOT NULL);
 CREATE INDEX etl_quarantine_by_pipeline ON etl.etl_quarantine USING btree (pipeline_id, id DESC);
 CREATE INDEX etl_quarantine_held ON etl.etl_quarantine USING btree (pipeline_id, id) WHERE (status = 'HELD'::text);
+CREATE UNIQUE INDEX etl_quarantine_held_once ON etl.etl_quarantine USING btree (pipeline_id, row_key) WHERE (status = 'HELD'::text);
+CREATE INDEX etl_quarantine_settled ON etl.etl_quarantine USING btree (settled_at) WHERE (settled_at IS NOT NULL);
 CREATE INDEX etl_repairs_open ON etl.etl_repairs USING btree (run_id, id) WHERE (repaired_at IS NULL);
 CREATE INDEX etl_run_log_by_run ON etl.etl_run_log USING btree (run_id, id);
 CREATE INDEX etl_runs_by_pipeline ON etl.etl_runs USING btree (pipeline_id, requested_at DESC, id DESC);
@@ -349,6 +372,30 @@ BEGIN
       USING ERRCODE = 'VT002', HINT = 'Pause it or wait until it is IDLE, then change it.';
   END IF;
   RETURN NULL;
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.clear_empty_query()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  NEW.source_query := NULL;
+  RETURN NEW;
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.clear_settled_row()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  NEW.settled_at := coalesce(NEW.settled_at, clock_timestamp());
+  NEW.columns := '{}';
+  NEW.row_text := '{}';
+  -- The server's message may quote a value.
+  NEW.reason := 'Values and reason were removed when the row was settled.';
+  RETURN NEW;
 END $function$
 ;
 CREATE OR REPLACE FUNCTION etl.count_run()
@@ -435,6 +482,16 @@ BEGIN
   RETURN NEW;
 END $function$
 ;
+CREATE OR REPLACE FUNCTION etl.hold_source()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  RAISE EXCEPTION 'pipeline "%" is %: its source table cannot change now', OLD.name, OLD.status
+    USING ERRCODE = 'VT002', HINT = 'Pause it or wait until it is IDLE, then change it.';
+END $function$
+;
 CREATE OR REPLACE FUNCTION etl.is_transition(old_status text, new_status text)
  RETURNS boolean
  LANGUAGE sql
@@ -447,6 +504,24 @@ AS $function$
   ('RUNNING', 'IDLE'), ('RUNNING', 'FAILED')
 )
 $function$
+;
+CREATE OR REPLACE FUNCTION etl.keep_target()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  address text := coalesce((SELECT target_table FROM etl.etl_pipeline_tasks WHERE pipeline_id = NEW.id
+                             ORDER BY order_index DESC LIMIT 1), NEW.target_table);
+BEGIN
+  INSERT INTO etl.etl_pipeline_targets AS t (pipeline_id, address, identity, shared)
+  VALUES (NEW.id, address, etl.target_identity(address, NEW.target_connection), NEW.shared_target)
+  ON CONFLICT (pipeline_id) DO UPDATE
+     SET address = excluded.address, identity = excluded.identity, shared = excluded.shared
+   WHERE ROW(t.address, t.identity, t.shared) IS DISTINCT FROM ROW(excluded.address, excluded.identity, excluded.shared);
+  RETURN NULL;
+END $function$
 ;
 CREATE OR REPLACE FUNCTION etl.keep_version()
  RETURNS trigger
@@ -534,6 +609,16 @@ BEGIN
   RETURN NEW;
 END $function$
 ;
+CREATE OR REPLACE FUNCTION etl.name_part(part text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  SELECT CASE WHEN part LIKE '"%' THEN replace(substr(part, 2, length(part) - 2), '""', '"')
+              ELSE translate(part, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz') END::name::text
+$function$
+;
 CREATE OR REPLACE FUNCTION etl.pipeline_spec(p etl.etl_pipelines)
  RETURNS jsonb
  LANGUAGE sql
@@ -546,6 +631,22 @@ AS $function$
                        FROM etl.etl_pipeline_tasks t WHERE t.pipeline_id = p.id))
 $function$
 ;
+CREATE OR REPLACE FUNCTION etl.plan_problem(pipeline uuid)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  SELECT format('the step at order_index %s (task %s) %s', step.order_index, step.id, step.problem)
+    FROM (SELECT t.order_index, t.id, CASE
+                   WHEN t.place = 1 AND t.task_type = 'PYTHON' THEN 'is the first one and must be SQL: it reads the rows'
+                   WHEN t.place > 1 AND t.task_type = 'SQL' THEN 'is SQL, but only the first step may be SQL'
+                   WHEN t.place < t.steps AND t.target_table IS NOT NULL THEN 'has a target_table, but only the last step may have one'
+                 END AS problem
+            FROM (SELECT row_number() OVER (ORDER BY all_steps.order_index) AS place, count(*) OVER () AS steps, all_steps.*
+                    FROM etl.etl_pipeline_tasks all_steps WHERE all_steps.pipeline_id = pipeline) t) step
+   WHERE step.problem IS NOT NULL ORDER BY step.order_index LIMIT 1
+$function$
+;
 CREATE OR REPLACE FUNCTION etl.refuse_rewriting()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -554,12 +655,91 @@ BEGIN
   RAISE EXCEPTION 'the audit is append-only' USING ERRCODE = 'VT003', HINT = 'Nobody rewrites the audit.';
 END $function$
 ;
+CREATE OR REPLACE FUNCTION etl.refuse_second_writer()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  mine  etl.etl_pipeline_targets;
+  other uuid;
+BEGIN
+  SELECT * INTO mine FROM etl.etl_pipeline_targets WHERE pipeline_id = NEW.pipeline_id;
+  IF NOT FOUND THEN
+    RETURN NULL;
+  END IF;
+  PERFORM pg_advisory_xact_lock(hashtextextended('vitrina.targets', 0));
+  SELECT t.pipeline_id INTO other FROM etl.etl_pipeline_targets t
+   WHERE t.identity = mine.identity AND t.pipeline_id <> mine.pipeline_id AND NOT (t.shared AND mine.shared) LIMIT 1;
+  IF FOUND THEN
+    RAISE EXCEPTION 'pipeline "%" already writes to %, so pipeline "%" cannot',
+        (SELECT name FROM etl.etl_pipelines WHERE id = other), mine.address,
+        (SELECT name FROM etl.etl_pipelines WHERE id = mine.pipeline_id)
+      USING ERRCODE = 'VT005', HINT = 'Choose another target, or set shared_target to true on both pipelines.';
+  END IF;
+  RETURN NULL;
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.require_plan()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  broken record;
+BEGIN
+  SELECT p.name, etl.plan_problem(p.id) AS problem INTO broken FROM etl.etl_pipelines p
+   WHERE p.id = ANY (CASE TG_OP WHEN 'INSERT' THEN ARRAY[NEW.pipeline_id] WHEN 'DELETE' THEN ARRAY[OLD.pipeline_id]
+                                ELSE ARRAY[OLD.pipeline_id, NEW.pipeline_id] END)
+     AND etl.plan_problem(p.id) IS NOT NULL LIMIT 1;
+  IF broken.problem IS NOT NULL THEN
+    RAISE EXCEPTION 'task plan of pipeline "%": %', broken.name, broken.problem
+      USING ERRCODE = 'VT004',
+            HINT = 'A plan is one SQL step followed by PYTHON steps. Change all its steps in one transaction.';
+  END IF;
+  RETURN NULL;
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.require_type()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  task etl.etl_pipeline_tasks;
+BEGIN
+  SELECT t.* INTO task FROM etl.etl_pipeline_tasks t JOIN etl.etl_pipelines p ON p.id = t.pipeline_id
+   WHERE p.id = NEW.id AND p.type = 'SQL' AND t.task_type = 'PYTHON' ORDER BY t.order_index LIMIT 1;
+  IF FOUND THEN
+    RAISE EXCEPTION 'pipeline "%" cannot be of type SQL: the step at order_index % (task %) is PYTHON',
+                    NEW.name, task.order_index, task.id
+      USING ERRCODE = 'VT004', HINT = 'Delete the PYTHON steps in the same transaction, or leave the type PYTHON.';
+  END IF;
+  RETURN NULL;
+END $function$
+;
 CREATE OR REPLACE FUNCTION etl.rfc3339(moment timestamp with time zone)
  RETURNS text
  LANGUAGE sql
  STABLE PARALLEL SAFE
 AS $function$
   SELECT to_char(moment AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
+$function$
+;
+CREATE OR REPLACE FUNCTION etl.target_identity(target text, connection text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  SELECT coalesce(lower(connection), '') || '|' || coalesce(
+    (SELECT quote_ident(etl.name_part(parts[1])) || '.' || quote_ident(etl.name_part(parts[2]))
+       FROM regexp_match(btrim(target), '^("(?:[^"]|"")+"|[^".:]+)\.("(?:[^"]|"")+"|[^".:]+)$') parts
+      WHERE parts IS NOT NULL),
+    btrim(target))
 $function$
 ;
 CREATE OR REPLACE FUNCTION etl.tell_of_batch()
@@ -639,6 +819,23 @@ BEGIN
   RETURN NULL;
 END $function$
 ;
+CREATE OR REPLACE FUNCTION etl.type_follows_tasks()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  UPDATE etl.etl_pipelines p SET type = planned.type
+    FROM (SELECT changed.id, CASE WHEN EXISTS (SELECT FROM etl.etl_pipeline_tasks t
+                                                WHERE t.pipeline_id = changed.id AND t.task_type = 'PYTHON')
+                                  THEN 'PYTHON' ELSE 'SQL' END AS type
+            FROM unnest(CASE TG_OP WHEN 'INSERT' THEN ARRAY[NEW.pipeline_id] WHEN 'DELETE' THEN ARRAY[OLD.pipeline_id]
+                                   ELSE ARRAY[OLD.pipeline_id, NEW.pipeline_id] END) AS changed(id)) planned
+   WHERE p.id = planned.id AND p.type <> planned.type;
+  RETURN NULL;
+END $function$
+;
 CREATE OR REPLACE FUNCTION etl.version_pipeline()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -673,18 +870,27 @@ END $function$
 
 CREATE TRIGGER refuse_rewriting BEFORE DELETE OR UPDATE OR TRUNCATE ON etl.etl_audit FOR EACH STATEMENT EXECUTE FUNCTION etl.refuse_rewriting();
 CREATE TRIGGER tell_of_comparison AFTER INSERT OR UPDATE ON etl.etl_comparisons FOR EACH ROW EXECUTE FUNCTION etl.tell_of_comparison();
+CREATE CONSTRAINT TRIGGER refuse_second_writer AFTER INSERT OR UPDATE ON etl.etl_pipeline_targets DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION etl.refuse_second_writer();
 CREATE TRIGGER change_tasks AFTER INSERT OR DELETE OR UPDATE ON etl.etl_pipeline_tasks FOR EACH ROW EXECUTE FUNCTION etl.change_tasks();
+CREATE CONSTRAINT TRIGGER require_plan AFTER INSERT OR DELETE OR UPDATE ON etl.etl_pipeline_tasks DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION etl.require_plan();
+CREATE TRIGGER type_follows_tasks AFTER INSERT OR DELETE OR UPDATE ON etl.etl_pipeline_tasks FOR EACH ROW EXECUTE FUNCTION etl.type_follows_tasks();
+CREATE TRIGGER clear_empty_query BEFORE INSERT OR UPDATE OF source_query, source_table ON etl.etl_pipelines FOR EACH ROW WHEN (((new.source_table IS NOT NULL) AND (btrim(new.source_query) = ''::text))) EXECUTE FUNCTION etl.clear_empty_query();
 CREATE TRIGGER give_new_pipeline_its_state AFTER INSERT ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.give_new_pipeline_its_state();
 CREATE TRIGGER guard_new_pipeline BEFORE INSERT ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.guard_new_pipeline();
+CREATE TRIGGER hold_source BEFORE UPDATE OF source_table, source_columns ON etl.etl_pipelines FOR EACH ROW WHEN (((old.status = ANY (ARRAY['RUNNING'::text, 'PAUSE_REQUESTED'::text])) AND ((old.source_table IS DISTINCT FROM new.source_table) OR (old.source_columns IS DISTINCT FROM new.source_columns)))) EXECUTE FUNCTION etl.hold_source();
 CREATE CONSTRAINT TRIGGER keep_first_version AFTER INSERT ON etl.etl_pipelines DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION etl.keep_version();
+CREATE TRIGGER keep_target AFTER INSERT OR UPDATE OF target_table, target_connection, shared_target, config_xact ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.keep_target();
 CREATE CONSTRAINT TRIGGER keep_version AFTER UPDATE ON etl.etl_pipelines DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.config_version IS DISTINCT FROM new.config_version)) EXECUTE FUNCTION etl.keep_version();
 CREATE TRIGGER leave_pipeline BEFORE DELETE ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.leave_pipeline();
 CREATE TRIGGER move_pipeline BEFORE UPDATE OF status ON etl.etl_pipelines FOR EACH ROW WHEN ((old.status IS DISTINCT FROM new.status)) EXECUTE FUNCTION etl.move_pipeline();
+CREATE CONSTRAINT TRIGGER require_type AFTER UPDATE OF type ON etl.etl_pipelines DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.type = 'SQL'::text)) EXECUTE FUNCTION etl.require_type();
 CREATE TRIGGER tell_of_change AFTER UPDATE ON etl.etl_pipelines FOR EACH ROW WHEN (((old.status <> new.status) OR (old.config_version <> new.config_version))) EXECUTE FUNCTION etl.tell_of_pipeline();
 CREATE TRIGGER tell_of_pipeline AFTER INSERT OR DELETE ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.tell_of_pipeline();
 CREATE TRIGGER tell_of_schedule AFTER UPDATE OF next_run_at ON etl.etl_pipelines FOR EACH ROW WHEN (((old.status = new.status) AND (old.config_version = new.config_version) AND (old.next_run_at IS DISTINCT FROM new.next_run_at))) EXECUTE FUNCTION etl.tell_of_pipeline();
 CREATE TRIGGER version_pipeline BEFORE UPDATE ON etl.etl_pipelines FOR EACH ROW WHEN ((((((((((((((((((((((old.name IS DISTINCT FROM new.name) OR (old.description IS DISTINCT FROM new.description)) OR (old.type IS DISTINCT FROM new.type)) OR (old.source_type IS DISTINCT FROM new.source_type)) OR (old.source_connection IS DISTINCT FROM new.source_connection)) OR (old.source_query IS DISTINCT FROM new.source_query)) OR (old.target_table IS DISTINCT FROM new.target_table)) OR (old.target_connection IS DISTINCT FROM new.target_connection)) OR (old.mode IS DISTINCT FROM new.mode)) OR (old.full_strategy IS DISTINCT FROM new.full_strategy)) OR (old.incremental_key IS DISTINCT FROM new.incremental_key)) OR (old.incremental_id_key IS DISTINCT FROM new.incremental_id_key)) OR (old.capture IS DISTINCT FROM new.capture)) OR (old.deletes IS DISTINCT FROM new.deletes)) OR (old.key_columns IS DISTINCT FROM new.key_columns)) OR (old.batch_size IS DISTINCT FROM new.batch_size)) OR (old.enabled IS DISTINCT FROM new.enabled)) OR (old.schedule_interval IS DISTINCT FROM new.schedule_interval)) OR (old.schedule_timezone IS DISTINCT FROM new.schedule_timezone)) OR (old.quarantine_limit IS DISTINCT FROM new.quarantine_limit)) OR (old.delete_brake IS DISTINCT FROM new.delete_brake))) EXECUTE FUNCTION etl.version_pipeline();
+CREATE TRIGGER version_source_and_sharing BEFORE UPDATE OF source_table, source_columns, shared_target ON etl.etl_pipelines FOR EACH ROW WHEN ((((old.source_table IS DISTINCT FROM new.source_table) OR (old.source_columns IS DISTINCT FROM new.source_columns)) OR (old.shared_target IS DISTINCT FROM new.shared_target))) EXECUTE FUNCTION etl.version_pipeline();
 CREATE TRIGGER version_target_options BEFORE UPDATE OF target_options ON etl.etl_pipelines FOR EACH ROW WHEN ((old.target_options IS DISTINCT FROM new.target_options)) EXECUTE FUNCTION etl.version_pipeline();
+CREATE TRIGGER clear_settled_row BEFORE UPDATE ON etl.etl_quarantine FOR EACH ROW WHEN ((new.status = ANY (ARRAY['REPLAYED'::text, 'DISCARDED'::text]))) EXECUTE FUNCTION etl.clear_settled_row();
 CREATE TRIGGER tell_of_quarantine AFTER UPDATE ON etl.etl_quarantine REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION etl.tell_of_quarantine();
 CREATE TRIGGER tell_of_batch AFTER INSERT OR UPDATE ON etl.etl_run_batches FOR EACH ROW EXECUTE FUNCTION etl.tell_of_batch();
 CREATE TRIGGER count_new_run AFTER INSERT ON etl.etl_runs FOR EACH ROW WHEN ((new.status = ANY (ARRAY['SUCCESS'::text, 'FAILED'::text, 'PAUSED'::text, 'CANCELLED'::text]))) EXECUTE FUNCTION etl.count_run();

@@ -53,7 +53,7 @@ describe('R3.2 a holder that was replaced', () => {
       () => queue.retrying(old, 7, { message: 'late', code: 'late', hint: 'late' }),
     ]
     for (const call of late) await expect(call()).rejects.toMatchObject({ code: 'LEASE_LOST' })
-    expect(await queue.release(old)).toBe(false)
+    expect(await queue.release(old, { end: 'given_back' })).toBe(false)
     expect(await theRun()).toEqual(before)
   })
 
@@ -77,7 +77,7 @@ describe('R3.2 a holder that was replaced', () => {
 describe('R3.7 a run that was given back', () => {
   it('can no longer be renewed or written by the one who gave it', async () => {
     const claim = await aClaim()
-    expect(await queue.release(claim)).toBe(true)
+    expect(await queue.release(claim, { end: 'given_back' })).toBe(true)
     await expect(queue.renew(claim, 30)).rejects.toMatchObject({ code: 'LEASE_LOST' })
     const progress = { rows: NO_ROWS, batches: 1 }
     await expect(queue.record(claim, aBatch, progress, 30, null)).rejects.toMatchObject({

@@ -1,5 +1,6 @@
-import pg from 'pg'
+import type pg from 'pg'
 import type { Wakeups } from '../ports/wakeups.js'
+import { LimitedClient } from '../postgres/client.js'
 
 const RECONNECT_MS = 2_000
 
@@ -32,7 +33,7 @@ export class NotifyWakeups implements Wakeups {
   }
 
   async #connect(wake: () => void): Promise<void> {
-    const client = new pg.Client({
+    const client = new LimitedClient({
       connectionString: this.#url,
       application_name: 'vitrina-wakeups',
       keepAlive: true,

@@ -15,6 +15,7 @@ const claim: Claim = {
   recovered: false,
   deaths: 0,
   previousOwner: null,
+  previousEnd: null,
   trigger: 'api',
   traceparent: null,
   waitedMs: 0,
@@ -65,8 +66,9 @@ describe('Events', () => {
 
   it('tells how a run ended, and a failed one as an error with its code and hint', async () => {
     const { events, lines, meter } = observed()
-    events.runEnded(claim, { status: 'SUCCESS' }, progress, 1500)
-    events.runEnded(claim, { status: 'FAILED', error: 'no', code: 'KEY_NULL', hint: 'fill it' }, progress, 10)
+    events.runEnded(claim, { status: 'SUCCESS' }, { ...progress, durationMs: 1500 })
+    const end = { status: 'FAILED', error: 'no', code: 'KEY_NULL', hint: 'fill it' } as const
+    events.runEnded(claim, end, { ...progress, durationMs: 10 })
     expect(lines[0]).toMatchObject({
       ...about,
       level: 'info',
@@ -101,9 +103,21 @@ describe('Events', () => {
   it('tells a run that was taken over from one that starts, and counts the wait of a start', async () => {
     const { events, lines, meter } = observed()
     events.runStarted(claim, 250)
-    events.runStarted({ ...claim, recovered: true, previousOwner: 'old', deaths: 1 })
+    const recovered = {
+      recovered: true,
+      previousOwner: 'old',
+      previousEnd: 'runner_died',
+      deaths: 1,
+    } as const
+    events.runStarted({ ...claim, ...recovered })
     expect(lines[0]).toMatchObject({ ...about, msg: 'Run started.', waited_ms: 250 })
-    expect(lines[1]).toMatchObject({ ...about, msg: 'Run continued.', previous_owner: 'old', deaths: 1 })
+    expect(lines[1]).toMatchObject({
+      ...about,
+      msg: 'Run continued.',
+      previous_owner: 'old',
+      previous_end: 'runner_died',
+      deaths: 1,
+    })
     expect(await meter.text()).toContain('vitrina_queue_wait_seconds_count 1')
   })
 

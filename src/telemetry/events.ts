@@ -3,9 +3,11 @@ import type {
   Claim,
   Phase,
   Progress,
+  Release,
   RunEnd,
   RunnerInfo,
   RunPlan,
+  RunTotals,
   ScheduledPipeline,
 } from '../model/claim.js'
 import type { VitrinaError } from '../model/errors.js'
@@ -66,6 +68,7 @@ export class Events {
       this.#log.info('Run continued.', {
         ...facts,
         previous_owner: claim.previousOwner,
+        previous_end: claim.previousEnd,
         deaths: claim.deaths,
       })
   }
@@ -117,21 +120,23 @@ export class Events {
     this.#log.warn('Attempt failed, trying again.', facts)
   }
 
-  runEnded(claim: Claim, end: RunEnd, progress: Progress, durationMs: number): void {
-    this.#meter.runEnded(claim.pipeline.name, end.status, durationMs / 1000)
+  /** Totals of all attempts: a run that failed after two retries and 40 batches did not take 0 ms. */
+  runEnded(claim: Claim, end: RunEnd, totals: RunTotals): void {
+    this.#meter.runEnded(claim.pipeline.name, end.status, totals.durationMs / 1000)
     const facts = {
       ...this.#about(claim),
       status: end.status,
-      duration_ms: Math.round(durationMs),
-      batches: progress.batches,
-      ...aboutRows(progress.rows),
+      duration_ms: Math.round(totals.durationMs),
+      batches: totals.batches,
+      ...aboutRows(totals.rows),
     }
     if (end.status !== 'FAILED') this.#log.info(ENDED[end.status], facts)
     else this.#log.error(ENDED.FAILED, { ...facts, code: end.code, hint: end.hint, err: end.error })
-    this.#traces.ended(claim, end, progress)
+    this.#traces.ended(claim, end, totals)
   }
 
-  runReleased(claim: Claim, reason: string): void {
+  runReleased(claim: Claim, release: Release): void {
+    const reason = release.end === 'given_back' ? 'The runner is stopping.' : release.error
     this.#log.info('Run given back unfinished.', { ...this.#about(claim), reason })
   }
 

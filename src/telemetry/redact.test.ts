@@ -13,13 +13,42 @@ describe('redactText', () => {
     ['https://elastic:s3cret@search:9200', 'https://elastic:***@search:9200'],
     ['sent Authorization: Bearer abc.def-123', 'sent Authorization: Bearer ***'],
     ['host=db password=s3cret dbname=x', 'host=db password=*** dbname=x'],
+    ['password=s3cret', 'password=***'],
+    ['PGPASSWORD=s3cret psql', 'PGPASSWORD=*** psql'],
+    ["env PGPASSWORD='s3 cret' psql", 'env PGPASSWORD=*** psql'],
+    ['password="s3 cr\\"et" user=x', 'password=*** user=x'],
+    ['{"user":"etl","password":"s3cret","port":1}', '{"user":"etl","password":***,"port":1}'],
+    ["{'api_key': 's3cret'}", "{'api_key': ***}"],
+    ['said {\\"token\\":\\"s3cret\\"}', 'said {\\"token\\":\\***'],
+    ['Password: s3cret', 'Password: ***'],
+    ['X-Api-Key: s3cret', 'X-Api-Key: ***'],
+    ['Authorization: ApiKey s3cret==', 'Authorization: ApiKey ***'],
+    ['authorization: s3cret', 'authorization: ***'],
+    ['"Authorization":"Basic czNjcmV0"', '"Authorization":"Basic ***"'],
+    ['the token vtr_s3cret-s3cret_s3cret is old', 'the token vtr_*** is old'],
+    ['cookie: a=s3cret; vitrina_session_80=s3cret', 'cookie: ***'],
+    ['Set-Cookie: a=s3cret; Path=/', 'Set-Cookie: ***'],
+    ['{"cookie":"a=s3cret; b=c","x":1}', '{"cookie":"***","x":1}'],
+    ['mongodb://u:s3cret@a,mongodb://v:s3cret@b/', 'mongodb://u:***@b/'],
+    ['client_secret=s3cret&x=1', 'client_secret=***&x=1'],
   ])('hides the secret in %s', (text, expected) => {
     expect(redactText(text)).toBe(expected)
+    expect(redactText(expected)).not.toContain('s3cret')
   })
 
-  it('leaves a sentence without secrets as it is', () => {
-    const text = 'postgres://db:5432/cinema refused: password authentication failed for user "etl"'
+  it.each([
+    'postgres://db:5432/cinema refused: password authentication failed for user "etl"',
+    'Unexpected token: }',
+    'see https://example.org/a:b and https://example.org/@name',
+    'The field tokens is not known.',
+  ])('leaves a sentence without secrets as it is: %s', (text) => {
     expect(redactText(text)).toBe(text)
+  })
+
+  it('cuts a text to 4 kB, and hides a secret that the cut would split', () => {
+    expect(redactText('x'.repeat(20_000_000))).toHaveLength(4_000)
+    const text = `${'x'.repeat(4_080)} password=${'s3cret'.repeat(100)}`
+    expect(redactText(text)).not.toContain('s3cret')
   })
 })
 

@@ -1,18 +1,84 @@
+import { cutText } from '../model/cut-text.js'
+
 /** What must never stand in a log, by the name of its field. */
-const SECRET_NAME = /passw(or)?d|passphrase|secret|token|authorization|cookie|api_?key|credential/i
+const SECRET_NAME = /passw(or)?d|pwd|passphrase|secret|token|authorization|cookie|api_?key|credential/i
 const HIDDEN = '***'
 /** Deeper than anything we log; it also ends a structure that holds itself. */
 const MAX_DEPTH = 6
+/** More entries of one list tell nobody more. */
+const MAX_ITEMS = 100
+/**
+ * A message may quote a value of any size: a log line had 14 MB. Cut before, so that hiding costs little, and again
+ * after, so that a secret that the second cut would split is hidden as a whole.
+ */
+const MOST_BEFORE = 16_384
+/** What etl_runs.error takes. */
+const MOST_AFTER = 4_000
+
+/** A value: in quotes, perhaps escaped ones, or up to what ends it in a URL or a sentence. */
+const VALUE = String.raw`(?:"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|[^&\s"']+)`
 
 /**
- * Hides what looks like a secret inside a sentence: drivers quote whole connection URLs in their messages. A password
- * with an unescaped @ must not leave its tail behind, so everything up to the last @ goes.
+ * Each takes time in proportion to the text, whatever the text: parts that could overlap are bounded or begin with a
+ * word of their own (tests/security/expressions.test.ts).
  */
+export const SECRETS: readonly (readonly [RegExp, string])[] = [
+  // password=…, PGPASSWORD='…', ?sslpassword=…, "api_key": "…", access-token=…
+  [
+    new RegExp(
+      String.raw`((?:passw(?:or)?d|pwd|passphrase|secret|token|api[_-]?key|access[_-]?key|credentials?)[\w-]{0,32}(?:\s{0,4}=|\\?["']\s{0,4}[:=])\s{0,4}\\?)${VALUE}`,
+      'gi',
+    ),
+    `$1${HIDDEN}`,
+  ],
+  // password: …, X-Api-Key: …; not token: …, which is how parsers begin their complaints.
+  [
+    new RegExp(
+      String.raw`((?:passw(?:or)?d|passphrase|api[_-]?key|secret)[\w-]{0,32}:\s{0,4})(?!\*\*\*)${VALUE}`,
+      'gi',
+    ),
+    `$1${HIDDEN}`,
+  ],
+  [/\b(Bearer|Basic|ApiKey|Digest|Negotiate)\s{1,20}(?!token\b)[\w.~+/=-]+/gi, `$1 ${HIDDEN}`],
+  [
+    new RegExp(
+      String.raw`(\bauthorization\\?["']?\s{0,4}[:=]\s{0,4}\\?)(?!["']?(?:Bearer|Basic|ApiKey|Digest|Negotiate)\b)${VALUE}`,
+      'gi',
+    ),
+    `$1${HIDDEN}`,
+  ],
+  // All of them: a session is one of several.
+  [/(\b(?:set-)?cookie\\?["']\s{0,4}[:=]\s{0,4}\\?)"(?:[^"\\]|\\.)*"?/gi, `$1"${HIDDEN}"`],
+  [/(\b(?:set-)?cookie\s{0,4}[:=]\s{0,4})[^\r\n]+/gi, `$1${HIDDEN}`],
+  [/\bvitrina_session\w{0,20}=[^\s;]+/gi, `vitrina_session=${HIDDEN}`],
+  // A token of ours, wherever it stands.
+  [/\bvtr_[\w-]{8,}/g, `vtr_${HIDDEN}`],
+]
+
+/** Hides what looks like a secret inside a sentence, and cuts the sentence: drivers quote whole connection URLs. */
 export function redactText(text: string): string {
-  return text
-    .replace(/\b([a-z][a-z0-9+.-]{0,20}:\/\/[^\s:@/]*:)\S*@/gi, `$1${HIDDEN}@`)
-    .replace(/([?&;\s](?:ssl)?(?:password|token|api_?key)=)[^&\s"']+/gi, `$1${HIDDEN}`)
-    .replace(/\b(Bearer|Basic)\s+(?!token\b)[\w.~+/=-]+/gi, `$1 ${HIDDEN}`)
+  const hidden = SECRETS.reduce(
+    (sofar, [pattern, instead]) => sofar.replace(pattern, instead),
+    cutText(text, MOST_BEFORE).replace(/\S+/g, hideUrl),
+  )
+  return cutText(hidden, MOST_AFTER)
+}
+
+/** A password with an unescaped @ must not leave its tail behind, so everything up to the last @ goes. */
+function hideUrl(word: string): string {
+  const end = word.lastIndexOf('@')
+  for (let at = word.indexOf('://'); at >= 0 && at < end; at = word.indexOf('://', at + 3)) {
+    // The name ends at the first of these. Each is looked for once: the next address begins behind it.
+    const stop = indexOfAny(word, ':@/', at + 3)
+    if (word[stop] === ':' && stop < end) return `${word.slice(0, stop + 1)}${HIDDEN}${word.slice(end)}`
+  }
+  return word
+}
+
+function indexOfAny(text: string, characters: string, from: number): number {
+  let at = from
+  while (at < text.length && !characters.includes(text[at]!)) at += 1
+  return at
 }
 
 /** A copy that is fit to be logged: secrets hidden, errors as plain objects. */
@@ -24,7 +90,9 @@ function redactEntries(entries: [string, unknown][], depth: number): Record<stri
   const hide = (name: string, value: unknown) =>
     SECRET_NAME.test(name) && value !== null && value !== undefined
   return Object.fromEntries(
-    entries.map(([name, value]) => [name, hide(name, value) ? HIDDEN : redactValue(value, depth)]),
+    entries
+      .slice(0, MAX_ITEMS)
+      .map(([name, value]) => [name, hide(name, value) ? HIDDEN : redactValue(value, depth)]),
   )
 }
 
@@ -35,8 +103,13 @@ function redactValue(value: unknown, depth: number): unknown {
   if (depth === MAX_DEPTH) return '…'
   if (value instanceof Error) return redactEntries(describe(value), depth + 1)
   if (value instanceof Date) return value
-  if (Array.isArray(value)) return value.map((item) => redactValue(item, depth + 1))
+  if (Array.isArray(value)) return redactItems(value, depth)
   return redactEntries(Object.entries(value), depth + 1)
+}
+
+function redactItems(items: readonly unknown[], depth: number): unknown[] {
+  const shown = items.slice(0, MAX_ITEMS).map((item) => redactValue(item, depth + 1))
+  return items.length > MAX_ITEMS ? [...shown, `… ${items.length - MAX_ITEMS} more`] : shown
 }
 
 /** Chosen parts only: `detail` of a PostgreSQL error quotes the values of rows. */

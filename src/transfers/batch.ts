@@ -4,7 +4,7 @@ import { failpoint } from '../model/failpoints.js'
 import { addRows, NO_ROWS, type RefusedRow, type RowCounts } from '../model/run.js'
 import type { MetaSession } from '../ports/run-queue.js'
 import type { BatchDone, Ledger } from '../ports/transfer.js'
-import { databaseError } from '../postgres/errors.js'
+import { onSide } from '../postgres/errors.js'
 import type { Session } from '../postgres/session.js'
 import type { Checkpoint, CheckpointStore, Position } from '../sinks/postgres/checkpoint.js'
 import { targetError } from '../sinks/postgres/target.js'
@@ -121,15 +121,17 @@ export class BatchRunner {
     try {
       const moved = written ?? (await work(number))
       const wrote = performance.now()
-      if (isMain) await moved.settle?.(meta)
+      if (isMain) await onSide('meta store', 'Settling rows', async () => moved.settle?.(meta))
       const progress = { rows: addRows(this.#progress.rows, moved.rows), batches: number }
       const done = moved.ends === true ? [...this.#done, step] : this.#done
       const position = this.#positionAfter(moved)
-      await checkpoints.move({
-        key: moved.key,
-        id: moved.id,
-        position: { ...position, run: { id: runId, ...progress, done } },
-      })
+      await onSide(isMain ? 'meta store' : 'target', 'Moving the checkpoint', () =>
+        checkpoints.move({
+          key: moved.key,
+          id: moved.id,
+          position: { ...position, run: { id: runId, ...progress, done } },
+        }),
+      )
       failpoint('checkpoint.moved')
       const phases = (): Phase[] => [
         ...before,
@@ -147,9 +149,11 @@ export class BatchRunner {
         durationMs: performance.now() - began,
         copiedCheckpoint: isMain ? null : { key: moved.key, id: moved.id },
       }
-      if (moved.refused !== undefined && moved.refused.length > 0)
-        await ledger.quarantine(moved.refused, meta)
-      const control = await ledger.record(record, progress, meta)
+      const control = await onSide('meta store', 'Recording the batch', async () => {
+        if (moved.refused !== undefined && moved.refused.length > 0)
+          await ledger.quarantine(moved.refused, meta)
+        return ledger.record(record, progress, meta)
+      })
       failpoint('lease.renewed')
       await session.run('COMMIT')
       checkpoints.committed()
@@ -221,6 +225,5 @@ async function numberOfRows(session: Session): Promise<string> {
 
 /** What the server said while a batch was written, in our words. */
 export function batchError(error: unknown): VitrinaError {
-  const known = databaseError(error, 'Writing a batch')
-  return known.code === 'SOURCE_QUERY_FAILED' ? targetError(error, 'Writing a batch') : known
+  return targetError(error, 'Writing a batch')
 }

@@ -34,7 +34,7 @@ export class ChangedRows implements Step {
     if (this.#done) return null
     this.#done = true
     await this.#collect().catch((error) => {
-      throw databaseError(error, 'Reading the changed rows')
+      throw databaseError(error, 'Reading the changed rows', 'source')
     })
     const { batches, columns, writer, next } = this.#parts
     return batches.run(this.name, async () => {

@@ -1,5 +1,5 @@
 import { VitrinaError } from '../model/errors.js'
-import { finalTarget, type Guarantee, type Pipeline, readerQuery } from '../model/pipeline.js'
+import { finalTarget, type Guarantee, type Pipeline, readerQuery, readsTable } from '../model/pipeline.js'
 import type { QueryJudge } from '../ports/query-judge.js'
 import { FIRST_ADDED } from '../postgres/own-objects.js'
 import type { Session } from '../postgres/session.js'
@@ -27,10 +27,15 @@ export interface Examined {
 function requiredQuery(pipeline: Pipeline): string {
   const query = readerQuery(pipeline)
   if (query.trim() !== '') return query
-  throw new VitrinaError(
+  throw noQuery()
+}
+
+export function noQuery(): VitrinaError {
+  return new VitrinaError(
     'PIPELINE_INVALID',
-    'The pipeline has neither a source query nor a task plan.',
-    'Set source_query, or give the pipeline tasks whose first one is SQL.',
+    'The pipeline has neither a source query nor a source table nor a task plan.',
+    'Set source_query or source_table, or give the pipeline tasks whose first one is SQL.',
+    { field: 'source_query' },
   )
 }
 
@@ -50,7 +55,7 @@ export async function examine(
   { judge, sourceSchemas }: SourceRules,
   martKey: (columns: readonly Column[]) => Promise<readonly string[]>,
 ): Promise<Examined> {
-  const query = await judge.textToRun(requiredQuery(pipeline), source)
+  const query = await judge.textToRun(requiredQuery(pipeline), source, { isDerived: readsTable(pipeline) })
   const columns = await describeQuery(source, query)
   const key = keyOf(pipeline, columns, await martKey(columns))
   const order = orderOf(pipeline, columns, key)
@@ -98,6 +103,7 @@ function orderOf(pipeline: Pipeline, columns: readonly Column[], key: readonly C
       'PIPELINE_INVALID',
       'An incremental pipeline with capture "key" needs incremental_key.',
       'Set incremental_key to the column that grows with every change, or choose capture "xmin".',
+      { field: 'incremental_key' },
     )
   }
   const first = requireColumn(columns, pipeline.incrementalKey, 'incremental_key')

@@ -2,6 +2,7 @@ import type { Claim } from '../model/claim.js'
 import { VitrinaError } from '../model/errors.js'
 import { finalTarget, hasTransforms, type Way } from '../model/pipeline.js'
 import { allowedInstead, isAllowedTarget, kindOf, type TargetRules } from '../model/target.js'
+import { requirePlan } from '../model/task-plan.js'
 import type { SinkKind } from '../ports/sink.js'
 import type { Ledger, Transfer, TransferFactory } from '../ports/transfer.js'
 import type { TransformHosts } from '../ports/transforms.js'
@@ -33,6 +34,7 @@ export class Transfers implements TransferFactory {
   open(claim: Claim, ledger: Ledger, signal: AbortSignal): Transfer {
     const { targets, rules, transforms, way } = this.#settings
     const { pipeline } = claim
+    requirePlan(pipeline)
     const target = finalTarget(pipeline)
     requireAllowed(target, targets)
     const source = this.#url(pipeline.sourceConnection, this.#settings.readerUrl)

@@ -68,7 +68,7 @@ export class Mend implements Step {
     )
     const selection = `SELECT ${columnList(columns)} FROM ${asRelation(query)} WHERE ${conditions.join(' OR ')}`
     await mover.collect(selection, 'vitrina_pass', columns).catch((error) => {
-      throw databaseError(error, 'Reading the source')
+      throw databaseError(error, 'Reading the source', 'source')
     })
   }
 

@@ -88,7 +88,7 @@ export class PageWalk {
         `SELECT ${cursorColumns(order)} FROM ${asRelation(query)}${where(range(order, this.#after, upTo))} ORDER BY ${orderBy(order, direction)} OFFSET ${offset} LIMIT 1`,
       )
       .catch((error) => {
-        throw databaseError(error, 'Reading the source')
+        throw databaseError(error, 'Reading the source', 'source')
       })
     return row === undefined ? null : cursorOf(row, order)
   }

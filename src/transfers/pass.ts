@@ -166,7 +166,7 @@ export class StagedPass implements Step {
     const from = performance.now()
     await target.run(`DROP TABLE IF EXISTS pg_temp.${PASS_TABLE}`)
     this.#collected = await mover.collect(this.#selection(), PASS_TABLE, columns).catch((error) => {
-      throw databaseError(error, 'Reading the source')
+      throw databaseError(error, 'Reading the source', 'source')
     })
     this.#read = [{ name: 'read', from, to: performance.now() }]
     failpoint('pass.collected')

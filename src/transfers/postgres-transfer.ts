@@ -1,10 +1,10 @@
-import { type Claim, type Progress, type RunPlan, sessionName } from '../model/claim.js'
+import { type Claim, type RunPlan, sessionName } from '../model/claim.js'
 import { failpoint } from '../model/failpoints.js'
 import { finalTarget, strategyOf } from '../model/pipeline.js'
-import { type HeldBack, type HeldRow, NO_ROWS, type RepairKey } from '../model/run.js'
+import type { HeldBack, HeldRow, RepairKey } from '../model/run.js'
 import type { MetaSession } from '../ports/run-queue.js'
 import type { Ledger, Step, Transfer } from '../ports/transfer.js'
-import { databaseError } from '../postgres/errors.js'
+import { databaseError, onSide } from '../postgres/errors.js'
 import { READ_ONLY, Session } from '../postgres/session.js'
 import { type Begun, CheckpointStore, passFingerprint } from '../sinks/postgres/checkpoint.js'
 import { createTarget, findTarget, requireAssignable, type Target } from '../sinks/postgres/target.js'
@@ -67,7 +67,7 @@ export class PostgresTransfer implements Transfer {
 
   prepare(): Promise<RunPlan> {
     return this.#prepare().catch((error) => {
-      throw databaseError(error, 'Preparing the run')
+      throw databaseError(error, 'Preparing the run', 'target')
     })
   }
 
@@ -76,28 +76,32 @@ export class PostgresTransfer implements Transfer {
     const { pipeline } = claim
     const name = sessionName(claim)
     const way = this.#way()
-    const target = await Session.open(addresses.target, name, signal)
+    const target = await onSide('target', 'Connecting to the target', () =>
+      Session.open(addresses.target, name, signal),
+    )
     this.#open = new Open(target, target)
-    if (way !== 'pushdown') this.#open = new Open(await Session.open(addresses.source, name, signal), target)
+    if (way !== 'pushdown') this.#open = new Open(await this.#openSource(name), target)
     const { source } = this.#open
     await endPredecessors([source, target], claim)
     if (source !== target) await source.run(READ_ONLY)
     let found: Target | null = null
-    const { query, columns, key, order, facts, paged, guarantee } = await examine(
-      source,
-      pipeline,
-      this.#options.rules,
-      async (columns) => {
+    const findKey = (columns: readonly Column[]) =>
+      onSide('target', `Looking at ${finalTarget(pipeline)}`, async () => {
         found = await findTarget(target, finalTarget(pipeline), columns, pipeline.keyColumns)
         return found?.key ?? pipeline.keyColumns
-      },
+      })
+    const examined = await onSide('source', 'Looking at the source', () =>
+      examine(source, pipeline, this.#options.rules, findKey),
     )
+    const { query, columns, key, order, facts, paged, guarantee } = examined
     const table = found ?? (await createTarget(target, finalTarget(pipeline), columns, pipeline.keyColumns))
     await requireAssignable(target, table)
     const checkpoints = new CheckpointStore(target, pipeline.id, claim.fence)
     const isMain = addresses.isMain || (await isMainDatabase(target, claim))
     if (!isMain) await checkpoints.create()
-    const taken = await takeCheckpoint(checkpoints, ledger)
+    const taken = await onSide(isMain ? 'meta store' : 'target', 'Reading the checkpoint', () =>
+      takeCheckpoint(checkpoints, ledger),
+    )
     const identity = await identityOf(target, table)
     const { checkpoint, isReset } = await checkpointFor(checkpoints, taken, {
       identity,
@@ -121,7 +125,9 @@ export class PostgresTransfer implements Transfer {
     )
     const [mart] = await target.rows(`SELECT EXISTS (SELECT FROM ${table.quoted})::text AS filled`)
     const sweepFrom =
-      pipeline.mode === 'incremental' && pipeline.capture === 'xmin' ? await sweepStart(source) : null
+      pipeline.mode === 'incremental' && pipeline.capture === 'xmin'
+        ? await onSide('source', 'Reading the position of the source', () => sweepStart(source))
+        : null
     this.#open.made = {
       query,
       columns,
@@ -219,10 +225,6 @@ export class PostgresTransfer implements Transfer {
     return this.#incremental?.heldBack ?? null
   }
 
-  get progress(): Progress {
-    return this.#open?.made?.batches.progress ?? { rows: NO_ROWS, batches: 0 }
-  }
-
   async close(): Promise<void> {
     await this.#open?.close()
   }
@@ -247,7 +249,14 @@ export class PostgresTransfer implements Transfer {
 
   #changedKeys(from: SweepFrom): Promise<string> {
     const { key, facts } = this.#made
-    return changedKeysSql(this.#sessions.source, key, facts.relations, from)
+    return onSide('source', 'Looking for the changed rows', () =>
+      changedKeysSql(this.#sessions.source, key, facts.relations, from),
+    )
+  }
+
+  #openSource(name: string): Promise<Session> {
+    const { addresses, signal } = this.#options
+    return onSide('source', 'Connecting to the source', () => Session.open(addresses.source, name, signal))
   }
 
   /** The first sweep is a full pass. */

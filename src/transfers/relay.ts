@@ -1,4 +1,4 @@
-import { databaseError } from '../postgres/errors.js'
+import { databaseError, onSide } from '../postgres/errors.js'
 import type { Session } from '../postgres/session.js'
 import { requireUnchanged, type Target } from '../sinks/postgres/target.js'
 import { requireSameTypes } from '../sources/postgres/describe.js'
@@ -72,11 +72,13 @@ export class Relay implements Mover {
    * (298 of 30,000 out of order). A checkpoint taken from the last row of a page would then pass rows of later pages.
    */
   async collect(selection: string, into: string, columns: readonly Column[]): Promise<number> {
-    await this.#target.run('BEGIN')
-    await this.#createTemporary(into, columns)
-    const rows = await this.#copy(selection, `pg_temp.${into}`, columns)
-    await this.#target.run('COMMIT')
-    return rows
+    return onSide('target', 'Collecting rows in the target database', async () => {
+      await this.#target.run('BEGIN')
+      await this.#createTemporary(into, columns)
+      const rows = await this.#copy(selection, `pg_temp.${into}`, columns)
+      await this.#target.run('COMMIT')
+      return rows
+    })
   }
 
   async #createTemporary(name: string, columns: readonly Column[]): Promise<void> {
@@ -103,7 +105,7 @@ export class Relay implements Mover {
     const statement = `COPY ${into} (${columnList(columns)}) FROM STDIN (FORMAT ${this.#format})`
     return this.#target.copyIn(statement, bytes).catch((error: unknown) => {
       throw error === refusal && sqlstateOf(error) !== null
-        ? databaseError(error, 'Reading the source')
+        ? databaseError(error, 'Reading the source', 'source')
         : error
     })
   }

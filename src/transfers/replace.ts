@@ -69,7 +69,7 @@ export class Replace implements Step {
     const selection = `SELECT ${columnList(columns)} FROM ${asRelation(query)} ORDER BY ${quoteList(table.key)}`
     await target.run('DROP TABLE IF EXISTS pg_temp.vitrina_pass')
     await mover.collect(selection, 'vitrina_pass', columns).catch((error) => {
-      throw databaseError(error, 'Reading the source')
+      throw databaseError(error, 'Reading the source', 'source')
     })
     await target.run('ANALYZE pg_temp.vitrina_pass')
     failpoint('pass.collected')

@@ -30,7 +30,7 @@ export class Sweep implements Step {
     await mover
       .collect(`SELECT ${columnList(keys)} FROM ${asRelation(query)}`, 'vitrina_keys', keys)
       .catch((error) => {
-        throw databaseError(error, 'Reading the keys of the source')
+        throw databaseError(error, 'Reading the keys of the source', 'source')
       })
     await target.run('ANALYZE pg_temp.vitrina_keys')
     return batches.run(this.name, async () => {

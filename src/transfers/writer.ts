@@ -1,4 +1,5 @@
 import type { Phase } from '../model/claim.js'
+import { cutText } from '../model/cut-text.js'
 import { VitrinaError } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'
 import { keyText } from '../model/quarantine.js'
@@ -12,6 +13,9 @@ import { columnList } from '../sql/selection.js'
 import { isPoison, sqlstateOf } from '../sql/sqlstate.js'
 import { batchError } from './batch.js'
 import type { Bringer } from './mover.js'
+
+/** PostgreSQL may quote a value of any size. */
+const MOST_REASON = 4_000
 
 export interface Written {
   readonly rows: RowCounts
@@ -140,7 +144,7 @@ export class MartWriter<Rows = string> {
   async #sift(relation: string): Promise<Written> {
     await this.#session.run('DROP TABLE IF EXISTS pg_temp.vitrina_sift')
     const total = await this.#session.count(this.#numberedSql(relation)).catch((error: unknown) => {
-      throw databaseError(error, 'The source query fails on a row')
+      throw databaseError(error, 'The source query fails on a row', 'source')
     })
     const [kept] = await this.#session.rows(
       'SELECT count(*) AS n FROM pg_temp.vitrina_sift WHERE NOT vitrina_superseded',
@@ -202,7 +206,7 @@ export class MartWriter<Rows = string> {
       ),
       values,
     )
-    const reason = (error as Error).message
+    const reason = cutText((error as Error).message, MOST_REASON)
     this.#refusedSoFar += 1
     if (this.#refusedSoFar > this.#quarantineLimit) {
       throw new VitrinaError(

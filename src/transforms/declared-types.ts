@@ -63,5 +63,5 @@ export function declaredType(text: string): string | null {
 
 /** Of the types that everybody has; 0 for one that only the database knows. */
 export function oidOf(type: string): number {
-  return OIDS[type.replace(/\([^)]*\)/, '')] ?? 0
+  return OIDS[type.replace(/\([^()]*\)/, '')] ?? 0
 }

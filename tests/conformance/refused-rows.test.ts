@@ -85,14 +85,19 @@ onEveryRoute((stand) => {
         )
         expect(rows[0]!.row_text).toEqual(row!.texts)
         expect(rows[0]!.reason).not.toBe('')
-        // A second run holds them under its own number, and the mart stays as it is.
-        expect(await stand().run(id)).toMatchObject({
+        // A second run renews them, and the mart stays as it is.
+        const again = await stand().run(id)
+        expect(again).toMatchObject({
           status: 'SUCCESS',
           rows_inserted: 0,
           rows_updated: 0,
           rows_unchanged: 3998,
           rows_quarantined: 2,
         })
+        expect((await held(stand(), id)).map((one) => [one.row_key, one.run_id])).toEqual([
+          ['777', again.id],
+          ['3999', again.id],
+        ])
       },
     )
 

@@ -4,7 +4,7 @@ import type { CountedMart } from '../support/counted-mart.js'
 import { signatures, writesOf } from '../support/counted-mart.js'
 import { runById } from '../support/runs.js'
 import { waitFor } from '../support/wait.js'
-import { CASES, type Case, type Outcome, outcomeOf, recover, runInto, strikeAll } from './sweep.js'
+import { type Case, casesFor, type Outcome, outcomeOf, recover, runInto, strikeAll } from './sweep.js'
 
 interface Woken {
   readonly before: Outcome
@@ -13,6 +13,7 @@ interface Woken {
   readonly log: string
 }
 
+const CASES = casesFor('freeze')
 let outcomes: Map<Case, Woken | Error>
 
 beforeAll(async () => {

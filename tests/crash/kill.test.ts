@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { FAILPOINTS } from '../../src/model/failpoints.js'
-import { CASES, type Case, type Outcome, outcomeOf, recover, runInto, strikeAll } from './sweep.js'
+import { type Case, casesFor, type Outcome, outcomeOf, recover, runInto, strikeAll } from './sweep.js'
 
+const CASES = casesFor('kill')
 let outcomes: Map<Case, (Outcome & { exitCode: number }) | Error>
 
 beforeAll(async () => {

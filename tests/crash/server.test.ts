@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { type EmbeddedServer, startEmbedded } from '../../src/embedded/index.js'
+import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { migrate } from '../../src/store/migrate.js'
 import { grantRoles } from '../../src/store/roles.js'
 import { type CountedMart, countedMartIn, signatures, writesOf } from '../support/counted-mart.js'
 import type { TestDatabase } from '../support/database.js'
 import { aFolder } from '../support/folders.js'
+import { type PostgresServer, startPostgres } from '../support/postgres-server.js'
 import { aRunner } from '../support/runner.js'
 import { requestRun, runById, runEnded } from '../support/runs.js'
 import { withClient } from '../support/server.js'
@@ -31,13 +31,13 @@ function databaseAt(url: string): TestDatabase {
 }
 
 /** What `pg_ctl stop -m immediate` does: no checkpoint, no goodbye. */
-async function stopImmediately(server: EmbeddedServer): Promise<void> {
+async function stopImmediately(server: PostgresServer): Promise<void> {
   const [pid] = (await readFile(join(server.dataDir, 'postmaster.pid'), 'utf8')).split('\n')
   process.kill(Number(pid), 'SIGQUIT')
   await server.stop()
 }
 
-async function aMartOn(server: EmbeddedServer, warehouse: boolean): Promise<CountedMart> {
+async function aMartOn(server: PostgresServer, warehouse: boolean): Promise<CountedMart> {
   await migrate(server.url)
   await grantRoles({ administratorUrl: server.url, sourceSchemas: ['content'], targetSchemas: ['analytics'] })
   const main = databaseAt(server.url)
@@ -60,7 +60,8 @@ describe('R3.6 R4.5 a server that is stopped with `immediate` in the middle of a
     async (_, warehouse) => {
       const home = join(await aFolder(), '.vitrina')
       const start = async () => {
-        const server = await startEmbedded({ home, settings: { max_connections: '60' } })
+        const { bin } = inject('server')
+        const server = await startPostgres({ home, bin, durable: true, settings: { max_connections: '60' } })
         onTestFinished(() => server.stop())
         return server
       }

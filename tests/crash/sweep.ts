@@ -3,6 +3,7 @@ import { isStopped } from '../support/proc.js'
 import { type SpawnedVitrina, spawnVitrina } from '../support/processes.js'
 import { aRunner } from '../support/runner.js'
 import { type RunRow, requestRun, runById, runEnded } from '../support/runs.js'
+import { sampleOf } from '../support/sample.js'
 import { waitFor } from '../support/wait.js'
 import { STRATEGIES, type Strategy } from './strategies.js'
 
@@ -22,7 +23,7 @@ export interface Outcome {
   readonly mart: string
 }
 
-export const CASES: readonly Case[] = Object.entries<Strategy>(STRATEGIES).flatMap(([name, strategy]) =>
+const ALL: readonly Case[] = Object.entries<Strategy>(STRATEGIES).flatMap(([name, strategy]) =>
   [false, true].flatMap((warehouse) =>
     strategy.points.map((point) => ({
       title: `${point}: ${name}, ${warehouse ? 'relay into another database' : 'pushdown'}`,
@@ -32,6 +33,14 @@ export const CASES: readonly Case[] = Object.entries<Strategy>(STRATEGIES).flatM
     })),
   ),
 )
+
+/** In `npm test` a sample in which every failpoint, and every strategy on both ways, is struck at least once. */
+export function casesFor(how: 'kill' | 'freeze'): readonly Case[] {
+  return sampleOf(ALL, {
+    key: ({ title }) => `${how} ${title}`,
+    labels: ({ title, point }) => [point.split('@')[0]!, title.split(': ')[1]!],
+  })
+}
 
 /** Many of them spend their time waiting for a lease to end. */
 const AT_ONCE = 4

@@ -80,6 +80,38 @@ describe('a new pipeline', () => {
     expect(complaints).toEqual([])
   })
 
+  it('reads a table without a query, all of its columns or some, and shows it afterwards', async () => {
+    const { page, complaints } = await browser().visitor()
+    await stand().open(page, '/pipelines/new')
+    const choice = page.getByRole('radiogroup', { name: 'Read from' })
+    await choice.getByText('Table').click()
+    const table = page.getByRole('combobox', { name: / source_table$/ })
+    await table.fill('content.person_film_wrk')
+    await page.getByText('Did you mean content.person_film_work?').first().waitFor()
+    await table.fill('content.person')
+    await page.getByRole('option', { name: 'content.person', exact: true }).click()
+    await page.getByText('a run would start', { exact: true }).first().waitFor()
+    const columns = page.getByRole('combobox', { name: / source_columns$/ })
+    for (const name of ['id', 'full_name']) {
+      await columns.fill(name)
+      await page.getByRole('option', { name, exact: true }).click()
+    }
+    expect(await page.getByLabel('Name name').inputValue()).toBe('person_mart')
+    // Back and forth: the query is the one that the table stands for.
+    await choice.getByText('Query').click()
+    await page.getByText('SELECT id, full_name FROM content.person').waitFor()
+    await choice.getByText('Table').click()
+    await table.fill('content.person')
+    await page.getByText('a run would start', { exact: true }).first().waitFor()
+    await page.getByRole('button', { name: 'Review and create' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Create', exact: true }).click()
+    await page.getByRole('heading', { name: 'person_mart' }).waitFor()
+    await page.waitForURL(/\/overview$/)
+    const reader = page.getByRole('listitem').filter({ hasText: 'all columns' })
+    await reader.getByText('content.person', { exact: true }).waitFor()
+    expect(complaints).toEqual([])
+  })
+
   it('is refused a name that is taken, before it is tried', async () => {
     const { page, complaints } = await browser().visitor()
     await stand().open(page, '/pipelines/new')

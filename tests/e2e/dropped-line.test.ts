@@ -84,6 +84,41 @@ describe('a line that drops', () => {
     expect(own(complaints)).toEqual([])
   })
 
+  it('moves nothing on the page when it drops and when it is back', async () => {
+    const line = await Line.to(stand().url)
+    const { page } = await browser().visitor()
+    await stand().open(page, '/pipelines', undefined, line.url)
+    await page.locator('[data-live=live]').waitFor()
+    const first = row(page, 'film_dim_full')
+    await first.waitFor()
+    const before = await first.boundingBox()
+    line.cut()
+    await page.getByText('The server does not answer. What you see is').waitFor()
+    expect(await first.boundingBox()).toEqual(before)
+    line.mend()
+    await page.locator('[data-live=live]').waitFor()
+    expect(await first.boundingBox()).toEqual(before)
+  })
+
+  it('is loaded again when it drops while the page is loading', async () => {
+    const { page } = await browser().visitor()
+    let isCut = true
+    await page.route('**/ui/assets/*.js', (route) => {
+      const isAborted = isCut
+      isCut = false
+      return isAborted ? route.abort() : route.continue()
+    })
+    await stand().open(page)
+    await row(page, 'film_dim_full').waitFor()
+  })
+
+  it('is reported when the scripts of the page do not arrive at all', async () => {
+    const { page } = await browser().visitor()
+    await page.route('**/ui/assets/*.js', (route) => route.abort())
+    await page.goto(`${stand().url}/ui/`)
+    await page.getByText('The console could not be loaded: the server did not answer.').waitFor()
+  })
+
   it('is noticed when it falls silent without being cut, and says how old the screen is', async () => {
     const line = await Line.to(stand().url)
     const { page } = await browser().visitor()

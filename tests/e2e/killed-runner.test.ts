@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { aPipeline } from '../support/builders.js'
-import { runEnded } from '../support/runs.js'
+import { requestRun, run, runEnded } from '../support/runs.js'
+import { waitFor } from '../support/wait.js'
 import { aBrowser } from './support/browser.js'
 import { aConsoleStand } from './support/stand.js'
 
@@ -47,6 +48,44 @@ describe('a runner that is killed in the middle of a run', () => {
   })
 })
 
+describe('a runner that is stopped in the middle of a run', () => {
+  it('is shown as stopped, with the run handed back, before and after another runner takes it', async () => {
+    const { database } = stand()
+    const { id, spec } = await aPipeline(database, { batchSize: 10 })
+    const runner = stand().runner()
+    await run(database, id)
+    await database.query(`UPDATE ${spec.targetTable} SET title = 'old'`)
+    const holder = await database.client()
+    await holder.query('BEGIN')
+    await holder.query(`SELECT FROM ${spec.targetTable} ORDER BY film_id OFFSET 25 LIMIT 1 FOR UPDATE`)
+    const runId = await requestRun(database, id)
+    const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+      AND starts_with(application_name, 'vitrina-run ')`
+    await waitFor(async () => (await database.query(waiting)).length > 0, {
+      what: 'a batch to wait for the row',
+    })
+    runner.kill('SIGTERM')
+    await holder.query('COMMIT')
+    expect(await runner.exited).toBe(0)
+
+    const { page, complaints } = await browser().visitor()
+    await stand().open(page, `/runs/${runId}`)
+    const attempts = page.getByRole('region', { name: 'Attempts' })
+    await attempts.getByText('the runner stopped and handed the run back').waitFor()
+    expect(await attempts.getByText('under way on').count()).toBe(0)
+    await page.getByText('The next runner takes the run at once.').waitFor()
+    await page.getByText('No runner is alive: start one.').waitFor()
+    expect(await page.getByText(/silent/).count()).toBe(0)
+
+    stand().runner()
+    await page.getByText('succeeded', { exact: true }).first().waitFor()
+    await attempts.getByText('the runner stopped and handed the run back').waitFor()
+    await attempts.getByText('Attempt 2', { exact: true }).waitFor()
+    expect(await page.getByText(/silent/).count()).toBe(0)
+    expect(complaints).toEqual([])
+  })
+})
+
 describe('a run that does not stop', () => {
   it('can be forced to end, and its batch is rolled back', async () => {
     const { id, spec } = await aPipeline(stand().database, { batchSize: 10 })
@@ -57,7 +96,9 @@ describe('a run that does not stop', () => {
     await stand().open(page, `/runs/${data!.run_id}`)
     await page.getByRole('region', { name: 'Progress' }).getByText('1 batch', { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Cancel the run' }).click()
-    await page.getByText('It stops after its current batch; what is written stays.').waitFor()
+    // The tooltip of the button says the same while the pointer is on it.
+    const main = page.getByRole('main')
+    await main.getByText('It stops after its current batch; what is written stays.').waitFor()
     await page.getByText('It still works on batch 2.').waitFor({ timeout: 60_000 })
     await page.getByRole('button', { name: 'Force the end' }).click()
     await page.getByText('cancelled', { exact: true }).first().waitFor()

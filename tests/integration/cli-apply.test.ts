@@ -62,7 +62,7 @@ describe('vitrina diff and apply', () => {
 
   it('ask before they change something, and cannot where nobody is', async () => {
     const { vitrina, file } = stand()
-    await file('asked.yaml', GENRES.replace('name: genres', 'name: asked'))
+    await file('asked.yaml', GENRES.replace('name: genres', 'name: asked').replace('.genres', '.asked'))
     const { code, stderr } = await vitrina('apply', 'asked.yaml')
     expect(code).toBe(2)
     expect(stderr).toMatch(/USAGE_INVALID: .*\n {2}→ Add --yes/)
@@ -238,7 +238,10 @@ describe('files without a server', () => {
     )
     const nobody = { VITRINA_URL: 'http://127.0.0.1:1', VITRINA_API_TOKEN: 'x' }
     const check = (env: Record<string, string>, name: string, ...more: string[]) =>
-      vitrinaWith({ ...nobody, ...env }, 'pipelines', 'validate', '--file', name, '--offline', ...more)
+      vitrinaWith(
+        { ...nobody, ...env },
+        ...['pipelines', 'validate', '--file', name, '--offline', '--allow-env', 'STAGE', ...more],
+      )
     expect(await check({ STAGE: 'blue' }, good)).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('✓ offline'),
@@ -280,5 +283,100 @@ describe('help for editors and shells', () => {
     expect(await typed('pipelines', 'run', 'film_dim')).toEqual(
       expect.arrayContaining(['--follow', '--wait']),
     )
+  })
+})
+
+describe('a table as source', () => {
+  it('goes from flags to the server, to a file and back without a change', async () => {
+    const { vitrina, file } = stand()
+    const flags = ['--target', 'analytics.people', '--key', 'id']
+    const made = await vitrina(
+      'pipelines',
+      'create',
+      '--name',
+      'people',
+      '--source-table',
+      'content.person',
+      ...flags,
+    )
+    expect(made.code, made.stderr).toBe(0)
+    expect((await vitrina('pipelines', 'get', 'people')).stdout).toMatch(/source_table\s+content\.person\n/)
+    const only = await vitrina('pipelines', 'update', 'people', '--source-columns', 'id,full_name')
+    expect(only.code, only.stderr).toBe(0)
+    const { stdout: yaml } = await vitrina('export', 'people')
+    expect(yaml).toContain('source_table: content.person\n')
+    expect(yaml).toMatch(/source_columns:\n\s+- id\n\s+- full_name\n/)
+    expect(yaml).not.toContain('source_query')
+    await file('people.yaml', yaml)
+    expect(await vitrina('diff', 'people.yaml', '--exit-code')).toMatchObject({ code: 0 })
+    const run = await vitrina('pipelines', 'run', 'people', '--wait')
+    expect(run.code, run.stderr).toBe(0)
+    const deep = await vitrina('pipelines', 'reconcile', 'people', '--deep', '--json')
+    expect(json(deep.stdout)).toMatchObject({ matches: true, source: { count: 289 } })
+    // A query in the file takes the place of the table, and the other way round.
+    await file(
+      'people.yaml',
+      yaml.replace(
+        /source_table[\s\S]*full_name\n/,
+        'source_query: SELECT id, full_name FROM content.person\n',
+      ),
+    )
+    const toQuery = await vitrina('apply', 'people.yaml', '--yes', '--reset-checkpoint')
+    expect(toQuery.code, toQuery.stderr).toBe(0)
+    expect(json((await vitrina('pipelines', 'get', 'people', '--json')).stdout)).toMatchObject({
+      source_table: null,
+      source_columns: [],
+    })
+    await file('people.yaml', yaml)
+    expect((await vitrina('apply', 'people.yaml', '--yes', '--reset-checkpoint')).code).toBe(0)
+    expect(await vitrina('diff', 'people.yaml', '--exit-code')).toMatchObject({ code: 0 })
+  })
+
+  it('is given beside a query only by mistake, which is told in its place', async () => {
+    const { vitrina, file } = stand()
+    await file('both.yaml', GENRES.replace('name: genres', 'name: both\nsource_table: content.genre'))
+    const { code, stderr } = await vitrina('diff', 'both.yaml')
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/both\.yaml:2:1.*give source_query or source_table, not both/)
+  })
+})
+
+describe('two pipelines on one target', () => {
+  const pipeline = (name: string, target: string, more = '') =>
+    `name: ${name}\nsource_table: content.genre\ntarget_table: ${target}\nkey_columns: [id]\n${more}`
+
+  it('are found in the files before anything is changed', async () => {
+    const { vitrina, file } = stand()
+    await file(
+      'one.yaml',
+      `${pipeline('twin_a', 'analytics.twins')}---\n${pipeline('twin_b', `'"analytics".TWINS'`)}`,
+    )
+    const planned = await vitrina('diff', 'one.yaml')
+    expect(planned.code).toBe(1)
+    expect(planned.stderr).toMatch(
+      /one\.yaml:\d+:\d+.*TARGET_TAKEN: pipeline "twin_a" writes to "analytics"\.TWINS too/,
+    )
+    expect((await vitrina('apply', 'one.yaml', '--yes')).code).toBe(1)
+    expect((await vitrina('pipelines', 'get', 'twin_a')).code).toBe(1)
+    await file('demo.yaml', pipeline('intruder', 'analytics.film_dim'))
+    expect((await vitrina('diff', 'demo.yaml')).stderr).toContain(
+      'pipeline "film_dim_full" writes to analytics.film_dim too',
+    )
+  })
+
+  it('are applied when both say so, in whatever order that takes', async () => {
+    const { vitrina, file } = stand()
+    await file('room.yaml', pipeline('z_first', 'analytics.room'))
+    expect((await vitrina('apply', 'room.yaml', '--yes')).code).toBe(0)
+    // The new one comes first in the plan, and has to wait for the change of the old one.
+    const shared = 'shared_target: true\n'
+    await file(
+      'room.yaml',
+      `${pipeline('a_second', 'analytics.room', shared)}---\n${pipeline('z_first', 'analytics.room', shared)}`,
+    )
+    const applied = await vitrina('apply', 'room.yaml', '--yes')
+    expect(applied.code, applied.stderr).toBe(0)
+    expect(applied.stdout).toMatch(/updated z_first[\s\S]*created a_second/)
+    expect(await vitrina('diff', 'room.yaml', '--exit-code')).toMatchObject({ code: 0 })
   })
 })

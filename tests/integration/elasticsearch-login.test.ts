@@ -46,7 +46,7 @@ describe('an Elasticsearch with TLS and logins', () => {
   /** One run with these settings into an index that only this test has. */
   const runWith = async (env: Record<string, string>, spec: Partial<PipelineSpec> = {}) => {
     const runner = await aRunner(database, { env: { ...env, ALLOWED_ES_INDEXES: '*' } })
-    const { id } = await aPipeline(database, { targetTable: 'es:film_dim', ...spec })
+    const { id } = await aPipeline(database, { targetTable: 'es:film_dim', sharedTarget: true, ...spec })
     const ended = await run(database, id)
     await runner.stop()
     const log = await database.query('SELECT message, fields FROM etl.etl_run_log WHERE run_id = $1', [

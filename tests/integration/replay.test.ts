@@ -43,6 +43,11 @@ it('writes rows out of the quarantine when somebody asks for it, and holds them 
     rows_quarantined: source!.tens,
   })
   expect(await byStatus()).toEqual({ REPLAYED: source!.tens, HELD: source!.tens })
+  expect(
+    await database.query(
+      "SELECT DISTINCT columns, row_text, settled_at IS NOT NULL AS settled FROM etl.etl_quarantine WHERE status = 'REPLAYED'",
+    ),
+  ).toEqual([{ columns: [], row_text: [], settled: true }])
 
   await database.query('ALTER TABLE analytics.rated DROP CONSTRAINT small')
   await ask()

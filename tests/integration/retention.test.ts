@@ -57,3 +57,40 @@ it('forgets runs with their batches and their log after RUNS_RETENTION_DAYS, and
     (await database.query('SELECT FROM etl.etl_events WHERE seq IS NOT NULL')).length,
   ).toBeLessThanOrEqual(1)
 })
+
+it('removes settled rows of the quarantine after QUARANTINE_RETENTION_DAYS, and never a held one', async () => {
+  const database = await aDatabase()
+  const { id } = await aPipeline(database)
+  await database.query(
+    `INSERT INTO etl.etl_quarantine (pipeline_id, run_id, row_key, columns, row_text, reason)
+     SELECT $1, gen_random_uuid(), key, '{secret}', '{canary-7f3a}', 'refused "canary-7f3a"'
+       FROM unnest(ARRAY['held', 'old', 'young']) AS key`,
+    [id],
+  )
+  await database.query("UPDATE etl.etl_quarantine SET status = 'DISCARDED' WHERE row_key <> 'held'")
+  const values = await database.query(
+    "SELECT row_key, q::text LIKE '%canary%' AS readable FROM etl.etl_quarantine q ORDER BY row_key",
+  )
+  expect(values).toEqual([
+    { row_key: 'held', readable: true },
+    { row_key: 'old', readable: false },
+    { row_key: 'young', readable: false },
+  ])
+  await database.query(
+    `UPDATE etl.etl_quarantine SET refused_at = refused_at - interval '400 days',
+            settled_at = settled_at - CASE row_key WHEN 'old' THEN interval '4 days' ELSE interval '2 days' END`,
+  )
+
+  const api = spawnVitrina(
+    ['api'],
+    { DATABASE_URL: database.url, VITRINA_PORT: '0', QUARANTINE_RETENTION_DAYS: '3' },
+    { cwd: await aFolder() },
+  )
+  await api.waitForOutput(/API\s+http/)
+  const keys = async () =>
+    (await database.query<{ row_key: string }>('SELECT row_key FROM etl.etl_quarantine ORDER BY 1')).map(
+      (row) => row.row_key,
+    )
+  await waitFor(async () => (await keys()).length === 2, { what: 'the old row to be removed' })
+  expect(await keys()).toEqual(['held', 'young'])
+})

@@ -73,18 +73,6 @@ describe('vitrina up', () => {
     await second.waitForOutput(/Vitrina is up\.[\s\S]*token\s+in .*api-token/)
   })
 
-  it.each(['api', 'runner'])('stops everything with an error when the %s dies', async (part) => {
-    const [folder, database] = [await aFolder(), await aDatabase()]
-    const up = spawnVitrina(['up'], { DATABASE_URL: database.url, VITRINA_PORT: '0' }, { cwd: folder })
-    await up.waitForOutput(/Vitrina is up/)
-    const below = descendantsOf(up.pid)
-    const victim = below.find(({ command }) => command.endsWith(` ${part}`))
-    process.kill(victim?.pid ?? 0, 'SIGKILL')
-    expect(await up.exited).toBe(1)
-    expect(up.stderr).toMatch(/ended by itself/)
-    await expectAllGone(below.map(({ pid }) => pid))
-  })
-
   it('ends at once when somebody presses Ctrl-C a second time', async () => {
     const [folder, database] = [await aFolder(), await aDatabase()]
     const up = spawnVitrina(['up'], { DATABASE_URL: database.url, VITRINA_PORT: '0' }, { cwd: folder })

@@ -1,5 +1,6 @@
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
 import { createServer } from '../../src/api/server.js'
+import type { CheckLimits } from '../../src/api/services/check-slots.js'
 import { readSettings, SETTINGS } from '../../src/config/settings.js'
 import { settingsInForce } from '../../src/config/settings-in-force.js'
 import { ConnectionProbes, type Probed } from '../../src/main/connections.js'
@@ -30,6 +31,8 @@ export interface TestApi {
 export interface ApiOptions {
   readonly consoleDir?: string
   readonly rateLimit?: number
+  /** Checks at the same time; not given: as many as a test likes. */
+  readonly checks?: CheckLimits
   /** Default a century: tests write runs of any age. */
   readonly runsDays?: number
   readonly connections?: readonly string[]
@@ -84,7 +87,8 @@ export function anApi(url: string, options: ApiOptions = {}): TestApi {
     connections: new ConnectionProbes(options.probed ?? { databases: [], sinks: [] }),
     settings: settingsInForce([SETTINGS], options.env ?? {}),
     rateLimit: options.rateLimit ?? 1_000_000,
-    retention: { eventsHours: 24, runsDays: options.runsDays ?? 36_500 },
+    checks: options.checks ?? { total: 1_000, perToken: 1_000 },
+    retention: { eventsHours: 24, runsDays: options.runsDays ?? 36_500, quarantineDays: 30 },
     consoleDir: options.consoleDir,
     heartbeatMs: options.heartbeatMs,
   })

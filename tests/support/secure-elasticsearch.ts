@@ -5,7 +5,7 @@ import https from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { distribution, fullDistribution } from './elasticsearch-distribution.js'
+import { findTool } from '../../scripts/lib/test-tools.mjs'
 import { startNode } from './elasticsearch-node.js'
 
 const run = promisify(execFile)
@@ -45,8 +45,7 @@ const ROLES = {
 
 /** The users `admin`, `vitrina` with what is documented, and `reader` have the same password. */
 export async function startSecureSearch(): Promise<SecureSearch | { readonly missing: string }> {
-  const full = await fullDistribution()
-  const found = 'missing' in full ? await distribution() : full
+  const found = await findTool('elasticsearch')
   if ('missing' in found) return found
   const folder = await mkdtemp(join(tmpdir(), 'vitrina-certificates-'))
   const certificates = await makeCertificates(folder).catch((error) => ({ missing: String(error) }))
@@ -77,7 +76,7 @@ export async function startSecureSearch(): Promise<SecureSearch | { readonly mis
     strangeCa: join(folder, 'stranger.crt'),
     password,
     call,
-    noApiKeys: 'missing' in full ? `the small build makes no API keys, and ${full.missing}` : null,
+    noApiKeys: found.makesApiKeys ? null : 'a server that makes API keys takes a Java compiler (javac)',
     apiKey: async (privileges) => {
       const made = await call<{ encoded: string }>('POST', '/_security/api_key', {
         name: 'test',

@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import type { TestProject } from 'vitest/node'
 import { loadSample } from '../../src/cinema/index.js'
-import { removeEmbedded, startEmbedded } from '../../src/embedded/index.js'
 import { migrate } from '../../src/store/migrate.js'
 import { grantRoles } from '../../src/store/roles.js'
+import { removePostgres, startPostgres } from './postgres-server.js'
+import { postgresBin } from './postgres-versions.js'
 
 /** What every test file learns about the one server of this run. */
 export interface TestServer {
@@ -15,6 +16,10 @@ export interface TestServer {
   readonly url: string
   /** Begins the name of every database of this run, so that two runs may share a server. */
   readonly prefix: string
+  /** 14 to 18. */
+  readonly major: number
+  /** Its programs, for tests that start a server of their own; null is the embedded server. */
+  readonly bin: string | null
 }
 
 declare module 'vitest' {
@@ -33,11 +38,11 @@ export function urlOf(server: TestServer, name: string): string {
 /** Run by vitest once, before all files: one server, and the templates that aDatabase() copies. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   await warnWhenStale()
-  const { url, stop } = await startServer()
-  const server: TestServer = { url, prefix: `test_${randomBytes(4).toString('hex')}_` }
+  const { stop, ...started } = await startServer()
+  const major = await majorOf(started.url)
+  const server: TestServer = { ...started, major, prefix: `test_${randomBytes(4).toString('hex')}_` }
   try {
-    await makeTemplate(server, 'migrated', async () => {})
-    await makeTemplate(server, 'cinema', async (client) => void (await loadSample(client)))
+    await makeTemplates(server)
   } catch (error) {
     await stop()
     throw error
@@ -47,6 +52,19 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     await dropAll(server)
     await stop()
   }
+}
+
+export async function majorOf(url: string): Promise<number> {
+  const { rows } = await withClient(url, (client) =>
+    client.query<{ major: number }>("SELECT current_setting('server_version_num')::int / 10000 AS major"),
+  )
+  return rows[0]!.major
+}
+
+/** What aDatabase() copies. Tests that start a server of their own need them there too. */
+export async function makeTemplates(server: TestServer): Promise<void> {
+  await makeTemplate(server, 'migrated', async () => {})
+  await makeTemplate(server, 'cinema', async (client) => void (await loadSample(client)))
 }
 
 /** Started by hand, vitest builds nothing; `npm test` does. */
@@ -59,27 +77,25 @@ async function warnWhenStale(): Promise<void> {
     )
 }
 
-async function startServer(): Promise<{ url: string; stop(): Promise<void> }> {
+/** VITRINA_TEST_POSTGRES names the version: 14 to 18, or the folder with the programs of a server. */
+async function startServer(): Promise<Omit<TestServer, 'prefix' | 'major'> & { stop(): Promise<void> }> {
   const existing = process.env.VITRINA_TEST_DATABASE_URL
-  if (existing) return { url: existing, stop: async () => {} }
+  if (existing) return { url: existing, bin: null, stop: async () => {} }
+  const bin = await postgresBin(process.env.VITRINA_TEST_POSTGRES || '18')
   const home = await mkdtemp(join(tmpdir(), 'vitrina-test-'))
-  const remove = async () => {
-    await removeEmbedded(home)
-    await rm(home, { recursive: true, force: true })
-  }
   try {
-    const server = await startEmbedded({
+    const server = await startPostgres({
       home,
-      durable: false,
+      bin,
       settings: { max_connections: '300', max_prepared_transactions: '10' },
     })
     const stop = async () => {
       await server.stop()
-      await remove()
+      await removePostgres(home)
     }
-    return { url: server.url, stop }
+    return { url: server.url, bin, stop }
   } catch (error) {
-    await remove()
+    await removePostgres(home)
     throw error
   }
 }

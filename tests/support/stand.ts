@@ -1,9 +1,11 @@
-import { afterAll, beforeAll, describe } from 'vitest'
+import { basename } from 'node:path'
+import { afterAll, beforeAll, describe, expect } from 'vitest'
 import type { PipelineSpec } from '../../src/model/pipeline.js'
 import { aPipeline } from './builders.js'
 import { aDatabase, type TestDatabase } from './database.js'
 import { aRunner, type TestRunner } from './runner.js'
 import { type RunRow, run } from './runs.js'
+import { someOf } from './sample.js'
 
 /** One of the ways rows can take, and between which databases. */
 export interface Route {
@@ -44,16 +46,20 @@ export interface StandOptions {
   readonly env?: Record<string, string>
 }
 
-/** The same tests for every route. */
-export function onEveryRoute(tests: (stand: () => Stand) => void, options: StandOptions = {}): void {
-  onRoutes(ROUTES, tests, options)
+/** The route is known while tests are declared, the stand only while they run. */
+type RouteTests = (stand: () => Stand, route: Route) => void
+
+/** The same tests for every route; in `npm test` for two of them, which change with the seed and from file to file. */
+export function onEveryRoute(tests: RouteTests, options: StandOptions = {}): void {
+  const file = basename(expect.getState().testPath ?? '')
+  onRoutes(
+    someOf(ROUTES, 2, ({ name }) => `${file} ${name}`),
+    tests,
+    options,
+  )
 }
 
-export function onRoutes(
-  routes: readonly Route[],
-  tests: (stand: () => Stand) => void,
-  options: StandOptions = {},
-): void {
+export function onRoutes(routes: readonly Route[], tests: RouteTests, options: StandOptions = {}): void {
   describe.each(routes)('by $name', (route) => {
     let stand: Stand
     beforeAll(async () => {
@@ -61,7 +67,7 @@ export function onRoutes(
     })
     // Undefined when beforeAll failed: its error is the one to read.
     afterAll(() => stand?.runner.stop())
-    tests(() => stand)
+    tests(() => stand, route)
   })
 }
 

@@ -22,7 +22,7 @@ export const tasksQuery = queryOptions({
 })
 
 /** How many coming runs are shown. */
-const COMING = 5
+export const COMING = 5
 
 export function comingRunsQuery(schedule: string, zone: string) {
   return queryOptions({

@@ -32,6 +32,11 @@ export class ApiProblem extends Error {
 
 const OFFLINE = 'OFFLINE'
 
+/** No answer came; the server may not even know of the request. */
+export function isOffline(error: unknown): boolean {
+  return error instanceof ApiProblem && error.isOffline
+}
+
 export function offline(cause: unknown): ApiProblem {
   return new ApiProblem(
     {

@@ -13,7 +13,7 @@ export function SessionGate({ children }: { readonly children: ReactNode }) {
   if (data === null) return <SignInScreen />
   if (data !== undefined) return children
   return (
-    <div style={{ maxWidth: '40rem', margin: '15vh auto', padding: 16 }}>
+    <div style={{ maxWidth: '40rem', margin: '0 auto', padding: '15vh 16px' }}>
       {error === null ? <Skeleton /> : <ProblemCard error={error} onRetry={() => void refetch()} />}
     </div>
   )

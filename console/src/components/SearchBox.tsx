@@ -15,10 +15,12 @@ interface Props {
   readonly onChange: (text: string | undefined) => void
   readonly className?: string | undefined
   readonly size?: string
+  /** What is looked for; `search` when not given. */
+  readonly icon?: 'search' | 'user'
 }
 
 /** A text that stands in the address. It is typed without being disturbed by the address that follows it. */
-export function SearchBox({ label, shortcut, value, onChange, className, size }: Props) {
+export function SearchBox({ label, shortcut, value, onChange, className, size, icon = 'search' }: Props) {
   const input = useRef<HTMLInputElement>(null)
   const type = useDebouncedCallback((text: string) => onChange(text === '' ? undefined : text), TYPING_MS)
   useShortcut('/', shortcut, () => input.current?.focus())
@@ -35,7 +37,7 @@ export function SearchBox({ label, shortcut, value, onChange, className, size }:
       type="search"
       aria-label={label}
       placeholder={label}
-      leftSection={<Icon name="search" size={14} />}
+      leftSection={<Icon name={icon} size={14} />}
       defaultValue={value ?? ''}
       onChange={(event) => type(event.currentTarget.value.trim())}
       onKeyDown={(event) => event.key === 'Escape' && event.currentTarget.blur()}

@@ -34,6 +34,16 @@ describe('the holder of a run', () => {
     })
   })
 
+  it('has stopped when it ended in order and handed the run back', () => {
+    expect(holderOf(run, [{ ...runner('a', 3), stopped_at: ago(2) }], NOW)).toMatchObject({
+      state: 'stopped',
+    })
+    // It could not hand the run back: its lease has to pass first.
+    expect(holderOf(run, [{ ...runner('a', 3, 20), stopped_at: ago(2) }], NOW)).toMatchObject({
+      ...{ state: 'silent', leaseLeftMs: 20_000 },
+    })
+  })
+
   it('is not spoken of when nothing is known of it', () => {
     expect(holderOf(run, [runner('b', 1)], NOW)).toBeNull()
     expect(holderOf({ id: 'r1', runner_id: null }, [runner('a', 1)], NOW)).toBeNull()

@@ -48,8 +48,14 @@ export function requireToken(app: Api, options: BearerOptions): void {
     Object.assign(request, { caller, credential })
     request.isStillValid = async () => typeof (await letIn(request, options)) !== 'string'
     // A route that does not exist has no rule; whoever has a token may learn that it is not there.
-    if (access !== undefined && !mayActAs(caller.role, access)) throw forbidden(caller.role, access)
+    if (access !== undefined) requireRole(request, access)
   })
+}
+
+/** Where what a caller asks for decides, and not the route alone. */
+export function requireRole(request: FastifyRequest, needed: Role): void {
+  const { role } = request.caller!
+  if (!mayActAs(role, needed)) throw forbidden(role, needed)
 }
 
 /** For versions and audit. Only routes that need a token ask. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { authorOf } from '../auth/bearer.js'
+import { authorOf, requireRole } from '../auth/bearer.js'
 import { noBody } from '../schemas/control.js'
 import {
   previewQuery,
@@ -20,6 +20,7 @@ import { byId } from '../schemas/params.js'
 import { previewInput, validateInput } from '../schemas/pipeline-input.js'
 import type { Api } from '../schemas/type-provider.js'
 import type { InspectService } from '../services/inspect.js'
+import { validationFor } from '../services/server-words.js'
 import { runUrl } from './links.js'
 import { rule } from './rule.js'
 
@@ -34,19 +35,30 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
   app.post(
     '/pipelines/:id/validate',
     {
-      config: rule('viewer', TAG, 'Says whether a run would start, and how it would read and write.', {
-        problems: [404],
-      }),
+      config: rule(
+        'viewer',
+        TAG,
+        'Says whether a run would start, and how it would read and write. Executes parts of the query.',
+        { check: 'short', problems: [404] },
+      ),
       schema: { params: byId, body: noBody, response: { 200: validationWire } },
     },
     async (request) =>
-      validationToWire(await inspect.validate(request.params.id, AbortSignal.timeout(PATIENCE_MS))),
+      validationToWire(
+        validationFor(
+          request.caller!.role,
+          await inspect.validate(request.params.id, AbortSignal.timeout(PATIENCE_MS)),
+        ),
+      ),
   )
 
   app.post(
     '/validate',
     {
-      config: rule('viewer', TAG, 'The same for a pipeline that is not saved.', { body: validateInput }),
+      config: rule('operator', TAG, 'The same for a pipeline that is not saved.', {
+        check: 'short',
+        body: validateInput,
+      }),
       schema: { querystring: validateQuery, body: anyObject, response: { 200: validationWire } },
     },
     async (request) => {
@@ -60,7 +72,9 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
   app.get(
     '/catalog/tables',
     {
-      config: rule('viewer', TAG, 'Lists the tables that a query may read, with their columns.'),
+      config: rule('viewer', TAG, 'Lists the tables that a query may read, with their columns.', {
+        check: 'short',
+      }),
       schema: { querystring: tablesQuery, response: { 200: tablesWire } },
     },
     async (request) =>
@@ -71,6 +85,7 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
     '/pipelines/:id/preview',
     {
       config: rule('operator', TAG, 'Shows the first rows as they would be written. Nothing is.', {
+        check: 'short',
         problems: [404],
       }),
       schema: { params: byId, querystring: previewQuery, body: noBody, response: { 200: previewWire } },
@@ -84,7 +99,10 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
   app.post(
     '/preview',
     {
-      config: rule('operator', TAG, 'The same for a pipeline that is not saved.', { body: previewInput }),
+      config: rule('operator', TAG, 'The same for a pipeline that is not saved.', {
+        check: 'short',
+        body: previewInput,
+      }),
       schema: { querystring: previewQuery, body: anyObject, response: { 200: previewWire } },
     },
     async (request) =>
@@ -96,11 +114,16 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
   app.get(
     '/pipelines/:id/reconcile',
     {
-      config: rule('viewer', TAG, 'Compares the mart with what its query says now.', { problems: [404] }),
+      config: rule('viewer', TAG, 'Compares the mart with its query. `deep` needs the role operator.', {
+        check: ({ query }) => ((query as { deep?: boolean }).deep === true ? 'long' : 'short'),
+        problems: [404],
+      }),
       schema: { params: byId, querystring: reconcileQuery, response: { 200: reconcileWire } },
     },
     async (request) => {
       const { deep } = request.query
+      // It reads every row of both sides, for up to half an hour, and answers with keys.
+      if (deep) requireRole(request, 'operator')
       const signal = AbortSignal.timeout(deep ? DEEP_PATIENCE_MS : PATIENCE_MS)
       return reconcileToWire(
         await inspect.reconcile(request.params.id, { deep, signal, events: request.events }),
@@ -115,7 +138,7 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
         'operator',
         TAG,
         'Compares row by row and asks for a run that mends exactly what differs.',
-        { problems: [404, 409] },
+        { check: 'long', problems: [404, 409] },
       ),
       schema: { params: byId, body: noBody, response: { 202: repairWire } },
     },

@@ -21,6 +21,7 @@ export function lineageRoutes(app: Api, lineage: LineageService): void {
     '/lineage',
     {
       config: rule('viewer', TAG, 'Shows where data comes from and where it goes, around a node or in all.', {
+        check: 'short',
         problems: [404],
       }),
       schema: { querystring: lineageQuery, response: { 200: lineageWire } },
@@ -36,7 +37,10 @@ export function lineageRoutes(app: Api, lineage: LineageService): void {
   app.get(
     '/lineage/openlineage',
     {
-      config: rule('viewer', TAG, 'Exports the pipelines as events of OpenLineage.', { problems: [404] }),
+      config: rule('viewer', TAG, 'Exports the pipelines as events of OpenLineage.', {
+        check: 'short',
+        problems: [404],
+      }),
       schema: { querystring: openLineageQuery, response: { 200: openLineageWire } },
     },
     async (request) => [
@@ -48,6 +52,7 @@ export function lineageRoutes(app: Api, lineage: LineageService): void {
     '/pipelines/:id/lineage',
     {
       config: rule('viewer', TAG, 'Tells for every column of a pipeline where it comes from.', {
+        check: 'short',
         problems: [404],
       }),
       schema: { params: byId, response: { 200: pipelineLineageWire } },

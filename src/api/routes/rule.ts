@@ -24,6 +24,7 @@ export interface RouteDoc {
 
 interface Extra extends Partial<Pick<RouteDoc, 'problems' | 'body' | 'media' | 'links'>> {
   readonly quiet?: boolean
+  readonly check?: FastifyContextConfig['check']
 }
 
 /** Who may call a route and what it does: no route starts without the first, none is documented without the second. */
@@ -31,7 +32,7 @@ export function rule(
   access: Role | 'open',
   tag: string,
   summary: string,
-  { quiet = false, problems = [], ...rest }: Extra = {},
+  { quiet = false, check, problems = [], ...rest }: Extra = {},
 ): FastifyContextConfig {
-  return { access, quiet, doc: { tag, summary, problems, ...rest } }
+  return { access, quiet, ...(check && { check }), doc: { tag, summary, problems, ...rest } }
 }

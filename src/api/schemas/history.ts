@@ -108,8 +108,10 @@ export const quarantinedWire = z
     run_id: z.string().describe('The run that read it.'),
     status: z.enum(QUARANTINE_STATUSES).describe('HELD until somebody replays or discards it.'),
     key: z.string().describe('The key of the row.'),
-    row: z.record(z.string(), z.string().nullable()).describe('The row as the source gave it, as text.'),
-    reason: z.string().describe('Why the target refused it.'),
+    row: z
+      .record(z.string(), z.string().nullable())
+      .describe('The row as the source gave it, as text. Empty once the row is settled.'),
+    reason: z.string().describe('Why the target refused it. Removed once the row is settled.'),
     sqlstate: z.string().nullable().describe('The SQLSTATE of the refusal.'),
     refused_at: when('the target refused it'),
     settled_at: z.string().nullable().describe('When it was replayed or discarded.'),

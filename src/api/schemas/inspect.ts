@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Drift, Reconciliation } from '../../model/reconcile.js'
-import type { Preview, QueryPlan, SourceTables, Validation } from '../../model/validation.js'
+import type { Finding, Preview, QueryPlan, SourceTables, Validation } from '../../model/validation.js'
+import { redactText } from '../../telemetry/redact.js'
 import { PREVIEW_EXAMPLE, RECONCILIATION_EXAMPLE, VALIDATION_EXAMPLE } from './examples.js'
 import { flag, pageQuery } from './page.js'
 import { line } from './text.js'
@@ -10,6 +11,12 @@ const finding = z.object({
   field: z.string().describe('The field it speaks of.'),
   message: z.string().describe('The facts in a sentence.'),
   hint: z.string().describe('What to do about it.'),
+  sqlstate: z
+    .string()
+    .nullable()
+    .describe(
+      'The SQLSTATE, where PostgreSQL refused something; else null. A viewer gets it instead of the message of the server.',
+    ),
   position: z
     .object({
       offset: z.number().describe('From the start of the text, counted from 0.'),
@@ -76,12 +83,16 @@ export const validationWire = z
 export function validationToWire({ createsTarget, plan, ...rest }: Validation) {
   return {
     ...rest,
-    errors: [...rest.errors],
-    warnings: [...rest.warnings],
+    errors: rest.errors.map(findingToWire),
+    warnings: rest.warnings.map(findingToWire),
     columns: [...rest.columns],
     creates_target: createsTarget,
     plan: plan === null ? null : planToWire(plan),
   }
+}
+
+function findingToWire({ sqlstate = null, message, hint, ...rest }: Finding): z.infer<typeof finding> {
+  return { ...rest, message: redactText(message), hint: redactText(hint), sqlstate }
 }
 
 function planToWire({ rows, totalCost, scans, indexes }: QueryPlan): z.infer<typeof planWire> {
@@ -147,7 +158,7 @@ export function previewToWire({ columns, rows, truncated }: Preview) {
 }
 
 export const reconcileQuery = z.strictObject({
-  deep: flag().default(false).describe('Row by row instead of counts only.'),
+  deep: flag().default(false).describe('Row by row instead of counts only; needs the role operator.'),
 })
 
 const side = z.object({

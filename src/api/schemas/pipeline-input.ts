@@ -1,7 +1,10 @@
 import { z } from 'zod'
+import { isTooLong, LONGEST_NAME } from '../../model/table-name.js'
 import { line, text } from './text.js'
 
-const column = line(200)
+const column = line(200).refine((name) => !isTooLong(name), {
+  error: `must not be longer than ${LONGEST_NAME} bytes: PostgreSQL cuts off the rest`,
+})
 const table = line(300)
 
 export const taskFields = {
@@ -16,7 +19,7 @@ export const taskFields = {
     .enum(['SQL', 'PYTHON'])
     .describe('SQL reads the rows and comes first; PYTHON is a registered transform.'),
   body: text(1, 200_000).describe('The SQL text, or the name of a registered transform.'),
-  source_table: table.nullable().default(null).describe('What the task reads, for people.'),
+  source_table: table.nullable().default(null).describe('What the task reads, for people; not used.'),
   target_table: table
     .nullable()
     .default(null)
@@ -37,9 +40,21 @@ export const pipelineFields = {
     .default(null)
     .describe('Name of the connection that is read. null: the main database.'),
   source_query: text(0, 200_000)
+    .nullable()
     .default('')
-    .describe('The SELECT whose rows fill the target. Tasks have priority over it.')
+    .describe('The SELECT whose rows fill the target; null with source_table. Tasks have priority over it.')
     .meta({ example: 'SELECT id AS film_id, title, modified AS updated_at FROM content.film_work' }),
+  source_table: table
+    .nullable()
+    .default(null)
+    .describe(
+      'A table or view to read instead of source_query, as schema.table. Tasks have priority over it.',
+    ),
+  source_columns: z
+    .array(column)
+    .max(1600)
+    .default([])
+    .describe('Columns of source_table to read, in this order. Empty: all of them.'),
   target_table: table
     .describe('The address of the mart: schema.table, es:index, ch:table or s3:prefix.')
     .meta({ example: 'analytics.film_dim' }),
@@ -47,6 +62,10 @@ export const pipelineFields = {
     .nullable()
     .default(null)
     .describe('Name of the connection that is written. null: the main database.'),
+  shared_target: z
+    .boolean()
+    .default(false)
+    .describe('Allows other pipelines that say so too to write to the same target.'),
   target_options: z
     .record(line(100), z.unknown())
     .default({})

@@ -15,7 +15,7 @@ const taskWire = z
     order_index: z.number().describe('The place in the plan.'),
     task_type: z.enum(['SQL', 'PYTHON']).describe('SQL reads the rows; PYTHON is a registered transform.'),
     body: z.string().describe('The SQL text, or the name of a registered transform.'),
-    source_table: z.string().nullable().describe('What the task reads, for people.'),
+    source_table: z.string().nullable().describe('What the task reads, for people; not used.'),
     target_table: z.string().nullable().describe('Where the last task writes instead of the target.'),
   })
   .meta({ id: 'Task' })
@@ -30,9 +30,12 @@ export const pipelineWire = z
     type: z.enum(['SQL', 'PYTHON']).describe('SQL: a query only. PYTHON: with registered transforms.'),
     source_type: z.string().describe(said('source_type')),
     source_connection: z.string().nullable().describe(said('source_connection')),
-    source_query: z.string().describe(said('source_query')),
+    source_query: z.string().nullable().describe(said('source_query')),
+    source_table: z.string().nullable().describe(said('source_table')),
+    source_columns: z.array(z.string()).describe(said('source_columns')),
     target_table: z.string().describe(said('target_table')),
     target_connection: z.string().nullable().describe(said('target_connection')),
+    shared_target: z.boolean().describe(said('shared_target')),
     target_options: z.record(z.string(), z.unknown()).describe(said('target_options')),
     mode: z.enum(['full', 'incremental']).describe(said('mode')),
     full_strategy: z.enum(['upsert', 'replace']).describe(said('full_strategy')),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { BatchHistory, RunLogLine } from '../../model/history.js'
-import type { HeldBack, PastAttempt, Run } from '../../model/run.js'
+import { ATTEMPT_ENDS, type HeldBack, type PastAttempt, type Run } from '../../model/run.js'
 import { RUN_STATUSES } from '../../model/status.js'
 import type { RunStory } from '../services/runs.js'
 import { RUN_EXAMPLE } from './examples.js'
@@ -160,9 +160,11 @@ const attemptWire = z
   .object({
     attempt: z.number().describe('Its number.'),
     end: z
-      .enum(['failed', 'runner_died', 'given_back'])
-      .describe('How it ended: with an error, with its runner, or because its runner was stopped.'),
-    ended_at: z.string().describe('When that was noticed.'),
+      .enum(ATTEMPT_ENDS)
+      .describe(
+        'How it ended: with an error (failed), because its runner went silent (runner_died), because its runner was stopped and handed the run back (given_back), or because its runner lost a database and handed the run back (connection_lost).',
+      ),
+    ended_at: z.string().describe('When it ended; for runner_died, when the run was taken over.'),
     runner_id: z.string().nullable().describe('The runner that had it.'),
     error: z.string().nullable().describe('What went wrong.'),
     error_code: z.string().nullable().describe('Its code.'),
@@ -173,7 +175,9 @@ const attemptWire = z
 export const runDetailWire = runWire.extend({
   attempt_history: z
     .array(attemptWire)
-    .describe('The attempts before the present one, oldest first; the last 50 of them.'),
+    .describe(
+      'The attempts that did not end the run, oldest first; the last 50 of them. When the newest has the number of the run, the run waits for a runner.',
+    ),
   previous_run_id: z.string().nullable().describe('The run of the pipeline before this one.'),
   next_run_id: z.string().nullable().describe('The run of the pipeline after this one.'),
   usual_rows_written: z

@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import type { Mistake } from '../../model/errors.js'
 import type { ComingRun } from '../../model/schedule.js'
-import type { Mistake } from '../../model/task-plan.js'
 
 const MOST = 50
 

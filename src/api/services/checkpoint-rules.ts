@@ -6,6 +6,8 @@ import { toInput } from './pipeline-draft.js'
 /** What a run relies on from its first batch to its last. The database refuses the same, whoever writes. */
 const FIXED_WHILE_RUNNING = [
   'source_query',
+  'source_table',
+  'source_columns',
   'source_connection',
   'target_table',
   'target_connection',

@@ -1,7 +1,8 @@
 import type { Author } from '../../model/access.js'
 import { VitrinaError } from '../../model/errors.js'
 import type { PipelineVersion } from '../../model/history.js'
-import { type Pipeline, readerQuery } from '../../model/pipeline.js'
+import { finalTarget, type Pipeline, readerQuery } from '../../model/pipeline.js'
+import { kindOf } from '../../model/target.js'
 import type { Page, PageRequest, State } from '../../ports/catalog.js'
 import type { Inspector } from '../../ports/inspector.js'
 import type { Checkpoint, PipelineDraft, PipelineEditor } from '../../ports/pipeline-editor.js'
@@ -47,7 +48,8 @@ export class EditService {
 
   async create(raw: Raw, author: Author, manner: EditManner = {}): Promise<Pipeline> {
     const draft = { ...readDraft(raw, this.#rules), managedBy: manner.from ?? 'api' }
-    await this.#requireHarmless(unsaved(draft))
+    await this.#requireSavable(unsaved(draft))
+    await this.#requireOwnTarget(null, draft)
     if (!manner.dryRun) return this.#editor.create(draft, author)
     await this.#requireFree(draft.name)
     throw new Rehearsed(rehearse(null, draft, 'none'))
@@ -140,9 +142,15 @@ export class EditService {
     wish?: boolean,
   ): Promise<Pipeline> {
     const before = await this.#pipelines.get(id)
-    const wanted = unsaved(draftOf(before))
-    if (readerQuery(wanted) !== readerQuery(before) || wanted.sourceConnection !== before.sourceConnection)
-      await this.#requireHarmless(wanted)
+    const draft = draftOf(before)
+    const wanted = unsaved(draft)
+    if (readsOtherwise(before, wanted)) {
+      // Neither is worth asking the source when the change is refused whatever it says.
+      requireVersion(before, ifMatch)
+      refuseWhileRunning(before, draft)
+      await this.#requireSavable(wanted)
+    }
+    if (claimsTarget(wanted, before)) await this.#requireOwnTarget(before.id, wanted)
     if (dryRun && wanted.name !== before.name) await this.#requireFree(wanted.name)
     const decide = (current: Pipeline, hasCheckpoint: boolean) => {
       requireVersion(current, ifMatch)
@@ -170,8 +178,23 @@ export class EditService {
       )
   }
 
-  /** R6.1: a query that the guard refuses is not even saved. */
-  async #requireHarmless(pipeline: Pipeline): Promise<void> {
+  /** The database refuses a second writer too, whoever saves it; here it is named, also for a dry run. */
+  async #requireOwnTarget(id: string | null, draft: PipelineDraft): Promise<void> {
+    const target = finalTarget(draft)
+    const sink = kindOf(target, this.#rules.targets)
+    const others = sink?.kind.otherNames?.(sink.name).map((name) => sink.kind.prefix + name) ?? []
+    const other = await this.#editor.otherWriter({
+      id,
+      name: draft.name,
+      addresses: [target, ...others],
+      connection: draft.targetConnection,
+      isShared: draft.sharedTarget,
+    })
+    if (other !== null) throw targetTaken(other, target)
+  }
+
+  /** R6.1: a query that the guard refuses is not even saved, nor a key that the query does not return. */
+  async #requireSavable(pipeline: Pipeline): Promise<void> {
     const findings = await this.#inspector.refusals(pipeline, AbortSignal.timeout(JUDGE_MS))
     if (findings.length > 0)
       throw new RequestInvalid(
@@ -186,6 +209,34 @@ export class EditService {
 }
 
 const JUDGE_MS = 20_000
+
+/** What is read and by which keys; only then does the source have to be asked. */
+function readsOtherwise(before: Pipeline, wanted: Pipeline): boolean {
+  const facts = (pipeline: Pipeline) => {
+    const { sourceConnection, mode, capture, incrementalKey, incrementalIdKey, keyColumns } = pipeline
+    const keys = [incrementalKey, incrementalIdKey, keyColumns]
+    return JSON.stringify([readerQuery(pipeline), sourceConnection, mode, capture, keys])
+  }
+  return facts(before) !== facts(wanted)
+}
+
+/** A change of anything else is not held up by a neighbour. */
+function claimsTarget(wanted: Pipeline, before: Pipeline): boolean {
+  return (
+    finalTarget(wanted) !== finalTarget(before) ||
+    wanted.targetConnection !== before.targetConnection ||
+    wanted.sharedTarget !== before.sharedTarget
+  )
+}
+
+function targetTaken({ id, name }: { readonly id: string; readonly name: string }, target: string) {
+  return new VitrinaError(
+    'TARGET_TAKEN',
+    `Pipeline "${name}" already writes to ${target}.`,
+    'Choose another target, or set shared_target to true on both pipelines.',
+    { facts: { pipeline_id: id } },
+  )
+}
 
 function readWish(raw: unknown): boolean | undefined {
   if (raw === undefined || typeof raw === 'boolean') return raw

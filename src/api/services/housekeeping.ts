@@ -5,9 +5,10 @@ const EVERY_MS = 10 * 60_000
 export interface Retention {
   readonly eventsHours: number
   readonly runsDays: number
+  readonly quarantineDays: number
 }
 
-/** Forgets old events and old runs now and then. Several APIs may do so at once: what is gone is gone. */
+/** Removes old events, old runs and settled rows of the quarantine now and then. Several APIs may do so at once: what is gone is gone. */
 export class Housekeeping {
   readonly #journal: Journal
   readonly #retention: Retention
@@ -32,10 +33,11 @@ export class Housekeeping {
 
   #forget(): void {
     // The next time comes soon enough; a database that is away is told by whoever really needs it.
-    const { eventsHours, runsDays } = this.#retention
+    const { eventsHours, runsDays, quarantineDays } = this.#retention
     this.#work = this.#journal
       .forget(eventsHours)
       .then(() => this.#journal.forgetRuns(runsDays))
+      .then(() => this.#journal.forgetSettledRows(quarantineDays))
       .catch(() => {})
   }
 }

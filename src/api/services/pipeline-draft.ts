@@ -48,9 +48,13 @@ function toDraft(input: PipelineInput): PipelineDraft {
     type: input.type ?? (transforms ? 'PYTHON' : 'SQL'),
     sourceType: input.source_type,
     sourceConnection: input.source_connection,
-    sourceQuery: input.source_query,
+    // A table is a source by itself; an empty query beside it means that there is no query.
+    sourceQuery: input.source_table === null ? (input.source_query ?? '') : null,
+    sourceTable: input.source_table,
+    sourceColumns: input.source_columns,
     targetTable: input.target_table ?? '',
     targetConnection: input.target_connection,
+    sharedTarget: input.shared_target,
     targetOptions: input.target_options,
     mode: input.mode,
     fullStrategy: input.full_strategy,
@@ -99,11 +103,19 @@ export function mergePatch(pipeline: Pipeline, patch: Raw): Raw {
   const { type, ...base } = toInput(pipeline)
   // The type follows from the tasks, unless somebody names it.
   const merged: Record<string, unknown> = Object.hasOwn(patch, 'tasks') ? base : { type, ...base }
+  for (const field of replacedSource(patch)) delete merged[field]
   for (const [field, value] of Object.entries(patch)) {
     if (value === null && Object.hasOwn(pipelineFields, field)) delete merged[field]
     else merged[field] = value
   }
   return merged
+}
+
+/** A pipeline has one source: naming the other kind takes the place of the first, unless the patch says both. */
+function replacedSource(patch: Raw): string[] {
+  const isGiven = (field: string) => typeof patch[field] === 'string' && patch[field] !== ''
+  if (isGiven('source_table')) return ['source_query']
+  return isGiven('source_query') ? ['source_table', 'source_columns'] : []
 }
 
 /** A configuration that nobody has saved, as if it were. */

@@ -1,8 +1,10 @@
-import { nextRun } from '../../model/schedule.js'
+import type { Mistake } from '../../model/errors.js'
+import { isZone, nextRun } from '../../model/schedule.js'
+import { isTooLong, readTableName, type TableName } from '../../model/table-name.js'
 import { allowedInstead, isAllowedTarget, kindOf, type TargetRules } from '../../model/target.js'
-import { type Mistake, type TaskText, taskPlanMistakes } from '../../model/task-plan.js'
+import { planTypeMistakes, type TaskText, taskPlanMistakes } from '../../model/task-plan.js'
 import type { SinkKind } from '../../ports/sink.js'
-import { parseTable } from '../../sql/identifiers.js'
+import { tooLong } from '../../sql/identifiers.js'
 import type { PipelineInput } from '../schemas/pipeline-input.js'
 
 type Targets = TargetRules<SinkKind>
@@ -31,9 +33,40 @@ export function pipelineMistakes(draft: Draft, rules: PipelineRules): Mistake[] 
   ]
 }
 
-function sourceMistakes({ source_query, tasks }: Draft): Mistake[] {
-  if (source_query === undefined || source_query.trim() !== '' || (tasks?.length ?? 0) > 0) return []
-  return [mistake('source_query', 'SOURCE_MISSING', 'must be a query, unless there are tasks')]
+function sourceMistakes(draft: Draft): Mistake[] {
+  const { source_query, source_table, tasks } = draft
+  if (source_query === undefined || source_table === undefined) return []
+  const hasQuery = (source_query ?? '').trim() !== ''
+  if (source_table !== null)
+    return [
+      ...(hasQuery
+        ? [mistake('source_table', 'SOURCE_DOUBLED', 'give source_query or source_table, not both')]
+        : []),
+      ...tableMistakes(source_table, draft),
+    ]
+  if ((draft.source_columns?.length ?? 0) > 0)
+    return [mistake('source_columns', 'SOURCE_MISSING', 'are columns of source_table, which is not given')]
+  if (hasQuery || (tasks?.length ?? 0) > 0) return []
+  const message = 'must be a query, unless there is a source_table or there are tasks'
+  return [mistake('source_query', 'SOURCE_MISSING', message)]
+}
+
+/** Whether the table may be read, and is there, the guard knows. */
+function tableMistakes(table: string, { source_columns: columns = [] }: Draft): Mistake[] {
+  const name = readTableName(table)
+  const found = name === null ? [] : longNames('source_table', name)
+  if (name === null)
+    found.push(
+      mistake('source_table', 'SOURCE_NAME', 'must be a table with its schema, such as content.film_work'),
+    )
+  if (new Set(columns).size < columns.length)
+    found.push(mistake('source_columns', 'COLUMN_DOUBLED', 'must name each column once'))
+  return found
+}
+
+function longNames(field: string, { schema, table }: TableName): Mistake[] {
+  const long = [schema, table].find(isTooLong)
+  return long === undefined ? [] : [mistake(field, 'NAME_TOO_LONG', tooLong(long))]
 }
 
 function targetMistakes({ target_table, tasks = [] }: Draft, targets: Targets): Mistake[] {
@@ -50,21 +83,13 @@ function addressMistakes(field: string, address: string, targets: Targets): Mist
   const sink = kindOf(address, targets)
   const problem = sink?.kind.nameProblem(sink.name) ?? null
   if (problem !== null) return [mistake(field, 'TARGET_NAME', problem)]
-  if (isAllowedTarget(address, targets) && (sink !== null || isTable(address))) return []
+  const table = sink === null ? readTableName(address) : null
+  if (isAllowedTarget(address, targets)) return table === null ? [] : longNames(field, table)
   const { names } = allowedInstead(address, targets)
   const spelling = sink === null ? ', written as schema.table' : ''
   return [
     mistake(field, 'TARGET_REFUSED', `must be one of the allowed targets (${names.join(', ')})${spelling}`),
   ]
-}
-
-function isTable(address: string): boolean {
-  try {
-    parseTable(address)
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** What only one kind of target knows is judged by that kind. */
@@ -133,15 +158,6 @@ export function scheduleMistakes({ schedule_interval: schedule, schedule_timezon
   return [mistake('schedule_interval', 'SCHEDULE_UNREADABLE', examples)]
 }
 
-function isZone(zone: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: zone })
-    return true
-  } catch {
-    return false
-  }
-}
-
 function isReadable(schedule: string, zone: string): boolean {
   try {
     const next = nextRun(schedule, zone, new Date())
@@ -153,13 +169,7 @@ function isReadable(schedule: string, zone: string): boolean {
 }
 
 function typeMistakes({ type, tasks }: Draft): Mistake[] {
-  if (type === undefined || tasks === undefined) return []
-  const transforms = tasks.some((task) => task.task_type === 'PYTHON')
-  if (type === 'SQL' && transforms)
-    return [mistake('type', 'TYPE_MISMATCH', 'must be PYTHON: the plan has transforms')]
-  if (type === 'PYTHON' && !transforms)
-    return [mistake('type', 'TYPE_MISMATCH', 'must be SQL: no task is a registered transform')]
-  return []
+  return type === undefined || tasks === undefined ? [] : planTypeMistakes(type, tasks)
 }
 
 function mistake(field: string, code: string, message: string): Mistake {

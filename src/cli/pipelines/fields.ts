@@ -2,9 +2,10 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { FilePipeline } from '../../config/pipeline-file.js'
 import { readPipelineFiles } from '../../config/pipeline-files.js'
 import { readPipelineSchema } from '../../config/pipeline-schema.js'
+import type { ReferenceLimits } from '../../config/reference-access.js'
 import { PIPELINE_SCHEMA } from '../../main/paths.js'
 import { VitrinaError } from '../../model/errors.js'
-import { collect, decimal, readInput, wholeNumber } from '../command.js'
+import { allowEnvOption, collect, decimal, readInput, wholeNumber } from '../command.js'
 import type { Format } from '../format.js'
 import { requireNoMistakes } from '../mistakes.js'
 import type { ServerFlags } from '../server/connection.js'
@@ -15,6 +16,7 @@ export interface FieldFlags extends ServerFlags {
   readonly file?: string
   readonly query?: string
   readonly queryFile?: string
+  readonly allowEnv?: readonly string[]
   readonly [flag: string]: unknown
 }
 
@@ -22,6 +24,8 @@ export interface FieldFlags extends ServerFlags {
 const PLAIN: Readonly<Record<string, string>> = {
   name: 'name',
   description: 'description',
+  sourceTable: 'source_table',
+  sourceColumns: 'source_columns',
   target: 'target_table',
   mode: 'mode',
   fullStrategy: 'full_strategy',
@@ -35,6 +39,7 @@ const PLAIN: Readonly<Record<string, string>> = {
   timezone: 'schedule_timezone',
   sourceConnection: 'source_connection',
   targetConnection: 'target_connection',
+  sharedTarget: 'shared_target',
   quarantineLimit: 'quarantine_limit',
   deleteBrake: 'delete_brake',
   enabled: 'enabled',
@@ -44,10 +49,13 @@ const PLAIN: Readonly<Record<string, string>> = {
 export function addFieldOptions(command: Command): Command {
   return command
     .option('--file <file>', 'a YAML file with the fields, - for stdin; flags win over it')
+    .addOption(allowEnvOption())
     .option('--name <name>', 'name of the pipeline')
     .option('--description <text>', 'what it is for')
     .option('--query <sql>', 'the SELECT whose rows fill the mart')
     .option('--query-file <file>', 'the same from a file, - for stdin')
+    .option('--source-table <table>', 'a table to read instead of a query, such as content.film_work')
+    .option('--source-columns <columns>', 'columns of that table; repeat it or use commas', collect)
     .option('--target <table>', 'address of the mart, such as analytics.film_dim')
     .option('--key <columns>', 'the UPSERT key; repeat it or use commas', collect)
     .addOption(new Option('--mode <mode>', 'what a run reads').choices(['full', 'incremental']))
@@ -63,31 +71,39 @@ export function addFieldOptions(command: Command): Command {
     .option('--timezone <zone>', 'zone of a cron expression')
     .option('--source-connection <name>', 'the database that is read')
     .option('--target-connection <name>', 'the database that is written')
+    .option('--shared-target', 'let other pipelines that say so too write to the same target')
+    .option('--no-shared-target', 'be the only one that writes to the target')
     .option('--quarantine-limit <n>', 'rows that may be refused before a run fails', wholeNumber)
     .option('--delete-brake <share>', 'share of the mart that a run may remove', decimal)
 }
 
 /** What was said: the file first, then the flags. `file` is null without one. */
 export async function readFields(flags: FieldFlags): Promise<{ fields: Fields; file: FilePipeline | null }> {
-  const file = flags.file === undefined ? null : await readOne(flags.file)
+  const file = flags.file === undefined ? null : await readOne(flags.file, flags)
   const fields: Fields = { ...file?.fields }
   for (const [flag, field] of Object.entries(PLAIN))
     if (flags[flag] !== undefined) fields[field] = flags[flag]
+  // A source that a flag names takes the place of the other kind in the file.
+  if (flags.sourceTable !== undefined) delete fields.source_query
+  if (flags.query !== undefined || flags.queryFile !== undefined) {
+    if (flags.sourceTable === undefined) delete fields.source_table
+    if (flags.sourceColumns === undefined) delete fields.source_columns
+  }
   if (flags.query !== undefined) fields.source_query = flags.query
   if (flags.queryFile !== undefined) fields.source_query = (await readInput(flags.queryFile)).trimEnd()
   return { fields, file }
 }
 
 /** Every pipeline of a file or a folder. */
-export async function readSome(path: string): Promise<readonly FilePipeline[]> {
-  const { pipelines, mistakes } = await readPipelineFiles([path], readPipelineSchema(PIPELINE_SCHEMA))
+export async function readSome(path: string, limits: ReferenceLimits = {}): Promise<readonly FilePipeline[]> {
+  const { pipelines, mistakes } = await readPipelineFiles([path], readPipelineSchema(PIPELINE_SCHEMA), limits)
   requireNoMistakes(mistakes)
   return pipelines
 }
 
 /** The one pipeline of a file. */
-export async function readOne(path: string): Promise<FilePipeline> {
-  const pipelines = await readSome(path)
+export async function readOne(path: string, limits: ReferenceLimits = {}): Promise<FilePipeline> {
+  const pipelines = await readSome(path, limits)
   const [only, ...more] = pipelines
   if (only !== undefined && more.length === 0) return only
   throw new VitrinaError(

@@ -25,6 +25,7 @@ export function addGet(pipelines: Command): void {
 function printPipeline({
   tasks,
   key_columns,
+  source_columns,
   target_options,
   created_at,
   updated_at,
@@ -32,6 +33,7 @@ function printPipeline({
 }: Pipeline): void {
   printFields({
     ...fields,
+    source_columns: source_columns.join(', '),
     key_columns: key_columns.join(', '),
     target_options: JSON.stringify(target_options),
     created_at: moment(created_at),

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { readingCommand, wholeNumber } from '../command.js'
+import { allowEnvOption, readingCommand, wholeNumber } from '../command.js'
 import { type Format, isData, printData } from '../format.js'
 import { inPlaceOf } from '../mistakes.js'
 import { detail } from '../output.js'
@@ -12,6 +12,7 @@ import { readOne } from './fields.js'
 import { requireOne } from './validate.js'
 
 interface Flags extends ServerFlags {
+  readonly allowEnv?: readonly string[]
   readonly output?: Format
   readonly file?: string
   readonly limit: number
@@ -27,6 +28,7 @@ export function addPreview(pipelines: Command): void {
   )
     .option('--file <file>', 'a YAML file with a pipeline that is not saved, - for stdin')
     .option('--limit <n>', 'how many rows', wholeNumber, 10)
+    .addOption(allowEnvOption())
     .action(preview)
 }
 
@@ -42,13 +44,17 @@ async function preview(name: string | undefined, flags: Flags): Promise<void> {
   if (answer.truncated) detail('Long values are cut here, never in the mart.')
 }
 
-async function read(server: Server, name: string, { file: path, limit }: Flags): Promise<Preview> {
+async function read(
+  server: Server,
+  name: string,
+  { file: path, limit, allowEnv = [] }: Flags,
+): Promise<Preview> {
   const query = { limit }
   if (path === undefined) {
     const params = { ...(await pathOf(server, name)), query }
     return server.ask(server.api.POST('/pipelines/{id}/preview', { params }))
   }
-  const file = await readOne(path)
+  const file = await readOne(path, { allowEnv })
   return inPlaceOf(file, () =>
     server.ask(server.api.POST('/preview', { params: { query }, body: file.fields as never })),
   )

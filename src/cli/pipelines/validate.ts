@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { FilePipeline } from '../../config/pipeline-file.js'
 import { VitrinaError } from '../../model/errors.js'
-import { readingCommand } from '../command.js'
+import { allowEnvOption, readingCommand } from '../command.js'
 import { inFile, inTexts, type Locate, printFinding } from '../findings.js'
 import { type Format, isData, printData } from '../format.js'
 import { inPlaceOf } from '../mistakes.js'
@@ -17,6 +17,7 @@ interface Flags extends ServerFlags {
   readonly output?: Format
   readonly file?: string
   readonly offline?: boolean
+  readonly allowEnv?: readonly string[]
 }
 
 export function addValidate(pipelines: Command): void {
@@ -30,6 +31,7 @@ export function addValidate(pipelines: Command): void {
     'pipelines validate --file pipelines/ --offline',
   )
     .option('--file <file>', 'a YAML file or folder with pipelines that are not saved, - for stdin')
+    .addOption(allowEnvOption())
     .option('--offline', 'ask no server: only what the file itself shows')
     .action(validate)
 }
@@ -38,7 +40,7 @@ async function validate(name: string | undefined, flags: Flags): Promise<void> {
   requireOne(name, flags.file)
   if (flags.offline && flags.file === undefined)
     throw new VitrinaError('USAGE_INVALID', '--offline looks at files.', 'Give --file too.')
-  const files = flags.file === undefined ? [] : await readSome(flags.file)
+  const files = flags.file === undefined ? [] : await readSome(flags.file, flags)
   if (flags.offline) return tellOffline(files, flags)
   const server = await openServer(flags)
   const judged = name === undefined ? [] : [await validateSaved(server, name)]
@@ -83,7 +85,8 @@ async function validateSaved(server: Server, name: string): Promise<Judged> {
 }
 
 function textsOf({ source_query, tasks }: Pipeline): Record<string, string> {
-  return { source_query, ...Object.fromEntries(tasks.map(({ body }, n) => [`tasks.${n}.body`, body])) }
+  const query: Record<string, string> = source_query === null ? {} : { source_query }
+  return { ...query, ...Object.fromEntries(tasks.map(({ body }, n) => [`tasks.${n}.body`, body])) }
 }
 
 function printValidation({ title: name, answer, locate }: Judged): void {

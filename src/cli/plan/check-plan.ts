@@ -16,6 +16,7 @@ const HARMLESS: readonly string[] = [
   'schedule_timezone',
   'quarantine_limit',
   'delete_brake',
+  'shared_target',
 ]
 
 /** Asks the server about everything that would change. Answers all mistakes, each in its place. */

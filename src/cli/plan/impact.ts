@@ -5,6 +5,8 @@ import type { Change } from './changes.js'
 /** What a checkpoint speaks of: rows of one query in one order, written to one place. */
 const CHECKPOINT_FIELDS: readonly string[] = [
   'source_query',
+  'source_table',
+  'source_columns',
   'source_connection',
   'target_table',
   'target_connection',
@@ -24,6 +26,7 @@ const FREE_WHILE_RUNNING: readonly string[] = [
   'schedule_timezone',
   'quarantine_limit',
   'delete_brake',
+  'shared_target',
 ]
 
 /** What a change does beyond the field itself. */

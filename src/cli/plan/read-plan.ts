@@ -7,6 +7,7 @@ import type { Server } from '../server/server.js'
 import { normaliser } from './changes.js'
 import { checkPlan } from './check-plan.js'
 import { makePlan, type Plan } from './plan.js'
+import { targetConflicts } from './target-conflicts.js'
 
 /** The plan, and what the server would refuse of it. */
 export interface ReadPlan {
@@ -19,14 +20,20 @@ export interface ReadPlan {
 export async function readPlan(
   open: () => Promise<Server>,
   paths: readonly string[],
-  { validate }: { validate: boolean },
+  {
+    validate,
+    prune = false,
+    allowEnv = [],
+  }: { validate: boolean; prune?: boolean; allowEnv?: readonly string[] },
 ): Promise<ReadPlan> {
   const schema = readPipelineSchema(PIPELINE_SCHEMA)
-  const { pipelines, mistakes } = await readPipelineFiles(paths, schema)
+  const { pipelines, mistakes } = await readPipelineFiles(paths, schema, { allowEnv })
   // Before anybody is asked: a misspelt field is found without a server.
   requireNoMistakes(mistakes)
   const server = await open()
   const normalise = normaliser(schema)
   const plan = await makePlan(server, pipelines, normalise)
-  return { server, plan, mistakes: validate ? await checkPlan(server, plan, normalise) : [] }
+  const conflicts = targetConflicts(plan, { prune, normalise })
+  const checked = validate ? await checkPlan(server, plan, normalise) : []
+  return { server, plan, mistakes: [...checked, ...conflicts] }
 }

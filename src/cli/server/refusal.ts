@@ -16,14 +16,11 @@ interface Problem {
 /** The server understood and said no. */
 export class Refusal extends VitrinaError {
   readonly status: number
-  /** The fields that are wrong; empty when it is about something else. */
-  readonly mistakes: readonly FieldMistake[]
 
   constructor(status: number, problem: Problem, url: string) {
     const { code, detail, hint } = told(status, problem, url)
-    super(code, detail, hint)
+    super(code, detail, hint, { mistakes: problem.errors ?? [] })
     this.status = status
-    this.mistakes = problem.errors ?? []
   }
 }
 

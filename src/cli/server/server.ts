@@ -1,6 +1,7 @@
 import { type ApiClient, createClient } from '../../client/api-client.js'
 import { patientFetch } from '../../client/patient-fetch.js'
 import { VitrinaError } from '../../model/errors.js'
+import { note } from '../output.js'
 import { type Connection, findConnection, type ServerFlags } from './connection.js'
 import { Refusal } from './refusal.js'
 
@@ -20,6 +21,8 @@ export interface Server extends Connection {
 }
 
 export async function openServer(flags: ServerFlags): Promise<Server> {
+  if (flags.token !== undefined)
+    note('Warning: --token is visible in the process list. Set VITRINA_API_TOKEN or use a context instead.')
   return connectTo(await findConnection(flags))
 }
 

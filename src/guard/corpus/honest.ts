@@ -1,3 +1,5 @@
+import { since } from './first-version.js'
+
 /** Queries that people write. Each must be accepted by both layers, with the sample cinema and fixtures.ts in place. */
 export const HONEST: readonly string[] = [
   // Plain reading
@@ -36,7 +38,10 @@ export const HONEST: readonly string[] = [
   `SELECT ctid AS place, xmin AS version, tableoid AS tbl, id FROM content.film_work`,
   `SELECT id, xmin::text::bigint AS version FROM content.film_work`,
   `SELECT f AS film FROM content.film_work f`,
-  `SELECT true AS yes, false AS no, NULL::text AS nothing, 1e3 AS e, 0x1F AS hex, 1_000 AS thousand, B'101' AS bits, X'1F' AS more`,
+  since(
+    16,
+    `SELECT true AS yes, false AS no, NULL::text AS nothing, 1e3 AS e, 0x1F AS hex, 1_000 AS thousand, B'101' AS bits, X'1F' AS more`,
+  ),
   `SELECT version, "user" FROM (VALUES (1, 'a')) AS v(version, "user")`,
   `SELECT f.version FROM (SELECT 1 AS version) f`,
 
@@ -83,7 +88,7 @@ export const HONEST: readonly string[] = [
   `SELECT f.id, (SELECT count(*) FROM ugc.ratings r WHERE r.film_id = f.id) AS n FROM content.film_work f`,
   `SELECT f.id, ARRAY(SELECT r.rating FROM ugc.ratings r WHERE r.film_id = f.id ORDER BY 1) AS ratings FROM content.film_work f`,
   `SELECT s.id FROM (SELECT id FROM (SELECT id FROM content.film_work) a) s`,
-  `SELECT id FROM (SELECT id FROM content.film_work)`,
+  since(16, `SELECT id FROM (SELECT id FROM content.film_work)`),
 
   // Groups
   `SELECT film_id, count(*) AS n, avg(rating)::numeric(4, 2) AS mean FROM ugc.ratings GROUP BY film_id HAVING count(*) > 1`,
@@ -103,7 +108,7 @@ export const HONEST: readonly string[] = [
   `SELECT bool_and(finished) AS a, bool_or(finished) AS o, every(finished) AS e, bit_and(progress_seconds) AS b FROM ugc.views`,
   `SELECT film_id, jsonb_agg(jsonb_build_object('user', user_id, 'rating', rating) ORDER BY created) AS ratings FROM ugc.ratings GROUP BY film_id`,
   `SELECT jsonb_object_agg(id, title) AS titles, json_agg(f) AS films FROM content.film_work f`,
-  `SELECT any_value(title) AS one FROM content.film_work GROUP BY type`,
+  since(16, `SELECT any_value(title) AS one FROM content.film_work GROUP BY type`),
   `SELECT range_agg(period) AS r FROM content.document`,
   `SELECT DISTINCT type FROM content.film_work`,
   `SELECT DISTINCT ON (film_id) film_id, rating, created FROM ugc.ratings ORDER BY film_id, created DESC`,
@@ -184,7 +189,10 @@ export const HONEST: readonly string[] = [
   `SELECT trim(title) AS a, trim(BOTH 'x' FROM title) AS b, ltrim(title) AS c, rtrim(title, 'x') AS d, btrim(title) AS e, lpad(title, 5, '0') AS f, rpad(title, 5) AS g FROM content.film_work`,
   `SELECT position('a' IN title) AS a, strpos(title, 'a') AS b, starts_with(title, 'A') AS c, replace(title, 'a', 'b') AS d, translate(title, 'ab', 'cd') AS e, split_part(title, ' ', 1) AS f FROM content.film_work`,
   `SELECT concat(title, ' ', rating) AS a, concat_ws(', ', title, type) AS b, format('%s (%I) %L', title, type, rating) AS c, quote_ident(title) AS d, quote_literal(title) AS e FROM content.film_work`,
-  `SELECT regexp_replace(title, '\\s+', ' ', 'g') AS a, regexp_match(title, '(\\w+)') AS b, regexp_count(title, 'a') AS c, regexp_like(title, '^a') AS d, regexp_substr(title, '\\d+') AS e FROM content.film_work`,
+  since(
+    15,
+    `SELECT regexp_replace(title, '\\s+', ' ', 'g') AS a, regexp_match(title, '(\\w+)') AS b, regexp_count(title, 'a') AS c, regexp_like(title, '^a') AS d, regexp_substr(title, '\\d+') AS e FROM content.film_work`,
+  ),
   `SELECT regexp_split_to_array(title, ' ') AS a, string_to_array(title, ' ') AS b, array_to_string(ARRAY[title], ',') AS c FROM content.film_work`,
   `SELECT w.word FROM content.film_work f, regexp_split_to_table(f.title, ' ') AS w(word)`,
   `SELECT m[1] AS word FROM content.film_work, regexp_matches(title, '(\\w+)', 'g') AS m`,
@@ -198,12 +206,25 @@ export const HONEST: readonly string[] = [
 
   // Time
   `SELECT date_trunc('day', created) AS a, date_trunc('day', created, 'Europe/Berlin') AS b, extract(epoch FROM created) AS c, date_part('year', created) AS d, age(created) AS e, age(now(), created) AS f FROM content.film_work`,
-  `SELECT created AT TIME ZONE 'UTC' AS a, timezone('UTC', created) AS b, created::date AS c, created::time AS d, created AT LOCAL AS e FROM content.film_work`,
+  since(
+    17,
+    `SELECT created AT TIME ZONE 'UTC' AS a, timezone('UTC', created) AS b, created::date AS c, created::time AS d, created AT LOCAL AS e FROM content.film_work`,
+  ),
   `SELECT now() AS a, current_timestamp(3) AS b, localtimestamp AS c, current_date AS d, current_time AS e, localtime AS f, statement_timestamp() AS g, clock_timestamp() AS h, transaction_timestamp() AS i`,
   `SELECT make_date(2020, 1, 1) AS a, make_interval(days => 3) AS b, make_timestamptz(2020, 1, 1, 0, 0, 0) AS c, justify_days(interval '40 days') AS d, date_bin('15 minutes', now(), '2020-01-01') AS e, isfinite(now()) AS f`,
   `SELECT d::date AS day, count(v.id) AS views FROM generate_series('2024-01-01'::timestamptz, '2024-02-01', '1 day') AS d LEFT JOIN ugc.views v ON v.started_at::date = d::date GROUP BY 1`,
   `SELECT generate_series(1, 10) AS n`,
-  `SELECT gs FROM generate_series(now() - interval '1 year', now(), interval '1 month', 'UTC') AS gs`,
+  since(
+    16,
+    `SELECT gs FROM generate_series(now() - interval '1 year', now(), interval '1 month', 'UTC') AS gs`,
+  ),
+  `SELECT repeat('x', 1000 * 1000) AS a, repeat('-', 10 - 3) AS b, lpad(title, (2 ^ 3)::int, ' ') AS c, rpad('', 20 + 20) AS d FROM content.film_work`,
+  `SELECT format('%1$s %2$10s %3$-20s %%100000000s', title, type, rating) AS a, format('%s%%', rating) AS b FROM content.film_work`,
+  `SELECT string_agg(title, ', ') AS a, array_agg(id) AS b FROM content.film_work`,
+  `SELECT string_agg(n::text, ',') AS a FROM generate_series(1, 100000) n`,
+  `SELECT array_agg(repeat('x', 10000)) AS a FROM generate_series(1, 2000) n WHERE n % 100 = 0`,
+  `SELECT rating * 1000 * 1000 * 1000 AS a, 10 ^ 12 AS b, 1::bigint << 40 AS c, power(2, 40) AS d FROM content.film_work`,
+  `SELECT replace(title, 'a', 'b') AS a, 'x'::char(10) AS b, 5::bit(8) AS c, concat(title, repeat(' ', 1000)) AS d FROM content.film_work`,
   `SELECT array_fill(0, ARRAY[3, 4]) AS a, array_fill('x'::text, '{2}') AS b`,
   `SELECT g.n, g.place FROM generate_series(1, 10, 2) WITH ORDINALITY AS g(n, place)`,
 
@@ -217,12 +238,27 @@ export const HONEST: readonly string[] = [
   `SELECT r.a FROM jsonb_to_recordset('[{"a": 1}]') AS r(a content.score)`,
   `SELECT (jsonb_populate_record(NULL::content.pair, '{"a": 1}')).a AS a`,
   `SELECT to_jsonb(f) AS film, row_to_json(f) AS plain, jsonb_build_object('id', id) AS o, json_build_array(1, 2) AS a, jsonb_set('{}', '{a}', '1') AS s, jsonb_typeof('1') AS t, jsonb_strip_nulls('{}') AS n FROM content.film_work f`,
-  `SELECT JSON_VALUE(body, '$.a' RETURNING int DEFAULT 0 ON EMPTY ERROR ON ERROR) AS a, JSON_QUERY(body, '$.b' WITH WRAPPER) AS b, JSON_EXISTS(body, '$.c') AS c FROM content.document`,
-  `SELECT JSON_OBJECT('a': 1, 'b' VALUE title ABSENT ON NULL) AS a, JSON_ARRAY(1, 2 NULL ON NULL RETURNING jsonb) AS b FROM content.film_work`,
-  `SELECT JSON_OBJECTAGG(id: title) AS a, JSON_ARRAYAGG(title ORDER BY title) AS b FROM content.film_work`,
-  `SELECT body IS JSON OBJECT AS a, '1' IS JSON AS b, JSON('{}') AS c, JSON_SCALAR(1) AS d, JSON_SERIALIZE('{}' RETURNING text) AS e FROM content.document`,
-  `SELECT JSON_ARRAY(SELECT title FROM content.film_work ORDER BY title) AS titles`,
-  `SELECT t.n, t.a, t.inner_b FROM content.document d, JSON_TABLE(d.body, '$.items[*]' AS p PASSING 1 AS x COLUMNS (n FOR ORDINALITY, a int PATH '$.a' DEFAULT 0 ON EMPTY, NESTED PATH '$.bs[*]' COLUMNS (inner_b text PATH '$'))) AS t`,
+  since(
+    17,
+    `SELECT JSON_VALUE(body, '$.a' RETURNING int DEFAULT 0 ON EMPTY ERROR ON ERROR) AS a, JSON_QUERY(body, '$.b' WITH WRAPPER) AS b, JSON_EXISTS(body, '$.c') AS c FROM content.document`,
+  ),
+  since(
+    16,
+    `SELECT JSON_OBJECT('a': 1, 'b' VALUE title ABSENT ON NULL) AS a, JSON_ARRAY(1, 2 NULL ON NULL RETURNING jsonb) AS b FROM content.film_work`,
+  ),
+  since(
+    16,
+    `SELECT JSON_OBJECTAGG(id: title) AS a, JSON_ARRAYAGG(title ORDER BY title) AS b FROM content.film_work`,
+  ),
+  since(
+    17,
+    `SELECT body IS JSON OBJECT AS a, '1' IS JSON AS b, JSON('{}') AS c, JSON_SCALAR(1) AS d, JSON_SERIALIZE('{}' RETURNING text) AS e FROM content.document`,
+  ),
+  since(16, `SELECT JSON_ARRAY(SELECT title FROM content.film_work ORDER BY title) AS titles`),
+  since(
+    17,
+    `SELECT t.n, t.a, t.inner_b FROM content.document d, JSON_TABLE(d.body, '$.items[*]' AS p PASSING 1 AS x COLUMNS (n FOR ORDINALITY, a int PATH '$.a' DEFAULT 0 ON EMPTY, NESTED PATH '$.bs[*]' COLUMNS (inner_b text PATH '$'))) AS t`,
+  ),
 
   `SELECT jsonb_build_object('id', id, 'none', NULL) AS a, concat('a', NULL) AS b, concat_ws('-', title, NULL) AS c, format('%s', NULL) AS d, num_nulls(1, NULL) AS e, json_build_array(NULL, 'x', 1) AS f FROM content.film_work`,
   `SELECT jsonb_object_agg(title, NULL) AS a FROM content.film_work`,
@@ -242,7 +278,10 @@ export const HONEST: readonly string[] = [
   `SELECT address <<= inet '10.0.0.0/8' AS a, host(address) AS b, masklen(address) AS c, network(address) AS d FROM content.document`,
   `SELECT place <-> point(0, 0) AS a, place[0] AS x, box(place, place) AS b, circle(place, 1) AS c FROM content.document`,
   `SELECT bits, get_bit(raw, 0) AS bit, length(raw) AS n, substring(raw FROM 1 FOR 2) AS r, price::numeric AS p, bits & B'1' AS b FROM content.document`,
-  `SELECT gen_random_uuid() AS a, uuidv7() AS b, uuid_extract_timestamp(uuidv7()) AS c, pg_typeof(1)::text AS d, pg_column_size(title) AS e, num_nulls(title, rating) AS f FROM content.film_work`,
+  since(
+    18,
+    `SELECT gen_random_uuid() AS a, uuidv7() AS b, uuid_extract_timestamp(uuidv7()) AS c, pg_typeof(1)::text AS d, pg_column_size(title) AS e, num_nulls(title, rating) AS f FROM content.film_work`,
+  ),
 
   `SELECT note IS DOCUMENT AS a, xmlpi(name x, 'y') AS b, xmlroot(note, version '1.0') AS c, xmlcomment('x') AS d, (SELECT xmlagg(n.note) FROM content.document n) AS e FROM content.document`,
   `SELECT collation for (title) AS a, title IS NFC NORMALIZED AS b, title NOT SIMILAR TO 'x' ESCAPE '!' AS c, title NOT ILIKE ALL (ARRAY['a', 'b']) AS d, substring(title SIMILAR 'a#"b#"c' ESCAPE '#') AS e FROM content.film_work`,

@@ -1,3 +1,5 @@
+import { since } from '../../guard/corpus/first-version.js'
+
 /** Queries whose names are hard to follow. All run against the sample cinema with the guard's fixtures. */
 export const TWISTED: readonly string[] = [
   // Joins that merge columns
@@ -47,7 +49,10 @@ export const TWISTED: readonly string[] = [
   'SELECT id IN (SELECT film_id FROM ugc.ratings WHERE rating > 5) AS liked, title IS DISTINCT FROM description AS differs FROM content.film_work',
   'SELECT grouping(type) AS g, type, count(d) AS n FROM content.film_work f, content.document d GROUP BY ROLLUP (type)',
   // Tables made of values
-  "SELECT t.id, t.a FROM content.document d, JSON_TABLE(d.body, '$[*]' COLUMNS (id FOR ORDINALITY, a int PATH '$.a')) t",
+  since(
+    17,
+    "SELECT t.id, t.a FROM content.document d, JSON_TABLE(d.body, '$[*]' COLUMNS (id FOR ORDINALITY, a int PATH '$.a')) t",
+  ),
   "SELECT x.a, d.id FROM content.document d, XMLTABLE('/r' PASSING d.note COLUMNS a int PATH 'a') x",
   'SELECT s.id FROM (SELECT id, title AS unread FROM content.film_work) s',
   'SELECT "Film Notes"."Id", content."Film Notes"."Select" FROM content."Film Notes"',

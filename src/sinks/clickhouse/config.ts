@@ -98,3 +98,10 @@ export function nameProblem(name: string): string | null {
     return 'must not contain __data, __new_ or __keys_: the tables behind a mart are called so'
   return null
 }
+
+/** `film_dim` and `analytics.film_dim` are one table where analytics is the database of marts that name none. */
+export function otherNames(name: string, database: string | null): string[] {
+  if (database === null) return []
+  if (!name.includes('.')) return [`${database}.${name}`]
+  return name.startsWith(`${database}.`) ? [name.slice(database.length + 1)] : []
+}

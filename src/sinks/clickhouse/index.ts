@@ -1,7 +1,7 @@
 import { VitrinaError } from '../../model/errors.js'
 import type { Sink, SinkKind, SinkMart } from '../../ports/sink.js'
 import { CLIENT_PACKAGE, findClient, loadClient, requireVersion, Server } from './client.js'
-import { addressOf, nameProblem, readOptions, SETTINGS, type Settings } from './config.js'
+import { addressOf, nameProblem, otherNames, readOptions, SETTINGS, type Settings } from './config.js'
 import { ClickHouseSink } from './sink.js'
 
 /** Targets `ch:<table>` and `ch:<database>.<table>`. */
@@ -12,6 +12,7 @@ class ClickHouseKind implements SinkKind {
   readonly address: string | null
   readonly readOptions = readOptions
   readonly nameProblem = nameProblem
+  readonly otherNames: (name: string) => readonly string[]
   readonly #settings: Settings
   readonly #load: typeof loadClient
 
@@ -19,6 +20,7 @@ class ClickHouseKind implements SinkKind {
     this.#settings = settings
     this.#load = load
     this.address = addressOf(settings)?.origin ?? null
+    this.otherNames = (name) => otherNames(name, addressOf(settings)?.database ?? null)
     this.allowList = { setting: 'ALLOWED_CH_TABLES', names: settings.ALLOWED_CH_TABLES }
   }
 

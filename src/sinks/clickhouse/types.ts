@@ -1,3 +1,4 @@
+import { withoutTrailingZeros } from '../../model/trim-end.js'
 import { formatArray, parseArray, type ValueType, valueType } from '../../sql/value-types.js'
 import { type Codec, UnfitValue } from './codec.js'
 import type { Options } from './config.js'
@@ -76,10 +77,10 @@ function decimalCodec(precision: number, scale: number, shown: number): Codec {
     isQuoted: false,
     encode: (text) => {
       const plain = shortDecimal(text)
-      const found = /^-?0*(\d*)(?:\.(\d+))?$/.exec(plain)
+      const found = /^-?(\d+)(?:\.(\d+))?$/.exec(plain)
       if (found === null) throw new UnfitValue(`${shorten(text)} is no number of Decimal`)
       // Digits too many behind the point would be cut off by the server without a word.
-      if (found[1]!.length > precision - scale || (found[2] ?? '').length > scale)
+      if (found[1]!.replace(/^0+/, '').length > precision - scale || (found[2] ?? '').length > scale)
         throw new UnfitValue(`${shorten(text)} does not fit into Decimal(${precision}, ${scale})`)
       return plain
     },
@@ -89,7 +90,7 @@ function decimalCodec(precision: number, scale: number, shown: number): Codec {
 }
 
 function shortDecimal(text: string): string {
-  return text.includes('.') ? text.replace(/\.?0+$/, '') : text
+  return text.includes('.') ? withoutTrailingZeros(text) : text
 }
 
 function withScale(text: string, scale: number): string {
@@ -123,7 +124,7 @@ function timestampCodec(zone: '' | '+00'): Codec {
       return plain
     },
     canonical: (text) => withMicroseconds(text) ?? text,
-    decode: (text) => text.replace(/\.?0+$/, '') + zone,
+    decode: (text) => withoutTrailingZeros(text) + zone,
   })
 }
 

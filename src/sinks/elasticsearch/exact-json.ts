@@ -1,6 +1,6 @@
 /** What JSON.parse would round stays a text, behind this mark. PostgreSQL's texts never hold it. */
 const MARK = '\u0000'
-const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g
+const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"?|-?\d[\d.eE+-]*/g
 
 /** JSON with every number as it is written: 9007199254740993 stays that number. */
 export function parseExact(text: string): unknown {

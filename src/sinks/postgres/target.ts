@@ -269,8 +269,8 @@ export async function requireUnchanged(session: Session, { name, columns, types 
 
 /** Hopeless errors on the writing side speak of the target. */
 export function targetError(error: unknown, doing: string): VitrinaError {
-  const known = databaseError(error, doing)
-  if (known.code !== 'SOURCE_QUERY_FAILED') return known
+  const known = databaseError(error, doing, 'target')
+  if (known.code !== 'TARGET_FAILED') return known
   const hint = isNameInsideFunction(error)
     ? 'Sessions of Vitrina have an empty search_path: write names in triggers and functions of the mart with their schema, or give the function SET search_path.'
     : known.hint

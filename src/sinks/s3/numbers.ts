@@ -1,3 +1,4 @@
+import { trimEnd } from '../../model/trim-end.js'
 import { Misfit } from './misfit.js'
 
 const DECIMAL = /^(-?)(\d+)(?:\.(\d+))?$/
@@ -6,7 +7,7 @@ const DECIMAL = /^(-?)(\d+)(?:\.(\d+))?$/
 export function unscaledOf(text: string, precision: number, scale: number): bigint {
   const parts = DECIMAL.exec(text)
   if (parts === null) throw new Misfit(`${text} has no place in a decimal(${precision},${scale})`)
-  const fraction = (parts[3] ?? '').replace(/0+$/, '')
+  const fraction = trimEnd(parts[3] ?? '', '0')
   if (fraction.length > scale) throw new Misfit(`${text} has more than ${scale} decimals`)
   const digits = (parts[2]! + fraction.padEnd(scale, '0')).replace(/^0+(?=\d)/, '')
   if (digits.length > precision)

@@ -1,3 +1,4 @@
+import { trimEnd } from '../../model/trim-end.js'
 import { Misfit } from './misfit.js'
 
 const DAY = 86_400_000_000n
@@ -33,9 +34,7 @@ export function microsOfTime(text: string): bigint {
 
 export function timeOf(micros: bigint): string {
   const seconds = Number(micros / 1_000_000n)
-  const fraction = String(micros % 1_000_000n)
-    .padStart(6, '0')
-    .replace(/0+$/, '')
+  const fraction = trimEnd(String(micros % 1_000_000n).padStart(6, '0'), '0')
   const clock = `${two(Math.floor(seconds / 3600))}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}`
   return fraction === '' ? clock : `${clock}.${fraction}`
 }

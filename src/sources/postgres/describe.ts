@@ -7,7 +7,7 @@ import { asRelation, type Column } from '../../sql/selection.js'
 /** The columns that a judged query returns, asked of the server itself. Nothing is executed. */
 export async function describeQuery(session: Session, query: string): Promise<Column[]> {
   const fields = await session.fields(`SELECT * FROM ${asRelation(query)} LIMIT 0`).catch((error) => {
-    throw databaseError(error, 'The source query')
+    throw databaseError(error, 'The source query', 'source')
   })
   const types = await typesOf(session, await withDomains(session, query, fields))
   return fields.map((field, index) => ({
@@ -118,7 +118,7 @@ export async function planFacts(session: Session, statement: string): Promise<Pl
   const [row] = await session
     .rows(`EXPLAIN (FORMAT JSON, VERBOSE) ${statement} LIMIT 10000`)
     .catch((error) => {
-      throw databaseError(error, 'The source query')
+      throw databaseError(error, 'The source query', 'source')
     })
   // Beneath that LIMIT.
   const [, ...nodes] = flatten((JSON.parse(row!['QUERY PLAN']!) as { Plan: PlanNode }[])[0]!.Plan)

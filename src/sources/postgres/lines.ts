@@ -1,17 +1,21 @@
 import { failpoint } from '../../model/failpoints.js'
-import { databaseError } from '../../postgres/errors.js'
+import { databaseError, type Side } from '../../postgres/errors.js'
 import type { Session } from '../../postgres/session.js'
 import { RowBatch } from '../../sql/row-batch.js'
 
 const NEWLINE = 0x0a
 
 /** The rows of a selection as COPY text, as they come. Has to be read to its end, or the session is lost. */
-export async function* linesOf(source: Session, selection: string): AsyncGenerator<Buffer> {
+export async function* linesOf(
+  source: Session,
+  selection: string,
+  side: Side = 'source',
+): AsyncGenerator<Buffer> {
   const endTurn = await source.turn()
   try {
     for await (const chunk of source.copyOut(`COPY (${selection}) TO STDOUT`)) yield chunk as Buffer
   } catch (error) {
-    throw databaseError(error, 'Reading the source')
+    throw databaseError(error, `Reading the ${side}`, side)
   } finally {
     endTurn()
   }
@@ -19,17 +23,21 @@ export async function* linesOf(source: Session, selection: string): AsyncGenerat
 }
 
 /** All of them at once: for selections whose size is bounded. */
-export async function readLines(source: Session, selection: string): Promise<RowBatch> {
+export async function readLines(source: Session, selection: string, side?: Side): Promise<RowBatch> {
   const chunks: Buffer[] = []
-  for await (const chunk of linesOf(source, selection)) chunks.push(chunk)
+  for await (const chunk of linesOf(source, selection, side)) chunks.push(chunk)
   const bytes = Buffer.concat(chunks)
   return RowBatch.ofLines(bytes, countLines(bytes))
 }
 
 /** In portions of whole rows, for selections of any size. */
-export async function* readPortions(source: Session, selection: string): AsyncGenerator<RowBatch> {
+export async function* readPortions(
+  source: Session,
+  selection: string,
+  side?: Side,
+): AsyncGenerator<RowBatch> {
   let rest: Buffer[] = []
-  for await (const chunk of linesOf(source, selection)) {
+  for await (const chunk of linesOf(source, selection, side)) {
     const end = chunk.lastIndexOf(NEWLINE) + 1
     if (end === 0) {
       rest.push(chunk)

@@ -35,7 +35,7 @@ export class RowsChanged implements Step {
     if (this.#done) return null
     const { batches } = this.#parts
     this.#work ??= await this.#collect().catch((error) => {
-      throw databaseError(error, 'Reading the changed rows')
+      throw databaseError(error, 'Reading the changed rows', 'source')
     })
     const batch = await this.#work.preparation.next(limit)
     if (batch !== null) return batches.run(this.name, (number) => this.#write(batch, number), batch.phases)

@@ -1,11 +1,11 @@
-import { type Progress, type RunPlan, sessionName } from '../../model/claim.js'
+import { type RunPlan, sessionName } from '../../model/claim.js'
 import { failpoint } from '../../model/failpoints.js'
 import { strategyOf, transformNames } from '../../model/pipeline.js'
 import { type HeldBack, type HeldRow, NO_ROWS, type RepairKey, rowsWritten } from '../../model/run.js'
 import type { MetaSession } from '../../ports/run-queue.js'
 import type { Step, Transfer } from '../../ports/transfer.js'
 import type { TransformChain } from '../../ports/transforms.js'
-import { databaseError } from '../../postgres/errors.js'
+import { databaseError, onSide } from '../../postgres/errors.js'
 import { READ_ONLY, Session } from '../../postgres/session.js'
 import { type Begun, CheckpointStore, passFingerprint } from '../../sinks/postgres/checkpoint.js'
 import { canSweepFrom, changedKeysSql, type SweepFrom, sweepStart } from '../../sources/postgres/changes.js'
@@ -49,7 +49,7 @@ export class RowsTransfer implements Transfer {
 
   prepare(): Promise<RunPlan> {
     return this.#prepare().catch((error) => {
-      throw databaseError(error, 'Preparing the run')
+      throw databaseError(error, 'Preparing the run', 'target')
     })
   }
 
@@ -57,22 +57,34 @@ export class RowsTransfer implements Transfer {
     const { claim, ledger, rules } = this.#options
     const { pipeline } = claim
     this.#closing.push(() => this.#destination.close())
-    const session = await this.#session(this.#destination.stateUrl)
-    const source = await this.#session(this.#options.sourceUrl)
+    const { transactional, isMain: isMainByAddress } = this.#destination
+    // Where the checkpoint is: beside the rows, or in the main database when the rows go to a sink.
+    const stateSide = transactional ? 'target' : 'meta store'
+    const session = await onSide(stateSide, `Connecting to the ${stateSide}`, () =>
+      this.#session(this.#destination.stateUrl),
+    )
+    const source = await onSide('source', 'Connecting to the source', () =>
+      this.#session(this.#options.sourceUrl),
+    )
     await endPredecessors([source, session], claim)
     await source.run(READ_ONLY)
     let chain: TransformChain | null = null
-    const examined = await examine(source, pipeline, rules, async (columns) => {
+    const findKey = async (columns: Examined['columns']) => {
       chain = await this.#chain(columns)
-      return this.#destination.find(session, (chain as TransformChain | null)?.columns ?? columns)
-    })
+      const written = (chain as TransformChain | null)?.columns ?? columns
+      return onSide('target', 'Looking at the target', () => this.#destination.find(session, written))
+    }
+    const examined = await onSide('source', 'Looking at the source', () =>
+      examine(source, pipeline, rules, findKey),
+    )
     await this.#destination.create()
     const checkpoints = new CheckpointStore(session, pipeline.id, claim.fence)
-    const { transactional, isMain: isMainByAddress } = this.#destination
     const isMain = isMainByAddress || (await isMainDatabase(session, claim))
     if (!isMain) await checkpoints.create()
     const mart = await this.#destination.identity()
-    const taken = await takeCheckpoint(checkpoints, ledger)
+    const taken = await onSide(isMain ? 'meta store' : 'target', 'Reading the checkpoint', () =>
+      takeCheckpoint(checkpoints, ledger),
+    )
     const { checkpoint, isReset } = await checkpointFor(checkpoints, taken, mart)
     if (isReset) ledger.martIsNew()
     failpoint('fence.taken')
@@ -81,7 +93,9 @@ export class RowsTransfer implements Transfer {
       checkpoint,
     )
     const sweepFrom =
-      pipeline.mode === 'incremental' && pipeline.capture === 'xmin' ? await sweepStart(source) : null
+      pipeline.mode === 'incremental' && pipeline.capture === 'xmin'
+        ? await onSide('source', 'Reading the position of the source', () => sweepStart(source))
+        : null
     const last = batches.state.position.xmin
     this.#made = {
       examined,
@@ -216,10 +230,6 @@ export class RowsTransfer implements Transfer {
     return this.#incremental?.heldBack ?? null
   }
 
-  get progress(): Progress {
-    return this.#made?.batches.progress ?? { rows: NO_ROWS, batches: 0 }
-  }
-
   /** What reads ahead is cut off by the sessions that it reads with. */
   async close(): Promise<void> {
     for (const close of this.#closing.reverse()) await close().catch(() => {})
@@ -247,7 +257,9 @@ export class RowsTransfer implements Transfer {
 
   #changedKeys(from: SweepFrom): Promise<string> {
     const { examined, source } = this.#ready
-    return changedKeysSql(source, examined.key, examined.facts.relations, from)
+    return onSide('source', 'Looking for the changed rows', () =>
+      changedKeysSql(source, examined.key, examined.facts.relations, from),
+    )
   }
 
   #pass(name: string, progression: Progression): Step {

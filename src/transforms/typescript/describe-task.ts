@@ -21,8 +21,11 @@ export async function describeTask(
 /** The first line of a stack that stands in this folder; mapped stacks hold paths, others addresses. */
 export function placeOf(stack: string, folder: string): { file: string; line: number } | null {
   for (const text of stack.split('\n')) {
-    const [, address = '', line] = /((?:file:\/\/)?\/.+?):(\d+):\d+\)?$/.exec(text) ?? []
-    if (line === undefined) continue
+    const end = /:(\d+):\d+\)?$/.exec(text)
+    const from = text.indexOf('file:///')
+    const address = text.slice(from < 0 ? text.indexOf('/') : from, end?.index)
+    if (end === null || !text.includes('/')) continue
+    const line = end[1]
     const path = address.startsWith('file:') ? fileURLToPath(address) : address
     const file = relative(folder, path)
     if (!file.startsWith('..')) return { file: file.replaceAll('\\', '/'), line: Number(line) }
@@ -32,14 +35,9 @@ export function placeOf(stack: string, folder: string): { file: string; line: nu
 
 /** `clean_titles(rows)`: types are gone when it runs. */
 function signatureOf(name: string, run: (...args: never[]) => unknown): string {
-  const text = run.toString()
-  const parameters = /^(?:async\s*)?(?:function\s*\*?\s*[\w$]*\s*)?\*?\s*(\([^)]*\)|[\w$]+\s*=>)/.exec(
-    text,
-  )?.[1]
-  const bare = (parameters ?? '(…)')
-    .replace(/\s*=>$/, '')
-    .replace(/\s+(?=[,)=])|(?<=\()\s+/g, '')
-    .replace(/\s+/g, ' ')
+  const text = run.toString().replace(/\s+/g, ' ')
+  const parameters = /^(?:async ?)?(?:function ?\*? ?[\w$]* ?)?\*? ?(\([^)]*\)|[\w$]+ ?=>)/.exec(text)?.[1]
+  const bare = (parameters ?? '(…)').replace(/ ?=>$/, '').replace(/ (?=[,)=])|(?<=\() /g, '')
   return `${name}${bare.startsWith('(') ? bare : `(${bare})`}`.slice(0, 500)
 }
 

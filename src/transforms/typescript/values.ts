@@ -1,3 +1,4 @@
+import { withoutTrailingZeros } from '../../model/trim-end.js'
 import { type ArrayTexts, formatArray, parseArray, type ValueType } from '../../sql/value-types.js'
 import { got, Refusal } from './refusal.js'
 import { JsonNull } from './task.js'
@@ -46,7 +47,7 @@ export function writerOf(type: ValueType): Writer {
   return WRITERS[type.kind]
 }
 
-const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$|^NaN$|^[+-]?Infinity$/
+const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$|^NaN$|^[+-]?Infinity$/
 const MOMENT = /^-?infinity$|^\d[\d:.T+ -]*(?:Z| ?BC)?$/
 /** Beyond that the database refuses the value; its zeros need not be written for that. */
 const LONGEST_EXPONENT = 20_000
@@ -94,7 +95,7 @@ function writeNumber(value: unknown): string {
 /** As the database writes it: not every target reads an exponent. */
 function withoutExponent(text: string): string {
   const [, sign = '', whole = '', fraction = '', exponent] =
-    /^([-+]?)(\d*)\.?(\d*)e([-+]?\d+)$/i.exec(text) ?? []
+    /^([-+]?)(\d*)(?:\.(\d*))?e([-+]?\d+)$/i.exec(text) ?? []
   if (exponent === undefined || Math.abs(Number(exponent)) > LONGEST_EXPONENT) return text
   const digits = whole + fraction
   const point = whole.length + Number(exponent)
@@ -112,7 +113,7 @@ function moment(value: unknown, wanted: string, write: ((date: Date) => string) 
 /** As the database writes it: `2024-01-01 12:00:00.12`. */
 function stamp(date: Date): string {
   const [day, clock = ''] = iso(date).slice(0, -1).split('T')
-  return `${day} ${clock.replace(/\.?0+$/, '')}`
+  return `${day} ${withoutTrailingZeros(clock)}`
 }
 
 function iso(date: Date): string {

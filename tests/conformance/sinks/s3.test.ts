@@ -1,16 +1,15 @@
-import { describe } from 'vitest'
 import { startS3 } from '../../support/s3.js'
 import { readWithDuckdb, rewriteWithDuckdb } from '../../support/s3-mart.js'
 import { BETWEEN_SERVERS, type SeenRow, sinkSuite } from './suite.js'
 
 const s3 = await startS3()
 
-if ('missing' in s3) describe.skip(`a mart in S3 (skipped: ${s3.missing})`, () => {})
-else
-  sinkSuite({
-    name: 'S3, read with DuckDB',
-    crashes: BETWEEN_SERVERS,
-    start: async () => ({
+sinkSuite({
+  name: 'S3, read with DuckDB',
+  crashes: BETWEEN_SERVERS,
+  start: async () => {
+    if ('missing' in s3) return s3
+    return {
       env: {
         S3_BUCKET: s3.bucket,
         S3_ENDPOINT: s3.endpoint,
@@ -34,5 +33,6 @@ else
            UNION ALL SELECT * REPLACE (9999 AS id) FROM mart WHERE id = 3`,
         ),
       close: async () => {},
-    }),
-  })
+    }
+  },
+})

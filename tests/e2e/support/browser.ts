@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import {
   type Browser,
   type BrowserContext,
@@ -19,6 +20,8 @@ interface Finder {
 
 /** What a test opens pages with. */
 export interface TestBrowser {
+  /** False: tests are skipped. For what is done before them. */
+  readonly isThere: boolean
   /** A visitor of their own: no cookie, nothing kept. Gone after the test, or after the file. */
   visitor(options?: BrowserContextOptions): Promise<Visitor>
 }
@@ -30,8 +33,19 @@ export interface Visitor {
   readonly complaints: string[]
 }
 
+/**
+ * A 401 before the sign-in is how the console learns that it needs one. Chromium drops all requests when an interface
+ * of the machine comes or goes, which containers do all the time; the console asks again.
+ */
+const EXPECTED = /401|net::ERR_NETWORK_CHANGED/
+
+interface BrowserOptions {
+  /** Scrollbars that take width, as most desktops have; headless Chromium hides them. */
+  readonly hasScrollbars?: boolean
+}
+
 /** One browser for all tests of a file. Where there is none, they are skipped by name and with the reason. */
-export function aBrowser(): () => TestBrowser {
+export function aBrowser({ hasScrollbars = false }: BrowserOptions = {}): () => TestBrowser {
   let browser: Browser | null = null
   let missing: string | undefined
   beforeAll(async () => {
@@ -39,13 +53,14 @@ export function aBrowser(): () => TestBrowser {
     const { findBrowser, launchOptions } = (await import(script)) as Finder
     const found = findBrowser()
     missing = found.missing
-    if (found.path !== undefined) browser = await chromium.launch(launchOptions(found.path))
+    const shown = hasScrollbars ? { ignoreDefaultArgs: ['--hide-scrollbars'] } : {}
+    if (found.path !== undefined) browser = await chromium.launch({ ...launchOptions(found.path), ...shown })
   }, 300_000)
   beforeEach(({ skip }) => {
     if (missing !== undefined) skip(missing)
   })
   afterAll(() => browser?.close())
-  return () => ({ visitor: (options) => visit(browser!, options) })
+  return () => ({ isThere: browser !== null, visitor: (options) => visit(browser!, options) })
 }
 
 async function visit(browser: Browser, options: BrowserContextOptions = {}): Promise<Visitor> {
@@ -57,7 +72,10 @@ async function visit(browser: Browser, options: BrowserContextOptions = {}): Pro
   })
   try {
     // A page that is left open keeps its stream, and the machine busy.
-    onTestFinished(() => context.close())
+    onTestFinished(async ({ task }) => {
+      if (task.result?.state === 'fail') await photograph(context, task.name)
+      await context.close()
+    })
   } catch {
     // Not inside a test: the browser takes it along.
   }
@@ -65,8 +83,15 @@ async function visit(browser: Browser, options: BrowserContextOptions = {}): Pro
   const complaints: string[] = []
   page.on('pageerror', (error) => complaints.push(String(error)))
   page.on('console', (message) => {
-    // A 401 before the sign-in is how the console learns that it needs one.
-    if (message.type() === 'error' && !message.text().includes('401')) complaints.push(message.text())
+    if (message.type() === 'error' && !EXPECTED.test(message.text())) complaints.push(message.text())
   })
   return { context, page, complaints }
+}
+
+/** `VITRINA_TEST_SCREENSHOTS` names a folder: what a failed test saw last is kept there. */
+async function photograph(context: BrowserContext, name: string): Promise<void> {
+  const folder = process.env.VITRINA_TEST_SCREENSHOTS
+  if (folder === undefined) return
+  for (const [n, page] of context.pages().entries())
+    await page.screenshot({ path: join(folder, `${name.replaceAll(/[^\w]+/g, '-')}-${Date.now()}-${n}.png`) })
 }

@@ -71,7 +71,12 @@ async function start(
     runner,
     open: async (page, path = '/pipelines', token = TOKEN, by = url) => {
       const { data } = await createClient({ url, token }).POST('/session/code', {})
-      await page.goto(`${by}/ui${path}#code=${data!.code}`)
+      const address = `${by}/ui${path}#code=${data!.code}`
+      // Not by the server: Chromium drops what it was loading when an interface of the machine comes or goes.
+      await page.goto(address).catch((error: Error) => {
+        if (!error.message.includes('net::ERR_NETWORK_CHANGED')) throw error
+        return page.goto(address)
+      })
       await page.getByRole('navigation', { name: /Main|Главное/ }).waitFor()
     },
   }

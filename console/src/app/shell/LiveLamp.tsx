@@ -24,7 +24,13 @@ export function LiveLamp() {
         <span
           className={`${styles.lamp} ${isLive ? styles.lampLive : state === 'connecting' ? '' : styles.lampBad}`}
         />
-        <span className={isLive ? styles.wide : undefined}>{word}</span>
+        {/* On a phone only what is wrong is worth a word. */}
+        <span
+          className={`${styles.liveWord} ${isLive || state === 'connecting' ? styles.wide : ''}`}
+          data-widest={texts.live.connecting}
+        >
+          {word}
+        </span>
       </span>
     </Tip>
   )

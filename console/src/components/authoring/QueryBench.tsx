@@ -1,22 +1,24 @@
-import { Button, Select } from '@mantine/core'
+import { SegmentedControl, Select } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { lazy, type ReactNode, Suspense } from 'react'
+import { type CSSProperties, lazy, type ReactNode, Suspense, useState } from 'react'
 import { tablesQuery } from '../../api/authoring.js'
 import { pipelineActions } from '../../api/pipeline.js'
 import { useMay, useSession } from '../../api/session.js'
 import type { Finding, Preview, SourceTables } from '../../api/wire.js'
 import { useTexts } from '../../i18n/texts.js'
 import { ActionButton } from '../ActionButton.js'
+import code from '../editor/code.module.css'
 import { Panel } from '../Panel.js'
 import { ProblemCard } from '../ProblemCard.js'
-import { Skeleton } from '../Skeleton.js'
+import { Tip } from '../Tip.js'
 import styles from './authoring.module.css'
 import { FieldProblems } from './field-parts.js'
 import { lookTexts } from './look-texts.js'
 import { Outlook, Verdict } from './Outlook.js'
 import { PreviewTable } from './PreviewTable.js'
-import { isSame, queryOf, type Spec, toInput, withQuery } from './spec.js'
+import { SourceTableFields } from './SourceTableFields.js'
+import { isSame, queryOf, readsTable, type Spec, toInput, withQuery } from './spec.js'
 import type { Look } from './use-look.js'
 
 const Editor = lazy(() => import('./SqlEditor.js').then(({ SqlEditor }) => ({ default: SqlEditor })))
@@ -55,31 +57,86 @@ function QueryPanel({ spec, look, onChange, example, actions }: Props) {
   const texts = useTexts(lookTexts)
   const { role } = useSession()
   const mayEdit = useMay('admin')
+  const mayLook = useMay('operator')
   const isPhone = useMediaQuery('(max-width: 719px)', undefined, { getInitialValueInEffect: false }) ?? false
   const { data: tables } = useQuery(tablesQuery(spec.source_connection))
   const { errors = NONE, warnings = NONE } = look.validation ?? {}
   return (
-    <Panel title={texts.query} actions={<SourceSelect {...{ spec, onChange }} />} isFlush>
-      <div className={styles.editor}>
-        <Suspense fallback={<Skeleton lines={8} />}>
-          <Editor
-            text={queryOf(spec)}
-            label={texts.query}
-            errors={errors}
-            warnings={warnings}
+    <Panel
+      title={readsTable(spec) ? texts.table : texts.query}
+      actions={
+        <div className={styles.bar}>
+          <SourceKind {...{ spec, onChange }} isReadOnly={isPhone} />
+          <SourceSelect {...{ spec, onChange }} />
+        </div>
+      }
+      isFlush
+    >
+      <div className={styles.editor} style={{ '--lines': queryOf(spec).split('\n').length } as CSSProperties}>
+        {readsTable(spec) ? (
+          <SourceTableFields
+            {...{ spec, look, onChange }}
             tables={tables?.items ?? NO_TABLES}
-            {...(example === undefined ? {} : { example })}
-            {...(isPhone ? {} : { onChange: (text: string) => onChange(withQuery(spec, text)) })}
+            isReadOnly={isPhone}
           />
-        </Suspense>
+        ) : (
+          <Suspense fallback={<pre className={code.plain}>{queryOf(spec)}</pre>}>
+            <Editor
+              text={queryOf(spec)}
+              label={texts.query}
+              errors={errors}
+              warnings={warnings}
+              tables={tables?.items ?? NO_TABLES}
+              {...(example === undefined ? {} : { example })}
+              {...(isPhone ? {} : { onChange: (text: string) => onChange(withQuery(spec, text)) })}
+            />
+          </Suspense>
+        )}
       </div>
       <div className={styles.under}>
         <span className="v-soft">
-          {isPhone ? texts.readOnlyPhone : mayEdit ? <Names tables={tables} /> : texts.readOnlyRole(role)}
+          {isPhone ? (
+            texts.readOnlyPhone
+          ) : mayEdit ? (
+            <Names tables={tables} />
+          ) : (
+            texts.readOnlyRole(role, mayLook)
+          )}
         </span>
         {actions}
       </div>
     </Panel>
+  )
+}
+
+/** A query or a table. With steps the rows come from the query that the plan begins with. */
+function SourceKind({
+  spec,
+  onChange,
+  isReadOnly,
+}: Pick<Props, 'spec' | 'onChange'> & { readonly isReadOnly: boolean }) {
+  const texts = useTexts(lookTexts)
+  // Kept while a table is looked at: whoever only tries it does not lose a long query.
+  const [written, keep] = useState('')
+  if (spec.tasks.length > 0) return null
+  const choose = (kind: string) => {
+    const query = queryOf(spec)
+    if (kind === 'query') return onChange(withQuery(spec, written || query))
+    keep(query)
+    onChange({ source_table: '', source_columns: [], source_query: null })
+  }
+  return (
+    <SegmentedControl
+      size="xs"
+      aria-label={texts.readFrom}
+      data={[
+        { value: 'query', label: texts.query },
+        { value: 'table', label: texts.table },
+      ]}
+      value={readsTable(spec) ? 'table' : 'query'}
+      readOnly={isReadOnly}
+      onChange={choose}
+    />
   )
 }
 
@@ -142,6 +199,7 @@ interface ResultProps extends Props {
 function ResultPanel({ spec, look, isPreviewing, onPreview }: ResultProps) {
   const texts = useTexts(lookTexts)
   const { validation, problems, error, isBehind, isWhole } = look
+  const mayLook = useMay('operator')
   const isEmpty = queryOf(spec).trim() === ''
   return (
     <Panel
@@ -156,14 +214,11 @@ function ResultPanel({ spec, look, isPreviewing, onPreview }: ResultProps) {
     >
       <div className={styles.stack}>
         <div className={styles.bar}>
-          <Button
-            variant="default"
-            title={texts.validateWhy}
-            disabled={isEmpty || isWhole}
-            onClick={look.lookWhole}
-          >
-            {texts.validate}
-          </Button>
+          <Tip label={mayLook ? texts.validateWhy : null}>
+            <ActionButton needs="operator" disabled={isEmpty || isWhole} onClick={look.lookWhole}>
+              {texts.validate}
+            </ActionButton>
+          </Tip>
           <ActionButton
             needs="operator"
             icon="table"

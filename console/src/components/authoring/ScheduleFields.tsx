@@ -1,7 +1,7 @@
 import { Button, Select, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
-import { comingRunsQuery } from '../../api/authoring.js'
+import { COMING, comingRunsQuery } from '../../api/authoring.js'
 import type { ComingRuns } from '../../api/wire.js'
 import { createFormat } from '../../i18n/format.js'
 import { useLanguage, useTexts } from '../../i18n/texts.js'
@@ -94,7 +94,8 @@ export function Coming({ schedule, zone }: { readonly schedule: string | null; r
   const { data, error } = useQuery(comingRunsQuery(asked, zone))
   if (asked === '') return <p className={styles.note}>{texts.byHand}</p>
   if (error !== null) return <ProblemCard error={error} />
-  if (data === undefined || !data.valid) return null
+  if (data === undefined) return <RunsToCome />
+  if (!data.valid) return null
   return (
     <div className={styles.tight} role="status">
       <Words schedule={asked} />
@@ -103,6 +104,22 @@ export function Coming({ schedule, zone }: { readonly schedule: string | null; r
       ) : (
         <Runs runs={data.runs} zone={zone} />
       )}
+    </div>
+  )
+}
+
+/** As high as what is on its way. */
+function RunsToCome() {
+  const lines = Array.from({ length: COMING }, (_, n) => n)
+  return (
+    <div className={styles.tight} data-skeleton>
+      <strong>&nbsp;</strong>
+      <span>&nbsp;</span>
+      <ol className={styles.runs}>
+        {lines.map((n) => (
+          <li key={n}>&nbsp;</li>
+        ))}
+      </ol>
     </div>
   )
 }
@@ -117,7 +134,7 @@ function Words({ schedule }: { readonly schedule: string }) {
     enabled: isCron,
     staleTime: Number.POSITIVE_INFINITY,
   })
-  return <strong>{isCron ? data : texts.every(schedule)}</strong>
+  return <strong>{isCron ? (data ?? '\u00a0') : texts.every(schedule)}</strong>
 }
 
 function Runs({ runs, zone }: { readonly runs: ComingRuns['runs']; readonly zone: string }) {

@@ -1,4 +1,4 @@
-import { Autocomplete, MultiSelect, Select } from '@mantine/core'
+import { Autocomplete, Checkbox, MultiSelect, Select } from '@mantine/core'
 import { useSession } from '../../api/session.js'
 import type { Session } from '../../api/wire.js'
 import { useTexts } from '../../i18n/texts.js'
@@ -50,6 +50,13 @@ export function TargetFields({ spec, look, onChange }: FieldsProps) {
           <ColumnsSelect spec={spec} look={look} onChange={onChange} />
           <FieldProblems problems={look.problems} field="key_columns" />
         </div>
+        <Checkbox
+          size="xs"
+          label={<FieldLabel name="shared_target">{texts.shared}</FieldLabel>}
+          description={texts.sharedHint}
+          checked={spec.shared_target}
+          onChange={({ currentTarget }) => onChange({ shared_target: currentTarget.checked })}
+        />
       </div>
     </Panel>
   )

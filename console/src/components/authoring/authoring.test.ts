@@ -1,7 +1,18 @@
 import { describe, expect, it } from 'vitest'
 import type { Pipeline, SourceTables } from '../../api/wire.js'
 import { suggestions, tableBehind } from './completion.js'
-import { BLANK, queryOf, type Spec, specOf, stepsOf, typedNumber, withQuery, withSteps } from './spec.js'
+import {
+  BLANK,
+  queryOf,
+  readsTable,
+  type Spec,
+  specOf,
+  stepsOf,
+  tableAddress,
+  typedNumber,
+  withQuery,
+  withSteps,
+} from './spec.js'
 import { growingColumns, suggestKey, suggestName, suggestTarget, withSuggestions } from './suggest.js'
 import { chosenFields, mergeOf } from './three-way.js'
 
@@ -108,6 +119,25 @@ describe('a task plan', () => {
     const edited = { ...planned, ...withQuery(planned, 'SELECT 2') }
     expect([queryOf(edited), stepsOf(edited)]).toEqual(['SELECT 2', ['trim', 'rate']])
     expect(withSteps(edited, [])).toEqual({ tasks: [], source_query: 'SELECT 2' })
+  })
+
+  it('begins with the query that the table stands for, which is then its only source', () => {
+    const address = tableAddress({ schema: 'content', name: 'Film Work' })
+    const spec: Spec = {
+      ...BLANK,
+      source_query: null,
+      source_table: address,
+      source_columns: ['id', 'Full Title'],
+    }
+    expect([readsTable(spec), queryOf(spec)]).toEqual([
+      true,
+      'SELECT id, "Full Title" FROM content."Film Work"',
+    ])
+    const planned = { ...spec, ...withSteps(spec, ['trim']) }
+    expect(planned).toMatchObject({ source_table: null, source_columns: [] })
+    expect([readsTable(planned), planned.tasks[0]?.body]).toEqual([false, queryOf(spec)])
+    expect(queryOf({ ...spec, ...withQuery(spec, 'SELECT 1') })).toBe('SELECT 1')
+    expect(queryOf({ ...spec, source_table: '' })).toBe('')
   })
 
   it('keeps leading where its last task led', () => {

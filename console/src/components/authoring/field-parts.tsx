@@ -32,15 +32,18 @@ export function FieldProblems({
   )
   if (own.length === 0) return null
   return (
-    <ul className={styles.fieldProblems} role="status">
-      {own.map(({ field: of, code, message, hint, tone }) => (
-        <li key={`${of} ${code} ${message}`} data-tone={tone}>
-          <span>{field === undefined ? `${of}: ${message}` : message}</span>{' '}
-          {hint === '' ? null : <span className="v-soft">{hint}</span>}{' '}
-          <code className="v-mono v-soft">{code}</code>
-        </li>
-      ))}
-    </ul>
+    // Around the list: a list that is a status itself is no list to a screen reader.
+    <div role="status">
+      <ul className={styles.fieldProblems}>
+        {own.map(({ field: of, code, message, hint, tone }) => (
+          <li key={`${of} ${code} ${message}`} data-tone={tone}>
+            <span>{field === undefined ? `${of}: ${message}` : message}</span>{' '}
+            {hint === '' ? null : <span className="v-soft">{hint}</span>}{' '}
+            <code className="v-mono v-soft">{code}</code>
+          </li>
+        ))}
+      </ul>
+    </div>
   )
 }
 

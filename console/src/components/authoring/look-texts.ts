@@ -4,6 +4,8 @@ import { defineTexts, pluralEn, pluralRu } from '../../i18n/texts.js'
 export const lookTexts = defineTexts(
   {
     query: 'Query',
+    table: 'Table',
+    readFrom: 'Read from',
     result: 'What a run would do',
     validate: 'Validate',
     validateWhy: 'Also reads the source for a moment, to see whether the key is unique.',
@@ -12,8 +14,8 @@ export const lookTexts = defineTexts(
       'As soon as there is a query, this says whether a run would start and how it would read and write. Preview shows the first rows as they would be written; nothing is.',
     looking: 'Looking…',
     readOnlyPhone: 'Editing needs a wider window; here the query can only be read.',
-    readOnlyRole: (role: string) =>
-      `Only admin may change it; you are ${role}. What you type can be validated, not saved.`,
+    readOnlyRole: (role: string, mayLook: boolean) =>
+      `Only admin may change it; you are ${role}. ${mayLook ? 'What you type can be validated, not saved.' : 'Validating what you type needs the role operator.'}`,
     completes: 'Ctrl Space completes tables and columns.',
     noTables: (schemas: string) => `No table can be read in the allowed schemas (${schemas}).`,
     mayRead: (n: number, schemas: string) =>
@@ -61,6 +63,8 @@ export const lookTexts = defineTexts(
   },
   {
     query: 'Запрос',
+    table: 'Таблица',
+    readFrom: 'Читать из',
     result: 'Что сделает запуск',
     validate: 'Проверить',
     validateWhy: 'Ещё и ненадолго читает источник, чтобы узнать, уникален ли ключ.',
@@ -69,8 +73,8 @@ export const lookTexts = defineTexts(
       'Как только появится запрос, здесь будет видно, начнётся ли запуск и как он будет читать и писать. Просмотр покажет первые строки такими, какими они были бы записаны; ничего не пишется.',
     looking: 'Смотрим…',
     readOnlyPhone: 'Для правки нужно окно пошире; здесь запрос можно только читать.',
-    readOnlyRole: (role: string) =>
-      `Менять может только admin, а у вас ${role}. Набранное можно проверить, но не сохранить.`,
+    readOnlyRole: (role: string, mayLook: boolean) =>
+      `Менять может только admin, а у вас ${role}. ${mayLook ? 'Набранное можно проверить, но не сохранить.' : 'Для проверки набранного нужна роль operator.'}`,
     completes: 'Ctrl Пробел подсказывает таблицы и столбцы.',
     noTables: (schemas: string) => `В разрешённых схемах (${schemas}) нет таблиц, доступных для чтения.`,
     mayRead: (n: number, schemas: string) =>

@@ -21,8 +21,11 @@ export const BLANK: Spec = {
   source_type: 'postgres',
   source_connection: null,
   source_query: '',
+  source_table: null,
+  source_columns: [],
   target_table: '',
   target_connection: null,
+  shared_target: false,
   target_options: {},
   mode: 'full',
   full_strategy: 'upsert',
@@ -54,13 +57,34 @@ export function toPatch(fields: Partial<Spec>): PipelinePatch {
   return fields as PipelinePatch
 }
 
-/** The query that reads: of the task plan when there is one, which has priority. */
-export function queryOf({ tasks, source_query }: Spec): string {
-  return tasks.find(isReader)?.body ?? source_query
+/** The query that reads: of the task plan when there is one, which has priority; else the one that the table stands for. */
+export function queryOf(spec: Spec): string {
+  return spec.tasks.find(isReader)?.body ?? spec.source_query ?? tableQuery(spec)
+}
+
+/** Rows are read from a table that is named, not from a query. Empty: none is chosen yet. */
+export function readsTable({ tasks, source_table }: Spec): boolean {
+  return source_table !== null && !tasks.some(isReader)
+}
+
+/** What the server makes of the table. Empty: none is chosen yet. */
+function tableQuery({ source_table, source_columns }: Pick<Spec, 'source_table' | 'source_columns'>): string {
+  if (source_table === null || source_table.trim() === '') return ''
+  const columns = source_columns.length === 0 ? '*' : source_columns.map(quoted).join(', ')
+  return `SELECT ${columns} FROM ${source_table}`
+}
+
+/** As a query and the field source_table name it. */
+export function tableAddress({ schema, name }: { readonly schema: string; readonly name: string }): string {
+  return `${quoted(schema)}.${quoted(name)}`
+}
+
+function quoted(name: string): string {
+  return /^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`
 }
 
 export function withQuery({ tasks }: Spec, query: string): Partial<Spec> {
-  if (!tasks.some(isReader)) return { source_query: query }
+  if (!tasks.some(isReader)) return { source_query: query, source_table: null, source_columns: [] }
   return { tasks: tasks.map((task) => (isReader(task) ? { ...task, body: query } : task)) }
 }
 
@@ -88,7 +112,11 @@ export function withSteps(spec: Spec, names: readonly string[]): Partial<Spec> {
   })
   const steps = names.map((name) => task('PYTHON', name))
   const reader = { ...(spec.tasks.find(isReader) ?? task('SQL', query)), target_table: null }
-  return { tasks: [reader, ...steps.slice(0, -1), { ...steps.at(-1)!, target_table: elsewhere }] }
+  return {
+    tasks: [reader, ...steps.slice(0, -1), { ...steps.at(-1)!, target_table: elsewhere }],
+    // A plan reads with a query: that of the table becomes its first task.
+    ...(readsTable(spec) ? { source_query: query, source_table: null, source_columns: [] } : {}),
+  }
 }
 
 function isReader({ task_type }: Pick<SpecTask, 'task_type'>): boolean {

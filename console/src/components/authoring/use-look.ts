@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { pipelineActions } from '../../api/pipeline.js'
 import { ApiProblem } from '../../api/problem.js'
-import { useSession } from '../../api/session.js'
+import { useMay, useSession } from '../../api/session.js'
 import type { Finding, Validation } from '../../api/wire.js'
 import { BLANK, queryOf, type Spec, toInput } from './spec.js'
 import { suggestTarget } from './suggest.js'
@@ -36,7 +36,9 @@ export function useLook(spec: Spec): Look {
   const text = JSON.stringify(toInput(asked))
   const [whole, setWhole] = useState<string | null>(null)
   const isWhole = whole === text
-  const isOn = queryOf(asked).trim() !== '' && asked.name !== '' && asked.target_table !== ''
+  // To check a query is to execute parts of it, and a viewer may not have any query executed.
+  const mayLook = useMay('operator')
+  const isOn = mayLook && queryOf(asked).trim() !== '' && asked.name !== '' && asked.target_table !== ''
   const { data, error, isFetching } = useQuery({
     queryKey: ['look', isWhole ? 'whole' : 'quick', text],
     queryFn: () => look(asked, { isQuick: !isWhole, targets }),

@@ -37,6 +37,8 @@ const COLOURS = syntaxHighlighting(
 
 const LOOK = EditorView.theme({
   '&': { backgroundColor: 'transparent', color: 'var(--v-text)' },
+  // The same lines as the plain text that is shown until the editor is loaded.
+  '.cm-scroller': { fontFamily: 'inherit', lineHeight: 'inherit' },
   '&.cm-focused': { outline: '2px solid var(--v-focus)', outlineOffset: '-2px' },
   '.cm-content': { fontFamily: 'inherit', padding: '8px 0', caretColor: 'var(--v-text)' },
   // Not transparent: long lines pass beneath it.

@@ -30,12 +30,14 @@ export function fillPage(page: HTMLElement, lines: readonly LogLine[], zone: str
     page.childElementCount === 0 ? 0 : (page.childElementCount - 1) * STRIP + strip!.childElementCount
   for (const line of lines.slice(count)) {
     if (count % STRIP === 0) {
-      strip = element('div', styles.strip)
+      strip = element('div', undefined)
       page.append(strip)
     }
     strip!.append(elementOf(line, zone))
     count += 1
   }
+  // One that is not full is laid out at once: with the height of a full one it would push away what is below.
+  for (const each of page.children) each.classList.toggle(styles.full ?? '', each.childElementCount === STRIP)
 }
 
 export function lineId(id: number): string {

@@ -25,7 +25,7 @@ const Drawing = lazy(() => import('./LineageGraph.js').then((module) => ({ defau
 export function LineageScreen() {
   const texts = useTexts(lineageTexts)
   const search = useSearch({ from: '/lineage' })
-  const { fleet, shown, lines } = useLineage(search)
+  const { fleet, shown, lines, isStateKnown } = useLineage(search)
   const focus = fleet.data?.nodes.find(({ id }) => id === (shown.data?.focus ?? search.node)) ?? null
   usePage({
     title: [...(focus === null ? [] : [focus.name]), texts.title],
@@ -54,19 +54,20 @@ export function LineageScreen() {
       {shown.error === null ? null : (
         <Failed error={shown.error} node={search.node} onRetry={() => void shown.refetch()} />
       )}
-      {shown.data === undefined || shown.error !== null ? (
-        shown.error === null ? (
-          <Skeleton lines={8} height={32} />
-        ) : null
+      {shown.error !== null ? null : shown.data === undefined || !isStateKnown ? (
+        <Skeleton lines={8} height={32} />
       ) : (
-        <Shown
-          fleet={fleet.data}
-          graph={shown.data}
-          lines={lines}
-          search={search}
-          view={view}
-          isDimmed={shown.isPlaceholderData}
-        />
+        // Around everything: what is below the drawing waits until it has its height.
+        <Suspense fallback={<Skeleton lines={8} height={32} />}>
+          <Shown
+            fleet={fleet.data}
+            graph={shown.data}
+            lines={lines}
+            search={search}
+            view={view}
+            isDimmed={shown.isPlaceholderData}
+          />
+        </Suspense>
       )}
     </Page>
   )
@@ -100,13 +101,7 @@ function Shown({ fleet, graph, lines, search, view, isDimmed }: ShownProps) {
     <LineageViewProvider value={value}>
       <Notes graph={graph} search={search} />
       <div className={styles.shown} data-dim={isDimmed || undefined} data-path={path !== null || undefined}>
-        {view === 'graph' ? (
-          <Suspense fallback={<Skeleton lines={8} height={32} />}>
-            <Drawing />
-          </Suspense>
-        ) : (
-          <LineageList />
-        )}
+        {view === 'graph' ? <Drawing /> : <LineageList />}
         {graph.level === 'column' ? <PathPanel /> : null}
       </div>
       <p className="v-soft" role="status">

@@ -1,3 +1,5 @@
+import { searchText } from '../../components/search-text.js'
+
 /** `/lineage?node=&up=1&down=1&level=column&view=list&column=`. */
 export interface LineageSearch {
   readonly node?: string | undefined
@@ -12,8 +14,7 @@ export interface LineageSearch {
 
 export function readLineageSearch(search: Record<string, unknown>): LineageSearch {
   const hops = (key: string) => (/^\d$/.test(String(search[key])) ? Number(search[key]) : undefined)
-  const text = (key: string) =>
-    typeof search[key] === 'string' && search[key] !== '' ? search[key] : undefined
+  const text = (key: string) => searchText(search[key])
   const view = text('view')
   return {
     node: text('node'),

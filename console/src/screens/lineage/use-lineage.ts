@@ -38,7 +38,8 @@ export function useLineage(search: LineageSearch) {
     () => new Map((overview.data?.items ?? []).map((line) => [line.id, line])),
     [overview.data],
   )
-  return { fleet, shown, lines }
+  // Without the states of pipelines a card has another height, and a line of the list other breaks.
+  return { fleet, shown, lines, isStateKnown: overview.data !== undefined || overview.error !== null }
 }
 
 /** What every card needs to know. */

@@ -1,9 +1,9 @@
 import { Button } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
+import { type UseQueryResult, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { overviewQuery } from '../../api/pipelines.js'
 import { runnersQuery } from '../../api/runners.js'
-import type { Overview } from '../../api/wire.js'
+import type { Overview, Runner } from '../../api/wire.js'
 import { usePage } from '../../app/page.js'
 import { Page } from '../../app/shell/Page.js'
 import { WaitingPage } from '../../app/shell/WaitingPage.js'
@@ -26,27 +26,34 @@ import { overviewTexts } from './texts.js'
 export function OverviewScreen() {
   const texts = useTexts(overviewTexts)
   const { data, error, refetch } = useQuery(overviewQuery())
+  const runners = useQuery(runnersQuery)
   const now = useNow()
   const needing = data === undefined ? 0 : attentionOf(data.items, now).length
   usePage({
     title: [texts.title, ...(needing > 0 ? [texts.needs(needing)] : [])],
     path: [{ label: texts.title }],
   })
-  if (data === undefined)
+  // The state of the runners is told above everything else: it would push the rest away if it came later.
+  if (data === undefined || (runners.isPending && error === null))
     return <WaitingPage title={texts.title} error={error} onRetry={refetch} lines={8} height={40} />
   if (data.summary.pipelines === 0) return <NoPipelines />
   return (
     <Page>
       {error === null ? null : <ProblemCard error={error} onRetry={() => void refetch()} />}
-      <Fleet overview={data} needing={needing} />
+      <Fleet overview={data} runners={runners} needing={needing} />
     </Page>
   )
 }
 
-function Fleet({ overview, needing }: { readonly overview: Overview; readonly needing: number }) {
+interface FleetProps {
+  readonly overview: Overview
+  readonly runners: UseQueryResult<readonly Runner[]>
+  readonly needing: number
+}
+
+function Fleet({ overview, runners, needing }: FleetProps) {
   const texts = useTexts(overviewTexts)
   const { items: lines, summary } = overview
-  const runners = useQuery(runnersQuery)
   const fleet = runners.data === undefined ? null : fleetOf(runners.data)
   const queued = queuedIn(overview)
   return (

@@ -42,4 +42,17 @@ pipelines:
       ['elsewhere', 10, 'target_table'],
     ])
   })
+
+  it('reports aliases that expand without end as a mistake', () => {
+    const lines = ['a0: &a0 [x, x, x, x, x, x, x, x, x]']
+    for (let n = 1; n < 10; n++)
+      lines.push(
+        `a${n}: &a${n} [${Array(9)
+          .fill(`*a${n - 1}`)
+          .join(', ')}]`,
+      )
+    const { pipelines, mistakes } = readYaml(lines.join('\n'))
+    expect(pipelines).toEqual([])
+    expect(mistakes).toEqual([{ kind: 'syntax', line: 1, what: expect.stringContaining('alias') }])
+  })
 })

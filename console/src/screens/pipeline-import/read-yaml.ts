@@ -18,8 +18,17 @@ export interface WrittenPipelines {
 /** What only the command can look up: it stands beside the files, a browser does not. */
 const REFERENCE = /\$\{(env|file):/
 
-/** Several documents, a list under `pipelines:`, or one pipeline; all mistakes are told together. */
+/** Several documents, a list under `pipelines:`, or one pipeline. Reports all mistakes together. */
 export function readYaml(text: string): WrittenPipelines {
+  try {
+    return readDocuments(text)
+  } catch (error) {
+    // Aliases or nesting without end: the parser gives up with an error of its own.
+    return { pipelines: [], mistakes: [{ kind: 'syntax', line: 1, what: (error as Error).message }] }
+  }
+}
+
+function readDocuments(text: string): WrittenPipelines {
   const lines = new LineCounter()
   const documents = parseAllDocuments(text, { lineCounter: lines, merge: true })
   const pipelines: WrittenPipeline[] = []

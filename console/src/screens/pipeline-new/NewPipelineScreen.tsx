@@ -15,8 +15,9 @@ import { Verdict } from '../../components/authoring/Outlook.js'
 import { QueryBench } from '../../components/authoring/QueryBench.js'
 import { ScheduleFields } from '../../components/authoring/ScheduleFields.js'
 import { StepFields } from '../../components/authoring/StepFields.js'
-import { queryOf, withQuery } from '../../components/authoring/spec.js'
+import { queryOf, readsTable, withQuery } from '../../components/authoring/spec.js'
 import { TargetFields } from '../../components/authoring/TargetFields.js'
+import { useFirstLook } from '../../components/authoring/use-first-look.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
 import { Skeleton } from '../../components/Skeleton.js'
 import { useTexts } from '../../i18n/texts.js'
@@ -59,13 +60,14 @@ function Writing({ original }: { readonly original: Pipeline | null }) {
   const { data: tables, isPending } = useQuery(tablesQuery(spec.source_connection))
   const example = exampleQuery(tables?.items ?? [])
   const fields = { spec, look, onChange: change }
+  const isLooked = useFirstLook(look, null)
   return (
     <>
       <QueryBench
         {...fields}
         example={example}
         actions={
-          queryOf(spec) === '' ? (
+          queryOf(spec) === '' && !readsTable(spec) ? (
             // Before the tables are known it would speak of one that is not there.
             <Button
               variant="default"
@@ -78,18 +80,22 @@ function Writing({ original }: { readonly original: Pipeline | null }) {
           ) : null
         }
       />
-      <div className={styles.sections}>
-        <div className={styles.column}>
-          <AboutFields {...fields} />
-          <TargetFields {...fields} />
-          <ScheduleFields {...fields} />
+      {isLooked ? (
+        <div className={styles.sections}>
+          <div className={styles.column}>
+            <AboutFields {...fields} />
+            <TargetFields {...fields} />
+            <ScheduleFields {...fields} />
+          </div>
+          <div className={styles.column}>
+            <ModeFields {...fields} />
+            <StepFields {...fields} />
+            <LimitFields {...fields} />
+          </div>
         </div>
-        <div className={styles.column}>
-          <ModeFields {...fields} />
-          <StepFields {...fields} />
-          <LimitFields {...fields} />
-        </div>
-      </div>
+      ) : (
+        <Skeleton lines={8} height={28} />
+      )}
       <Finish made={made} />
     </>
   )

@@ -3,6 +3,7 @@ import { Badge, type Tone } from '../../components/Badge.js'
 import { CheckBadge, CheckLink, useFindingText } from '../../components/CheckFinding.js'
 import { checkTexts } from '../../components/check-texts.js'
 import { Panel } from '../../components/Panel.js'
+import { Tip } from '../../components/Tip.js'
 import { type Checked, checksOf, type Verdict } from '../../facts/quality.js'
 import { useTexts } from '../../i18n/texts.js'
 import type { IconName } from '../../theme/icons.js'
@@ -38,21 +39,34 @@ function Check({ line, found }: { readonly line: PipelineLine; readonly found: C
   const { check, verdict } = found
   const isWrong = verdict === 'warn' || verdict === 'fail'
   return (
-    <li data-wrong={isWrong || undefined}>
+    <li>
       <span className={styles.name}>{names[check]}</span>
-      {isWrong ? (
-        <>
+      <span className={styles.verdict}>
+        {isWrong ? (
           <CheckBadge line={line} found={found} />
+        ) : (
+          <Badge {...CALM[verdict]}>{verdicts[verdict]}</Badge>
+        )}
+      </span>
+      {/* What a comparison found is shown right below, and arrives while the page is open. */}
+      {isWrong && check !== 'compare' ? (
+        <>
           <Sentence line={line} found={found} />
-          {check === 'compare' ? null : <CheckLink line={line} check={check} />}
+          <CheckLink line={line} check={check} />
         </>
-      ) : (
-        <Badge {...CALM[verdict]}>{verdicts[verdict]}</Badge>
-      )}
+      ) : null}
     </li>
   )
 }
 
 function Sentence({ line, found }: { readonly line: PipelineLine; readonly found: Checked }) {
-  return <span className={styles.sentence}>{useFindingText(line, found.check)}</span>
+  const text = useFindingText(line, found.check)
+  return (
+    <Tip label={text}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what is cut off is read in the tooltip, also by keyboard. */}
+      <span className={styles.sentence} tabIndex={0}>
+        {text}
+      </span>
+    </Tip>
+  )
 }

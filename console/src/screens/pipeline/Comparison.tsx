@@ -1,7 +1,4 @@
-import { Button } from '@mantine/core'
-import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import { pipelineActions } from '../../api/pipeline.js'
 import type { Pipeline, Reconciliation } from '../../api/wire.js'
 import { ActionButton } from '../../components/ActionButton.js'
 import { Badge } from '../../components/Badge.js'
@@ -11,47 +8,35 @@ import { ProblemCard } from '../../components/ProblemCard.js'
 import { TimeText } from '../../components/TimeText.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
-import { Icon } from '../../theme/icons.js'
-import { serverNow } from '../../time/clock.js'
 import styles from './pipeline.module.css'
 import { usePipeline } from './pipeline-context.js'
 import { qualityTexts } from './quality-texts.js'
 import { RepairDialog } from './RepairDialog.js'
+import type { Comparison as Compared } from './use-comparison.js'
 
-/** Every row of the query against the mart. Asked for by a click: it reads everything. */
-export function Comparison({ pipeline }: { readonly pipeline: Pipeline }) {
+interface Props {
+  readonly pipeline: Pipeline
+  readonly comparison: Compared
+}
+
+/** What a comparison of all rows found, or the one before it. */
+export function Comparison({ pipeline, comparison: { found, error, isPending, start } }: Props) {
   const texts = useTexts(qualityTexts)
-  const { data, error, isPending, mutate } = useMutation({
-    mutationFn: async () => {
-      const result = await pipelineActions.compareRows(pipeline.id)
-      return { result, at: new Date(serverNow()).toISOString() }
-    },
-  })
   return (
     <>
-      <div className={styles.bar}>
-        <Button
-          variant="default"
-          leftSection={<Icon name="quality" size={14} />}
-          loading={isPending}
-          onClick={() => mutate()}
-        >
-          {texts.compare}
-        </Button>
-        {data === undefined ? null : (
-          <span className="v-soft">
-            {texts.comparedAt} <TimeText at={data.at} />
-          </span>
-        )}
-      </div>
       {isPending ? (
         <p className={styles.note} role="status">
           {texts.comparing}
         </p>
       ) : null}
-      {error === null ? null : <ProblemCard error={error} onRetry={() => mutate()} />}
-      {data !== undefined ? (
-        <Differences pipeline={pipeline} result={data.result} />
+      {error === null ? null : <ProblemCard error={error} onRetry={start} />}
+      {found !== null ? (
+        <>
+          <span className="v-soft">
+            {texts.comparedAt} <TimeText at={found.at} />
+          </span>
+          <Differences pipeline={pipeline} result={found.result} />
+        </>
       ) : isPending ? null : (
         <Before />
       )}

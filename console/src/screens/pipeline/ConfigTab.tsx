@@ -5,21 +5,26 @@ import { ScheduleFields } from '../../components/authoring/ScheduleFields.js'
 import { StepFields } from '../../components/authoring/StepFields.js'
 import { TargetFields } from '../../components/authoring/TargetFields.js'
 import { useEdit } from '../../components/authoring/use-edit.js'
+import { useFirstLook } from '../../components/authoring/use-first-look.js'
 import { useLook } from '../../components/authoring/use-look.js'
 import grid from '../../components/grid.module.css'
 import { Panel } from '../../components/Panel.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
+import { Skeleton } from '../../components/Skeleton.js'
 import { shared } from '../../components/texts.js'
 import { useTexts } from '../../i18n/texts.js'
 import { editTexts } from './edit-texts.js'
 import styles from './pipeline.module.css'
 import { usePipeline } from './pipeline-context.js'
 
+const PATIENCE_MS = 1_500
+
 export function ConfigTab() {
   const { pipeline } = usePipeline()
   const { spec, change } = useEdit(pipeline)
   const look = useLook(spec)
   const fields = { spec, look, onChange: change }
+  if (!useFirstLook(look, PATIENCE_MS)) return <Skeleton lines={12} height={28} />
   return (
     <>
       {look.error === null ? null : <ProblemCard error={look.error} />}

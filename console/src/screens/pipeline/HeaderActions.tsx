@@ -1,6 +1,7 @@
 import { actions } from '../../api/actions.js'
 import type { PipelineLine } from '../../api/wire.js'
 import { ActionButton, useRefusal } from '../../components/ActionButton.js'
+import { OneWidth } from '../../components/OneWidth.js'
 import { toastDone, toastProblem } from '../../components/toast.js'
 import { activityOf, isActive } from '../../facts/activity.js'
 import { useTexts } from '../../i18n/texts.js'
@@ -35,11 +36,15 @@ export function HeaderActions({ line }: { readonly line: PipelineLine }) {
           refusal={run.cancel_requested ? texts.stopsAfterBatch : null}
           onClick={() => void act(() => actions.cancel(run.id), texts.didCancel(name))}
         >
-          {texts.cancelRun}
+          <OneWidth also={texts.run} isOnPhones>
+            {texts.cancelRun}
+          </OneWidth>
         </ActionButton>
       ) : (
         <ActionButton needs="operator" icon="play" variant="filled" refusal={runRefusal} onClick={doRun}>
-          {texts.run}
+          <OneWidth also={texts.cancelRun} isOnPhones>
+            {texts.run}
+          </OneWidth>
         </ActionButton>
       )}
       <ActionButton needs="operator" icon="pause" refusal={pauseRefusal} onClick={doPause}>
@@ -55,7 +60,9 @@ export function HeaderActions({ line }: { readonly line: PipelineLine }) {
           )
         }
       >
-        {enabled ? texts.disable : texts.enable}
+        <OneWidth also={enabled ? texts.enable : texts.disable}>
+          {enabled ? texts.disable : texts.enable}
+        </OneWidth>
       </ActionButton>
     </>
   )

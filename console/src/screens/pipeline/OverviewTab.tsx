@@ -12,6 +12,7 @@ import { TimeText } from '../../components/TimeText.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
 import { CheckpointFacts } from './CheckpointFacts.js'
+import { OutlookPanel } from './OutlookPanel.js'
 import styles from './pipeline.module.css'
 import { usePipeline } from './pipeline-context.js'
 import { StepGraph } from './StepGraph.js'
@@ -19,14 +20,19 @@ import { pipelineTexts } from './texts.js'
 
 export function OverviewTab() {
   const { pipeline, line } = usePipeline()
+  const isIncremental = pipeline.mode === 'incremental'
+  const { data, error } = useQuery({ ...checkpointQuery(pipeline.id), enabled: isIncremental })
+  const isPlaced = !isIncremental || data !== undefined || error !== null
   return (
     <>
       <StepGraph pipeline={pipeline} />
       <div className={styles.columns}>
         {line === null ? null : <RecentRuns line={line} />}
-        <CheckpointPanel pipeline={pipeline} />
         <About pipeline={pipeline} />
+        <CheckpointPanel pipeline={pipeline} />
       </div>
+      {/* On a phone it is below the checkpoint, whose height is not known before. */}
+      {isPlaced ? <OutlookPanel pipeline={pipeline} /> : null}
     </>
   )
 }

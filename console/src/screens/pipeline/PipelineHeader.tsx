@@ -38,11 +38,11 @@ export function PipelineHeader({ pipeline, line }: Props) {
           ) : null}
         </span>
       </div>
-      {line === null ? null : <Facts line={line} />}
-      <div className={styles.actions}>
-        {line === null ? null : <HeaderActions line={line} />}
+      <div className={styles.actions}>{line === null ? null : <HeaderActions line={line} />}</div>
+      <div className={styles.menu}>
         <HeaderMenu pipeline={pipeline} />
       </div>
+      {line === null ? null : <Facts line={line} />}
     </header>
   )
 }

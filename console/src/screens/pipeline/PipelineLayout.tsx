@@ -30,14 +30,18 @@ export function PipelineLayout() {
   const { data, error, refetch } = useQuery(pipelineQuery(id))
   const line = useLine(id, data?.name)
   const format = useFormat()
-  const name = data?.name ?? line?.name ?? id
+  const name = data?.name ?? line?.name ?? null
   usePage({
-    title: line === null ? [name] : [name, [words[activityOf(line)], ...shareText(line, format)].join(' ')],
-    path: [{ label: texts.pipelines, to: '/pipelines' }, { label: name }],
+    title: [name ?? id, ...(line ? [[words[activityOf(line)], ...shareText(line, format)].join(' ')] : [])],
+    path: [{ label: texts.pipelines, to: '/pipelines' }, ...(name === null ? [] : [{ label: name }])],
   })
-  const shown = useMemo(() => (data === undefined ? null : { pipeline: data, line }), [data, line])
+  // Both, or nothing: the line fills the header and whole panels, which would push the rest away when it comes later.
+  const shown = useMemo(
+    () => (data === undefined || line === undefined ? null : { pipeline: data, line }),
+    [data, line],
+  )
   if (shown === null)
-    return <WaitingPage title={name} error={error} onRetry={refetch} lines={8} height={28} />
+    return <WaitingPage title={name ?? id} error={error} onRetry={refetch} lines={8} height={28} />
   return (
     <PipelineContext value={shown}>
       <Page>
@@ -66,11 +70,16 @@ function shareText(line: PipelineLine, format: Format): readonly string[] {
   return share === null ? [] : [format.percent(share)]
 }
 
-/** The same line as in the list, kept fresh by the same events; whoever comes from the list sees it at once. */
-function useLine(id: string, name: string | undefined): PipelineLine | null {
-  const { data } = useQuery({ ...overviewQuery({ q: name ?? '' }), enabled: name !== undefined })
+/**
+ * The same line as in the list, kept fresh by the same events; whoever comes from the list sees it at once. Undefined
+ * while it is loading; null when it could not be read.
+ */
+function useLine(id: string, name: string | undefined): PipelineLine | null | undefined {
+  const query = useQuery({ ...overviewQuery({ q: name ?? '' }), enabled: name !== undefined })
   const isThis = (each: PipelineLine) => each.id === id
-  return data?.items.find(isThis) ?? cachedLine(isThis)
+  const found = query.data?.items.find(isThis) ?? cachedLine(isThis)
+  const isLoading = query.error === null && (query.isPending || query.isPlaceholderData)
+  return found ?? (isLoading ? undefined : null)
 }
 
 function cachedLine(isThis: (line: PipelineLine) => boolean): PipelineLine | null {

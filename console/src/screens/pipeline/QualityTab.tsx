@@ -7,7 +7,6 @@ import grid from '../../components/grid.module.css'
 import { NumberText } from '../../components/NumberText.js'
 import { Panel } from '../../components/Panel.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
-import { Skeleton } from '../../components/Skeleton.js'
 import { shared } from '../../components/texts.js'
 import { useTexts } from '../../i18n/texts.js'
 import { ChecksPanel } from './ChecksPanel.js'
@@ -16,32 +15,46 @@ import styles from './pipeline.module.css'
 import { usePipeline } from './pipeline-context.js'
 import { QuarantinePanel } from './QuarantinePanel.js'
 import { qualityTexts } from './quality-texts.js'
+import { useComparison } from './use-comparison.js'
 
 export function QualityTab() {
   const texts = useTexts(qualityTexts)
   const { pipeline } = usePipeline()
   const { data, error, refetch, isFetching } = useQuery(reconcileQuery(pipeline.id))
+  const comparison = useComparison(pipeline.id)
   return (
     <>
       <ChecksPanel />
       <Panel
         title={texts.reconcile}
         actions={
-          <ActionButton
-            needs="viewer"
-            icon="retry"
-            size="compact-sm"
-            loading={isFetching}
-            onClick={() => void refetch()}
-          >
-            {texts.again}
-          </ActionButton>
+          // In the head, where nothing that arrives later can push them away.
+          <span className={styles.headActions}>
+            <ActionButton
+              needs="viewer"
+              icon="retry"
+              size="compact-sm"
+              loading={isFetching}
+              onClick={() => void refetch()}
+            >
+              {texts.again}
+            </ActionButton>
+            <ActionButton
+              needs="operator"
+              icon="quality"
+              size="compact-sm"
+              loading={comparison.isPending}
+              onClick={comparison.start}
+            >
+              {texts.compare}
+            </ActionButton>
+          </span>
         }
       >
         <div className={styles.stack}>
           {error === null ? null : <ProblemCard error={error} onRetry={() => void refetch()} />}
-          {data !== undefined ? <Counts result={data} /> : error === null ? <Skeleton lines={3} /> : null}
-          <Comparison pipeline={pipeline} />
+          {data === undefined && error !== null ? null : <Counts result={data ?? null} />}
+          <Comparison pipeline={pipeline} comparison={comparison} />
         </div>
       </Panel>
       <QuarantinePanel pipeline={pipeline} />
@@ -49,18 +62,17 @@ export function QualityTab() {
   )
 }
 
-function Counts({ result }: { readonly result: Reconciliation }) {
+/** Null: they are being counted, which may take a while. The table is as high as with its numbers. */
+function Counts({ result }: { readonly result: Reconciliation | null }) {
   const texts = useTexts(qualityTexts)
   const { notSet } = useTexts(shared)
-  const { matches, control_field: field } = result
+  const field = result?.control_field ?? '…'
   return (
     <>
-      <Badge tone={matches ? 'ok' : 'warn'} icon={matches ? 'check' : 'warn'}>
-        {matches ? texts.matches : texts.differs}
-      </Badge>
+      <CountsBadge result={result} />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard. */}
       <section className={grid.scroll} tabIndex={0} aria-label={texts.counts}>
-        <table className={`${grid.grid} ${grid.stacked}`}>
+        <table className={`${grid.grid} ${grid.stacked} ${styles.counts}`}>
           <thead>
             <tr>
               <th scope="col">{texts.side}</th>
@@ -74,19 +86,38 @@ function Counts({ result }: { readonly result: Reconciliation }) {
               <tr key={side}>
                 <th scope="row">{side === 'source' ? texts.source : texts.mart}</th>
                 <td data-name={texts.rows}>
-                  <NumberText value={result[side].count} />
+                  {result === null ? '…' : <NumberText value={result[side].count} />}
                 </td>
-                <td className="v-mono" data-name={texts.lowest(field)}>
-                  {result[side].min ?? notSet}
-                </td>
-                <td className="v-mono" data-name={texts.highest(field)}>
-                  {result[side].max ?? notSet}
-                </td>
+                {(['min', 'max'] as const).map((end) => {
+                  const value = result === null ? '…' : (result[side][end] ?? notSet)
+                  return (
+                    <td key={end} data-name={(end === 'min' ? texts.lowest : texts.highest)(field)}>
+                      <span className={`v-mono ${styles.oneLine}`} title={value}>
+                        {value}
+                      </span>
+                    </td>
+                  )
+                })}
               </tr>
             ))}
           </tbody>
         </table>
       </section>
     </>
+  )
+}
+
+function CountsBadge({ result }: { readonly result: Reconciliation | null }) {
+  const texts = useTexts(qualityTexts)
+  if (result === null)
+    return (
+      <Badge tone="rest" icon="clock">
+        {texts.counting}
+      </Badge>
+    )
+  return (
+    <Badge tone={result.matches ? 'ok' : 'warn'} icon={result.matches ? 'check' : 'warn'}>
+      {result.matches ? texts.matches : texts.differs}
+    </Badge>
   )
 }

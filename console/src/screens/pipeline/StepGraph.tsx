@@ -3,10 +3,8 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { validationQuery } from '../../api/pipeline.js'
 import type { Pipeline } from '../../api/wire.js'
-import { Outlook, Verdict } from '../../components/authoring/Outlook.js'
+import { Verdict } from '../../components/authoring/Outlook.js'
 import { Panel } from '../../components/Panel.js'
-import { ProblemCard } from '../../components/ProblemCard.js'
-import { Skeleton } from '../../components/Skeleton.js'
 import { useTexts } from '../../i18n/texts.js'
 import styles from './pipeline.module.css'
 import { pipelineTexts } from './texts.js'
@@ -14,7 +12,7 @@ import { pipelineTexts } from './texts.js'
 /** Where rows come from, what is done to them, and where they go. */
 export function StepGraph({ pipeline }: { readonly pipeline: Pipeline }) {
   const texts = useTexts(pipelineTexts)
-  const { data, error, refetch } = useQuery(validationQuery(pipeline.id))
+  const { data } = useQuery(validationQuery(pipeline.id))
   return (
     <Panel
       title={texts.steps}
@@ -28,13 +26,6 @@ export function StepGraph({ pipeline }: { readonly pipeline: Pipeline }) {
       }
     >
       <Steps pipeline={pipeline} />
-      {data !== undefined ? (
-        <Outlook validation={data} />
-      ) : error !== null ? (
-        <ProblemCard error={error} onRetry={() => void refetch()} />
-      ) : (
-        <Skeleton lines={2} />
-      )}
     </Panel>
   )
 }
@@ -51,9 +42,15 @@ function Steps({ pipeline }: { readonly pipeline: Pipeline }) {
       <Step kind={texts.source} name={pipeline.source_connection ?? texts.mainDatabase}>
         {pipeline.source_type}
       </Step>
-      <Step kind={texts.reader} name="SQL" isMono>
-        {firstLine(reader?.body ?? pipeline.source_query)}
-      </Step>
+      {reader === undefined && pipeline.source_table !== null ? (
+        <Step kind={texts.reader} name={pipeline.source_table} isMono>
+          {pipeline.source_columns.join(', ') || texts.allColumns}
+        </Step>
+      ) : (
+        <Step kind={texts.reader} name="SQL" isMono>
+          {firstLine(reader?.body ?? pipeline.source_query ?? '')}
+        </Step>
+      )}
       {transforms.map(({ id, body }) => (
         <Step key={id} kind={texts.transform} name={body} isMono />
       ))}

@@ -1,5 +1,6 @@
 import type { OverviewFilter } from '../../api/pipelines.js'
 import type { PipelineStatus } from '../../api/wire.js'
+import { searchText } from '../../components/search-text.js'
 
 /** `/pipelines?status=&target=&q=&sort=`: what the list shows, as it stands in the address. */
 export interface PipelinesSearch {
@@ -24,11 +25,10 @@ export type StatusFilter = (typeof STATUS_FILTERS)[number]
 export function readPipelinesSearch(search: Record<string, unknown>): PipelinesSearch {
   const { q, status, target, sort } = search
   return {
-    // Digits in an address are read as a number.
-    q: q === undefined || q === '' ? undefined : String(q),
-    target: typeof target === 'string' && target !== '' ? target : undefined,
+    q: searchText(q),
+    target: searchText(target),
     status: STATUS_FILTERS.find((each) => each === status),
-    sort: typeof sort === 'string' && sort !== '' ? sort : undefined,
+    sort: searchText(sort),
   }
 }
 

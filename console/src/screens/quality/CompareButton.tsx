@@ -28,7 +28,7 @@ export function CompareButton({ line }: { readonly line: PipelineLine }) {
   return (
     <Tip label={texts.compareHint}>
       <ActionButton
-        needs="viewer"
+        needs="operator"
         size="compact-sm"
         loading={isBusy}
         aria-label={`${texts.compareNow}: ${name}`}

@@ -1,3 +1,5 @@
+import { searchText } from '../../components/search-text.js'
+
 /** `/quality?q=&show=&sort=`: what the list shows, as it stands in the address. */
 export interface QualitySearch {
   readonly q?: string
@@ -10,8 +12,8 @@ export type ShowFilter = (typeof SHOW_FILTERS)[number]
 
 export function readQualitySearch({ q, show, sort }: Record<string, unknown>): QualitySearch {
   return {
-    q: typeof q === 'string' && q !== '' ? q : undefined,
+    q: searchText(q),
     show: SHOW_FILTERS.find((each) => each === show),
-    sort: typeof sort === 'string' && sort !== '' ? sort : undefined,
+    sort: searchText(sort),
   }
 }

@@ -1,4 +1,5 @@
 import type { QuarantineStatus } from '../../api/wire.js'
+import { searchText } from '../../components/search-text.js'
 
 /** `/quarantine?pipeline=&status=&row=`: whose rows, in which status, and the one that is looked at. */
 export interface QuarantineSearch {
@@ -21,7 +22,7 @@ export function readQuarantineSearch({ pipeline, status, row }: Record<string, u
   return {
     pipeline: typeof pipeline === 'string' && UUID.test(pipeline) ? pipeline : undefined,
     status: STATUS_FILTERS.find((each) => each === status),
-    row: typeof row === 'string' && row !== '' ? row : undefined,
+    row: searchText(row),
   }
 }
 

@@ -1,6 +1,7 @@
 import type { RunDetail } from '../../api/wire.js'
 import { Badge } from '../../components/Badge.js'
 import { TimeText } from '../../components/TimeText.js'
+import { isHandedBack } from '../../facts/holder.js'
 import { useTexts } from '../../i18n/texts.js'
 import styles from './run.module.css'
 import { runTexts } from './texts.js'
@@ -8,7 +9,7 @@ import { useRunSearch } from './use-run-search.js'
 
 type Past = RunDetail['attempt_history'][number]
 
-/** The attempts before the present one: what each of them failed with stays readable. */
+/** The attempts that did not end the run: what each of them failed with stays readable. */
 export function Attempts({ run }: { readonly run: RunDetail }) {
   const { attempts: texts } = useTexts(runTexts)
   if (run.attempt_history.length === 0) return null
@@ -19,21 +20,28 @@ export function Attempts({ run }: { readonly run: RunDetail }) {
         {run.attempt_history.map((past) => (
           <Attempt key={past.attempt} past={past} />
         ))}
-        <li>
-          <span className={styles.attemptLine}>
-            <strong>{texts.name(run.attempt)}</strong>
-            <span className="v-soft">
-              {run.finished_at === null ? texts.now : texts.last} {run.runner_id}
-            </span>
-            <ToLog attempt={run.attempt} />
-          </span>
-        </li>
+        {isHandedBack(run) ? null : <Newest run={run} />}
       </ol>
     </section>
   )
 }
 
-const TONES = { failed: 'warn', runner_died: 'warn', given_back: 'rest' } as const
+function Newest({ run }: { readonly run: RunDetail }) {
+  const { attempts: texts } = useTexts(runTexts)
+  return (
+    <li>
+      <span className={styles.attemptLine}>
+        <strong>{texts.name(run.attempt)}</strong>
+        <span className="v-soft">
+          {run.finished_at === null ? texts.now : texts.last} {run.runner_id}
+        </span>
+        <ToLog attempt={run.attempt} />
+      </span>
+    </li>
+  )
+}
+
+const TONES = { failed: 'warn', runner_died: 'warn', given_back: 'rest', connection_lost: 'warn' } as const
 
 function Attempt({ past }: { readonly past: Past }) {
   const { attempts: texts } = useTexts(runTexts)

@@ -80,9 +80,9 @@ function AttemptChoice({ attempts }: { readonly attempts: number }) {
 function TakeAway({ runId, filter, pages }: { readonly runId: string } & Pick<Props, 'filter' | 'pages'>) {
   const words = useTexts(shared)
   const { log: texts } = useTexts(runTexts)
-  if (pages.length === 0) return null
   return (
-    <>
+    // Their place is kept while there is nothing to take.
+    <span className={styles.takeAway} data-empty={pages.length === 0 || undefined}>
       <CopyLoaded pages={pages} label={texts.copy} />
       <Button
         component="a"
@@ -94,7 +94,7 @@ function TakeAway({ runId, filter, pages }: { readonly runId: string } & Pick<Pr
       >
         {words.download}
       </Button>
-    </>
+    </span>
   )
 }
 

@@ -8,6 +8,7 @@ import { WaitingPage } from '../../app/shell/WaitingPage.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
 import { activityOfRun } from '../../components/RunStatusBadge.js'
 import { shared } from '../../components/texts.js'
+import { isHandedBack } from '../../facts/holder.js'
 import { shareOf } from '../../facts/progress.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
@@ -27,7 +28,7 @@ export function RunScreen() {
   const texts = useTexts(runTexts)
   const { data, error, refetch } = useQuery(runQuery(id))
   useRunPage(id, data)
-  useRereading(id)
+  useRereading(id, data !== undefined && isHandedBack(data))
   if (data === undefined)
     return (
       <WaitingPage title={texts.run(id.slice(0, 8))} error={error} onRetry={refetch} lines={12} height={22} />
@@ -57,8 +58,11 @@ function useRunPage(id: string, run: RunDetail | undefined): void {
   const label = texts.run(id.slice(0, 8))
   const isRunning = run?.status === 'RUNNING'
   const share = isRunning ? shareOf(run.expected_rows_read, run.rows_read) : null
+  // Nothing before its pipeline is known: it comes between, and would push the rest aside.
   const pipeline =
-    run === undefined ? [] : [{ label: run.pipeline_name, to: `/pipelines/${run.pipeline_id}/overview` }]
+    run === undefined
+      ? []
+      : [{ label: run.pipeline_name, to: `/pipelines/${run.pipeline_id}/overview` }, { label }]
   usePage({
     title:
       run === undefined
@@ -67,6 +71,6 @@ function useRunPage(id: string, run: RunDetail | undefined): void {
             run.pipeline_name,
             [words.runStatus[run.status], ...(share === null ? [] : [format.percent(share)])].join(' '),
           ],
-    path: [{ label: texts.runs, to: '/runs' }, ...pipeline, { label }],
+    path: [{ label: texts.runs, to: '/runs' }, ...pipeline],
   })
 }

@@ -3,7 +3,8 @@ import { Link } from '@tanstack/react-router'
 import { runnersQuery } from '../../api/runners.js'
 import type { RunDetail } from '../../api/wire.js'
 import { activityOfRun } from '../../components/RunStatusBadge.js'
-import { type Holder, holderOf } from '../../facts/holder.js'
+import { type Holder, holderOf, isHandedBack } from '../../facts/holder.js'
+import { fleetOf } from '../../facts/runners.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
 import { Icon } from '../../theme/icons.js'
@@ -23,8 +24,8 @@ export function Waiting({ run }: Props) {
 
 function Sentences({ run }: Props) {
   const texts = useTexts(runTexts)
-  const { data: runners = [] } = useQuery(runnersQuery)
-  const holder = holderOf(run, runners, useNow())
+  const { data: runners } = useQuery(runnersQuery)
+  const holder = holderOf(run, runners ?? [], useNow())
   const isLate = useLate(run)
   if (run.status === 'REQUESTED')
     return (
@@ -32,10 +33,13 @@ function Sentences({ run }: Props) {
         {texts.waitsForRunner} · <ToRunners /> · {texts.cancelQueued}
       </p>
     )
+  if (isHandedBack(run) || holder?.state === 'stopped')
+    return <HandedBack run={run} others={fleetOf(runners ?? []).alive} />
   if (holder?.state === 'silent') return <Silent run={run} holder={holder} isLate={isLate} />
   return (
     <p className="v-soft">
-      {holder === null ? null : <Sign holder={holder} />}
+      {/* Its place is kept until the runners are known. */}
+      {holder === null && runners !== undefined ? null : <Sign holder={holder} />}
       {isLate
         ? texts.forceEffect(run.batches)
         : run.cancel_requested
@@ -45,10 +49,11 @@ function Sentences({ run }: Props) {
   )
 }
 
-function Sign({ holder }: { readonly holder: Holder }) {
+/** Null: not known yet. */
+function Sign({ holder }: { readonly holder: Holder | null }) {
   const { holder: texts } = useTexts(runTexts)
   const format = useFormat()
-  return <>{texts.sign(format.duration(holder.silentMs))} </>
+  return <>{texts.sign(holder === null ? '…' : format.duration(holder.silentMs))} </>
 }
 
 interface SilentProps extends Props {
@@ -76,6 +81,26 @@ function Silent({ run, holder, isLate }: SilentProps) {
       {isLate ? <p>{forceEffect(run.batches)}</p> : null}
       <p className="v-soft">
         {others === 0 ? texts.nobody : texts.others(others)} <ToRunners />
+      </p>
+    </section>
+  )
+}
+
+/** No runner has the run: the last one handed it back in good order. */
+function HandedBack({ run, others }: Props & { readonly others: number }) {
+  const { holder: texts, attempts } = useTexts(runTexts)
+  const last = run.attempt_history.at(-1)
+  return (
+    <section className={styles.held} role="status">
+      <div className={styles.heldHead}>
+        <Icon name="dash" />
+        <strong>{attempts.ends[last?.attempt === run.attempt ? last.end : 'given_back']}</strong>
+      </div>
+      <p>
+        {texts.nextTakes} {texts.goesOn(run.batches)}
+      </p>
+      <p className="v-soft">
+        {others === 0 ? texts.startOne : texts.alive(others)} <ToRunners />
       </p>
     </section>
   )

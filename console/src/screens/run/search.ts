@@ -1,3 +1,5 @@
+import { searchText } from '../../components/search-text.js'
+
 /** `/runs/$id?batch=&log=&attempt=&q=&line=`. */
 export interface RunSearch {
   readonly batch?: number
@@ -16,8 +18,7 @@ export function readRunSearch({ batch, log, attempt, q, line }: Record<string, u
     batch: numberOf(batch),
     log: log === 'errors' ? 'errors' : undefined,
     attempt: numberOf(attempt),
-    // Digits in an address are read as a number.
-    q: q === undefined || q === '' ? undefined : String(q).slice(0, 200),
+    q: searchText(q)?.slice(0, 200),
     line: numberOf(line, 15),
   }
 }

@@ -68,6 +68,9 @@ export const runTexts = defineTexts(
           : `It goes on after batch ${batches}; no row is lost or doubled.`,
       others: (n: number) => pluralEn(n, '# other runner is alive.', '# other runners are alive.'),
       nobody: 'No other runner is alive: start one, or wait until this one is back.',
+      nextTakes: 'The next runner takes the run at once.',
+      alive: (n: number) => pluralEn(n, '# runner is alive.', '# runners are alive.'),
+      startOne: 'No runner is alive: start one.',
     },
     nothing: {
       title: 'Nothing was written, unlike before',
@@ -81,7 +84,8 @@ export const runTexts = defineTexts(
       ends: {
         failed: 'failed',
         runner_died: 'the runner went silent',
-        given_back: 'given back by its runner',
+        given_back: 'the runner stopped and handed the run back',
+        connection_lost: 'the runner lost a database and handed the run back',
       },
       now: 'under way on',
       last: 'the last one, on',
@@ -236,6 +240,10 @@ export const runTexts = defineTexts(
           'На связи ещё # исполнителей.',
         ),
       nobody: 'Других исполнителей на связи нет: запустите ещё одного или дождитесь этого.',
+      nextTakes: 'Следующий исполнитель возьмёт запуск сразу.',
+      alive: (n: number) =>
+        pluralRu(n, 'На связи # исполнитель.', 'На связи # исполнителя.', 'На связи # исполнителей.'),
+      startOne: 'Ни одного исполнителя на связи нет: запустите его.',
     },
     nothing: {
       title: 'Ничего не записано, хотя раньше записывалось',
@@ -246,7 +254,12 @@ export const runTexts = defineTexts(
     attempts: {
       title: 'Попытки',
       name: (n: number) => `Попытка ${n}`,
-      ends: { failed: 'сбой', runner_died: 'исполнитель замолчал', given_back: 'возвращена исполнителем' },
+      ends: {
+        failed: 'сбой',
+        runner_died: 'исполнитель замолчал',
+        given_back: 'исполнитель остановлен и вернул запуск в очередь',
+        connection_lost: 'исполнитель потерял связь с базой данных и вернул запуск в очередь',
+      },
       now: 'идёт на',
       last: 'последняя, на',
       toLog: (n: number) => `журнал попытки ${n}`,

@@ -10,9 +10,10 @@ const LATER_MS = 15_000
 
 /**
  * What events do not tell is read again: new lines of the log soon, whatever happened; the run itself (its hint, its
- * way, what holds it back, the keys of batches) soon when its status changed and later when it only went on.
+ * way, what holds it back, the keys of batches) soon when its status changed and later when it only went on. A run that
+ * waited for a runner is read again with its next batch: another runner has it now.
  */
-export function useRereading(id: string): void {
+export function useRereading(id: string, waitsForRunner: boolean): void {
   const log = useDelayed(() => queryClient.invalidateQueries({ queryKey: ['run-log', id] }))
   const run = useDelayed(() => queryClient.invalidateQueries({ queryKey: [...RUN_KEY, id] }))
   const runLater = useDelayed(() => queryClient.invalidateQueries({ queryKey: [...RUN_KEY, id] }))
@@ -20,7 +21,7 @@ export function useRereading(id: string): void {
     const own = events.filter(({ run_id }) => run_id === id)
     if (own.length === 0) return
     log(SOON_MS)
-    if (own.some(({ kind }) => kind === 'run.status')) run(SOON_MS)
+    if (waitsForRunner || own.some(({ kind }) => kind === 'run.status')) run(SOON_MS)
     else runLater(LATER_MS)
   })
 }

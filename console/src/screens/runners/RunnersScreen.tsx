@@ -22,9 +22,10 @@ export function RunnersScreen() {
   const texts = useTexts(runnersTexts)
   const { ended } = useSearch({ from: '/runners' })
   const { data, error, refetch } = useQuery(runnersQuery)
-  const { data: overview } = useQuery(overviewQuery())
+  const { data: overview, isPending } = useQuery(overviewQuery())
   usePage({ title: [texts.title], path: [{ label: texts.title }] })
-  if (data === undefined)
+  // Who waits is told above the runners, and would push them down.
+  if (data === undefined || (isPending && error === null))
     return <WaitingPage title={texts.title} error={error} onRetry={refetch} lines={5} height={32} />
   const gone = data.filter(({ stopped_at }) => stopped_at !== null)
   const shown = ended === '1' ? data : data.filter(({ stopped_at }) => stopped_at === null)

@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { aboutQuery, readinessQuery } from '../../api/about.js'
+import { aboutQuery, readinessQuery, settingsQuery } from '../../api/about.js'
 import { useMay } from '../../api/session.js'
 import type { About, Readiness } from '../../api/wire.js'
 import { Badge } from '../../components/Badge.js'
@@ -32,10 +32,12 @@ export function AboutTab() {
   const texts = useTexts(aboutTexts)
   const { data, error, refetch } = useQuery(aboutQuery)
   const maySeeSettings = useMay('admin')
+  const settings = useQuery({ ...settingsQuery, enabled: maySeeSettings })
+  const isLoading =
+    (data === undefined && error === null) ||
+    (maySeeSettings && settings.data === undefined && settings.error === null)
   return (
     <>
-      {error === null ? null : <ProblemCard error={error} onRetry={() => void refetch()} />}
-      {data === undefined ? error === null && <Skeleton lines={6} height={24} /> : <Server about={data} />}
       <nav className={styles.links} aria-label={texts.server}>
         {LINKS.map(({ key, href }) => (
           <Button
@@ -51,14 +53,23 @@ export function AboutTab() {
           </Button>
         ))}
       </nav>
-      {maySeeSettings ? (
-        <SettingsPanel />
+      {isLoading ? (
+        // One after the other they would push each other down.
+        <Skeleton lines={14} height={24} />
       ) : (
-        <Panel title={texts.settings}>
-          <NotAllowed what="settings" />
-        </Panel>
+        <>
+          {error === null ? null : <ProblemCard error={error} onRetry={() => void refetch()} />}
+          {data === undefined ? null : <Server about={data} />}
+          {maySeeSettings ? (
+            <SettingsPanel />
+          ) : (
+            <Panel title={texts.settings}>
+              <NotAllowed what="settings" />
+            </Panel>
+          )}
+          <Licences />
+        </>
       )}
-      <Licences />
     </>
   )
 }

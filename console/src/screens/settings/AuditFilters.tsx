@@ -1,18 +1,14 @@
-import { Button, Select, TextInput } from '@mantine/core'
-import { useDebouncedCallback } from '@mantine/hooks'
+import { Button, Select } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { useRef } from 'react'
 import { auditCsvUrl } from '../../api/audit.js'
 import { overviewQuery } from '../../api/pipelines.js'
+import { SearchBox } from '../../components/SearchBox.js'
 import { useTexts } from '../../i18n/texts.js'
-import { useShortcut } from '../../keyboard/shortcuts.js'
 import { Icon } from '../../theme/icons.js'
 import { auditTexts } from './audit-texts.js'
 import { type AuditSearch, auditFilterOf, RANGES, type Range, USUAL_RANGE } from './search.js'
 import styles from './settings.module.css'
-
-const TYPING_MS = 250
 
 interface Props {
   readonly search: AuditSearch
@@ -25,24 +21,17 @@ export function AuditFilters({ search, isLoading, onReload }: Props) {
   const texts = useTexts(auditTexts)
   const navigate = useNavigate()
   const { data } = useQuery(overviewQuery())
-  const input = useRef<HTMLInputElement>(null)
   const show = (change: Partial<AuditSearch>) =>
     void navigate({ to: '/settings/audit', search: { ...search, ...change } as never, replace: true })
-  const type = useDebouncedCallback((who: string) => show({ who: who === '' ? undefined : who }), TYPING_MS)
-  useShortcut('/', texts.focusFilter, () => input.current?.focus())
   return (
     <div className={styles.head}>
-      <TextInput
-        ref={input}
-        // The address may be changed by the back button too.
-        key={search.who === undefined ? 'none' : 'some'}
+      <SearchBox
         className={styles.who}
-        type="search"
-        aria-label={texts.who}
-        placeholder={texts.who}
-        leftSection={<Icon name="user" size={14} />}
-        defaultValue={search.who ?? ''}
-        onChange={(event) => type(event.currentTarget.value)}
+        icon="user"
+        label={texts.who}
+        shortcut={texts.focusFilter}
+        value={search.who}
+        onChange={(who) => show({ who })}
       />
       <Select
         className={styles.what}

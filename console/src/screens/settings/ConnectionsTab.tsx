@@ -53,8 +53,7 @@ function Look({ look, isLooking, onAgain }: LookProps) {
         </Button>
       </div>
       <p className={styles.note}>
-        {texts.checked} <TimeText at={look.looked_at} as="relative" /> {texts.lookedBy(host, pid)}.{' '}
-        {texts.runnersDiffer}
+        {texts.checked} <TimeText at={look.looked_at} /> {texts.lookedBy(host, pid)}. {texts.runnersDiffer}
       </p>
       <div className={styles.list} aria-busy={isLooking}>
         {look.items.map((connection) => (

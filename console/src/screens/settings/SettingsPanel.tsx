@@ -6,7 +6,6 @@ import type { Setting } from '../../api/wire.js'
 import { Panel } from '../../components/Panel.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
 import records from '../../components/records.module.css'
-import { Skeleton } from '../../components/Skeleton.js'
 import { useTexts } from '../../i18n/texts.js'
 import { Icon } from '../../theme/icons.js'
 import { aboutTexts } from './about-texts.js'
@@ -42,11 +41,7 @@ export function SettingsPanel() {
         <span className={styles.note}>{texts.settingsText}</span>
       </div>
       {error === null ? null : <ProblemCard error={error} onRetry={() => void refetch()} />}
-      {data === undefined ? (
-        error === null && <Skeleton lines={8} height={20} />
-      ) : (
-        <Settings settings={shown} />
-      )}
+      {data === undefined ? null : <Settings settings={shown} />}
     </Panel>
   )
 }

@@ -1,4 +1,5 @@
 import type { AuditFilter } from '../../api/audit.js'
+import { searchText } from '../../components/search-text.js'
 
 /** `/settings/tokens?ended=1`: also those that expired or were revoked. */
 export interface TokensSearch {
@@ -36,16 +37,14 @@ export interface AuditSearch {
   readonly request?: string
 }
 
-const given = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined)
-
 export function readAuditSearch(raw: Record<string, unknown>): AuditSearch {
   return {
-    who: given(raw.who),
-    what: given(raw.what),
-    pipeline: given(raw.pipeline),
+    who: searchText(raw.who),
+    what: searchText(raw.what),
+    pipeline: searchText(raw.pipeline),
     range: RANGES.find((range) => range === raw.range),
-    entry: given(raw.entry),
-    request: given(raw.request),
+    entry: searchText(raw.entry),
+    request: searchText(raw.request),
   }
 }
 

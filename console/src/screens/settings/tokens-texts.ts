@@ -38,8 +38,10 @@ export const tokensTexts = defineTexts(
       nameMissing: 'Give it a name.',
       role: 'Role',
       roles: {
-        viewer: 'Reads: pipelines, runs, events, metrics. Validates and compares.',
-        operator: 'Also runs, pauses, cancels, enables, resets and repairs.',
+        viewer:
+          'Reads: pipelines, runs, quarantine, events, metrics. Validates saved pipelines, compares counts.',
+        operator:
+          'Also validates and previews queries, compares rows; runs, pauses, cancels, enables, resets and repairs.',
         admin: 'Also creates, changes and deletes pipelines; tokens; audit.',
       },
       expires: 'Expires',
@@ -122,8 +124,10 @@ export const tokensTexts = defineTexts(
       nameMissing: 'Дайте ему имя.',
       role: 'Роль',
       roles: {
-        viewer: 'Читает: пайплайны, запуски, события, метрики. Проверяет и сверяет.',
-        operator: 'Ещё запускает, ставит на паузу, отменяет, включает, сбрасывает, чинит.',
+        viewer:
+          'Читает: пайплайны, запуски, карантин, события, метрики. Проверяет сохранённые пайплайны, сверяет количество строк.',
+        operator:
+          'Ещё проверяет и показывает любые запросы, сверяет строки; запускает, ставит на паузу, отменяет, включает, сбрасывает, чинит.',
         admin: 'Ещё создаёт, меняет и удаляет пайплайны; токены; аудит.',
       },
       expires: 'Действует до',

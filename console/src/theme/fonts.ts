@@ -1,0 +1,12 @@
+/** Latin and Cyrillic are separate files of a font; the digits come with Latin. */
+const SAMPLE = 'aя'
+/** A page in the system's font is better than none, even if its lines move once. */
+const PATIENCE_MS = 1_000
+
+/** Resolves when the fonts of the page are there: text that is drawn before them gets another width, and lines move. */
+export async function fontsLoaded(): Promise<void> {
+  const fonts = ["1rem 'Inter Variable'", "1rem 'JetBrains Mono Variable'"]
+  const loads = fonts.map((font) => document.fonts.load(font, SAMPLE))
+  const patience = new Promise((resolve) => setTimeout(resolve, PATIENCE_MS))
+  await Promise.race([Promise.allSettled(loads), patience])
+}

@@ -1,0 +1,9 @@
+import { inPath } from './browser.mjs'
+
+/** A PgBouncer on this machine: `{ path }`, or `{ missing }` with the reason. */
+export function findPgBouncer() {
+  const path = inPath('pgbouncer')
+  return path === null
+    ? { missing: 'there is no pgbouncer in PATH or /usr/sbin; install the package "pgbouncer"' }
+    : { path }
+}

@@ -1,0 +1,44 @@
+import type { Role } from '../../model/access.js'
+import { type ErrorCode, VitrinaError } from '../../model/errors.js'
+import type { Finding, Validation } from '../../model/validation.js'
+
+/*
+ * Checking a query executes parts of it, and PostgreSQL's messages quote values: "invalid input syntax for type integer:
+ * …" with a row of the source. Whoever may preview rows may read them. A viewer gets the code and the SQLSTATE.
+ */
+
+const HINT = 'A token with the role operator shows what the server said.'
+
+/** Errors of the meta store and of the request itself, which quote what the caller sent. */
+const OWN_WORDS: ReadonlySet<ErrorCode> = new Set([
+  'REQUEST_INVALID',
+  'TRANSITION_REFUSED',
+  'PIPELINE_BUSY',
+  'MIGRATION_MISSING',
+])
+
+export function errorFor(role: Role | null, error: VitrinaError): VitrinaError {
+  const { code, sqlstate, facts } = error
+  const isQuoting = code === 'INTERNAL' || (sqlstate !== null && !OWN_WORDS.has(code))
+  if (role !== 'viewer' || !isQuoting) return error
+  const options = sqlstate === null ? { facts } : { facts, sqlstate }
+  return new VitrinaError(code, sentence(sqlstate), HINT, options)
+}
+
+export function validationFor(role: Role, validation: Validation): Validation {
+  if (role !== 'viewer') return validation
+  const { errors, warnings, ...rest } = validation
+  return { ...rest, errors: errors.map(withoutWords), warnings: warnings.map(withoutWords) }
+}
+
+function withoutWords(finding: Finding): Finding {
+  const { sqlstate = null, code } = finding
+  if (sqlstate === null && code !== 'INTERNAL') return finding
+  return { ...finding, message: sentence(sqlstate), hint: HINT }
+}
+
+function sentence(sqlstate: string | null): string {
+  return sqlstate === null
+    ? 'The check failed unexpectedly.'
+    : `PostgreSQL reported an error (SQLSTATE ${sqlstate}).`
+}

@@ -1,0 +1,61 @@
+import type { JudgeSession } from '../ports/query-judge.js'
+import { databaseError } from '../postgres/errors.js'
+import type { Reach } from './reach.js'
+import type { CatalogMark } from './verdict.js'
+
+/**
+ * Null where a verdict rests on more than relations and enums: a domain runs the functions of its CHECK, and a mark of
+ * all that would cost as much as asking again. Taken in the transaction of the view, whose locks keep the tables as they
+ * are until then.
+ */
+export async function markOf(session: JudgeSession, reach: Reach): Promise<CatalogMark | null> {
+  if (!reach.objects.every(({ catalog, type_kind }) => catalog === 'pg_type' && type_kind === 'e'))
+    return null
+  const relations = reach.relations.map(({ oid }) => oid)
+  const types = reach.objects.map(({ oid }) => oid)
+  return { relations, types, digest: await digestOf(session, { relations, types }) }
+}
+
+export async function isUnchanged(session: JudgeSession, mark: CatalogMark): Promise<boolean> {
+  return (await digestOf(session, mark)) === mark.digest
+}
+
+async function digestOf(
+  session: JudgeSession,
+  { relations, types }: Omit<CatalogMark, 'digest'>,
+): Promise<string> {
+  const [row] = await session.rows(DIGEST, [relations, types]).catch((error) => {
+    throw databaseError(error, 'Reading what the source query leads to', 'source')
+  })
+  return row!.digest!
+}
+
+/**
+ * Every change of a catalog row gives it a new xmin: of a table, its columns and the grants on both, of the query of a
+ * view, of a schema. Partitions and children are counted by their parents. What is new among casts, operators and
+ * functions might change what an expression means.
+ */
+const DIGEST = `
+SELECT pg_catalog.md5(pg_catalog.string_agg(line, ' ' ORDER BY line)) AS digest FROM (
+  SELECT pg_catalog.concat_ws(' ', 'login', current_user, d.oid) AS line
+    FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database()
+   UNION ALL
+  SELECT pg_catalog.concat_ws(' ', 'relation', c.oid, c.xmin, n.oid, n.xmin)
+    FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+   WHERE c.oid = ANY ($1::pg_catalog.oid[])
+   UNION ALL
+  SELECT pg_catalog.concat_ws(' ', 'columns', a.attrelid, pg_catalog.string_agg(a.attnum || '/' || a.xmin::pg_catalog.text, ',' ORDER BY a.attnum))
+    FROM pg_catalog.pg_attribute a WHERE a.attrelid = ANY ($1::pg_catalog.oid[]) AND a.attnum > 0 GROUP BY a.attrelid
+   UNION ALL
+  SELECT pg_catalog.concat_ws(' ', 'rule', w.oid, w.xmin)
+    FROM pg_catalog.pg_rewrite w WHERE w.ev_class = ANY ($1::pg_catalog.oid[])
+   UNION ALL
+  SELECT pg_catalog.concat_ws(' ', 'child', i.inhparent, i.inhrelid, i.xmin)
+    FROM pg_catalog.pg_inherits i WHERE i.inhparent = ANY ($1::pg_catalog.oid[])
+   UNION ALL
+  SELECT pg_catalog.concat_ws(' ', 'type', t.oid, t.xmin)
+    FROM pg_catalog.pg_type t WHERE t.oid = ANY ($2::pg_catalog.oid[])
+   UNION ALL
+  SELECT pg_catalog.concat_ws(' ', 'newest', (SELECT pg_catalog.max(oid) FROM pg_catalog.pg_cast),
+    (SELECT pg_catalog.max(oid) FROM pg_catalog.pg_operator), (SELECT pg_catalog.max(oid) FROM pg_catalog.pg_proc))
+) AS marks`

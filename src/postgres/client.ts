@@ -1,0 +1,25 @@
+import type { Duplex } from 'node:stream'
+import pg from 'pg'
+import { limitMessages } from './message-limit.js'
+
+/** What pg does not declare: called once, with the stream that messages arrive on, before the first of them. */
+interface Wire {
+  attachListeners(stream: Duplex): void
+}
+
+/** Every connection of the product to PostgreSQL is one of these, or comes from createPool(). */
+export class LimitedClient extends pg.Client {
+  constructor(config: pg.ClientConfig = {}) {
+    super(config)
+    const wire = (this as unknown as { connection: Wire }).connection
+    const attach = wire.attachListeners.bind(wire)
+    wire.attachListeners = (stream) => {
+      limitMessages(stream)
+      attach(stream)
+    }
+  }
+}
+
+export function createPool(config: pg.PoolConfig): pg.Pool {
+  return new pg.Pool({ ...config, Client: LimitedClient })
+}

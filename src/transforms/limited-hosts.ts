@@ -1,0 +1,94 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { VitrinaError } from '../model/errors.js'
+import type { TransformChain, TransformHosts } from '../ports/transforms.js'
+
+interface Options {
+  /** Chains that may be open at the same time. */
+  readonly most: number
+  /** How long the next one waits for a place. */
+  readonly patienceMs?: number
+}
+
+/** Hosts for checks: each chain starts processes of its own, and 25 validations at once started 26 interpreters. */
+export function limitedHosts(hosts: TransformHosts, { most, patienceMs = 5_000 }: Options): TransformHosts {
+  const places = new Places(most)
+  return {
+    list: () => hosts.list(),
+    close: () => hosts.close(),
+    open: async (names, columns, options) => {
+      const free = await places.take(patienceMs, options.signal)
+      try {
+        return freeing(await hosts.open(names, columns, options), free)
+      } catch (error) {
+        free()
+        throw error
+      }
+    },
+  }
+}
+
+function freeing(chain: TransformChain, free: () => void): TransformChain {
+  return {
+    columns: chain.columns,
+    run: (batch) => chain.run(batch),
+    close: () => chain.close().finally(free),
+  }
+}
+
+class Places {
+  #left: number
+  readonly #waiting: (() => void)[] = []
+
+  constructor(most: number) {
+    this.#left = most
+  }
+
+  /** What it returns frees the place; calling it again does nothing. */
+  async take(patienceMs: number, signal: AbortSignal): Promise<() => void> {
+    if (this.#left === 0) await this.#wait(patienceMs, signal)
+    else this.#left -= 1
+    let isFree = false
+    return () => {
+      if (!isFree) this.#free()
+      isFree = true
+    }
+  }
+
+  /** A place is handed over, so that nobody who comes later takes it first. */
+  async #wait(patienceMs: number, signal: AbortSignal): Promise<void> {
+    const ended = new AbortController()
+    let called = () => {}
+    const turn = new Promise<'turn'>((resolve) => {
+      called = () => resolve('turn')
+    })
+    this.#waiting.push(called)
+    try {
+      const patience = wait(patienceMs, 'late' as const, { signal: AbortSignal.any([signal, ended.signal]) })
+      patience.catch(() => {})
+      if ((await Promise.race([turn, patience])) === 'late') throw busy()
+    } catch (error) {
+      const at = this.#waiting.indexOf(called)
+      // Called in the very moment of giving up: the place goes to the next.
+      if (at < 0) this.#free()
+      else this.#waiting.splice(at, 1)
+      throw error
+    } finally {
+      ended.abort()
+    }
+  }
+
+  #free(): void {
+    const next = this.#waiting.shift()
+    if (next === undefined) this.#left += 1
+    else next()
+  }
+}
+
+function busy(): VitrinaError {
+  return new VitrinaError(
+    'TOO_MANY_CHECKS',
+    'All places for checks with functions of a task plan are taken.',
+    'Wait until one has ended, then try again; API_MAX_TASK_HOSTS sets the limit.',
+    { facts: { retry_after_seconds: 5 } },
+  )
+}

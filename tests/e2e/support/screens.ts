@@ -1,0 +1,205 @@
+import { readFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { aPipeline } from '../../support/builders.js'
+import type { ConsoleStand } from './stand.js'
+
+/** A screen that every walk over the console visits. */
+export interface Screen {
+  readonly name: string
+  /** Below `/ui`; `$id` is what `prepare` answers. */
+  readonly path: string
+  /** Makes what the screen shows. */
+  readonly prepare?: (stand: ConsoleStand) => Promise<string>
+  /** Text that is on the screen once its content has arrived. */
+  readonly shows: string | RegExp
+}
+
+const FILMS_ID = '11111111-1111-1111-1111-111111111111'
+const FILMS = `/pipelines/${FILMS_ID}`
+
+/** A new screen is a new line here; `routesOfConsole` finds a route without one. */
+export const SCREENS: readonly Screen[] = [
+  { name: 'the list of pipelines', path: '/pipelines', shows: 'film_dim_full' },
+  { name: 'a new pipeline', path: '/pipelines/new', shows: /Use an example|Взять пример/ },
+  {
+    name: 'the import',
+    path: '/pipelines/import',
+    shows: /Nothing is planned yet|Пока ничего не спланировано/,
+  },
+  { name: 'a duplicate', path: `/pipelines/new?from=${FILMS_ID}`, shows: 'film_dim_full' },
+  {
+    name: 'the list of runs',
+    path: '/runs',
+    prepare: (stand) => anEndedRun(stand),
+    shows: 'film_dim_full',
+  },
+  {
+    name: 'a run',
+    path: '/runs/$id?batch=1',
+    prepare: (stand) => anEndedRun(stand),
+    shows: 'film_dim_full',
+  },
+  {
+    name: 'a run under way',
+    path: '/runs/$id',
+    prepare: aRunUnderWay,
+    shows: /Its runner gave a sign of life \d|Исполнитель подал признак жизни \d/,
+  },
+  { name: 'a filtered list of runs', path: '/runs?status=failed,succeeded&range=custom', shows: 'UTC' },
+  {
+    name: 'a run that was tried several times',
+    path: '/runs/$id?attempt=1&q=nothing',
+    prepare: aRunTriedTwice,
+    shows: /No line has|Строк с/,
+  },
+  { name: 'the runners', path: '/runners', shows: hostname() },
+  { name: 'the lineage', path: '/lineage', shows: 'analytics.film_dim' },
+  {
+    name: 'the path of a column',
+    path: '/lineage?node=analytics.film_dim&level=column&column=analytics.film_dim%23title',
+    shows: /Path of the column|Путь колонки/,
+  },
+  {
+    name: 'the lineage as a list',
+    path: '/lineage?node=analytics.film_dim&level=column&view=list',
+    shows: /Comes from|Откуда/,
+  },
+  { name: 'the overview of the fleet', path: '/', shows: /Needs attention|Требует внимания/ },
+  { name: 'the quality of the fleet', path: '/quality', shows: 'film_dim_full' },
+  {
+    name: 'the quarantine',
+    path: '/quarantine',
+    prepare: aQuarantinedRow,
+    shows: '22003',
+  },
+  {
+    name: 'a row of the quarantine',
+    path: '/quarantine?row=$id',
+    prepare: aQuarantinedRow,
+    shows: 'row_of_axe',
+  },
+  { name: 'the overview of a pipeline', path: `${FILMS}/overview`, shows: 'sql_full' },
+  { name: 'the query of a pipeline', path: `${FILMS}/sql`, shows: /Rows expected|Ожидается строк/ },
+  { name: 'the configuration of a pipeline', path: `${FILMS}/config`, shows: 'quarantine_limit' },
+  { name: 'the versions of a pipeline', path: `${FILMS}/versions`, shows: /Version 1|Версия 1/ },
+  {
+    name: 'the runs of a pipeline',
+    path: `${FILMS}/runs`,
+    shows: /No runs yet|Запусков ещё нет|shown|показан/,
+  },
+  { name: 'the state of a pipeline', path: `${FILMS}/state`, shows: /Mode full|Режим full/ },
+  {
+    name: 'the quality of a pipeline',
+    path: `${FILMS}/quality`,
+    prepare: aQuarantinedRow,
+    shows: /No row is held|Задержанных строк нет|held|задержан/,
+  },
+  {
+    name: 'the overview of a scheduled, incremental pipeline',
+    path: '/pipelines/$id/overview',
+    prepare: aScheduledPipeline,
+    shows: 'sql_incremental',
+  },
+  {
+    name: 'the configuration of a scheduled, incremental pipeline',
+    path: '/pipelines/$id/config',
+    prepare: aScheduledPipeline,
+    shows: /^in \d|^через \d/,
+  },
+  {
+    name: 'the connections',
+    path: '/settings/connections',
+    shows: /May be written: tables|Можно писать: таблицы/,
+  },
+  {
+    name: 'the tokens',
+    path: '/settings/tokens',
+    prepare: aToken,
+    shows: 'viewer of a test',
+  },
+  {
+    name: 'an entry of the audit',
+    path: '/settings/audit?entry=$id',
+    prepare: anAuditEntry,
+    shows: 'token.create',
+  },
+  { name: 'what the server is', path: '/settings/about', shows: 'RUNNER_CONCURRENCY' },
+]
+
+export async function pathOf({ path, prepare }: Screen, stand: ConsoleStand): Promise<string> {
+  return prepare === undefined ? path : path.replace('$id', await prepare(stand))
+}
+
+/** Paths of all routes that show something, as the router of the console defines them: `/pipelines/$id/sql`. */
+export async function routesOfConsole(): Promise<string[]> {
+  const source = await readFile(new URL('../../../console/src/app/router.tsx', import.meta.url), 'utf8')
+  const paths = new Map<string, string>([['root', '']])
+  const shown: string[] = []
+  const route =
+    /(?:const (?<name>\w+) = )?createRoute\(\{\s+getParentRoute: \(\) => (?<parent>\w+),(?<body>[\s\S]*?)\n\s*\}\)/g
+  for (const { groups } of source.matchAll(route)) {
+    const { name, parent = '', body = '' } = groups ?? {}
+    const path = `${paths.get(parent)}${/path: '(.*)'/.exec(body)?.[1]}`
+    if (name !== undefined) paths.set(name, path)
+    // A layout is seen with each of its tabs.
+    if (body.includes('component:') && !body.includes('Layout')) shown.push(path)
+  }
+  return shown
+}
+
+async function anEndedRun(stand: ConsoleStand, id = FILMS_ID): Promise<string> {
+  const params = { path: { id }, query: { wait: '60s' } }
+  const { data } = await stand.api.POST('/pipelines/{id}/run', { params })
+  return data!.run_id
+}
+
+/** Its mart is locked for as long as the database lives, so that it does not end. */
+async function aRunUnderWay(stand: ConsoleStand): Promise<string> {
+  const { id, spec } = await aPipeline(stand.database)
+  await anEndedRun(stand, id)
+  const holder = await stand.database.client()
+  await holder.query(`BEGIN; LOCK TABLE ${spec.targetTable} IN EXCLUSIVE MODE`)
+  const { data } = await stand.api.POST('/pipelines/{id}/run', { params: { path: { id } } })
+  return data!.run_id
+}
+
+async function aScheduledPipeline(stand: ConsoleStand): Promise<string> {
+  const { id } = await aPipeline(stand.database, {
+    mode: 'incremental',
+    incrementalKey: 'updated_at',
+    scheduleInterval: '0 6 * * *',
+  })
+  await anEndedRun(stand, id)
+  return id
+}
+
+async function aToken(stand: ConsoleStand): Promise<string> {
+  return (await stand.token('viewer')).id
+}
+
+async function anAuditEntry(stand: ConsoleStand): Promise<string> {
+  await aToken(stand)
+  const { data } = await stand.api.GET('/audit', { params: { query: { limit: 1 } } })
+  return String(data!.items[0]!.id)
+}
+
+async function aRunTriedTwice(stand: ConsoleStand): Promise<string> {
+  const run_id = await anEndedRun(stand)
+  await stand.database.query(
+    `UPDATE etl.etl_runs SET attempt = 2, attempts = jsonb_build_array(jsonb_build_object('attempt', 1, 'end', 'failed',
+       'endedAt', etl.rfc3339(now()), 'runnerId', 'r1', 'error', 'It broke.', 'errorCode', 'VTR-3104', 'errorHint', 'Fix it.')) WHERE id = $1`,
+    [run_id],
+  )
+  return run_id
+}
+
+async function aQuarantinedRow(stand: ConsoleStand): Promise<string> {
+  const [row] = await stand.database.query<{ id: string }>(
+    `WITH made AS (INSERT INTO etl.etl_quarantine (pipeline_id, run_id, row_key, columns, row_text, reason, sqlstate)
+       VALUES ($1, gen_random_uuid(), gen_random_uuid()::text, '{film_id,row_of_axe}', '{a,NULL}', 'numeric field overflow', '22003')
+       RETURNING id::text)
+     SELECT id FROM made`,
+    [FILMS_ID],
+  )
+  return String(row!.id)
+}

@@ -1,0 +1,78 @@
+import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, onTestFinished } from 'vitest'
+import type { ConsoleStand } from './stand.js'
+
+/** What a test decides about the answers of the API. */
+export interface SlowLine {
+  /** The same server, over the slow line. */
+  readonly url: string
+  /** Answers whose path matches wait until `release` is called, or until the test ends. Others are not concerned. */
+  hold(path: RegExp): { readonly release: () => void }
+}
+
+/** Answers of the API arrive later than a skeleton waits to be seen (150 ms), one after the other, not in the order of the requests. */
+const API_MS = [200, 440, 280, 520, 360] as const
+/** Scripts that are loaded when a screen needs them come in a frame of their own; the browser keeps them. */
+const ASSET_MS = 40
+
+/** A line between browser and server on which everything takes its time. For all tests of a file. */
+export function aSlowLine(stand: () => ConsoleStand): () => SlowLine {
+  let url = ''
+  const held = new Map<RegExp, Promise<void>>()
+  const agent = new Agent({ keepAlive: true })
+  const server = createServer(async (near, answer) => {
+    const path = near.url ?? '/'
+    await pause(delayOf(path))
+    await Promise.all([...held].filter(([each]) => each.test(path)).map(([, released]) => released))
+    forward(near, answer, { upstream: stand().url, agent })
+  })
+  beforeAll(async () => {
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  })
+  afterAll(async () => {
+    server.closeAllConnections()
+    agent.destroy()
+    await new Promise((resolve) => server.close(resolve))
+  })
+  return () => ({
+    url,
+    hold: (path) => {
+      let pass = () => {}
+      held.set(path, new Promise((resolve) => (pass = resolve)))
+      const release = () => {
+        held.delete(path)
+        pass()
+      }
+      onTestFinished(release)
+      return { release }
+    },
+  })
+}
+
+/** The same for each path, so that a screen loads in the same order every time. */
+function delayOf(path: string): number {
+  const { pathname } = new URL(path, 'http://localhost')
+  if (!pathname.startsWith('/api/')) return ASSET_MS
+  const sum = [...pathname].reduce((all, letter) => all + letter.charCodeAt(0), 0)
+  return API_MS[sum % API_MS.length] ?? 0
+}
+
+interface Way {
+  readonly upstream: string
+  readonly agent: Agent
+}
+
+function forward(near: IncomingMessage, answer: ServerResponse, { upstream, agent }: Way): void {
+  const far = request(`${upstream}${near.url}`, { method: near.method, headers: near.headers, agent })
+  far.on('response', (response) => {
+    answer.writeHead(response.statusCode ?? 502, response.headers)
+    response.pipe(answer)
+  })
+  // Either side may leave at any time: a page that is closed, a server that stops.
+  far.on('error', () => answer.destroy())
+  answer.on('close', () => far.destroy())
+  near.pipe(far)
+}

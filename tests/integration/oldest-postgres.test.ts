@@ -1,0 +1,150 @@
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { borrowed } from '../../src/guard/corpus/borrowed.js'
+import { SqlGuard } from '../../src/guard/index.js'
+import { Session } from '../../src/postgres/session.js'
+import { anApi } from '../support/api.js'
+import { aDatabase, type TestDatabase } from '../support/database.js'
+import { aFolder } from '../support/folders.js'
+import { type PostgresServer, removePostgres, startPostgres } from '../support/postgres-server.js'
+import { spawnVitrina } from '../support/processes.js'
+import { aRunner, type TestRunner } from '../support/runner.js'
+import { run, runEnded } from '../support/runs.js'
+import { majorOf, makeTemplates, type TestServer } from '../support/server.js'
+import { changeCinema, SMOKE_TASK, smokeSet } from '../support/smoke-set.js'
+import { taskSettings } from '../support/tasks.js'
+
+const found = inject('oldestPostgres')
+let home: string
+let started: PostgresServer
+let server: TestServer
+
+// The whole suite runs on every version with `npm run test:postgres`; this is what each change is tried with.
+beforeAll(async () => {
+  if ('missing' in found) return
+  home = await mkdtemp(join(tmpdir(), 'vitrina-oldest-'))
+  started = await startPostgres({ home, bin: found.path, settings: { max_prepared_transactions: '10' } })
+  server = { url: started.url, prefix: 'test_', major: await majorOf(started.url), bin: found.path }
+  await makeTemplates(server)
+})
+
+afterAll(async () => {
+  if ('missing' in found) return
+  await started?.stop()
+  await removePostgres(home)
+})
+
+beforeEach(({ skip }) => {
+  if ('missing' in found) skip(found.missing)
+})
+
+async function aWarehouse(): Promise<TestDatabase> {
+  const warehouse = await aDatabase({ migrated: false, server })
+  await warehouse.query('CREATE SCHEMA analytics')
+  return warehouse
+}
+
+async function aRunnerWithTasks(main: TestDatabase, warehouse: TestDatabase): Promise<TestRunner> {
+  const folder = await aFolder()
+  await mkdir(dirname(join(folder, SMOKE_TASK.file)), { recursive: true })
+  await writeFile(join(folder, SMOKE_TASK.file), SMOKE_TASK.text)
+  return aRunner(main, {
+    env: { ...taskSettings(folder), VITRINA_CONNECTION_WAREHOUSE_URL: warehouse.url },
+  })
+}
+
+describe('on PostgreSQL 14', () => {
+  it('migrate creates the meta store in an empty database, and doctor finds nothing wrong with it', async () => {
+    expect(server.major).toBe(14)
+    const { url } = await aDatabase({ migrated: false, server })
+    const env = { DATABASE_URL: url, VITRINA_PORT: '0', ALLOWED_SOURCE_SCHEMAS: 'public' }
+    const migrated = spawnVitrina(['migrate'], env, { cwd: await aFolder() })
+    expect([await migrated.exited, migrated.stderr]).toEqual([0, expect.stringContaining('0001_meta_store')])
+    const doctor = spawnVitrina(['doctor'], env, { cwd: await aFolder() })
+    expect([await doctor.exited, doctor.stdout]).toEqual([
+      0,
+      expect.stringContaining('✓ version: PostgreSQL 14\n'),
+    ])
+  })
+
+  it('pipelines of every kind fill their marts, and follow what changed', async () => {
+    const [main, warehouse] = [await aDatabase({ cinema: true, server }), await aWarehouse()]
+    await aRunnerWithTasks(main, warehouse)
+    const pipelines = await smokeSet(main, warehouse)
+    for (const round of ['first', 'second']) {
+      for (const { name, id, way, verify } of pipelines) {
+        const ended = await run(main, id)
+        expect([round, name, ended]).toEqual([
+          round,
+          name,
+          expect.objectContaining({ status: 'SUCCESS', error: null, way }),
+        ])
+        await verify()
+      }
+      if (round === 'first') await changeCinema(main)
+    }
+  })
+
+  it('a mart that was changed by hand is compared and repaired', async () => {
+    const [main, warehouse] = [await aDatabase({ cinema: true, server }), await aWarehouse()]
+    await aRunnerWithTasks(main, warehouse)
+    const [{ id, verify } = { id: '', verify: async () => {} }] = await smokeSet(main, warehouse)
+    await run(main, id)
+    const [pipeline] = await main.query<{ target_table: string }>(
+      'SELECT target_table FROM etl.etl_pipelines WHERE id = $1',
+      [id],
+    )
+    await main.query(`UPDATE ${pipeline!.target_table} SET title = 'by hand' WHERE rating > 8`)
+    const api = anApi(main.loginUrl('meta'), { readerUrl: main.loginUrl('reader') })
+    try {
+      const compared = (await api.get(`/api/v1/pipelines/${id}/reconcile?deep=true`)).json()
+      expect(compared).toMatchObject({ matches: false, missing: { count: 0 } })
+      expect(compared.different.count).toBeGreaterThan(0)
+      const repair = (await api.post(`/api/v1/pipelines/${id}/reconcile/repair`)).json()
+      expect(await runEnded(main, repair.run_id)).toMatchObject({ status: 'SUCCESS', error: null })
+      await verify()
+    } finally {
+      await api.close()
+    }
+  })
+
+  it('the guard accepts what the server can run, refuses what it must, and reports what the server does not know', async () => {
+    const main = await aDatabase({ cinema: true, server })
+    const session = await Session.open(main.loginUrl('reader'), 'vitrina-guard', new AbortController().signal)
+    const guard = new SqlGuard({ sourceSchemas: ['content', 'ugc'] })
+    const codes: (string | null)[] = []
+    for (const sql of [
+      'SELECT id, title FROM content.film_work',
+      'SELECT type, count(*) AS n, array_agg(title ORDER BY title) AS titles FROM content.film_work GROUP BY type',
+      'WITH RECURSIVE r(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM r WHERE n < 5) SELECT n FROM r',
+      'SELECT pg_sleep(1)',
+      'SELECT * FROM auth.users',
+      'DELETE FROM content.genre',
+      // Underscores in numbers came with 16: this server reads a column that is called _000.
+      'SELECT 1_000',
+      "SELECT t.a FROM JSON_TABLE('[]'::jsonb, '$[*]' COLUMNS (a int PATH '$.a')) t",
+    ]) {
+      const verdict = await guard.check(sql, borrowed(session))
+      codes.push(verdict.ok ? verdict.canonical.trim() && null : (verdict.problems[0]?.code ?? ''))
+    }
+    await session.close()
+    const REFUSED = 'SOURCE_REFUSED'
+    expect(codes).toEqual([null, null, null, REFUSED, REFUSED, REFUSED, null, 'SOURCE_QUERY_FAILED'])
+  })
+
+  it('lineage names the columns that a mart comes from', async () => {
+    const [main, warehouse] = [await aDatabase({ cinema: true, server }), await aWarehouse()]
+    const [pipeline] = await smokeSet(main, warehouse)
+    const api = anApi(main.loginUrl('meta'), { readerUrl: main.loginUrl('reader') })
+    try {
+      const { statusCode, body } = await api.get(`/api/v1/pipelines/${pipeline!.id}/lineage`)
+      expect(statusCode).toBe(200)
+      for (const column of ['id', 'title', 'rating', 'modified']) expect(body).toContain(`"${column}"`)
+      expect(body).toContain('content.film_work')
+    } finally {
+      await api.close()
+    }
+  })
+})

@@ -1,0 +1,192 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { beforeEach, describe, expect, inject, it } from 'vitest'
+import { vtr } from '../../src/model/errors.js'
+import { aCountedMart, signatures, writesOf } from '../support/counted-mart.js'
+import { aDatabase, type TestDatabase } from '../support/database.js'
+import { aFolder } from '../support/folders.js'
+import { throughPgBouncer } from '../support/pgbouncer.js'
+import { isStopped } from '../support/proc.js'
+import { type SpawnedVitrina, spawnVitrina } from '../support/processes.js'
+import { requestRun, runById, runEnded } from '../support/runs.js'
+import { changeCinema, SMOKE_TASK, smokeSet } from '../support/smoke-set.js'
+import { taskSettings } from '../support/tasks.js'
+import { waitFor } from '../support/wait.js'
+
+const TOKEN = 'a-token-for-tests-only'
+const UNSUITABLE = /POOLER_UNSUITABLE/
+const found = inject('pgbouncer')
+const program = 'path' in found ? found.path : ''
+
+beforeEach(({ skip }) => {
+  if ('missing' in found) skip(found.missing)
+})
+
+interface Answer {
+  readonly status: number
+  readonly body: Record<string, unknown>
+}
+
+type Call = (method: string, path: string, body?: object) => Promise<Answer>
+
+async function startApi(env: Record<string, string>, cwd: string): Promise<Call> {
+  const api = spawnVitrina(['api'], { ...env, VITRINA_PORT: '0', VITRINA_API_TOKEN: TOKEN }, { cwd })
+  const [, url = ''] = await api.waitForOutput(/API\s+(http\S+\/api\/v1)/)
+  return async (method, path, body) => {
+    const answer = await fetch(`${url}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
+  }
+}
+
+/** A folder with the transform of the smoke set, and the settings that lead there. */
+async function workFolder(): Promise<{ cwd: string; env: Record<string, string> }> {
+  const cwd = await aFolder()
+  await mkdir(dirname(join(cwd, SMOKE_TASK.file)), { recursive: true })
+  await writeFile(join(cwd, SMOKE_TASK.file), SMOKE_TASK.text)
+  return { cwd, env: { ...taskSettings(cwd), RUNNER_POLL_INTERVAL_MS: '100' } }
+}
+
+/** Runs a command to its end. */
+async function vitrina(args: readonly string[], env: Record<string, string>): Promise<SpawnedVitrina> {
+  const command = spawnVitrina(args, { VITRINA_PORT: '0', ...env }, { cwd: await aFolder() })
+  await command.exited
+  return command
+}
+
+async function aWarehouse(): Promise<TestDatabase> {
+  const warehouse = await aDatabase({ migrated: false })
+  await warehouse.query('CREATE SCHEMA analytics')
+  return warehouse
+}
+
+describe('behind a PgBouncer in session mode', () => {
+  it('migrates, passes doctor, and API and runner fill, compare and repair marts of every kind', async () => {
+    const [main, warehouse] = [await aDatabase({ cinema: true }), await aWarehouse()]
+    const { cwd, env: tasks } = await workFolder()
+    const env = {
+      ...tasks,
+      DATABASE_URL: await throughPgBouncer(main.url, { program, poolMode: 'session' }),
+      VITRINA_CONNECTION_WAREHOUSE_URL: await throughPgBouncer(warehouse.url, {
+        program,
+        poolMode: 'session',
+      }),
+    }
+    expect((await vitrina(['migrate'], env)).stderr).toContain('All migrations were there already')
+    const doctor = await vitrina(['doctor'], env)
+    expect([await doctor.exited, doctor.stdout]).toEqual([0, expect.stringContaining('✓ pooler: ')])
+    const call = await startApi(env, cwd)
+    spawnVitrina(['runner'], env, { cwd })
+    const pipelines = await smokeSet(main, warehouse)
+    for (const round of ['first', 'second']) {
+      for (const { name, id, way, verify } of pipelines) {
+        const validation = await call('POST', `/pipelines/${id}/validate`)
+        expect([name, validation.body.errors]).toEqual([name, []])
+        const requested = await call('POST', `/pipelines/${id}/run`)
+        const run = await runEnded(main, String(requested.body.run_id))
+        expect([round, name, run]).toEqual([round, name, expect.objectContaining({ status: 'SUCCESS', way })])
+        await verify()
+        const comparison = await call('GET', `/pipelines/${id}/reconcile?deep=true`)
+        expect([name, comparison.body.matches]).toEqual([name, true])
+      }
+      if (round === 'first') await changeCinema(main)
+    }
+    const { id, verify } = pipelines[0]!
+    await main.query(
+      `DELETE FROM analytics.${(await martOf(main, id)).split('.')[1]} WHERE title LIKE 'new 1%'`,
+    )
+    const repair = await call('POST', `/pipelines/${id}/reconcile/repair`)
+    expect(await runEnded(main, String(repair.body.run_id))).toMatchObject({ status: 'SUCCESS', error: null })
+    await verify()
+  }, 180_000)
+
+  it('takes over from a runner that froze inside a batch, and writes every row once', async () => {
+    const mart = await aCountedMart({ rows: 300, paged: true })
+    const { main, pipeline } = mart
+    const env = {
+      DATABASE_URL: await throughPgBouncer(main.url, { program, poolMode: 'session' }),
+      RUNNER_POLL_INTERVAL_MS: '100',
+      RUNNER_LEASE_SECONDS: '1',
+    }
+    const runId = await requestRun(main, pipeline.id)
+    const frozen = spawnVitrina(['runner'], { ...env, VITRINA_FAILPOINT: 'batch.merged@2=freeze' })
+    await waitFor(async () => isStopped(frozen.pid), { what: 'the runner to freeze' })
+    spawnVitrina(['runner'], { ...env, RUNNER_LEASE_SECONDS: '20' })
+    expect(await runEnded(main, runId)).toMatchObject({ status: 'SUCCESS', error: null })
+    frozen.kill('SIGCONT')
+    const { source, mart: filled } = await signatures(mart)
+    expect(filled).toBe(source)
+    expect(await writesOf(mart)).toEqual({ writes: 300, keys: 300 })
+  })
+
+  it('still works when the pool has no session left for the check of the pooler', async () => {
+    const main = await aDatabase({ cinema: true })
+    // migrate needs one session at a time.
+    const url = await throughPgBouncer(main.url, { program, poolMode: 'session', poolSize: 1 })
+    const migrated = await vitrina(['migrate'], { DATABASE_URL: url })
+    expect([await migrated.exited, migrated.stderr]).toEqual([
+      0,
+      expect.stringContaining('All migrations were there already'),
+    ])
+  })
+})
+
+describe.each(['transaction', 'statement'] as const)('behind a PgBouncer in %s mode', (poolMode) => {
+  it.each(['migrate', 'api', 'runner', 'up'])('%s refuses to start, with the remedy', async (command) => {
+    const main = await aDatabase({ cinema: true })
+    const url = await throughPgBouncer(main.url, { program, poolMode })
+    const refused = await vitrina([command], { DATABASE_URL: url })
+    expect([await refused.exited, refused.stderr]).toEqual([1, expect.stringMatching(UNSUITABLE)])
+    expect(refused.stderr).toContain('pool_mode=session')
+  })
+
+  it('doctor names it, for the main database and for a named connection', async () => {
+    const main = await aDatabase({ cinema: true })
+    const url = await throughPgBouncer(main.url, { program, poolMode })
+    const doctor = await vitrina(['doctor'], {
+      DATABASE_URL: url,
+      VITRINA_CONNECTION_WAREHOUSE_URL: url,
+    })
+    expect(await doctor.exited).toBe(1)
+    expect(doctor.stdout).toMatch(/^✗ pooler: .*\n {2}→ .*pool_mode=session/m)
+    expect(doctor.stdout).toMatch(/^✗ connection warehouse: .*pooler.*\n {2}→ .*pool_mode=session/m)
+  })
+
+  it('fails a run whose named connection leads there, and leaves the mart unchanged', async () => {
+    const mart = await aCountedMart({ rows: 300, warehouse: true, stale: 5 })
+    const { main, target, pipeline } = mart
+    const before = await signatures(mart)
+    const env = {
+      DATABASE_URL: main.url,
+      VITRINA_CONNECTION_WAREHOUSE_URL: await throughPgBouncer(target.url, { program, poolMode }),
+      RUNNER_POLL_INTERVAL_MS: '100',
+    }
+    spawnVitrina(['runner'], env)
+    const runId = await requestRun(main, pipeline.id)
+    expect(await runEnded(main, runId)).toMatchObject({
+      status: 'FAILED',
+      attempt: 1,
+      error_code: vtr('POOLER_UNSUITABLE'),
+      error_hint: expect.stringContaining('pool_mode=session'),
+    })
+    expect(await signatures(mart)).toEqual(before)
+    expect(await writesOf(mart)).toEqual({ writes: 0, keys: 0 })
+    expect((await runById(main, runId)).rows_read).toBe(0)
+    const call = await startApi(env, await aFolder())
+    const validation = await call('POST', `/pipelines/${pipeline.id}/validate`)
+    expect(validation.body).toMatchObject({ valid: false, errors: [{ code: 'POOLER_UNSUITABLE' }] })
+    const comparison = await call('GET', `/pipelines/${pipeline.id}/reconcile`)
+    expect([comparison.status, comparison.body.code]).toEqual([503, 'POOLER_UNSUITABLE'])
+  })
+})
+
+async function martOf(main: TestDatabase, id: string): Promise<string> {
+  const [row] = await main.query<{ target_table: string }>(
+    'SELECT target_table FROM etl.etl_pipelines WHERE id = $1',
+    [id],
+  )
+  return row!.target_table
+}

@@ -1,0 +1,178 @@
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { limitedHosts } from '../../src/transforms/limited-hosts.js'
+import { anApi, type TestApi } from '../support/api.js'
+import { aPipeline } from '../support/builders.js'
+import { aDatabase, type TestDatabase } from '../support/database.js'
+import { columnsOf, someTasks } from '../support/tasks.js'
+import { waitFor } from '../support/wait.js'
+
+let database: TestDatabase
+beforeAll(async () => {
+  database = await aDatabase({ cinema: true })
+})
+
+const DRAFT = {
+  source_query: 'SELECT id AS film_id, title FROM content.film_work',
+  target_table: 'analytics.drafted',
+  key_columns: ['film_id'],
+}
+
+/** Takes connections and never answers: a check of it is busy until it lets go. From then on it refuses. */
+async function aSilentServer() {
+  const open = new Set<Socket>()
+  let isHolding = true
+  const server = createServer((socket) => {
+    if (!isHolding) return void socket.destroy()
+    open.add(socket.on('error', () => {}).on('close', () => open.delete(socket)))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const letGo = () => {
+    isHolding = false
+    for (const socket of open) socket.destroy()
+  }
+  onTestFinished(async () => {
+    letGo()
+    await new Promise((resolve) => server.close(resolve))
+  })
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `postgres://reader:x@127.0.0.1:${port}/x`,
+    letGo,
+    hold: () => {
+      isHolding = true
+    },
+    callers: (count: number) =>
+      waitFor(async () => open.size === count, { what: `${count} connections to the silent server` }),
+  }
+}
+
+async function anApiWith(options: Parameters<typeof anApi>[1]) {
+  const api: TestApi = anApi(database.loginUrl('meta'), options)
+  onTestFinished(() => api.close())
+  const token = async (role: string) => (await api.post('/tokens', { name: role, role })).json().token
+  const ask = (bearer: string, url: string, payload?: object) =>
+    api.app.inject({
+      method: payload === undefined ? 'GET' : 'POST',
+      url,
+      headers: { authorization: `Bearer ${bearer}` },
+      ...(payload === undefined ? {} : { payload }),
+    })
+  return { api, token, ask }
+}
+
+describe('checks at the same time', () => {
+  it('are limited for each token and in all, with 429 and Retry-After', async () => {
+    const silent = await aSilentServer()
+    const { token, ask } = await anApiWith({ readerUrl: silent.url, checks: { total: 2, perToken: 1 } })
+    const [first, second, third] = [await token('operator'), await token('operator'), await token('operator')]
+    const running = [ask(first, '/validate', DRAFT)]
+    await silent.callers(1)
+    const mine = await ask(first, '/validate', DRAFT)
+    expect([mine.statusCode, mine.headers['retry-after'], mine.json()]).toMatchObject([
+      429,
+      '1',
+      {
+        code: 'TOO_MANY_CHECKS',
+        retryable: true,
+        hint: expect.stringContaining('API_MAX_CHECKS_PER_CALLER'),
+      },
+    ])
+    running.push(ask(second, '/preview', DRAFT))
+    await silent.callers(2)
+    const any = await ask(third, '/validate', DRAFT)
+    expect([any.statusCode, any.json()]).toMatchObject([429, { code: 'TOO_MANY_CHECKS' }])
+    // What needs no source is answered.
+    expect((await ask(first, '/pipelines')).statusCode).toBe(200)
+    silent.letGo()
+    await Promise.all(running)
+    silent.hold()
+    const next = ask(first, '/validate', DRAFT)
+    await silent.callers(1)
+    silent.letGo()
+    expect((await next).statusCode).toBe(200)
+  })
+
+  it.each(['/catalog/tables', '/lineage?level=column', '/lineage/openlineage'])(
+    'include %s of a viewer',
+    async (path) => {
+      const silent = await aSilentServer()
+      const { token, ask } = await anApiWith({ readerUrl: silent.url, checks: { total: 5, perToken: 1 } })
+      await aPipeline(database)
+      const [viewer, operator] = [await token('viewer'), await token('operator')]
+      const busy = ask(viewer, '/catalog/tables')
+      await silent.callers(1)
+      expect((await ask(viewer, path)).json()).toMatchObject({ code: 'TOO_MANY_CHECKS' })
+      const other = ask(operator, '/catalog/tables')
+      await silent.callers(2)
+      silent.letGo()
+      expect((await Promise.all([busy, other])).map(({ statusCode }) => statusCode)).not.toContain(429)
+    },
+  )
+
+  it('never use more sessions than their places, however many ask', async () => {
+    const { api, token, ask } = await anApiWith({
+      readerUrl: database.loginUrl('reader'),
+      checks: { total: 3, perToken: 2 },
+    })
+    const [first, second] = [await token('operator'), await token('operator')]
+    let most = 0
+    let isOver = false
+    const watching = (async () => {
+      const watcher = await database.client()
+      while (!isOver) {
+        const { rows } = await watcher.query<{ count: string }>(
+          "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'vitrina-inspect' AND datname = current_database()",
+        )
+        most = Math.max(most, Number(rows[0]!.count))
+      }
+    })()
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, (_, n) => ask(n % 2 === 0 ? first : second, '/validate', DRAFT)),
+    )
+    isOver = true
+    await watching
+    const statuses = new Set(answers.map(({ statusCode }) => statusCode))
+    expect([...statuses].sort()).toEqual([200, 429])
+    expect(most).toBeLessThanOrEqual(3 * 3)
+    expect((await api.get('/pipelines')).statusCode).toBe(200)
+  })
+})
+
+describe('hosts of tasks for checks', () => {
+  const COLUMNS = columnsOf('id bigint')
+  const TASK = "import { task } from 'vitrina'\ntask('same', (rows) => rows)\n"
+
+  it('wait for a place, and get one as soon as it is free', async () => {
+    const { hosts } = await someTasks({ 'typescript/same.ts': TASK })
+    const limited = limitedHosts(hosts, { most: 1, patienceMs: 60_000 })
+    const options = { signal: new AbortController().signal, said: () => {} }
+    const first = await limited.open(['same'], COLUMNS, options)
+    let isOpen = false
+    const second = limited.open(['same'], COLUMNS, options).finally(() => {
+      isOpen = true
+    })
+    // A round through the event loop, in which a second host would have begun to open.
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(isOpen).toBe(false)
+    await first.close()
+    await (await second).close()
+    await (await limited.open(['same'], COLUMNS, options)).close()
+  })
+
+  it('are refused when none becomes free, and a place is not lost by giving up', async () => {
+    const { hosts } = await someTasks({ 'typescript/same.ts': TASK })
+    const limited = limitedHosts(hosts, { most: 1, patienceMs: 20 })
+    const options = { signal: new AbortController().signal, said: () => {} }
+    const first = await limited.open(['same'], COLUMNS, options)
+    await expect(limited.open(['same'], COLUMNS, options)).rejects.toMatchObject({ code: 'TOO_MANY_CHECKS' })
+    await first.close()
+    await first.close()
+    await expect(limited.open(['unknown'], COLUMNS, options)).rejects.toMatchObject({
+      code: 'TRANSFORM_UNKNOWN',
+    })
+    const second = await limited.open(['same'], COLUMNS, options)
+    await expect(limited.open(['same'], COLUMNS, options)).rejects.toMatchObject({ code: 'TOO_MANY_CHECKS' })
+    await second.close()
+  })
+})

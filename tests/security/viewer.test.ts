@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { anApi, type TestApi } from '../support/api.js'
+import { aPipeline } from '../support/builders.js'
+import { aDatabase, type TestDatabase } from '../support/database.js'
+
+/** Its error quotes rows of the source: invalid input syntax for type integer: "<title>, <title>, …". */
+const QUOTING =
+  "SELECT ((SELECT string_agg(title, ', ') FROM content.film_work) || id::text)::int AS film_id FROM content.film_work"
+
+let database: TestDatabase
+let api: TestApi
+let title: string
+const tokens: Record<string, string> = {}
+
+beforeAll(async () => {
+  database = await aDatabase({ cinema: true })
+  api = anApi(database.loginUrl('meta'), { readerUrl: database.loginUrl('reader') })
+  for (const role of ['viewer', 'operator'])
+    tokens[role] = (await api.post('/tokens', { name: role, role })).json().token
+  const [first] = await database.query<{ title: string }>('SELECT title FROM content.film_work LIMIT 1')
+  title = first!.title
+})
+afterAll(() => api.close())
+
+async function ask(role: string, method: 'GET' | 'POST', url: string, payload?: object) {
+  const headers = { authorization: `Bearer ${tokens[role]}` }
+  return api.app.inject({ method, url, headers, ...(payload === undefined ? {} : { payload }) })
+}
+
+async function aQuotingPipeline(): Promise<string> {
+  const { id } = await aPipeline(database, {
+    sourceQuery: QUOTING,
+    mode: 'incremental',
+    incrementalKey: 'film_id',
+  })
+  await database.query(
+    'CREATE TABLE IF NOT EXISTS analytics.quoting (film_id int PRIMARY KEY); GRANT SELECT ON analytics.quoting TO vitrina_meta',
+  )
+  await database.query("UPDATE etl.etl_pipelines SET target_table = 'analytics.quoting' WHERE id = $1", [id])
+  return id
+}
+
+describe('a viewer', () => {
+  it.each(['/validate', '/validate?quick=true', '/preview'])(
+    'sends no query of its own to %s',
+    async (path) => {
+      const draft = { source_query: QUOTING, target_table: 'analytics.quoting', key_columns: ['film_id'] }
+      const answer = await ask('viewer', 'POST', path, draft)
+      expect([answer.statusCode, answer.json()]).toMatchObject([403, { needed_role: 'operator' }])
+    },
+  )
+
+  it('validates a saved pipeline and gets the code and the SQLSTATE, not what the server said', async () => {
+    const id = await aQuotingPipeline()
+    const error = { code: 'SOURCE_QUERY_FAILED', sqlstate: '22P02' }
+    const seen = await ask('operator', 'POST', `/pipelines/${id}/validate`)
+    expect(seen.json()).toMatchObject({ valid: false, errors: [error] })
+    expect(seen.body).toContain(title)
+    const hidden = await ask('viewer', 'POST', `/pipelines/${id}/validate`)
+    expect(hidden.json()).toMatchObject({ valid: false, errors: [error] })
+    expect(hidden.body).not.toContain(title)
+    expect(hidden.body).not.toContain('invalid input syntax')
+  })
+
+  it('compares a mart and gets the code and the SQLSTATE, not what the server said', async () => {
+    const id = await aQuotingPipeline()
+    const seen = await ask('operator', 'GET', `/pipelines/${id}/reconcile`)
+    expect(seen.json()).toMatchObject({ code: 'SOURCE_QUERY_FAILED', sqlstate: '22P02' })
+    expect(seen.body).toContain(title)
+    const hidden = await ask('viewer', 'GET', `/pipelines/${id}/reconcile`)
+    expect(hidden.json()).toMatchObject({ code: 'SOURCE_QUERY_FAILED', sqlstate: '22P02' })
+    expect(hidden.body).not.toContain(title)
+    expect(hidden.body).not.toContain('invalid input syntax')
+  })
+
+  it('does not compare row by row', async () => {
+    const { id } = await aPipeline(database)
+    const answer = await ask('viewer', 'GET', `/pipelines/${id}/reconcile?deep=true`)
+    expect([answer.statusCode, answer.json()]).toMatchObject([403, { needed_role: 'operator' }])
+  })
+
+  it.each(['', '/status', '/state', '/runs', '/versions', '/lineage', '/quarantine'])(
+    'finds no row at /pipelines/{id}%s',
+    async (path) => {
+      const answer = await ask('viewer', 'GET', `/pipelines/${await aQuotingPipeline()}${path}`)
+      expect(answer.statusCode).toBe(200)
+      expect(answer.body).not.toContain(title)
+    },
+  )
+})

@@ -1,0 +1,31 @@
+import type { TestProject } from 'vitest/node'
+import { findPgBouncer } from './pgbouncer.js'
+import { postgresBin } from './postgres-versions.js'
+
+/** A program that tests start, or why this machine has none. */
+export type Found = { readonly path: string } | { readonly missing: string }
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    /** The folder with the programs of the oldest supported PostgreSQL. */
+    oldestPostgres: Found
+    pgbouncer: Found
+  }
+}
+
+const OLDEST = '14'
+
+/** Run by vitest once, before all files: what has to be downloaded or installed is there when the first test starts. */
+export async function setup(project: TestProject): Promise<void> {
+  project.provide('oldestPostgres', await findOldestPostgres())
+  project.provide('pgbouncer', await findPgBouncer())
+}
+
+async function findOldestPostgres(): Promise<Found> {
+  try {
+    const path = await postgresBin(OLDEST)
+    return path === null ? { missing: `PostgreSQL ${OLDEST} is the embedded server` } : { path }
+  } catch (error) {
+    return { missing: `PostgreSQL ${OLDEST} could not be downloaded: ${String(error).split('\n')[0]}` }
+  }
+}
