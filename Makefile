@@ -20,7 +20,7 @@ help: ## Show these lines
 
 up: env ## Start the stand in containers; RUNNERS=3 starts three runners, PROFILE=observability Prometheus and Grafana too
 	$(COMPOSE) $(if $(PROFILE),--profile $(PROFILE)) up --build --detach --scale etl_runner=$(RUNNERS)
-	@echo 'The console is at http://127.0.0.1:8080/ui/ unless VITRINA_PUBLISH says otherwise; its token is VITRINA_API_TOKEN in deploy/.env.'
+	@./deploy/await-stand.sh $(COMPOSE)
 
 demo: ## Start the stand with a sample cinema and build its marts; without containers, or with ARGS=--once, it is npm run demo
 ifneq ($(and $(ENGINE),$(if $(ARGS),,yes)),)

@@ -1,20 +1,37 @@
 #!/bin/sh
 # Creates deploy/.env from deploy/.env.sample, with a random value for each empty secret, readable by its owner only.
-# A file that exists is left as it is; it is only checked for secrets that are missing.
+# A file that exists is left as it is; only its secrets are checked.
 set -eu
 cd "$(dirname "$0")"
 
 secrets() { sed -n 's/^\([A-Z_]*\)=$/\1/p' .env.sample; }
 
+# Without quotes, as the compose file gets it. The last one counts.
+value() { sed -n "s/^$1=//p" .env | tail -n 1 | sed "s/^\([\"']\)\(.*\)\1\$/\2/"; }
+
+refuse() {
+  echo "deploy/.env: $1" >&2
+  echo 'Write NAME=value with letters and digits only. This prints a good value: openssl rand -hex 24' >&2
+  exit 1
+}
+
 if [ -e .env ]; then
+  if [ ! -r .env ]; then
+    echo 'This user cannot read deploy/.env. Run this as its owner.' >&2
+    exit 1
+  fi
   missing=''
   for name in $(secrets); do
-    grep -q "^$name=." .env || missing="$missing $name"
+    case $(value "$name") in
+      '') missing="$missing $name" ;;
+      # They are parts of URLs and headers.
+      *[!A-Za-z0-9._~-]*) refuse "$name has a character that is not a letter, a digit or one of . _ ~ -" ;;
+    esac
   done
-  [ -z "$missing" ] && exit 0
-  echo "deploy/.env has no value for:$missing" >&2
-  echo 'Add each of them as NAME=value, letters and digits only. This prints a good value: openssl rand -hex 24' >&2
-  exit 1
+  [ -z "$missing" ] || refuse "No value for$missing"
+  token=$(value VITRINA_API_TOKEN)
+  [ "${#token}" -ge 16 ] || refuse "VITRINA_API_TOKEN has ${#token} characters; it needs at least 16."
+  exit 0
 fi
 
 umask 077

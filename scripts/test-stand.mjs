@@ -1,12 +1,12 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative, sep } from 'node:path'
 import { ensureBuilt } from './lib/build.mjs'
 import { endAll } from './lib/end-all.mjs'
 import { ensureInstalled } from './lib/install.mjs'
 import { endWithNpm } from './lib/parent.mjs'
-import { failure, main } from './lib/run.mjs'
-import { clean, ensureEngine, run } from './lib/stand-engine.mjs'
+import { failure, main, ROOT, say, seconds } from './lib/run.mjs'
+import { clean, ensureEngine, removeNetwork, run } from './lib/stand-engine.mjs'
 import { ensureImages } from './lib/stand-images.mjs'
 import { runTests } from './lib/vitest.mjs'
 
@@ -24,20 +24,51 @@ await main(async () => {
   try {
     const engine = await ensureEngine(CACHE)
     try {
-      await clean(engine)
-      await ensureImages(engine, CACHE)
-      const command = await composeCommand(engine)
-      const env = { ...engine.env, VITRINA_TEST_STAND: command, VITRINA_TEST_STAND_FOLDER: folder }
-      return await runTests(['tests/stand', ...process.argv.slice(2)], { env })
+      return await testIn(folder, engine)
     } finally {
       endAll(`VITRINA_TEST_STAND_FOLDER=${folder}`)
       await clean(engine)
+      await removeNetwork()
     }
   } finally {
     rmSync(folder, { recursive: true, force: true })
     release()
   }
 })
+
+async function testIn(folder, engine) {
+  await clean(engine)
+  await ensureImages(engine, CACHE)
+  const command = await composeCommand(engine)
+  copyProject(folder)
+  await buildImage(folder, engine, command)
+  const env = { ...engine.env, VITRINA_TEST_STAND: command, VITRINA_TEST_STAND_FOLDER: folder }
+  return runTests(['tests/stand', ...process.argv.slice(2)], { env, within: engine.within })
+}
+
+/** As after a clone. */
+function copyProject(folder) {
+  const left = ['node_modules', 'dist', '.git', '.vitrina', '.env']
+  const filter = (path) =>
+    !relative(ROOT, path)
+      .split(sep)
+      .some((part) => left.includes(part))
+  cpSync(ROOT, folder, { recursive: true, filter })
+}
+
+/** Here, because npm needs a network. `make up` in the tests then finds every layer in the cache. */
+async function buildImage(folder, { env }, command) {
+  const since = performance.now()
+  say('• Building deploy/Dockerfile')
+  const sample = readFileSync(join(folder, 'deploy/.env.sample'), 'utf8')
+  const secrets = [...sample.matchAll(/^([A-Z_]+)=$/gm)].map(([, name]) => [name, 'not-used'])
+  await run('sh', ['-c', `${command} --file deploy/docker-compose.yml build etl_migrate`], {
+    cwd: folder,
+    env: { ...env, ...Object.fromEntries(secrets) },
+    minutes: 25,
+  })
+  say(`  built in ${seconds(since)}`)
+}
 
 /** One at a time: both would take the same containers for theirs. */
 function takeLock(file) {

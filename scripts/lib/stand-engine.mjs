@@ -12,11 +12,13 @@ const PACKAGES = {
   netavark: '/usr/lib/podman/netavark',
   'aardvark-dns': '/usr/lib/podman/aardvark-dns',
   iptables: 'iptables',
+  iproute2: 'ip',
   mmdebstrap: 'mmdebstrap',
   make: 'make',
   maven: 'mvn',
   'python3-venv': '/usr/share/doc/python3-venv',
 }
+const NAMESPACE = 'vitrina-stand'
 const COMPOSE = 'podman-compose==1.6.0'
 const HINT =
   'npm run test:stand needs Debian or Ubuntu, root, and the package indexes of Debian, npm, PyPI and Maven.'
@@ -36,7 +38,28 @@ export async function ensureEngine(folder) {
     await run(join(folder, 'compose/bin/pip'), ['install', '--quiet', '--no-input', COMPOSE], { minutes: 5 })
   }
   const podman = (args, options = {}) => run('podman', args, { env, ...options })
-  return { env, podman, compose }
+  const within = await ensureNetwork()
+  const inside = (args, options = {}) =>
+    run(within[0], [...within.slice(1), 'podman', ...args], { env, ...options })
+  return { env, podman, compose, within, inside }
+}
+
+/**
+ * A network namespace for containers and tests: bridges and firewall rules of the stand are not added to those of the
+ * machine, whose other programs notice every change (Chromium aborts its requests). Nothing in it reaches the outside,
+ * so images are built without it. Answers the command that starts a program in it.
+ */
+async function ensureNetwork() {
+  const file = `/run/netns/${NAMESPACE}`
+  if (!existsSync(file)) await run('ip', ['netns', 'add', NAMESPACE])
+  // Not "ip netns exec": that also hides the mounts of one container command from the next.
+  const within = ['nsenter', `--net=${file}`]
+  await run(within[0], [...within.slice(1), 'ip', 'link', 'set', 'lo', 'up'])
+  return within
+}
+
+export async function removeNetwork() {
+  await run('ip', ['netns', 'delete', NAMESPACE])
 }
 
 async function installPackages() {
@@ -105,7 +128,7 @@ export function run(file, args, { env = process.env, cwd = ROOT, minutes = 2 } =
 }
 
 /** Removes every container, volume and network of this engine; images stay for the next time. */
-export async function clean({ podman }) {
+export async function clean({ inside: podman }) {
   await removeContainers(podman)
   await podman(['volume', 'prune', '--force'])
   await podman(['network', 'prune', '--force'])

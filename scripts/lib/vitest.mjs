@@ -8,11 +8,14 @@ export async function runTests(args, options = {}) {
   return closeWith([await runSuite(args, options)])
 }
 
-/** Runs the tests and answers `{ passed, failed, skipped, ok }`; what was done before counts as a test each. */
-export async function runSuite(args, { before = [], env = process.env } = {}) {
+/**
+ * Runs the tests and answers `{ passed, failed, skipped, ok }`; what was done before counts as a test each. `within` is a
+ * command that starts vitest.
+ */
+export async function runSuite(args, { before = [], env = process.env, within = [] } = {}) {
   const results = { passed: 0, failed: 0, skipped: [], ok: true }
   for (const isGood of before) results[isGood ? 'passed' : 'failed'] += 1
-  const code = await runVitest(args, results, env)
+  const code = await runVitest(args, results, { env, within })
   results.ok = code === 0 && results.failed === 0
   return results
 }
@@ -30,14 +33,15 @@ export function closeWith(suites) {
 }
 
 /** Adds to `results` and answers vitest's exit code. */
-async function runVitest(args, results, env) {
+async function runVitest(args, results, { env, within }) {
   const folder = mkdtempSync(join(tmpdir(), 'vitrina-results-'))
   const file = join(folder, 'results.json')
   try {
     say('• Testing (one PostgreSQL is started for all tests; a database of its own for each)')
     const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs')
     const reporters = ['--reporter=default', '--reporter=./scripts/lib/reporter.mjs']
-    const code = await runHere(process.execPath, [vitest, 'run', ...reporters, ...args], {
+    const [program, ...words] = [...within, process.execPath, vitest, 'run', ...reporters, ...args]
+    const code = await runHere(program, words, {
       env: { ...env, VITRINA_TEST_RESULTS: file },
     })
     addResults(results, file)

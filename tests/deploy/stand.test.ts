@@ -323,8 +323,26 @@ describe('deploy/create-env.sh', () => {
     const { status, stderr } = run()
     expect(status).toBe(1)
     expect(stderr).toContain(
-      'deploy/.env has no value for: VITRINA_META_PASSWORD VITRINA_WRITER_PASSWORD VITRINA_READER_PASSWORD VITRINA_API_TOKEN',
+      'deploy/.env: No value for VITRINA_META_PASSWORD VITRINA_WRITER_PASSWORD VITRINA_READER_PASSWORD VITRINA_API_TOKEN',
     )
     expect(read()).toBe(text)
+  })
+
+  it('refuses a secret that does not fit into a URL and a token that the API would refuse, without quoting it', () => {
+    const { file, run } = copy()
+    run()
+    const good = readFileSync(file, 'utf8')
+    for (const [name, value, sentence] of [
+      ['POSTGRES_PASSWORD', 'p@ssword', 'POSTGRES_PASSWORD has a character that is not a letter'],
+      ['VITRINA_READER_PASSWORD', 'abc\r', 'VITRINA_READER_PASSWORD has a character that is not a letter'],
+      ['VITRINA_API_TOKEN', 'secret', 'VITRINA_API_TOKEN has 6 characters; it needs at least 16.'],
+    ] as const) {
+      writeFileSync(file, good.replace(new RegExp(`^${name}=.*$`, 'm'), `${name}=${value}`))
+      const { status, stderr } = run()
+      expect([status, stderr]).toEqual([1, expect.stringContaining(sentence)])
+      expect(stderr).not.toContain(value.trim())
+    }
+    writeFileSync(file, good.replace(/^(POSTGRES_PASSWORD)=(.*)$/m, '$1="$2"'))
+    expect(run()).toMatchObject({ status: 0, stderr: '' })
   })
 })

@@ -54,6 +54,14 @@ function signIn(urls: Record<string, string>): Promise<string[]> {
   )
 }
 
+function connectionLimits(url: string): Promise<number[]> {
+  const sql = 'SELECT rolconnlimit FROM pg_roles WHERE rolname = ANY($1)'
+  const names = Object.values(LOGINS)
+  return withClient(url, async (client) =>
+    (await client.query(sql, [names])).rows.map((row) => row.rolconnlimit),
+  )
+}
+
 const ALL = ['vitrina_meta', 'vitrina_writer', 'vitrina_reader']
 
 describe('passwords that an operator chose for the three logins', () => {
@@ -73,10 +81,12 @@ describe('passwords that an operator chose for the three logins', () => {
     const { url } = await aServer()
     const urls = urlsWith(url, 'chosen')
     await migrated({ DATABASE_URL: url, ...urls })
-    expect(await migrated({ DATABASE_URL: url })).toContain(
+    expect(await migrated({ DATABASE_URL: url, VITRINA_LOGIN_SESSIONS: '9' })).toContain(
       'vitrina_reader, vitrina_writer, vitrina_meta keep their passwords: an operator chose them.',
     )
     expect(await signIn(urls)).toEqual(ALL)
+    // Only the passwords stay; the limit is set as for every login.
+    expect(await connectionLimits(url)).toEqual([9, 9, 9])
   })
 
   it('are refused with a sentence when the URL cannot be decoded', async () => {

@@ -1,7 +1,9 @@
+import { once } from 'node:events'
 import { readFileSync, statSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { readDemoPipelines } from '../../src/main/demo-data.js'
 import { vtr } from '../../src/model/errors.js'
 import { readCompose } from '../support/deployment.js'
@@ -35,11 +37,14 @@ describe('R7.3 the stand in containers', { timeout: 600_000 }, () => {
     expect(started.code, started.output).toBe(0)
     expect(started.output).toContain('Created deploy/.env with random secrets')
     expect(statSync(join(stand.folder, 'deploy/.env')).mode & 0o777).toBe(0o600)
-    for (const service of SERVICES) await stand.untilHealthy(service)
+    expect(started.output).toContain(`The console is at http://127.0.0.1:${stand.ports.api}/ui/.`)
+    expect(started.output).not.toContain(stand.secret('VITRINA_API_TOKEN'))
+    // Without waiting: make up ends when the API is ready.
     const answer = await fetch(`http://127.0.0.1:${stand.ports.api}/health/ready`)
     expect([answer.status, await answer.json()]).toEqual([200, expect.objectContaining({ status: 'ok' })])
     const refused = await fetch(`http://127.0.0.1:${stand.ports.api}/pipelines`)
     expect(refused.status).toBe(401)
+    for (const service of SERVICES) await stand.untilHealthy(service)
   })
 
   it('has the sample cinema and all its marts after make demo, built by its own runner', {
@@ -212,6 +217,32 @@ describe('R7.3 the stand in containers', { timeout: 600_000 }, () => {
     expect(await stand.untilEnded(data!.run_id)).toMatchObject({ status: 'SUCCESS', attempt: 2 })
     expect(await stand.containers('etl_runner')).toHaveLength(1)
     expect(await comparedCrowd()).toEqual(WHOLE_CROWD)
+  })
+
+  it('says why it does not start with another password than the database was created with', {
+    timeout: MAKE_MS,
+  }, async () => {
+    const right = stand.secret('POSTGRES_PASSWORD')
+    expect(await stand.make('down')).toMatchObject({ code: 0 })
+    stand.setSecret('POSTGRES_PASSWORD', 'another')
+    const { code, output } = await stand.make('up')
+    expect(code, output).not.toBe(0)
+    expect(output).toContain('password authentication failed for user "vitrina"')
+    expect(output).toContain('deploy/.env is not the one that')
+    expect(output).not.toContain(right)
+    stand.setSecret('POSTGRES_PASSWORD', right)
+    expect((await stand.make('up')).output).toContain('The console is at')
+  })
+
+  it('says which port is taken', { timeout: MAKE_MS }, async () => {
+    expect(await stand.make('down')).toMatchObject({ code: 0 })
+    const taken = createServer().listen(stand.ports.api, '127.0.0.1')
+    await once(taken, 'listening')
+    onTestFinished(() => void taken.close())
+    const { code, output } = await stand.make('up')
+    expect(code, output).not.toBe(0)
+    expect(output).toMatch(new RegExp(`${stand.ports.api}.*address already in use`))
+    expect(output).not.toContain('The console is at')
   })
 
   it('is gone with its data after make down ARGS=--volumes', async () => {

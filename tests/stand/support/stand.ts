@@ -1,17 +1,16 @@
 import { execFile } from 'node:child_process'
-import { cpSync, readFileSync } from 'node:fs'
-import { join, relative, sep } from 'node:path'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import pg from 'pg'
 import type { Run } from '../../../src/cli/server/wire.js'
 import { type ApiClient, createClient } from '../../../src/client/api-client.js'
-import { ROOT } from '../../support/deployment.js'
 import { freePorts } from '../../support/ports.js'
 import { waitFor } from '../../support/wait.js'
 
 /** What a build and a start may take on a loaded machine with two cores. */
 export const MAKE_MS = 30 * 60_000
 const PODMAN_MS = 120_000
-/** scripts/test-stand.mjs made it, and ends whatever still has it in its environment. */
+/** scripts/test-stand.mjs copied the project to it, and ends every process that still has it in its environment. */
 const FOLDER = process.env.VITRINA_TEST_STAND_FOLDER ?? ''
 
 interface Ended {
@@ -38,7 +37,6 @@ export class Stand {
   }
 
   static async create(): Promise<Stand> {
-    cpSync(ROOT, FOLDER, { recursive: true, filter: isSource })
     return new Stand(FOLDER, await freePorts(3))
   }
 
@@ -56,6 +54,12 @@ export class Stand {
   secret(name: string): string {
     const text = readFileSync(join(this.folder, 'deploy/.env'), 'utf8')
     return new RegExp(`^${name}=(.*)$`, 'm').exec(text)?.[1] ?? ''
+  }
+
+  setSecret(name: string, value: string): void {
+    const file = join(this.folder, 'deploy/.env')
+    const text = readFileSync(file, 'utf8')
+    writeFileSync(file, text.replace(new RegExp(`^${name}=.*$`, 'm'), `${name}=${value}`))
   }
 
   /** Names of the containers of a service that run. */
@@ -134,13 +138,6 @@ export class Stand {
     const answer = (await (await fetch(`${at}/_count`)).json()) as { count: number }
     return answer.count
   }
-}
-
-const LEFT_OUT = ['node_modules', 'dist', '.git', '.vitrina', '.env']
-
-function isSource(path: string): boolean {
-  const parts = relative(ROOT, path).split(sep)
-  return !parts.some((part) => LEFT_OUT.includes(part))
 }
 
 interface RunOptions {

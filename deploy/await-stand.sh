@@ -1,0 +1,33 @@
+#!/bin/sh
+# Waits until the stand is migrated and its API is ready, then prints the address of the console. The arguments are the
+# compose command. `up --detach` alone succeeds although the containers that it started fail a second later.
+set -eu
+cd "$(dirname "$0")/.."
+
+# The service etl_migrate does the same in the background. Here its error is seen. Both take turns.
+if ! "$@" run --rm etl_migrate; then
+  echo 'The stand is not migrated: see the message above. For a password that is refused: deploy/.env is not the one that' >&2
+  echo 'the database was created with. Put it back, or remove the data with "make down ARGS=--volumes" and start again.' >&2
+  exit 1
+fi
+
+ready="fetch('http://127.0.0.1:8080/health/ready').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"
+tries=60
+until "$@" exec -T etl_api node -e "$ready" >/dev/null 2>&1; do
+  tries=$((tries - 1))
+  if [ "$tries" -eq 0 ]; then
+    "$@" logs --tail=20 etl_api >&2 || true
+    echo 'The API is not ready after two minutes. Above are the last lines of its log; "make logs" follows all of them.' >&2
+    exit 1
+  fi
+  sleep 2
+done
+
+# As the compose file reads it: the environment first, then deploy/.env.
+publish=${VITRINA_PUBLISH:-$(sed -n 's/^VITRINA_PUBLISH=//p' deploy/.env | tail -n 1)}
+case ${publish:=127.0.0.1:8080} in
+  0.0.0.0:*) publish=127.0.0.1:${publish#*:} ;;
+  *:*) ;;
+  *) publish=127.0.0.1:$publish ;;
+esac
+echo "The console is at http://$publish/ui/. To see the token that it asks for: grep VITRINA_API_TOKEN deploy/.env"
