@@ -11,6 +11,7 @@ ENGINE ?= $(shell if docker compose version >/dev/null 2>&1; then echo docker co
 COMPOSE = $(or $(ENGINE),$(error Neither docker compose nor podman-compose is installed. "npm run demo" needs no containers)) \
 	--env-file deploy/.env --file deploy/docker-compose.yml
 DOWN = $(COMPOSE) --profile demo --profile observability down --remove-orphans
+NOT_STARTED = 'The stand did not start: see the messages above. If an address is in use, set VITRINA_PUBLISH, POSTGRES_PUBLISH or ELASTICSEARCH_PUBLISH in deploy/.env to another one, for example 127.0.0.1:18080, and run "make up" again.'
 RUNNERS ?= 1
 PROFILE ?=
 ARGS ?=
@@ -19,7 +20,7 @@ help: ## Show these lines
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 up: env ## Start the stand in containers; RUNNERS=3 starts three runners, PROFILE=observability Prometheus and Grafana too
-	$(COMPOSE) $(if $(PROFILE),--profile $(PROFILE)) up --build --detach --scale etl_runner=$(RUNNERS)
+	$(COMPOSE) $(if $(PROFILE),--profile $(PROFILE)) up --build --detach --scale etl_runner=$(RUNNERS) || { echo $(NOT_STARTED) >&2; exit 1; }
 	@./deploy/await-stand.sh $(COMPOSE)
 
 demo: ## Start the stand with a sample cinema and build its marts; without containers, or with ARGS=--once, it is npm run demo

@@ -5,7 +5,7 @@ set -eu
 cd "$(dirname "$0")/.."
 
 # The service etl_migrate does the same in the background. Here its error is seen. Both take turns.
-if ! "$@" run --rm etl_migrate; then
+if ! "$@" run --rm -T etl_migrate; then
   echo 'The stand is not migrated: see the message above. For a password that is refused: deploy/.env is not the one that' >&2
   echo 'the database was created with. Put it back, or remove the data with "make down ARGS=--volumes" and start again.' >&2
   exit 1

@@ -242,6 +242,7 @@ describe('R7.3 the stand in containers', { timeout: 600_000 }, () => {
     const { code, output } = await stand.make('up')
     expect(code, output).not.toBe(0)
     expect(output).toMatch(new RegExp(`${stand.ports.api}.*address already in use`))
+    expect(output).toContain('set VITRINA_PUBLISH')
     expect(output).not.toContain('The console is at')
   })
 
