@@ -2,17 +2,28 @@ import { ensureBuilt } from './lib/build.mjs'
 import { check } from './lib/check.mjs'
 import { ensureInstalled } from './lib/install.mjs'
 import { endWithNpm } from './lib/parent.mjs'
+import { allServers, postgresBin, VERSION_SUITES } from './lib/postgres-versions.mjs'
 import { failure, main, say, seconds } from './lib/run.mjs'
 import { installTestTools } from './lib/test-tools.mjs'
 import { closeWith, runSuite } from './lib/vitest.mjs'
 
 /** Run one after another: a name, the files for vitest (none: all), and the environment that makes it different. */
-const SUITES = [{ name: 'everything', files: [], env: { VITRINA_TEST_LONG: '1' } }]
+const SUITES = [
+  { name: 'everything', files: [], env: { VITRINA_TEST_LONG: '1' } },
+  ...allServers()
+    .filter((server) => server !== '18')
+    .map((server) => ({
+      name: `postgres-${server.startsWith('/') ? 'debian' : server}`,
+      files: VERSION_SUITES,
+      env: { VITRINA_TEST_LONG: '1', VITRINA_TEST_POSTGRES: server },
+    })),
+]
 
 /**
- * What takes too long for `npm test`: every case of the matrices from which `npm test` takes a sample.
+ * What takes too long for `npm test`: every case of the matrices from which `npm test` takes a sample, on the embedded
+ * server and on every other supported PostgreSQL.
  *   npm run test:long                              all suites
- *   npm run test:long -- --suite everything        one of them
+ *   npm run test:long -- --suite postgres-14       one of them; "everything" is the embedded server
  *   npm run test:long -- tests/crash               these files in each suite; flags go to vitest
  */
 endWithNpm()
@@ -21,6 +32,8 @@ await main(async () => {
   const tools = installTestTools()
   await ensureInstalled()
   await ensureBuilt()
+  // Downloads first: a run must not stop half-way because the network is down.
+  for (const { env } of suites) if (env.VITRINA_TEST_POSTGRES) await postgresBin(env.VITRINA_TEST_POSTGRES)
   const before = [await check()]
   const env = { ...process.env, ...(await tools) }
   const results = []

@@ -1,30 +1,9 @@
 import { ensureBuilt } from './lib/build.mjs'
 import { ensureInstalled } from './lib/install.mjs'
 import { endWithNpm } from './lib/parent.mjs'
-import { allServers, postgresBin, SUPPORTED } from './lib/postgres-versions.mjs'
+import { allServers, postgresBin, SUPPORTED, VERSION_SUITES } from './lib/postgres-versions.mjs'
 import { failure, main, say, seconds } from './lib/run.mjs'
 import { runTests } from './lib/vitest.mjs'
-
-/** Everything whose result could depend on the version of the server. */
-const SUITES = [
-  'tests/conformance',
-  'tests/crash',
-  'tests/marts',
-  'src/guard',
-  'src/lineage',
-  'src/reconcile',
-  'src/store',
-  'tests/integration/postgres-versions.test.ts',
-  'tests/integration/migrate.test.ts',
-  'tests/integration/doctor.test.ts',
-  'tests/integration/failures.test.ts',
-  'tests/integration/hostile-rows.test.ts',
-  'tests/integration/late-writers.test.ts',
-  'tests/integration/pgbouncer.test.ts',
-  'tests/integration/reconcile-under-load.test.ts',
-  'tests/integration/relay.test.ts',
-  'tests/integration/replay.test.ts',
-]
 
 /**
  * Runs the suites against other versions of PostgreSQL than the embedded one.
@@ -39,7 +18,7 @@ await main(async () => {
   const { servers, rest } = parse(process.argv.slice(2))
   // Downloads first: a run must not stop half-way because the network is down.
   for (const server of servers) await postgresBin(server)
-  const suites = rest.some((arg) => !arg.startsWith('-')) ? rest : [...SUITES, ...rest]
+  const suites = rest.some((arg) => !arg.startsWith('-')) ? rest : [...VERSION_SUITES, ...rest]
   const failed = []
   for (const server of servers) if (!(await passes(server, suites))) failed.push(server)
   say(

@@ -9,6 +9,27 @@ export const SUPPORTED = ['14', '15', '16', '17', '18']
 /** Too old for Vitrina: the real server on which its refusal is tested. */
 export const TOO_OLD = '13'
 
+/** Everything whose result could depend on the version of the server. */
+export const VERSION_SUITES = [
+  'tests/conformance',
+  'tests/crash',
+  'tests/marts',
+  'src/guard',
+  'src/lineage',
+  'src/reconcile',
+  'src/store',
+  'tests/integration/postgres-versions.test.ts',
+  'tests/integration/migrate.test.ts',
+  'tests/integration/doctor.test.ts',
+  'tests/integration/failures.test.ts',
+  'tests/integration/hostile-rows.test.ts',
+  'tests/integration/late-writers.test.ts',
+  'tests/integration/pgbouncer.test.ts',
+  'tests/integration/reconcile-under-load.test.ts',
+  'tests/integration/relay.test.ts',
+  'tests/integration/replay.test.ts',
+]
+
 /** Packages of server binaries. The one of 18 is the embedded server, which is installed with the project. */
 const RELEASES = {
   13: '13.23.0-beta.16',
@@ -45,19 +66,21 @@ export async function postgresBin(server) {
 
 const folderOf = (release) => join(cacheFolder(), `postgres-${release}`)
 
-/** The server of the smoke set that every `npm test` runs. */
-export const oldestPostgres = {
-  name: `PostgreSQL ${SUPPORTED[0]}`,
+/** What every `npm test` needs beside the embedded server: the oldest supported one, and the newest that is refused. */
+const OTHERS = [SUPPORTED[0], TOO_OLD]
+
+export const otherPostgres = {
+  name: `PostgreSQL ${OTHERS.join(' and ')}`,
   /** Debian packages that it is installed with. */
   needs: [],
 
   async find() {
-    const folder = folderOf(RELEASES[SUPPORTED[0]])
-    return existsSync(folder) ? { folder } : { missing: `${folder} does not exist` }
+    const folder = OTHERS.map((server) => folderOf(RELEASES[server])).find((one) => !existsSync(one))
+    return folder === undefined ? {} : { missing: `${folder} does not exist` }
   },
 
   async install() {
-    await postgresBin(SUPPORTED[0])
+    await Promise.all(OTHERS.map(postgresBin))
   },
 }
 

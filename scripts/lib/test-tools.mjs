@@ -1,4 +1,4 @@
-import { oldestPostgres } from './postgres-versions.mjs'
+import { otherPostgres } from './postgres-versions.mjs'
 import { say, seconds } from './run.mjs'
 import { clickhouse } from './tools/clickhouse.mjs'
 import { debian } from './tools/debian.mjs'
@@ -8,7 +8,7 @@ import { python } from './tools/python.mjs'
 const PROGRESS_MS = 10_000
 /** Carries why something could not be installed to the tests that are skipped for it. */
 const FAILURES = 'VITRINA_TEST_TOOL_FAILURES'
-const TOOLS = { elasticsearch, clickhouse, python, oldestPostgres }
+const TOOLS = { elasticsearch, clickhouse, python, otherPostgres }
 
 /** For tests: what the tool consists of, or `{ missing }` with the reason. Never installs anything. */
 export async function findTool(key) {

@@ -43,6 +43,17 @@ async function follow(capture: string, way: string): Promise<void> {
   pipelines.set(`${capture}, ${way}`, { id, database: way === 'relay' ? warehouse : main, table })
 }
 
+/** Whether there is something to judge: every pipeline ran several times, brought rows, and one was held back. */
+function isFollowed(): boolean {
+  const all = [...runs.values()]
+  const brought = (own: readonly RunRow[]) => own.filter((one) => one.rows_inserted > 0).length
+  return (
+    all.length === pipelines.size &&
+    all.every((own) => own.length > 5 && brought(own) > 3) &&
+    all.flat().some((one) => one.held_back !== null)
+  )
+}
+
 beforeAll(async () => {
   main = await aDatabase()
   warehouse = await aDatabase({ migrated: false })
@@ -54,13 +65,15 @@ beforeAll(async () => {
     env: { VITRINA_CONNECTION_WAREHOUSE_URL: warehouse.url, RUNNER_CONCURRENCY: '6' },
   })
   let writing = true
-  const written = Promise.all(Array.from({ length: WRITERS }, (_, n) => writeLate(main, n + 1, TRANSACTIONS)))
+  // A loaded machine has fewer runs in the same time: the writers go on until each pipeline has followed them for long.
+  const isEnough = (transactions: number) => transactions >= TRANSACTIONS && isFollowed()
+  const written = Promise.all(Array.from({ length: WRITERS }, (_, n) => writeLate(main, n + 1, isEnough)))
   const followed = [...pipelines].map(async ([name, { id }]) => {
     const own: RunRow[] = []
+    runs.set(name, own)
     while (writing) own.push(await run(main, id))
     // Everything is committed: one more run has to bring the rest.
     own.push(await run(main, id))
-    runs.set(name, own)
   })
   await written.finally(() => {
     writing = false

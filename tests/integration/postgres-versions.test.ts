@@ -1,27 +1,25 @@
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { vtr } from '../../src/model/errors.js'
 import { LOGINS, loginPassword } from '../../src/model/logins.js'
 import { aCountedMart, signatures, writesOf } from '../support/counted-mart.js'
 import { aDatabase } from '../support/database.js'
 import { aFolder } from '../support/folders.js'
 import { removePostgres, startPostgres } from '../support/postgres-server.js'
-import { postgresBin } from '../support/postgres-versions.js'
 import { spawnVitrina } from '../support/processes.js'
 import { aRunner } from '../support/runner.js'
 import { run } from '../support/runs.js'
 import { withClient } from '../support/server.js'
 
-/** The newest version that is too old. */
-const TOO_OLD = '13'
+const found = inject('tooOldPostgres')
 const REFUSED = /The server runs PostgreSQL 13\.\d+\. Vitrina needs PostgreSQL 14 or newer\./
 
 async function anOldServer(): Promise<string> {
-  const bin = await postgresBin(TOO_OLD)
+  if ('missing' in found) return expect.fail(found.missing)
   const home = await mkdtemp(join(tmpdir(), 'vitrina-old-'))
-  const server = await startPostgres({ home, bin })
+  const server = await startPostgres({ home, bin: found.path })
   onTestFinished(async () => {
     await server.stop()
     await removePostgres(home)
@@ -29,8 +27,11 @@ async function anOldServer(): Promise<string> {
   return server.url
 }
 
-// Downloads a server of a version that nobody should use: only where versions are compared.
-describe.runIf(process.env.VITRINA_TEST_POSTGRES)('a server of PostgreSQL 13', { timeout: 120_000 }, () => {
+describe('a server of PostgreSQL 13', { timeout: 120_000 }, () => {
+  beforeEach(({ skip }) => {
+    if ('missing' in found) skip(found.missing)
+  })
+
   it('is refused by migrate, up and doctor, and nothing is created in it', async () => {
     const url = await anOldServer()
     for (const command of ['migrate', 'up']) {

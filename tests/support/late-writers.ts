@@ -33,12 +33,16 @@ export async function createEvents(database: TestDatabase): Promise<void> {
 
 /**
  * Inserts and updates in transactions that take their time, and their key, early and commit late, each in its own
- * order; with savepoints, and now and then rolled back.
+ * order; with savepoints, and now and then rolled back. `isEnough` is asked after each.
  */
-export async function writeLate(database: TestDatabase, writer: number, transactions: number): Promise<void> {
+export async function writeLate(
+  database: TestDatabase,
+  writer: number,
+  isEnough: (transactions: number) => boolean,
+): Promise<void> {
   const client = await database.client()
   const roll = dice(writer * 7919 + 1)
-  for (let n = 0; n < transactions; n++) {
+  for (let n = 0; !isEnough(n); n++) {
     await client.query('BEGIN')
     await oneTransaction(client, writer * 1_000_000 + n * 100, roll)
     await hold(roll(300))
