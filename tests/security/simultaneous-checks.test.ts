@@ -64,7 +64,10 @@ async function anApiWith(options: Parameters<typeof anApi>[1]) {
 describe('checks at the same time', () => {
   it('are limited for each token and in all, with 429 and Retry-After', async () => {
     const silent = await aSilentServer()
-    const { token, ask } = await anApiWith({ readerUrl: silent.url, checks: { total: 2, perToken: 1 } })
+    const { token, ask } = await anApiWith({
+      readerUrl: silent.url,
+      checks: { total: 2, perToken: 1, patienceMs: 0 },
+    })
     const [first, second, third] = [await token('operator'), await token('operator'), await token('operator')]
     const running = [ask(first, '/validate', DRAFT)]
     await silent.callers(1)
@@ -93,11 +96,34 @@ describe('checks at the same time', () => {
     expect((await next).statusCode).toBe(200)
   })
 
+  it('wait their turn for a while, and are refused at once when too many wait', async () => {
+    const silent = await aSilentServer()
+    const { token, ask } = await anApiWith({
+      readerUrl: silent.url,
+      checks: { total: 2, perToken: 1, patienceMs: 60_000 },
+    })
+    const [first, second] = [await token('operator'), await token('operator')]
+    const running = ask(first, '/validate', DRAFT)
+    await silent.callers(1)
+    const waiting = Array.from({ length: 5 }, () => ask(first, '/validate', DRAFT))
+    // One runs, four wait, and the sixth is answered while they do.
+    expect((await Promise.race(waiting)).json()).toMatchObject({ code: 'TOO_MANY_CHECKS' })
+    // Nobody waits behind another caller's queue.
+    const other = ask(second, '/validate', DRAFT)
+    await silent.callers(2)
+    silent.letGo()
+    const answers = await Promise.all([running, other, ...waiting])
+    expect(answers.map(({ statusCode }) => statusCode).sort()).toEqual([200, 200, 200, 200, 200, 200, 429])
+  })
+
   it.each(['/catalog/tables', '/lineage?level=column', '/lineage/openlineage'])(
     'include %s of a viewer',
     async (path) => {
       const silent = await aSilentServer()
-      const { token, ask } = await anApiWith({ readerUrl: silent.url, checks: { total: 5, perToken: 1 } })
+      const { token, ask } = await anApiWith({
+        readerUrl: silent.url,
+        checks: { total: 5, perToken: 1, patienceMs: 0 },
+      })
       await aPipeline(database)
       const [viewer, operator] = [await token('viewer'), await token('operator')]
       const busy = ask(viewer, '/catalog/tables')
@@ -113,7 +139,7 @@ describe('checks at the same time', () => {
   it('never use more sessions than their places, however many ask', async () => {
     const { api, token, ask } = await anApiWith({
       readerUrl: database.loginUrl('reader'),
-      checks: { total: 3, perToken: 2 },
+      checks: { total: 3, perToken: 2, patienceMs: 60_000 },
     })
     const [first, second] = [await token('operator'), await token('operator')]
     let most = 0

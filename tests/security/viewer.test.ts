@@ -32,6 +32,7 @@ async function aQuotingPipeline(): Promise<string> {
     sourceQuery: QUOTING,
     mode: 'incremental',
     incrementalKey: 'film_id',
+    sharedTarget: true,
   })
   await database.query(
     'CREATE TABLE IF NOT EXISTS analytics.quoting (film_id int PRIMARY KEY); GRANT SELECT ON analytics.quoting TO vitrina_meta',

@@ -3,17 +3,29 @@ import { VitrinaError } from '../../model/errors.js'
 export interface CheckLimits {
   readonly total: number
   readonly perToken: number
+  /** How long a check may wait for a place; 10 s unless set. */
+  readonly patienceMs?: number
+}
+
+interface Waiting {
+  readonly caller: string
+  readonly admit: () => void
 }
 
 const RETRY_AFTER_SECONDS = 1
+const PATIENCE_MS = 10_000
+/** For each place that a caller has, this many checks may wait. More are refused at once: waiting costs memory too. */
+const WAITING_PER_PLACE = 4
 
 /**
  * How many checks run at the same time, in all and for each caller. Each takes database sessions, and 220 of one viewer
- * took 184 of the 200 that a server had. A place is held as long as the work lasts, whether the caller waits for it or not.
+ * took 184 of the 200 that a server had. A few more wait for their turn, because somebody with the console open in
+ * four tabs is no attacker. A place is held as long as the work lasts, whether the caller waits for it or not.
  */
 export class CheckSlots {
   readonly #limits: CheckLimits
   readonly #byCaller = new Map<string, number>()
+  readonly #waiting: Waiting[] = []
   #total = 0
 
   constructor(limits: CheckLimits) {
@@ -21,12 +33,8 @@ export class CheckSlots {
   }
 
   async run<T>(caller: string, work: () => Promise<T>): Promise<T> {
-    const { total, perToken } = this.#limits
-    const mine = this.#byCaller.get(caller) ?? 0
-    if (mine >= perToken) throw tooMany(`This token has ${mine} checks running`, 'API_MAX_CHECKS_PER_CALLER')
-    if (this.#total >= total) throw tooMany(`${total} checks are running`, 'API_MAX_CHECKS')
-    this.#total += 1
-    this.#byCaller.set(caller, mine + 1)
+    if (this.#refusal(caller) !== null) await this.#wait(caller)
+    else this.#take(caller)
     try {
       return await work()
     } finally {
@@ -34,11 +42,57 @@ export class CheckSlots {
     }
   }
 
+  /** Resolves when the place is taken. */
+  #wait(caller: string): Promise<void> {
+    const { perToken, patienceMs = PATIENCE_MS } = this.#limits
+    const refusal = this.#refusal(caller)!
+    const isFull = this.#waiting.filter((one) => one.caller === caller).length >= perToken * WAITING_PER_PLACE
+    if (isFull) return Promise.reject(refusal)
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#waiting.splice(this.#waiting.indexOf(waiting), 1)
+        reject(refusal)
+      }, patienceMs)
+      const waiting: Waiting = {
+        caller,
+        admit: () => {
+          clearTimeout(timer)
+          resolve()
+        },
+      }
+      this.#waiting.push(waiting)
+    })
+  }
+
+  /** Why this caller gets no place now. */
+  #refusal(caller: string): VitrinaError | null {
+    const { total, perToken } = this.#limits
+    const mine = this.#byCaller.get(caller) ?? 0
+    if (mine >= perToken) return tooMany(`This token has ${mine} checks running`, 'API_MAX_CHECKS_PER_CALLER')
+    if (this.#total >= total) return tooMany(`${total} checks are running`, 'API_MAX_CHECKS')
+    return null
+  }
+
+  #take(caller: string): void {
+    this.#total += 1
+    this.#byCaller.set(caller, (this.#byCaller.get(caller) ?? 0) + 1)
+  }
+
   #free(caller: string): void {
     this.#total -= 1
     const mine = this.#byCaller.get(caller)! - 1
     if (mine === 0) this.#byCaller.delete(caller)
     else this.#byCaller.set(caller, mine)
+    this.#admitNext()
+  }
+
+  /** In the order of their arrival, past those whose caller has no place free. */
+  #admitNext(): void {
+    const at = this.#waiting.findIndex((one) => this.#refusal(one.caller) === null)
+    if (at < 0) return
+    const [next] = this.#waiting.splice(at, 1)
+    this.#take(next!.caller)
+    next!.admit()
   }
 }
 

@@ -38,8 +38,10 @@ function Sentences({ run }: Props) {
   if (holder?.state === 'silent') return <Silent run={run} holder={holder} isLate={isLate} />
   return (
     <p className="v-soft">
-      {/* Its place is kept until the runners are known. */}
-      {holder === null && runners !== undefined ? null : <Sign holder={holder} />}
+      {/* A line of its own: a longer duration must not push the next sentence away. */}
+      <span className={styles.sign}>
+        {holder === null && runners !== undefined ? null : <Sign holder={holder} />}
+      </span>
       {isLate
         ? texts.forceEffect(run.batches)
         : run.cancel_requested
@@ -53,7 +55,7 @@ function Sentences({ run }: Props) {
 function Sign({ holder }: { readonly holder: Holder | null }) {
   const { holder: texts } = useTexts(runTexts)
   const format = useFormat()
-  return <>{texts.sign(holder === null ? '…' : format.duration(holder.silentMs))} </>
+  return <>{texts.sign(holder === null ? '…' : format.duration(holder.silentMs))}</>
 }
 
 interface SilentProps extends Props {
