@@ -36,7 +36,7 @@ const DOORS = {
   },
   clickhouse: { is: '(^|/)node_modules/@clickhouse/', rooms: 'sinks/clickhouse' },
   fastify: { is: '(^|/)node_modules/@?fastify', rooms: 'api|main' },
-  child_process: { is: '^(node:)?child_process$', rooms: 'embedded|transforms/python|main' },
+  child_process: { is: '^(node:)?child_process$', rooms: 'embedded|transforms|main' },
 }
 
 /** Tests, and what only tests read. */

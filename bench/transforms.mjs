@@ -1,7 +1,7 @@
 /**
  * Rows a second through one host, with the function of the contract and five columns (int8, text, numeric, timestamptz,
  * uuid), as a ratio to 150,000 and to taking the same batches apart in JavaScript. Batches are sent ahead, as a run does.
- * Wall-clock time on a shared machine says how busy it was; processor time of the host says what it costs.
+ * Wall-clock time on a shared machine says how busy it was; processor time of both sides says what it costs.
  *
  *   npm run build && node bench/transforms.mjs [rows]
  */
@@ -79,7 +79,7 @@ async function through(name, bytes, decoded) {
   const chain = await hosts.open([name], COLUMNS, { signal: new AbortController().signal, said: () => {} })
   const openMs = Math.round(performance.now() - opening)
   const waiting = []
-  const cpuBefore = cpuOf(name)
+  const cpuBefore = cpuOf()
   const began = performance.now()
   let answered = 0
   for (let rows = 0; rows < ROWS; rows += BATCH) {
@@ -88,7 +88,7 @@ async function through(name, bytes, decoded) {
   }
   for (const one of waiting) answered += (await one).count
   const ms = performance.now() - began
-  const cpuMs = cpuOf(name) - cpuBefore
+  const cpuMs = cpuOf() - cpuBefore
   await chain.close()
   if (answered < ROWS) throw new Error(`only ${answered} rows came back`)
   const rate = perSecond(ms)
@@ -102,26 +102,23 @@ async function through(name, bytes, decoded) {
   }
 }
 
-/** Processor time so far: of the Python host, or of this process with its threads. */
-function cpuOf(name) {
-  if (name === 'demo_ts' || process.platform !== 'linux') {
-    const { user, system } = process.cpuUsage()
-    return (user + system) / 1000
-  }
-  const host = readdirSync('/proc').find((pid) => /^\d+$/.test(pid) && isHost(pid))
-  const fields = readFileSync(`/proc/${host}/stat`, 'utf8').split(') ')[1].split(' ')
-  return (Number(fields[11]) + Number(fields[12])) * 10
+/** Processor time so far of this process and of the host. */
+function cpuOf() {
+  const { user, system } = process.cpuUsage()
+  const own = (user + system) / 1000
+  if (process.platform !== 'linux') return own
+  return readdirSync('/proc')
+    .filter((pid) => /^\d+$/.test(pid))
+    .reduce((sum, pid) => sum + cpuOfChild(pid), own)
 }
 
-function isHost(pid) {
+/** 0 for a process that is not ours, or ended meanwhile. */
+function cpuOfChild(pid) {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ')
-    return (
-      Number(fields[1]) === process.pid &&
-      readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('vitrina_host')
-    )
+    return Number(fields[1]) === process.pid ? (Number(fields[11]) + Number(fields[12])) * 10 : 0
   } catch {
-    return false
+    return 0
   }
 }
 

@@ -13,6 +13,11 @@ if (major < 20 || (major === 20 && minor < 19)) {
   console.error('Vitrina is not built yet. Run "npm run build" in its folder, then try again.')
   process.exitCode = 1
 } else {
+  // Before everything else: modules read the environment when they are loaded.
+  const { hideEnvironment } = await import(
+    new URL('../dist/main/hidden-environment.js', import.meta.url).href
+  )
+  hideEnvironment()
   const { run } = await import(program.href)
   process.exitCode = await run(process.argv)
 }

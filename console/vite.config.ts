@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import react from '@vitejs/plugin-react'
-import { defineConfig } from 'vite'
+import { defineConfig, type Plugin } from 'vite'
 
 /**
  * What every screen needs, kept apart from our own code: it stays in the browser's cache when that changes. Not the
@@ -40,10 +40,27 @@ function licences(): { name: string; version: string; licence: string }[] {
     .sort((a, b) => a.name.localeCompare(b.name))
 }
 
+const PACKAGE = /^.*(node_modules\/(?:@[^/]+\/)?[^/]+)\//
+
+/** Names the packages whose code, styles or fonts are in the bundle: scripts/lib/notices.mjs repeats their licences. */
+function bundledPackages(): Plugin {
+  return {
+    name: 'bundled-packages',
+    generateBundle(_options, bundle) {
+      const assets = Object.values(bundle).flatMap((file) =>
+        file.type === 'asset' ? file.originalFileNames : [],
+      )
+      const found = [...this.getModuleIds(), ...assets].flatMap((file) => PACKAGE.exec(file)?.[1] ?? [])
+      const source = JSON.stringify([...new Set(found)].sort(), null, 2)
+      this.emitFile({ type: 'asset', fileName: '.bundled.json', source })
+    },
+  }
+}
+
 export default defineConfig({
   // Served by the API under /ui; see src/api/routes/console.ts.
   base: '/ui/',
-  plugins: [react()],
+  plugins: [react(), bundledPackages()],
   define: { __LICENCES__: JSON.stringify(licences()) },
   build: {
     target: 'es2022',

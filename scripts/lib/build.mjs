@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
+import { writeNotices } from './notices.mjs'
 import { packFiles } from './pack.mjs'
 import { failure, ROOT, runQuietly, say, seconds } from './run.mjs'
 
@@ -10,7 +11,9 @@ const STAMP = join(DIST, '.built.json')
 /** tsc copies none of them, or only those that are imported. */
 const COPIED = /\.(sql|json|mjs)$/
 
-const BUILDERS = ['build.mjs', 'pack.mjs'].map((name) => join(ROOT, 'scripts/lib', name))
+const BUILDERS = ['bill-of-materials.mjs', 'build.mjs', 'notices.mjs', 'pack.mjs'].map((name) =>
+  join(ROOT, 'scripts/lib', name),
+)
 const CONSOLE_STAMP = join(CONSOLE, 'dist/.built.json')
 
 /** Compiles src/ to dist/ and the console to console/dist, each unless nothing changed since. */
@@ -22,13 +25,18 @@ export async function ensureBuilt() {
   if (parts.length === 0) return
   const since = performance.now()
   say(`• Building ${parts.map(({ what }) => what).join(' and ')}`)
-  await Promise.all(
-    parts.map(async ({ sources, stamp, build }) => {
-      await build(sources)
-      writeFileSync(stamp, JSON.stringify(sources))
-    }),
-  )
+  await Promise.all(parts.map(({ sources, build }) => build(sources)))
+  await writeLegalFiles()
+  for (const { sources, stamp } of parts) writeFileSync(stamp, JSON.stringify(sources))
   say(`  built in ${seconds(since)}`)
+}
+
+/** About both: what is installed with the program and what the console bundles. */
+async function writeLegalFiles() {
+  writeNotices(join(DIST, 'THIRD-PARTY-NOTICES.txt'))
+  // Not at the top: it needs a package, and this file is loaded before packages are installed.
+  const { writeBill } = await import('./bill-of-materials.mjs')
+  writeBill(join(DIST, 'sbom.cdx.json'))
 }
 
 /** Whether dist/ and console/dist are what the sources say now. */

@@ -215,6 +215,18 @@ export const SETTINGS = {
     means: 'How much memory the tasks of one run may take.',
     example: '1024',
   },
+  VITRINA_TASK_ISOLATION: {
+    schema: z.enum(['auto', 'required', 'off']).default('auto'),
+    means:
+      'Whether task functions run in a user namespace of their own, where they cannot read the memory of other processes. auto: where Linux allows it and unshare is installed.',
+    example: 'auto',
+  },
+  VITRINA_TASK_USER: {
+    schema: z.string().min(1).optional(),
+    means:
+      'Account that task functions run as, by its name or as uid:gid; only for a process of root. Unset: that of the process.',
+    example: 'nobody',
+  },
   LOG_LEVEL: {
     schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
     means: 'The least important lines that are logged.',

@@ -1,6 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { constants } from 'node:os'
+import type { Writable } from 'node:stream'
 import { VitrinaError } from '../model/errors.js'
+import { HANDED_OVER_ON, visibleEnvironment } from './hidden-environment.js'
 import { BIN } from './paths.js'
 import { howItEnded, type Part } from './supervisor.js'
 
@@ -24,9 +26,16 @@ export class Child implements Part {
   readonly exited: Promise<number>
   readonly #process: ChildProcess
 
-  /** `env` replaces ours: a part gets only the secrets that it needs. */
+  /** `env` replaces ours: a part gets only the secrets that it needs. None of it can be seen from outside. */
   constructor(name: string, args: readonly string[], env: NodeJS.ProcessEnv) {
-    this.#process = fork(BIN, args, { env, execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+    this.#process = fork(BIN, args, {
+      env: visibleEnvironment(env),
+      execArgv: [],
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc', 'pipe'],
+    })
+    // Over a pipe: what a process is started with can be read by every other one of the same user.
+    const environment = this.#process.stdio[HANDED_OVER_ON] as Writable
+    environment.on('error', () => {}).end(JSON.stringify(env))
     this.exited = new Promise((resolve) => {
       this.#process.once('error', () => resolve(1))
       this.#process.once('exit', (code, signal) =>

@@ -2,6 +2,7 @@ import type { Settings } from '../config/settings.js'
 import { createLog, type Logger } from '../telemetry/log.js'
 import { createMeter, type Meter } from '../telemetry/meter.js'
 import type { Tracer } from '../telemetry/trace.js'
+import { environmentProblem } from './hidden-environment.js'
 import { otlpSettings } from './otlp-settings.js'
 import { VERSION } from './paths.js'
 
@@ -15,6 +16,9 @@ export interface Telemetry {
 export async function createTelemetry(settings: Settings, service: 'api' | 'runner'): Promise<Telemetry> {
   const format = settings.LOG_FORMAT ?? (process.stderr.isTTY ? 'pretty' : 'json')
   const log = createLog({ service, version: VERSION, level: settings.LOG_LEVEL, format })
+  const reason = environmentProblem()
+  if (reason !== null)
+    log.warn('Task functions can read the environment of this process, with its secrets.', { reason })
   const tracer = await createTracer(settings, service, log)
   return { log, meter: createMeter({ version: VERSION }), ...(tracer === null ? {} : { tracer }) }
 }

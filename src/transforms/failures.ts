@@ -45,6 +45,14 @@ export function tookTooLong(transform: string, { timeoutMs }: Limits): VitrinaEr
   )
 }
 
+export function tookTooMuch(transform: string, { memoryMb }: Limits): VitrinaError {
+  return new VitrinaError(
+    'TRANSFORM_KILLED',
+    `Transform "${transform}" took more than ${memoryMb} MB of memory and was killed.`,
+    'Make batch_size smaller, keep less between batches, or raise VITRINA_TASK_MEMORY_MB.',
+  )
+}
+
 export function notStarted(language: string, how: string): VitrinaError {
   return new VitrinaError(
     'TRANSFORM_HOST_MISSING',
@@ -63,12 +71,7 @@ export function notLoaded(file: string, problem: Pick<Problem, 'line'>): Vitrina
 }
 
 function ended(transform: string, kind: Problem['kind'], line: string, limits: Limits): VitrinaError {
-  if (kind === 'memory')
-    return new VitrinaError(
-      'TRANSFORM_KILLED',
-      `Transform "${transform}" took more than ${limits.memoryMb} MB of memory and was killed.`,
-      'Make batch_size smaller, keep less between batches, or raise VITRINA_TASK_MEMORY_MB.',
-    )
+  if (kind === 'memory') return tookTooMuch(transform, limits)
   if (kind === 'process')
     return new VitrinaError(
       'TRANSFORM_KILLED',

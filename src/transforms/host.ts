@@ -83,11 +83,18 @@ export interface HostEvents {
   unsaid(lines: number): void
   /** This function is called now. */
   working(transform: string): void
-  /** It ended without having been asked to. Told once, after everything else; `missing`: it could not even be started. */
-  gone(how: string, missing: boolean): void
+  /** It ended without having been asked to. Reported once, after everything else. */
+  gone(gone: Gone): void
 }
 
-/** A process or a thread that runs functions of users. */
+/** How a host ended. `missing`: it could not even be started. */
+export interface Gone {
+  /** Follows "The host of transform x". */
+  readonly how: string
+  readonly why: 'missing' | 'memory' | 'ended'
+}
+
+/** What runs functions of users. */
 export interface Host {
   ask(question: Question, payload?: Buffer): void
   /** Lets it end by itself for a moment, then kills it and all that it started. */

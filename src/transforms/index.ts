@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { list, type Settings } from '../config/settings.js'
+import { Confining } from './confinement.js'
 import { Python } from './python/index.js'
 import { TransformRegistry } from './registry.js'
 import { TypeScript } from './typescript/index.js'
@@ -11,14 +12,19 @@ export type TransformSettings = Pick<
   | 'VITRINA_TYPESCRIPT_TASKS'
   | 'VITRINA_TASK_TIMEOUT_SECONDS'
   | 'VITRINA_TASK_MEMORY_MB'
+  | 'VITRINA_TASK_ISOLATION'
+  | 'VITRINA_TASK_USER'
 >
 
 export function createTransforms(settings: TransformSettings): TransformRegistry {
   const memoryMb = settings.VITRINA_TASK_MEMORY_MB
   const limits = { memoryMb, timeoutMs: settings.VITRINA_TASK_TIMEOUT_SECONDS * 1000 }
-  const python = foldersOf(settings.VITRINA_PYTHON_TASKS).map((folder) => pythonOf(settings, folder))
+  const confining = new Confining(settings)
+  const python = foldersOf(settings.VITRINA_PYTHON_TASKS).map((folder) =>
+    pythonOf(settings, { folder, confining }),
+  )
   const typescript = foldersOf(settings.VITRINA_TYPESCRIPT_TASKS).map(
-    (folder) => new TypeScript({ folder, memoryMb }),
+    (folder) => new TypeScript({ folder, memoryMb, confining }),
   )
   return new TransformRegistry([...python, ...typescript], limits)
 }
@@ -29,6 +35,10 @@ export function foldersOf(setting: string): string[] {
 }
 
 /** For the doctor too, who only asks for the interpreter. */
-export function pythonOf(settings: TransformSettings, folder = resolve('.')): Python {
-  return new Python({ command: settings.VITRINA_PYTHON, folder, memoryMb: settings.VITRINA_TASK_MEMORY_MB })
+export function pythonOf(
+  settings: TransformSettings,
+  { folder = resolve('.'), confining = new Confining(settings) } = {},
+): Python {
+  const { VITRINA_PYTHON: command, VITRINA_TASK_MEMORY_MB: memoryMb } = settings
+  return new Python({ command, folder, memoryMb, confining })
 }

@@ -1,5 +1,5 @@
 import { VitrinaError } from '../model/errors.js'
-import type { Answer, Host, Language, LoadedTask } from './host.js'
+import type { Answer, Gone, Host, Language, LoadedTask } from './host.js'
 import { LOAD_MS } from './segment.js'
 
 export interface FileProblem {
@@ -54,8 +54,8 @@ async function scanUntilBroken(language: Language, files: readonly string[]): Pr
         if (answer.problem === null) seen += 1
         else blame(`${answer.problem.line}${placeIn(answer.problem.trace, answer.file)}`)
       }
-      const gone = (how: string, missing: boolean) => {
-        if (missing || seen === files.length) return reject(hostMissing(language, how))
+      const gone = ({ how, why }: Gone) => {
+        if (why === 'missing' || seen === files.length) return reject(hostMissing(language, how))
         blame(`The host ${how} while it was loaded.`)
         resolve()
       }

@@ -2,8 +2,17 @@ import type { Said } from '../ports/transforms.js'
 import { RowBatch } from '../sql/row-batch.js'
 import type { Column } from '../sql/selection.js'
 import { forHost } from './columns.js'
-import { died, type Limits, notLoaded, notStarted, raised, refused, tookTooLong } from './failures.js'
-import type { Answer, Host, Language, Problem } from './host.js'
+import {
+  died,
+  type Limits,
+  notLoaded,
+  notStarted,
+  raised,
+  refused,
+  tookTooLong,
+  tookTooMuch,
+} from './failures.js'
+import type { Answer, Gone, Host, Language, Problem } from './host.js'
 import { SaidLines } from './said-lines.js'
 
 /** How long one file may take to be loaded. */
@@ -94,7 +103,7 @@ export class Segment {
         working: (transform) => {
           this.#working = transform
         },
-        gone: (how, missing) => this.#gone(how, missing),
+        gone: (gone) => this.#gone(gone),
       })
       if (this.#over !== null) return await host.kill()
       this.#host = host
@@ -158,18 +167,17 @@ export class Segment {
     )
   }
 
-  #gone(how: string, missing: boolean): void {
-    const { language } = this.#plan
-    const wasReady = this.#isReady
+  #gone(gone: Gone): void {
+    const error = this.#errorOfEnd(gone)
     this.#forget()
     this.#said.batchEnded()
-    if (missing) this.#fail(notStarted(language.name, how))
-    else
-      this.#fail(
-        wasReady
-          ? died(this.#working, how)
-          : notLoaded(this.#plan.files.join(', '), { line: `its host ${how}` }),
-      )
+    this.#fail(error)
+  }
+
+  #errorOfEnd({ how, why }: Gone): Error {
+    if (why === 'missing') return notStarted(this.#plan.language.name, how)
+    if (!this.#isReady) return notLoaded(this.#plan.files.join(', '), { line: `its host ${how}` })
+    return why === 'memory' ? tookTooMuch(this.#working, this.#limits) : died(this.#working, how)
   }
 
   #kill(error: unknown): void {

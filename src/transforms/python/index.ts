@@ -1,11 +1,17 @@
+import { fileURLToPath } from 'node:url'
+import type { Confining } from '../confinement.js'
 import type { Host, HostEvents, Language } from '../host.js'
+import { HostProcess } from '../host-process.js'
 import { findInterpreter, type Interpreter } from './interpreter.js'
-import { PythonProcess } from './python-process.js'
+
+/** The same three folders up from src/ and from dist/. */
+const PROGRAM = fileURLToPath(new URL('../../../python/vitrina_host.py', import.meta.url))
 
 export interface PythonSettings {
   readonly command: string
   readonly folder: string
   readonly memoryMb: number
+  readonly confining: Confining
 }
 
 export class Python implements Language {
@@ -22,7 +28,10 @@ export class Python implements Language {
 
   async start(events: HostEvents): Promise<Host> {
     const { executable } = await this.interpreter(this.folder)
-    return new PythonProcess({ executable, folder: this.folder, memoryMb: this.#settings.memoryMb }, events)
+    const { memoryMb, confining } = this.#settings
+    const confinement = await confining.of(executable, this.folder)
+    const command = [executable, '-I', '-X', 'utf8', PROGRAM]
+    return new HostProcess({ command, cwd: this.folder, memoryMb, confinement, marksOutput: true }, events)
   }
 
   /** Asked once; one that was not there may be there the next time. */

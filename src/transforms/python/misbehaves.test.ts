@@ -4,7 +4,7 @@ import { COLUMNS, failureOf, GOOD, python, ROWS, task } from '../../../tests/sup
 import { columnsOf, someTasks } from '../../../tests/support/tasks.js'
 import { waitFor } from '../../../tests/support/wait.js'
 import { RowBatch } from '../../sql/row-batch.js'
-import { MARKER } from './strays.js'
+import { MARKER } from '../strays.js'
 
 /** What it does, and what is told. */
 const HOSTILE: Record<string, { body: string[]; told: RegExp }> = {
@@ -15,7 +15,7 @@ const HOSTILE: Record<string, { body: string[]; told: RegExp }> = {
       '    except OSError: pass',
       'return rows',
     ],
-    told: /"writes_everywhere" sent something that is no answer/,
+    told: /"writes_everywhere" sent something that is not an answer/,
   },
   forges_answers: {
     body: [
@@ -25,7 +25,7 @@ const HOSTILE: Record<string, { body: string[]; told: RegExp }> = {
       '    except OSError: pass',
       'return rows',
     ],
-    told: /"forges_answers" sent something that is no answer/,
+    told: /"forges_answers" sent something that is not an answer/,
   },
   prints_for_ever: { body: ['while True: print("x" * 50)'], told: /for more than 2 s/ },
   stops_itself: {

@@ -1,4 +1,4 @@
-import type { News } from './news.js'
+import type { News } from '../news.js'
 
 /** Beyond these, lines of one batch are only counted: a loop that prints must not flood the runner. */
 const MOST_LINES = 200

@@ -1,9 +1,9 @@
 import { pathToFileURL } from 'node:url'
 import type { MessagePort } from 'node:worker_threads'
 import type { Answer, HostColumn, LoadedTask, Question } from '../host.js'
+import type { News } from '../news.js'
 import { Codec } from './codec.js'
 import { describeTask, placeOf } from './describe-task.js'
-import type { News } from './news.js'
 import { listenToPrints } from './prints.js'
 import { Refusal, shown } from './refusal.js'
 import { checkedRows } from './result.js'
@@ -18,9 +18,11 @@ export function serve(port: MessagePort): void {
     post({ answer, payload }, payload === undefined ? [] : [payload.buffer as ArrayBuffer])
   const worker = new TaskWorker(tell)
   let turn = Promise.resolve()
-  port.on('message', ({ question, payload }: { question: Question; payload?: Uint8Array }) => {
+  port.on('message', ({ question, payload }: { question: Question; payload: Uint8Array }) => {
     turn = turn.then(() => worker.answer(question, payload))
   })
+  // Ready for questions.
+  post(null)
 }
 
 class TaskWorker {

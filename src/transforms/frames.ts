@@ -1,4 +1,5 @@
-const LENGTHS = 8
+/** Of header and payload, before both. */
+export const LENGTHS = 8
 /** No answer says more than this beside its rows. */
 const MOST_HEADER = 16 * 1024 * 1024
 

@@ -2,48 +2,56 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import type { Duplex, Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import type { Answer, Host, HostEvents, Question } from '../host.js'
-import { hostEnvironment } from '../host-environment.js'
+import type { Confinement } from './confinement.js'
 import { FrameReader, frameOf } from './frames.js'
-import { OutputLines } from './output.js'
+import type { Answer, Gone, Host, HostEvents, Question } from './host.js'
+import { hostEnvironment } from './host-environment.js'
+import { OUT_OF_MEMORY, OVER_MEMORY } from './memory-end.js'
+import type { News } from './news.js'
+import { OutputLines } from './output-lines.js'
 import { killStrays, MARKER } from './strays.js'
 
-/** The same three folders up from src/ and from dist/. */
-const PROGRAM = fileURLToPath(new URL('../../../python/vitrina_host.py', import.meta.url))
 /** How long a host may take to end by itself. */
 const GRACE_MS = 1_000
 /** Marks are written before the answer; only code that closed the streams lets us wait. */
 const DRAIN_MS = 200
-const BROKEN = 'sent something that is no answer'
+const BROKEN = 'sent something that is not an answer'
 
-export interface PythonOptions {
-  readonly executable: string
-  readonly folder: string
+export interface HostProgram {
+  /** The program and what comes before its options. */
+  readonly command: readonly string[]
+  readonly confinement: Confinement
+  readonly cwd: string
   readonly memoryMb: number
+  /** It writes marks between the lines that functions print. Otherwise it reports them as news. */
+  readonly marksOutput: boolean
 }
 
-/** One Python process: questions and answers over a socket of its own, prints over stdout and stderr. */
-export class PythonProcess implements Host {
+/** One process with functions: questions and answers over a socket of its own, prints over stdout and stderr. */
+export class HostProcess implements Host {
   readonly #child: ChildProcess
   readonly #socket: Duplex
   readonly #events: HostEvents
   readonly #nonce = randomBytes(12).toString('hex')
   readonly #outputs: OutputStream[]
-  readonly #exited: Promise<string>
-  /** Answers wait here until everything that was printed before them has been told. */
+  readonly #marksOutput: boolean
+  readonly #exited: Promise<Gone>
+  /** Answers wait here until everything that was printed before them has been reported. */
   #delivery: Promise<void> = Promise.resolve()
   #answers = 0
   #isOver = false
 
-  constructor({ executable, folder, memoryMb }: PythonOptions, events: HostEvents) {
+  constructor({ command, confinement, cwd, memoryMb, marksOutput }: HostProgram, events: HostEvents) {
     const options = JSON.stringify({ parent: process.pid, nonce: this.#nonce, memory_mb: memoryMb })
+    const [file = '', ...args] = [...confinement.prefix, ...command]
     this.#events = events
-    this.#child = spawn(executable, ['-I', '-X', 'utf8', PROGRAM, options], {
-      cwd: folder,
+    this.#marksOutput = marksOutput
+    this.#child = spawn(file, [...args, options], {
+      cwd,
       env: { ...hostEnvironment(), [MARKER]: this.#nonce },
       // A group of its own: killed as a whole, and no Ctrl-C of a terminal reaches it.
       detached: true,
+      ...confinement.user,
       stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     })
     this.#socket = this.#child.stdio[3] as Duplex
@@ -51,8 +59,10 @@ export class PythonProcess implements Host {
       (stream) => new OutputStream(stream, this.#nonce, events),
     )
     this.#exited = new Promise((resolve) => {
-      this.#child.once('exit', (code, signal) => resolve(howItEnded(code, signal)))
-      this.#child.once('error', (error) => resolve(`could not be started: ${error.message}`))
+      this.#child.once('exit', (code, signal) => resolve(endOf(code, signal)))
+      this.#child.once('error', (error) =>
+        resolve({ how: `could not be started: ${error.message}`, why: 'missing' }),
+      )
     })
     this.#listen()
   }
@@ -75,10 +85,10 @@ export class PythonProcess implements Host {
 
   #listen(): void {
     const reader = new FrameReader()
-    // Writing to one that has just ended: its end is told by 'exit'.
+    // Writing to one that has just ended: its end is reported by 'exit'.
     this.#socket.on('error', () => {})
     this.#socket.on('data', (chunk: Buffer) => this.#take(reader, chunk))
-    // One that closed our socket can answer no more, also if it lives on.
+    // One that closed our socket cannot answer any more, even if it lives on.
     this.#socket.once('close', () => void this.#ended(null))
     void this.#exited.then(() => this.#ended(null))
   }
@@ -86,37 +96,41 @@ export class PythonProcess implements Host {
   #take(reader: FrameReader, chunk: Buffer): void {
     if (this.#isOver) return
     try {
-      for (const { header, payload } of reader.take(chunk)) this.#deliver(header as Answer, payload)
+      for (const { header, payload } of reader.take(chunk)) this.#deliver(header as Answer | News, payload)
     } catch {
-      void this.#ended(BROKEN)
+      void this.#ended({ how: BROKEN, why: 'ended' })
     }
   }
 
-  #deliver(answer: Answer, payload: Buffer): void {
+  #deliver(answer: Answer | News, payload: Buffer): void {
     if (answer.op !== 'loading' && answer.op !== 'loaded') this.#answers += 1
-    const wanted = this.#answers
+    const wanted = this.#marksOutput ? this.#answers : 0
     this.#delivery = this.#delivery
       .then(() => Promise.all(this.#outputs.map((output) => output.reached(wanted))))
       .then(() => {
-        if (!this.#isOver) this.#events.answer(answer, payload)
+        if (!this.#isOver) this.#pass(answer, payload)
       })
-      // What looks like an answer and is none must not end the runner.
-      .catch(() => this.#ended(BROKEN))
+      // What looks like an answer and is not one must not end the runner.
+      .catch(() => this.#ended({ how: BROKEN, why: 'ended' }))
   }
 
-  /** Told after the answers, as the last of them may have led to a kill; `why`: it is ended because of this. */
-  async #ended(why: string | null): Promise<void> {
-    if (why === null) await this.#delivery
+  #pass(answer: Answer | News, payload: Buffer): void {
+    if (answer.op === 'said') this.#events.said(answer.transform, answer.text)
+    else if (answer.op === 'unsaid') this.#events.unsaid(answer.lines)
+    else if (answer.op === 'working') this.#events.working(answer.transform)
+    else if (answer.op === 'gone') void this.#ended(answer.gone)
+    else this.#events.answer(answer, payload)
+  }
+
+  /** Reported after the answers, as the last of them may have led to a kill; `gone`: it is ended because of this. */
+  async #ended(gone: Gone | null): Promise<void> {
+    if (gone === null) await this.#delivery
     if (this.#isOver) return
     this.#isOver = true
-    const how =
-      why ??
-      (await Promise.race([
-        this.#exited,
-        delay(GRACE_MS, 'closed its connection to the runner', { ref: false }),
-      ]))
+    const closed: Gone = { how: 'closed its connection to the runner', why: 'ended' }
+    const how = gone ?? (await Promise.race([this.#exited, delay(GRACE_MS, closed, { ref: false })]))
     await this.#killAll()
-    this.#events.gone(how, how.startsWith('could not be started'))
+    this.#events.gone(how)
   }
 
   async #killAll(): Promise<void> {
@@ -150,7 +164,7 @@ class OutputStream {
     this.#closed = new Promise((resolve) => stream.once('close', resolve))
   }
 
-  /** Until the end of the n-th answer's output; not for ever, as user code may have put an end to the stream. */
+  /** Until the end of the n-th answer's output; bounded, as user code may have put an end to the stream. */
   async reached(answers: number): Promise<void> {
     const isThere = () => this.#ends >= answers || this.#stream.destroyed
     if (isThere() || this.#isMute) return
@@ -177,6 +191,10 @@ class OutputStream {
   }
 }
 
-function howItEnded(code: number | null, signal: NodeJS.Signals | null): string {
-  return signal === null ? `exited with code ${code}` : `was ended by the signal ${signal}`
+function endOf(code: number | null, signal: NodeJS.Signals | null): Gone {
+  if (signal === OVER_MEMORY) return OUT_OF_MEMORY
+  return {
+    how: signal === null ? `exited with code ${code}` : `was ended by the signal ${signal}`,
+    why: 'ended',
+  }
 }

@@ -1,5 +1,8 @@
-/** What a thread tells besides its answers. */
+import type { Gone } from './host.js'
+
+/** What a host of TypeScript functions reports besides its answers. */
 export type News =
   | { readonly op: 'said'; readonly transform: string | null; readonly text: string }
   | { readonly op: 'unsaid'; readonly lines: number }
   | { readonly op: 'working'; readonly transform: string }
+  | { readonly op: 'gone'; readonly gone: Gone }

@@ -1,0 +1,92 @@
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
+import type { Answer, Gone } from '../host.js'
+import { hostEnvironment } from '../host-environment.js'
+import { OUT_OF_MEMORY, OVER_MEMORY } from '../memory-end.js'
+import type { News } from '../news.js'
+import { Wire } from './wire.js'
+
+/** Where the runner left its end of the connection. */
+const RUNNER_FD = 3
+const WATCH_MS = 20
+const MB = 1024 * 1024
+/** The compiler that removes types: loaded with the first file, measured 23 MB. */
+const COMPILER_MB = 32
+
+/** What the thread posts: an answer with its rows, or null when it is ready for questions. */
+type Posted = { readonly answer: Answer | News; readonly payload?: Uint8Array } | null
+
+/**
+ * Runs functions in a thread, passes questions and answers between it and the runner, and watches the memory of the whole
+ * process from outside of that thread. The heap limit of a thread alone is not enough: buffers lie outside of it.
+ */
+export function runWatchedThread({ memory_mb: memoryMb }: { readonly memory_mb: number }): void {
+  const wire = new Wire(RUNNER_FD)
+  const { port1, port2 } = new MessageChannel()
+  const worker = startThread(port2, memoryMb)
+  port1.on('message', (posted: Posted) => {
+    if (posted !== null) return void wire.send(posted.answer, bufferOf(posted.payload))
+    watchMemory(memoryMb)
+    void passQuestions(wire, port1)
+  })
+  // Written past our own write(): by the runtime itself, for instance its warnings.
+  for (const stream of [worker.stdout, worker.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      for (const line of text.split('\n'))
+        if (line.trim() !== '') void wire.send({ op: 'said', transform: null, text: line })
+    })
+  whenEnded(worker, (gone) => void wire.send({ op: 'gone', gone }).then(() => endWith('SIGKILL')))
+}
+
+function startThread(port: MessagePort, memoryMb: number): Worker {
+  return new Worker(new URL('./thread.mjs', import.meta.url), {
+    workerData: { port },
+    transferList: [port],
+    env: hostEnvironment(),
+    argv: [],
+    execArgv: [],
+    stdin: false,
+    stdout: true,
+    stderr: true,
+    resourceLimits: { maxOldGenerationSizeMb: memoryMb },
+  })
+}
+
+/** Read ahead while the thread works: how many batches are on their way is up to the runner. */
+async function passQuestions(wire: Wire, port: MessagePort): Promise<void> {
+  for (let frame = await wire.receive(); frame !== null; frame = await wire.receive()) {
+    const { header: question, payload } = frame
+    port.postMessage({ question, payload }, [payload.buffer as ArrayBuffer])
+  }
+  // The runner is done, or gone. A function that is inside native code would delay an orderly exit.
+  endWith('SIGKILL')
+}
+
+function bufferOf(payload: Uint8Array | undefined): Buffer | null {
+  return payload === undefined ? null : Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength)
+}
+
+/** Called before the first file of a user is loaded: what the process holds then is ours, the rest is the functions'. */
+function watchMemory(memoryMb: number): void {
+  const most = process.memoryUsage.rss() + (COMPILER_MB + memoryMb) * MB
+  setInterval(() => {
+    if (process.memoryUsage.rss() > most) endWith(OVER_MEMORY)
+  }, WATCH_MS)
+}
+
+function whenEnded(worker: Worker, act: (gone: Gone) => void): void {
+  let why: Gone | null = null
+  worker.on('error', (error: Error & { code?: string }) => {
+    const how = `was stopped by an error outside of any call (${error.name}: ${error.message})`
+    why = error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? OUT_OF_MEMORY : { how, why: 'ended' }
+  })
+  worker.once('exit', (code) => {
+    const gone: Gone = why ?? { how: `exited with code ${code}`, why: 'ended' }
+    // What it posted before its end is still on the way.
+    setImmediate(() => act(gone))
+  })
+}
+
+/** Not process.exit: that waits for the thread. */
+function endWith(signal: NodeJS.Signals): void {
+  process.kill(process.pid, signal)
+}

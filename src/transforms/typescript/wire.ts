@@ -1,0 +1,54 @@
+import { read, write } from 'node:fs'
+import { promisify } from 'node:util'
+import { type Frame, frameOf, LENGTHS } from '../frames.js'
+import type { Answer } from '../host.js'
+import type { News } from '../news.js'
+
+const readSome = promisify(read)
+const writeSome = promisify(write)
+
+/**
+ * The connection to the runner. Read and written with calls that block, in threads of the runtime's pool: a stream would
+ * bring the same bytes in pieces of 64 kB, each with an event and a copy.
+ */
+export class Wire {
+  readonly #fd: number
+  #written: Promise<void> = Promise.resolve()
+
+  constructor(fd: number) {
+    this.#fd = fd
+  }
+
+  /** Null when the runner has closed. */
+  async receive(): Promise<Frame | null> {
+    const lengths = await this.#read(LENGTHS)
+    const header = lengths && (await this.#read(lengths.readUInt32BE(0)))
+    const payload = lengths && (await this.#read(lengths.readUInt32BE(4)))
+    if (header === null || payload === null) return null
+    return { header: JSON.parse(header.toString('utf8')), payload }
+  }
+
+  /** In the order of the calls. Resolves when it is on its way; never rejects: a runner that is gone is noticed by `receive`. */
+  send(header: Answer | News, payload: Buffer | null = null): Promise<void> {
+    const pieces = frameOf(header, payload)
+    this.#written = this.#written.then(() => this.#write(pieces)).catch(() => {})
+    return this.#written
+  }
+
+  async #read(length: number): Promise<Buffer | null> {
+    // Memory of its own, not of the pool: it is handed over to another thread.
+    const buffer = Buffer.from(new ArrayBuffer(length))
+    for (let at = 0; at < length; ) {
+      const { bytesRead } = await readSome(this.#fd, buffer, at, length - at, null)
+      if (bytesRead === 0) return null
+      at += bytesRead
+    }
+    return buffer
+  }
+
+  async #write(pieces: readonly Buffer[]): Promise<void> {
+    for (const piece of pieces)
+      for (let at = 0; at < piece.length; )
+        at += (await writeSome(this.#fd, piece, at, piece.length - at, null)).bytesWritten
+  }
+}
