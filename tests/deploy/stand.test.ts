@@ -276,7 +276,7 @@ describe('the compose file', () => {
       expect(user).toMatch(/^[1-9]\d*/)
     }
     for (const name of OURS)
-      expect([name, services[name]!.read_only, services[name]!.init]).toEqual([name, true, true])
+      expect([name, services[name]!.read_only, services[name]!.init]).toEqual([name, true, false])
     for (const name of ['etl_api', 'etl_runner']) expect(gatesOf(services[name]!)).toEqual(GATES)
     for (const { ports = [] } of Object.values(services) as { ports?: string[] }[])
       for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/)

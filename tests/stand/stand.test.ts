@@ -80,6 +80,10 @@ describe('R7.3 the stand in containers', { timeout: 600_000 }, () => {
       expect(output).toContain('VITRINA_READER_DATABASE_URL=postgres://vitrina_reader:')
       expect(output).not.toMatch(/^DATABASE_URL=/m)
       expect(output).not.toContain(stand.secret('POSTGRES_PASSWORD'))
+      // Task functions run as the same user.
+      const { output: first } = await stand.exec(service, "tr '\\0' '\\n' < /proc/1/environ")
+      expect(first).toContain('PATH=')
+      expect(first).not.toContain('_DATABASE_URL')
     }
     const { output: api } = await stand.exec('etl_api', 'env')
     const { output: runner } = await stand.exec('etl_runner', 'env')
