@@ -28,6 +28,7 @@ function remedyFor(sqlstate: string, setting: string): string {
     return `Compare the login and the password in ${setting} with those of the server.`
   if (sqlstate === '3D000') return `Create the database, or name another one in ${setting}.`
   if (sqlstate === '42501') return `${setting} needs a login that may create schemas and roles.`
-  if (sqlstate === '53300') return 'Close some connections, or raise max_connections of the server or VITRINA_LOGIN_SESSIONS.'
+  if (sqlstate === '53300')
+    return 'Close some connections, or raise max_connections of the server or VITRINA_LOGIN_SESSIONS.'
   return '"vitrina doctor" looks at the database step by step.'
 }

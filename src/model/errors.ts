@@ -199,6 +199,7 @@ export const ERRORS = {
   },
   TOKEN_NOT_FOUND: { number: 5112, class: 'stop', means: 'There is no such token.' },
   TOKEN_ENDED: { number: 5115, class: 'stop', means: 'The token was revoked or has expired.' },
+  SESSION_NOT_FOUND: { number: 5116, class: 'stop', means: 'There is no such session.' },
   LINEAGE_NOT_FOUND: {
     number: 5130,
     class: 'stop',
@@ -221,6 +222,11 @@ export const ERRORS = {
     number: 7004,
     class: 'stop',
     means: 'A request with a session was not made by the console.',
+  },
+  TOKEN_REQUIRED: {
+    number: 7005,
+    class: 'stop',
+    means: 'A session alone does not allow this: the request must carry the token.',
   },
   TOO_MANY_CHECKS: {
     number: 7010,

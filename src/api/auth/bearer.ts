@@ -6,13 +6,15 @@ import type { Api } from '../schemas/type-provider.js'
 import type { SessionService } from '../services/sessions.js'
 import { type Caller, digest, type Identity, REFUSALS, type Refusal } from './identity.js'
 import type { RateLimit } from './rate-limit.js'
-import { requireSameOrigin } from './same-origin.js'
+import { requireSameOrigin, sessionKeyOf } from './same-origin.js'
 import { sessionCookieOf } from './session-cookie.js'
 
 /** What a request was let in with. */
 interface Credential {
   readonly tokenHash: Buffer
   readonly via: 'token' | 'session'
+  /** Null for a token. */
+  readonly sessionId: string | null
   /** When the session ends; null for a token. */
   readonly expiresAt: string | null
 }
@@ -38,7 +40,7 @@ export function requireToken(app: Api, options: BearerOptions): void {
   app.decorateRequest('credential', null)
   app.decorateRequest('isStillValid')
   app.addHook('onRequest', async (request, reply) => {
-    const { access } = request.routeOptions.config
+    const { access, bearerOnly = false } = request.routeOptions.config
     if (access === 'open') return
     const found = await letIn(request, options)
     options.limit.take(typeof found === 'string' ? `address ${request.ip}` : found.caller.id)
@@ -49,6 +51,7 @@ export function requireToken(app: Api, options: BearerOptions): void {
     request.isStillValid = async () => typeof (await letIn(request, options)) !== 'string'
     // A route that does not exist has no rule; whoever has a token may learn that it is not there.
     if (access !== undefined) requireRole(request, access)
+    if (bearerOnly) requireBearer(request)
   })
 }
 
@@ -56,6 +59,16 @@ export function requireToken(app: Api, options: BearerOptions): void {
 export function requireRole(request: FastifyRequest, needed: Role): void {
   const { role } = request.caller!
   if (!mayActAs(role, needed)) throw forbidden(role, needed)
+}
+
+/** Whoever took a session over must not get a token of their own from it. */
+function requireBearer(request: FastifyRequest): void {
+  if (request.credential!.via === 'token') return
+  throw new VitrinaError(
+    'TOKEN_REQUIRED',
+    'A session alone cannot make or rotate tokens.',
+    'Send the token again, in the header "Authorization: Bearer <token>".',
+  )
 }
 
 /** For versions and audit. Only routes that need a token ask. */
@@ -81,11 +94,13 @@ async function credentialOf(
   sessions: SessionService,
 ): Promise<Credential | Refusal> {
   const bearer = bearerOf(request)
-  if (bearer !== null) return { tokenHash: digest(bearer), via: 'token', expiresAt: null }
+  if (bearer !== null) return { tokenHash: digest(bearer), via: 'token', sessionId: null, expiresAt: null }
   const cookie = sessionCookieOf(request)
   if (cookie === null) return 'missing'
-  const session = await sessions.find(cookie)
-  return session === null ? 'ended' : { ...session, via: 'session' }
+  const session = await sessions.find(cookie, sessionKeyOf(request))
+  if (typeof session === 'string') return session
+  const { id, tokenHash, expiresAt } = session
+  return { tokenHash, via: 'session', sessionId: id, expiresAt }
 }
 
 function unauthenticated(reply: FastifyReply, why: Refusal): VitrinaError {

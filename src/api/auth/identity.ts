@@ -11,7 +11,7 @@ export interface Caller {
   readonly expiresAt: string | null
 }
 
-export type Refusal = 'missing' | 'unknown' | 'expired' | 'revoked' | 'rotated' | 'ended'
+export type Refusal = 'missing' | 'unknown' | 'expired' | 'revoked' | 'rotated' | 'ended' | 'unproven'
 
 export const ADMINISTRATOR_ID = 'administrator'
 const ADMINISTRATOR: Caller = {
@@ -30,6 +30,11 @@ export class Identity {
   constructor(token: string, tokens: TokenStore) {
     this.#administrators = digest(token)
     this.#tokens = tokens
+  }
+
+  /** SHA-256 of the administrator's token, which no table holds. */
+  get administrators(): Buffer {
+    return this.#administrators
   }
 
   /** `from` is the address that the request came from. */
@@ -51,6 +56,7 @@ export const REFUSALS: Readonly<Record<Refusal, string>> = {
   revoked: 'The token was revoked.',
   rotated: 'The token was rotated: it has another value now.',
   ended: 'The session has ended.',
+  unproven: 'The session cookie came without its key, which the sign-in returned as csrf_token.',
 }
 
 /** Equal lengths, whatever was given: timingSafeEqual throws otherwise, and the length itself would be told by time. */
