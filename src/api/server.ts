@@ -20,7 +20,9 @@ import type { Meter } from '../telemetry/meter.js'
 import type { Tracer } from '../telemetry/trace.js'
 import { requireRules } from './auth/access.js'
 import { requireToken } from './auth/bearer.js'
+import { Guesses } from './auth/guesses.js'
 import { Identity } from './auth/identity.js'
+import { limitOpenRoutes } from './auth/open-limit.js'
 import { RateLimit } from './auth/rate-limit.js'
 import { readBodies } from './body.js'
 import { answerStrange, refuseBroken } from './broken-request.js'
@@ -95,6 +97,10 @@ export interface ServerOptions {
   readonly settings: readonly SettingInForce[]
   /** Requests that one token may make in a minute. */
   readonly rateLimit: number
+  /** Wrong tokens and codes of one address in a minute; not given: 30. */
+  readonly wrongTokens?: number
+  /** Addresses and networks whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly string[]
   /** Validations, previews and comparisons at the same time. */
   readonly checks: CheckLimits
   readonly retention: Retention
@@ -109,14 +115,13 @@ const BODY_LIMIT = 1024 * 1024
 const REQUEST_TIMEOUT_MS = 15_000
 /** Node looks for late requests every 30 s, so that 15 s could become 45. */
 const LATE_CHECK_MS = 1_000
-/** Sign-ins that may fail in a minute, from one address. */
-const SIGN_INS = 30
 
 /** The control plane, wired and not yet listening. close() lets the requests under way end. */
 export function createServer(options: ServerOptions): FastifyInstance {
-  const app = bareServer()
+  const app = bareServer(options.trustedProxies)
   const identity = new Identity(options.token, options.stores.tokens)
-  const services = createServices(options, identity)
+  const guesses = new Guesses(options.wrongTokens)
+  const services = createServices(options, identity, guesses)
   readBodies(app)
   observeRequests(app, options)
   protectAnswers(app)
@@ -124,12 +129,14 @@ export function createServer(options: ServerOptions): FastifyInstance {
   packAnswers(app)
   requireRules(app)
   holdSlots(app, options.checks)
+  limitOpenRoutes(app, options.rateLimit)
   const unknown = new UnknownRoutes(app)
   unknown.answerOpen(app)
   requireToken(app, {
     identity,
     sessions: services.sessions,
     limit: new RateLimit(options.rateLimit),
+    guesses,
   })
   answerWithProblems(app)
   unknown.answer(app)
@@ -142,8 +149,9 @@ export function createServer(options: ServerOptions): FastifyInstance {
   return app as unknown as FastifyInstance
 }
 
-function bareServer(): Api {
+function bareServer(trustedProxies: readonly string[]): Api {
   const app = fastify({
+    trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     bodyLimit: BODY_LIMIT,
     requestTimeout: REQUEST_TIMEOUT_MS,
     // answerStrange() says what is missing; Node would only say 400.
@@ -178,7 +186,7 @@ function protectAnswers(app: Api): void {
   })
 }
 
-function createServices(options: ServerOptions, identity: Identity): Services {
+function createServices(options: ServerOptions, identity: Identity, guesses: Guesses): Services {
   const { stores, wakeups, log, meter, version, rules, inspector, reconciler } = options
   const { catalog, journal } = stores
   const pipelines = new PipelineService(catalog)
@@ -202,7 +210,7 @@ function createServices(options: ServerOptions, identity: Identity): Services {
     runs,
     history: new HistoryService(catalog, pipelines),
     tokens: new TokenService(stores.tokens),
-    sessions: new SessionService(stores.sessions, identity, new RateLimit(SIGN_INS, undefined, null)),
+    sessions: new SessionService(stores.sessions, identity, guesses),
     facts: { version, rules },
     hub,
     streams: new EventStreams(options.heartbeatMs),

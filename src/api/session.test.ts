@@ -12,12 +12,11 @@ beforeAll(async () => {
 })
 afterAll(() => api.close())
 
-const signIn = (payload: object, headers: Record<string, string> = {}, remoteAddress = '127.0.0.1') =>
+const signIn = (payload: object, headers: Record<string, string> = {}) =>
   api.app.inject({
     method: 'POST',
     url: '/api/v1/session',
     payload,
-    remoteAddress,
     headers: { 'x-csrf': '1', ...headers },
   })
 
@@ -78,17 +77,6 @@ describe('signing in', () => {
     const kept = JSON.stringify([await database.query('SELECT * FROM etl.etl_sessions'), api.lines])
     expect(kept).not.toContain(cookie.split('=')[1])
     expect(kept).not.toContain(TOKEN)
-  })
-
-  it('slows down whoever guesses, and nobody who knows', async () => {
-    for (let time = 0; time < 40; time++)
-      expect((await signIn({ token: TOKEN }, {}, '10.0.0.1')).statusCode).toBe(200)
-    const guesses = []
-    for (let time = 0; time < 40; time++)
-      guesses.push((await signIn({ token: 'x' }, {}, '10.0.0.1')).statusCode)
-    expect(guesses.filter((status) => status === 401).length).toBeLessThanOrEqual(31)
-    expect((await signIn({ token: TOKEN }, {}, '10.0.0.1')).statusCode).toBe(429)
-    expect((await signIn({ token: TOKEN }, {}, '10.0.0.2')).statusCode).toBe(200)
   })
 })
 

@@ -3015,6 +3015,7 @@ export interface operations {
                     };
                 };
             };
+            429: components["responses"]["Problem"];
             431: components["responses"]["Problem"];
             /** @description A part is down. */
             503: {

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { z } from 'zod'
 import { VitrinaError } from '../model/errors.js'
 import { LOGINS, type Login, loginPassword } from '../model/logins.js'
@@ -9,7 +10,17 @@ export const list = (value: string): string[] =>
     .map((item) => item.trim())
     .filter((item) => item !== '')
 export const count = (least: number, most: number) => z.coerce.number().int().min(least).max(most)
+const networkOrAddress = z
+  .string()
+  .refine(isNetwork, { error: 'must be addresses or networks such as 10.0.0.0/8, separated by commas' })
 const databaseUrl = z.string().regex(/^postgres(ql)?:\/\//, 'must begin with postgres://')
+
+function isNetwork(text: string): boolean {
+  const [address = '', bits, ...more] = text.split('/')
+  const most = { 4: 32, 6: 128 }[isIP(address)]
+  if (most === undefined || more.length > 0) return false
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= most)
+}
 
 /** Settings with their defaults and what they mean; a sink brings a table of its own. */
 export type SettingsTable = Record<
@@ -80,6 +91,12 @@ export const SETTINGS = {
     means: "Administrator's bearer token. Unset: made at the first start and printed once.",
     example: 'change-me-to-something-long',
     isSecret: true,
+  },
+  VITRINA_TRUSTED_PROXIES: {
+    schema: z.string().default('').transform(list).pipe(z.array(networkOrAddress)),
+    means:
+      'Addresses and networks of proxies whose X-Forwarded-For is believed, separated by commas. Unset: the address of a client is that of its connection.',
+    example: '10.0.0.5,192.168.0.0/16',
   },
   VITRINA_URL: {
     schema: z

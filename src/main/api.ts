@@ -57,6 +57,7 @@ export async function startApi(settings: Settings, { log, meter, tracer }: Telem
       connections: new ConnectionProbes(probedByApi(settings)),
       settings: settingsInForce([SETTINGS, ...SINKS.map((sink) => sink.settings)], settings.environment),
       rateLimit: settings.API_RATE_LIMIT,
+      trustedProxies: settings.VITRINA_TRUSTED_PROXIES,
       checks: { total: settings.API_MAX_CHECKS, perToken: settings.API_MAX_CHECKS_PER_CALLER },
       retention: {
         eventsHours: settings.EVENTS_RETENTION_HOURS,

@@ -31,6 +31,9 @@ export interface TestApi {
 export interface ApiOptions {
   readonly consoleDir?: string
   readonly rateLimit?: number
+  /** Wrong tokens of one address in a minute; not given: as many as a test likes. */
+  readonly wrongTokens?: number
+  readonly trustedProxies?: readonly string[]
   /** Checks at the same time; not given: as many as a test likes. */
   readonly checks?: CheckLimits
   /** Default a century: tests write runs of any age. */
@@ -87,6 +90,8 @@ export function anApi(url: string, options: ApiOptions = {}): TestApi {
     connections: new ConnectionProbes(options.probed ?? { databases: [], sinks: [] }),
     settings: settingsInForce([SETTINGS], options.env ?? {}),
     rateLimit: options.rateLimit ?? 1_000_000,
+    wrongTokens: options.wrongTokens ?? 1_000_000,
+    trustedProxies: options.trustedProxies ?? [],
     checks: options.checks ?? { total: 1_000, perToken: 1_000 },
     retention: { eventsHours: 24, runsDays: options.runsDays ?? 36_500, quarantineDays: 30 },
     consoleDir: options.consoleDir,

@@ -4,7 +4,10 @@ import { VitrinaError } from '../../model/errors.js'
 import { formatTraceparent } from '../../telemetry/trace.js'
 import type { Api } from '../schemas/type-provider.js'
 import type { SessionService } from '../services/sessions.js'
+import { addressGroup, clientAddress } from './client-address.js'
+import type { Guesses } from './guesses.js'
 import { type Caller, digest, type Identity, REFUSALS, type Refusal } from './identity.js'
+import { KnownCallers } from './known-callers.js'
 import type { RateLimit } from './rate-limit.js'
 import { requireSameOrigin, sessionKeyOf } from './same-origin.js'
 import { sessionCookieOf } from './session-cookie.js'
@@ -32,18 +35,19 @@ export interface BearerOptions {
   readonly identity: Identity
   readonly sessions: SessionService
   readonly limit: RateLimit
+  readonly guesses: Guesses
 }
 
 /** Asked before the body is read, so that a stranger cannot make us read one. */
 export function requireToken(app: Api, options: BearerOptions): void {
+  const known = new KnownCallers()
   app.decorateRequest('caller', null)
   app.decorateRequest('credential', null)
   app.decorateRequest('isStillValid')
   app.addHook('onRequest', async (request, reply) => {
     const { access, bearerOnly = false } = request.routeOptions.config
     if (access === 'open') return
-    const found = await letIn(request, options)
-    options.limit.take(typeof found === 'string' ? `address ${request.ip}` : found.caller.id)
+    const found = await letInWithin(request, options, known)
     if (typeof found === 'string') throw unauthenticated(reply, found)
     const { caller, credential } = found
     if (credential.via === 'session') requireSameOrigin(request)
@@ -54,6 +58,37 @@ export function requireToken(app: Api, options: BearerOptions): void {
     if (bearerOnly) requireBearer(request)
   })
 }
+
+/** The limits come before the database is asked: first the caller's, or the address's, then that for wrong ones. */
+async function letInWithin(
+  request: FastifyRequest,
+  options: BearerOptions,
+  known: KnownCallers,
+): Promise<LetIn | Refusal> {
+  const { limit, guesses, identity } = options
+  const address = addressGroup(clientAddress(request))
+  const hash = hashOf(request)
+  const expected = hash === null ? null : known.get(hash)
+  const payer = expected ?? `address ${address}`
+  limit.take(payer)
+  const found = await letIn(request, options)
+  if (typeof found === 'string') {
+    if (hash !== null) known.delete(hash)
+    if (GUESSES.includes(found)) guesses.wrong(address)
+    return found
+  }
+  const { caller, credential } = found
+  guesses.right(address, credential.via === 'token' && identity.isGuessable(credential.tokenHash))
+  if (caller.id !== expected) {
+    limit.giveBack(payer)
+    limit.take(caller.id)
+    known.set(hash!, caller.id)
+  }
+  return found
+}
+
+/** What expired or was revoked was right once. */
+const GUESSES: readonly Refusal[] = ['unknown', 'unproven']
 
 /** Where what a caller asks for decides, and not the route alone. */
 export function requireRole(request: FastifyRequest, needed: Role): void {
@@ -78,13 +113,18 @@ export function authorOf(request: FastifyRequest): Author {
   return { id, name, requestId: request.id, traceparent }
 }
 
+interface LetIn {
+  readonly caller: Caller
+  readonly credential: Credential
+}
+
 async function letIn(
   request: FastifyRequest,
   { identity, sessions }: BearerOptions,
-): Promise<{ caller: Caller; credential: Credential } | Refusal> {
+): Promise<LetIn | Refusal> {
   const credential = await credentialOf(request, sessions)
   if (typeof credential === 'string') return credential
-  const caller = await identity.of(credential.tokenHash, request.ip)
+  const caller = await identity.of(credential.tokenHash, clientAddress(request))
   return typeof caller === 'string' ? caller : { caller, credential }
 }
 
@@ -101,6 +141,12 @@ async function credentialOf(
   if (typeof session === 'string') return session
   const { id, tokenHash, expiresAt } = session
   return { tokenHash, via: 'session', sessionId: id, expiresAt }
+}
+
+/** Of what the request was sent with, right or wrong; null: nothing. */
+function hashOf(request: FastifyRequest): Buffer | null {
+  const secret = bearerOf(request) ?? sessionCookieOf(request)
+  return secret === null ? null : digest(secret)
 }
 
 function unauthenticated(reply: FastifyReply, why: Refusal): VitrinaError {

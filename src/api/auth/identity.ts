@@ -13,6 +13,9 @@ export interface Caller {
 
 export type Refusal = 'missing' | 'unknown' | 'expired' | 'revoked' | 'rotated' | 'ended' | 'unproven'
 
+/** A token of so many characters is hopeless to guess, even one that a person thought up. */
+const UNGUESSABLE_LENGTH = 32
+
 export const ADMINISTRATOR_ID = 'administrator'
 const ADMINISTRATOR: Caller = {
   id: ADMINISTRATOR_ID,
@@ -25,16 +28,23 @@ const ADMINISTRATOR: Caller = {
 export class Identity {
   readonly #administrators: Buffer
   readonly #tokens: TokenStore
+  readonly #isGuessable: boolean
 
   /** `token` is the administrator's. */
   constructor(token: string, tokens: TokenStore) {
     this.#administrators = digest(token)
     this.#tokens = tokens
+    this.#isGuessable = token.length < UNGUESSABLE_LENGTH
   }
 
   /** SHA-256 of the administrator's token, which no table holds. */
   get administrators(): Buffer {
     return this.#administrators
+  }
+
+  /** Every token but the administrator's is made by us, of 256 random bits. */
+  isGuessable(hash: Buffer): boolean {
+    return this.#isGuessable && timingSafeEqual(hash, this.#administrators)
   }
 
   /** `from` is the address that the request came from. */

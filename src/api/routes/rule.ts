@@ -26,6 +26,7 @@ interface Extra extends Partial<Pick<RouteDoc, 'problems' | 'body' | 'media' | '
   readonly quiet?: boolean
   readonly check?: FastifyContextConfig['check']
   readonly bearerOnly?: true
+  readonly share?: FastifyContextConfig['share']
 }
 
 /** Who may call a route and what it does: no route starts without the first, none is documented without the second. */
@@ -33,13 +34,14 @@ export function rule(
   access: Role | 'open',
   tag: string,
   summary: string,
-  { quiet = false, check, bearerOnly, problems = [], ...rest }: Extra = {},
+  { quiet = false, check, bearerOnly, share, problems = [], ...rest }: Extra = {},
 ): FastifyContextConfig {
   return {
     access,
     quiet,
     ...(check && { check }),
     ...(bearerOnly && { bearerOnly }),
+    ...(share && { share }),
     doc: { tag, summary, problems, ...rest },
   }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { clientAddress } from '../auth/client-address.js'
 import { requireSameOrigin } from '../auth/same-origin.js'
 import { sessionCookieOf, setSessionCookie } from '../auth/session-cookie.js'
 import {
@@ -33,7 +34,7 @@ export function sessionRoutes(app: Api, sessions: SessionService, facts: ServerF
     async (request, reply) => {
       requireSameOrigin(request)
       const userAgent = request.headers['user-agent'] ?? null
-      const origin = { address: request.ip, userAgent }
+      const origin = { address: clientAddress(request), userAgent }
       const { caller, value, key, expiresAt } = await sessions.open({ ...request.body, ...origin })
       request.events.accessChanged('session.open', caller.name, caller.role)
       setSessionCookie(request, reply, value, SESSION_SECONDS)

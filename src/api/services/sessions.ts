@@ -9,6 +9,8 @@ import type {
   SessionFilter,
   SessionStore,
 } from '../../ports/session-store.js'
+import { addressGroup } from '../auth/client-address.js'
+import type { Guesses } from '../auth/guesses.js'
 import {
   ADMINISTRATOR_ID,
   type Caller,
@@ -17,7 +19,6 @@ import {
   REFUSALS,
   type Refusal,
 } from '../auth/identity.js'
-import type { RateLimit } from '../auth/rate-limit.js'
 import { isId } from './id.js'
 import { notFound } from './not-found.js'
 
@@ -56,23 +57,21 @@ export interface SessionScope {
 export class SessionService {
   readonly #store: SessionStore
   readonly #identity: Identity
-  readonly #limit: RateLimit
+  readonly #guesses: Guesses
 
-  constructor(store: SessionStore, identity: Identity, limit: RateLimit) {
+  constructor(store: SessionStore, identity: Identity, guesses: Guesses) {
     this.#store = store
     this.#identity = identity
-    this.#limit = limit
+    this.#guesses = guesses
   }
 
   async open({ token, code, address, userAgent }: SignIn): Promise<SignedIn> {
-    // Before anything is compared, or a right guess would still be told from a wrong one.
-    this.#limit.take(address)
     const codeHash = token === undefined ? digest(code ?? '') : null
     const tokenHash = codeHash === null ? digest(token!) : await this.#store.findCode(codeHash)
-    if (tokenHash === null) throw refused(CODE_INVALID)
-    const caller = await this.#identity.of(tokenHash, address)
-    if (typeof caller === 'string') throw refused(REFUSALS[caller satisfies Refusal])
-    this.#limit.giveBack(address)
+    const caller = tokenHash === null ? 'unknown' : await this.#identity.of(tokenHash, address)
+    if (tokenHash === null || typeof caller === 'string')
+      throw this.#wrong(address, tokenHash === null ? null : (caller as Refusal))
+    this.#guesses.right(addressGroup(address), codeHash === null && this.#identity.isGuessable(tokenHash))
     const { value, key, session } = newSession(address, userAgent)
     const expiresAt =
       codeHash === null
@@ -119,6 +118,12 @@ export class SessionService {
     })
     if (expiresAt === null) throw refused(REFUSALS.ended)
     return { code, expiresAt }
+  }
+
+  /** `why` is null for a code. */
+  #wrong(address: string, why: Refusal | null): VitrinaError {
+    if (why === null || why === 'unknown') this.#guesses.wrong(addressGroup(address))
+    return refused(why === null ? CODE_INVALID : REFUSALS[why])
   }
 
   #filter({ everyone, caller }: SessionScope): SessionFilter {
