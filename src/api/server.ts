@@ -32,7 +32,7 @@ import { observeRequests, requestId } from './observe.js'
 import { packAnswers } from './packing.js'
 import { answerWithProblems, sendProblem } from './problem.js'
 import { consoleRoutes } from './routes/console.js'
-import { EventStreams } from './routes/events.js'
+import { EventStreams, type StreamLimits } from './routes/events.js'
 import { apiRoutes, type Services } from './routes/index.js'
 import { PREFIX } from './routes/links.js'
 import { referenceRoutes } from './routes/reference.js'
@@ -103,6 +103,10 @@ export interface ServerOptions {
   readonly trustedProxies: readonly string[]
   /** Validations, previews and comparisons at the same time. */
   readonly checks: CheckLimits
+  /** Streams of events that are open at the same time. */
+  readonly streams: StreamLimits
+  /** Pipelines that have series of their own in the metrics. */
+  readonly metricsPipelines: number
   readonly retention: Retention
   /** Between two signs of life on a stream of events; not given: 15 s. */
   readonly heartbeatMs?: number
@@ -213,10 +217,10 @@ function createServices(options: ServerOptions, identity: Identity, guesses: Gue
     sessions: new SessionService(stores.sessions, identity, guesses),
     facts: { version, rules },
     hub,
-    streams: new EventStreams(options.heartbeatMs),
+    streams: new EventStreams(options.streams, options.heartbeatMs),
     waiter: new RunWaiter(hub, runs),
     health: new HealthService(catalog, version),
-    metrics: new MetricsService(catalog, meter),
+    metrics: new MetricsService(catalog, meter, { most: options.metricsPipelines }),
     transforms: options.transforms,
     about: new AboutService(catalog, version, options.settings),
     connections: new ConnectionService(options.connections, catalog, rules.targets),

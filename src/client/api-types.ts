@@ -3233,7 +3233,10 @@ export interface operations {
     };
     getMetrics: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Which pipelines have series of their own. Absent: the first METRICS_MAX_PIPELINES; the others are counted together. */
+                pipelines?: "all" | "none";
+            };
             header?: never;
             path?: never;
             cookie?: never;

@@ -144,6 +144,29 @@ export const SETTINGS = {
     means: 'Checks that run functions of a task plan at the same time, each with processes of its own.',
     example: '2',
   },
+  API_MAX_STREAMS: {
+    schema: count(1, 100_000).default(400),
+    means:
+      'Event streams (GET /events) that are open at the same time; each open tab of the console has one.',
+    example: '400',
+  },
+  API_MAX_STREAMS_PER_CALLER: {
+    schema: count(1, 100_000).default(100),
+    means: 'How many of them one token may have open.',
+    example: '100',
+  },
+  METRICS_MAX_PIPELINES: {
+    schema: count(0, 1_000_000).default(500),
+    means:
+      'Pipelines that have series of their own in the metrics of API and runner, the oldest first; the others share the label pipeline="(other)". GET /metrics?pipelines=all shows all of them.',
+    example: '500',
+  },
+  RUN_LOG_MAX_LINES: {
+    schema: count(10, 10_000_000).default(20_000),
+    means:
+      'Lines of one run that a runner keeps in the database; after that only warnings and errors, up to 1,000. The log of the runner has all of them.',
+    example: '20000',
+  },
   VITRINA_LOGIN_SESSIONS: {
     schema: count(5, 100_000).optional(),
     means:

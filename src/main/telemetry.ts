@@ -16,7 +16,8 @@ export async function createTelemetry(settings: Settings, service: 'api' | 'runn
   const format = settings.LOG_FORMAT ?? (process.stderr.isTTY ? 'pretty' : 'json')
   const log = createLog({ service, version: VERSION, level: settings.LOG_LEVEL, format })
   const tracer = await createTracer(settings, service, log)
-  return { log, meter: createMeter({ version: VERSION }), ...(tracer === null ? {} : { tracer }) }
+  const meter = createMeter({ version: VERSION, mostPipelines: settings.METRICS_MAX_PIPELINES })
+  return { log, meter, ...(tracer === null ? {} : { tracer }) }
 }
 
 /** Null without a collector; then none of it is even loaded. */

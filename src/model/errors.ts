@@ -233,6 +233,7 @@ export const ERRORS = {
     class: 'retry',
     means: 'Too many validations, previews or comparisons are running.',
   },
+  TOO_MANY_STREAMS: { number: 7011, class: 'retry', means: 'Too many event streams are open.' },
   REQUEST_INVALID: { number: 7101, class: 'stop', means: 'The request is not understood.' },
   IDEMPOTENCY_KEY_REUSED: {
     number: 7103,

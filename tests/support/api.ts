@@ -1,4 +1,5 @@
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
+import type { StreamLimits } from '../../src/api/routes/events.js'
 import { createServer } from '../../src/api/server.js'
 import type { CheckLimits } from '../../src/api/services/check-slots.js'
 import { readSettings, SETTINGS } from '../../src/config/settings.js'
@@ -36,6 +37,10 @@ export interface ApiOptions {
   readonly trustedProxies?: readonly string[]
   /** Checks at the same time; not given: as many as a test likes. */
   readonly checks?: CheckLimits
+  /** Streams at the same time; not given: as many as a test likes. */
+  readonly streams?: StreamLimits
+  /** Pipelines with series of their own; not given: all. */
+  readonly metricsPipelines?: number
   /** Default a century: tests write runs of any age. */
   readonly runsDays?: number
   readonly connections?: readonly string[]
@@ -93,6 +98,8 @@ export function anApi(url: string, options: ApiOptions = {}): TestApi {
     wrongTokens: options.wrongTokens ?? 1_000_000,
     trustedProxies: options.trustedProxies ?? [],
     checks: options.checks ?? { total: 1_000, perToken: 1_000 },
+    streams: options.streams ?? { total: 1_000, perToken: 1_000 },
+    metricsPipelines: options.metricsPipelines ?? 1_000_000,
     retention: { eventsHours: 24, runsDays: options.runsDays ?? 36_500, quarantineDays: 30 },
     consoleDir: options.consoleDir,
     heartbeatMs: options.heartbeatMs,

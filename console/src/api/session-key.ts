@@ -8,7 +8,7 @@ let held: string | null = null
  * port of the host, while this storage belongs to the origin, port included. Read each time: another tab may have
  * signed in or out.
  */
-export function sessionKey(): string | null {
+function sessionKey(): string | null {
   try {
     return localStorage.getItem(KEY) ?? held
   } catch {
