@@ -23,6 +23,11 @@ const USABLE = `
                                AND coalesce(t.expires_at > clock_timestamp(), true)))
     AND ($3 = 'everyone' OR CASE WHEN s.token_hash = $1 THEN 'administrator' ELSE t.id::text END = $3)`
 
+/** Two who sign in at the same moment do not wait for each other: one of them removes it. */
+const DELETE_ENDED = `
+  DELETE FROM etl.etl_sessions WHERE hash IN (
+    SELECT hash FROM etl.etl_sessions WHERE expires_at <= clock_timestamp() FOR UPDATE SKIP LOCKED)`
+
 const FOREIGN_KEY_VIOLATION = '23503'
 
 interface ListedRow {
@@ -48,7 +53,7 @@ export class CatalogSessionsRepository implements SessionStore {
   /** Whoever signs in takes along what has ended: there is never more than people left behind since. */
   async openSession({ hash, keyHash, seconds, openedFrom, userAgent }: NewSession, tokenHash: Buffer) {
     const [row] = await this.#database.query<{ expires_at: string }>(
-      `WITH ended AS (DELETE FROM etl.etl_sessions WHERE expires_at <= clock_timestamp()),
+      `WITH ended AS (${DELETE_ENDED}),
             fresh AS (SELECT gen_random_uuid() AS id)
        INSERT INTO etl.etl_sessions (id, family, hash, key_hash, token_hash, kind, expires_at, opened_from, user_agent)
        SELECT id, id, $1, $2, $3, 'session', clock_timestamp() + make_interval(secs => $4), $5, $6 FROM fresh
@@ -85,7 +90,7 @@ export class CatalogSessionsRepository implements SessionStore {
 
   createCode({ hash, tokenHash, seconds, session }: NewCode): Promise<string | null> {
     return this.#insert(
-      `WITH ended AS (DELETE FROM etl.etl_sessions WHERE expires_at <= clock_timestamp()),
+      `WITH ended AS (${DELETE_ENDED}),
             made_by AS (SELECT id, family, expires_at FROM etl.etl_sessions WHERE id = $4::uuid)
        INSERT INTO etl.etl_sessions (hash, token_hash, kind, parent, family, expires_at)
        SELECT $1, $2, 'code', m.id, m.family, least(clock_timestamp() + make_interval(secs => $3), m.expires_at)
@@ -105,10 +110,15 @@ export class CatalogSessionsRepository implements SessionStore {
 
   exchangeCode(code: Buffer, session: NewSession): Promise<string | null> {
     const { hash, keyHash, seconds, openedFrom, userAgent } = session
-    // Never longer than the session that made the code: a chain of codes would keep a family alive permanently.
+    // Never longer than the session that made the code: a chain of codes would keep a family alive permanently. That
+    // session is locked before the code, as a sign-out does: the other way round the two would wait for each other.
     return this.#insert(
-      `WITH taken AS (
+      `WITH maker AS MATERIALIZED (
+         SELECT p.id FROM etl.etl_sessions c JOIN etl.etl_sessions p ON p.id = c.parent
+          WHERE c.hash = $1 FOR KEY SHARE OF p),
+       taken AS (
          DELETE FROM etl.etl_sessions WHERE hash = $1 AND kind = 'code' AND expires_at > clock_timestamp()
+            AND (parent IS NULL OR parent IN (SELECT id FROM maker))
          RETURNING gen_random_uuid() AS id, token_hash, parent, family)
        INSERT INTO etl.etl_sessions
               (id, parent, family, hash, key_hash, token_hash, kind, expires_at, opened_from, user_agent)
@@ -178,9 +188,13 @@ const which = ({ administrators, idleSeconds, tokenId }: SessionFilter): [Buffer
   tokenId === undefined ? 'everyone' : (tokenId ?? 'administrator'),
 ]
 
-/** Those started from them go with them; so do their codes. */
+/** Those started from them go with them; so do their codes. Locked from the oldest on, as the foreign key does. */
 async function deleteSessions(session: Queryable, ids: string, parameters: unknown[]): Promise<unknown[]> {
-  return session.query(`DELETE FROM etl.etl_sessions WHERE id IN (${ids}) RETURNING id`, parameters)
+  return session.query(
+    `DELETE FROM etl.etl_sessions
+      WHERE id IN (${ids} ORDER BY s.created_at, s.id FOR UPDATE OF s) RETURNING id`,
+    parameters,
+  )
 }
 
 function toListed(row: ListedRow): ListedSession {
