@@ -45,6 +45,7 @@ const SCREENS = [
   { name: 'settings-connections', path: '/settings/connections', prepare: seeConnections },
   { name: 'settings-tokens', path: '/settings/tokens' },
   { name: 'settings-token-new', path: '/settings/tokens', prepare: createToken },
+  { name: 'settings-sessions', path: '/settings/sessions' },
   { name: 'settings-audit', path: '/settings/audit', prepare: openFirstEntry },
   { name: 'settings-about', path: '/settings/about' },
   { name: 'lineage', path: '/lineage', prepare: drawn },
@@ -176,7 +177,8 @@ async function compareThreeWays(page) {
   await page.getByLabel('batch_size').fill('500')
   await page.getByLabel('quarantine_limit').fill('20')
   await page.evaluate(async (address) => {
-    const headers = { 'content-type': 'application/json', 'x-csrf': '1' }
+    const key = localStorage.getItem('vitrina.session')
+    const headers = { 'content-type': 'application/json', 'x-csrf': key }
     const body = JSON.stringify({ batch_size: 1000 + Math.floor(performance.now()), deletes: 'sweep' })
     await fetch(address, { method: 'PATCH', headers, body })
   }, `/api/v1${FILMS}`)

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { anApi, type TestApi } from '../../tests/support/api.js'
 import { aDatabase, type TestDatabase } from '../../tests/support/database.js'
+import { type BrowserHeaders, signIn } from '../../tests/support/sign-in.js'
 import { ROLES, type Role } from '../model/access.js'
 import { requireRules } from './auth/access.js'
 import { tokenPage } from './schemas/token.js'
@@ -9,40 +10,30 @@ import { tokenPage } from './schemas/token.js'
 let database: TestDatabase
 let api: TestApi
 const tokens: Record<string, string> = {}
-/** The cookies of browsers that signed in with those tokens, while they were still valid. */
-const cookies: Record<string, string> = {}
+/** What browsers send that signed in with other tokens of those roles, while these were still valid. */
+const browsers: Record<string, BrowserHeaders> = {}
 beforeAll(async () => {
   database = await aDatabase()
   api = anApi(database.loginUrl('meta'))
   for (const role of ROLES) {
     tokens[role] = (await aToken(role)).token
-    cookies[role] = await signIn(tokens[role])
+    browsers[role] = await signIn(api, { token: (await aToken(role)).token })
   }
   const expired = await aToken('admin')
-  cookies.expired = await signIn(expired.token)
+  browsers.expired = await signIn(api, { token: expired.token })
   await database.query("UPDATE etl.etl_tokens SET expires_at = now() - interval '1 second' WHERE id = $1", [
     expired.id,
   ])
   const revoked = await aToken('admin')
-  cookies.revoked = await signIn(revoked.token)
+  browsers.revoked = await signIn(api, { token: revoked.token })
   await api.call({ method: 'DELETE', url: `/tokens/${revoked.id}` })
   Object.assign(tokens, { expired: expired.token, revoked: revoked.token, wrong: 'vtr_nonsense' })
-  cookies.wrong = 'vitrina_session_80=nonsense'
+  browsers.wrong = { cookie: 'vitrina_session_80=nonsense', 'x-csrf': 'nonsense' }
 })
 afterAll(() => api.close())
 
 async function aToken(role: Role): Promise<{ id: string; token: string }> {
   return (await api.post('/tokens', { name: `${role} token`, role })).json()
-}
-
-async function signIn(token: string): Promise<string> {
-  const answer = await api.app.inject({
-    method: 'POST',
-    url: '/session',
-    payload: { token },
-    headers: { 'x-csrf': '1' },
-  })
-  return String(answer.headers['set-cookie']).split(';')[0]!
 }
 
 /** Every route, and the least role that may call it. A new route must be added here by somebody who thought about it. */
@@ -55,6 +46,9 @@ const RULES: Record<string, Role | 'open'> = {
   'GET /session': 'viewer',
   'DELETE /session': 'viewer',
   'POST /session/code': 'viewer',
+  'GET /sessions': 'viewer',
+  'DELETE /sessions': 'viewer',
+  'DELETE /sessions/:id': 'viewer',
   'GET /metrics': 'viewer',
   'GET /events': 'viewer',
   'GET /pipelines': 'viewer',
@@ -111,6 +105,11 @@ const RULES: Record<string, Role | 'open'> = {
   'GET /tokens': 'admin',
   'DELETE /tokens/:id': 'admin',
 }
+
+/** Routes that end sessions: each request needs one of its own. */
+const ENDING = ['DELETE /session', 'DELETE /sessions']
+/** A session is not enough for these, whatever its role: the token has to be sent again. */
+const BEARER_ONLY = ['POST /tokens', 'POST /tokens/:id/rotate']
 
 /** As the server knows them, with both prefixes. */
 function registered(): string[] {
@@ -181,22 +180,23 @@ describe('access', () => {
     if (needed !== 'open')
       it(`${route} asks as much of a browser that signed in`, async () => {
         const ask = async (who: string, headers: Record<string, string>) => {
-          const cookie =
-            method === 'DELETE' && url === '/session' ? await signIn(tokens[who] ?? '') : cookies[who]!
-          return (await api.app.inject({ method, url: pathOf(), headers: { cookie, ...headers } })).statusCode
+          const isFresh = ENDING.includes(route) && ROLES.includes(who as Role)
+          const browser = isFresh ? await signIn(api, { token: tokens[who]! }) : browsers[who]!
+          return (await api.app.inject({ method, url: pathOf(), headers: { ...browser, ...headers } }))
+            .statusCode
         }
-        const own = { 'x-csrf': '1', 'sec-fetch-site': 'same-origin' }
+        const own = { 'sec-fetch-site': 'same-origin' }
         for (const gone of ['wrong', 'expired', 'revoked'])
           expect([gone, await ask(gone, own)]).toEqual([gone, 401])
         for (const role of ROLES) {
-          const allowed = ROLES.indexOf(role) >= ROLES.indexOf(needed)
+          const allowed = ROLES.indexOf(role) >= ROLES.indexOf(needed) && !BEARER_ONLY.includes(route)
           expect([role, [401, 403].includes(await ask(role, own))]).toEqual([role, !allowed])
         }
         for (const site of ['cross-site', 'same-site'])
           expect(await ask('admin', { ...own, 'sec-fetch-site': site })).toBe(403)
-        expect(await ask('admin', { 'x-csrf': '1', origin: 'https://elsewhere.example' })).toBe(403)
-        const bare = await ask('admin', { 'sec-fetch-site': 'same-origin' })
-        expect(bare === 403).toBe(method !== 'GET')
+        expect(await ask('admin', { origin: 'https://elsewhere.example' })).toBe(403)
+        for (const key of ['', '1', 'nonsense'])
+          expect(await ask('admin', { ...own, 'x-csrf': key })).toBe(401)
       })
   }
 

@@ -16,11 +16,18 @@ export function answerStrange(app: Api): void {
   app.addHook('onRequest', async ({ raw }) => {
     if (raw.headers.host === undefined && raw.httpVersion === '1.1')
       throw Object.assign(new Error('The request has no Host header.'), { statusCode: 400 })
+    // Node keeps the first one; a proxy before us may have gone by the second.
+    if (countOf(raw.rawHeaders, 'host') > 1)
+      throw Object.assign(new Error('The request has more than one Host header.'), { statusCode: 400 })
   })
   const server = app.server as Server
   server.on('connect', (_request, socket) => refuseBroken({ code: 'CONNECT' } as never, socket as Socket))
   // RFC 9110 lets us ignore what we do not know.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
+}
+
+function countOf(rawHeaders: readonly string[], name: string): number {
+  return rawHeaders.filter((text, at) => at % 2 === 0 && text.toLowerCase() === name).length
 }
 
 function answerTo(code: string | undefined): string {

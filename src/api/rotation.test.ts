@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { anApi, type TestApi } from '../../tests/support/api.js'
 import { aDatabase, type TestDatabase } from '../../tests/support/database.js'
+import { type BrowserHeaders, signIn } from '../../tests/support/sign-in.js'
 
 let database: TestDatabase
 let api: TestApi
@@ -93,12 +94,12 @@ describe('a token that is rotated', () => {
 
   it('keeps the browser signed in that rotated its own token, and no other one', async () => {
     const { id, token } = await aToken()
-    const [own, other] = [await signIn(token), await signIn(token)]
-    const headers = { cookie: own, 'x-csrf': '1', 'sec-fetch-site': 'same-origin' }
+    const [own, other] = [await signIn(api, { token }), await signIn(api, { token })]
+    const headers = { ...own, authorization: `Bearer ${token}`, 'sec-fetch-site': 'same-origin' }
     const answer = await api.app.inject({ method: 'POST', url: `/tokens/${id}/rotate`, headers })
     expect(answer.statusCode).toBe(200)
-    const look = async (cookie: string) =>
-      (await api.app.inject({ url: '/session', headers: { ...headers, cookie } })).statusCode
+    const look = async (browser: BrowserHeaders) =>
+      (await api.app.inject({ url: '/session', headers: browser })).statusCode
     expect([await look(own), await look(other)]).toEqual([200, 401])
   })
 })
@@ -137,9 +138,3 @@ describe('a token that is used', () => {
     expect((await api.get('/session')).json().token_id).toBeNull()
   })
 })
-
-async function signIn(token: string): Promise<string> {
-  const headers = { 'x-csrf': '1' }
-  const answer = await api.app.inject({ method: 'POST', url: '/session', payload: { token }, headers })
-  return String(answer.headers['set-cookie']).split(';')[0]!
-}

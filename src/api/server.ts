@@ -20,7 +20,9 @@ import type { Meter } from '../telemetry/meter.js'
 import type { Tracer } from '../telemetry/trace.js'
 import { requireRules } from './auth/access.js'
 import { requireToken } from './auth/bearer.js'
+import { Guesses } from './auth/guesses.js'
 import { Identity } from './auth/identity.js'
+import { limitOpenRoutes } from './auth/open-limit.js'
 import { RateLimit } from './auth/rate-limit.js'
 import { readBodies } from './body.js'
 import { answerStrange, refuseBroken } from './broken-request.js'
@@ -30,7 +32,7 @@ import { observeRequests, requestId } from './observe.js'
 import { packAnswers } from './packing.js'
 import { answerWithProblems, sendProblem } from './problem.js'
 import { consoleRoutes } from './routes/console.js'
-import { EventStreams } from './routes/events.js'
+import { EventStreams, type StreamLimits } from './routes/events.js'
 import { apiRoutes, type Services } from './routes/index.js'
 import { PREFIX } from './routes/links.js'
 import { referenceRoutes } from './routes/reference.js'
@@ -95,8 +97,16 @@ export interface ServerOptions {
   readonly settings: readonly SettingInForce[]
   /** Requests that one token may make in a minute. */
   readonly rateLimit: number
+  /** Wrong tokens and codes of one address in a minute; not given: 30. */
+  readonly wrongTokens?: number
+  /** Addresses and networks whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly string[]
   /** Validations, previews and comparisons at the same time. */
   readonly checks: CheckLimits
+  /** Streams of events that are open at the same time. */
+  readonly streams: StreamLimits
+  /** Pipelines that have series of their own in the metrics. */
+  readonly metricsPipelines: number
   readonly retention: Retention
   /** Between two signs of life on a stream of events; not given: 15 s. */
   readonly heartbeatMs?: number
@@ -109,14 +119,13 @@ const BODY_LIMIT = 1024 * 1024
 const REQUEST_TIMEOUT_MS = 15_000
 /** Node looks for late requests every 30 s, so that 15 s could become 45. */
 const LATE_CHECK_MS = 1_000
-/** Sign-ins that may fail in a minute, from one address. */
-const SIGN_INS = 30
 
 /** The control plane, wired and not yet listening. close() lets the requests under way end. */
 export function createServer(options: ServerOptions): FastifyInstance {
-  const app = bareServer()
+  const app = bareServer(options.trustedProxies)
   const identity = new Identity(options.token, options.stores.tokens)
-  const services = createServices(options, identity)
+  const guesses = new Guesses(options.wrongTokens)
+  const services = createServices(options, identity, guesses)
   readBodies(app)
   observeRequests(app, options)
   protectAnswers(app)
@@ -124,12 +133,14 @@ export function createServer(options: ServerOptions): FastifyInstance {
   packAnswers(app)
   requireRules(app)
   holdSlots(app, options.checks)
+  limitOpenRoutes(app, options.rateLimit)
   const unknown = new UnknownRoutes(app)
   unknown.answerOpen(app)
   requireToken(app, {
     identity,
     sessions: services.sessions,
     limit: new RateLimit(options.rateLimit),
+    guesses,
   })
   answerWithProblems(app)
   unknown.answer(app)
@@ -142,8 +153,9 @@ export function createServer(options: ServerOptions): FastifyInstance {
   return app as unknown as FastifyInstance
 }
 
-function bareServer(): Api {
+function bareServer(trustedProxies: readonly string[]): Api {
   const app = fastify({
+    trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     bodyLimit: BODY_LIMIT,
     requestTimeout: REQUEST_TIMEOUT_MS,
     // answerStrange() says what is missing; Node would only say 400.
@@ -178,7 +190,7 @@ function protectAnswers(app: Api): void {
   })
 }
 
-function createServices(options: ServerOptions, identity: Identity): Services {
+function createServices(options: ServerOptions, identity: Identity, guesses: Guesses): Services {
   const { stores, wakeups, log, meter, version, rules, inspector, reconciler } = options
   const { catalog, journal } = stores
   const pipelines = new PipelineService(catalog)
@@ -202,13 +214,13 @@ function createServices(options: ServerOptions, identity: Identity): Services {
     runs,
     history: new HistoryService(catalog, pipelines),
     tokens: new TokenService(stores.tokens),
-    sessions: new SessionService(stores.sessions, identity, new RateLimit(SIGN_INS, undefined, null)),
+    sessions: new SessionService(stores.sessions, identity, guesses),
     facts: { version, rules },
     hub,
-    streams: new EventStreams(options.heartbeatMs),
+    streams: new EventStreams(options.streams, options.heartbeatMs),
     waiter: new RunWaiter(hub, runs),
     health: new HealthService(catalog, version),
-    metrics: new MetricsService(catalog, meter),
+    metrics: new MetricsService(catalog, meter, { most: options.metricsPipelines }),
     transforms: options.transforms,
     about: new AboutService(catalog, version, options.settings),
     connections: new ConnectionService(options.connections, catalog, rules.targets),

@@ -18,6 +18,7 @@ import { addRunner } from './runner.js'
 import { addRunners } from './runners.js'
 import { addRuns } from './runs.js'
 import { addSchema } from './schema.js'
+import { addSessions } from './sessions.js'
 import { addTasks } from './tasks.js'
 import { addTokens } from './tokens.js'
 import { addUp } from './up.js'
@@ -33,6 +34,7 @@ const GROUPS = {
     addTasks,
     addRunners,
     addTokens,
+    addSessions,
     addAudit,
     addContext,
   ],

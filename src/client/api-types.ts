@@ -966,12 +966,12 @@ export interface paths {
         get: operations["getSession"];
         put?: never;
         /**
-         * Signs a browser in with a token: the answer sets a cookie.
+         * Signs a browser in with a token: the answer sets a cookie and has its key.
          * @description Needs no token.
          */
         post: operations["postSession"];
         /**
-         * Signs a browser out: its session ends.
+         * Signs a browser out: its session ends, and so do those that its codes opened.
          * @description Needs the role viewer.
          */
         delete: operations["deleteSession"];
@@ -995,6 +995,50 @@ export interface paths {
          */
         post: operations["postSessionCode"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the browsers that are signed in with the token that asks.
+         * @description Needs the role viewer.
+         */
+        get: operations["getSessions"];
+        put?: never;
+        post?: never;
+        /**
+         * Ends all sessions of the token that asks.
+         * @description Needs the role viewer.
+         */
+        delete: operations["deleteSessions"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sessions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Ends a session, and those that its codes opened.
+         * @description Needs the role viewer.
+         */
+        delete: operations["deleteSessionsById"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1054,7 +1098,7 @@ export interface paths {
         get: operations["getTokens"];
         put?: never;
         /**
-         * Makes a token. Its value is shown in this answer and never again.
+         * Makes a token. Its value is shown in this answer and never again. A session is not enough.
          * @description Needs the role admin.
          */
         post: operations["postTokens"];
@@ -1094,7 +1138,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Gives a token a new value, shown in this answer and never again. The old one ends at once, or after grace_seconds.
+         * Gives a token a new value, shown in this answer and never again. The old one ends at once, or after grace_seconds. A session is not enough.
          * @description Needs the role admin.
          */
         post: operations["postTokensByIdRotate"];
@@ -1165,6 +1209,33 @@ export interface components {
             transform_ms: number | null;
             /** @description Writing its rows; null where it was not measured. */
             write_ms: number | null;
+        };
+        BrowserSession: {
+            /** @description When the browser signed in. */
+            created_at: string;
+            /** @description Whether this request was made with it. */
+            current: boolean;
+            /** @description When it ends at the latest; earlier after 12 hours without use. */
+            expires_at: string;
+            /** @description The id, for ending it. */
+            id: string;
+            /** @description When it was last used, to the minute. */
+            last_used_at: string;
+            /** @description The name of its token. */
+            name: string;
+            /** @description The address that the browser signed in from. */
+            opened_from: string | null;
+            /**
+             * @description What it may do.
+             * @enum {string}
+             */
+            role: "viewer" | "operator" | "admin";
+            /** @description The session whose code opened it, and with which it ends; null: a token opened it. */
+            started_from: string | null;
+            /** @description The id of the token; null: the administrator's, which has none. */
+            token_id: string | null;
+            /** @description What the browser called itself. */
+            user_agent: string | null;
         };
         Comparison: {
             /** @description When it ended. */
@@ -2944,6 +3015,7 @@ export interface operations {
                     };
                 };
             };
+            429: components["responses"]["Problem"];
             431: components["responses"]["Problem"];
             /** @description A part is down. */
             503: {
@@ -3161,7 +3233,10 @@ export interface operations {
     };
     getMetrics: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Which pipelines have series of their own. Absent: the first METRICS_MAX_PIPELINES; the others are counted together. */
+                pipelines?: "all" | "none";
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -5568,7 +5643,43 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Session"];
+                    "application/json": {
+                        /** @description Every role whose routes may be called. */
+                        acts_as: ("viewer" | "operator" | "admin")[];
+                        /** @description The databases besides the main one, by name. */
+                        connections: string[];
+                        /** @description The key of the session: every request with the cookie sends it as the header X-CSRF. It is shown once. */
+                        csrf_token: string;
+                        /** @description When the session or its token ends; null: never. */
+                        expires_at: string | null;
+                        /** @description Whose token it is. */
+                        name: string;
+                        /**
+                         * @description What it may do.
+                         * @enum {string}
+                         */
+                        role: "viewer" | "operator" | "admin";
+                        /** @description The kinds of targets besides tables. */
+                        sinks: {
+                            /** @description Names that may follow the prefix; * stands for anything. */
+                            names: string[];
+                            /** @description How its targets begin, such as es:. */
+                            prefix: string;
+                            /** @description The setting that says what is allowed. */
+                            setting: string;
+                        }[];
+                        /** @description What ALLOWED_TARGET_TABLES says. */
+                        targets: string[];
+                        /** @description The id of the token; null: the administrator's, which has none. */
+                        token_id: string | null;
+                        /** @description The version of the server. */
+                        version: string;
+                        /**
+                         * @description How the request was let in: by a token, or by a cookie.
+                         * @enum {string}
+                         */
+                        via: "token" | "session";
+                    };
                 };
             };
             400: components["responses"]["Problem"];
@@ -5633,6 +5744,109 @@ export interface operations {
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
             403: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    getSessions: {
+        parameters: {
+            query?: {
+                /** @description next_cursor of the page before. */
+                cursor?: string;
+                /** @description Sessions of all tokens, not only of the one that asks. Needs the role admin. */
+                everyone?: boolean;
+                /** @description How many to give at most. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description This page. */
+                        items: components["schemas"]["BrowserSession"][];
+                        /** @description Give it back as cursor for the next page; null at the end. */
+                        next_cursor: string | null;
+                    };
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    deleteSessions: {
+        parameters: {
+            query?: {
+                /** @description Sessions of all tokens, not only of the one that asks. Needs the role admin. */
+                everyone?: boolean;
+                /** @description Leaves the session that asks, and those it is related to. */
+                keep_current?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description How many sessions were ended. */
+                        ended: number;
+                    };
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    deleteSessionsById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; there is nothing to say. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
             431: components["responses"]["Problem"];

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { z } from 'zod'
 import { VitrinaError } from '../model/errors.js'
 import { LOGINS, type Login, loginPassword } from '../model/logins.js'
@@ -9,6 +10,9 @@ export const list = (value: string): string[] =>
     .map((item) => item.trim())
     .filter((item) => item !== '')
 export const count = (least: number, most: number) => z.coerce.number().int().min(least).max(most)
+const networkOrAddress = z
+  .string()
+  .refine(isNetwork, { error: 'must be addresses or networks such as 10.0.0.0/8, separated by commas' })
 const databaseUrl = z
   .string()
   .regex(/^postgres(ql)?:\/\//, 'must begin with postgres://')
@@ -22,6 +26,13 @@ function isDecodable(url: string): boolean {
   } catch {
     return false
   }
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', bits, ...more] = text.split('/')
+  const most = { 4: 32, 6: 128 }[isIP(address)]
+  if (most === undefined || more.length > 0) return false
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= most)
 }
 
 /** Settings with their defaults and what they mean; a sink brings a table of its own. */
@@ -97,6 +108,12 @@ export const SETTINGS = {
     example: 'change-me-to-something-long',
     isSecret: true,
   },
+  VITRINA_TRUSTED_PROXIES: {
+    schema: z.string().default('').transform(list).pipe(z.array(networkOrAddress)),
+    means:
+      'Addresses and networks of proxies whose X-Forwarded-For is believed, separated by commas. Unset: the address of a client is that of its connection.',
+    example: '10.0.0.5,192.168.0.0/16',
+  },
   VITRINA_URL: {
     schema: z
       .string()
@@ -142,6 +159,29 @@ export const SETTINGS = {
     schema: count(1, 1_000).default(2),
     means: 'Checks that run functions of a task plan at the same time, each with processes of its own.',
     example: '2',
+  },
+  API_MAX_STREAMS: {
+    schema: count(1, 100_000).default(400),
+    means:
+      'Event streams (GET /events) that are open at the same time; each open tab of the console has one.',
+    example: '400',
+  },
+  API_MAX_STREAMS_PER_CALLER: {
+    schema: count(1, 100_000).default(100),
+    means: 'How many of them one token may have open.',
+    example: '100',
+  },
+  METRICS_MAX_PIPELINES: {
+    schema: count(0, 1_000_000).default(500),
+    means:
+      'Pipelines that have series of their own in the metrics of API and runner, the oldest first; the others share the label pipeline="(other)". GET /metrics?pipelines=all shows all of them.',
+    example: '500',
+  },
+  RUN_LOG_MAX_LINES: {
+    schema: count(10, 10_000_000).default(20_000),
+    means:
+      'Lines of one run that a runner keeps in the database; after that only warnings and errors, up to 1,000. The log of the runner has all of them.',
+    example: '20000',
   },
   VITRINA_LOGIN_SESSIONS: {
     schema: count(5, 100_000).optional(),

@@ -36,13 +36,14 @@ async function judgeText({ owner, text }: HiddenText, rules: GuardRules): Promis
   )
 }
 
-function judgeRelation({ schema, name, kind, via, readable }: ReachedRelation, rules: GuardRules): Reason[] {
+function judgeRelation(relation: ReachedRelation, rules: GuardRules): Reason[] {
+  const { schema, name, kind, via, readable } = relation
   // A free-standing composite type: a shape, without rows.
   if (kind === 'c') return []
   const table = `${schema}.${name}`
   const reached = via === null ? table : `${table}, which ${via} leads to,`
   if (!mayRead(schema, rules))
-    return [reason(table, `${reached} may not be read.`, allowedHint(rules.sourceSchemas))]
+    return [reason(table, `${forbidden(relation)} may not be read.`, allowedHint(rules.sourceSchemas))]
   if (kind === 'f')
     return [
       reason(
@@ -59,6 +60,15 @@ function judgeRelation({ schema, name, kind, via, readable }: ReachedRelation, r
   return [
     reason(table, `The reader has no right to read ${table}.`, 'Grant it SELECT, or run "vitrina migrate".'),
   ]
+}
+
+/** Whoever reads a parent reads the rows of its partitions and children, wherever they lie. */
+function forbidden({ schema, name, via, via_kind }: ReachedRelation): string {
+  const table = `${schema}.${name}`
+  if (via === null) return table
+  if (via_kind === 'p') return `${table} is a partition of ${via}, and the schema ${schema}`
+  if (via_kind === 'r') return `${table} inherits from ${via}, and the schema ${schema}`
+  return `${table}, which ${via} leads to,`
 }
 
 function judgeObject(object: ReachedObject, rules: GuardRules): Reason[] {

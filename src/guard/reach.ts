@@ -16,6 +16,8 @@ export interface ReachedRelation extends TextRow {
   /** pg_class.relkind */
   kind: string
   via: string | null
+  /** pg_class.relkind of `via`. */
+  via_kind: string | null
   /** Whether this login may read the columns that are used. */
   readable: string
 }
@@ -91,7 +93,7 @@ interface Direct extends ReachedRelation {
 }
 
 const DIRECT = `
-SELECT d.refobjid AS oid, n.nspname AS schema, c.relname AS name, c.relkind::text AS kind, NULL AS via,
+SELECT d.refobjid AS oid, n.nspname AS schema, c.relname AS name, c.relkind::text AS kind, NULL AS via, NULL AS via_kind,
        (c.relkind NOT IN ('r', 'c') OR c.relhassubclass)::text AS leads_on,
        bool_and(CASE d.refobjsubid WHEN 0 THEN pg_catalog.has_any_column_privilege(c.oid, 'SELECT')
                 ELSE pg_catalog.has_column_privilege(c.oid, d.refobjsubid::pg_catalog.int2, 'SELECT') END)::text AS readable
@@ -119,6 +121,7 @@ WITH RECURSIVE edge(oid, via) AS (
 )
 SELECT c.oid, n.nspname AS schema, c.relname AS name, c.relkind::text AS kind,
        CASE WHEN e.via <> 'pg_temp.${VIEW}'::pg_catalog.regclass THEN vn.nspname || '.' || v.relname END AS via,
+       v.relkind::text AS via_kind,
        pg_catalog.has_any_column_privilege(c.oid, 'SELECT')::text AS readable
   FROM edge e
   JOIN pg_catalog.pg_class c ON c.oid = e.oid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace

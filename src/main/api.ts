@@ -57,7 +57,10 @@ export async function startApi(settings: Settings, { log, meter, tracer }: Telem
       connections: new ConnectionProbes(probedByApi(settings)),
       settings: settingsInForce([SETTINGS, ...SINKS.map((sink) => sink.settings)], settings.environment),
       rateLimit: settings.API_RATE_LIMIT,
+      trustedProxies: settings.VITRINA_TRUSTED_PROXIES,
       checks: { total: settings.API_MAX_CHECKS, perToken: settings.API_MAX_CHECKS_PER_CALLER },
+      streams: { total: settings.API_MAX_STREAMS, perToken: settings.API_MAX_STREAMS_PER_CALLER },
+      metricsPipelines: settings.METRICS_MAX_PIPELINES,
       retention: {
         eventsHours: settings.EVENTS_RETENTION_HOURS,
         runsDays: settings.RUNS_RETENTION_DAYS,

@@ -48,7 +48,7 @@ export async function startRunner(
     for (const warning of await requireUsableServer(writerUrl)) log.warn(warning)
     await requireMigrated((sql) => database.query(sql))
     const queue = new RunQueueRepository(database)
-    const runLog = new RunLogWriter(database)
+    const runLog = new RunLogWriter(database, settings.RUN_LOG_MAX_LINES)
     const events = new Events(
       keepingRunLines(log, (line) => runLog.keep(line)),
       meter,

@@ -20,7 +20,8 @@ export async function createTelemetry(settings: Settings, service: 'api' | 'runn
   if (reason !== null)
     log.warn('Task functions can read the environment of this process, with its secrets.', { reason })
   const tracer = await createTracer(settings, service, log)
-  return { log, meter: createMeter({ version: VERSION }), ...(tracer === null ? {} : { tracer }) }
+  const meter = createMeter({ version: VERSION, mostPipelines: settings.METRICS_MAX_PIPELINES })
+  return { log, meter, ...(tracer === null ? {} : { tracer }) }
 }
 
 /** Null without a collector; then none of it is even loaded. */

@@ -199,6 +199,7 @@ export const ERRORS = {
   },
   TOKEN_NOT_FOUND: { number: 5112, class: 'stop', means: 'There is no such token.' },
   TOKEN_ENDED: { number: 5115, class: 'stop', means: 'The token was revoked or has expired.' },
+  SESSION_NOT_FOUND: { number: 5116, class: 'stop', means: 'There is no such session.' },
   LINEAGE_NOT_FOUND: {
     number: 5130,
     class: 'stop',
@@ -222,11 +223,17 @@ export const ERRORS = {
     class: 'stop',
     means: 'A request with a session was not made by the console.',
   },
+  TOKEN_REQUIRED: {
+    number: 7005,
+    class: 'stop',
+    means: 'A session alone does not allow this: the request must carry the token.',
+  },
   TOO_MANY_CHECKS: {
     number: 7010,
     class: 'retry',
     means: 'Too many validations, previews or comparisons are running.',
   },
+  TOO_MANY_STREAMS: { number: 7011, class: 'retry', means: 'Too many event streams are open.' },
   REQUEST_INVALID: { number: 7101, class: 'stop', means: 'The request is not understood.' },
   IDEMPOTENCY_KEY_REUSED: {
     number: 7103,

@@ -4,7 +4,7 @@ import type { Queryable } from './database.js'
 /** What was done to what; configuration itself is written down by the triggers of the database. */
 export interface Deed {
   readonly action: string
-  readonly kind: 'pipeline' | 'run' | 'quarantine' | 'token'
+  readonly kind: 'pipeline' | 'run' | 'quarantine' | 'token' | 'session'
   readonly id: string
   readonly name: string | null
   readonly diff?: Readonly<Record<string, unknown>>

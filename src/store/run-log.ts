@@ -5,18 +5,56 @@ const FLUSH_MS = 300
 /** A database that is away must not fill the memory of the runner; the log on stderr has everything. */
 const MOST_LINES = 10_000
 
+/** Warnings and errors that are kept once the log of a run is full. */
+const MOST_WARNINGS = 1_000
+/** A runner works on 64 pipelines at most; runs before those have ended. */
+const MOST_RUNS = 1_000
+
+/** Of one run, so far. */
+interface Count {
+  lines: number
+  /** Warnings and errors after the log was full. */
+  warnings: number
+}
+
 /** Writes the lines of runs into the meta store, a few at a time and never in the way of a batch. */
 export class RunLogWriter {
   readonly #database: Database
+  readonly #most: number
+  readonly #counts = new Map<string, Count>()
   #lines: Omit<RunLogLine, 'id'>[] = []
   #timer: NodeJS.Timeout | null = null
   #flushing: Promise<void> = Promise.resolve()
 
-  constructor(database: Database) {
+  /** `most` lines are kept of each run: a task may print millions. */
+  constructor(database: Database, most: number) {
     this.#database = database
+    this.#most = most
   }
 
   keep(line: Omit<RunLogLine, 'id'>): void {
+    const count = this.#countOf(line.runId)
+    count.lines += 1
+    if (count.lines === this.#most + 1) this.#push(fullNotice(line, this.#most))
+    if (this.#hasRoom(line, count)) this.#push(line)
+  }
+
+  #hasRoom({ level }: Omit<RunLogLine, 'id'>, count: Count): boolean {
+    if (count.lines <= this.#most) return true
+    if (level === 'info' || count.warnings >= MOST_WARNINGS) return false
+    count.warnings += 1
+    return true
+  }
+
+  #countOf(runId: string): Count {
+    const count = this.#counts.get(runId) ?? { lines: 0, warnings: 0 }
+    this.#counts.set(runId, count)
+    const [oldest] = this.#counts.keys()
+    if (this.#counts.size > MOST_RUNS && oldest !== undefined) this.#counts.delete(oldest)
+    return count
+  }
+
+  #push(line: Omit<RunLogLine, 'id'>): void {
     if (this.#lines.length >= MOST_LINES) this.#lines.shift()
     this.#lines.push(line)
     this.#timer ??= setTimeout(() => this.#flush(), FLUSH_MS)
@@ -46,4 +84,10 @@ export class RunLogWriter {
       this.#lines = [...lines, ...this.#lines].slice(-MOST_LINES)
     })
   }
+}
+
+function fullNotice({ runId, at }: Omit<RunLogLine, 'id'>, most: number): Omit<RunLogLine, 'id'> {
+  const message =
+    "The log of this run is full: from here on it has warnings and errors only. The runner's own log has every line."
+  return { runId, at, level: 'warn', message, fields: { setting: 'RUN_LOG_MAX_LINES', lines: most } }
 }

@@ -271,7 +271,15 @@ CREATE TABLE etl.etl_sessions (
   created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
   used_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
   expires_at timestamp with time zone NOT NULL,
+  id uuid DEFAULT gen_random_uuid() NOT NULL,
+  key_hash bytea,
+  parent uuid,
+  family uuid,
+  opened_from text,
+  user_agent text,
+  CONSTRAINT etl_sessions_id_key UNIQUE (id),
   CONSTRAINT etl_sessions_pkey PRIMARY KEY (hash),
+  CONSTRAINT etl_sessions_parent_fkey FOREIGN KEY (parent) REFERENCES etl.etl_sessions(id) ON DELETE CASCADE,
   CONSTRAINT etl_sessions_kind_check CHECK ((kind = ANY (ARRAY['session'::text, 'code'::text])))
 );
 CREATE TABLE etl.etl_state (
@@ -343,6 +351,7 @@ CREATE INDEX etl_runs_by_pipeline ON etl.etl_runs USING btree (pipeline_id, requ
 CREATE INDEX etl_runs_by_status ON etl.etl_runs USING btree (status, requested_at DESC, id DESC);
 CREATE INDEX etl_runs_by_time ON etl.etl_runs USING btree (requested_at DESC, id DESC);
 CREATE INDEX etl_runs_finished ON etl.etl_runs USING btree (finished_at) WHERE (finished_at IS NOT NULL);
+CREATE INDEX etl_sessions_by_parent ON etl.etl_sessions USING btree (parent);
 CREATE INDEX etl_sessions_expired ON etl.etl_sessions USING btree (expires_at);
 
 CREATE OR REPLACE FUNCTION etl.actor()

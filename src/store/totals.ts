@@ -86,7 +86,7 @@ const TOTALS = `
     LEFT JOIN etl.etl_run_totals t ON t.pipeline_id = p.id
     LEFT JOIN (SELECT pipeline_id, ${STAGES.map((stage) => `sum(rows_${stage}) AS ${stage}`).join(', ')}
                  FROM etl.etl_runs WHERE status = 'RUNNING' GROUP BY pipeline_id) now ON now.pipeline_id = p.id
-   ORDER BY p.name`
+   ORDER BY p.created_at, p.id`
 
 export async function secondsSinceSuccess(database: Queryable, pipelineId: string): Promise<number | null> {
   // Newest first along the index, so that it reads one row, not the whole history.

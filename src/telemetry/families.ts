@@ -14,6 +14,9 @@ export interface Family {
   readonly from: 'api' | 'runner' | 'fleet' | 'both'
 }
 
+/** What pipelines without series of their own share. */
+export const OTHER = '(other)'
+
 export const STAGES = ['read', 'inserted', 'updated', 'unchanged', 'deleted', 'quarantined'] as const
 
 export const BUILD = {
@@ -42,6 +45,13 @@ export const PIPELINE_STATUS = {
   type: 'gauge',
   help: 'Always 1; the labels tell the status of the pipeline now, and whether it is enabled.',
   labelNames: ['pipeline', 'status', 'enabled'],
+  from: 'fleet',
+} as const satisfies Family
+export const PIPELINES_WITHOUT_SERIES = {
+  name: 'vitrina_pipelines_without_series',
+  type: 'gauge',
+  help: 'Pipelines that have no series of their own in this answer, because there are more than METRICS_MAX_PIPELINES. Their counts are under pipeline="(other)".',
+  labelNames: [],
   from: 'fleet',
 } as const satisfies Family
 export const RUNS = {
@@ -174,6 +184,7 @@ export const FAMILIES: readonly Family[] = [
   META_STORE_UP,
   PIPELINES,
   PIPELINE_STATUS,
+  PIPELINES_WITHOUT_SERIES,
   RUNS,
   ROWS,
   RUN_DURATION,

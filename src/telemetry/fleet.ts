@@ -14,26 +14,61 @@ interface Sample {
   readonly value: number
 }
 
-/** The fleet as Prometheus text. Null: the meta store did not answer, and only that is told. */
-export function fleetText(fleet: Fleet | null): string {
+/**
+ * The fleet as Prometheus text. Null: the meta store did not answer, and only that is told. The first `most` pipelines
+ * have series of their own; the others are counted together.
+ */
+export function fleetText(fleet: Fleet | null, most = Number.POSITIVE_INFINITY): string {
   const up = familyText(families.META_STORE_UP, [{ value: fleet === null ? 0 : 1 }])
   if (fleet === null) return up
   const { totals, pulse } = fleet
+  const [own, others] = [totals.slice(0, most), totals.slice(most)]
+  const counted = others.length === 0 ? own : [...own, sumOf(others)]
+  // A gauge may come and go, a counter may not: those that need attention are named for as long as they do.
+  const shown = [...own, ...others.filter((one) => needsAttention(one)).slice(0, most)]
   return [
     up,
     familyText(families.PIPELINES, countByStatus(totals)),
-    familyText(families.PIPELINE_STATUS, totals.map(statusSample)),
-    familyText(families.RUNS, totals.flatMap(runSamples)),
-    familyText(families.ROWS, totals.flatMap(rowSamples)),
-    familyText(families.RUN_DURATION, totals.flatMap(durationSamples)),
-    familyText(families.LAST_SUCCESS, timeSamples(totals, 'lastSuccess')),
-    familyText(families.WATERMARK, timeSamples(totals, 'watermark')),
-    familyText(families.NEXT_RUN, timeSamples(totals, 'nextRun')),
+    familyText(families.PIPELINE_STATUS, shown.map(statusSample)),
+    familyText(families.PIPELINES_WITHOUT_SERIES, [{ value: others.length }]),
+    familyText(families.RUNS, counted.flatMap(runSamples)),
+    familyText(families.ROWS, counted.flatMap(rowSamples)),
+    familyText(families.RUN_DURATION, counted.flatMap(durationSamples)),
+    familyText(families.LAST_SUCCESS, timeSamples(shown, 'lastSuccess')),
+    familyText(families.WATERMARK, timeSamples(shown, 'watermark')),
+    familyText(families.NEXT_RUN, timeSamples(shown, 'nextRun')),
     familyText(families.OLDEST_REQUEST, unlessNull(pulse.oldestRequest)),
     familyText(families.HEARTBEAT, unlessNull(pulse.heartbeat)),
     familyText(families.RUNNERS, [{ value: pulse.runners }]),
     familyText(families.RUNNER_SLOTS, [{ value: pulse.slots }]),
   ].join('\n')
+}
+
+/** Failed, or overdue: what alerts ask for. */
+function needsAttention({ status, nextRun }: PipelineTotals): boolean {
+  return status === 'FAILED' || (nextRun !== null && nextRun < Date.now() / 1000)
+}
+
+/** As one pipeline. Only its counts are shown. */
+function sumOf(totals: readonly PipelineTotals[]): PipelineTotals {
+  const add = (of: (one: PipelineTotals) => number) => totals.reduce((sum, one) => sum + of(one), 0)
+  return {
+    ...totals[0]!,
+    pipeline: families.OTHER,
+    runs: record(FINAL_STATUSES, (status) => add(({ runs }) => runs[status])),
+    rows: record(families.STAGES, (stage) => add(({ rows }) => rows[stage])),
+    durations: {
+      count: add(({ durations }) => durations.count),
+      seconds: add(({ durations }) => durations.seconds),
+      within: families.RUN_DURATION.buckets.map((_bound, n) =>
+        add(({ durations }) => durations.within[n] ?? 0),
+      ),
+    },
+  }
+}
+
+function record<K extends string>(keys: readonly K[], of: (key: K) => number): Record<K, number> {
+  return Object.fromEntries(keys.map((key) => [key, of(key)])) as Record<K, number>
 }
 
 /** Also those that none has: a series that comes and goes cannot be reckoned with. */

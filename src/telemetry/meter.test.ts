@@ -62,7 +62,7 @@ describe('the metrics of the fleet', () => {
     const text = await meter.text(fleet)
     const families = [...text.matchAll(/^# TYPE (\S+)/gm)].map((found) => found[1])
     expect(new Set(families).size).toBe(families.length)
-    expect(text).not.toContain('other')
+    expect(text).not.toContain('pipeline="other"')
     expect(text).toContain('vitrina_pipelines{status="IDLE"} 1')
     expect(text).toContain('vitrina_runs_total{pipeline="film \\"dim\\"",status="FAILED"} 1')
     expect(text).toContain('vitrina_run_duration_seconds_bucket{le="0.5",pipeline="film \\"dim\\""} 0')

@@ -29,11 +29,17 @@ export interface Meter {
    * Prometheus text. Given the fleet, its totals stand instead of this process's own: the API executes nothing, and
    * when a runner shares its process, the same name must not come twice. Null: the meta store could not be asked.
    */
-  text(fleet?: Fleet | null): Promise<string>
+  text(fleet?: Fleet | null, most?: number): Promise<string>
 }
 
-export function createMeter(options: { readonly version: string }): Meter {
-  return new PrometheusMeter(options.version)
+interface MeterOptions {
+  readonly version: string
+  /** Pipelines that get series of their own; not given: all. */
+  readonly mostPipelines?: number
+}
+
+export function createMeter(options: MeterOptions): Meter {
+  return new PrometheusMeter(options)
 }
 
 class PrometheusMeter implements Meter {
@@ -43,7 +49,12 @@ class PrometheusMeter implements Meter {
   readonly #shared = new Registry()
   readonly #metrics = { ...ownMetrics(this.#own), ...sharedMetrics(this.#shared) }
 
-  constructor(version: string) {
+  readonly #most: number
+  /** Those that have series of their own: the first that this process met. They keep them, as a counter must. */
+  readonly #named = new Set<string>()
+
+  constructor({ version, mostPipelines = Number.POSITIVE_INFINITY }: MeterOptions) {
+    this.#most = mostPipelines
     this.#metrics.build.set({ version }, 1)
     // Unset, it must be absent: 0 would read as a runner that is silent since 1970.
     this.#metrics.heartbeat.remove()
@@ -53,25 +64,28 @@ class PrometheusMeter implements Meter {
     return this.#own.contentType
   }
 
-  runEnded(pipeline: string, status: FinalStatus, seconds: number): void {
+  runEnded(name: string, status: FinalStatus, seconds: number): void {
+    const pipeline = this.#labelOf(name)
     this.#metrics.runs.inc({ pipeline, status })
     this.#metrics.runDuration.observe({ pipeline }, seconds)
-    if (status === 'SUCCESS') this.#metrics.lastSuccess.setToCurrentTime({ pipeline })
+    if (status === 'SUCCESS' && pipeline !== families.OTHER)
+      this.#metrics.lastSuccess.setToCurrentTime({ pipeline })
   }
 
   batchDone(
-    pipeline: string,
+    name: string,
     { rows, durationMs }: Pick<BatchRecord, 'rows' | 'durationMs'>,
     phases: readonly Phase[],
   ): void {
+    const pipeline = this.#labelOf(name)
     for (const stage of families.STAGES) this.#metrics.rows.inc({ pipeline, stage }, rows[stage])
     this.#metrics.batchDuration.observe({ pipeline, phase: 'total' }, durationMs / 1000)
-    for (const { name, from, to } of phases)
-      this.#metrics.batchDuration.observe({ pipeline, phase: name }, (to - from) / 1000)
+    for (const { name: phase, from, to } of phases)
+      this.#metrics.batchDuration.observe({ pipeline, phase }, (to - from) / 1000)
   }
 
   retried(pipeline: string, code: string): void {
-    this.#metrics.retries.inc({ pipeline, code })
+    this.#metrics.retries.inc({ pipeline: this.#labelOf(pipeline), code })
   }
 
   recovered(count: number): void {
@@ -86,7 +100,10 @@ class PrometheusMeter implements Meter {
     this.#metrics.heartbeat.setToCurrentTime()
   }
 
-  reconciled(pipeline: string, rows: Readonly<Record<'missing' | 'extra' | 'different', number>>): void {
+  reconciled(name: string, rows: Readonly<Record<'missing' | 'extra' | 'different', number>>): void {
+    const pipeline = this.#labelOf(name)
+    // What one comparison found says nothing about another pipeline.
+    if (pipeline === families.OTHER) return
     for (const [kind, count] of Object.entries(rows))
       this.#metrics.reconcileRows.set({ pipeline, kind }, count)
   }
@@ -96,9 +113,16 @@ class PrometheusMeter implements Meter {
     this.#metrics.requestDuration.observe({ method, route }, seconds)
   }
 
-  async text(fleet?: Fleet | null): Promise<string> {
-    const shared = fleet === undefined ? await this.#shared.metrics() : fleetText(fleet)
+  async text(fleet?: Fleet | null, most: number = this.#most): Promise<string> {
+    const shared = fleet === undefined ? await this.#shared.metrics() : fleetText(fleet, most)
     return `${await this.#own.metrics()}\n${shared}`
+  }
+
+  #labelOf(pipeline: string): string {
+    if (this.#named.has(pipeline)) return pipeline
+    if (this.#named.size >= this.#most) return families.OTHER
+    this.#named.add(pipeline)
+    return pipeline
   }
 }
 

@@ -130,14 +130,14 @@ describe('a hundred thousand lines', () => {
 
     const [warnings] = await Promise.all([
       page.waitForEvent('download'),
-      page.getByRole('link', { name: 'Download' }).click(),
+      page.getByRole('button', { name: 'Download' }).click(),
     ])
     expect(await linesOf(warnings)).toHaveLength(20)
     await page.keyboard.press('e')
     await page.getByText('older ones not loaded').waitFor()
     const [whole] = await Promise.all([
       page.waitForEvent('download'),
-      page.getByRole('link', { name: 'Download' }).click(),
+      page.getByRole('button', { name: 'Download' }).click(),
     ])
     expect(whole.suggestedFilename()).toBe(`run-${runId}.log`)
     const lines = await linesOf(whole)

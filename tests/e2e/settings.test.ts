@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, describe, expect, it } from 'vitest'
 import { aDatabase } from '../support/database.js'
 import { aBrowser } from './support/browser.js'
-import { aConsoleStand } from './support/stand.js'
+import { aConsoleStand, TOKEN } from './support/stand.js'
 
 const FILMS = '11111111-1111-1111-1111-111111111111'
 
@@ -59,6 +59,12 @@ describe('tokens', () => {
     await dialog.getByRole('textbox', { name: 'Name' }).fill('airflow')
     await dialog.getByRole('radio', { name: 'operator' }).check()
     await dialog.getByRole('button', { name: 'Create', exact: true }).click()
+    await dialog.getByText('Enter your token.').waitFor()
+    await dialog.getByLabel('Your own token').fill('nonsense')
+    await dialog.getByRole('button', { name: 'Create', exact: true }).click()
+    await dialog.getByText('The token is not valid.').waitFor()
+    await dialog.getByLabel('Your own token').fill(TOKEN)
+    await dialog.getByRole('button', { name: 'Create', exact: true }).click()
     const first = await shownValue(page)
     expect(await dialog.getByLabel('Try it', { exact: true }).inputValue()).toBe(
       `curl -H "Authorization: Bearer ${first}" ${stand().url}/api/v1/pipelines`,
@@ -72,6 +78,7 @@ describe('tokens', () => {
     const row = page.getByRole('row').filter({ hasText: 'airflow' })
     await row.getByText('operator').waitFor()
     await row.getByRole('button', { name: 'Rotate airflow' }).click()
+    await dialog.getByLabel('Your own token').fill(TOKEN)
     await dialog.getByRole('button', { name: 'Rotate', exact: true }).click()
     const second = await shownValue(page)
     expect(second).not.toBe(first)
@@ -104,6 +111,7 @@ describe('tokens', () => {
     await row.getByRole('button', { name: 'Rotate ci-apply' }).click()
     await choose(page, 'The old value works', 'one more hour')
     await choose(page, 'Expires', 'in 90 days')
+    await page.getByLabel('Your own token').fill(TOKEN)
     await page.getByRole('dialog').getByRole('button', { name: 'Rotate', exact: true }).click()
     const next = await shownValue(page)
     expect([await ask(data!.token), await ask(next)]).toEqual([200, 200])
@@ -118,6 +126,7 @@ describe('tokens', () => {
     await stand().open(page, '/settings/tokens', own.token)
     const row = page.getByRole('row').filter({ hasText: 'you are signed in with it' })
     await row.getByRole('button', { name: 'Rotate admin of a test' }).click()
+    await page.getByLabel('Your own token').fill(own.token)
     await page.getByRole('dialog').getByRole('button', { name: 'Rotate', exact: true }).click()
     const next = await shownValue(page)
     await page.getByRole('button', { name: 'I have kept it' }).click()
@@ -127,6 +136,58 @@ describe('tokens', () => {
     await page.getByText('You are signed in with this token: you will be signed out.').waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke', exact: true }).click()
     await page.getByLabel('Token').waitFor()
+  })
+})
+
+describe('the sessions', () => {
+  it('show who is signed in, and end one by one or all at once', async () => {
+    const { token } = await stand().token('viewer')
+    const [desk, phone, tablet] = [
+      await browser().visitor(),
+      await browser().visitor(),
+      await browser().visitor(),
+    ]
+    for (const { page } of [phone, tablet]) await stand().open(page, '/pipelines', token)
+    await stand().open(desk.page, '/pipelines', token)
+    await desk.page.getByRole('button', { name: /^Account/ }).click()
+    await desk.page.getByRole('menuitem', { name: 'Active sessions' }).click()
+    const rows = desk.page.getByRole('row').filter({ hasText: 'viewer of a test' })
+    const dialog = desk.page.getByRole('dialog')
+    await rows.nth(2).waitFor()
+    expect(await rows.count()).toBe(3)
+    await rows.nth(0).getByText('this browser').waitFor()
+    await rows.nth(1).getByText('from 127.0.0.1').waitFor()
+    await rows
+      .nth(1)
+      .getByRole('button', { name: /^End the session/ })
+      .click()
+    await dialog.getByRole('button', { name: 'End session' }).click()
+    await rows.nth(2).waitFor({ state: 'detached' })
+    await tablet.page.reload()
+    await tablet.page.getByLabel('Token').waitFor()
+    await desk.page.getByRole('button', { name: 'End all others' }).click()
+    await dialog.getByRole('button', { name: 'End sessions' }).click()
+    await toast(desk.page, '1 session was ended.').waitFor()
+    await phone.page.reload()
+    await phone.page.getByLabel('Token').waitFor()
+    await rows.nth(1).waitFor({ state: 'detached' })
+    await rows.nth(0).getByRole('button', { name: /^End/ }).click()
+    await dialog.getByText('you will be signed out').waitFor()
+    await dialog.getByRole('button', { name: 'End session' }).click()
+    await desk.page.getByLabel('Token').waitFor()
+    expect(desk.complaints).toEqual([])
+  })
+
+  it('of everyone are for administrators', async () => {
+    const viewer = await stand().token('viewer')
+    const [own, other] = [await browser().visitor(), await browser().visitor()]
+    await stand().open(other.page, '/settings/sessions?of=everyone', viewer.token)
+    await other.page.getByText('this browser').waitFor()
+    expect(await other.page.getByText('Everyone').count()).toBe(0)
+    await stand().open(own.page, '/settings/sessions')
+    await own.page.getByText('Everyone').click()
+    await own.page.waitForURL(/of=everyone/)
+    await own.page.getByRole('row').filter({ hasText: 'viewer of a test' }).first().waitFor()
   })
 })
 
@@ -173,7 +234,7 @@ describe('the audit', () => {
     await page.getByText('1 entry shown').waitFor()
     const [download] = await Promise.all([
       page.waitForEvent('download'),
-      page.getByRole('link', { name: 'CSV' }).click(),
+      page.getByRole('button', { name: 'CSV' }).click(),
     ])
     const lines = (await readFile(await download.path(), 'utf8')).trim().split('\r\n')
     expect([download.suggestedFilename(), lines.length]).toEqual(['vitrina-audit.csv', 2])

@@ -19,6 +19,7 @@ const READS = [
   ['runners', 'list'],
   ['quarantine', 'list', 'genre_dim_full'],
   ['tokens', 'list'],
+  ['sessions', 'list', '--everyone'],
   ['audit'],
   ['context', 'list'],
 ]

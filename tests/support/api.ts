@@ -1,4 +1,5 @@
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
+import type { StreamLimits } from '../../src/api/routes/events.js'
 import { createServer } from '../../src/api/server.js'
 import type { CheckLimits } from '../../src/api/services/check-slots.js'
 import { readSettings, SETTINGS } from '../../src/config/settings.js'
@@ -31,8 +32,15 @@ export interface TestApi {
 export interface ApiOptions {
   readonly consoleDir?: string
   readonly rateLimit?: number
+  /** Wrong tokens of one address in a minute; not given: as many as a test likes. */
+  readonly wrongTokens?: number
+  readonly trustedProxies?: readonly string[]
   /** Checks at the same time; not given: as many as a test likes. */
   readonly checks?: CheckLimits
+  /** Streams at the same time; not given: as many as a test likes. */
+  readonly streams?: StreamLimits
+  /** Pipelines with series of their own; not given: all. */
+  readonly metricsPipelines?: number
   /** Default a century: tests write runs of any age. */
   readonly runsDays?: number
   readonly connections?: readonly string[]
@@ -87,7 +95,11 @@ export function anApi(url: string, options: ApiOptions = {}): TestApi {
     connections: new ConnectionProbes(options.probed ?? { databases: [], sinks: [] }),
     settings: settingsInForce([SETTINGS], options.env ?? {}),
     rateLimit: options.rateLimit ?? 1_000_000,
+    wrongTokens: options.wrongTokens ?? 1_000_000,
+    trustedProxies: options.trustedProxies ?? [],
     checks: options.checks ?? { total: 1_000, perToken: 1_000 },
+    streams: options.streams ?? { total: 1_000, perToken: 1_000 },
+    metricsPipelines: options.metricsPipelines ?? 1_000_000,
     retention: { eventsHours: 24, runsDays: options.runsDays ?? 36_500, quarantineDays: 30 },
     consoleDir: options.consoleDir,
     heartbeatMs: options.heartbeatMs,

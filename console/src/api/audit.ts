@@ -34,7 +34,7 @@ export function auditQuery(filter: AuditFilter) {
   })
 }
 
-/** A link, not a request: the browser saves what comes, however long it is. */
+/** Everything that the filter finds, as a file. */
 export function auditCsvUrl(filter: AuditFilter): string {
   const query = new URLSearchParams(Object.entries(wireFilter(filter)))
   return `/api/v1/audit.csv${query.size === 0 ? '' : `?${query}`}`
@@ -42,7 +42,7 @@ export function auditCsvUrl(filter: AuditFilter): string {
 
 function wireFilter({ lastMs, ...rest }: AuditFilter) {
   if (lastMs === undefined) return rest
-  // To the minute: a link that changed with every second could not be pointed at.
+  // To the minute: the address would change with every render.
   const since = Math.floor((Date.now() - lastMs) / MINUTE_MS) * MINUTE_MS
   return { ...rest, since: new Date(since).toISOString() }
 }

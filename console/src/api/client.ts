@@ -1,13 +1,13 @@
 import createFetchClient from 'openapi-fetch'
 import { rememberDeed } from './deeds.js'
 import { offline, toProblem } from './problem.js'
+import { sessionHeaders } from './session-key.js'
 import type { paths } from './wire.js'
 
-/** Every route with its types. The cookie of the session goes along by itself; X-CSRF shows that it is us who ask. */
+/** Every route with its types. The cookie of the session goes along by itself; X-CSRF carries its key. */
 export const api = createFetchClient<paths>({
   baseUrl: '/api/v1',
   credentials: 'same-origin',
-  headers: { 'x-csrf': '1' },
   fetch: reach,
 })
 
@@ -26,7 +26,23 @@ export async function ask<T>(request: Promise<Answer<T>>): Promise<T> {
   throw toProblem(response.status, error, response.headers.get('x-request-id'))
 }
 
+/** For requests that carry a token somebody typed: when it is refused, the session is still valid. */
+export async function askWithToken<T>(request: Promise<Answer<T>>): Promise<T> {
+  const { data, error, response } = await request
+  if (response.ok) return data as T
+  throw toProblem(response.status, error, response.headers.get('x-request-id'))
+}
+
+/** A file of the API. A link could not send the key of the session. */
+export async function askForFile(address: string): Promise<Blob> {
+  const response = await reach(new Request(address, { credentials: 'same-origin' }))
+  if (response.ok) return response.blob()
+  const error: unknown = await response.json().catch(() => null)
+  return ask(Promise.resolve({ error, response }))
+}
+
 async function reach(request: Request): Promise<Response> {
+  for (const [name, value] of Object.entries(sessionHeaders())) request.headers.set(name, value)
   try {
     const response = await fetch(request)
     tellReachable(true)

@@ -2,6 +2,7 @@ import { queryOptions, useQuery } from '@tanstack/react-query'
 import { api, ask } from './client.js'
 import { ApiProblem } from './problem.js'
 import { queryClient } from './query-client.js'
+import { keepSessionKey } from './session-key.js'
 import type { Role, Session } from './wire.js'
 
 /** Null: nobody is signed in. */
@@ -19,12 +20,14 @@ export const sessionQuery = queryOptions({
 })
 
 export async function signIn(body: { token: string } | { code: string }): Promise<void> {
-  const session = await ask(api.POST('/session', { body }))
+  const { csrf_token, ...session } = await ask(api.POST('/session', { body }))
+  keepSessionKey(csrf_token)
   queryClient.setQueryData(sessionQuery.queryKey, session)
 }
 
 export async function signOut(): Promise<void> {
   await ask(api.DELETE('/session', {})).catch(() => {})
+  keepSessionKey(null)
   forgetSession()
 }
 

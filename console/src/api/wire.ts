@@ -29,6 +29,7 @@ export type Runner = Get<'/runners'>['items'][number]
 export type ConnectionLook = Get<'/connections'>
 export type Connection = Schema<'Connection'>
 export type Token = Schema<'Token'>
+export type BrowserSession = Schema<'BrowserSession'>
 export type AuditPage = Get<'/audit'>
 export type AuditEntry = AuditPage['items'][number]
 export type About = Get<'/about'>

@@ -13,7 +13,7 @@ import { readQuarantineSearch } from '../screens/quarantine/search.js'
 import { readRunSearch } from '../screens/run/search.js'
 import { readRunnersSearch } from '../screens/runners/search.js'
 import { readRunsSearch } from '../screens/runs/search.js'
-import { readAuditSearch, readTokensSearch } from '../screens/settings/search.js'
+import { readAuditSearch, readSessionsSearch, readTokensSearch } from '../screens/settings/search.js'
 import { NotFound, ScreenFailed } from './fallbacks.js'
 import { setRouter } from './router-handle.js'
 import { Shell } from './shell/Shell.js'
@@ -175,6 +175,12 @@ const settingsTabs = [
     path: '/tokens',
     validateSearch: readTokensSearch,
     component: lazyRouteComponent(() => import('../screens/settings/TokensTab.js'), 'TokensTab'),
+  }),
+  createRoute({
+    getParentRoute: () => settings,
+    path: '/sessions',
+    validateSearch: readSessionsSearch,
+    component: lazyRouteComponent(() => import('../screens/settings/SessionsTab.js'), 'SessionsTab'),
   }),
   createRoute({
     getParentRoute: () => settings,

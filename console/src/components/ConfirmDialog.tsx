@@ -13,6 +13,8 @@ interface Props {
   /** Given when data may be removed: it has to be typed first. */
   readonly nameToType?: string
   readonly isDangerous?: boolean
+  /** False: something inside has to be filled in first. */
+  readonly isReady?: boolean
   readonly onConfirm: () => Promise<unknown>
   readonly onClose: () => void
 }
@@ -24,6 +26,7 @@ export function ConfirmDialog({
   action,
   nameToType,
   isDangerous,
+  isReady = true,
   onConfirm,
   onClose,
 }: Props) {
@@ -71,7 +74,7 @@ export function ConfirmDialog({
             type="submit"
             color={isDangerous ? 'red' : 'blue'}
             loading={isBusy}
-            disabled={nameToType !== undefined && typed !== nameToType}
+            disabled={!isReady || (nameToType !== undefined && typed !== nameToType)}
           >
             {action}
           </Button>

@@ -1,4 +1,5 @@
 import { signedOut, tellReachable } from '../api/client.js'
+import { sessionHeaders } from '../api/session-key.js'
 import type { LiveEvent } from './event.js'
 
 export type LiveState = 'connecting' | 'live' | 'reconnecting'
@@ -86,6 +87,7 @@ export class EventStream {
     const response = await fetch('/api/v1/events', {
       headers: {
         accept: 'text/event-stream',
+        ...sessionHeaders(),
         ...(this.#lastId === null ? {} : { 'last-event-id': this.#lastId }),
       },
       cache: 'no-store',

@@ -5,6 +5,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The least role that may call a route; open: anybody, without a token. */
     access?: Role | 'open'
+    /** A session is not enough: what the route gives would outlive it. */
+    bearerOnly?: true
   }
 }
 

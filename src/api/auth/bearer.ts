@@ -4,15 +4,20 @@ import { VitrinaError } from '../../model/errors.js'
 import { formatTraceparent } from '../../telemetry/trace.js'
 import type { Api } from '../schemas/type-provider.js'
 import type { SessionService } from '../services/sessions.js'
+import { addressGroup, clientAddress } from './client-address.js'
+import type { Guesses } from './guesses.js'
 import { type Caller, digest, type Identity, REFUSALS, type Refusal } from './identity.js'
+import { KnownCallers } from './known-callers.js'
 import type { RateLimit } from './rate-limit.js'
-import { requireSameOrigin } from './same-origin.js'
+import { requireSameOrigin, sessionKeyOf } from './same-origin.js'
 import { sessionCookieOf } from './session-cookie.js'
 
 /** What a request was let in with. */
 interface Credential {
   readonly tokenHash: Buffer
   readonly via: 'token' | 'session'
+  /** Null for a token. */
+  readonly sessionId: string | null
   /** When the session ends; null for a token. */
   readonly expiresAt: string | null
 }
@@ -30,18 +35,19 @@ export interface BearerOptions {
   readonly identity: Identity
   readonly sessions: SessionService
   readonly limit: RateLimit
+  readonly guesses: Guesses
 }
 
 /** Asked before the body is read, so that a stranger cannot make us read one. */
 export function requireToken(app: Api, options: BearerOptions): void {
+  const known = new KnownCallers()
   app.decorateRequest('caller', null)
   app.decorateRequest('credential', null)
   app.decorateRequest('isStillValid')
   app.addHook('onRequest', async (request, reply) => {
-    const { access } = request.routeOptions.config
+    const { access, bearerOnly = false } = request.routeOptions.config
     if (access === 'open') return
-    const found = await letIn(request, options)
-    options.limit.take(typeof found === 'string' ? `address ${request.ip}` : found.caller.id)
+    const found = await letInWithin(request, options, known)
     if (typeof found === 'string') throw unauthenticated(reply, found)
     const { caller, credential } = found
     if (credential.via === 'session') requireSameOrigin(request)
@@ -49,13 +55,55 @@ export function requireToken(app: Api, options: BearerOptions): void {
     request.isStillValid = async () => typeof (await letIn(request, options)) !== 'string'
     // A route that does not exist has no rule; whoever has a token may learn that it is not there.
     if (access !== undefined) requireRole(request, access)
+    if (bearerOnly) requireBearer(request)
   })
 }
+
+/** The limits come before the database is asked: first the caller's, or the address's, then that for wrong ones. */
+async function letInWithin(
+  request: FastifyRequest,
+  options: BearerOptions,
+  known: KnownCallers,
+): Promise<LetIn | Refusal> {
+  const { limit, guesses, identity } = options
+  const address = addressGroup(clientAddress(request))
+  const hash = hashOf(request)
+  const expected = hash === null ? null : known.get(hash)
+  const payer = expected ?? `address ${address}`
+  limit.take(payer)
+  const found = await letIn(request, options)
+  if (typeof found === 'string') {
+    if (hash !== null) known.delete(hash)
+    if (GUESSES.includes(found)) guesses.wrong(address)
+    return found
+  }
+  const { caller, credential } = found
+  guesses.right(address, credential.via === 'token' && identity.isGuessable(credential.tokenHash))
+  if (caller.id !== expected) {
+    limit.giveBack(payer)
+    limit.take(caller.id)
+    known.set(hash!, caller.id)
+  }
+  return found
+}
+
+/** What expired or was revoked was right once. */
+const GUESSES: readonly Refusal[] = ['unknown', 'unproven']
 
 /** Where what a caller asks for decides, and not the route alone. */
 export function requireRole(request: FastifyRequest, needed: Role): void {
   const { role } = request.caller!
   if (!mayActAs(role, needed)) throw forbidden(role, needed)
+}
+
+/** Whoever took a session over must not get a token of their own from it. */
+function requireBearer(request: FastifyRequest): void {
+  if (request.credential!.via === 'token') return
+  throw new VitrinaError(
+    'TOKEN_REQUIRED',
+    'A session alone cannot make or rotate tokens.',
+    'Send the token again, in the header "Authorization: Bearer <token>".',
+  )
 }
 
 /** For versions and audit. Only routes that need a token ask. */
@@ -65,13 +113,18 @@ export function authorOf(request: FastifyRequest): Author {
   return { id, name, requestId: request.id, traceparent }
 }
 
+interface LetIn {
+  readonly caller: Caller
+  readonly credential: Credential
+}
+
 async function letIn(
   request: FastifyRequest,
   { identity, sessions }: BearerOptions,
-): Promise<{ caller: Caller; credential: Credential } | Refusal> {
+): Promise<LetIn | Refusal> {
   const credential = await credentialOf(request, sessions)
   if (typeof credential === 'string') return credential
-  const caller = await identity.of(credential.tokenHash, request.ip)
+  const caller = await identity.of(credential.tokenHash, clientAddress(request))
   return typeof caller === 'string' ? caller : { caller, credential }
 }
 
@@ -81,11 +134,19 @@ async function credentialOf(
   sessions: SessionService,
 ): Promise<Credential | Refusal> {
   const bearer = bearerOf(request)
-  if (bearer !== null) return { tokenHash: digest(bearer), via: 'token', expiresAt: null }
+  if (bearer !== null) return { tokenHash: digest(bearer), via: 'token', sessionId: null, expiresAt: null }
   const cookie = sessionCookieOf(request)
   if (cookie === null) return 'missing'
-  const session = await sessions.find(cookie)
-  return session === null ? 'ended' : { ...session, via: 'session' }
+  const session = await sessions.find(cookie, sessionKeyOf(request))
+  if (typeof session === 'string') return session
+  const { id, tokenHash, expiresAt } = session
+  return { tokenHash, via: 'session', sessionId: id, expiresAt }
+}
+
+/** Of what the request was sent with, right or wrong; null: nothing. */
+function hashOf(request: FastifyRequest): Buffer | null {
+  const secret = bearerOf(request) ?? sessionCookieOf(request)
+  return secret === null ? null : digest(secret)
 }
 
 function unauthenticated(reply: FastifyReply, why: Refusal): VitrinaError {

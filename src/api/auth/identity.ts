@@ -11,7 +11,10 @@ export interface Caller {
   readonly expiresAt: string | null
 }
 
-export type Refusal = 'missing' | 'unknown' | 'expired' | 'revoked' | 'rotated' | 'ended'
+export type Refusal = 'missing' | 'unknown' | 'expired' | 'revoked' | 'rotated' | 'ended' | 'unproven'
+
+/** A token of so many characters is hopeless to guess, even one that a person thought up. */
+const UNGUESSABLE_LENGTH = 32
 
 export const ADMINISTRATOR_ID = 'administrator'
 const ADMINISTRATOR: Caller = {
@@ -25,11 +28,23 @@ const ADMINISTRATOR: Caller = {
 export class Identity {
   readonly #administrators: Buffer
   readonly #tokens: TokenStore
+  readonly #isGuessable: boolean
 
   /** `token` is the administrator's. */
   constructor(token: string, tokens: TokenStore) {
     this.#administrators = digest(token)
     this.#tokens = tokens
+    this.#isGuessable = token.length < UNGUESSABLE_LENGTH
+  }
+
+  /** SHA-256 of the administrator's token, which no table holds. */
+  get administrators(): Buffer {
+    return this.#administrators
+  }
+
+  /** Every token but the administrator's is made by us, of 256 random bits. */
+  isGuessable(hash: Buffer): boolean {
+    return this.#isGuessable && timingSafeEqual(hash, this.#administrators)
   }
 
   /** `from` is the address that the request came from. */
@@ -51,6 +66,7 @@ export const REFUSALS: Readonly<Record<Refusal, string>> = {
   revoked: 'The token was revoked.',
   rotated: 'The token was rotated: it has another value now.',
   ended: 'The session has ended.',
+  unproven: 'The session cookie came without its key, which the sign-in returned as csrf_token.',
 }
 
 /** Equal lengths, whatever was given: timingSafeEqual throws otherwise, and the length itself would be told by time. */

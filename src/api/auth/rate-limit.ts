@@ -8,35 +8,46 @@ interface Bucket {
 /** Buckets that are full again are forgotten when there are more of them than this. */
 const MOST_BUCKETS = 10_000
 
+interface Meaning {
+  /** What there is too much of. */
+  readonly what: string
+  /** The setting that sets the limit; null: none does. */
+  readonly setting: string | null
+}
+
+const REQUESTS: Meaning = { what: 'requests', setting: 'API_RATE_LIMIT' }
+
 /** A bucket for each caller: a minute's worth of requests at once, refilled steadily. */
 export class RateLimit {
   readonly #perMinute: number
   readonly #now: () => number
-  readonly #setting: string | null
+  readonly #means: Meaning
   readonly #buckets = new Map<string, Bucket>()
 
-  /** `now` in milliseconds, of a clock that never goes back. `setting` is what sets the limit; null: nothing does. */
-  constructor(
-    perMinute: number,
-    now: () => number = () => performance.now(),
-    setting: string | null = 'API_RATE_LIMIT',
-  ) {
+  /** `now` in milliseconds, of a clock that never goes back. */
+  constructor(perMinute: number, now: () => number = () => performance.now(), means: Meaning = REQUESTS) {
     this.#perMinute = perMinute
     this.#now = now
-    this.#setting = setting
+    this.#means = means
   }
 
   /** Throws RATE_LIMITED when the caller has used up its share. */
   take(caller: string): void {
-    const now = this.#now()
-    const bucket = this.#buckets.get(caller) ?? this.#newBucket(caller, now)
-    bucket.left = Math.min(this.#perMinute, bucket.left + (now - bucket.at) * this.#perMs)
-    bucket.at = now
-    if (bucket.left < 1) throw this.#limited(Math.ceil((1 - bucket.left) / this.#perMs / 1000))
+    const bucket = this.#filled(caller)
+    if (bucket.left < 1) throw this.#limited(bucket)
     bucket.left -= 1
   }
 
-  /** For what turned out well, where only failures shall count. */
+  isEmpty(caller: string): boolean {
+    return this.#buckets.has(caller) && this.#filled(caller).left < 1
+  }
+
+  /** Throws RATE_LIMITED, for what is refused because the caller has used up its share of something else. */
+  refuse(caller: string): never {
+    throw this.#limited(this.#filled(caller))
+  }
+
+  /** For what shall not count after all. */
   giveBack(caller: string): void {
     const bucket = this.#buckets.get(caller)
     if (bucket !== undefined) bucket.left = Math.min(this.#perMinute, bucket.left + 1)
@@ -44,6 +55,14 @@ export class RateLimit {
 
   get #perMs(): number {
     return this.#perMinute / 60_000
+  }
+
+  #filled(caller: string): Bucket {
+    const now = this.#now()
+    const bucket = this.#buckets.get(caller) ?? this.#newBucket(caller, now)
+    bucket.left = Math.min(this.#perMinute, bucket.left + (now - bucket.at) * this.#perMs)
+    bucket.at = now
+    return bucket
   }
 
   #newBucket(caller: string, now: number): Bucket {
@@ -60,11 +79,13 @@ export class RateLimit {
     if (this.#buckets.size >= MOST_BUCKETS) this.#buckets.clear()
   }
 
-  #limited(seconds: number): VitrinaError {
+  #limited({ left }: Bucket): VitrinaError {
+    const seconds = Math.max(1, Math.ceil((1 - left) / this.#perMs / 1000))
+    const { what, setting } = this.#means
     return new VitrinaError(
       'RATE_LIMITED',
-      `More than ${this.#perMinute} requests in a minute.`,
-      `Wait ${seconds} s, then go on more slowly${this.#setting === null ? '' : `; ${this.#setting} sets the limit`}.`,
+      `More than ${this.#perMinute} ${what} in a minute.`,
+      `Wait ${seconds} s, then go on more slowly${setting === null ? '' : `; ${setting} sets the limit`}.`,
       { facts: { retry_after_seconds: seconds } },
     )
   }

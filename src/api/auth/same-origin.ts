@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { VitrinaError } from '../../model/errors.js'
 
-/** The console sends it. A foreign page cannot without asking us first, and we never allow it. */
+/** A foreign page cannot send it without a preflight, and none is ever answered. */
 const HEADER = 'x-csrf'
 const READING: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
 
@@ -13,7 +13,13 @@ const READING: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
 export function requireSameOrigin(request: FastifyRequest): void {
   if (!isSameOrigin(request)) throw crossSite('The request was made by a page of another origin.')
   if (!READING.includes(request.method) && request.headers[HEADER] === undefined)
-    throw crossSite('The request has a session but no header X-CSRF.')
+    throw crossSite('The request has no header X-CSRF.')
+}
+
+/** The key of the session: the page got it when it signed in. Null: it sends none. */
+export function sessionKeyOf({ headers }: FastifyRequest): string | null {
+  const key = headers[HEADER]
+  return typeof key === 'string' ? key : null
 }
 
 /** "none": typed into the address bar, which can only read. */

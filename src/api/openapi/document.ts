@@ -40,7 +40,7 @@ export function openApiDocument(routes: readonly CollectedRoute[], version: stri
           in: 'cookie',
           name: 'vitrina_session',
           description:
-            'For browsers: the cookie that POST /session sets; its name ends with the port, if the address has one. Requests that change something also send the header X-CSRF.',
+            'For browsers: the cookie that POST /session sets; its name ends with the port, if the address has one. Requests also send the header X-CSRF with the csrf_token of that answer.',
         },
       },
       schemas: { Problem: schemas.of(problemWire, 'output'), ...schemas.named },

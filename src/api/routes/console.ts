@@ -40,7 +40,7 @@ const policy = (nonce: string) =>
 
 /** The console, as files. They hold no secrets: whoever opens them still has to bring a token for the API. */
 export function consoleRoutes(app: Api, folder: string): void {
-  const open = { config: { access: 'open' as const, quiet: true } }
+  const open = { config: { access: 'open' as const, quiet: true, share: 'files' as const } }
   app.get('/', open, async (_request, reply) => reply.redirect('/ui/'))
   app.get('/ui', open, async (_request, reply) => reply.redirect('/ui/'))
   app.get<{ Params: { '*': string } }>('/ui/*', open, async (request, reply) => {

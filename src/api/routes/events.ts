@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { VitrinaError } from '../../model/errors.js'
 import type { Api } from '../schemas/type-provider.js'
 import type { EventHub } from '../services/event-hub.js'
 import { type EventFilter, EventStream } from '../services/event-stream.js'
@@ -27,6 +28,7 @@ export function eventRoutes(app: Api, hub: EventHub, streams: EventStreams): voi
       config: rule('viewer', 'events', 'Streams what happens in the whole fleet as server-sent events.', {
         media: 'text/event-stream',
         quiet: true,
+        problems: [429],
       }),
       schema: { headers: eventHeaders, querystring: eventQuery },
     },
@@ -44,12 +46,24 @@ interface Opening {
   readonly filter: EventFilter
 }
 
-/** The streams that are open, so that the server can end them when it closes. */
+export interface StreamLimits {
+  readonly total: number
+  readonly perToken: number
+}
+
+/** What a client that was refused waits; a tab that closes frees its place. */
+const RETRY_AFTER_SECONDS = 10
+
+/** The streams that are open: so many in all and for each caller. The server ends them when it closes. */
 export class EventStreams {
   readonly #open = new Set<() => void>()
+  readonly #limits: StreamLimits
   readonly #heartbeatMs: number
+  readonly #byCaller = new Map<string, number>()
+  #total = 0
 
-  constructor(heartbeatMs: number = HEARTBEAT_MS) {
+  constructor(limits: StreamLimits, heartbeatMs: number = HEARTBEAT_MS) {
+    this.#limits = limits
     this.#heartbeatMs = heartbeatMs
   }
 
@@ -60,6 +74,7 @@ export class EventStreams {
     hub: EventHub,
     { last, filter }: Opening,
   ): Promise<void> {
+    this.#takePlace(request.caller!.id, reply)
     const stream = new EventStream(reply.raw, hub, filter)
     reply.raw.on('close', () => hub.leave(stream))
     const head = await hub.join(stream)
@@ -79,6 +94,24 @@ export class EventStreams {
     for (const end of this.#open) end()
   }
 
+  /** Held until the connection is gone, or the answer is an error. */
+  #takePlace(caller: string, reply: FastifyReply): void {
+    const { total, perToken } = this.#limits
+    const mine = this.#byCaller.get(caller) ?? 0
+    if (mine >= perToken)
+      throw tooMany(`This token has ${mine} event streams open`, 'API_MAX_STREAMS_PER_CALLER')
+    if (this.#total >= total) throw tooMany(`${total} event streams are open`, 'API_MAX_STREAMS')
+    if (reply.raw.destroyed) return
+    this.#total += 1
+    this.#byCaller.set(caller, mine + 1)
+    reply.raw.once('close', () => {
+      this.#total -= 1
+      const left = this.#byCaller.get(caller)! - 1
+      if (left === 0) this.#byCaller.delete(caller)
+      else this.#byCaller.set(caller, left)
+    })
+  }
+
   #keepAlive(request: FastifyRequest, reply: FastifyReply, stream: EventStream): void {
     const end = () => reply.raw.end()
     const beat = setInterval(async () => {
@@ -94,6 +127,15 @@ export class EventStreams {
     reply.raw.on('close', forget)
     if (reply.raw.destroyed) forget()
   }
+}
+
+function tooMany(fact: string, setting: string): VitrinaError {
+  return new VitrinaError(
+    'TOO_MANY_STREAMS',
+    `${fact}, and no more may be open at the same time.`,
+    `Close one, then try again; one stream carries the events of all pipelines. ${setting} sets the limit.`,
+    { facts: { retry_after_seconds: RETRY_AFTER_SECONDS } },
+  )
 }
 
 /** `missed`: events after `last` that are no longer kept, or a number that this database never gave. */

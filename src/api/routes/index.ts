@@ -32,6 +32,7 @@ import { quarantineRoutes } from './quarantine.js'
 import { runRoutes } from './runs.js'
 import { scheduleRoutes } from './schedule.js'
 import { sessionRoutes } from './session.js'
+import { sessionsRoutes } from './sessions.js'
 import { taskRoutes } from './tasks.js'
 import { tokenRoutes } from './tokens.js'
 import { versionRoutes } from './versions.js'
@@ -72,8 +73,9 @@ export function apiRoutes(app: Api, services: Services): void {
   runRoutes(app, services.runs, services.waiter)
   historyRoutes(app, history)
   taskRoutes(app, services.transforms)
-  tokenRoutes(app, services.tokens)
+  tokenRoutes(app, services.tokens, services.sessions)
   sessionRoutes(app, services.sessions, services.facts)
+  sessionsRoutes(app, services.sessions)
   eventRoutes(app, services.hub, services.streams)
   aboutRoutes(app, services.about, services.connections)
   healthRoutes(app, services.health)

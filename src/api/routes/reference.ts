@@ -11,14 +11,26 @@ const POLICY =
 export function referenceRoutes(app: Api, version: string): void {
   const routes = collectRoutes(app, PREFIX)
   const config = { access: 'open' as const, quiet: true }
+  // Once every route is there it never changes, and anybody may ask for it.
+  const reference = once(() => openApiDocument(routes, version))
+  const text = once(() => JSON.stringify(reference()))
+  const page = once(() => referencePage(reference()))
   app.get('/openapi.json', { config }, async (_request, reply) =>
-    reply.type('application/json; charset=utf-8').send(openApiDocument(routes, version)),
+    reply.type('application/json; charset=utf-8').send(text()),
   )
   app.get('/docs', { config }, async (_request, reply) => {
-    const { html, styleHash } = referencePage(openApiDocument(routes, version))
+    const { html, styleHash } = page()
     return reply
       .type('text/html; charset=utf-8')
       .header('content-security-policy', POLICY.replace('%', styleHash))
       .send(html)
   })
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | null = null
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
 }

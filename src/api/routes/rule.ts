@@ -25,6 +25,8 @@ export interface RouteDoc {
 interface Extra extends Partial<Pick<RouteDoc, 'problems' | 'body' | 'media' | 'links'>> {
   readonly quiet?: boolean
   readonly check?: FastifyContextConfig['check']
+  readonly bearerOnly?: true
+  readonly share?: FastifyContextConfig['share']
 }
 
 /** Who may call a route and what it does: no route starts without the first, none is documented without the second. */
@@ -32,7 +34,14 @@ export function rule(
   access: Role | 'open',
   tag: string,
   summary: string,
-  { quiet = false, check, problems = [], ...rest }: Extra = {},
+  { quiet = false, check, bearerOnly, share, problems = [], ...rest }: Extra = {},
 ): FastifyContextConfig {
-  return { access, quiet, ...(check && { check }), doc: { tag, summary, problems, ...rest } }
+  return {
+    access,
+    quiet,
+    ...(check && { check }),
+    ...(bearerOnly && { bearerOnly }),
+    ...(share && { share }),
+    doc: { tag, summary, problems, ...rest },
+  }
 }

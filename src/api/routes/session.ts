@@ -1,7 +1,15 @@
 import { z } from 'zod'
+import { clientAddress } from '../auth/client-address.js'
 import { requireSameOrigin } from '../auth/same-origin.js'
 import { sessionCookieOf, setSessionCookie } from '../auth/session-cookie.js'
-import { codeWire, type ServerFacts, sessionToWire, sessionWire, signInBody } from '../schemas/session.js'
+import {
+  codeWire,
+  type ServerFacts,
+  sessionToWire,
+  sessionWire,
+  signedInWire,
+  signInBody,
+} from '../schemas/session.js'
 import type { Api } from '../schemas/type-provider.js'
 import { SESSION_SECONDS, type SessionService } from '../services/sessions.js'
 import { rule } from './rule.js'
@@ -13,17 +21,24 @@ export function sessionRoutes(app: Api, sessions: SessionService, facts: ServerF
   app.post(
     '/session',
     {
-      config: rule('open', TAG, 'Signs a browser in with a token: the answer sets a cookie.', {
-        problems: [400, 401, 403, 422, 429, 503],
-      }),
-      schema: { body: signInBody, response: { 200: sessionWire } },
+      config: rule(
+        'open',
+        TAG,
+        'Signs a browser in with a token: the answer sets a cookie and has its key.',
+        {
+          problems: [400, 401, 403, 422, 429, 503],
+        },
+      ),
+      schema: { body: signInBody, response: { 200: signedInWire } },
     },
     async (request, reply) => {
       requireSameOrigin(request)
-      const { caller, value, expiresAt } = await sessions.open({ ...request.body, address: request.ip })
+      const userAgent = request.headers['user-agent'] ?? null
+      const origin = { address: clientAddress(request), userAgent }
+      const { caller, value, key, expiresAt } = await sessions.open({ ...request.body, ...origin })
       request.events.accessChanged('session.open', caller.name, caller.role)
       setSessionCookie(request, reply, value, SESSION_SECONDS)
-      return sessionToWire(caller, { via: 'session', expiresAt }, facts)
+      return { ...sessionToWire(caller, { via: 'session', expiresAt }, facts), csrf_token: key }
     },
   )
 
@@ -39,12 +54,15 @@ export function sessionRoutes(app: Api, sessions: SessionService, facts: ServerF
   app.delete(
     '/session',
     {
-      config: rule('viewer', TAG, 'Signs a browser out: its session ends.'),
+      config: rule(
+        'viewer',
+        TAG,
+        'Signs a browser out: its session ends, and so do those that its codes opened.',
+      ),
       schema: { response: { 204: z.null().describe('Nothing.') } },
     },
     async (request, reply) => {
-      const value = sessionCookieOf(request)
-      if (value !== null) await sessions.close(value)
+      if (request.credential!.via === 'session') await sessions.close(sessionCookieOf(request)!)
       setSessionCookie(request, reply, '', 0)
       return reply.code(204).send(null)
     },
@@ -57,7 +75,8 @@ export function sessionRoutes(app: Api, sessions: SessionService, facts: ServerF
       schema: { response: { 201: codeWire } },
     },
     async (request, reply) => {
-      const { code, expiresAt } = await sessions.createCode(request.credential!.tokenHash)
+      const { tokenHash, sessionId } = request.credential!
+      const { code, expiresAt } = await sessions.createCode(tokenHash, sessionId)
       reply.code(201)
       return { code, expires_at: expiresAt }
     },

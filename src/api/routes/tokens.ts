@@ -1,21 +1,29 @@
+import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { authorOf } from '../auth/bearer.js'
+import { sessionKeyOf } from '../auth/same-origin.js'
 import { sessionCookieOf } from '../auth/session-cookie.js'
 import { plainPage } from '../schemas/page.js'
 import { byId } from '../schemas/params.js'
 import { newTokenWire, rotationInput, tokenInput, tokenPage, tokenToWire } from '../schemas/token.js'
 import type { Api } from '../schemas/type-provider.js'
+import type { SessionService } from '../services/sessions.js'
 import type { TokenService } from '../services/tokens.js'
 import { linkNext, PREFIX } from './links.js'
 import { rule } from './rule.js'
 
 const TAG = 'access'
 
-export function tokenRoutes(app: Api, tokens: TokenService): void {
+export function tokenRoutes(app: Api, tokens: TokenService, sessions: SessionService): void {
   app.post(
     '/tokens',
     {
-      config: rule('admin', TAG, 'Makes a token. Its value is shown in this answer and never again.'),
+      config: rule(
+        'admin',
+        TAG,
+        'Makes a token. Its value is shown in this answer and never again. A session is not enough.',
+        { bearerOnly: true },
+      ),
       schema: { body: tokenInput, response: { 201: newTokenWire } },
     },
     async (request, reply) => {
@@ -46,14 +54,14 @@ export function tokenRoutes(app: Api, tokens: TokenService): void {
       config: rule(
         'admin',
         TAG,
-        'Gives a token a new value, shown in this answer and never again. The old one ends at once, or after grace_seconds.',
-        { problems: [404, 409] },
+        'Gives a token a new value, shown in this answer and never again. The old one ends at once, or after grace_seconds. A session is not enough.',
+        { problems: [404, 409], bearerOnly: true },
       ),
       schema: { params: byId, body: rotationInput, response: { 200: newTokenWire } },
     },
     async (request) => {
       const { grace_seconds: graceSeconds = 0, expires_at: expiresAt } = request.body ?? {}
-      const session = request.credential?.via === 'session' ? sessionCookieOf(request) : null
+      const session = await ownCookie(request, sessions)
       const wish = { graceSeconds, expiresAt, session }
       const { token, value } = await tokens.rotate(request.params.id, wish, authorOf(request))
       request.events.accessChanged('token.rotate', token.name, token.role)
@@ -75,4 +83,11 @@ export function tokenRoutes(app: Api, tokens: TokenService): void {
       return reply.code(204).send(null)
     },
   )
+}
+
+/** The cookie of the browser that sent the token along, if it proves that the session is its own. */
+async function ownCookie(request: FastifyRequest, sessions: SessionService): Promise<string | null> {
+  const cookie = sessionCookieOf(request)
+  if (cookie === null) return null
+  return typeof (await sessions.find(cookie, sessionKeyOf(request))) === 'string' ? null : cookie
 }

@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import { mayActAs, ROLES } from '../../model/access.js'
+import type { ListedSession } from '../../ports/session-store.js'
 import { ADMINISTRATOR_ID, type Caller } from '../auth/identity.js'
 import type { PipelineRules } from '../services/pipeline-rules.js'
+import { flag, pageOf, pageQuery } from './page.js'
 
 const secret = z.string().min(1).max(500)
 
@@ -37,6 +39,63 @@ export const sessionWire = z
     connections: z.array(z.string()).describe('The databases besides the main one, by name.'),
   })
   .meta({ id: 'Session' })
+
+export const signedInWire = sessionWire.extend({
+  csrf_token: z
+    .string()
+    .describe(
+      'The key of the session: every request with the cookie sends it as the header X-CSRF. It is shown once.',
+    ),
+})
+
+const everyone = flag()
+  .optional()
+  .describe('Sessions of all tokens, not only of the one that asks. Needs the role admin.')
+export const sessionsQuery = z.strictObject({ ...pageQuery, everyone })
+export const endSessionsQuery = z.strictObject({
+  everyone,
+  keep_current: flag().optional().describe('Leaves the session that asks, and those it is related to.'),
+})
+export const endedWire = z.object({ ended: z.int().describe('How many sessions were ended.') })
+
+const listedWire = z
+  .object({
+    id: z.string().describe('The id, for ending it.'),
+    current: z.boolean().describe('Whether this request was made with it.'),
+    name: z.string().describe('The name of its token.'),
+    token_id: z
+      .string()
+      .nullable()
+      .describe("The id of the token; null: the administrator's, which has none."),
+    role: z.enum(ROLES).describe('What it may do.'),
+    created_at: z.string().describe('When the browser signed in.'),
+    last_used_at: z.string().describe('When it was last used, to the minute.'),
+    expires_at: z.string().describe('When it ends at the latest; earlier after 12 hours without use.'),
+    opened_from: z.string().nullable().describe('The address that the browser signed in from.'),
+    user_agent: z.string().nullable().describe('What the browser called itself.'),
+    started_from: z
+      .string()
+      .nullable()
+      .describe('The session whose code opened it, and with which it ends; null: a token opened it.'),
+  })
+  .meta({ id: 'BrowserSession' })
+export const sessionsPage = pageOf(listedWire)
+
+export function listedToWire(session: ListedSession, current: string | null): z.infer<typeof listedWire> {
+  return {
+    id: session.id,
+    current: session.id === current,
+    name: session.token?.name ?? ADMINISTRATOR_ID,
+    token_id: session.token?.id ?? null,
+    role: session.token?.role ?? 'admin',
+    created_at: session.createdAt,
+    last_used_at: session.lastUsedAt,
+    expires_at: session.expiresAt,
+    opened_from: session.openedFrom,
+    user_agent: session.userAgent,
+    started_from: session.startedFrom,
+  }
+}
 
 export const codeWire = z.object({
   code: z.string().describe('Open /ui/#code=… with it. It works once.'),

@@ -3,15 +3,21 @@ import type { Catalog } from '../../ports/catalog.js'
 import type { ApiEvents } from '../../telemetry/api-events.js'
 import type { ReadyWire } from '../schemas/health.js'
 
+/** How long an answer of the database is good for: anybody may ask, as often as they like. */
+const FRESH_MS = 1_000
+
 /** Alive: this process answers. Ready: it can also do its work. */
 export class HealthService {
-  readonly #catalog: Catalog
+  readonly #catalog: Pick<Catalog, 'ping'>
   readonly #version: string
+  readonly #now: () => number
   #isDraining = false
+  #last: { readonly at: number; readonly checks: Promise<ReadyWire['checks']> } | null = null
 
-  constructor(catalog: Catalog, version: string) {
+  constructor(catalog: Pick<Catalog, 'ping'>, version: string, now: () => number = () => performance.now()) {
     this.#catalog = catalog
     this.#version = version
+    this.#now = now
   }
 
   /** The server is closing: whoever balances load should send people elsewhere. */
@@ -24,22 +30,31 @@ export class HealthService {
   }
 
   async ready(events: ApiEvents): Promise<ReadyWire> {
+    const checks = await this.#checks(events)
+    const isWell = checks.database.status === 'ok' && checks.migrations.status === 'ok'
+    return {
+      status: isWell && !this.#isDraining ? 'ok' : 'unavailable',
+      version: this.#version,
+      draining: this.#isDraining,
+      checks,
+    }
+  }
+
+  /** One question to the database, however many ask at the same time or within a second. */
+  #checks(events: ApiEvents): Promise<ReadyWire['checks']> {
+    const now = this.#now()
+    if (this.#last === null || now - this.#last.at >= FRESH_MS)
+      this.#last = { at: now, checks: this.#askDatabase(events) }
+    return this.#last.checks
+  }
+
+  async #askDatabase(events: ApiEvents): Promise<ReadyWire['checks']> {
     try {
       await this.#catalog.ping()
-      return {
-        status: this.#isDraining ? 'unavailable' : 'ok',
-        version: this.#version,
-        draining: this.#isDraining,
-        checks: { database: { status: 'ok' }, migrations: { status: 'ok' } },
-      }
+      return { database: { status: 'ok' }, migrations: { status: 'ok' } }
     } catch (error) {
       events.notReady(error as Error)
-      return {
-        status: 'unavailable',
-        version: this.#version,
-        draining: this.#isDraining,
-        checks: whatIsDown(error),
-      }
+      return whatIsDown(error)
     }
   }
 }

@@ -7,6 +7,7 @@ const SEARCHES = {
   QUARANTINE_NOT_FOUND: ['row in quarantine', 'List the rows with GET /api/v1/pipelines/{id}/quarantine.'],
   LINEAGE_NOT_FOUND: ['node', 'List the nodes with GET /api/v1/lineage, or write pipeline:<name>.'],
   TOKEN_NOT_FOUND: ['token', 'List the tokens with GET /api/v1/tokens.'],
+  SESSION_NOT_FOUND: ['session', 'List the sessions with GET /api/v1/sessions.'],
 } as const satisfies Partial<Record<ErrorCode, readonly [string, string]>>
 
 export function notFound(code: keyof typeof SEARCHES, id: string): VitrinaError {

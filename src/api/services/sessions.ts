@@ -1,13 +1,32 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+import type { Author } from '../../model/access.js'
 import { VitrinaError } from '../../model/errors.js'
-import type { OpenSession, SessionStore } from '../../ports/session-store.js'
-import { type Caller, digest, type Identity, REFUSALS, type Refusal } from '../auth/identity.js'
-import type { RateLimit } from '../auth/rate-limit.js'
+import type { Page, PageRequest } from '../../ports/catalog.js'
+import type {
+  ListedSession,
+  NewSession,
+  OpenSession,
+  SessionFilter,
+  SessionStore,
+} from '../../ports/session-store.js'
+import { addressGroup } from '../auth/client-address.js'
+import type { Guesses } from '../auth/guesses.js'
+import {
+  ADMINISTRATOR_ID,
+  type Caller,
+  digest,
+  type Identity,
+  REFUSALS,
+  type Refusal,
+} from '../auth/identity.js'
+import { isId } from './id.js'
+import { notFound } from './not-found.js'
 
 export const SESSION_SECONDS = 7 * 24 * 3600
 /** A console that is open keeps its session: its stream asks every few seconds. */
 const IDLE_SECONDS = 12 * 3600
 const CODE_SECONDS = 10 * 60
+const MOST_USER_AGENT = 300
 
 /** What somebody signs in with. */
 export interface SignIn {
@@ -16,59 +35,119 @@ export interface SignIn {
   readonly code?: string
   /** Where from: whoever guesses is slowed down. */
   readonly address: string
+  readonly userAgent: string | null
 }
 
 export interface SignedIn {
   readonly caller: Caller
-  /** For the cookie. */
+  /** For the cookie, which every port of the host gets to see. */
   readonly value: string
+  /** For the page, which keeps it where only its own origin can read it. Neither is worth anything without the other. */
+  readonly key: string
   readonly expiresAt: string
 }
 
-/** Sign-ins of browsers: a cookie that stands for a token, so that no script ever holds the token. */
+/** Whose sessions: everybody's, or those of the caller's own token. */
+export interface SessionScope {
+  readonly everyone: boolean
+  readonly caller: Caller
+}
+
+/** Sign-ins of browsers: a cookie and a key that stand for a token, so that no script ever holds the token. */
 export class SessionService {
   readonly #store: SessionStore
   readonly #identity: Identity
-  readonly #limit: RateLimit
+  readonly #guesses: Guesses
 
-  constructor(store: SessionStore, identity: Identity, limit: RateLimit) {
+  constructor(store: SessionStore, identity: Identity, guesses: Guesses) {
     this.#store = store
     this.#identity = identity
-    this.#limit = limit
+    this.#guesses = guesses
   }
 
-  async open({ token, code, address }: SignIn): Promise<SignedIn> {
-    // Before anything is compared, or a right guess would still be told from a wrong one.
-    this.#limit.take(address)
-    const tokenHash = token === undefined ? await this.#store.takeCode(digest(code ?? '')) : digest(token)
-    if (tokenHash === null)
-      throw refused('The code is not valid any more: it works once, and for ten minutes.')
-    const caller = await this.#identity.of(tokenHash, address)
-    if (typeof caller === 'string') throw refused(REFUSALS[caller satisfies Refusal])
-    this.#limit.giveBack(address)
-    const value = randomBytes(32).toString('base64url')
-    const expiresAt = await this.#store.openSession({
-      hash: digest(value),
-      tokenHash,
-      seconds: SESSION_SECONDS,
-    })
-    return { caller, value, expiresAt }
+  async open({ token, code, address, userAgent }: SignIn): Promise<SignedIn> {
+    const codeHash = token === undefined ? digest(code ?? '') : null
+    const tokenHash = codeHash === null ? digest(token!) : await this.#store.findCode(codeHash)
+    const caller = tokenHash === null ? 'unknown' : await this.#identity.of(tokenHash, address)
+    if (tokenHash === null || typeof caller === 'string')
+      throw this.#wrong(address, tokenHash === null ? null : (caller as Refusal))
+    this.#guesses.right(addressGroup(address), codeHash === null && this.#identity.isGuessable(tokenHash))
+    const { value, key, session } = newSession(address, userAgent)
+    const expiresAt =
+      codeHash === null
+        ? await this.#store.openSession(session, tokenHash)
+        : await this.#store.exchangeCode(codeHash, session)
+    if (expiresAt === null) throw refused(CODE_INVALID)
+    return { caller, value, key, expiresAt }
   }
 
-  find(value: string): Promise<OpenSession | null> {
-    return this.#store.findSession(digest(value), IDLE_SECONDS)
+  /** `key` is what the page sent along; the cookie alone opens nothing. */
+  async find(value: string, key: string | null): Promise<OpenSession | 'ended' | 'unproven'> {
+    const session = await this.#store.findSession(digest(value), IDLE_SECONDS)
+    if (session === null || session.keyHash === null) return 'ended'
+    return key !== null && timingSafeEqual(session.keyHash, digest(key)) ? session : 'unproven'
   }
 
+  /** Ends the session of this cookie and its whole family: sessions that codes started from one another. */
   close(value: string): Promise<void> {
-    return this.#store.closeSession(digest(value))
+    return this.#store.closeFamily(digest(value))
   }
 
-  /** A link that signs in once, for whoever holds the token already. */
-  async createCode(tokenHash: Buffer): Promise<{ code: string; expiresAt: string }> {
+  list(scope: SessionScope, page: PageRequest): Promise<Page<ListedSession>> {
+    return this.#store.listSessions(this.#filter(scope), page)
+  }
+
+  async end(id: string, scope: SessionScope, author: Author): Promise<void> {
+    const found = isId(id) && (await this.#store.endSession(id, this.#filter(scope), author))
+    if (!found) throw notFound('SESSION_NOT_FOUND', id)
+  }
+
+  /** All but the family of `except`. */
+  endAll(scope: SessionScope, except: string | null, author: Author): Promise<number> {
+    return this.#store.endSessions({ ...this.#filter(scope), except }, author)
+  }
+
+  /** A link that signs in once. Made from a session, it opens a session that ends together with that one. */
+  async createCode(tokenHash: Buffer, session: string | null): Promise<{ code: string; expiresAt: string }> {
     const code = randomBytes(24).toString('base64url')
-    const expiresAt = await this.#store.createCode({ hash: digest(code), tokenHash, seconds: CODE_SECONDS })
+    const expiresAt = await this.#store.createCode({
+      hash: digest(code),
+      tokenHash,
+      seconds: CODE_SECONDS,
+      session,
+    })
+    if (expiresAt === null) throw refused(REFUSALS.ended)
     return { code, expiresAt }
   }
+
+  /** `why` is null for a code. */
+  #wrong(address: string, why: Refusal | null): VitrinaError {
+    if (why === null || why === 'unknown') this.#guesses.wrong(addressGroup(address))
+    return refused(why === null ? CODE_INVALID : REFUSALS[why])
+  }
+
+  #filter({ everyone, caller }: SessionScope): SessionFilter {
+    const own = caller.id === ADMINISTRATOR_ID ? null : caller.id
+    return {
+      administrators: this.#identity.administrators,
+      tokenId: everyone ? undefined : own,
+      idleSeconds: IDLE_SECONDS,
+    }
+  }
+}
+
+const CODE_INVALID = 'The code is not valid any more: it works once, and for ten minutes.'
+
+function newSession(openedFrom: string, userAgent: string | null) {
+  const [value, key] = [randomBytes(32).toString('base64url'), randomBytes(32).toString('base64url')]
+  const session: NewSession = {
+    hash: digest(value),
+    keyHash: digest(key),
+    seconds: SESSION_SECONDS,
+    openedFrom,
+    userAgent: userAgent?.slice(0, MOST_USER_AGENT) ?? null,
+  }
+  return { value, key, session }
 }
 
 function refused(detail: string): VitrinaError {

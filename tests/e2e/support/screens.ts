@@ -117,6 +117,7 @@ export const SCREENS: readonly Screen[] = [
     prepare: aToken,
     shows: 'viewer of a test',
   },
+  { name: 'the sessions', path: '/settings/sessions', shows: /this browser|этот браузер/ },
   {
     name: 'an entry of the audit',
     path: '/settings/audit?entry=$id',

@@ -1,4 +1,5 @@
 import { Menu } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
 import { signOut, useSession } from '../../api/session.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
@@ -57,6 +58,9 @@ export function AccountMenu() {
           {texts.themes[theme === 'dark' ? 'light' : 'dark']}
         </Menu.Item>
         <Menu.Divider />
+        <Menu.Item leftSection={<Icon name="user" size={14} />} component={Link} to="/settings/sessions">
+          {texts.sessions}
+        </Menu.Item>
         <Menu.Item leftSection={<Icon name="signOut" size={14} />} onClick={() => void signOut()}>
           {texts.signOut}
         </Menu.Item>

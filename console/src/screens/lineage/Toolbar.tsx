@@ -2,6 +2,7 @@ import { Button, SegmentedControl, Select } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { openLineageText } from '../../api/lineage.js'
 import type { LineageGraph, LineageNode } from '../../api/wire.js'
+import { saveFile } from '../../components/save-file.js'
 import { toastDone, toastProblem } from '../../components/toast.js'
 import { useTexts } from '../../i18n/texts.js'
 import { Icon } from '../../theme/icons.js'
@@ -106,7 +107,8 @@ function ExportButton({ focus }: { readonly focus: LineageNode | null }) {
   const { mutate, isPending } = useMutation({
     mutationFn: () => openLineageText(pipeline),
     onSuccess: (text) => {
-      save(`openlineage-${pipeline === undefined ? 'all' : focus!.name}.json`, text)
+      const name = `openlineage-${pipeline === undefined ? 'all' : focus!.name}.json`
+      saveFile(name, new Blob([text], { type: 'application/json' }))
       toastDone(texts.exported)
     },
     onError: (error) => toastProblem(texts.exportFailed, error),
@@ -121,14 +123,4 @@ function ExportButton({ focus }: { readonly focus: LineageNode | null }) {
       {texts.export}
     </Button>
   )
-}
-
-function save(name: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: 'application/json' }))
-  const link = document.createElement('a')
-  link.href = url
-  link.download = name
-  link.click()
-  // The browser has it once the click is handled.
-  setTimeout(() => URL.revokeObjectURL(url), 1_000)
 }

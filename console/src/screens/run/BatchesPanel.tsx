@@ -2,6 +2,7 @@ import { Button } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { memo, useState } from 'react'
 import type { Batch, RunDetail } from '../../api/wire.js'
+import { DownloadButton } from '../../components/DownloadButton.js'
 import { Panel } from '../../components/Panel.js'
 import { activityOfRun } from '../../components/RunStatusBadge.js'
 import { useFormat } from '../../i18n/format.js'
@@ -42,14 +43,14 @@ function AllOfThem({ run }: { readonly run: RunDetail }) {
   return (
     <span className="v-soft">
       {texts.last(shown, run.batches)}{' '}
-      <a
-        href={`/api/v1/runs/${run.id}/batches?limit=1000`}
-        target="_blank"
-        rel="noreferrer"
-        className="v-link"
+      <DownloadButton
+        from={`/api/v1/runs/${run.id}/batches?limit=1000`}
+        as={`run-${run.id}-batches.json`}
+        variant="subtle"
+        size="compact-sm"
       >
         {texts.all}
-      </a>
+      </DownloadButton>
     </span>
   )
 }

@@ -1,6 +1,7 @@
 import { Button, CopyButton, Select } from '@mantine/core'
 import { logAddress, type RunLog, type RunLogFilter } from '../../api/runs.js'
 import type { RunDetail } from '../../api/wire.js'
+import { DownloadButton } from '../../components/DownloadButton.js'
 import { SearchBox } from '../../components/SearchBox.js'
 import { shared } from '../../components/texts.js'
 import { useTexts } from '../../i18n/texts.js'
@@ -84,16 +85,9 @@ function TakeAway({ runId, filter, pages }: { readonly runId: string } & Pick<Pr
     // Their place is kept while there is nothing to take.
     <span className={styles.takeAway} data-empty={pages.length === 0 || undefined}>
       <CopyLoaded pages={pages} label={texts.copy} />
-      <Button
-        component="a"
-        variant="default"
-        size="compact-sm"
-        href={logAddress(runId, filter)}
-        download={`run-${runId}.log`}
-        leftSection={<Icon name="download" size={14} />}
-      >
+      <DownloadButton size="compact-sm" from={logAddress(runId, filter)} as={`run-${runId}.log`}>
         {words.download}
-      </Button>
+      </DownloadButton>
     </span>
   )
 }

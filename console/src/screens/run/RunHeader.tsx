@@ -2,6 +2,7 @@ import { Button, CopyButton } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { RunDetail } from '../../api/wire.js'
+import { DownloadButton } from '../../components/DownloadButton.js'
 import { activityOfRun, RunStatusBadge } from '../../components/RunStatusBadge.js'
 import { TimeText } from '../../components/TimeText.js'
 import { shared } from '../../components/texts.js'
@@ -66,16 +67,9 @@ function Buttons({ run }: Props) {
           </Button>
         )}
       </CopyButton>
-      <Button
-        component="a"
-        variant="default"
-        href={`/api/v1/runs/${run.id}`}
-        target="_blank"
-        rel="noreferrer"
-        leftSection={<Icon name="external" size={14} />}
-      >
+      <DownloadButton from={`/api/v1/runs/${run.id}`} as={`run-${run.id}.json`}>
         {texts.json}
-      </Button>
+      </DownloadButton>
     </div>
   )
 }

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { auditCsvUrl } from '../../api/audit.js'
 import { overviewQuery } from '../../api/pipelines.js'
+import { DownloadButton } from '../../components/DownloadButton.js'
 import { SearchBox } from '../../components/SearchBox.js'
 import { useTexts } from '../../i18n/texts.js'
 import { Icon } from '../../theme/icons.js'
@@ -71,20 +72,14 @@ export function AuditFilters({ search, isLoading, onReload }: Props) {
       >
         {texts.reload}
       </Button>
-      <Button
-        component="a"
-        href={auditCsvUrl(auditFilterOf(search))}
-        download="vitrina-audit.csv"
-        variant="default"
-        leftSection={<Icon name="download" size={14} />}
-      >
+      <DownloadButton from={auditCsvUrl(auditFilterOf(search))} as="vitrina-audit.csv">
         {texts.csv}
-      </Button>
+      </DownloadButton>
     </div>
   )
 }
 
-const GROUPS = ['pipeline', 'run', 'quarantine', 'token'] as const
+const GROUPS = ['pipeline', 'run', 'quarantine', 'token', 'session'] as const
 
 /** `pipeline.` stands for every deed that begins so. */
 function useActions() {

@@ -7,6 +7,7 @@ import { shared } from '../../components/texts.js'
 import { toastDone } from '../../components/toast.js'
 import { useTexts } from '../../i18n/texts.js'
 import { endOf, LIVES, type Life } from './expiry.js'
+import { OwnTokenField } from './OwnTokenField.js'
 import styles from './settings.module.css'
 import { tokensTexts } from './tokens-texts.js'
 
@@ -23,16 +24,19 @@ export function CreateTokenDialog({ onMade, onClose }: Props) {
   const [name, setName] = useState('')
   const [role, setRole] = useState<Role>('viewer')
   const [life, setLife] = useState<Life>('d90')
+  const [ownToken, setOwnToken] = useState('')
   const [isTried, setTried] = useState(false)
   const [error, setError] = useState<unknown>(null)
   const [isBusy, setBusy] = useState(false)
   const isNamed = name.trim() !== ''
+  const isProven = ownToken.trim() !== ''
   const create = async () => {
     setTried(true)
-    if (!isNamed) return
+    if (!isNamed || !isProven) return
     setBusy(true)
     try {
-      const made = await tokenActions.create({ name: name.trim(), role, expires_at: endOf(life) })
+      const wish = { name: name.trim(), role, expires_at: endOf(life), ownToken: ownToken.trim() }
+      const made = await tokenActions.create(wish)
       toastDone(texts.didCreate(made.name))
       onMade(made)
     } catch (thrown) {
@@ -73,6 +77,7 @@ export function CreateTokenDialog({ onMade, onClose }: Props) {
           onChange={(value) => setLife(value as Life)}
           allowDeselect={false}
         />
+        <OwnTokenField value={ownToken} isMissing={isTried && !isProven} onChange={setOwnToken} />
         {error === null ? null : <ProblemCard error={error} />}
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose}>

@@ -6,6 +6,7 @@ import { ConfirmDialog } from '../../components/ConfirmDialog.js'
 import { toastDone } from '../../components/toast.js'
 import { useTexts } from '../../i18n/texts.js'
 import { endOf, LIVES, type Life } from './expiry.js'
+import { OwnTokenField } from './OwnTokenField.js'
 import styles from './settings.module.css'
 import { tokensTexts } from './tokens-texts.js'
 
@@ -22,10 +23,12 @@ export function RotateDialog({ token, onMade, onClose }: Props) {
   const texts = useTexts(tokensTexts)
   const [grace, setGrace] = useState<Grace>('none')
   const [life, setLife] = useState<Life | 'keep'>('keep')
+  const [ownToken, setOwnToken] = useState('')
   const rotate = async () => {
     const rotated = await tokenActions.rotate(token.id, {
       grace_seconds: GRACES[grace],
       ...(life === 'keep' ? {} : { expires_at: endOf(life) }),
+      ownToken: ownToken.trim(),
     })
     toastDone(texts.didRotate(token.name))
     onMade(rotated)
@@ -34,6 +37,7 @@ export function RotateDialog({ token, onMade, onClose }: Props) {
     <ConfirmDialog
       title={texts.rotateOf(token.name)}
       action={texts.rotation.rotate}
+      isReady={ownToken.trim() !== ''}
       onConfirm={rotate}
       onClose={onClose}
     >
@@ -54,6 +58,7 @@ export function RotateDialog({ token, onMade, onClose }: Props) {
           onChange={(value) => setLife(value as Life | 'keep')}
           allowDeselect={false}
         />
+        <OwnTokenField value={ownToken} isMissing={false} onChange={setOwnToken} />
       </div>
     </ConfirmDialog>
   )

@@ -10,6 +10,15 @@ export function readTokensSearch({ ended }: Record<string, unknown>): TokensSear
   return { ended: ended === '1' ? '1' : undefined }
 }
 
+/** `/settings/sessions?of=everyone`: those of all tokens, for administrators. */
+export interface SessionsSearch {
+  readonly of?: 'everyone'
+}
+
+export function readSessionsSearch({ of }: Record<string, unknown>): SessionsSearch {
+  return { of: of === 'everyone' ? 'everyone' : undefined }
+}
+
 export const RANGES = ['24h', '7d', '30d', '90d', 'all'] as const
 export type Range = (typeof RANGES)[number]
 /** What is shown when nobody chose. */

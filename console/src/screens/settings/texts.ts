@@ -4,7 +4,13 @@ export const settingsTexts = defineTexts(
   {
     title: 'Settings',
     tabsLabel: 'Parts of the settings',
-    tabs: { connections: 'Connections', tokens: 'Tokens', audit: 'Audit', about: 'About' },
+    tabs: {
+      connections: 'Connections',
+      tokens: 'Tokens',
+      sessions: 'Sessions',
+      audit: 'Audit',
+      about: 'About',
+    },
     notAllowed: {
       tokens: 'Tokens are for administrators',
       audit: 'The audit is for administrators',
@@ -14,7 +20,13 @@ export const settingsTexts = defineTexts(
   {
     title: 'Настройки',
     tabsLabel: 'Разделы настроек',
-    tabs: { connections: 'Подключения', tokens: 'Токены', audit: 'Аудит', about: 'О системе' },
+    tabs: {
+      connections: 'Подключения',
+      tokens: 'Токены',
+      sessions: 'Сеансы',
+      audit: 'Аудит',
+      about: 'О системе',
+    },
     notAllowed: {
       tokens: 'Токены доступны администраторам',
       audit: 'Аудит доступен администраторам',

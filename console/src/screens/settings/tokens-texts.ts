@@ -48,6 +48,11 @@ export const tokensTexts = defineTexts(
       create: 'Create',
     },
     expiry: { keep: 'as before', d30: 'in 30 days', d90: 'in 90 days', d365: 'in a year', never: 'never' },
+    confirmation: {
+      label: 'Your own token',
+      hint: 'The one you signed in with. Being signed in is not enough to make or rotate tokens.',
+      missing: 'Enter your token.',
+    },
     rotation: {
       text: 'It gets a new value, which is shown once. Name, role and history stay. Browsers that signed in with the old value are signed out with it; this one stays.',
       grace: 'The old value works',
@@ -139,6 +144,11 @@ export const tokensTexts = defineTexts(
       d90: '90 дней',
       d365: 'один год',
       never: 'бессрочно',
+    },
+    confirmation: {
+      label: 'Ваш токен',
+      hint: 'Тот, с которым вы вошли. Чтобы создавать и обновлять токены, одного входа мало.',
+      missing: 'Введите свой токен.',
     },
     rotation: {
       text: 'Он получит новое значение, его покажут один раз. Имя, роль и история останутся. Браузеры, вошедшие со старым значением, выйдут вместе с ним; этот останется.',

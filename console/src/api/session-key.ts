@@ -1,0 +1,33 @@
+const KEY = 'vitrina.session'
+
+/** For browsers that allow no storage: it lives as long as the page. */
+let held: string | null = null
+
+/**
+ * The second half of the session, sent with every request. The cookie alone opens nothing: browsers send it to every
+ * port of the host, while this storage belongs to the origin, port included. Read each time: another tab may have
+ * signed in or out.
+ */
+function sessionKey(): string | null {
+  try {
+    return localStorage.getItem(KEY) ?? held
+  } catch {
+    return held
+  }
+}
+
+/** Null: signed out. */
+export function keepSessionKey(key: string | null): void {
+  held = key
+  try {
+    if (key === null) localStorage.removeItem(KEY)
+    else localStorage.setItem(KEY, key)
+  } catch {
+    // Storage is forbidden or full.
+  }
+}
+
+/** The header of every request. The server wants one even before the sign-in, where its value does not matter. */
+export function sessionHeaders(): { readonly 'x-csrf': string } {
+  return { 'x-csrf': sessionKey() ?? 'none' }
+}

@@ -1,0 +1,24 @@
+import { PasswordInput } from '@mantine/core'
+import { useTexts } from '../../i18n/texts.js'
+import { tokensTexts } from './tokens-texts.js'
+
+interface Props {
+  readonly value: string
+  readonly isMissing: boolean
+  readonly onChange: (value: string) => void
+}
+
+/** The token of whoever is signed in, once more: a session that was taken over must not make tokens. */
+export function OwnTokenField({ value, isMissing, onChange }: Props) {
+  const { confirmation } = useTexts(tokensTexts)
+  return (
+    <PasswordInput
+      label={confirmation.label}
+      description={confirmation.hint}
+      error={isMissing ? confirmation.missing : null}
+      value={value}
+      onChange={(event) => onChange(event.currentTarget.value)}
+      autoComplete="current-password"
+    />
+  )
+}

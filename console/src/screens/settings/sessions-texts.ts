@@ -1,0 +1,81 @@
+import { defineTexts, pluralEn, pluralRu } from '../../i18n/texts.js'
+
+export const sessionsTexts = defineTexts(
+  {
+    title: 'Sessions',
+    intro:
+      'Browsers that are signed in. A session ends when you sign out, after 12 hours without use, after seven days, or when its token is revoked. Signing out also ends the sessions that were opened with sign-in codes made in it.',
+    columns: {
+      browser: 'Browser',
+      token: 'Token',
+      created: 'Signed in',
+      lastUsed: 'Last used',
+      expires: 'Expires',
+      actions: 'Actions',
+    },
+    mine: 'Mine',
+    everyone: 'Everyone',
+    whose: 'Whose sessions',
+    current: 'this browser',
+    byCode: 'opened with a code',
+    unknown: 'unknown browser',
+    from: (address: string) => `from ${address}`,
+    end: 'End',
+    endOf: (browser: string) => `End the session of ${browser}`,
+    endOthers: 'End all others',
+    older: 'Older sessions',
+    ending: {
+      text: 'The browser is signed out at once, together with those that signed in with codes made in it.',
+      own: 'This is the browser you are using: you will be signed out.',
+      othersOfMine: 'Every other browser that is signed in with your token is signed out at once.',
+      othersOfAll: 'Every other browser is signed out at once, whichever token it used.',
+      end: 'End session',
+      endAll: 'End sessions',
+    },
+    didEnd: 'The session was ended.',
+    didEndOthers: (n: number) => pluralEn(n, '# session was ended.', '# sessions were ended.'),
+    empty: {
+      title: 'No sessions',
+      text: 'No browser is signed in.',
+    },
+  },
+  {
+    title: 'Сеансы',
+    intro:
+      'Браузеры, в которых выполнен вход. Сеанс завершается при выходе, через 12 часов без использования, через семь дней или при отзыве токена. Выход завершает и те сеансы, которые открыты кодами входа из этого сеанса.',
+    columns: {
+      browser: 'Браузер',
+      token: 'Токен',
+      created: 'Вход',
+      lastUsed: 'Использован',
+      expires: 'Действует',
+      actions: 'Действия',
+    },
+    mine: 'Мои',
+    everyone: 'Все',
+    whose: 'Чьи сеансы',
+    current: 'этот браузер',
+    byCode: 'открыт кодом',
+    unknown: 'неизвестный браузер',
+    from: (address: string) => `с адреса ${address}`,
+    end: 'Завершить',
+    endOf: (browser: string) => `Завершить сеанс: ${browser}`,
+    endOthers: 'Завершить остальные',
+    older: 'Более ранние сеансы',
+    ending: {
+      text: 'Из браузера сразу будет выполнен выход, как и из тех, где вошли по кодам из этого сеанса.',
+      own: 'Это браузер, которым вы пользуетесь: вы выйдете из консоли.',
+      othersOfMine: 'Во всех остальных браузерах, где вошли с вашим токеном, сразу будет выполнен выход.',
+      othersOfAll: 'Во всех остальных браузерах сразу будет выполнен выход, с каким бы токеном ни вошли.',
+      end: 'Завершить сеанс',
+      endAll: 'Завершить сеансы',
+    },
+    didEnd: 'Сеанс завершён.',
+    didEndOthers: (n: number) =>
+      pluralRu(n, 'Завершён # сеанс.', 'Завершено # сеанса.', 'Завершено # сеансов.'),
+    empty: {
+      title: 'Сеансов нет',
+      text: 'Ни в одном браузере не выполнен вход.',
+    },
+  },
+)

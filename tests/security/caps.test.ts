@@ -1,0 +1,182 @@
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { MetricsService } from '../../src/api/services/metrics.js'
+import { fleetText } from '../../src/telemetry/fleet.js'
+import { createMeter } from '../../src/telemetry/meter.js'
+import { anApi, TOKEN } from '../support/api.js'
+import { aPipeline } from '../support/builders.js'
+import { aDatabase, type TestDatabase } from '../support/database.js'
+import { aRunner } from '../support/runner.js'
+import { run } from '../support/runs.js'
+import { openStream } from '../support/sse.js'
+import { someTasks } from '../support/tasks.js'
+import { waitFor } from '../support/wait.js'
+
+let database: TestDatabase
+beforeAll(async () => {
+  database = await aDatabase({ cinema: true })
+})
+
+describe('event streams', () => {
+  async function aServer(streams: { total: number; perToken: number }) {
+    const api = anApi(database.loginUrl('meta'), { streams })
+    onTestFinished(() => api.close())
+    await api.app.listen({ host: '127.0.0.1', port: 0 })
+    const token = async () => (await api.post('/tokens', { name: 'x', role: 'viewer' })).json().token
+    const open = async (bearer: string) => {
+      const client = await openStream(api.app, { authorization: `Bearer ${bearer}` })
+      onTestFinished(() => client.close())
+      return client
+    }
+    return { api, token, open }
+  }
+
+  it('are limited for each token and in all, with 429 and Retry-After', async () => {
+    const { token, open, api } = await aServer({ total: 3, perToken: 2 })
+    const [first, second] = [await token(), await token()]
+    const streams = [await open(first), await open(first)]
+    const mine = await open(first)
+    expect([mine.response.status, mine.response.headers.get('retry-after')]).toEqual([429, '10'])
+    await waitFor(async () => mine.text.includes('TOO_MANY_STREAMS'), { what: 'the problem' })
+    expect(mine.text).toContain('API_MAX_STREAMS_PER_CALLER')
+    const other = await open(second)
+    expect(other.response.status).toBe(200)
+    const any = await open(TOKEN)
+    expect(any.response.status).toBe(429)
+    // Everything else is answered.
+    expect((await api.get('/pipelines')).statusCode).toBe(200)
+    streams[0]!.close()
+    await waitFor(async () => (await open(TOKEN)).response.status === 200, { what: 'the place to be free' })
+  })
+
+  it('do not lose places to requests that are refused', async () => {
+    const { api, open } = await aServer({ total: 1, perToken: 1 })
+    for (let n = 0; n < 3; n++) expect((await api.get('/events?last_event_id=nonsense')).statusCode).toBe(422)
+    expect((await open(TOKEN)).response.status).toBe(200)
+  })
+})
+
+describe('the log of a run', () => {
+  it('has an end, however much a task prints, and keeps the error', async () => {
+    const { folder } = await someTasks({
+      'typescript/noisy.ts': `import { task } from 'vitrina'
+        let batches = 0
+        task('noisy', (rows) => {
+          for (let n = 0; n < 1000; n++) console.log('line ' + n)
+          batches += 1
+          if (batches === 3) throw new Error('the end of it')
+          return rows
+        })\n`,
+    })
+    await aRunner(database, {
+      env: { VITRINA_TYPESCRIPT_TASKS: `${folder}/typescript`, RUN_LOG_MAX_LINES: '50' },
+    })
+    const sourceQuery = 'SELECT id AS film_id, title FROM content.film_work'
+    const { id } = await aPipeline(database, {
+      type: 'PYTHON',
+      sourceQuery,
+      batchSize: 10,
+      tasks: [
+        { taskType: 'SQL', body: sourceQuery },
+        { taskType: 'PYTHON', body: 'noisy' },
+      ],
+    })
+    const ended = await run(database, id)
+    expect(ended.status).toBe('FAILED')
+    const lines = () =>
+      database.query<{ level: string; message: string }>(
+        'SELECT level, message FROM etl.etl_run_log WHERE run_id = $1 ORDER BY id',
+        [ended.id],
+      )
+    await waitFor(async () => (await lines()).some(({ level }) => level === 'error'), { what: 'the error' })
+    const kept = await lines()
+    expect(kept.filter(({ level }) => level === 'info').length).toBeLessThanOrEqual(50)
+    expect(kept.filter(({ message }) => message.startsWith('The log of this run is full'))).toHaveLength(1)
+    expect(kept.at(-1)).toMatchObject({ level: 'error' })
+  })
+})
+
+describe('the metrics of a large fleet', () => {
+  const PULSE = { oldestRequest: null, heartbeat: null, runners: 0, slots: 0 }
+  const FLEET = 3_000
+
+  it('are small, count everything, and name what needs attention', async () => {
+    const large = await aDatabase()
+    const api = anApi(large.loginUrl('meta'), { metricsPipelines: 100 })
+    onTestFinished(() => api.close())
+    await aPipeline(large, { name: 'first' })
+    await large.query(
+      `INSERT INTO etl.etl_pipelines (name, description, source_query, target_table, mode, key_columns)
+       SELECT 'pipeline ' || n, '', 'SELECT 1 AS id', 'analytics.t_' || n, 'full', ARRAY['id'] FROM generate_series(2, $1::int) n`,
+      [FLEET],
+    )
+    await large.query(
+      `INSERT INTO etl.etl_runs (pipeline_id, status, started_at, finished_at, rows_read)
+       SELECT id, 'SUCCESS', now() - interval '2 seconds', now(), 3 FROM etl.etl_pipelines`,
+    )
+    // The trigger forgets the next run when the schedule changes.
+    for (const change of [
+      "enabled = true, schedule_interval = '1h'",
+      "next_run_at = now() - interval '1 hour'",
+    ])
+      await large.query(`UPDATE etl.etl_pipelines SET ${change} WHERE name = 'pipeline 2999'`)
+    const { body } = await api.get('/metrics')
+    expect(body.length).toBeLessThan(500_000)
+    const total = (text: string, family: string) =>
+      text
+        .split('\n')
+        .filter((line) => line.startsWith(family))
+        .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
+    expect(total(body, 'vitrina_runs_total{')).toBe(FLEET)
+    expect(total(body, 'vitrina_rows_total{')).toBe(3 * FLEET)
+    expect(total(body, 'vitrina_run_duration_seconds_count{')).toBe(FLEET)
+    expect(total(body, 'vitrina_pipelines{')).toBe(FLEET)
+    expect(body).toContain('vitrina_runs_total{pipeline="first",status="SUCCESS"} 1')
+    expect(body).toContain(`vitrina_runs_total{pipeline="(other)",status="SUCCESS"} ${FLEET - 100}`)
+    expect(body).toContain(`vitrina_pipelines_without_series ${FLEET - 100}`)
+    expect(body).toContain('vitrina_next_run_timestamp_seconds{pipeline="pipeline 2999"}')
+    expect(body).not.toContain('vitrina_pipeline_status{pipeline="(other)"')
+    expect(body).not.toContain('pipeline="pipeline 2000"')
+    const { body: all } = await api.get('/metrics?pipelines=all')
+    expect(all).toContain('vitrina_runs_total{pipeline="pipeline 2000",status="SUCCESS"} 1')
+    expect(all).not.toContain('{pipeline="(other)"')
+    const { body: none } = await api.get('/metrics?pipelines=none')
+    expect(none).not.toContain('pipeline="first"')
+    expect(total(none, 'vitrina_runs_total{')).toBe(FLEET)
+    expect((await api.get('/metrics?pipelines=some')).statusCode).toBe(422)
+  })
+
+  it('are written once for all who want every series within a few seconds', async () => {
+    let asked = 0
+    const runTotals = async () => {
+      asked += 1
+      return []
+    }
+    const catalog = { runTotals, fleetPulse: async () => PULSE }
+    const meter = createMeter({ version: '1' })
+    let now = 0
+    const metrics = new MetricsService(catalog as never, meter, { most: 0, now: () => now })
+    const ask = () => metrics.text({} as never, 'all')
+    await Promise.all(Array.from({ length: 50 }, ask))
+    expect(asked).toBe(1)
+    now += 5_000
+    await ask()
+    expect(asked).toBe(2)
+    await metrics.text({} as never, undefined)
+    await metrics.text({} as never, undefined)
+    expect(asked).toBe(4)
+  })
+
+  it('keep the series of a runner within the limit too', async () => {
+    const meter = createMeter({ version: '1', mostPipelines: 2 })
+    for (const name of ['a', 'b', 'c', 'd', 'a']) meter.runEnded(name, 'SUCCESS', 1)
+    const text = await meter.text()
+    expect(text).toContain('vitrina_runs_total{pipeline="a",status="SUCCESS"} 2')
+    expect(text).toContain('vitrina_runs_total{pipeline="(other)",status="SUCCESS"} 2')
+    expect(text).not.toContain('pipeline="c"')
+    expect(text).not.toContain('vitrina_last_success_timestamp_seconds{pipeline="(other)"}')
+  })
+
+  it('say so when the meta store is away', () => {
+    expect(fleetText(null, 0)).toContain('vitrina_meta_store_up 0')
+  })
+})

@@ -1,0 +1,43 @@
+import { type AddressInfo, connect } from 'node:net'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { anApi, type TestApi } from '../support/api.js'
+import { aDatabase } from '../support/database.js'
+
+let api: TestApi
+beforeAll(async () => {
+  api = anApi((await aDatabase()).loginUrl('meta'))
+  await api.app.listen({ host: '127.0.0.1', port: 0 })
+})
+afterAll(() => api.close())
+
+/** The whole answer to these bytes. */
+function send(lines: readonly string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let answer = ''
+    const { port } = api.app.server.address() as AddressInfo
+    const socket = connect(port, '127.0.0.1', () => socket.write(`${lines.join('\r\n')}\r\n\r\n`))
+    socket.on('data', (chunk) => {
+      answer += chunk
+    })
+    socket.on('end', () => resolve(answer)).on('error', reject)
+  })
+}
+
+it.each([
+  ['/health', ['Host: a', 'Host: b']],
+  ['/health', ['Host: a', 'Host: a']],
+  ['/health', ['Host: a', 'hOST: b']],
+  ['/openapi.json', ['Host: a', 'Host: b']],
+  ['/pipelines', ['Host: a', 'Host: b']],
+  ['/nowhere', ['Host: a', 'Host: b']],
+  ['/ui/', ['Host: a', 'X-Something: c', 'Host: b']],
+])('answers 400 to %s with %j', async (path, headers) => {
+  const answer = await send([`GET ${path} HTTP/1.1`, ...headers, 'Connection: close'])
+  expect(answer).toMatch(/^HTTP\/1\.1 400 /)
+  expect(answer).toContain('more than one Host header')
+})
+
+it('answers a request with one, whatever values look like a header', async () => {
+  const answer = await send(['GET /health HTTP/1.1', 'Host: a', 'X-Name: Host', 'Connection: close'])
+  expect(answer).toMatch(/^HTTP\/1\.1 200 /)
+})
