@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { VitrinaError } from '../model/errors.js'
+import { checkServer } from '../postgres/server-check.js'
 import { requireMigrated } from '../store/migrate.js'
 import { withClient } from './connect.js'
 
@@ -28,8 +29,18 @@ export function waitForDatabase(url: string, patience: Patience): Promise<void> 
  */
 export function waitForStore(url: string, patience: Patience): Promise<void> {
   const look = () =>
-    withClient(url, (client) => requireMigrated(async (sql) => (await client.query(sql)).rows))
-  return patiently(look, () => true, patience)
+    withClient(url, async (client) => {
+      await checkServer(client, url)
+      await requireMigrated(async (sql) => (await client.query(sql)).rows)
+    })
+  return patiently(look, (error) => !isForGood(error), patience)
+}
+
+/** A server of another version, or without a pooler before it, is another address. */
+function isForGood(error: unknown): boolean {
+  return (
+    error instanceof VitrinaError && (error.code === 'SERVER_TOO_OLD' || error.code === 'POOLER_UNSUITABLE')
+  )
 }
 
 async function patiently(

@@ -55,8 +55,8 @@ function asPresented({ env, instead, ...stage }: Stage): Stage {
     env: { ...env, RUNNER_LEASE_SECONDS: '10' },
     instead: [
       ['--films 1000 --ratings 200000', '--films 100 --ratings 40000'],
-      ["'{rating_id}', 250", "'{rating_id}', 50"],
-      [/\b(26000|104|178001|713|204001)\b/g, '…'],
+      ["'{rating_id}', 100", "'{rating_id}', 20"],
+      [/\b(10400|104|193601|1937|204001)\b/g, '…'],
       [/^npm run smoke/gm, `npm --prefix "${ROOT}" run --silent smoke`],
       ...instead,
     ],
