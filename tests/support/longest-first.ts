@@ -1,7 +1,17 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** Files that take longer than ten seconds on a quiet machine with two cores, longest first. */
-const LONGEST = ['tests/e2e/accessibility.test.ts', 'tests/crash/freeze.test.ts', 'tests/crash/kill.test.ts']
+/** Files that take longer than 35 seconds on a quiet machine with two cores, longest first. */
+const LONGEST = [
+  'tests/e2e/screens.test.ts',
+  'tests/e2e/killed-runner.test.ts',
+  'tests/integration/supervision.test.ts',
+  'tests/documents/guides.test.ts',
+  'tests/e2e/dropped-line.test.ts',
+  'tests/integration/cli-apply.test.ts',
+  'tests/conformance/sinks/postgres.test.ts',
+  'tests/conformance/sinks/elasticsearch.test.ts',
+  'tests/e2e/late-content.test.ts',
+]
 
 /**
  * A long file that starts last would keep one worker busy while the others have nothing left to do. Vitest only knows
