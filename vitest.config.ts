@@ -25,8 +25,9 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // A process per file: the leak check asks which children *this* file left behind.
     pool: 'forks',
-    // Most files wait for a server, a process or a lease: with a worker for each core, a quarter of the time is idle.
-    maxWorkers: availableParallelism() + 1,
+    // Most files wait for a server or a process, so that even one core has room for a second one. A third worker on two
+    // cores makes nothing faster: each file then takes half as long again.
+    maxWorkers: Math.max(2, availableParallelism()),
     // Generous, because a loaded machine is slow and a wait ends with its fact, not with the clock.
     testTimeout: 60_000,
     hookTimeout: 120_000,

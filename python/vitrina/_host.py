@@ -1,6 +1,6 @@
 """The process that runs registered functions for one chain.
 
-Frames come and go over one private socket: the lengths of a JSON header and of a payload, then both. What functions print
+Frames come over one private socket and go over another: the lengths of a JSON header and of a payload, then both. What functions print
 goes another way, so that it can never be taken for an answer; marks between the lines say which function printed them.
 """
 
@@ -26,8 +26,8 @@ _HIGH = 200
 class Wire:
     """Everything that is needed is held here: user code may replace what modules offer."""
 
-    def __init__(self, number, nonce):
-        self.socket = _moved(number)
+    def __init__(self, questions, answers, nonce):
+        self.questions, self.answers = _moved(questions), _moved(answers)
         self.outputs = [_copied(1), _copied(2)]
         self.mark_text = "\n\x01" + nonce + " "
         self.encode = json.JSONEncoder().encode
@@ -48,7 +48,7 @@ class Wire:
         buffer = bytearray(length)
         view, at = memoryview(buffer), 0
         while at < length:
-            got = self.readv(self.socket, [view[at:]])
+            got = self.readv(self.questions, [view[at:]])
             if got == 0:
                 return None
             at += got
@@ -65,7 +65,7 @@ class Wire:
     def _send_all(self, data):
         view = memoryview(data)
         while len(view) > 0:
-            view = view[self.write(self.socket, view) :]
+            view = view[self.write(self.answers, view) :]
 
     def mark(self, text):
         """Between the lines that functions print, on both ways."""
@@ -177,7 +177,7 @@ def main():
         sys.set_int_max_str_digits(0)
     # Rows come and go by the ten thousand; the collector looks for cycles among them in vain.
     gc.set_threshold(200_000, 20, 50)
-    wire = Wire(3, options["nonce"])
+    wire = Wire(3, 4, options["nonce"])
     sys.argv = [""]
     bound_memory(options["memory_mb"])
     refuse_processes()

@@ -27,10 +27,14 @@ export interface HostProgram {
   readonly marksOutput: boolean
 }
 
-/** One process with functions: questions and answers over a socket of its own, prints over stdout and stderr. */
+/**
+ * One process with functions: questions and answers over sockets of their own, prints over stdout and stderr. Two
+ * sockets, because writing to a process that has just ended closes the socket, with the answers that are still in it.
+ */
 export class HostProcess implements Host {
   readonly #child: ChildProcess
-  readonly #socket: Duplex
+  readonly #questions: Duplex
+  readonly #replies: Duplex
   readonly #events: HostEvents
   readonly #nonce = randomBytes(12).toString('hex')
   readonly #outputs: OutputStream[]
@@ -52,9 +56,11 @@ export class HostProcess implements Host {
       // A group of its own: killed as a whole, and no Ctrl-C of a terminal reaches it.
       detached: true,
       ...confinement.user,
-      stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+      stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'],
     })
-    this.#socket = this.#child.stdio[3] as Duplex
+    const [, , , questions, replies] = this.#child.stdio
+    this.#questions = questions as Duplex
+    this.#replies = replies as Duplex
     this.#outputs = [this.#child.stdout!, this.#child.stderr!].map(
       (stream) => new OutputStream(stream, this.#nonce, events),
     )
@@ -68,12 +74,12 @@ export class HostProcess implements Host {
   }
 
   ask(question: Question, payload: Buffer | null = null): void {
-    if (!this.#isOver) for (const piece of frameOf(question, payload)) this.#socket.write(piece)
+    if (!this.#isOver) for (const piece of frameOf(question, payload)) this.#questions.write(piece)
   }
 
   async close(): Promise<void> {
     this.#isOver = true
-    this.#socket.end()
+    this.#questions.end()
     await Promise.race([this.#exited, delay(GRACE_MS, undefined, { ref: false })])
     await this.#killAll()
   }
@@ -86,11 +92,16 @@ export class HostProcess implements Host {
   #listen(): void {
     const reader = new FrameReader()
     // Writing to one that has just ended: its end is reported by 'exit'.
-    this.#socket.on('error', () => {})
-    this.#socket.on('data', (chunk: Buffer) => this.#take(reader, chunk))
-    // One that closed our socket cannot answer any more, even if it lives on.
-    this.#socket.once('close', () => void this.#ended(null))
-    void this.#exited.then(() => this.#ended(null))
+    this.#questions.on('error', () => {})
+    this.#replies.on('error', () => {})
+    this.#replies.on('data', (chunk: Buffer) => this.#take(reader, chunk))
+    // One that closed its end cannot answer any more, even if it lives on.
+    const closed = new Promise((resolve) => this.#replies.once('close', resolve))
+    void closed.then(() => this.#ended(null))
+    // Its last answers may still be on their way; the wait is bounded, because a stray may keep its end open.
+    void this.#exited
+      .then(() => Promise.race([closed, delay(GRACE_MS, undefined, { ref: false })]))
+      .then(() => this.#ended(null))
   }
 
   #take(reader: FrameReader, chunk: Buffer): void {
@@ -137,7 +148,8 @@ export class HostProcess implements Host {
     if (this.#child.pid !== undefined) await killStrays(this.#child.pid, this.#nonce)
     await this.#exited
     await Promise.all(this.#outputs.map((output) => output.finish()))
-    this.#socket.destroy()
+    this.#questions.destroy()
+    this.#replies.destroy()
   }
 }
 

@@ -5,8 +5,9 @@ import { OUT_OF_MEMORY, OVER_MEMORY } from '../memory-end.js'
 import type { News } from '../news.js'
 import { Wire } from './wire.js'
 
-/** Where the runner left its end of the connection. */
-const RUNNER_FD = 3
+/** Where the runner left its ends of the connection. */
+const QUESTIONS_FD = 3
+const ANSWERS_FD = 4
 const WATCH_MS = 20
 const MB = 1024 * 1024
 /** The compiler that removes types: loaded with the first file, measured 23 MB. */
@@ -20,7 +21,7 @@ type Posted = { readonly answer: Answer | News; readonly payload?: Uint8Array } 
  * process from outside of that thread. The heap limit of a thread alone is not enough: buffers lie outside of it.
  */
 export function runWatchedThread({ memory_mb: memoryMb }: { readonly memory_mb: number }): void {
-  const wire = new Wire(RUNNER_FD)
+  const wire = new Wire(QUESTIONS_FD, ANSWERS_FD)
   const { port1, port2 } = new MessageChannel()
   const worker = startThread(port2, memoryMb)
   port1.on('message', (posted: Posted) => {

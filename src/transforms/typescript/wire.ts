@@ -12,11 +12,13 @@ const writeSome = promisify(write)
  * bring the same bytes in pieces of 64 kB, each with an event and a copy.
  */
 export class Wire {
-  readonly #fd: number
+  readonly #questions: number
+  readonly #answers: number
   #written: Promise<void> = Promise.resolve()
 
-  constructor(fd: number) {
-    this.#fd = fd
+  constructor(questions: number, answers: number) {
+    this.#questions = questions
+    this.#answers = answers
   }
 
   /** Null when the runner has closed. */
@@ -39,7 +41,7 @@ export class Wire {
     // Memory of its own, not of the pool: it is handed over to another thread.
     const buffer = Buffer.from(new ArrayBuffer(length))
     for (let at = 0; at < length; ) {
-      const { bytesRead } = await readSome(this.#fd, buffer, at, length - at, null)
+      const { bytesRead } = await readSome(this.#questions, buffer, at, length - at, null)
       if (bytesRead === 0) return null
       at += bytesRead
     }
@@ -49,6 +51,6 @@ export class Wire {
   async #write(pieces: readonly Buffer[]): Promise<void> {
     for (const piece of pieces)
       for (let at = 0; at < piece.length; )
-        at += (await writeSome(this.#fd, piece, at, piece.length - at, null)).bytesWritten
+        at += (await writeSome(this.#answers, piece, at, piece.length - at, null)).bytesWritten
   }
 }
