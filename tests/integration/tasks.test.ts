@@ -141,11 +141,13 @@ describe('a runner that is killed', () => {
       { cwd: folder },
     )
     const { id } = await withTransform('waits')
+    const hosts = () => descendantsOf(process.pid).filter(({ command }) => command.includes('vitrina_host'))
+    // That of an earlier run may still be ending.
+    const earlier = new Set(hosts().map(({ pid }) => pid))
     const runId = await requestRun(database, id)
-    const host = await waitFor(
-      async () => descendantsOf(process.pid).find(({ command }) => command.includes('vitrina_host')),
-      { what: 'the host to work' },
-    )
+    const host = await waitFor(async () => hosts().find(({ pid }) => !earlier.has(pid)), {
+      what: 'the host to work',
+    })
     // Whichever of the two runners has claimed it.
     process.kill(host.parent, 'SIGKILL')
     await waitFor(async () => !isAlive(host.pid), { what: 'the host to end' })
