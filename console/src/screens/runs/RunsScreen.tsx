@@ -7,15 +7,14 @@ import type { Run } from '../../api/wire.js'
 import { usePage } from '../../app/page.js'
 import { Page } from '../../app/shell/Page.js'
 import { EmptyState } from '../../components/EmptyState.js'
+import { OlderButton } from '../../components/OlderButton.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
 import { Skeleton } from '../../components/Skeleton.js'
 import { DataTable } from '../../components/table/DataTable.js'
 import { useTexts } from '../../i18n/texts.js'
-import { Icon } from '../../theme/icons.js'
 import { RunCard } from './cells.js'
 import { useColumns } from './columns.js'
 import { FilterBar } from './FilterBar.js'
-import styles from './runs.module.css'
 import { filterOf, type RunsSearch, statusesOf } from './search.js'
 import { runsTexts } from './texts.js'
 import { useNewRuns } from './use-new-runs.js'
@@ -51,18 +50,7 @@ export function RunsScreen() {
       ) : (
         <RunsTable runs={runs} search={search} isDimmed={query.isPlaceholderData} />
       )}
-      {query.hasNextPage ? (
-        <div className={styles.foot}>
-          <Button
-            variant="default"
-            leftSection={<Icon name="down" size={14} />}
-            loading={query.isFetchingNextPage}
-            onClick={() => void query.fetchNextPage()}
-          >
-            {texts.older}
-          </Button>
-        </div>
-      ) : null}
+      <OlderButton query={query}>{texts.older}</OlderButton>
     </Page>
   )
 }

@@ -6,11 +6,11 @@ import { auditQuery } from '../../api/audit.js'
 import { useMay } from '../../api/session.js'
 import type { AuditEntry } from '../../api/wire.js'
 import { EmptyState } from '../../components/EmptyState.js'
+import { OlderButton } from '../../components/OlderButton.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
 import records from '../../components/records.module.css'
 import { Skeleton } from '../../components/Skeleton.js'
 import { useTexts } from '../../i18n/texts.js'
-import { Icon } from '../../theme/icons.js'
 import { AuditFilters } from './AuditFilters.js'
 import { AuditLine } from './AuditLine.js'
 import { auditTexts } from './audit-texts.js'
@@ -43,18 +43,7 @@ function Audit() {
       ) : (
         <Entries entries={entries} search={search} isDimmed={query.isPlaceholderData} />
       )}
-      {query.hasNextPage ? (
-        <div className={styles.foot}>
-          <Button
-            variant="default"
-            leftSection={<Icon name="down" size={14} />}
-            loading={query.isFetchingNextPage}
-            onClick={() => void query.fetchNextPage()}
-          >
-            {texts.older}
-          </Button>
-        </div>
-      ) : null}
+      <OlderButton query={query}>{texts.older}</OlderButton>
     </>
   )
 }

@@ -2,6 +2,7 @@ import { useMediaQuery } from '@mantine/hooks'
 import type { BrowserSession } from '../../api/wire.js'
 import { ActionButton } from '../../components/ActionButton.js'
 import { Badge } from '../../components/Badge.js'
+import { RecordTable } from '../../components/RecordTable.js'
 import records from '../../components/records.module.css'
 import { TimeText } from '../../components/TimeText.js'
 import { browserName } from '../../facts/browser-name.js'
@@ -31,24 +32,11 @@ export function SessionList({ sessions, onEnd }: Props) {
       </div>
     )
   return (
-    <div className={records.box}>
-      <table className={records.table} aria-label={title}>
-        <thead>
-          <tr>
-            {Object.entries(columns).map(([key, name]) => (
-              <th key={key} scope="col">
-                {key === 'actions' ? <span className="v-heard-only">{name}</span> : name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {sessions.map((session) => (
-            <SessionRow key={session.id} session={session} onEnd={onEnd} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <RecordTable title={title} columns={columns}>
+      {sessions.map((session) => (
+        <SessionRow key={session.id} session={session} onEnd={onEnd} />
+      ))}
+    </RecordTable>
   )
 }
 

@@ -1,4 +1,4 @@
-import { Button, SegmentedControl } from '@mantine/core'
+import { SegmentedControl } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -7,6 +7,7 @@ import { sessionsQuery } from '../../api/sessions.js'
 import type { BrowserSession } from '../../api/wire.js'
 import { ActionButton } from '../../components/ActionButton.js'
 import { EmptyState } from '../../components/EmptyState.js'
+import { OlderButton } from '../../components/OlderButton.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
 import { Skeleton } from '../../components/Skeleton.js'
 import { useTexts } from '../../i18n/texts.js'
@@ -45,17 +46,7 @@ export function SessionsTab() {
           {texts.empty.text}
         </EmptyState>
       )}
-      {query.hasNextPage ? (
-        <div>
-          <Button
-            variant="default"
-            loading={query.isFetchingNextPage}
-            onClick={() => void query.fetchNextPage()}
-          >
-            {texts.older}
-          </Button>
-        </div>
-      ) : null}
+      <OlderButton query={query}>{texts.older}</OlderButton>
       {ending === null ? null : ending === 'others' ? (
         <EndOthersDialog isEveryone={isEveryone} onClose={() => end(null)} />
       ) : (

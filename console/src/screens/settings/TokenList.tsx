@@ -3,6 +3,7 @@ import { useSession } from '../../api/session.js'
 import type { Token } from '../../api/wire.js'
 import { ActionButton } from '../../components/ActionButton.js'
 import { Badge, type Tone } from '../../components/Badge.js'
+import { RecordTable } from '../../components/RecordTable.js'
 import records from '../../components/records.module.css'
 import { TimeText } from '../../components/TimeText.js'
 import { hasEnded, type TokenState, tokenStateOf } from '../../facts/tokens.js'
@@ -40,24 +41,11 @@ export function TokenList({ tokens, ...deeds }: Deeds & { readonly tokens: reado
       </div>
     )
   return (
-    <div className={records.box}>
-      <table className={records.table} aria-label={title}>
-        <thead>
-          <tr>
-            {Object.entries(columns).map(([key, name]) => (
-              <th key={key} scope="col">
-                {key === 'actions' ? <span className="v-heard-only">{name}</span> : name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {tokens.map((token) => (
-            <TokenRow key={token.id} token={token} {...deeds} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <RecordTable title={title} columns={columns}>
+      {tokens.map((token) => (
+        <TokenRow key={token.id} token={token} {...deeds} />
+      ))}
+    </RecordTable>
   )
 }
 

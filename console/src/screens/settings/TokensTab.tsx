@@ -8,6 +8,7 @@ import type { Token } from '../../api/wire.js'
 import { ActionButton } from '../../components/ActionButton.js'
 import { Badge } from '../../components/Badge.js'
 import { EmptyState } from '../../components/EmptyState.js'
+import { OlderButton } from '../../components/OlderButton.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
 import { Skeleton } from '../../components/Skeleton.js'
 import { hasEnded, tokenStateOf } from '../../facts/tokens.js'
@@ -61,17 +62,7 @@ function Tokens() {
           onRevoke={(token) => begin({ kind: 'revoke', token })}
         />
       )}
-      {query.hasNextPage ? (
-        <div>
-          <Button
-            variant="default"
-            loading={query.isFetchingNextPage}
-            onClick={() => void query.fetchNextPage()}
-          >
-            {texts.older}
-          </Button>
-        </div>
-      ) : null}
+      <OlderButton query={query}>{texts.older}</OlderButton>
       {deed === null ? null : (
         <Dialog
           deed={deed}

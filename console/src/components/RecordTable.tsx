@@ -1,0 +1,30 @@
+import type { ReactNode } from 'react'
+import records from './records.module.css'
+
+interface Props {
+  readonly title: string
+  /** Names of the columns. The name of `actions` is only read aloud. */
+  readonly columns: Readonly<Record<string, string>>
+  /** Rows of the body. */
+  readonly children: ReactNode
+}
+
+/** A short table of things that are read, not opened. */
+export function RecordTable({ title, columns, children }: Props) {
+  return (
+    <div className={records.box}>
+      <table className={records.table} aria-label={title}>
+        <thead>
+          <tr>
+            {Object.entries(columns).map(([key, name]) => (
+              <th key={key} scope="col">
+                {key === 'actions' ? <span className="v-heard-only">{name}</span> : name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </div>
+  )
+}
