@@ -79,7 +79,7 @@ function taskUser(text: string): TaskUser {
   if (uid === undefined || gid === undefined || Number(uid) === 0)
     throw new VitrinaError(
       'SETTING_INVALID',
-      `VITRINA_TASK_USER is "${text}", which is not an account of this machine other than root.`,
+      `VITRINA_TASK_USER is "${text}", which is either root or not an account of this machine.`,
       'Give the name of an account, or its numbers as uid:gid.',
     )
   return { uid: Number(uid), gid: Number(gid) }
