@@ -69,10 +69,14 @@ export async function stopPostmaster(dataDir: string): Promise<boolean> {
 /**
  * The number in the file belongs to some other process now, and PostgreSQL would refuse to start because of it.
  * Not deleted: the rest of the file leads PostgreSQL to the shared memory of the old server.
+ * A server that is about to exit has no command line any more and is not recognized. It removes its file
+ * itself, at any moment; `r+` does not bring the file back.
  */
 async function disownPid(dataDir: string): Promise<void> {
-  const text = await readFile(pidFile(dataDir), 'utf8')
-  await writeFile(pidFile(dataDir), text.replace(/^\d+/, String(NOBODY_PID)))
+  const text = await absentAsNull(readFile(pidFile(dataDir), 'utf8'))
+  if (text === null) return
+  const disowned = text.replace(/^\d+/, String(NOBODY_PID))
+  await absentAsNull(writeFile(pidFile(dataDir), disowned, { flag: 'r+' }))
 }
 
 async function endProcess(pid: number, identity: string): Promise<void> {
