@@ -1,9 +1,9 @@
 import type { Settings } from '../config/settings.js'
-import { createTransforms, foldersOf, pythonOf } from '../transforms/index.js'
+import { confinementHere, createTransforms, foldersOf, pythonOf } from '../transforms/index.js'
 import { asVitrinaError } from './failure.js'
-import { type Finding, failed, ok, skipped } from './finding.js'
+import { type Finding, failed, ok, skipped, warning } from './finding.js'
 
-/** Which Python would run tasks, and what is registered. */
+/** Which Python would run tasks, what is registered, and how functions are kept from the processes of Vitrina. */
 export async function examineTasks(settings: Settings): Promise<Finding[]> {
   const transforms = createTransforms(settings)
   try {
@@ -21,7 +21,7 @@ export async function examineTasks(settings: Settings): Promise<Finding[]> {
     const broken = problems.map(({ file, message }) =>
       failed(`tasks ${file}`, message, 'Mend the file; "vitrina tasks list" looks again.'),
     )
-    return [python, tasks, ...broken]
+    return [python, tasks, await examineIsolation(settings), ...broken]
   } finally {
     await transforms.close()
   }
@@ -35,5 +35,25 @@ async function examinePython(settings: Settings, isNeeded: boolean): Promise<Fin
   } catch (error) {
     const { message, hint } = asVitrinaError(error)
     return isNeeded ? failed('Python', message, hint) : skipped('Python', `not needed: ${message}`)
+  }
+}
+
+async function examineIsolation(settings: Settings): Promise<Finding> {
+  const check = 'task isolation'
+  try {
+    const { prefix, user } = await confinementHere(settings)
+    const measures = [
+      ...(prefix.length > 0 ? ['in a user namespace of their own'] : []),
+      ...(user === null ? [] : [`as the account with uid ${user.uid}`]),
+    ]
+    if (measures.length > 0) return ok(check, `functions run ${measures.join(', ')}`)
+    const why =
+      settings.VITRINA_TASK_ISOLATION === 'off'
+        ? 'VITRINA_TASK_ISOLATION is off'
+        : 'user namespaces are not allowed here, or unshare is not installed'
+    return warning(check, `functions run as the user of the runner without a namespace of their own: ${why}`)
+  } catch (error) {
+    const { message, hint } = asVitrinaError(error)
+    return failed(check, message, hint)
   }
 }

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { list, type Settings } from '../config/settings.js'
-import { Confining } from './confinement.js'
+import { type Confinement, Confining } from './confinement.js'
 import { Python } from './python/index.js'
 import { TransformRegistry } from './registry.js'
 import { TypeScript } from './typescript/index.js'
@@ -32,6 +32,11 @@ export function createTransforms(settings: TransformSettings): TransformRegistry
 /** Functions of another team, or of a package, need not be copied: their folder is named beside one's own. */
 export function foldersOf(setting: string): string[] {
   return list(setting).map((folder) => resolve(folder))
+}
+
+/** How functions would be started here. Throws where VITRINA_TASK_ISOLATION or VITRINA_TASK_USER cannot be respected. */
+export function confinementHere(settings: TransformSettings): Promise<Confinement> {
+  return new Confining(settings).of(process.execPath, '/')
 }
 
 /** For the doctor too, who only asks for the interpreter. */

@@ -30,6 +30,7 @@ describe('vitrina doctor', () => {
         'target analytics',
         'Python',
         'tasks',
+        'task isolation',
         'ch: targets',
         'es: targets',
         's3: targets',
@@ -70,6 +71,25 @@ describe('vitrina doctor', () => {
         detail: expect.stringContaining('RUNNER_CONCURRENCY'),
       }),
     )
+  })
+
+  it('reports how task functions are isolated', async () => {
+    const { url } = await aDatabase({ cinema: true })
+    const isolation = async (env: Record<string, string>) =>
+      (await report({ DATABASE_URL: url, ...env })).report.findings.find(
+        (finding) => finding.check === 'task isolation',
+      )
+    expect(await isolation({ VITRINA_TASK_ISOLATION: 'off' })).toMatchObject({
+      status: 'warning',
+      detail: expect.stringContaining('VITRINA_TASK_ISOLATION is off'),
+    })
+    // Without unshare in PATH no namespace can be made.
+    const bare = { PATH: '/nowhere', VITRINA_TASK_ISOLATION: 'required' }
+    expect(await isolation(bare)).toMatchObject({
+      status: 'failed',
+      hint: expect.stringContaining('unshare'),
+    })
+    expect(await isolation({ PATH: '/nowhere' })).toMatchObject({ status: 'warning' })
   })
 
   it('starts nothing: without a running embedded server there is no database to look at', async () => {
