@@ -10,8 +10,8 @@ import type { TransformHosts } from '../ports/transforms.js'
 import { connectionUrl } from '../postgres/connections.js'
 import { lookError, onSide } from '../postgres/errors.js'
 import { READ_ONLY, Session } from '../postgres/session.js'
-import { findDrift, lookAgain } from './compare.js'
-import type { Difference, Verdict } from './judge.js'
+import type { Classification, Difference } from './drift-classifier.js'
+import { findDrift, recheck } from './find-drift.js'
 import type { KeyTexts } from './side.js'
 import { type Sides, sidesFor } from './sides.js'
 
@@ -25,12 +25,12 @@ export interface ReconcilerSettings {
   readonly transforms: TransformHosts
 }
 
-/** More keys than this are not written down for a repair: a full run mends them faster. */
+/** More differing rows are not recorded for a repair: a full run fixes them faster. */
 const MOST_REPAIRS = 100_000
-/** So many keys of rows that a repair could not mend are told. */
+/** Number of reported keys of rows that still differ after a repair. */
 const PROOF_SAMPLE = 10
 
-/** Compares a mart with what its query says now. Reads only. */
+/** Compares a mart with the current result of its query. Read-only. */
 export class MartReconciler implements Reconciler {
   readonly #settings: ReconcilerSettings
 
@@ -46,17 +46,17 @@ export class MartReconciler implements Reconciler {
       const summary = { controlField, source: there, target: here }
       const equal = there.count === here.count && agree(there.min, here.min) && agree(there.max, here.max)
       if (!deep) return { ...summary, matches: equal, deep: null }
-      const verdict = await findDrift(sides)
+      const found = await findDrift(sides)
       return {
         ...summary,
-        matches: driftingRows(verdict).length === 0,
+        matches: driftingRows(found).length === 0,
         deep: {
           keyColumns: key,
-          missing: sample(verdict.drift.missing, sampleSize),
-          extra: sample(verdict.drift.extra, sampleSize),
-          different: sample(verdict.drift.different, sampleSize),
-          onTheirWay: verdict.onTheirWay,
-          undecided: verdict.undecided,
+          missing: sample(found.drift.missing, sampleSize),
+          extra: sample(found.drift.extra, sampleSize),
+          different: sample(found.drift.different, sampleSize),
+          onTheirWay: found.onTheirWay,
+          undecided: found.undecided,
         },
       }
     })
@@ -67,7 +67,7 @@ export class MartReconciler implements Reconciler {
     if (rows.length > MOST_REPAIRS) {
       throw new VitrinaError(
         'REQUEST_INVALID',
-        `${rows.length} rows differ, more than a repair mends (${MOST_REPAIRS}).`,
+        `${rows.length} rows differ, more than one repair can fix (${MOST_REPAIRS}).`,
         'Run the pipeline in full instead.',
       )
     }
@@ -75,11 +75,11 @@ export class MartReconciler implements Reconciler {
   }
 
   async prove(pipeline: Pipeline, keys: readonly KeyTexts[], signal: AbortSignal): Promise<Proof> {
-    // The run that asks is under way, but not on its way to these rows any more.
+    // The run that asks is in progress, but it has already written these rows.
     const settled = { ...pipeline, status: 'IDLE' } as const
-    const verdict = await this.#between(settled, signal, (sides) => lookAgain(sides, keys))
-    const differing = driftingRows(verdict)
-    const { onTheirWay } = verdict
+    const found = await this.#between(settled, signal, (sides) => recheck(sides, keys))
+    const differing = driftingRows(found)
+    const { onTheirWay } = found
     return {
       agree: keys.length - differing.length - onTheirWay,
       onTheirWay,
@@ -88,7 +88,11 @@ export class MartReconciler implements Reconciler {
     }
   }
 
-  async #between<T>(pipeline: Pipeline, signal: AbortSignal, look: (sides: Sides) => Promise<T>): Promise<T> {
+  async #between<T>(
+    pipeline: Pipeline,
+    signal: AbortSignal,
+    compare: (sides: Sides) => Promise<T>,
+  ): Promise<T> {
     requirePlan(pipeline)
     const { connections, readerUrl, martUrl } = this.#settings
     const closing: (() => Promise<unknown>)[] = []
@@ -109,7 +113,7 @@ export class MartReconciler implements Reconciler {
       })
       const sides = await sidesFor({ source, target, pipeline, query, signal, closing }, this.#settings)
       const inOneSnapshot = <R>(work: () => Promise<R>) => readAtOnce(source, work)
-      return await look({ ...sides, inOneSnapshot })
+      return await compare({ ...sides, inOneSnapshot })
     } catch (error) {
       throw lookError(error, 'Comparing the mart with its source', 'target')
     } finally {
@@ -118,7 +122,7 @@ export class MartReconciler implements Reconciler {
   }
 }
 
-/** Everything that this session reads meanwhile, it reads as of one moment. */
+/** Everything that this session reads during `work` is read in one snapshot. */
 async function readAtOnce<T>(session: Session, work: () => Promise<T>): Promise<T> {
   await session.run('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
   try {
@@ -128,12 +132,12 @@ async function readAtOnce<T>(session: Session, work: () => Promise<T>): Promise<
   }
 }
 
-/** A server that cannot order such values says nothing of them. */
+/** A server that cannot order such values reports none. */
 function agree(there: string | null, here: string | null): boolean {
   return there === here || here === null
 }
 
-function driftingRows({ drift }: Verdict): Difference[] {
+function driftingRows({ drift }: Classification): Difference[] {
   return [...drift.missing, ...drift.extra, ...drift.different]
 }
 

@@ -12,23 +12,23 @@ import { asRelation, type Column, columnList, where } from '../sql/selection.js'
 import { ScannedSide } from './scanned-side.js'
 import { type ComparedColumn, inKeys, type KeyTexts, keyText, type Side } from './side.js'
 
-/** What is compared row by row, because no database holds both forms of it. */
-export interface RowsLook {
+/** A source that is compared row by row, because no database has its rows in their final form. */
+export interface TransformedSource {
   readonly source: Session
   readonly query: string
-  /** What the query returns, and what the transforms make of it. */
+  /** What the query returns; `chain` transforms it. */
   readonly columns: readonly Column[]
   readonly chain: TransformChain | null
   readonly key: readonly Column[]
 }
 
-/** What the source says now, changed by the transforms, as the mart would hold it. */
+/** The rows of the source now, transformed, as the mart would store them. */
 export function rowsOfSource(
-  look: RowsLook,
+  from: TransformedSource,
   digestsOf: (rows: readonly TextValues[]) => Promise<readonly RowDigest[]>,
   control: Side,
 ): ScannedSide {
-  const { source, query, columns, chain, key } = look
+  const { source, query, columns, chain, key } = from
   const changed = async (batch: RowBatch) => (chain === null ? batch : await chain.run(batch)).rows
   async function* rows(keys: readonly KeyTexts[] | null): AsyncGenerator<readonly RowDigest[]> {
     const conditions = keys === null ? [] : [inKeys(key, keys)]
@@ -41,16 +41,16 @@ export function rowsOfSource(
     return new Map(found.rows.map((row) => [keyText(row.slice(0, key.length)), row[key.length] ?? '']))
   }
   const summary = async (field: string): Promise<SideSummary> => {
-    const told = await control.summary(field)
-    if (chain === null) return told
+    const summary = await control.summary(field)
+    if (chain === null) return summary
     let count = 0
     for await (const portion of rows(null)) count += portion.length
-    return { ...told, count }
+    return { ...summary, count }
   }
   return new ScannedSide({ rows, marks, summary })
 }
 
-/** Whatever stands behind a sink. It does not know who wrote a row. */
+/** The rows of a sink. It does not record who wrote a row. */
 export function rowsOfSink(sink: Sink): ScannedSide {
   return new ScannedSide({
     rows: () => sink.digests(),
@@ -67,7 +67,7 @@ export function notThere(target: string): VitrinaError {
   )
 }
 
-/** Rows as the table would hold them: its server casts them, so that 1.5 equals 1.50 in a numeric(4,2). */
+/** Rows as the table would store them: its server casts them, so that 1.5 equals 1.50 in a numeric(4,2). */
 export function asTableHolds(
   session: Session,
   table: Target,
@@ -88,7 +88,7 @@ export function asTableHolds(
   }
 }
 
-/** The rows of the table, with the version of each. */
+/** The rows of the table with their versions. */
 export function rowsOfTable(
   session: Session,
   table: Target,

@@ -6,14 +6,14 @@ import { BUCKETS, type ComparedSide, type Fingerprint, type KeyTexts, keyText, t
 interface Scan {
   /** All rows, or those with some keys; in any order. */
   rows(keys: readonly KeyTexts[] | null): AsyncIterable<readonly RowDigest[]>
-  /** What `mark` says of the rows with these keys. Null: this side knows nothing of it. */
+  /** The value of `mark` for the rows with these keys. Null: this side cannot evaluate it. */
   marks(keys: readonly KeyTexts[], mark: string): Promise<ReadonlyMap<string, string> | null>
   summary(field: string): Promise<SideSummary>
 }
 
 /**
- * A side whose rows cannot be hashed where they are: rows that transforms make, documents, files. Every look is a walk
- * through all of them, but only sums, and the rows of suspicious buckets, are kept.
+ * A side whose rows cannot be hashed inside a database: rows made by transforms, documents, files. Every operation scans
+ * all of them, but keeps only sums and the rows of suspicious buckets.
  */
 export class ScannedSide implements ComparedSide {
   readonly #scan: Scan

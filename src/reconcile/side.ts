@@ -12,30 +12,30 @@ export interface ComparedColumn {
 /** The key of a row, each column as database text. */
 export type KeyTexts = readonly (string | null)[]
 
-/** A row as far as it has to travel: its key, and a fingerprint of all its values. */
+/** The key of a row and a hash of all its values. */
 export interface Fingerprint {
   readonly key: KeyTexts
   readonly hash: string
 }
 
-/** The same with something else that its side knows of the row, seen at the same moment. */
+/** The same with the value of another expression on the row, read at the same time. */
 export interface Marked extends Fingerprint {
-  /** Null: the side knows nothing of it. */
+  /** Null: this side cannot evaluate it. */
   readonly mark: string | null
 }
 
-/** What a comparison asks of either side. */
+/** What a comparison needs from either side. */
 export interface ComparedSide {
   summary(field: string): Promise<SideSummary>
   /** For each bucket of keys a checksum of its rows. */
   checksums(): Promise<Map<number, string>>
-  /** The rows of some buckets. */
+  /** The rows of these buckets. */
   fingerprintsOf(buckets: readonly number[]): Promise<Fingerprint[]>
-  /** The rows with some keys, wherever they stand now, and with each what `mark` says of it, an SQL expression. */
+  /** The rows with these keys, each with the value of `mark`, an SQL expression. */
   fingerprintsByKey(keys: readonly KeyTexts[], mark: string): Promise<Marked[]>
 }
 
-/** So many parts that a differing row condemns a thousandth of the table, and their sums still fit into one answer. */
+/** Enough that one differing row makes only a thousandth of the table suspicious, few enough that all sums fit into one result. */
 export const BUCKETS = 1024
 
 const HAS_MIN =
@@ -43,7 +43,7 @@ const HAS_MIN =
 
 /**
  * One side of a comparison: the query in the source, or the table of the mart. Fingerprints and their sums are computed
- * inside the database; only what differs travels.
+ * inside the database; only differing rows are transferred.
  */
 export class Side implements ComparedSide {
   readonly #rows: (text: string) => Promise<TextRow[]>
@@ -88,12 +88,12 @@ export class Side implements ComparedSide {
     return new Map(rows.map((row) => [Number(row.bucket), `${row.n}/${row.sum}`]))
   }
 
-  /** The rows of some buckets. */
+  /** The rows of these buckets. */
   fingerprintsOf(buckets: readonly number[]): Promise<Fingerprint[]> {
     return this.#fingerprints(`${this.#bucket()} IN (${buckets.join(', ')})`, "''")
   }
 
-  /** The rows with some keys, wherever they stand now, and with each what `mark` says of it, an SQL expression. */
+  /** The rows with these keys, each with the value of `mark`, an SQL expression. */
   async fingerprintsByKey(keys: readonly KeyTexts[], mark: string): Promise<Marked[]> {
     return keys.length === 0 ? [] : this.#fingerprints(inKeys(this.#key, keys), mark)
   }
@@ -114,7 +114,7 @@ export class Side implements ComparedSide {
   }
 }
 
-/** In the type of the mart: the value that stands there after it was assigned. */
+/** In the type of the mart: the value after assignment. */
 function value(column: ComparedColumn): string {
   return `${quoteIdentifier(column.name)}::${column.type}`
 }
@@ -128,7 +128,7 @@ export function keyOf(row: TextRow, key: readonly ComparedColumn[]): KeyTexts {
   return key.map((_, index) => row[`k${index}`] ?? null)
 }
 
-/** SQL that is true for rows with one of some keys. A list, not a join: it is carried down to the indexes. */
+/** SQL that is true for rows with one of these keys. A list, not a join: the planner pushes it down to the indexes. */
 export function inKeys(key: readonly ComparedColumn[], keys: readonly KeyTexts[]): string {
   const literal = (text: string | null, index: number) =>
     text === null ? 'NULL' : `${quoteLiteral(text)}::${key[index]!.type}`
@@ -136,12 +136,12 @@ export function inKeys(key: readonly ComparedColumn[], keys: readonly KeyTexts[]
   return `(${key.map((column) => quoteIdentifier(column.name)).join(', ')}) IN (${values.join(', ')})`
 }
 
-/** A key as one text, to look it up by. */
+/** A key as one text, for use in maps. */
 export function keyText(key: KeyTexts): string {
   return JSON.stringify(key)
 }
 
-/** So many keys stand in one statement. */
+/** Keys per statement. */
 const KEYS_AT_ONCE = 1_000
 
 export function* portionsOf(keys: readonly KeyTexts[]): Generator<readonly KeyTexts[]> {

@@ -8,20 +8,20 @@ import { openSink } from '../sinks/open.js'
 import { findTarget, type Target } from '../sinks/postgres/target.js'
 import { describeQuery } from '../sources/postgres/describe.js'
 import { asRelation, type Column, requireColumn } from '../sql/selection.js'
-import type { Parties } from './compare.js'
-import { Court } from './court.js'
+import { Evidence } from './evidence.js'
+import type { Comparison } from './find-drift.js'
 import { asTableHolds, notThere, rowsOfSink, rowsOfSource, rowsOfTable } from './rows-sides.js'
 import { type ComparedColumn, Side } from './side.js'
 
-/** What both sides are made of. */
-export interface Look {
+/** What both sides are built from. */
+export interface ComparisonParts {
   readonly source: Session
   /** The mart; for a sink the main database, which has its checkpoint. */
   readonly target: Session
   readonly pipeline: Pipeline
   readonly query: string
   readonly signal: AbortSignal
-  /** What is closed after the look. */
+  /** Called after the comparison, last first. */
   readonly closing: (() => Promise<unknown>)[]
 }
 
@@ -30,31 +30,31 @@ export interface SideRules {
   readonly transforms: TransformHosts
 }
 
-export interface Sides extends Parties {
+export interface Sides extends Comparison {
   readonly key: readonly string[]
 }
 
 type SidesOf = Omit<Sides, 'inOneSnapshot'>
 
-/** Inside the databases where both can hash their rows, else row by row. */
-export async function sidesFor(look: Look, { targets, transforms }: SideRules): Promise<SidesOf> {
-  const { pipeline, signal, closing } = look
-  const columns = await describeQuery(look.source, look.query)
+/** Compares inside the databases where both can hash their rows, otherwise row by row. */
+export async function sidesFor(parts: ComparisonParts, { targets, transforms }: SideRules): Promise<SidesOf> {
+  const { pipeline, signal, closing } = parts
+  const columns = await describeQuery(parts.source, parts.query)
   const chain = hasTransforms(pipeline)
     ? await transforms.open(transformNames(pipeline), columns, { signal, said: () => {} })
     : null
   if (chain !== null) closing.push(() => chain.close())
   const sink = kindOf(finalTarget(pipeline), targets)
-  if (sink !== null) return sinkSides(look, columns, chain, sink.kind)
-  const table = await onSide('target', 'Looking at the target', () =>
-    findTarget(look.target, finalTarget(pipeline), chain?.columns ?? columns, pipeline.keyColumns),
+  if (sink !== null) return sinkSides(parts, columns, chain, sink.kind)
+  const table = await onSide('target', 'Inspecting the target', () =>
+    findTarget(parts.target, finalTarget(pipeline), chain?.columns ?? columns, pipeline.keyColumns),
   )
   if (table === null) throw notThere(finalTarget(pipeline))
-  return chain === null ? tableSides(look, columns, table) : transformedSides(look, columns, chain, table)
+  return chain === null ? tableSides(parts, columns, table) : transformedSides(parts, columns, chain, table)
 }
 
-function tableSides(look: Look, columns: readonly Column[], table: Target): SidesOf {
-  const { source, target, query } = look
+function tableSides(parts: ComparisonParts, columns: readonly Column[], table: Target): SidesOf {
+  const { source, target, query } = parts
   const compared = comparedColumns(table)
   const key = keyOf(table, compared)
   return {
@@ -66,18 +66,18 @@ function tableSides(look: Look, columns: readonly Column[], table: Target): Side
       key,
     }),
     target: new Side({ session: target, side: 'target', relation: table.quoted, columns: compared, key }),
-    judge: court(look, columns, { martKey: table.key, key, martTells: true }),
+    classifier: classifierFor(parts, columns, { martKey: table.key, key, hasRowVersions: true }),
     key: table.key,
   }
 }
 
 function transformedSides(
-  look: Look,
+  parts: ComparisonParts,
   columns: readonly Column[],
   chain: TransformChain,
   table: Target,
 ): SidesOf {
-  const { source, target, query } = look
+  const { source, target, query } = parts
   const compared = comparedColumns(table)
   const key = keyOf(table, compared)
   const read = table.key.map((name) => requireColumn(columns, name, 'key_columns'))
@@ -96,18 +96,18 @@ function transformedSides(
       control,
     ),
     target: rowsOfTable(target, table, compared, mart),
-    judge: court(look, columns, { martKey: table.key, key, martTells: true }),
+    classifier: classifierFor(parts, columns, { martKey: table.key, key, hasRowVersions: true }),
     key: table.key,
   }
 }
 
 async function sinkSides(
-  look: Look,
+  parts: ComparisonParts,
   columns: readonly Column[],
   chain: TransformChain | null,
   kind: SinkKind,
 ): Promise<SidesOf> {
-  const { source, pipeline, query, signal, closing } = look
+  const { source, pipeline, query, signal, closing } = parts
   const written = chain?.columns ?? columns
   const { sink, key: names } = await openSink(kind, pipeline, written, { signal })
   closing.push(() => sink.close())
@@ -128,18 +128,18 @@ async function sinkSides(
       control,
     ),
     target: rowsOfSink(sink),
-    judge: court(look, columns, { martKey: names, key, martTells: false }),
+    classifier: classifierFor(parts, columns, { martKey: names, key, hasRowVersions: false }),
     key: names,
   }
 }
 
-function court(
-  { source, target, pipeline, query }: Look,
+function classifierFor(
+  { source, target, pipeline, query }: ComparisonParts,
   columns: readonly Column[],
-  mart: { martKey: readonly string[]; key: readonly ComparedColumn[]; martTells: boolean },
-): Parties['judge'] {
-  const sitting = new Court({ source, target, pipeline, query, columns, ...mart })
-  return () => sitting.sit()
+  mart: { martKey: readonly string[]; key: readonly ComparedColumn[]; hasRowVersions: boolean },
+): Comparison['classifier'] {
+  const evidence = new Evidence({ source, target, pipeline, query, columns, ...mart })
+  return () => evidence.classifier()
 }
 
 function comparedColumns(table: Target): ComparedColumn[] {

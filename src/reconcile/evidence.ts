@@ -10,13 +10,13 @@ import {
 import { committedBy, isComparable, momentOf } from '../sources/postgres/changes.js'
 import { isSpread, type PlanFacts, planFacts } from '../sources/postgres/describe.js'
 import { asRelation, type Column, columnList } from '../sql/selection.js'
-import { arrivalOf } from './arrival.js'
-import { Judge } from './judge.js'
+import { ChangeTrace } from './change-trace.js'
+import { DriftClassifier } from './drift-classifier.js'
+import { readProgressOf } from './read-progress.js'
+import { NO_ROW_WRITERS, type RowWriters, VersionWriters } from './row-writers.js'
 import type { ComparedColumn } from './side.js'
-import { Trace } from './trace.js'
-import { type Hearing, MUTE, Witness } from './witness.js'
 
-interface CourtParts {
+interface EvidenceParts {
   readonly source: Session
   readonly target: Session
   readonly pipeline: Pipeline
@@ -24,29 +24,30 @@ interface CourtParts {
   readonly columns: readonly Column[]
   /** The key of the mart. */
   readonly martKey: readonly string[]
-  /** False: the mart cannot tell who wrote a row. */
-  readonly martTells: boolean
+  /** False: the mart does not record which transaction wrote a row. */
+  readonly hasRowVersions: boolean
   /** The key as the mart has it. */
   readonly key: readonly ComparedColumn[]
 }
 
-/** Gathers what a judge has to know. Most comparisons find nothing, and then nobody has to ask. */
-export class Court {
-  readonly #parts: CourtParts
+/** Collects what the classification of differences depends on. Most comparisons find no difference and never need it. */
+export class Evidence {
+  readonly #parts: EvidenceParts
   #facts: PlanFacts | null = null
-  #witness: Hearing | null = null
+  #writers: RowWriters | null = null
 
-  constructor(parts: CourtParts) {
+  constructor(parts: EvidenceParts) {
     this.#parts = parts
   }
 
-  async sit(): Promise<Judge> {
-    const { source, target, pipeline, query, columns, martKey, martTells, key: compared } = this.#parts
-    // The checkpoint beside the rows: the copy in the main database may be a moment ahead of them.
-    const checkpoint = await this.#stillTrue(await readCheckpoint(target, pipeline.id))
+  /** A classifier for the progress that the pipeline has made by now. */
+  async classifier(): Promise<DriftClassifier> {
+    const { source, target, pipeline, query, columns, martKey, hasRowVersions, key: compared } = this.#parts
+    // The checkpoint next to the rows: the copy in the main database may be slightly ahead of them.
+    const checkpoint = await this.#withValidMoments(await readCheckpoint(target, pipeline.id))
     this.#facts ??= await planFacts(source, `SELECT ${columnList(columns)} FROM ${asRelation(query)}`)
     const key = martKey.map((name) => columns.find((column) => column.name === name)!)
-    const arrival = arrivalOf(
+    const progress = readProgressOf(
       {
         pipeline,
         columns,
@@ -56,13 +57,13 @@ export class Court {
       },
       checkpoint,
     )
-    const trace = new Trace({ session: source, key, compared, relations: this.#facts.relations })
-    this.#witness ??= martTells ? await Witness.find(target, pipeline.id) : MUTE
-    return new Judge(arrival, trace, this.#witness)
+    const trace = new ChangeTrace({ session: source, key, compared, relations: this.#facts.relations })
+    this.#writers ??= hasRowVersions ? await VersionWriters.find(target, pipeline.id) : NO_ROW_WRITERS
+    return new DriftClassifier({ progress, trace, writers: this.#writers })
   }
 
-  /** Without moments that mean nothing any more: the server was restored, or has counted on too far. */
-  async #stillTrue({ position, ...rest }: Checkpoint): Promise<Checkpoint> {
+  /** Drops moments that are no longer meaningful: the server was restored, or its transaction counter moved too far. */
+  async #withValidMoments({ position, ...rest }: Checkpoint): Promise<Checkpoint> {
     // Each as the run took it: the oldest open transaction of the mart's server may be older than what the run saw there.
     const [there, here] = [await momentOf(this.#parts.source), await committedBy(this.#parts.target)]
     const inSource = (moment: Moment | undefined) => isComparable(there, moment ?? null)

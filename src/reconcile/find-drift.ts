@@ -1,4 +1,4 @@
-import type { Difference, Differences, Judge, Verdict } from './judge.js'
+import type { Classification, Difference, Differences, DriftClassifier } from './drift-classifier.js'
 import {
   type ComparedSide,
   type Fingerprint,
@@ -8,51 +8,53 @@ import {
   portionsOf,
 } from './side.js'
 
-/** So many rows are held in memory at most, whatever the size of the tables. */
+/** Upper limit of rows in memory, whatever the size of the tables. */
 const ROWS_AT_ONCE = 200_000
 
-/** The two sides of a comparison, and who says what a difference means. */
-export interface Parties {
+/** The two sides of a comparison and the classifier of their differences. */
+export interface Comparison {
   readonly source: ComparedSide
   readonly target: ComparedSide
-  /** Everything that is read of the source meanwhile is read as of one moment. */
+  /** Everything that `work` reads from the source is read in one snapshot. */
   inOneSnapshot<T>(work: () => Promise<T>): Promise<T>
-  /** Looks at how far the pipeline has come by now. */
-  judge(): Promise<Judge>
+  /** A classifier for the progress that the pipeline has made by now. */
+  classifier(): Promise<DriftClassifier>
 }
 
 /**
- * Finds the rows that differ between two databases without carrying the tables over: first a checksum for each bucket
- * of keys, computed where the rows are, then the rows of those buckets whose checksums differ. What differs is looked
- * at once more, so that a row which was written in between is not told as drift.
+ * Finds the rows that differ between two databases without transferring the tables: first a checksum for each bucket of
+ * keys, computed inside each database, then the rows of the buckets whose checksums differ. Differing rows are read a
+ * second time, so that a row written in between is not reported as drift.
  */
-export async function findDrift(parties: Parties): Promise<Verdict> {
-  const { source, target } = parties
+export async function findDrift(comparison: Comparison): Promise<Classification> {
+  const { source, target } = comparison
   const [there, here] = await Promise.all([source.checksums(), target.checksums()])
   const suspicious = [...new Set([...there.keys(), ...here.keys()])].filter(
     (bucket) => there.get(bucket) !== here.get(bucket),
   )
-  const verdicts: Verdict[] = []
+  const classifications: Classification[] = []
   for (const buckets of portions(suspicious, there, here)) {
     const [left, right] = await Promise.all([source.fingerprintsOf(buckets), target.fingerprintsOf(buckets)])
-    verdicts.push(await lookAgain(parties, differingKeys(left, right)))
+    classifications.push(await recheck(comparison, differingKeys(left, right)))
   }
-  return together(verdicts)
+  return merged(classifications)
 }
 
 /**
- * How far the pipeline has come, then the mart, then the source: what the pipeline writes in between agrees, and what
- * changes in the source in between is newer than what the pipeline has read. One snapshot of the source, so that a row
- * cannot go away between being compared and being judged.
+ * Reads the progress of the pipeline, then the mart, then the source: what the pipeline writes in between is equal, and
+ * what changes in the source in between is newer than what the pipeline has read. One snapshot of the source, so that a
+ * row cannot disappear between comparison and classification.
  */
-export async function lookAgain(
-  { source, target, judge, inOneSnapshot }: Parties,
+export async function recheck(
+  { source, target, classifier, inOneSnapshot }: Comparison,
   keys: readonly KeyTexts[],
-): Promise<Verdict> {
-  if (keys.length === 0) return together([])
-  const sitting = await judge()
+): Promise<Classification> {
+  if (keys.length === 0) return merged([])
+  const classification = await classifier()
   const right = await rowsOf(target, keys, 'xmin')
-  return inOneSnapshot(async () => sitting.judge(diff(await rowsOf(source, keys, sitting.partOfRow), right)))
+  return inOneSnapshot(async () =>
+    classification.classify(diff(await rowsOf(source, keys, classification.partOfRow), right)),
+  )
 }
 
 async function rowsOf(side: ComparedSide, keys: readonly KeyTexts[], mark: string): Promise<Marked[]> {
@@ -91,7 +93,7 @@ function differingKeys(left: readonly Fingerprint[], right: readonly Fingerprint
 function diff(source: readonly Marked[], target: readonly Marked[]): Differences {
   const here = new Map(target.map((row) => [keyText(row.key), row]))
   const there = new Map<string, Marked>()
-  // A key that the source gives twice stands once in the mart, as one of the two.
+  // A key that the source returns twice is in the mart once, as either row.
   for (const row of source) {
     const text = keyText(row.key)
     if (!there.has(text) || here.get(text)?.hash === row.hash) there.set(text, row)
@@ -109,10 +111,10 @@ function diff(source: readonly Marked[], target: readonly Marked[]): Differences
   return { missing, extra, different }
 }
 
-function together(verdicts: readonly Verdict[]): Verdict {
-  const all = (kind: keyof Differences) => verdicts.flatMap(({ drift }) => drift[kind])
+function merged(classifications: readonly Classification[]): Classification {
+  const all = (kind: keyof Differences) => classifications.flatMap(({ drift }) => drift[kind])
   const sum = (count: 'onTheirWay' | 'undecided') =>
-    verdicts.reduce((total, verdict) => total + verdict[count], 0)
+    classifications.reduce((total, classification) => total + classification[count], 0)
   return {
     drift: { missing: all('missing'), extra: all('extra'), different: all('different') },
     onTheirWay: sum('onTheirWay'),

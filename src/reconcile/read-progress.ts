@@ -8,52 +8,52 @@ import {
 } from '../sinks/postgres/checkpoint.js'
 import { beyond, type Column } from '../sql/selection.js'
 
-/** A part of the source, and how much of it the pipeline has read. */
+/** A part of the source and how much of it the pipeline has read. */
 export interface Part {
-  /** SQL on a row of the query. Of several parts, the first that is true for a row holds it. */
+  /** SQL on a row of the query. A row belongs to the first part whose condition is true. */
   readonly where: string
   /** Every row; none; or those that have not changed since a moment. */
   readonly read: 'all' | 'none' | Moment
 }
 
-/** How far a pipeline has come. Whatever lies beyond is on its way, and no drift. */
-export interface Arrival {
+/** How much of the source a pipeline has processed. A difference beyond that is on its way, not drift. */
+export interface ReadProgress {
   readonly parts: readonly Part[]
-  /** A row that changed since then and left the result is removed by the next run. Null: it is not looked for so. */
+  /** The next run removes a row that changed since then and left the result. Null: this pipeline does not find removals by row version. */
   readonly leavesSince: Moment | null
-  /** Every run compares every row, so that it mends what the pipeline itself wrote and the source no longer says. */
+  /** Every run compares every row, and so repairs rows that it wrote itself and that no longer match the source. */
   readonly rereads: boolean
-  /** A row of the source may go away and change a row of the mart by that, without a trace. */
+  /** Deleting a row of the source may change a row of the mart without leaving a trace. */
   readonly isSpread: boolean
-  /** A row of the mart that is older was found equal by the last pass over everything. */
+  /** The last full pass found older rows of the mart equal. */
   readonly equalUntil: Committed | null
-  /** What is known of the numbers that its own rows have. */
+  /** What is known about the transaction numbers of its own rows. */
   readonly wrote: { readonly number: string; readonly isOnly: boolean } | null
   /** Every run removes rows that the source no longer has. */
   readonly removes: boolean
-  /** A row of the mart that is older was in the source when that was last done. */
+  /** Older rows of the mart were in the source when rows were last removed. */
   readonly presentUntil: Committed | null
-  /** Rows were refused: what the mart has in their place is old, although nobody touched it. */
+  /** Rows were refused: the mart still has their old versions although no other session touched them. */
   readonly refusedRows: boolean
   /** A run is requested, under way or paused. */
   readonly isUnderWay: boolean
-  /** The first run has not written anything yet: all that is in the mart is still before it. */
+  /** The first run has not written anything yet, so it may still remove everything in the mart. */
   readonly beginning: boolean
 }
 
-/** What the way a pipeline reads depends on. */
-export interface ArrivalFacts {
+/** What determines how a pipeline reads. */
+export interface ProgressFacts {
   readonly pipeline: Pipeline
   readonly columns: readonly Column[]
   readonly key: readonly Column[]
-  /** What positions must speak of to mean anything. */
+  /** Positions with another fingerprint are meaningless. */
   readonly fingerprint: string
   /** A row of the mart is made of several rows of the source. */
   readonly isSpread: boolean
 }
 
-/** Moments that a server has forgotten, or that another server spoke of, are left out of the checkpoint before. */
-export function arrivalOf(facts: ArrivalFacts, checkpoint: Checkpoint): Arrival {
+/** The checkpoint must not contain moments that the server has forgotten or that belong to another server. */
+export function readProgressOf(facts: ProgressFacts, checkpoint: Checkpoint): ReadProgress {
   const { pipeline, isSpread } = facts
   const position = relevant(checkpoint.position, facts.fingerprint)
   const isUnderWay = !['IDLE', 'FAILED'].includes(pipeline.status)
@@ -80,7 +80,7 @@ export function arrivalOf(facts: ArrivalFacts, checkpoint: Checkpoint): Arrival 
   }
 }
 
-/** Without what speaks of another query or target. */
+/** Drops what belongs to another query or target. */
 function relevant(position: Position, fingerprint: string): Position {
   const { pass, read, swept, ...rest } = position
   return {
@@ -93,7 +93,7 @@ function relevant(position: Position, fingerprint: string): Position {
 
 /** Rows beyond the checkpoint have not been read, or will be read again. */
 function partsByCursor(
-  { pipeline, columns, key }: ArrivalFacts,
+  { pipeline, columns, key }: ProgressFacts,
   checkpoint: Checkpoint,
   isUnderWay: boolean,
 ): Part[] {
@@ -110,18 +110,18 @@ function partsByCursor(
       { where: 'true', read: 'none' },
     ]
   }
-  // It has run, and an open transaction has kept the checkpoint at the start.
+  // It has run, but an open transaction kept the checkpoint at the start.
   const isHeldBack = checkpoint.position.run !== undefined && checkpoint.position.cursor === undefined
   return [{ where: 'true', read: isHeldBack || isUnderWay ? 'none' : 'all' }]
 }
 
-/** A row has been read when it has not changed since the pass that came past it began. */
-function partsByVersion({ pipeline, key }: ArrivalFacts, position: Position, isUnderWay: boolean): Part[] {
+/** A row counts as read if it has not changed since the pass that read it began. */
+function partsByVersion({ pipeline, key }: ProgressFacts, position: Position, isUnderWay: boolean): Part[] {
   const isFull = pipeline.mode === 'full'
   const done = (isFull ? position.read?.source : position.xmin) ?? null
   const { pass } = position
   if (pass === undefined || pass.name !== (isFull ? 'full' : 'initial'))
-    // Nothing is known of what was read, so nothing is said to be on its way, unless somebody is about to read it.
+    // Without a record of what was read, no difference counts as on its way unless a run is about to read.
     return [{ where: 'true', read: done ?? (isUnderWay ? 'none' : 'all') }]
   const since = (isFull ? pass.begun?.source : position.xminNext) ?? null
   const rest: Part = { where: 'true', read: done ?? 'none' }

@@ -6,11 +6,11 @@ import { type Column, columnList } from '../sql/selection.js'
 import { sqlstateOf } from '../sql/sqlstate.js'
 import { type ComparedColumn, inKeys, type KeyTexts, keyColumns, keyOf, keyText, portionsOf } from './side.js'
 
-/** No right to read a table beneath a view; a relation whose rows have no versions. */
+/** No right to read a table behind a view; a relation whose rows have no versions. */
 const UNREADABLE = new Set(['42501', '42703', '0A000'])
 
-/** Finds the rows of the mart behind new row versions of the source, and only those that somebody asks for. */
-export class Trace {
+/** Finds which of the given rows of the mart depend on new row versions in the source. */
+export class ChangeTrace {
   readonly #session: Session
   readonly #key: readonly Column[]
   readonly #compared: readonly ComparedColumn[]
@@ -30,7 +30,7 @@ export class Trace {
     this.#relations = options.relations
   }
 
-  /** Those of some keys behind which a row has changed since. Null: changes cannot be followed to the keys. */
+  /** The keys whose source rows have changed since. Null: changes cannot be traced to keys. */
   async changed(keys: readonly KeyTexts[], since: Moment): Promise<Set<string> | null> {
     return this.#ifTraceable(async () => {
       const changed = await changedKeysSql(this.#session, this.#key, this.#relations, since)
@@ -45,7 +45,7 @@ export class Trace {
     })
   }
 
-  /** Whether anything at all has changed since in the tables behind the query. True also when it cannot be seen. */
+  /** Whether anything has changed since in the tables behind the query. Also true if that cannot be determined. */
   async hasChanges(since: Moment): Promise<boolean> {
     const changes = await this.#ifTraceable(async () => {
       for (const relation of this.#relations) {
@@ -59,7 +59,7 @@ export class Trace {
     return changes ?? true
   }
 
-  /** Inside the snapshot of the comparison, which has to outlive a statement that fails. */
+  /** Runs inside the snapshot of the comparison, which must survive a failing statement. */
   async #ifTraceable<T>(work: () => Promise<T>): Promise<T | null> {
     await this.#session.run('SAVEPOINT trace')
     try {
