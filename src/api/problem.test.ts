@@ -16,7 +16,7 @@ describe('problems', () => {
     expect(answer.statusCode).toBe(404)
     expect(answer.json()).toEqual({
       type: 'urn:vitrina:error:ROUTE_NOT_FOUND',
-      title: 'There is no such route.',
+      title: 'The route does not exist.',
       status: 404,
       detail: 'There is no route /api/v1/nothing.',
       instance: '/api/v1/nothing',

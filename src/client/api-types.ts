@@ -1920,7 +1920,7 @@ export interface components {
         /**
          * @example {
          *       "type": "urn:vitrina:error:REQUEST_INVALID",
-         *       "title": "The request is not understood.",
+         *       "title": "The request is invalid.",
          *       "status": 422,
          *       "detail": "The request is not valid. mode: Invalid option: expected one of \"full\"|\"incremental\".",
          *       "instance": "/api/v1/pipelines",

@@ -1,30 +1,34 @@
 import { cutText } from './cut-text.js'
 
 /**
- * Every way Vitrina can fail, in one table: a stable number, what happens next, and one line that says what it means.
- * The reference page of errors is generated from it.
+ * All errors of Vitrina in one table: a stable number, the class that decides what happens next, and the meaning.
+ * The error reference is generated from it.
  *
  * class  what the dispatcher does with a run that ends this way
  * retry  three attempts, waiting 1 and 2 s
- * stop   the run fails at once: trying again cannot help
+ * stop   the run fails at once: a retry cannot help
  * lost   the connection is gone: the run is left to recovery
- * stale  somebody else holds the pipeline: this holder may not write anything any more
+ * stale  another runner holds the pipeline: this one must not write any more
  * release  the runner is stopping: the run is handed back, and any runner continues from the last checkpoint
  */
 export const ERRORS = {
-  SETTING_INVALID: { number: 1001, class: 'stop', means: 'A setting has a value that cannot be used.' },
+  SETTING_INVALID: { number: 1001, class: 'stop', means: 'A setting has an invalid value.' },
   EMBEDDED_FAILED: { number: 1002, class: 'stop', means: 'The embedded PostgreSQL could not be started.' },
-  EMBEDDED_IN_USE: { number: 1003, class: 'stop', means: 'Another process uses this data folder.' },
-  PORT_TAKEN: { number: 1004, class: 'stop', means: 'The address the API should listen on is in use.' },
+  EMBEDDED_IN_USE: { number: 1003, class: 'stop', means: 'Another process is using this data folder.' },
+  PORT_TAKEN: {
+    number: 1004,
+    class: 'stop',
+    means: 'The address that the API should listen on is already in use.',
+  },
   MIGRATION_CHANGED: {
     number: 1005,
     class: 'stop',
-    means: 'A migration that was applied has another text now.',
+    means: 'An applied migration has been modified.',
   },
   MIGRATION_MISSING: {
     number: 1006,
     class: 'stop',
-    means: 'The database is not at the version this program needs.',
+    means: 'The database schema is not at the version that this program needs.',
   },
   SERVER_TOO_OLD: {
     number: 1007,
@@ -39,9 +43,9 @@ export const ERRORS = {
   PROCESS_FAILED: {
     number: 1010,
     class: 'stop',
-    means: 'A process of "vitrina up" did not start, or kept ending after it was restarted.',
+    means: 'A process of "vitrina up" did not start, or kept exiting after restarts.',
   },
-  PIPELINE_INVALID: { number: 1101, class: 'stop', means: 'The configuration of a pipeline is not usable.' },
+  PIPELINE_INVALID: { number: 1101, class: 'stop', means: 'The configuration of a pipeline is invalid.' },
   CONNECTION_UNKNOWN: {
     number: 1102,
     class: 'stop',
@@ -50,18 +54,18 @@ export const ERRORS = {
   TASK_PLAN_INVALID: {
     number: 1103,
     class: 'stop',
-    means: 'The task plan of a pipeline has steps that cannot be run.',
+    means: 'The task plan of a pipeline has steps that cannot run.',
   },
-  USAGE_INVALID: { number: 1201, class: 'stop', means: 'A command was not used as it is meant.' },
+  USAGE_INVALID: { number: 1201, class: 'stop', means: 'Invalid command usage.' },
   CONTEXT_UNKNOWN: {
     number: 1202,
     class: 'stop',
-    means: 'No context has this name, or the file of contexts is not readable.',
+    means: 'No context has this name, or the context file cannot be read.',
   },
-  SERVER_UNREACHABLE: { number: 1203, class: 'stop', means: 'No Vitrina API answers at the address.' },
-  FILE_INVALID: { number: 1204, class: 'stop', means: 'A file of pipelines has mistakes.' },
-  SOURCE_REFUSED: { number: 2001, class: 'stop', means: 'The source query may not be run.' },
-  SOURCE_QUERY_FAILED: { number: 2002, class: 'stop', means: 'PostgreSQL refused the source query.' },
+  SERVER_UNREACHABLE: { number: 1203, class: 'stop', means: 'No Vitrina API responds at this address.' },
+  FILE_INVALID: { number: 1204, class: 'stop', means: 'A pipeline file contains errors.' },
+  SOURCE_REFUSED: { number: 2001, class: 'stop', means: 'The source query is not allowed.' },
+  SOURCE_QUERY_FAILED: { number: 2002, class: 'stop', means: 'PostgreSQL rejected the source query.' },
   SOURCE_CHANGED: {
     number: 2003,
     class: 'stop',
@@ -70,21 +74,25 @@ export const ERRORS = {
   SOURCE_TOO_SLOW: {
     number: 2004,
     class: 'stop',
-    means: 'The source query takes longer than a look at it may.',
+    means: 'The source query exceeded the time limit for validation and preview.',
   },
   KEY_MISSING: {
     number: 2101,
     class: 'stop',
-    means: 'The query does not return a column the pipeline needs.',
+    means: 'The query does not return a column that the pipeline needs.',
   },
-  KEY_NULL: { number: 2102, class: 'stop', means: 'A key column is NULL, so rows could be missed.' },
+  KEY_NULL: { number: 2102, class: 'stop', means: 'A key column contains NULL, so rows could be missed.' },
   KEY_UNORDERED: { number: 2103, class: 'stop', means: 'The type of a key cannot be ordered reliably.' },
   HORIZON_BLIND: {
     number: 2104,
     class: 'stop',
-    means: 'The reader cannot see when open transactions began.',
+    means: 'The reader login cannot see when open transactions began.',
   },
-  CAPTURE_UNSUPPORTED: { number: 2105, class: 'stop', means: 'The query does not allow the chosen capture.' },
+  CAPTURE_UNSUPPORTED: {
+    number: 2105,
+    class: 'stop',
+    means: 'The query does not support the chosen capture.',
+  },
   TRANSFORM_UNKNOWN: {
     number: 3001,
     class: 'stop',
@@ -94,39 +102,39 @@ export const ERRORS = {
   TRANSFORM_KILLED: {
     number: 3003,
     class: 'retry',
-    means: 'A transform took too long or too much memory, or ended its process.',
+    means: 'A transform exceeded its time or memory limit, or ended its process.',
   },
   TRANSFORM_RESULT: {
     number: 3004,
     class: 'stop',
-    means: 'A transform returned something that is not rows of the mart.',
+    means: 'A transform returned something other than rows of the mart.',
   },
   TRANSFORM_HOST_MISSING: {
     number: 3005,
     class: 'stop',
-    means: 'The host of the transforms cannot be started.',
+    means: 'The process that runs transforms cannot be started.',
   },
-  TARGET_REFUSED: { number: 4001, class: 'stop', means: 'The target is not among those that are allowed.' },
+  TARGET_REFUSED: { number: 4001, class: 'stop', means: 'The target is not allowed.' },
   TARGET_MISMATCH: {
     number: 4002,
     class: 'stop',
-    means: 'The target table does not fit the columns of the query.',
+    means: 'The target table does not match the columns of the query.',
   },
   TARGET_KEY_MISSING: { number: 4003, class: 'stop', means: 'The target has no unique key to upsert by.' },
   SINK_MISSING: {
     number: 4004,
     class: 'stop',
-    means: 'The kind of target is not configured, or its client is not installed.',
+    means: 'This kind of target is not configured, or its client is not installed.',
   },
   TARGET_VALUE: {
     number: 4005,
     class: 'stop',
-    means: 'The target has no place for a type or a value of the query.',
+    means: 'The target cannot store a type or a value of the query.',
   },
   TARGET_FAILED: {
     number: 4006,
     class: 'stop',
-    means: 'PostgreSQL refused a statement on the target database.',
+    means: 'PostgreSQL rejected a statement on the target database.',
   },
   TARGET_TAKEN: {
     number: 4007,
@@ -136,37 +144,41 @@ export const ERRORS = {
   ROWS_REFUSED: {
     number: 4101,
     class: 'stop',
-    means: 'The target refused more rows than the quarantine may take.',
+    means: 'The target rejected more rows than quarantine_limit allows.',
   },
-  BRAKE: { number: 4102, class: 'stop', means: 'A refresh would remove more of the mart than is allowed.' },
-  SINK_UNAVAILABLE: { number: 4201, class: 'retry', means: 'The server of the target does not answer.' },
-  SINK_OVERLOADED: { number: 4202, class: 'retry', means: 'The server of the target takes no more for now.' },
-  SINK_REFUSED: { number: 4203, class: 'stop', means: 'The server of the target refused the request.' },
+  BRAKE: {
+    number: 4102,
+    class: 'stop',
+    means: 'A run would delete a larger share of the mart than delete_brake allows.',
+  },
+  SINK_UNAVAILABLE: { number: 4201, class: 'retry', means: 'The target server does not respond.' },
+  SINK_OVERLOADED: { number: 4202, class: 'retry', means: 'The target server is overloaded.' },
+  SINK_REFUSED: { number: 4203, class: 'stop', means: 'The target server rejected the request.' },
   SINK_LOGIN: {
     number: 4204,
     class: 'stop',
-    means: 'The server of the target does not accept the credentials.',
+    means: 'The target server rejected the credentials.',
   },
-  SINK_BLOCKED: { number: 4205, class: 'retry', means: 'The target is locked against writing.' },
+  SINK_BLOCKED: { number: 4205, class: 'retry', means: 'The target is write-protected.' },
   SINK_GONE: { number: 4206, class: 'retry', means: 'The target disappeared or changed during the run.' },
   TRANSITION_REFUSED: {
     number: 5001,
     class: 'stop',
-    means: 'A pipeline cannot move between these two states.',
+    means: 'A pipeline cannot change from its current status to the requested one.',
   },
   LEASE_LOST: { number: 5002, class: 'stale', means: 'Another runner holds the pipeline now.' },
   RUNNER_DIED_AGAIN: {
     number: 5003,
     class: 'stop',
-    means: 'The runner died again and again in this pipeline without progress.',
+    means: 'Runners repeatedly died in this pipeline without making progress.',
   },
   RUNNER_STOPPED: {
     number: 5004,
     class: 'release',
-    means: 'The runner was stopped before the run ended, and handed the run back.',
+    means: 'The runner was stopped before the run ended and handed the run back.',
   },
-  PIPELINE_NOT_FOUND: { number: 5101, class: 'stop', means: 'There is no such pipeline.' },
-  RUN_NOT_FOUND: { number: 5102, class: 'stop', means: 'There is no such run.' },
+  PIPELINE_NOT_FOUND: { number: 5101, class: 'stop', means: 'The pipeline does not exist.' },
+  RUN_NOT_FOUND: { number: 5102, class: 'stop', means: 'The run does not exist.' },
   PIPELINE_DISABLED: { number: 5103, class: 'stop', means: 'The pipeline is disabled.' },
   PIPELINE_NAME_TAKEN: { number: 5104, class: 'stop', means: 'Another pipeline has this name.' },
   PIPELINE_BUSY: {
@@ -177,56 +189,56 @@ export const ERRORS = {
   CHECKPOINT_INVALID: {
     number: 5106,
     class: 'stop',
-    means: 'The change would make the checkpoint meaningless.',
+    means: 'The change would invalidate the checkpoint.',
   },
-  VERSION_STALE: { number: 5107, class: 'stop', means: 'Somebody changed the configuration meanwhile.' },
-  VERSION_NOT_FOUND: { number: 5108, class: 'stop', means: 'There is no such version of the configuration.' },
+  VERSION_STALE: { number: 5107, class: 'stop', means: 'The configuration has changed in the meantime.' },
+  VERSION_NOT_FOUND: { number: 5108, class: 'stop', means: 'The configuration version does not exist.' },
   RUN_ACTIVE: {
     number: 5109,
     class: 'stop',
-    means: 'Another run of the pipeline is requested or under way.',
+    means: 'Another run of the pipeline is requested or in progress.',
   },
-  QUARANTINE_NOT_FOUND: { number: 5110, class: 'stop', means: 'There is no such row in the quarantine.' },
+  QUARANTINE_NOT_FOUND: { number: 5110, class: 'stop', means: 'The quarantined row does not exist.' },
   QUARANTINE_SETTLED: {
     number: 5111,
     class: 'stop',
-    means: 'The row of the quarantine was already dealt with.',
+    means: 'The quarantined row has already been replayed or discarded.',
   },
   PIPELINE_MANAGED: {
     number: 5114,
     class: 'stop',
-    means: 'The pipeline comes from a file, and is changed there.',
+    means: 'The pipeline is managed by a file and must be changed there.',
   },
-  TOKEN_NOT_FOUND: { number: 5112, class: 'stop', means: 'There is no such token.' },
+  TOKEN_NOT_FOUND: { number: 5112, class: 'stop', means: 'The token does not exist.' },
   TOKEN_ENDED: { number: 5115, class: 'stop', means: 'The token was revoked or has expired.' },
-  SESSION_NOT_FOUND: { number: 5116, class: 'stop', means: 'There is no such session.' },
+  SESSION_NOT_FOUND: { number: 5116, class: 'stop', means: 'The session does not exist.' },
   LINEAGE_NOT_FOUND: {
     number: 5130,
     class: 'stop',
-    means: 'No pipeline reads or writes what the lineage was asked for.',
+    means: 'No pipeline reads or writes the requested object.',
   },
   REPAIR_INCOMPLETE: {
     number: 5113,
     class: 'stop',
-    means: 'Rows still differ from the source after they were mended.',
+    means: 'Rows still differ from the source after the repair.',
   },
   RUN_NOT_SUCCEEDED: {
     number: 5120,
     class: 'stop',
-    means: 'The run that a command waited for ended without success.',
+    means: 'The run that a command waited for did not succeed.',
   },
-  UNAUTHENTICATED: { number: 7001, class: 'stop', means: 'The request carries no valid token.' },
+  UNAUTHENTICATED: { number: 7001, class: 'stop', means: 'The request has no valid token.' },
   FORBIDDEN: { number: 7002, class: 'stop', means: 'The role of the token does not allow this.' },
-  RATE_LIMITED: { number: 7003, class: 'retry', means: 'The token was used too often within a short time.' },
+  RATE_LIMITED: { number: 7003, class: 'retry', means: 'Too many requests in a short time.' },
   CROSS_SITE: {
     number: 7004,
     class: 'stop',
-    means: 'A request with a session was not made by the console.',
+    means: 'A request with a session did not come from the console.',
   },
   TOKEN_REQUIRED: {
     number: 7005,
     class: 'stop',
-    means: 'A session alone does not allow this: the request must carry the token.',
+    means: 'A session is not enough for this request: it must carry the token.',
   },
   TOO_MANY_CHECKS: {
     number: 7010,
@@ -234,51 +246,51 @@ export const ERRORS = {
     means: 'Too many validations, previews or comparisons are running.',
   },
   TOO_MANY_STREAMS: { number: 7011, class: 'retry', means: 'Too many event streams are open.' },
-  REQUEST_INVALID: { number: 7101, class: 'stop', means: 'The request is not understood.' },
+  REQUEST_INVALID: { number: 7101, class: 'stop', means: 'The request is invalid.' },
   IDEMPOTENCY_KEY_REUSED: {
     number: 7103,
     class: 'stop',
     means: 'The idempotency key belongs to another request.',
   },
-  ROUTE_NOT_FOUND: { number: 7102, class: 'stop', means: 'There is no such route.' },
+  ROUTE_NOT_FOUND: { number: 7102, class: 'stop', means: 'The route does not exist.' },
   DATABASE_UNAVAILABLE: { number: 9001, class: 'lost', means: 'The connection to a database failed.' },
-  DATABASE_ERROR: { number: 9002, class: 'retry', means: 'PostgreSQL reported an error that may pass.' },
+  DATABASE_ERROR: { number: 9002, class: 'retry', means: 'PostgreSQL reported a temporary error.' },
   META_STORE_FAILED: {
     number: 9003,
     class: 'stop',
-    means: 'PostgreSQL refused a statement on the meta store.',
+    means: 'PostgreSQL rejected a statement on the meta store.',
   },
   DATABASE_LOGIN: {
     number: 9004,
     class: 'stop',
-    means: 'PostgreSQL refused the login, or the database does not exist.',
+    means: 'PostgreSQL rejected the login, or the database does not exist.',
   },
   DATABASE_MESSAGE_TOO_LARGE: {
     number: 9010,
     class: 'stop',
     means: 'PostgreSQL sent a message that is larger than Vitrina accepts.',
   },
-  INTERNAL: { number: 9999, class: 'retry', means: 'Something happened that Vitrina did not expect.' },
+  INTERNAL: { number: 9999, class: 'retry', means: 'Unexpected error.' },
 } as const satisfies Record<string, { number: number; class: ErrorClass; means: string }>
 
 export type ErrorClass = 'retry' | 'stop' | 'lost' | 'stale' | 'release'
 export type ErrorCode = keyof typeof ERRORS
 
-/** What is wrong with one field, for people (message) and programs (code). */
+/** An error in one field, for people (message) and programs (code). */
 export interface Mistake {
   readonly field: string
   readonly code: string
   readonly message: string
 }
 
-/** A message of PostgreSQL may quote a value of any size. */
+/** PostgreSQL quotes values of any size in its messages. */
 const MOST_CHARACTERS = 16_384
 
 interface ErrorOptions {
   readonly cause?: unknown
   readonly sqlstate?: string
   readonly facts?: Readonly<Record<string, unknown>>
-  /** The one field of a pipeline that is wrong, when there is one. */
+  /** The invalid field of the pipeline, if it is exactly one. */
   readonly field?: string
   readonly mistakes?: readonly Mistake[]
 }
@@ -287,11 +299,11 @@ interface ErrorOptions {
 export class VitrinaError extends Error {
   readonly code: ErrorCode
   readonly hint: string
-  /** The SQLSTATE behind it, when PostgreSQL said no. */
+  /** The SQLSTATE, if PostgreSQL reported the error. */
   readonly sqlstate: string | null
-  /** What a program needs to act on it, such as the id of the run that stands in the way. Shown beside the sentence. */
+  /** What a program needs to react, such as the id of the conflicting run. Shown next to the message. */
   readonly facts: Readonly<Record<string, unknown>>
-  /** The fields of a pipeline that are wrong, where that is known. */
+  /** The invalid fields of the pipeline, where known. */
   readonly mistakes: readonly Mistake[]
 
   constructor(code: ErrorCode, detail: string, hint: string, options: ErrorOptions = {}) {

@@ -132,7 +132,7 @@ export const RECONCILIATION_EXAMPLE = {
 
 export const PROBLEM_EXAMPLE = {
   type: 'urn:vitrina:error:REQUEST_INVALID',
-  title: 'The request is not understood.',
+  title: 'The request is invalid.',
   status: 422,
   detail: 'The request is not valid. mode: Invalid option: expected one of "full"|"incremental".',
   instance: '/api/v1/pipelines',
