@@ -52,7 +52,7 @@ describe('beside an empty database', { timeout: 120_000 }, () => {
 function asPresented({ env, instead, ...stage }: Stage): Stage {
   return {
     ...stage,
-    env: { ...env, RUNNER_LEASE_SECONDS: '10' },
+    env: { ...env, RUNNER_LEASE_SECONDS: '5' },
     instead: [
       ['--films 1000 --ratings 200000', '--films 100 --ratings 40000'],
       ["'{rating_id}', 100", "'{rating_id}', 20"],

@@ -1,10 +1,15 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { startEmbedded } from '../../src/embedded/index.js'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { type EmbeddedServer, startEmbedded } from '../../src/embedded/index.js'
 import { LOGINS, type Login } from '../../src/model/logins.js'
+import { runCommand } from '../support/commands.js'
 import { aFolder } from '../support/folders.js'
 import { freePorts } from '../support/ports.js'
+import { removePostgres } from '../support/postgres-server.js'
 import { spawnVitrina } from '../support/processes.js'
 import { withClient } from '../support/server.js'
 
@@ -14,12 +19,36 @@ const VARIABLES = {
   reader: 'VITRINA_READER_DATABASE_URL',
 } as const satisfies Record<Login, string>
 
-/** A server of its own: logins belong to the whole server, and the other tests rely on derived passwords. */
-async function aServer(): Promise<{ url: string; port: number }> {
-  const home = join(await aFolder(), '.vitrina')
-  const server = await startEmbedded({ home, durable: false, settings: { max_connections: '40' } })
-  onTestFinished(() => server.stop())
-  return server
+/** One of its own: logins belong to the whole server, and the other tests rely on derived passwords. */
+let server: EmbeddedServer
+let home: string
+
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), 'vitrina-logins-'))
+  server = await startEmbedded({ home, durable: false, settings: { max_connections: '40' } })
+})
+afterAll(async () => {
+  await server?.stop()
+  await removePostgres(home)
+})
+
+/** An empty database on the server, which has none of our logins. Both end with the test. */
+async function anEmptyDatabase(): Promise<{ url: string; port: number }> {
+  const name = `chosen_${randomBytes(4).toString('hex')}`
+  await withClient(server.url, (client) => client.query(`CREATE DATABASE ${name}`))
+  onTestFinished(() =>
+    withClient(server.url, async (client) => {
+      await client.query(`DROP DATABASE ${name} WITH (FORCE)`)
+      const { rows } = await client.query<{ role: string }>(
+        'SELECT quote_ident(rolname) AS role FROM pg_roles WHERE rolname = ANY($1)',
+        [['other', ...Object.values(LOGINS)]],
+      )
+      for (const { role } of rows) await client.query(`DROP ROLE ${role}`)
+    }),
+  )
+  const url = new URL(server.url)
+  url.pathname = `/${name}`
+  return { url: url.href, port: server.port }
 }
 
 function urlFor(administratorUrl: string, login: Login, password: string): string {
@@ -37,9 +66,9 @@ function urlsWith(administratorUrl: string, password: string): Record<string, st
 }
 
 async function migrated(env: Record<string, string>): Promise<string> {
-  const migrate = spawnVitrina(['migrate'], env, { cwd: await aFolder() })
-  expect(await migrate.exited, migrate.stderr).toBe(0)
-  return migrate.stderr
+  const { code, stderr } = await runCommand(['migrate'], env, { cwd: await aFolder() })
+  expect(code, stderr).toBe(0)
+  return stderr
 }
 
 /** Who each URL signs in as, or why it does not. */
@@ -66,7 +95,7 @@ const ALL = ['vitrina_meta', 'vitrina_writer', 'vitrina_reader']
 
 describe('passwords that an operator chose for the three logins', () => {
   it('are set by migrate from their URLs, whatever characters they have, and changed by the next one', async () => {
-    const { url } = await aServer()
+    const { url } = await anEmptyDatabase()
     // A space, what URLs escape, and a character that SASLprep replaces.
     const first = urlsWith(url, 'p@s/s:%ï¬\u00a0ﬁ')
     await migrated({ DATABASE_URL: url, ...first })
@@ -78,7 +107,7 @@ describe('passwords that an operator chose for the three logins', () => {
   })
 
   it('stay when a program that knows only the administrator migrates, which says so', async () => {
-    const { url } = await aServer()
+    const { url } = await anEmptyDatabase()
     const urls = urlsWith(url, 'chosen')
     await migrated({ DATABASE_URL: url, ...urls })
     expect(await migrated({ DATABASE_URL: url, VITRINA_LOGIN_SESSIONS: '9' })).toContain(
@@ -91,13 +120,13 @@ describe('passwords that an operator chose for the three logins', () => {
 
   it('are refused with a sentence when the URL cannot be decoded', async () => {
     const env = { [VARIABLES.reader]: 'postgres://vitrina_reader:100%@127.0.0.1:1/cinema' }
-    const migrate = spawnVitrina(['migrate'], env, { cwd: await aFolder() })
-    expect(await migrate.exited).toBe(1)
-    expect(migrate.stderr).toContain('VITRINA_READER_DATABASE_URL has a % that is not part of an escape')
+    const { code, stderr } = await runCommand(['migrate'], env, { cwd: await aFolder() })
+    expect(code).toBe(1)
+    expect(stderr).toContain('VITRINA_READER_DATABASE_URL has a % that is not part of an escape')
   })
 
   it('let API and runner work without the administrator, also when they start before the first migration', async () => {
-    const { url } = await aServer()
+    const { url } = await anEmptyDatabase()
     const { [VARIABLES.meta]: meta = '', [VARIABLES.writer]: writer = '', ...reader } = urlsWith(url, 'own')
     const cwd = await aFolder()
     const token = { VITRINA_API_TOKEN: 'a-token-for-this-test', VITRINA_PORT: '0' }
@@ -112,7 +141,7 @@ describe('passwords that an operator chose for the three logins', () => {
   }, 200_000)
 
   it('are derived where a URL names a login of another kind', async () => {
-    const { url } = await aServer()
+    const { url } = await anEmptyDatabase()
     await withClient(url, (client) => client.query("CREATE ROLE other LOGIN PASSWORD 'secret'"))
     const other = new URL(url)
     other.username = 'other'
@@ -124,7 +153,7 @@ describe('passwords that an operator chose for the three logins', () => {
 
 describe('vitrina migrate --wait', () => {
   it('waits for a server that does not listen yet', async () => {
-    const server = await aServer()
+    const server = await anEmptyDatabase()
     const [port = 0] = await freePorts(1)
     const url = new URL(server.url)
     url.port = String(port)
@@ -148,7 +177,7 @@ describe('vitrina migrate --wait', () => {
   })
 
   it('does not wait for what the server refuses, and without it for nothing', async () => {
-    const { url } = await aServer()
+    const { url } = await anEmptyDatabase()
     const wrong = new URL(url)
     wrong.password = 'wrong'
     const [port = 0] = await freePorts(1)
@@ -159,9 +188,9 @@ describe('vitrina migrate --wait', () => {
       [['--wait', '10m'], wrong, 'password authentication failed'],
       [[], nothing, 'ECONNREFUSED'],
     ] as const) {
-      const migrate = spawnVitrina(['migrate', ...args], { DATABASE_URL: address.href }, { cwd })
-      expect(await migrate.exited).toBe(1)
-      expect(migrate.stderr).toContain(sentence)
+      const { code, stderr } = await runCommand(['migrate', ...args], { DATABASE_URL: address.href }, { cwd })
+      expect(code).toBe(1)
+      expect(stderr).toContain(sentence)
     }
   })
 })

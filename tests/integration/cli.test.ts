@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { runCommand } from '../support/commands.js'
 import { aDatabase } from '../support/database.js'
 import { aFolder } from '../support/folders.js'
 import { spawnVitrina } from '../support/processes.js'
@@ -13,21 +14,26 @@ describe('vitrina', () => {
     ['a number that is none', ['generate', '--films', 'many']],
     ['no command at all', []],
   ])('answers %s with exit code 2 and help', async (_, args) => {
-    const vitrina = spawnVitrina(args)
-    expect(await vitrina.exited).toBe(2)
-    expect(vitrina.stderr).toMatch(/--help|Usage/)
-    expect(vitrina.stdout).toBe('')
+    const { code, stdout, stderr } = await runCommand(args)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(/--help|Usage/)
   })
 
   it.each([['--version'], ['--help'], ['help', 'demo']])('answers %s with exit code 0', async (...args) => {
-    const vitrina = spawnVitrina(args)
-    expect(await vitrina.exited).toBe(0)
-    expect(vitrina.stdout).not.toBe('')
+    const { code, stdout } = await runCommand(args)
+    expect(code).toBe(0)
+    expect(stdout).not.toBe('')
+  })
+
+  it('ends its process with the exit code of the command', async () => {
+    const [wrong, right] = [spawnVitrina(['frobnicate']), spawnVitrina(['--version'])]
+    expect([await wrong.exited, await right.exited]).toEqual([2, 0])
+    expect([wrong.stdout, right.stderr]).toEqual(['', ''])
   })
 
   it('tells all wrong settings at once, without a stack trace', async () => {
-    const vitrina = spawnVitrina(['migrate'], { DATABASE_URL: 'mysql://x', RUNNER_CONCURRENCY: 'many' })
-    expect(await vitrina.exited).toBe(1)
+    const vitrina = await runCommand(['migrate'], { DATABASE_URL: 'mysql://x', RUNNER_CONCURRENCY: 'many' })
+    expect(vitrina.code).toBe(1)
     expect(vitrina.stderr).toMatch(/VTR-1001 SETTING_INVALID: .*DATABASE_URL.*RUNNER_CONCURRENCY/)
     expect(vitrina.stderr).toContain('→ Correct the environment or .env')
     expect(vitrina.stderr).not.toMatch(/\n\s+at /)
@@ -35,31 +41,30 @@ describe('vitrina', () => {
 
   it('tells a database that is not there, and shows where it happened only to those who debug', async () => {
     const env = { DATABASE_URL: 'postgres://somebody:secret@127.0.0.1:1/nothing' }
-    const vitrina = spawnVitrina(['migrate'], env)
-    expect(await vitrina.exited).toBe(1)
+    const vitrina = await runCommand(['migrate'], env)
+    expect(vitrina.code).toBe(1)
     expect(vitrina.stderr).toMatch(/VTR-9001 DATABASE_UNAVAILABLE/)
     expect(vitrina.stderr).not.toMatch(/\n\s+at |secret/)
-    const debugging = spawnVitrina(['migrate'], { ...env, LOG_LEVEL: 'debug' })
-    await debugging.exited
+    const debugging = await runCommand(['migrate'], { ...env, LOG_LEVEL: 'debug' })
     expect(debugging.stderr).toMatch(/\n\s+at /)
   })
 
   it('tells a wrong password with the setting to look at', async () => {
     const url = new URL((await aDatabase({ migrated: false })).url)
     url.password = 'wrong'
-    const vitrina = spawnVitrina(['migrate'], { DATABASE_URL: url.href })
-    expect(await vitrina.exited).toBe(1)
+    const vitrina = await runCommand(['migrate'], { DATABASE_URL: url.href })
+    expect(vitrina.code).toBe(1)
     expect(vitrina.stderr).toMatch(/DATABASE_ERROR: .*28P01.*\n.*DATABASE_URL/)
   })
 
   it('reads .env of the working folder, and lets the environment win', async () => {
     const [folder, database] = [await aFolder(), await aDatabase({ migrated: false })]
     await writeFile(join(folder, '.env'), `DATABASE_URL=${database.url}\nLOG_LEVEL=nonsense\n`)
-    const wrong = spawnVitrina(['migrate'], {}, { cwd: folder })
-    expect(await wrong.exited).toBe(1)
+    const wrong = await runCommand(['migrate'], {}, { cwd: folder })
+    expect(wrong.code).toBe(1)
     expect(wrong.stderr).toContain('LOG_LEVEL')
-    const right = spawnVitrina(['migrate'], { LOG_LEVEL: 'info' }, { cwd: folder })
-    expect(await right.exited).toBe(0)
+    const right = await runCommand(['migrate'], { LOG_LEVEL: 'info' }, { cwd: folder })
+    expect(right.code).toBe(0)
     expect(await database.query('SELECT FROM etl.etl_pipelines')).toEqual([])
   })
 })

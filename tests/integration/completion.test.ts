@@ -3,8 +3,8 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it, type TestContext } from 'vitest'
+import { runCommand } from '../support/commands.js'
 import { aFolder } from '../support/folders.js'
-import { spawnVitrina } from '../support/processes.js'
 
 const run = promisify(execFile)
 
@@ -15,9 +15,9 @@ async function requireShell(shell: string, context: TestContext): Promise<void> 
 
 async function aFolderWith(file: string, shell: string): Promise<string> {
   const folder = await aFolder()
-  const vitrina = spawnVitrina(['completion', shell])
-  expect(await vitrina.exited).toBe(0)
-  await writeFile(join(folder, file), vitrina.stdout)
+  const { code, stdout } = await runCommand(['completion', shell])
+  expect(code).toBe(0)
+  await writeFile(join(folder, file), stdout)
   return folder
 }
 

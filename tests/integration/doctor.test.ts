@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { runCommand } from '../support/commands.js'
 import { aDatabase } from '../support/database.js'
 import { aFolder } from '../support/folders.js'
-import { spawnVitrina } from '../support/processes.js'
 
 interface Report {
   readonly ok: boolean
@@ -9,8 +9,8 @@ interface Report {
 }
 
 async function report(env: Record<string, string>, cwd?: string): Promise<{ code: number; report: Report }> {
-  const vitrina = spawnVitrina(['doctor', '--json'], { VITRINA_PORT: '0', ...env }, { cwd })
-  return { code: await vitrina.exited, report: JSON.parse(vitrina.stdout) }
+  const { code, stdout } = await runCommand(['doctor', '--json'], { VITRINA_PORT: '0', ...env }, { cwd })
+  return { code, report: JSON.parse(stdout) }
 }
 
 describe('vitrina doctor', () => {
@@ -52,11 +52,11 @@ describe('vitrina doctor', () => {
   })
 
   it('prints a line with a mark for each check, and its hint below', async () => {
-    const vitrina = spawnVitrina(['doctor'], {
+    const vitrina = await runCommand(['doctor'], {
       DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing',
       VITRINA_PORT: '0',
     })
-    expect(await vitrina.exited).toBe(1)
+    expect(vitrina.code).toBe(1)
     expect(vitrina.stdout).toMatch(/^✓ Node: /m)
     expect(vitrina.stdout).toMatch(/^✗ database: .*\n {2}→ /m)
   })

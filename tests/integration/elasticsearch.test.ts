@@ -24,7 +24,7 @@ describe.runIf('url' in server)('a run into Elasticsearch', () => {
     await database.query('CREATE SCHEMA IF NOT EXISTS content; GRANT USAGE ON SCHEMA content TO PUBLIC')
     proxy = await FaultProxy.open(lab.url)
     runner = await aRunner(database, {
-      env: { ELASTICSEARCH_URL: proxy.url, ALLOWED_ES_INDEXES: '*', ELASTICSEARCH_RETRY_SECONDS: '2' },
+      env: { ELASTICSEARCH_URL: proxy.url, ALLOWED_ES_INDEXES: '*', ELASTICSEARCH_RETRY_SECONDS: '1' },
     })
   }, 300_000)
   afterAll(async () => {

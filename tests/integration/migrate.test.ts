@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { migrate, migrations } from '../../src/store/migrate.js'
+import { runCommand } from '../support/commands.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
 import { spawnVitrina } from '../support/processes.js'
 
@@ -11,8 +12,8 @@ describe('vitrina migrate', () => {
     expect(first.stderr).toContain('Applied 0001_meta_store')
     const applied = () => database.query('SELECT * FROM etl.schema_migrations ORDER BY name')
     const before = await applied()
-    const second = spawnVitrina(['migrate'], { DATABASE_URL: database.url })
-    expect(await second.exited).toBe(0)
+    const second = await runCommand(['migrate'], { DATABASE_URL: database.url })
+    expect(second.code).toBe(0)
     expect(second.stderr).toContain('All migrations were there already')
     expect(await applied()).toEqual(before)
   })
@@ -26,8 +27,8 @@ describe('vitrina migrate', () => {
   it('refuses a database whose migrations have another text', async () => {
     const database = await aDatabase()
     await database.query("UPDATE etl.schema_migrations SET checksum = 'other'")
-    const vitrina = spawnVitrina(['migrate'], { DATABASE_URL: database.url })
-    expect(await vitrina.exited).toBe(1)
+    const vitrina = await runCommand(['migrate'], { DATABASE_URL: database.url })
+    expect(vitrina.code).toBe(1)
     expect(vitrina.stderr).toMatch(/VTR-1005 MIGRATION_CHANGED: Migration 0001_meta_store/)
   })
 

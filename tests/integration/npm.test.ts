@@ -4,6 +4,7 @@ import { answerTo, shows } from '../support/document.js'
 import { aFolder } from '../support/folders.js'
 import { descendantsOf, isAlive } from '../support/proc.js'
 import { spawnProgram } from '../support/processes.js'
+import { someOf } from '../support/sample.js'
 import { waitFor } from '../support/wait.js'
 
 /** Who gets it: npm alone, or with everything in its group, as when somebody presses Ctrl-C in a terminal. */
@@ -14,14 +15,17 @@ const ENDS = [
 ] as const
 
 describe('npm run demo', () => {
-  it.each(ENDS)('leaves nothing running when $to gets $signal', async ({ signal, to }) => {
-    const home = join(await aFolder(), '.vitrina')
-    const npm = spawnProgram(['npm', 'run', 'demo'], { VITRINA_HOME: home }, { ownGroup: true })
-    await npm.waitForOutput(/Ctrl-C/)
-    expect(shows(answerTo('docs/demo.md', 'npm run demo'), npm.stdout), `R7.7 ${npm.stdout}`).toBe(true)
-    const below = descendantsOf(npm.pid).map(({ pid }) => pid)
-    expect(below.length).toBeGreaterThan(4)
-    process.kill(to === 'npm' ? npm.pid : -npm.pid, signal)
-    await waitFor(async () => below.every((pid) => !isAlive(pid)), { what: 'everything below npm to end' })
-  })
+  it.each(someOf(ENDS, 1, ({ signal }) => `npm ${signal}`))(
+    'leaves nothing running when $to gets $signal',
+    async ({ signal, to }) => {
+      const home = join(await aFolder(), '.vitrina')
+      const npm = spawnProgram(['npm', 'run', 'demo'], { VITRINA_HOME: home }, { ownGroup: true })
+      await npm.waitForOutput(/Ctrl-C/)
+      expect(shows(answerTo('docs/demo.md', 'npm run demo'), npm.stdout), `R7.7 ${npm.stdout}`).toBe(true)
+      const below = descendantsOf(npm.pid).map(({ pid }) => pid)
+      expect(below.length).toBeGreaterThan(4)
+      process.kill(to === 'npm' ? npm.pid : -npm.pid, signal)
+      await waitFor(async () => below.every((pid) => !isAlive(pid)), { what: 'everything below npm to end' })
+    },
+  )
 })

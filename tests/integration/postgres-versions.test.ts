@@ -1,14 +1,15 @@
+import { randomBytes } from 'node:crypto'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { vtr } from '../../src/model/errors.js'
 import { LOGINS, loginPassword } from '../../src/model/logins.js'
+import { runCommand } from '../support/commands.js'
 import { aCountedMart, signatures, writesOf } from '../support/counted-mart.js'
 import { aDatabase } from '../support/database.js'
 import { aFolder } from '../support/folders.js'
-import { removePostgres, startPostgres } from '../support/postgres-server.js'
-import { spawnVitrina } from '../support/processes.js'
+import { type PostgresServer, removePostgres, startPostgres } from '../support/postgres-server.js'
 import { aRunner } from '../support/runner.js'
 import { run } from '../support/runs.js'
 import { withClient } from '../support/server.js'
@@ -16,15 +17,28 @@ import { withClient } from '../support/server.js'
 const found = inject('tooOldPostgres')
 const REFUSED = /The server runs PostgreSQL 13\.\d+\. Vitrina needs PostgreSQL 14 or newer\./
 
-async function anOldServer(): Promise<string> {
-  if ('missing' in found) return expect.fail(found.missing)
-  const home = await mkdtemp(join(tmpdir(), 'vitrina-old-'))
-  const server = await startPostgres({ home, bin: found.path })
-  onTestFinished(async () => {
-    await server.stop()
-    await removePostgres(home)
-  })
-  return server.url
+let server: PostgresServer | undefined
+let home: string
+
+beforeAll(async () => {
+  if ('missing' in found) return
+  home = await mkdtemp(join(tmpdir(), 'vitrina-old-'))
+  server = await startPostgres({ home, bin: found.path })
+})
+afterAll(async () => {
+  if (server === undefined) return
+  await server.stop()
+  await removePostgres(home)
+})
+
+/** An empty database on it, as an administrator's connection. */
+async function anOldDatabase(): Promise<string> {
+  const { url } = server!
+  const name = `old_${randomBytes(4).toString('hex')}`
+  await withClient(url, (client) => client.query(`CREATE DATABASE ${name}`))
+  const own = new URL(url)
+  own.pathname = `/${name}`
+  return own.href
 }
 
 describe('a server of PostgreSQL 13', { timeout: 120_000 }, () => {
@@ -33,19 +47,16 @@ describe('a server of PostgreSQL 13', { timeout: 120_000 }, () => {
   })
 
   it('is refused by migrate, up and doctor, and nothing is created in it', async () => {
-    const url = await anOldServer()
+    const url = await anOldDatabase()
+    const cwd = await aFolder()
     for (const command of ['migrate', 'up']) {
-      const refused = spawnVitrina(
-        [command],
-        { DATABASE_URL: url, VITRINA_PORT: '0' },
-        { cwd: await aFolder() },
-      )
-      expect([command, await refused.exited]).toEqual([command, 1])
+      const refused = await runCommand([command], { DATABASE_URL: url, VITRINA_PORT: '0' }, { cwd })
+      expect([command, refused.code]).toEqual([command, 1])
       expect(refused.stderr).toMatch(REFUSED)
       expect(refused.stderr).toContain('SERVER_TOO_OLD')
     }
-    const doctor = spawnVitrina(['doctor'], { DATABASE_URL: url, VITRINA_PORT: '0' })
-    expect(await doctor.exited).toBe(1)
+    const doctor = await runCommand(['doctor'], { DATABASE_URL: url, VITRINA_PORT: '0' })
+    expect(doctor.code).toBe(1)
     expect(doctor.stdout).toMatch(/^✗ version: The server runs PostgreSQL 13\..*\n {2}→ Upgrade the server/m)
     const { rows } = await withClient(url, (client) =>
       client.query("SELECT nspname FROM pg_namespace WHERE nspname = 'etl'"),
@@ -54,11 +65,11 @@ describe('a server of PostgreSQL 13', { timeout: 120_000 }, () => {
   })
 
   it('is refused as a named connection: by doctor, and by a run before it reads anything', async () => {
-    const url = await anOldServer()
+    const url = await anOldDatabase()
     const mart = await aCountedMart({ warehouse: true, rows: 20 })
     const env = { VITRINA_CONNECTION_WAREHOUSE_URL: url }
-    const doctor = spawnVitrina(['doctor'], { DATABASE_URL: mart.main.url, VITRINA_PORT: '0', ...env })
-    expect(await doctor.exited).toBe(1)
+    const doctor = await runCommand(['doctor'], { DATABASE_URL: mart.main.url, VITRINA_PORT: '0', ...env })
+    expect(doctor.code).toBe(1)
     expect(doctor.stdout).toMatch(/^✗ connection warehouse: The server runs PostgreSQL 13\./m)
     await aRunner(mart.main, { env })
     expect(await run(mart.main, mart.pipeline.id)).toMatchObject({
@@ -77,18 +88,15 @@ describe('a server of PostgreSQL 13', { timeout: 120_000 }, () => {
   })
 
   it('is refused by API and runner, whose meta store was restored there', async () => {
-    const url = await anOldServer()
+    const url = await anOldDatabase()
     await withClient(url, async (client) => {
       for (const login of ['meta', 'writer'] as const)
         await client.query(`CREATE ROLE ${LOGINS[login]} LOGIN PASSWORD '${loginPassword(url, login)}'`)
     })
+    const cwd = await aFolder()
     for (const command of ['api', 'runner']) {
-      const refused = spawnVitrina(
-        [command],
-        { DATABASE_URL: url, VITRINA_PORT: '0' },
-        { cwd: await aFolder() },
-      )
-      expect([command, await refused.exited]).toEqual([command, 1])
+      const refused = await runCommand([command], { DATABASE_URL: url, VITRINA_PORT: '0' }, { cwd })
+      expect([command, refused.code]).toEqual([command, 1])
       expect(refused.stderr).toMatch(REFUSED)
     }
   })

@@ -4,6 +4,7 @@ import type { PipelineSpec } from '../../src/model/pipeline.js'
 import { comparing, EQUAL, settled } from '../support/comparison.js'
 import type { TestDatabase } from '../support/database.js'
 import { requestRun, runEnded } from '../support/runs.js'
+import { sampleOf } from '../support/sample.js'
 import { onRoutes, ROUTES, type Stand } from '../support/stand.js'
 import { waitFor } from '../support/wait.js'
 
@@ -61,12 +62,24 @@ const MODES: readonly { name: string; spec: Partial<PipelineSpec>; deletes: bool
   { name: 'loaded_sum', spec: { sourceQuery: SUM }, deletes: true, keeps: false },
 ]
 
-onRoutes(
-  ROUTES.filter((route) => route.name === 'pushdown' || route.targetConnection !== null),
-  (stand) => {
-    const { compare, repair } = comparing(stand)
+const BUSY_ROUTES = ROUTES.filter((route) => route.name === 'pushdown' || route.targetConnection !== null)
 
-    for (const { name, spec, deletes, keeps } of MODES)
+/** Every mode once, and every route. */
+const CASES = sampleOf(
+  BUSY_ROUTES.flatMap((route) => MODES.map((mode) => ({ route, mode }))),
+  {
+    key: ({ route, mode }) => `reconcile under load ${route.name} ${mode.name}`,
+    labels: ({ route, mode }) => [route.name, mode.name],
+  },
+)
+
+onRoutes(
+  BUSY_ROUTES.filter((route) => CASES.some((one) => one.route === route)),
+  (stand, route) => {
+    const { compare, repair } = comparing(stand)
+    const modes = CASES.filter((one) => one.route === route).map(({ mode }) => mode)
+
+    for (const { name, spec, deletes, keeps } of modes)
       it(`R5.5 reports nothing that is on its way while runs and writers go on: ${name}`, async () => {
         const { main, source, target } = stand()
         await aBusyTable(stand(), name)

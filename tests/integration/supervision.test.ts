@@ -1,25 +1,32 @@
+import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { aPipeline } from '../support/builders.js'
-import { aDatabase } from '../support/database.js'
+import { aDatabase, type TestDatabase } from '../support/database.js'
 import { aFolder } from '../support/folders.js'
 import { freePorts } from '../support/ports.js'
+import { removePostgres } from '../support/postgres-server.js'
 import { descendantsOf, isAlive } from '../support/proc.js'
-import { type SpawnedVitrina, spawnVitrina } from '../support/processes.js'
-import { requestRun, runEnded } from '../support/runs.js'
+import { endSpawned, type SpawnedVitrina, spawnVitrina } from '../support/processes.js'
+import { type RunRow, requestRun, runEnded } from '../support/runs.js'
 import { waitFor } from '../support/wait.js'
 
 const TOKEN = 'a-token-that-is-long-enough'
 
 type Command = 'api' | 'runner'
 
+function start(env: Record<string, string>, cwd: string): SpawnedVitrina {
+  const settings = { VITRINA_PORT: '0', VITRINA_API_TOKEN: TOKEN, RUNNER_POLL_INTERVAL_MS: '100' }
+  return spawnVitrina(['up'], { ...settings, ...env }, { cwd })
+}
+
+const isUp = (vitrina: SpawnedVitrina) => vitrina.waitForOutput(/Vitrina is up/, 120_000)
+
 async function up(env: Record<string, string>): Promise<SpawnedVitrina> {
-  const vitrina = spawnVitrina(
-    ['up'],
-    { VITRINA_PORT: '0', VITRINA_API_TOKEN: TOKEN, RUNNER_POLL_INTERVAL_MS: '100', ...env },
-    { cwd: await aFolder() },
-  )
-  await vitrina.waitForOutput(/Vitrina is up/, 120_000)
+  const vitrina = start(env, await aFolder())
+  await isUp(vitrina)
   return vitrina
 }
 
@@ -53,94 +60,107 @@ async function expectNothingLeft(vitrina: SpawnedVitrina, pids: readonly number[
   expect(pids.filter(isAlive)).toEqual([])
 }
 
+/** Kills every runner as soon as it works, until the tree ends. Returns every process that it had. */
+async function killUntilItGivesUp(tree: SpawnedVitrina): Promise<ReadonlySet<number>> {
+  await isUp(tree)
+  const pids = new Set<number>()
+  let over = false
+  const ended = tree.exited.finally(() => {
+    over = true
+  })
+  for (let restarts = 0; !over; restarts++) {
+    await waitFor(async () => over || restartsIn(tree, 'runner') === restarts, { what: 'the next runner' })
+    for (const { pid } of descendantsOf(tree.pid)) pids.add(pid)
+    const victim = pidOf(tree, 'runner')
+    if (victim !== 0) process.kill(victim, 'SIGKILL')
+  }
+  await ended
+  return pids
+}
+
 /** Several processes for each test, on machines that may be busy. */
 describe('vitrina up', { timeout: 180_000 }, () => {
-  it.each([
-    ['api', 'API'],
-    ['runner', 'runner'],
-  ] as const)('restarts the %s when it is killed, and the rest keeps running', async (command, name) => {
-    const database = await aDatabase({ cinema: true })
-    const tree = await up({ DATABASE_URL: database.url })
-    const victim = pidOf(tree, command)
-    const others = descendantsOf(tree.pid).filter(({ pid }) => pid !== victim)
-    process.kill(victim, 'SIGKILL')
-    await tree.waitForOutput(
-      new RegExp(`The ${name} \\(process ${victim}\\) was killed by SIGKILL\\. Restarting it in 0\\.5 s`),
-    )
-    await tree.waitForOutput(new RegExp(`The ${name} \\(process \\d+\\) is running again\\.`))
-    const successor = pidOf(tree, command)
-    expect(successor).not.toBe(victim)
-    expect(tree.stderr).toContain(`The ${name} (process ${successor}) is running again.`)
-    expect(others.every(({ pid }) => isAlive(pid))).toBe(true)
-    // The same address, although the system chose the port.
-    expect((await get(`${addressOf(tree)}/pipelines`)).status).toBe(200)
-    const { id } = await aPipeline(database)
-    expect(await runEnded(database, await requestRun(database, id))).toMatchObject({ status: 'SUCCESS' })
-    await expectNothingLeft(tree, [successor, ...others.map(({ pid }) => pid)])
+  const folders: string[] = []
+  let mortal: SpawnedVitrina
+  let killedPids: ReturnType<typeof killUntilItGivesUp>
+  let database: TestDatabase
+  let continuing: SpawnedVitrina
+  let continued: Promise<RunRow>
+  let mart: string
+
+  /** Begun before the other tests: these two wait half a minute for pauses between restarts, and for leases. */
+  beforeAll(async () => {
+    for (const name of ['gives up', 'continues'])
+      folders.push(await mkdtemp(join(tmpdir(), `vitrina ${name} `)))
+    mortal = start({}, folders[0]!)
+    killedPids = killUntilItGivesUp(mortal)
+    database = await aDatabase({ cinema: true })
+    const { id, spec } = await aPipeline(database, { batchSize: 10 })
+    mart = spec.targetTable
+    // Every runner is killed after its third batch, so that 71 rows take three of them.
+    const failpoint = { VITRINA_FAILPOINT: 'batch.committed@3=kill', RUNNER_LEASE_SECONDS: '5' }
+    continuing = start({ DATABASE_URL: database.url, ...failpoint }, folders[1]!)
+    continued = runEnded(database, await requestRun(database, id), 150_000)
+    // The tests below report a failure.
+    for (const begun of [killedPids, continued]) begun.catch(() => {})
+  })
+  afterAll(async () => {
+    await endSpawned()
+    for (const folder of folders) await removePostgres(join(folder, '.vitrina'))
+    for (const folder of folders) await rm(folder, { recursive: true, force: true })
   })
 
-  it('restarts a part that ends with an error, not only one that is killed', async () => {
-    const tree = await up({ DATABASE_URL: (await aDatabase()).url })
+  it('restarts API and runner when they are killed or end with an error, and the rest keeps running', async () => {
+    const database = await aDatabase({ cinema: true })
+    const tree = await up({ DATABASE_URL: database.url })
+    for (const [command, name] of [
+      ['api', 'API'],
+      ['runner', 'runner'],
+    ] as const) {
+      const victim = pidOf(tree, command)
+      const others = descendantsOf(tree.pid).filter(({ pid }) => pid !== victim)
+      process.kill(victim, 'SIGKILL')
+      await tree.waitForOutput(
+        new RegExp(`The ${name} \\(process ${victim}\\) was killed by SIGKILL\\. Restarting it in 0\\.5 s`),
+      )
+      await tree.waitForOutput(new RegExp(`The ${name} \\(process \\d+\\) is running again\\.`))
+      const successor = pidOf(tree, command)
+      expect(successor).not.toBe(victim)
+      expect(tree.stderr).toContain(`The ${name} (process ${successor}) is running again.`)
+      expect(others.every(({ pid }) => isAlive(pid))).toBe(true)
+      // The same address, although the system chose the port.
+      expect((await get(`${addressOf(tree)}/pipelines`)).status).toBe(200)
+      const { id } = await aPipeline(database)
+      expect(await runEnded(database, await requestRun(database, id))).toMatchObject({ status: 'SUCCESS' })
+    }
     const victim = pidOf(tree, 'runner')
     process.kill(victim, 'SIGTERM')
     await tree.waitForOutput(new RegExp(`process ${victim}\\) ended with code \\d+\\. Restarting`))
-    await waitFor(async () => restartsIn(tree, 'runner') === 1, { what: 'the runner to run again' })
-    await expectNothingLeft(tree, [pidOf(tree, 'runner'), pidOf(tree, 'api')])
+    await waitFor(async () => restartsIn(tree, 'runner') === 2, { what: 'the runner to run again' })
+    await expectNothingLeft(tree, [victim, pidOf(tree, 'runner'), pidOf(tree, 'api')])
   })
 
-  it.each(['postmaster', 'guard'] as const)(
-    'restarts its own database when the %s is killed, on the same port',
-    async (part) => {
-      const tree = await up({})
+  it('restarts its own database when the postmaster or the guard is killed, on the same port', async () => {
+    const tree = await up({})
+    for (const part of ['postmaster', 'guard'] as const) {
+      const before = restartsIn(tree, 'embedded PostgreSQL')
       const victims = databaseOf(tree)
       process.kill(victims[part], 'SIGKILL')
-      await tree.waitForOutput(/The embedded PostgreSQL was killed by SIGKILL\. Restarting it/)
-      await tree.waitForOutput(/The embedded PostgreSQL is running again\./)
+      await waitFor(async () => restartsIn(tree, 'embedded PostgreSQL') > before, {
+        what: 'the database to run again',
+      })
+      expect(tree.stderr).toMatch(/The embedded PostgreSQL was killed by SIGKILL\. Restarting it/)
       const successor = databaseOf(tree)
       expect(successor.postmaster).not.toBe(victims.postmaster)
       await waitFor(async () => !isAlive(victims.postmaster), { what: 'the old server to be gone' })
       const ready = addressOf(tree).replace('/api/v1', '/health/ready')
       await waitFor(async () => (await get(ready)).status === 200, { what: 'the API to reach it' })
       expect((await get(`${addressOf(tree)}/pipelines`)).status).toBe(200)
-      // Neither API nor runner had to be restarted for that.
-      expect(restartsIn(tree, 'API') + restartsIn(tree, 'runner')).toBe(0)
-      await expectNothingLeft(tree, [successor.postmaster, successor.guard])
-    },
-  )
-
-  it('R3.7 lets a run continue from its checkpoint after its runner was killed, as often as needed', async () => {
-    const database = await aDatabase({ cinema: true })
-    const { id, spec } = await aPipeline(database, { batchSize: 10 })
-    // Every runner is killed after its third batch, so that 71 rows take three of them.
-    const failpoint = { VITRINA_FAILPOINT: 'batch.committed@3=kill', RUNNER_LEASE_SECONDS: '5' }
-    const tree = await up({ DATABASE_URL: database.url, ...failpoint })
-    const ended = await runEnded(database, await requestRun(database, id), 150_000)
-    expect(ended).toMatchObject({ status: 'SUCCESS', batches: 8, rows_read: 71, rows_inserted: 71 })
-    // More on a machine so busy that a living runner lost its lease.
-    expect(ended.attempt).toBeGreaterThanOrEqual(3)
-    expect(await database.query(`SELECT FROM ${spec.targetTable}`)).toHaveLength(71)
-    await waitFor(async () => restartsIn(tree, 'runner') === 2, { what: 'both restarts to be reported' })
-  })
-
-  it('gives up after repeated deaths, and ends everything with an error', async () => {
-    const tree = await up({})
-    const seen = new Set(descendantsOf(tree.pid).map(({ pid }) => pid))
-    let over = false
-    const ended = tree.exited.finally(() => {
-      over = true
-    })
-    while (!over) {
-      const victim = pidOf(tree, 'runner')
-      for (const { pid } of descendantsOf(tree.pid)) seen.add(pid)
-      if (victim !== 0) process.kill(victim, 'SIGKILL')
-      await waitFor(async () => over || ![0, victim].includes(pidOf(tree, 'runner')), {
-        what: 'the next runner',
-      })
     }
-    expect(await ended).toBe(1)
-    expect(tree.stderr).toMatch(/restart 5 of 5/)
-    expect(tree.stderr).toMatch(/VTR-1010 PROCESS_FAILED: The runner ended 6 times/)
-    expect([...seen].filter(isAlive)).toEqual([])
+    // Neither API nor runner had to be restarted for that.
+    expect(restartsIn(tree, 'API') + restartsIn(tree, 'runner')).toBe(0)
+    const { postmaster, guard } = databaseOf(tree)
+    await expectNothingLeft(tree, [postmaster, guard])
   })
 
   it('ends in order when it is told to while a part is down', async () => {
@@ -150,6 +170,28 @@ describe('vitrina up', { timeout: 180_000 }, () => {
     await tree.waitForOutput(/Restarting it in/)
     await expectNothingLeft(tree, below)
     expect(descendantsOf(tree.pid)).toEqual([])
+  })
+
+  it('R3.7 lets a run continue from its checkpoint after its runner was killed, as often as needed', async () => {
+    const ended = await continued
+    expect(ended).toMatchObject({ status: 'SUCCESS', batches: 8, rows_read: 71, rows_inserted: 71 })
+    // More on a machine so busy that a living runner lost its lease.
+    expect(ended.attempt).toBeGreaterThanOrEqual(3)
+    expect(await database.query(`SELECT FROM ${mart}`)).toHaveLength(71)
+    await waitFor(async () => restartsIn(continuing, 'runner') === 2, {
+      what: 'both restarts to be reported',
+    })
+    await expectNothingLeft(continuing, [pidOf(continuing, 'runner'), pidOf(continuing, 'api')])
+  })
+
+  it('gives up after repeated deaths, and ends everything with an error', async () => {
+    const pids = await killedPids
+    expect(await mortal.exited).toBe(1)
+    expect(mortal.stderr).toMatch(/restart 5 of 5/)
+    expect(mortal.stderr).toMatch(/VTR-1010 PROCESS_FAILED: The runner ended 6 times/)
+    // API, runners, guard, and the server with its helpers.
+    expect(pids.size).toBeGreaterThan(8)
+    expect([...pids].filter(isAlive)).toEqual([])
   })
 
   it('does not start, and restarts nothing, when the chosen port is taken', async () => {

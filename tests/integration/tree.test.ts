@@ -1,7 +1,8 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { aDatabase } from '../support/database.js'
+import { runCommand } from '../support/commands.js'
+import { aDatabase, type TestDatabase } from '../support/database.js'
 import { aFolder } from '../support/folders.js'
 import { descendantsOf, isAlive } from '../support/proc.js'
 import { type SpawnedVitrina, spawnVitrina } from '../support/processes.js'
@@ -25,10 +26,13 @@ async function expectAllGone(pids: readonly number[]): Promise<void> {
 }
 
 describe('vitrina up', () => {
-  it('runs API and runner as processes of their own, without the password of the administrator', async () => {
-    const [folder, database] = [await aFolder(), await aDatabase()]
-    const env = { DATABASE_URL: database.url, VITRINA_PORT: '0', VITRINA_API_TOKEN: TOKEN }
-    const up = spawnVitrina(['up'], env, { cwd: folder })
+  it('runs API and runner as processes of their own, without the password of the administrator; a second one takes the next port and ends at once at the second Ctrl-C', async () => {
+    const database = await aDatabase()
+    const up = spawnVitrina(
+      ['up'],
+      { DATABASE_URL: database.url, VITRINA_API_TOKEN: TOKEN },
+      { cwd: await aFolder() },
+    )
     await up.waitForOutput(/Vitrina is up/)
     expect(
       descendantsOf(up.pid)
@@ -44,59 +48,46 @@ describe('vitrina up', () => {
       expect.arrayContaining(['vitrina_meta', 'vitrina_writer']),
     )
     expect(sessions.map(({ usename }) => usename)).not.toContain(new URL(database.url).username)
+    await expectAnotherPort(database, up)
     up.kill('SIGINT')
     expect(await up.exited).toBe(0)
   })
 
-  it('starts a database of its own in a path with spaces, and leaves nothing running after Ctrl-C', async () => {
-    const folder = await aFolder()
-    const up = spawnVitrina(['up'], { VITRINA_PORT: '0' }, { cwd: folder })
-    await up.waitForOutput(/Vitrina is up/)
-    expect(up.stdout).toMatch(/token\s+\S{32}\s/)
-    const { mode } = await stat(join(folder, '.vitrina/api-token'))
-    expect(mode & 0o777).toBe(0o600)
-    const below = descendantsOf(up.pid).map(({ pid }) => pid)
-    expect(below.length).toBeGreaterThan(3)
-    up.kill('SIGINT')
-    expect(await up.exited).toBe(0)
-    expect(below.filter(isAlive)).toEqual([])
-  })
-
-  it('leaves nothing running when it is killed, and starts again', async () => {
+  it('starts a database of its own in a path with spaces, and leaves nothing running when it is killed or after Ctrl-C', async () => {
     const folder = await aFolder()
     const first = spawnVitrina(['up'], { VITRINA_PORT: '0' }, { cwd: folder })
     await first.waitForOutput(/Vitrina is up/)
-    const below = descendantsOf(first.pid).map(({ pid }) => pid)
+    expect(first.stdout).toMatch(/token\s+\S{32}\s/)
+    const { mode } = await stat(join(folder, '.vitrina/api-token'))
+    expect(mode & 0o777).toBe(0o600)
+    const killed = descendantsOf(first.pid).map(({ pid }) => pid)
+    expect(killed.length).toBeGreaterThan(3)
     first.kill('SIGKILL')
-    await expectAllGone(below)
+    await expectAllGone(killed)
     const second = spawnVitrina(['up'], { VITRINA_PORT: '0' }, { cwd: folder })
     await second.waitForOutput(/Vitrina is up\.[\s\S]*token\s+in .*api-token/)
+    const below = descendantsOf(second.pid).map(({ pid }) => pid)
+    expect(below.length).toBeGreaterThan(3)
+    second.kill('SIGINT')
+    expect(await second.exited).toBe(0)
+    expect(below.filter(isAlive)).toEqual([])
   })
 
-  it('ends at once when somebody presses Ctrl-C a second time', async () => {
-    const [folder, database] = [await aFolder(), await aDatabase()]
-    const up = spawnVitrina(['up'], { DATABASE_URL: database.url, VITRINA_PORT: '0' }, { cwd: folder })
-    await up.waitForOutput(/Vitrina is up/)
-    const below = descendantsOf(up.pid)
-    // A part that hangs: it cannot hear that it should stop.
-    for (const { pid } of below) process.kill(pid, 'SIGSTOP')
-    up.kill('SIGINT')
-    const impatient = setInterval(() => up.kill('SIGINT'), 100)
-    expect(await up.exited).toBe(130)
-    clearInterval(impatient)
-    await expectAllGone(below.map(({ pid }) => pid))
-  })
-
-  it('takes the next port when nobody chose one and it is taken', async () => {
-    const database = await aDatabase()
-    const env = { DATABASE_URL: database.url }
-    const first = spawnVitrina(['up'], env, { cwd: await aFolder() })
-    await first.waitForOutput(/Vitrina is up/)
-    const second = spawnVitrina(['up'], env, { cwd: await aFolder() })
+  /** A second one on the same database takes the next port, and ends at once when Ctrl-C is pressed a second time. */
+  async function expectAnotherPort(database: TestDatabase, first: SpawnedVitrina): Promise<void> {
+    const second = spawnVitrina(['up'], { DATABASE_URL: database.url }, { cwd: await aFolder() })
     await second.waitForOutput(/Vitrina is up/)
     expect(addressOf(second)).not.toBe(addressOf(first))
     expect(second.stderr).toMatch(/Port \d+ is taken/)
-  })
+    const below = descendantsOf(second.pid)
+    // A part that hangs: it cannot hear that it should stop.
+    for (const { pid } of below) process.kill(pid, 'SIGSTOP')
+    second.kill('SIGINT')
+    const impatient = setInterval(() => second.kill('SIGINT'), 100)
+    expect(await second.exited).toBe(130)
+    clearInterval(impatient)
+    await expectAllGone(below.map(({ pid }) => pid))
+  }
 })
 
 describe('api and runner started apart', () => {
@@ -119,20 +110,20 @@ describe('api and runner started apart', () => {
   it('say how to start when there is no database', async () => {
     const folder = await aFolder()
     for (const part of ['api', 'runner']) {
-      const alone = spawnVitrina([part], {}, { cwd: folder })
-      expect(await alone.exited).toBe(1)
+      const alone = await runCommand([part], {}, { cwd: folder })
+      expect(alone.code).toBe(1)
       expect(alone.stderr).toMatch(/DATABASE_URL.*\n.*vitrina up/)
     }
   })
 
   it('do not start on a database that is not migrated', async () => {
     const database = await aDatabase({ migrated: false })
-    const api = spawnVitrina(
+    const api = await runCommand(
       ['api'],
       { VITRINA_API_DATABASE_URL: database.url, VITRINA_PORT: '0' },
       { cwd: await aFolder() },
     )
-    expect(await api.exited).toBe(1)
+    expect(api.code).toBe(1)
     expect(api.stderr).toMatch(/VTR-1006 MIGRATION_MISSING.*\n.*vitrina migrate/)
   })
 })

@@ -1,8 +1,9 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import { describe, expect, it, type TestContext } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest'
 import { aFolder } from '../support/folders.js'
 import { descendantsOf, isAlive } from '../support/proc.js'
 import { type SpawnedVitrina, spawnProgram } from '../support/processes.js'
@@ -70,8 +71,17 @@ async function writeProject(folder: string): Promise<void> {
 }
 
 describe('the package', () => {
-  it('holds what it needs to run, and nothing else', async () => {
-    const { files, size, unpackedSize } = await pack(await aFolder())
+  let archives: string
+  let packed: Packed
+
+  beforeAll(async () => {
+    archives = await mkdtemp(join(tmpdir(), 'vitrina-packed-'))
+    packed = await pack(archives)
+  })
+  afterAll(() => rm(archives, { recursive: true, force: true }))
+
+  it('holds what it needs to run, and nothing else', () => {
+    const { files, size, unpackedSize } = packed
     const paths = files.map(({ path }) => path)
     expect(paths).toEqual(
       expect.arrayContaining([
@@ -96,8 +106,7 @@ describe('the package', () => {
 
   it('works where it was installed into an empty folder: up, a task plan in two languages, console, clean end', async (context) => {
     const folder = await aFolder()
-    const { filename } = await pack(folder)
-    await install(folder, join(folder, filename), context)
+    await install(folder, join(archives, packed.filename), context)
     await writeProject(folder)
     const vitrina = (args: readonly string[], env: Record<string, string> = {}) =>
       spawnProgram([join(folder, 'node_modules/.bin/vitrina'), ...args], env, { cwd: folder })

@@ -3,16 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll } from 'vitest'
 import { addDemoPipelines, readDemoPipelines } from '../../src/main/demo-data.js'
+import { type Ended, runCommand } from './commands.js'
 import { aDatabase, type TestDatabase } from './database.js'
 import { type SpawnedVitrina, spawnVitrina } from './processes.js'
 
 export const TOKEN = 'a-token-for-cli-tests'
-
-export interface Ended {
-  readonly code: number
-  readonly stdout: string
-  readonly stderr: string
-}
 
 /** The program beside a real server: one API and one runner for all tests of a file. */
 export interface CliStand {
@@ -24,7 +19,7 @@ export interface CliStand {
   vitrina(...args: string[]): Promise<Ended>
   /** With other settings than those of the administrator. */
   vitrinaWith(env: Record<string, string>, ...args: string[]): Promise<Ended>
-  /** Starts a command and does not wait. */
+  /** Starts a command in a process of its own and does not wait. */
   start(...args: string[]): SpawnedVitrina
   file(name: string, text: string): Promise<string>
 }
@@ -53,24 +48,17 @@ async function startStand(folder: string): Promise<CliStand> {
   )
   spawnVitrina(['runner'], server, { cwd: folder })
   const [, url = ''] = await api.waitForOutput(/API\s+(http\S+)\/api\/v1/)
-  const start = (env: Record<string, string>, args: readonly string[]) =>
-    spawnVitrina(args, { HOME: folder, ...env }, { cwd: folder })
-  const admin = { VITRINA_URL: url, VITRINA_API_TOKEN: TOKEN }
+  const admin = { HOME: folder, VITRINA_URL: url, VITRINA_API_TOKEN: TOKEN }
   return {
     database,
     url,
     folder,
-    vitrina: (...args) => ended(start(admin, args)),
-    vitrinaWith: (env, ...args) => ended(start(env, args)),
-    start: (...args) => start(admin, args),
+    vitrina: (...args) => runCommand(args, admin, { cwd: folder }),
+    vitrinaWith: (env, ...args) => runCommand(args, { HOME: folder, ...env }, { cwd: folder }),
+    start: (...args) => spawnVitrina(args, admin, { cwd: folder }),
     file: async (name, text) => {
       await writeFile(join(folder, name), text)
       return name
     },
   }
-}
-
-async function ended(vitrina: SpawnedVitrina): Promise<Ended> {
-  const code = await vitrina.exited
-  return { code, stdout: vitrina.stdout, stderr: vitrina.stderr }
 }

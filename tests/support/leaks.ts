@@ -1,4 +1,5 @@
 import { afterAll } from 'vitest'
+import { endCommandHost } from './commands.js'
 import { dropLiving } from './database.js'
 import { descendantsOf, processesWith } from './proc.js'
 import { endSpawned, MARK } from './processes.js'
@@ -9,6 +10,7 @@ import { waitFor } from './wait.js'
  * file's own and sees what they left: connections (database.ts looks when it drops), and processes.
  */
 afterAll(async () => {
+  await endCommandHost()
   await endSpawned()
   await dropLiving()
   await waitUntilChildless()

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import { waitFor } from './wait.js'
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const BIN = join(ROOT, 'bin/vitrina.js')
 const BUILT = join(ROOT, 'dist/cli/index.js')
 
@@ -41,20 +41,29 @@ export function spawnVitrina(
   env: Record<string, string> = {},
   options: SpawnOptions = {},
 ): SpawnedVitrina {
-  if (!existsSync(BUILT)) throw new Error('There is no dist/ to test: run "npm run build" first.')
+  requireBuilt()
   return spawnProgram([process.execPath, BIN, ...args], env, options)
 }
 
-/** `env` is added to a bare environment: settings of whoever runs the tests must not change what they show. */
+export function requireBuilt(): void {
+  if (!existsSync(BUILT)) throw new Error('There is no dist/ to test: run "npm run build" first.')
+}
+
+/** Settings of whoever runs the tests must not change what they show. */
+export function bareEnvironment(): Record<string, string> {
+  const { PATH = '', HOME = '' } = process.env
+  return { PATH, HOME, NO_COLOR: '1', [MARK.variable]: MARK.value }
+}
+
+/** `env` is added to a bare environment. */
 export function spawnProgram(
   [file = '', ...args]: readonly string[],
   env: Record<string, string>,
   { cwd = ROOT, ownGroup = false, user = undefined }: SpawnOptions = {},
 ): SpawnedVitrina {
-  const bare = { PATH: process.env.PATH, HOME: process.env.HOME, NO_COLOR: '1', [MARK.variable]: MARK.value }
   const child = spawn(file, args, {
     cwd,
-    env: { ...bare, ...env },
+    env: { ...bareEnvironment(), ...env },
     detached: ownGroup,
     ...user,
     stdio: ['ignore', 'pipe', 'pipe'],

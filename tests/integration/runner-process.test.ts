@@ -1,9 +1,92 @@
-import { describe, expect, it } from 'vitest'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aCountedMart, type CountedMart, holdRow } from '../support/counted-mart.js'
+import { aDatabase } from '../support/database.js'
+import { aFolder } from '../support/folders.js'
 import { freePorts } from '../support/ports.js'
 import { type SpawnedVitrina, spawnVitrina } from '../support/processes.js'
-import { requestRun, runEnded } from '../support/runs.js'
+import { requestRun, runById, runEnded } from '../support/runs.js'
 import { waitFor } from '../support/wait.js'
+
+async function startRunner(
+  databaseUrl: string,
+  cwd: string,
+): Promise<{ runner: SpawnedVitrina; url: string }> {
+  const env = { DATABASE_URL: databaseUrl, RUNNER_METRICS_PORT: '0', RUNNER_POLL_INTERVAL_MS: '100' }
+  const runner = spawnVitrina(['runner'], env, { cwd })
+  const [, port = ''] = await runner.waitForOutput(/"port":(\d+),"msg":"Metrics and health/)
+  return { runner, url: `http://127.0.0.1:${port}` }
+}
+
+async function statusOf(url: string): Promise<number> {
+  return (await fetch(url)).status
+}
+
+/** Stands between a process and a server, until it is cut. */
+async function aCable(url: string): Promise<{ url: string; cut(): Promise<void> }> {
+  const to = new URL(url)
+  const sockets = new Set<Socket>()
+  const server: Server = createServer((near) => {
+    const far = connect(Number(to.port), to.hostname)
+    for (const socket of [near, far]) {
+      sockets.add(socket)
+      socket.on('error', () => {}).on('close', () => sockets.delete(socket))
+    }
+    near.pipe(far).pipe(near)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const through = new URL(url)
+  through.port = String((server.address() as { port: number }).port)
+  const cut = async () => {
+    for (const socket of sockets) socket.destroy()
+    await new Promise((resolve) => server.close(resolve))
+  }
+  return { url: through.href, cut }
+}
+
+let folder: string
+let cutOff: { runner: SpawnedVitrina; url: string }
+
+/** First of all, for the last test: a runner gives its meta store 15 s before it is unready. */
+beforeAll(async () => {
+  const cable = await aCable((await aDatabase()).url)
+  folder = await mkdtemp(join(tmpdir(), 'vitrina-cut-off-'))
+  cutOff = await startRunner(cable.url, folder)
+  expect(await statusOf(`${cutOff.url}/health/ready`)).toBe(200)
+  await cable.cut()
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+describe('a runner that is watched', () => {
+  it('is alive and ready, and tells nothing else to whoever asks', async () => {
+    const database = await aDatabase()
+    const { url } = await startRunner(database.url, await aFolder())
+    for (const path of ['/health', '/health/ready', '/metrics', '/health/ready?from=kubernetes'])
+      expect([path, await statusOf(`${url}${path}`)]).toEqual([path, 200])
+    expect(await (await fetch(`${url}/health`)).json()).toMatchObject({ status: 'ok' })
+    expect(await statusOf(`${url}/pipelines`)).toBe(404)
+  })
+
+  it('is not ready while it ends its last batch, and can still be watched', async () => {
+    const mart = await aCountedMart({ stale: 1 })
+    const { main, pipeline } = mart
+    const held = await holdRow(mart, 1)
+    const { runner, url } = await startRunner(main.url, await aFolder())
+    const runId = await requestRun(main, pipeline.id)
+    await held.waitForBatch()
+    runner.kill('SIGTERM')
+    await waitFor(async () => (await statusOf(`${url}/health/ready`)) === 503, {
+      what: 'the runner to drain',
+    })
+    expect(await statusOf(`${url}/metrics`)).toBe(200)
+    await held.release()
+    expect(await runner.exited).toBe(0)
+    expect(await runById(main, runId)).toMatchObject({ status: 'RUNNING', batches: 1, rows_written: 60 })
+  })
+})
 
 /** Batches of 60 rows. */
 const ROWS = 300
@@ -146,5 +229,18 @@ describe('a run whose runner was killed', () => {
     expect(await attemptsOf(mart, runId)).toMatchObject([{ attempt: 1, end: 'runner_died' }])
     await second.waitForOutput(/Took over 1 run from a runner that went silent\./)
     expect(lineOf(second, 'Run continued.')).toMatchObject({ previous_end: 'runner_died' })
+  })
+})
+
+describe('a runner that was cut off', () => {
+  it('stays alive and is no longer ready when the meta store is gone, and ends all the same', async () => {
+    const { runner, url } = cutOff
+    await waitFor(async () => (await statusOf(`${url}/health/ready`)) === 503, {
+      what: 'the runner to be unready',
+    })
+    expect(await statusOf(`${url}/health`)).toBe(200)
+    expect(runner.stderr).toContain('Connection to the meta store lost.')
+    runner.kill('SIGTERM')
+    expect(await runner.exited).toBe(0)
   })
 })
