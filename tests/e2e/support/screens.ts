@@ -180,7 +180,7 @@ async function aToken(stand: ConsoleStand): Promise<string> {
 
 async function anAuditEntry(stand: ConsoleStand): Promise<string> {
   await aToken(stand)
-  const { data } = await stand.api.GET('/audit', { params: { query: { limit: 1 } } })
+  const { data } = await stand.api.GET('/audit', { params: { query: { action: 'token.create', limit: 1 } } })
   return String(data!.items[0]!.id)
 }
 
