@@ -110,29 +110,31 @@ describe('nothing moves, axe finds nothing serious, a phone scrolls nothing side
     PATIENCE_MS,
   )
 
+  const paths = new Map<Screen, string>()
+  const expectClean = async (screen: Screen) => {
+    const path = paths.get(screen) ?? (await pathOf(screen, stand()))
+    const looks = looksOf(screen.name)
+    const found = looks.map((look) => inTurn(look, (each) => show(each, path, screen.shows)))
+    expect(await Promise.all(found)).toEqual(looks.map(clean))
+  }
+
   // At the same time: a slow line is mostly waiting.
   describe.concurrent('after it', () => {
-    const paths = new Map<Screen, string>()
+    const lasting = SCREENS.filter(({ isBrief = false }) => !isBrief)
     beforeAll(async () => {
       const entered = [...visits.values()].map(({ page }) =>
         stand().open(page, '/runners', undefined, line().url),
       )
       await Promise.all(entered)
-      // Before the first screen is loaded: what happens while it is looked at would move it.
-      for (const screen of SCREENS) paths.set(screen, await pathOf(screen, stand()))
+      // Before the first screen is loaded: what happens while it is checked would move it.
+      for (const screen of lasting) paths.set(screen, await pathOf(screen, stand()))
     }, PATIENCE_MS)
-    for (const screen of SCREENS)
-      it(
-        `on ${screen.name}`,
-        async () => {
-          const looks = looksOf(screen.name)
-          const found = looks.map((look) =>
-            inTurn(look, (each) => show(each, paths.get(screen)!, screen.shows)),
-          )
-          expect(await Promise.all(found)).toEqual(looks.map(clean))
-        },
-        PATIENCE_MS,
-      )
+    for (const screen of lasting) it(`on ${screen.name}`, () => expectClean(screen), PATIENCE_MS)
+  })
+
+  describe('after all others', () => {
+    for (const screen of SCREENS.filter(({ isBrief = false }) => isBrief))
+      it(`on ${screen.name}`, () => expectClean(screen), PATIENCE_MS)
   })
 })
 
