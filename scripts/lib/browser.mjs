@@ -1,7 +1,14 @@
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-const NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome']
+/** The shell first: the same engine without the rest of a browser takes half the processor time (9 s instead of 18 s for 15 pages). */
+const NAMES = [
+  'chromium-headless-shell',
+  'chromium',
+  'chromium-browser',
+  'google-chrome-stable',
+  'google-chrome',
+]
 
 /** A Chromium of this machine: `{ path }`, or `{ missing }` with the reason. VITRINA_CHROMIUM names one elsewhere. */
 export function findBrowser() {
@@ -13,12 +20,20 @@ export function findBrowser() {
     : { path }
 }
 
-/** As root the sandbox does not start, and in a container there is often no room in /dev/shm. */
+/**
+ * As root the sandbox does not start, and in a container there is often no room in /dev/shm. Without a graphics card,
+ * drawing in software directly is cheaper than emulating the card.
+ */
 export function launchOptions(path) {
   const asRoot = process.getuid?.() === 0
   return {
     executablePath: path,
-    args: [...(asRoot ? ['--no-sandbox'] : []), '--disable-dev-shm-usage', '--force-color-profile=srgb'],
+    args: [
+      ...(asRoot ? ['--no-sandbox'] : []),
+      '--disable-dev-shm-usage',
+      '--disable-gpu',
+      '--force-color-profile=srgb',
+    ],
   }
 }
 

@@ -130,7 +130,7 @@ describe('the list of pipelines', () => {
   })
 
   it('goes on by itself when the connection was gone', async () => {
-    const { page, context } = await browser().visitor()
+    const { page, context } = await browser().visitor({ changesContext: true })
     await stand().open(page)
     await page.locator('[data-live=live]').waitFor()
     await context.setOffline(true)
