@@ -8,8 +8,6 @@ const LONGEST = [
   'tests/documents/guides.test.ts',
   'tests/e2e/dropped-line.test.ts',
   'tests/integration/cli-apply.test.ts',
-  'tests/conformance/sinks/postgres.test.ts',
-  'tests/conformance/sinks/elasticsearch.test.ts',
   'tests/e2e/late-content.test.ts',
 ]
 
@@ -23,6 +21,11 @@ export class LongestFirst extends BaseSequencer {
       const index = LONGEST.findIndex((name) => moduleId.endsWith(`/${name}`))
       return index < 0 ? LONGEST.length : index
     }
-    return (await super.sort(files)).sort((a, b) => place(a) - place(b))
+    // Files of one project side by side: a process is kept only for a next file of the same project.
+    const byProject = (a: TestSpecification, b: TestSpecification) =>
+      a.project.name < b.project.name ? -1 : 1
+    const compare = (a: TestSpecification, b: TestSpecification) =>
+      place(a) - place(b) || (a.project === b.project ? 0 : byProject(a, b))
+    return (await super.sort(files)).sort(compare)
   }
 }
