@@ -127,7 +127,7 @@ describe('a run', () => {
     const { database, api } = await anEmptyStand({ cinema: true })
     // The mart refuses every batch with an error that may pass.
     const { id, spec } = await aPipeline(database)
-    await aRunner(database)
+    await aRunner(database, { retryWaitsMs: [10] })
     expect((await run(database, id)).status).toBe('SUCCESS')
     await database.query(`CREATE FUNCTION analytics.refuse() RETURNS trigger LANGUAGE plpgsql AS
       $$ BEGIN RAISE EXCEPTION 'come back later' USING ERRCODE = '40001'; END $$`)

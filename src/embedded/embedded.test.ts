@@ -4,18 +4,25 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import pg from 'pg'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type PreparedHome, prepareHome } from '../../tests/support/prepared-home.js'
 import { chooseAccount } from './account.js'
 import { type EmbeddedOptions, type EmbeddedServer, removeEmbedded, startEmbedded } from './index.js'
 import { areWeRoot, identityOf } from './process-identity.js'
 
 const LONG = 60_000
 
+let prepared: PreparedHome
 let folder: string
 let home: string
 const homes = new Set<string>()
 const servers: EmbeddedServer[] = []
 const strangers: ChildProcess[] = []
+
+beforeAll(async () => {
+  prepared = await prepareHome()
+})
+afterAll(() => prepared?.remove())
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'vitrina-embedded-'))
@@ -30,6 +37,12 @@ afterEach(async () => {
   homes.clear()
   await rm(folder, { recursive: true, force: true })
 })
+
+/** Like `start` in a home that has a cluster. */
+async function startPrepared(options: Partial<EmbeddedOptions> = {}): Promise<EmbeddedServer> {
+  await prepared.copyTo(home)
+  return await start(options)
+}
 
 async function start(options: Partial<EmbeddedOptions> = {}): Promise<EmbeddedServer> {
   homes.add(home)
@@ -59,7 +72,7 @@ async function failure(
 
 describe('a start', { timeout: LONG }, () => {
   it('keeps data, password and port from one start to the next', async () => {
-    const first = await start({ durable: true })
+    const first = await startPrepared({ durable: true })
     await query(first, 'create table film as select 1 as id')
     await first.stop()
     await first.stop()
@@ -102,7 +115,7 @@ describe('a start', { timeout: LONG }, () => {
   })
 
   it('takes another port when the last one is taken', async () => {
-    const first = await start()
+    const first = await startPrepared()
     await first.stop()
     const taken = createServer()
     await new Promise<void>((resolve) => taken.listen(first.port, '127.0.0.1', resolve))
@@ -112,7 +125,7 @@ describe('a start', { timeout: LONG }, () => {
   })
 
   it('is refused while another one lives, naming its process and its address but not its password', async () => {
-    const { url, port } = await start()
+    const { url, port } = await startPrepared()
     const error = await failure()
     expect(error).toMatchObject({
       code: 'EMBEDDED_IN_USE',
@@ -124,12 +137,13 @@ describe('a start', { timeout: LONG }, () => {
 
   it('removes what a killed start left half-made, and older runtimes', async () => {
     const names = ['.init-1/data/base', '.runtime-1/bin', 'runtime-17.0.0/bin']
+    await prepared.copyTo(home)
     for (const name of names) await mkdir(join(home, 'postgres', name), { recursive: true })
     await start()
     expect((await readdir(join(home, 'postgres'))).sort()).toEqual([
       'credentials.json',
       'data',
-      'owner.1.json',
+      'owner.2.json',
       expect.stringMatching(/^runtime-18\./),
       'server.log',
     ])
@@ -150,7 +164,7 @@ describe('a start', { timeout: LONG }, () => {
 
 describe('a data folder', { timeout: LONG }, () => {
   it('of another major version is reported and left as it is', async () => {
-    const { dataDir } = await start()
+    const { dataDir } = await startPrepared()
     await servers[0]?.stop()
     await writeFile(join(dataDir, 'PG_VERSION'), '17\n')
     const error = await failure()
@@ -163,7 +177,7 @@ describe('a data folder', { timeout: LONG }, () => {
   })
 
   it('that is damaged is reported with the words of the server', async () => {
-    const { dataDir } = await start()
+    const { dataDir } = await startPrepared()
     await servers[0]?.stop()
     await rm(join(dataDir, 'global/pg_control'))
     const error = await failure()
@@ -172,7 +186,7 @@ describe('a data folder', { timeout: LONG }, () => {
   })
 
   it('opens although its pid file names a process that has nothing to do with it', async () => {
-    const { dataDir } = await start()
+    const { dataDir } = await startPrepared()
     await servers[0]?.stop()
     const account = await chooseAccount(dataDir)
     const stranger = spawn('sleep', ['1000'], { uid: account?.uid, gid: account?.gid })

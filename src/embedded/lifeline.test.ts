@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import ts from 'typescript'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { type PreparedHome, prepareHome } from '../../tests/support/prepared-home.js'
 import { type Account, canEnter } from './account.js'
 import { startEmbedded } from './index.js'
 import { readPostmaster } from './postmaster.js'
@@ -30,6 +31,7 @@ const TRANSLATION: ts.CompilerOptions = {
   verbatimModuleSyntax: true,
 }
 
+let prepared: PreparedHome
 let built: string
 let folder: string
 let home: string
@@ -43,6 +45,7 @@ beforeAll(async () => {
   await bringPackages(join(SOURCES, '../node_modules'), join(built, 'node_modules'))
   await fs.writeFile(join(built, 'package.json'), '{ "type": "module" }')
   await fs.writeFile(join(built, 'program.js'), PROGRAM)
+  prepared = await prepareHome()
 })
 
 /** A clone in root's home cannot be read by the ordinary user of the last test; then the packages are copied. */
@@ -67,7 +70,10 @@ async function buildRoom(room: string): Promise<void> {
   }
 }
 
-afterAll(async () => await fs.rm(built, { recursive: true, force: true }))
+afterAll(async () => {
+  await prepared?.remove()
+  await fs.rm(built, { recursive: true, force: true })
+})
 
 beforeEach(async () => {
   folder = await fs.mkdtemp(join(tmpdir(), 'vitrina-lifeline-'))
@@ -108,6 +114,12 @@ async function runServer(account?: Account): Promise<Running> {
   return { program, postmaster, guard: await parentOf(postmaster) }
 }
 
+/** In a home that has a cluster. */
+async function runPreparedServer(): Promise<Running> {
+  await prepared.copyTo(home)
+  return await runServer()
+}
+
 async function parentOf(pid: number): Promise<number> {
   const text = await fs.readFile(`/proc/${pid}/stat`, 'utf8')
   return Number(text.slice(text.lastIndexOf(')') + 2).split(' ')[1])
@@ -139,13 +151,13 @@ describe('the lifeline', { timeout: LONG }, () => {
   })
 
   it('stops the server when its program is killed', async () => {
-    const { program, postmaster, guard } = await runServer()
+    const { program, postmaster, guard } = await runPreparedServer()
     await kill(program)
     await untilGone(postmaster, guard)
   })
 
   it('stops the server when its program ends without stopping it', async () => {
-    const { program, postmaster, guard } = await runServer()
+    const { program, postmaster, guard } = await runPreparedServer()
     program.stdin?.end()
     await untilGone(program.pid!, postmaster, guard)
   })
@@ -160,7 +172,7 @@ describe('the lifeline', { timeout: LONG }, () => {
   })
 
   it('takes over from a server whose program and guard were both killed, with its data', async () => {
-    const { program, postmaster, guard } = await runServer()
+    const { program, postmaster, guard } = await runPreparedServer()
     await run('create table film as select 1 as id')
     process.kill(guard, 'SIGKILL')
     await kill(program)
@@ -172,7 +184,7 @@ describe('the lifeline', { timeout: LONG }, () => {
   })
 
   it('starts again after the server itself was killed', async () => {
-    const { program, postmaster, guard } = await runServer()
+    const { program, postmaster, guard } = await runPreparedServer()
     process.kill(postmaster, 'SIGKILL')
     await kill(program)
     await untilGone(postmaster, guard)
@@ -180,6 +192,7 @@ describe('the lifeline', { timeout: LONG }, () => {
   })
 
   it('is not needed to stop: a server without its guard stops too', async () => {
+    await prepared.copyTo(home)
     const server = await startEmbedded({ home, durable: false })
     const postmaster = (await readPostmaster(server.dataDir))?.pid ?? 0
     process.kill(await parentOf(postmaster), 'SIGKILL')

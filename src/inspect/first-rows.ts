@@ -6,18 +6,29 @@ import { asRelation } from '../sql/selection.js'
 /** A value longer than this is cut in a preview. */
 const MOST_CHARACTERS = 2_000
 
+/** How long a preview waits, in milliseconds. */
+export interface PreviewPatience {
+  /** For each statement. */
+  readonly query: number
+  /** For the functions of users, which are not waited for as long as in a run. */
+  readonly transforms: number
+}
+
+export const PREVIEW_PATIENCE: PreviewPatience = { query: 5_000, transforms: 10_000 }
+
 /** In a snapshot that cannot write, within a few seconds. */
-export const IN_A_SNAPSHOT =
-  "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = '5s'; SET LOCAL search_path = ''"
+export function inASnapshot({ query }: PreviewPatience): string {
+  return `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = ${query}; SET LOCAL search_path = ''`
+}
 
 /** Only the text that the server itself wrote is run. */
 export async function readFirstRows(
   session: Session,
   canonical: string,
   columns: readonly { name: string; type: string }[],
-  limit: number,
+  { limit, patience }: { readonly limit: number; readonly patience: PreviewPatience },
 ): Promise<Preview> {
-  await session.run(IN_A_SNAPSHOT)
+  await session.run(inASnapshot(patience))
   const texts = columns.map(
     (column, index) => `left(${quoteIdentifier(column.name)}::text, ${MOST_CHARACTERS + 1}) AS c${index}`,
   )

@@ -32,7 +32,7 @@ import { findTarget, type Target } from '../sinks/postgres/target.js'
 import type { Column } from '../sql/selection.js'
 import { examine, noQuery } from '../transfers/examine.js'
 import { assignableProblem } from './assignable.js'
-import { readFirstRows } from './first-rows.js'
+import { PREVIEW_PATIENCE, type PreviewPatience, readFirstRows } from './first-rows.js'
 import type { Looked } from './look.js'
 import { missingKeys } from './missing-keys.js'
 import { queryPlan } from './query-plan.js'
@@ -50,6 +50,8 @@ export interface InspectorSettings {
   readonly sourceSchemas: readonly string[]
   readonly guard: SqlGuard
   readonly transforms: TransformHosts
+  /** Shorter in tests. */
+  readonly patience?: PreviewPatience
 }
 
 /** Longer than any look should take, shorter than the patience of whoever waits for it. */
@@ -167,7 +169,8 @@ export class PipelineInspector implements Inspector {
     columns: readonly Column[],
     signal: AbortSignal,
   ): Promise<readonly Column[]> {
-    const looking = { hosts: this.#settings.transforms, pipeline, signal }
+    const { transforms: hosts, patience = PREVIEW_PATIENCE } = this.#settings
+    const looking = { hosts, pipeline, signal, patience }
     return withTransforms(looking, columns, async (chain) => chain?.columns ?? columns)
   }
 
@@ -182,12 +185,13 @@ export class PipelineInspector implements Inspector {
     const { canonical, columns } = verdict
     const source = await this.#openSource(pipeline.sourceConnection, signal)
     try {
-      const looking = { hosts: this.#settings.transforms, pipeline, signal }
+      const { transforms: hosts, patience = PREVIEW_PATIENCE } = this.#settings
+      const looking = { hosts, pipeline, signal, patience }
       const read = columns.map((column) => ({ ...column, typeOid: 0, base: null, notNull: false }))
       return await withTransforms(looking, read, (chain) =>
         chain === null
-          ? readFirstRows(source, canonical, columns, limit)
-          : transformFirstRows(source, canonical, read, { chain, limit }),
+          ? readFirstRows(source, canonical, columns, { limit, patience })
+          : transformFirstRows(source, canonical, read, { chain, limit, patience }),
       )
     } catch (error) {
       throw lookError(error, 'The preview', 'source')

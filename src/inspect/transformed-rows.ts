@@ -5,10 +5,8 @@ import type { TransformChain, TransformHosts } from '../ports/transforms.js'
 import type { Session } from '../postgres/session.js'
 import { RowBatch } from '../sql/row-batch.js'
 import { asRelation, type Column, columnList } from '../sql/selection.js'
-import { cutValues, IN_A_SNAPSHOT } from './first-rows.js'
+import { cutValues, inASnapshot, type PreviewPatience } from './first-rows.js'
 
-/** Functions of users are not waited for longer than this when somebody only looks. */
-const PATIENCE_MS = 10_000
 /** More than this is not read for a preview, however large the values. */
 const MOST_BYTES = 32 * 1024 * 1024
 const NEWLINE = 0x0a
@@ -17,24 +15,30 @@ interface Looking {
   readonly hosts: TransformHosts
   readonly pipeline: Pipeline
   readonly signal: AbortSignal
+  readonly patience: PreviewPatience
+}
+
+interface FirstRows {
+  readonly limit: number
+  readonly patience: PreviewPatience
 }
 
 /** Opens the transforms of a pipeline as a run would, for as long as `use` takes. Null: it has none. */
 export async function withTransforms<T>(
-  { hosts, pipeline, signal }: Looking,
+  { hosts, pipeline, signal, patience: { transforms: patienceMs } }: Looking,
   columns: readonly Column[],
   use: (chain: TransformChain | null) => Promise<T>,
 ): Promise<T> {
   const names = transformNames(pipeline)
   if (names.length === 0) return use(null)
-  const patience = AbortSignal.timeout(PATIENCE_MS)
+  const patience = AbortSignal.timeout(patienceMs)
   const options = { signal: AbortSignal.any([signal, patience]), said: () => {} }
   let chain: TransformChain | null = null
   try {
     chain = await hosts.open(names, columns, options)
     return await use(chain)
   } catch (error) {
-    throw patience.aborted ? tooSlow(names) : error
+    throw patience.aborted ? tooSlow(names, patienceMs) : error
   } finally {
     await chain?.close()
   }
@@ -45,9 +49,9 @@ export async function transformFirstRows(
   session: Session,
   canonical: string,
   columns: readonly Column[],
-  { chain, limit }: { readonly chain: TransformChain; readonly limit: number },
+  { chain, limit, patience }: FirstRows & { readonly chain: TransformChain },
 ): Promise<Preview> {
-  const batch = await readBatch(session, canonical, columns, limit)
+  const batch = await readBatch(session, canonical, columns, { limit, patience })
   const rows = (await chain.run(batch)).rows.slice(0, limit)
   // COPY writes t where a cast to text writes true, and people read the latter.
   const isBoolean = chain.columns.map(({ type }) => type === 'boolean')
@@ -61,9 +65,9 @@ async function readBatch(
   session: Session,
   canonical: string,
   columns: readonly Column[],
-  limit: number,
+  { limit, patience }: FirstRows,
 ): Promise<RowBatch> {
-  await session.run(IN_A_SNAPSHOT)
+  await session.run(inASnapshot(patience))
   const selection = `SELECT ${columnList(columns)} FROM ${asRelation(canonical)} LIMIT ${limit}`
   const pieces: Buffer[] = []
   let length = 0
@@ -105,10 +109,10 @@ export function transformField(error: unknown, pipeline: Pipeline): string | nul
   return `tasks.${named < 0 ? 1 : named}.body`
 }
 
-function tooSlow(names: readonly string[]): VitrinaError {
+function tooSlow(names: readonly string[], patienceMs: number): VitrinaError {
   return new VitrinaError(
     'TRANSFORM_KILLED',
-    `The transforms ${names.join(', ')} did not answer within ${PATIENCE_MS / 1000} s for the first rows and were stopped.`,
+    `The transforms ${names.join(', ')} did not answer within ${patienceMs / 1000} s for the first rows and were stopped.`,
     'A run gives them VITRINA_TASK_TIMEOUT_SECONDS for each batch; look for a loop or a wait in them.',
   )
 }

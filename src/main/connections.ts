@@ -8,6 +8,8 @@ import { targetRules } from './targets.js'
 export interface Probed {
   readonly databases: readonly ProbedDatabase[]
   readonly sinks: readonly SinkKind[]
+  /** How long a server may take to answer; not given: 5 s. */
+  readonly patienceMs?: number
 }
 
 /** Everything that the API can speak to: the main database by its own logins, what is named, and the sinks. */
@@ -57,7 +59,10 @@ export class ConnectionProbes implements Connections {
   }
 
   #probe(): Promise<readonly ConnectionReport[]> {
-    const { databases, sinks } = this.#probed
-    return Promise.all([...databases.map(probeDatabase), ...sinks.map(probeSink)])
+    const { databases, sinks, patienceMs } = this.#probed
+    return Promise.all([
+      ...databases.map((each) => probeDatabase(each, patienceMs)),
+      ...sinks.map((each) => probeSink(each, patienceMs)),
+    ])
   }
 }

@@ -1,4 +1,5 @@
 import { SqlGuard } from '../guard/index.js'
+import type { PreviewPatience } from '../inspect/first-rows.js'
 import { PipelineInspector } from '../inspect/inspector.js'
 import { FleetLineage } from '../lineage/fleet-lineage.js'
 import type { TargetRules } from '../model/target.js'
@@ -14,6 +15,8 @@ export interface LookRules {
   readonly targets: TargetRules<SinkKind>
   readonly sourceSchemas: readonly string[]
   readonly transforms: TransformHosts
+  /** How long a preview waits; not given: as long as the product does. */
+  readonly patience?: PreviewPatience
 }
 
 /** What the API looks at databases with: the reader for sources, its own login for marts. */

@@ -19,7 +19,10 @@ export interface ProbedDatabase {
 }
 
 /** Connects with every login, and reports a server or a pooler that pipelines cannot use. */
-export async function probeDatabase(database: ProbedDatabase): Promise<ConnectionReport> {
+export async function probeDatabase(
+  database: ProbedDatabase,
+  patienceMs = PATIENCE_MS,
+): Promise<ConnectionReport> {
   const { name, setting, urls, allowLists } = database
   const known = {
     name,
@@ -29,31 +32,33 @@ export async function probeDatabase(database: ProbedDatabase): Promise<Connectio
     allowLists,
   }
   try {
-    const [first] = await Promise.all(urls.map(ask))
+    const [first] = await Promise.all(urls.map((url) => ask(url, patienceMs)))
     return { ...known, ...first!, state: 'reachable', detail: null, failure: null }
   } catch (error) {
     return { ...known, ...UNANSWERED, failure: failureOf(error, setting) }
   }
 }
 
-export async function probeSink(kind: SinkKind): Promise<ConnectionReport> {
+export async function probeSink(kind: SinkKind, patienceMs = PATIENCE_MS): Promise<ConnectionReport> {
   const known = { name: kind.kind, kind: kind.kind, address: kind.address ?? null, logins: [] }
   const allowLists = [kind.allowList]
+  const late = AbortSignal.timeout(patienceMs)
   try {
     const missing = await kind.missing()
     if (missing !== null) {
       const detail = `${missing.message} ${missing.hint}`
       return { ...known, ...UNANSWERED, state: 'not_configured', detail, failure: null, allowLists }
     }
-    const signal = AbortSignal.timeout(PATIENCE_MS)
     const since = performance.now()
-    const detail = await kind.ping(signal)
+    const detail = await kind.ping(late)
     const latencyMs = elapsed(since)
     // One that answers and does not tell its version is reachable all the same.
-    const version = (await kind.version?.(signal).catch(() => null)) ?? null
+    const version = (await kind.version?.(late).catch(() => null)) ?? null
     return { ...known, state: 'reachable', version, latencyMs, detail, failure: null, allowLists }
   } catch (error) {
-    return { ...known, ...UNANSWERED, failure: failureOf(error), allowLists }
+    // What a client throws when its signal ends is its own choice.
+    const failure = late.aborted ? unanswered(patienceMs) : failureOf(error)
+    return { ...known, ...UNANSWERED, failure, allowLists }
   }
 }
 
@@ -65,7 +70,7 @@ export function addressOf(url: string): string {
 
 const UNANSWERED = { state: 'unreachable', version: null, latencyMs: null, detail: null } as const
 
-function ask(url: string): Promise<{ version: string; latencyMs: number }> {
+function ask(url: string, timeoutMs: number): Promise<{ version: string; latencyMs: number }> {
   const since = performance.now()
   return withClient(
     url,
@@ -73,7 +78,7 @@ function ask(url: string): Promise<{ version: string; latencyMs: number }> {
       const { text } = await checkServer(client, url)
       return { version: text, latencyMs: elapsed(since) }
     },
-    { timeoutMs: PATIENCE_MS, name: 'vitrina-probe' },
+    { timeoutMs, name: 'vitrina-probe' },
   )
 }
 
@@ -81,14 +86,15 @@ function elapsed(since: number): number {
   return Math.round((performance.now() - since) * 10) / 10
 }
 
+function unanswered(patienceMs: number): ConnectionReport['failure'] {
+  return {
+    code: 'SINK_UNAVAILABLE',
+    message: `It did not answer within ${patienceMs / 1000} s.`,
+    hint: 'See whether the server runs, and whether a firewall stands between.',
+  }
+}
+
 function failureOf(error: unknown, setting?: string): ConnectionReport['failure'] {
-  const { name } = (error ?? {}) as { name?: unknown }
-  if (name === 'TimeoutError')
-    return {
-      code: 'SINK_UNAVAILABLE',
-      message: `It did not answer within ${PATIENCE_MS / 1000} s.`,
-      hint: 'See whether the server runs, and whether a firewall stands between.',
-    }
   const { code, message, hint } = asVitrinaError(error, setting)
   return { code, message, hint }
 }

@@ -33,11 +33,19 @@ export interface RunningRunner {
   stop(): Promise<void>
 }
 
-/** `way` and `sinks` are for tests and benches: a way that is taken whether or not a faster one is possible, other sinks. */
+/** For tests and benches. */
+export interface RunnerOverrides {
+  /** Taken whether or not a faster one is possible. */
+  readonly way?: Way
+  readonly sinks?: readonly SinkModule[]
+  /** The waits between the attempts of a run. */
+  readonly retryWaitsMs?: readonly number[]
+}
+
 export async function startRunner(
   settings: Settings,
   { log, meter, tracer }: Telemetry,
-  { sinks, ...options }: { way?: Way; sinks?: readonly SinkModule[] } = {},
+  { sinks, retryWaitsMs, ...options }: RunnerOverrides = {},
 ): Promise<RunningRunner> {
   const writerUrl = loginUrl(settings, 'writer')
   const concurrency = settings.RUNNER_CONCURRENCY
@@ -78,7 +86,8 @@ export async function startRunner(
       targets,
       transforms,
     })
-    const parts = { queue, transfers, reconciler, events, leaseSeconds }
+    const waits = retryWaitsMs === undefined ? {} : { retryWaitsMs }
+    const parts = { queue, transfers, reconciler, events, leaseSeconds, ...waits }
     const manager = new PipelineManager({
       runner,
       queue,

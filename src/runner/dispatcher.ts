@@ -4,7 +4,7 @@ import { type ErrorClass, VitrinaError, vtr } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'
 import type { ExecutorParts, Outcome, PipelineExecutor } from './executor.js'
 import { Lease } from './lease.js'
-import { asVitrinaError, MAX_ATTEMPTS, waitBeforeRetry } from './retry.js'
+import { asVitrinaError, MAX_ATTEMPTS, RETRY_WAITS_MS, waitBeforeRetry } from './retry.js'
 
 /** A pipeline that brought its runner down this often without a single batch in between is not given another one. */
 const MAX_DEATHS = 3
@@ -97,7 +97,7 @@ export class PipelineDispatcher {
   }
 
   async #pauseBeforeRetry(claim: Claim, failures: number, error: VitrinaError, lease: Lease): Promise<void> {
-    const waitMs = waitBeforeRetry(failures)
+    const waitMs = waitBeforeRetry(failures, this.#parts.retryWaitsMs ?? RETRY_WAITS_MS)
     await this.#parts.queue.retrying(claim, claim.attempt, {
       message: error.message,
       code: vtr(error.code),

@@ -18,6 +18,8 @@ export interface ExecutorParts {
   readonly reconciler: Pick<Reconciler, 'prove'>
   readonly events: Events
   readonly leaseSeconds: number
+  /** The waits between attempts, for tests; not given: those of the product. */
+  readonly retryWaitsMs?: readonly number[]
 }
 
 /** How an attempt went: it ended the run, or left it unfinished for the next runner because this one is stopping. */

@@ -2,11 +2,11 @@ import { VitrinaError } from '../model/errors.js'
 
 /** R3.6: three attempts. */
 export const MAX_ATTEMPTS = 3
-const WAITS_MS = [1_000, 2_000, 4_000]
+export const RETRY_WAITS_MS: readonly number[] = [1_000, 2_000, 4_000]
 
 /** The wait after the n-th failed attempt, with a little chance in it, so that two runners do not collide again. */
-export function waitBeforeRetry(failures: number): number {
-  const wait = WAITS_MS[Math.min(failures, WAITS_MS.length) - 1]!
+export function waitBeforeRetry(failures: number, waitsMs: readonly number[]): number {
+  const wait = waitsMs[Math.min(failures, waitsMs.length) - 1]!
   return Math.round(wait * (1 + Math.random() * 0.1))
 }
 

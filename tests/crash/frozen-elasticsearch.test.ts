@@ -6,6 +6,7 @@ import { type Fault, FaultProxy } from '../support/fault-proxy.js'
 import { type SpawnedVitrina, spawnVitrina } from '../support/processes.js'
 import { aRunner } from '../support/runner.js'
 import { requestRun, runEnded } from '../support/runs.js'
+import { inTurn } from '../support/sample.js'
 
 const server = await searchServer()
 const lab = new SearchLab('url' in server ? server.url : '')
@@ -83,7 +84,7 @@ async function titlesOf(name: string): Promise<Record<string, number>> {
 }
 
 describe('a runner that was frozen past its lease while it wrote to Elasticsearch', () => {
-  it.each(['update', 'index'])(
+  it.each(inTurn(['update', 'index'], 0))(
     'sends nothing more when it wakes up, in write_mode %s',
     async (write_mode) => {
       const { titles, bulks } = await freezeAtBulk(write_mode, (overtaken) => ({

@@ -10,6 +10,7 @@ import { aFolder } from '../support/folders.js'
 import { type PostgresServer, startPostgres } from '../support/postgres-server.js'
 import { aRunner } from '../support/runner.js'
 import { requestRun, runById, runEnded } from '../support/runs.js'
+import { inTurn } from '../support/sample.js'
 import { withClient } from '../support/server.js'
 import { waitFor } from '../support/wait.js'
 
@@ -52,10 +53,11 @@ async function aMartOn(server: PostgresServer, warehouse: boolean): Promise<Coun
 }
 
 describe('R3.6 R4.5 a server that is stopped with `immediate` in the middle of a run and comes back', () => {
-  it.each([
+  const CASES = [
     ['in one database', false],
     ['into another database', true],
-  ])(
+  ] as const
+  it.each(inTurn(CASES, 0))(
     'loses nothing and doubles nothing %s',
     async (_, warehouse) => {
       const home = join(await aFolder(), '.vitrina')

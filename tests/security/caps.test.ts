@@ -69,6 +69,7 @@ describe('the log of a run', () => {
     })
     await aRunner(database, {
       env: { VITRINA_TYPESCRIPT_TASKS: `${folder}/typescript`, RUN_LOG_MAX_LINES: '50' },
+      retryWaitsMs: [10],
     })
     const sourceQuery = 'SELECT id AS film_id, title FROM content.film_work'
     const { id } = await aPipeline(database, {

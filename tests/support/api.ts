@@ -4,6 +4,7 @@ import { createServer } from '../../src/api/server.js'
 import type { CheckLimits } from '../../src/api/services/check-slots.js'
 import { readSettings, SETTINGS } from '../../src/config/settings.js'
 import { settingsInForce } from '../../src/config/settings-in-force.js'
+import type { PreviewPatience } from '../../src/inspect/first-rows.js'
 import { ConnectionProbes, type Probed } from '../../src/main/connections.js'
 import { lookers } from '../../src/main/lookers.js'
 import type { SinkKind } from '../../src/ports/sink.js'
@@ -55,6 +56,8 @@ export interface ApiOptions {
   readonly sourceSchemas?: readonly string[]
   /** Sinks besides PostgreSQL; not given: none. */
   readonly kinds?: readonly SinkKind[]
+  /** How long a preview waits; not given: as long as the product does. */
+  readonly patience?: PreviewPatience
   /** Settings of the transforms; without them there are none. */
   readonly env?: Readonly<Record<string, string>>
 }
@@ -90,6 +93,7 @@ export function anApi(url: string, options: ApiOptions = {}): TestApi {
       targets,
       sourceSchemas: options.sourceSchemas ?? ['content', 'ugc'],
       transforms,
+      ...(options.patience === undefined ? {} : { patience: options.patience }),
     }),
     transforms,
     connections: new ConnectionProbes(options.probed ?? { databases: [], sinks: [] }),

@@ -3,8 +3,6 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 /** Files that take longest on a quiet machine with two cores, longest first. */
 const LONGEST = [
   'tests/documents/guides.test.ts',
-  'tests/conformance/sinks/elasticsearch.test.ts',
-  'tests/conformance/sinks/postgres.test.ts',
   'tests/packaging/installed.test.ts',
   'tests/integration/supervision.test.ts',
   'tests/integration/demo.test.ts',
@@ -22,6 +20,11 @@ export class LongestFirst extends BaseSequencer {
       const index = LONGEST.findIndex((name) => moduleId.endsWith(`/${name}`))
       return index < 0 ? LONGEST.length : index
     }
-    return (await super.sort(files)).sort((a, b) => place(a) - place(b))
+    // Files of one project side by side: a process is kept only for a next file of the same project.
+    const byProject = (a: TestSpecification, b: TestSpecification) =>
+      a.project.name < b.project.name ? -1 : 1
+    const compare = (a: TestSpecification, b: TestSpecification) =>
+      place(a) - place(b) || (a.project === b.project ? 0 : byProject(a, b))
+    return (await super.sort(files)).sort(compare)
   }
 }

@@ -1,8 +1,9 @@
 import { expect } from 'vitest'
+import { sampleOf } from './sample.js'
 
 const HUGE = 10 ** 30
 /** What a field may hold that nobody thought of. */
-export const VALUES: unknown[] = [
+const VALUES: unknown[] = [
   ...[
     null,
     true,
@@ -53,6 +54,16 @@ export const VALUES: unknown[] = [
     [1, 'a', null],
   ],
 ]
+
+/** Every field with every value; in `npm test` each field and each value at least once. */
+export function fieldsWithValues(place: string, fields: readonly string[]): readonly [string, unknown][] {
+  const all = fields.flatMap((field) => VALUES.map((value, n) => ({ field, value, n })))
+  const sample = sampleOf(all, {
+    key: ({ field, n }) => `${place} ${field} ${n}`,
+    labels: ({ field, n }) => [field, String(n)],
+  })
+  return sample.map(({ field, value }) => [field, value])
+}
 
 /** Bodies that are JSON, nearly. */
 export const JSON_SHAPES = [

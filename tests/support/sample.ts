@@ -4,17 +4,20 @@ import { createHash } from 'node:crypto'
 export const ALL_CASES = Boolean(process.env.VITRINA_TEST_LONG)
 
 /**
- * A sample of a long list of cases, another one with every seed, in which each label occurs at least once.
+ * A small sample of a long list of cases, another one with every seed, in which each label occurs at least once.
  * The order of the cases stays.
  */
 export function sampleOf<T>(cases: readonly T[], { key, labels }: Sampling<T>): readonly T[] {
   if (ALL_CASES) return cases
-  const covered = new Set<string>()
+  const missing = new Set(cases.flatMap(labels))
+  const gain = (one: T) => new Set(labels(one).filter((label) => missing.has(label))).size
   const chosen = new Set<T>()
-  for (const one of shuffled(cases, key)) {
-    if (labels(one).every((label) => covered.has(label))) continue
-    chosen.add(one)
-    for (const label of labels(one)) covered.add(label)
+  const order = shuffled(cases, key)
+  while (missing.size > 0) {
+    // The first of those that add the most labels.
+    const best = order.reduce((most, one) => (gain(one) > gain(most) ? one : most))
+    chosen.add(best)
+    for (const label of labels(best)) missing.delete(label)
   }
   return cases.filter((one) => chosen.has(one))
 }
@@ -33,11 +36,22 @@ export function someOf<T>(cases: readonly T[], count: number, key: (one: T) => s
   return cases.filter((one) => chosen.includes(one))
 }
 
+/**
+ * `count` of the cases, others with every seed. The next place gets the next case, so that as many places as there are
+ * cases run all of them.
+ */
+export function inTurn<T>(cases: readonly T[], place: number, count = 1): readonly T[] {
+  if (ALL_CASES) return cases
+  const start = Number.parseInt(hashOf('start').slice(0, 8), 16) + place
+  return Array.from({ length: count }, (_, n) => cases[(start + n) % cases.length]!)
+}
+
 /** The same order for the same seed, on every machine and in every process. vitest.config.ts sets the seed. */
 function shuffled<T>(cases: readonly T[], key: (one: T) => string): T[] {
-  const rank = (one: T) =>
-    createHash('sha256')
-      .update(`${process.env.VITRINA_TEST_SEED} ${key(one)}`)
-      .digest('hex')
+  const rank = (one: T) => hashOf(key(one))
   return [...cases].sort((a, b) => (rank(a) < rank(b) ? -1 : 1))
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(`${process.env.VITRINA_TEST_SEED} ${text}`).digest('hex')
 }

@@ -1,11 +1,12 @@
-import { basename } from 'node:path'
+import { readdirSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
 import { afterAll, beforeAll, describe, expect } from 'vitest'
 import type { PipelineSpec } from '../../src/model/pipeline.js'
 import { aPipeline } from './builders.js'
 import { aDatabase, type TestDatabase } from './database.js'
 import { aRunner, type TestRunner } from './runner.js'
 import { type RunRow, run } from './runs.js'
-import { someOf } from './sample.js'
+import { inTurn } from './sample.js'
 
 /** One of the ways rows can take, and between which databases. */
 export interface Route {
@@ -44,19 +45,18 @@ export interface Stand {
 
 export interface StandOptions {
   readonly env?: Record<string, string>
+  /** On how many routes `npm test` runs them; not given: one. */
+  readonly count?: number
 }
 
 /** The route is known while tests are declared, the stand only while they run. */
 type RouteTests = (stand: () => Stand, route: Route) => void
 
-/** The same tests for every route; in `npm test` for two of them, which change with the seed and from file to file. */
+/** The same tests for every route; in `npm test` each file takes the next one, and the first changes with the seed. */
 export function onEveryRoute(tests: RouteTests, options: StandOptions = {}): void {
-  const file = basename(expect.getState().testPath ?? '')
-  onRoutes(
-    someOf(ROUTES, 2, ({ name }) => `${file} ${name}`),
-    tests,
-    options,
-  )
+  const path = expect.getState().testPath ?? ''
+  const place = readdirSync(dirname(path)).sort().indexOf(basename(path))
+  onRoutes(inTurn(ROUTES, place, options.count), tests, options)
 }
 
 export function onRoutes(routes: readonly Route[], tests: RouteTests, options: StandOptions = {}): void {

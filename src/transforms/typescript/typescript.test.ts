@@ -146,34 +146,51 @@ const HOSTILE: Record<string, { code: string; told: RegExp }> = {
 
 describe('a TypeScript function that misbehaves is stopped and told of', () => {
   const bodies = Object.keys(HOSTILE)
+  const functionOf = (body: string) => `((${body.replace('(rows)', '(rows: Row[])')}) as never)`
   const named = (body: string) => `bad_${bodies.indexOf(body)}`
-  const FILES = typescript(
-    ...bodies.map((body) => `task('${named(body)}', (${body.replace('(rows)', '(rows: Row[])')}) as never)`),
-  )
-  const LIMITS = { VITRINA_TASK_TIMEOUT_SECONDS: '2', VITRINA_TASK_MEMORY_MB: '64' }
+  const MEMORY = { VITRINA_TASK_MEMORY_MB: '64' }
   const KILLED = bodies.filter((body) => HOSTILE[body]!.code === 'TRANSFORM_KILLED')
+  const [ENDLESS, ENDING] = [true, false].map((isEndless) =>
+    KILLED.filter((body) => isEndless === HOSTILE[body]!.told.source.startsWith('for more than 2 s')),
+  )
+  const someBad = (env: Record<string, string>) =>
+    someTasks(typescript(...KILLED.map((body) => `task('${named(body)}', ${functionOf(body)})`)), env)
+  const expected = (body: string) => [body, HOSTILE[body]!.code, expect.stringMatching(HOSTILE[body]!.told)]
+  const reported = (body: string, { code, message }: { code: string; message: string }) => [
+    body,
+    code,
+    message,
+  ]
 
   it('and the next batch gets a new host', { timeout: 180_000 }, async () => {
-    const tasks = await someTasks(FILES, LIMITS)
-    for (const body of KILLED) {
-      const failure = await failureOf(tasks, named(body))
-      expect([body, failure.code, failure.message]).toEqual([
-        body,
-        'TRANSFORM_KILLED',
-        expect.stringMatching(HOSTILE[body]!.told),
-      ])
-    }
+    const tasks = await someBad(MEMORY)
+    for (const body of ENDING!)
+      expect(reported(body, await failureOf(tasks, named(body)))).toEqual(expected(body))
+  })
+
+  // At once: each takes its two seconds.
+  it('also when it does not end', { timeout: 180_000 }, async () => {
+    const tasks = await someBad({ ...MEMORY, VITRINA_TASK_TIMEOUT_SECONDS: '2' })
+    const failures = ENDLESS!.map(async (body) => reported(body, await failureOf(tasks, named(body))))
+    expect(await Promise.all(failures)).toEqual(ENDLESS!.map(expected))
   })
 
   it('or told what it should have returned', { timeout: 180_000 }, async () => {
-    const tasks = await someTasks(FILES, LIMITS)
-    for (const body of bodies.filter((one) => !KILLED.includes(one))) {
-      const failure = await tasks.run(named(body), COLUMNS, ROWS).catch((error) => error)
-      expect([body, failure.code, failure.message]).toEqual([
-        body,
-        HOSTILE[body]!.code,
-        expect.stringMatching(HOSTILE[body]!.told),
-      ])
+    const returning = bodies.filter((body) => !KILLED.includes(body))
+    // One host, which lives on: each batch gets the next function.
+    const tasks = await someTasks(
+      typescript(
+        'let batches = 0',
+        `const ALL: ((rows: Row[]) => never)[] = [${returning.map(functionOf).join(', ')}]`,
+        "task('each', (rows: Row[]) => ALL[batches++]!(rows))",
+      ),
+      MEMORY,
+    )
+    const chain = await tasks.open('each', COLUMNS)
+    for (const body of returning) {
+      const failure = await chain.run(RowBatch.ofRows(ROWS)).catch((error) => error)
+      expect(reported(body, failure)).toEqual(expected(body))
     }
+    await chain.close()
   })
 })

@@ -1,11 +1,12 @@
 import { aClickHouse } from '../../support/clickhouse.js'
+import { inTurn } from '../../support/sample.js'
 import { BETWEEN_SERVERS, sinkSuite } from './suite.js'
 
 const server = await aClickHouse()
 
 sinkSuite({
   name: 'ClickHouse (real engine, HTTP front of our own)',
-  crashes: BETWEEN_SERVERS,
+  crashes: inTurn(BETWEEN_SERVERS, 2),
   start: async () => ({
     env: { CLICKHOUSE_URL: server.url, ALLOWED_CH_TABLES: '*' },
     target: (name) => `ch:${name}`,
