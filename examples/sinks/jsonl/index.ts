@@ -19,7 +19,7 @@ export const jsonl: SinkModule<typeof JSONL_SETTINGS> = {
       const [unknown] = Object.keys(raw)
       return unknown === undefined
         ? { options: {} }
-        : { problems: [{ field: unknown, message: 'is no option of a jsonl target' }] }
+        : { problems: [{ field: unknown, message: 'is not an option of a jsonl target' }] }
     },
     ping: async () => `writes to ${folder}`,
     open: async (mart) => new JsonlSink(`${folder}/${mart.name}.jsonl`, mart),

@@ -119,7 +119,7 @@ export class JsonlSink implements Sink {
     const old = await this.#rows()
     const built = (await this.#read(beside)) ?? new Map()
     if (built.size > written)
-      throw new VitrinaError('SINK_GONE', `${beside} contains rows that this run did not write.`, 'Run again.')
+      throw new VitrinaError('SINK_GONE', `${beside} has rows that this run did not write.`, 'Run again.')
     const gone = [...old.keys()].filter((key) => !built.has(key)).length
     requireBelowBrake(this.#path, gone, old.size, this.#mart.brake)
     await this.#save(this.#path, built)
