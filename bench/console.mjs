@@ -1,8 +1,8 @@
 /**
- * What people feel in the console: a list of 1,000 pipelines beside 100,000 runs, a log of 100,000 lines, and the way of
- * an event to the screen. In a real Chromium, against a real API. Medians of several rounds: `ms` until it is seen,
- * `cpu_ms` the page's own work for it, which a busy machine does not stretch, `longest_ms` the longest time for which the
- * page could not answer, `worst_ms` that of the worst round.
+ * Responsiveness of the console: a list of 1,000 pipelines with 100,000 runs, a log of 100,000 lines, and the delay from
+ * an event to the screen. In a real Chromium, against a real API. Medians of several rounds: `ms` until it is visible,
+ * `cpu_ms` the page's own work, which does not depend on the load of the machine, `longest_ms` the longest time the page
+ * was unresponsive, `worst_ms` that of the worst round.
  *
  *   npm run build && node bench/console.mjs --rounds 7 --only list
  */
@@ -25,7 +25,7 @@ const ROUNDS = Number(options.rounds)
 const PIPELINES = 1_000
 const LINES = 100_000
 const TOKEN = 'a-token-for-the-bench'
-/** How each page is asked for its work. */
+/** The DevTools session of each page, which reports its processor time. */
 const sessions = new WeakMap()
 
 const home = mkdtempSync(join(tmpdir(), 'vitrina-bench-'))
@@ -146,7 +146,7 @@ async function overviewAnswers() {
   return { ms: median(samples), p95_ms: quantile(samples, 0.95), kB: Math.round(bytes / 1000) }
 }
 
-/** From the last byte of the answer to the first frame with rows. */
+/** From the last byte of the response to the first frame with rows. */
 async function listAppears(page) {
   const samples = []
   for (let n = 0; n < ROUNDS; n += 1) {
@@ -166,7 +166,7 @@ async function listAppears(page) {
   return { ms: median(samples), worst_ms: Math.round(Math.max(...samples)) }
 }
 
-/** Every prefix of the name finds all of them, with an answer that is new each time. */
+/** Every prefix of the name matches all of them, with a new response each time. */
 async function listChanges(page) {
   await page.getByText('1,000 pipelines shown').waitFor()
   const samples = []
@@ -189,12 +189,12 @@ async function listChanges(page) {
   return summary(samples)
 }
 
-/** What `deed` made people wait for: the time until the page has drawn what follows, and its longest task. */
-async function measured(page, deed, until) {
+/** The delay caused by an action: the time until the page has drawn the result, and its longest task. */
+async function measured(page, action, until) {
   await page.evaluate('longTasks.length = 0')
   const cpu = await cpuMs(page)
   const began = performance.now()
-  await deed()
+  await action()
   await until()
   await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))')
   const ms = performance.now() - began
@@ -202,7 +202,7 @@ async function measured(page, deed, until) {
   return { ms, cpu: worked, longest: await page.evaluate('Math.max(0, ...longTasks)') }
 }
 
-/** What the main thread of the page has worked so far. */
+/** Time that the main thread of the page has used so far. */
 async function cpuMs(page) {
   if (!sessions.has(page)) {
     const session = await page.context().newCDPSession(page)
@@ -279,7 +279,7 @@ async function eventsArrive(page) {
   return { ms: median(samples), worst_ms: Math.round(Math.max(...samples)) }
 }
 
-/** Asked of one element: a search through all lines would be most of what is measured. */
+/** Queries one element: a search through all lines would dominate the measurement. */
 function loaded(page, lines) {
   const foot = page.locator('#run-log [class*=logFoot]', {
     hasText: new RegExp(`^${lines.toLocaleString('en-GB')} lines`),

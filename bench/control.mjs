@@ -1,6 +1,6 @@
 /**
- * What people wait for: a deep reconcile of two tables with a million rows, equal and with ten differing rows, as a ratio
- * to counting and summing both sides by hand; and the list of 1,000 pipelines beside a million runs.
+ * Operations that users wait for: a deep reconcile of two tables with a million rows, equal and with ten differing rows,
+ * as a ratio to counting and summing both sides by hand; and the list of 1,000 pipelines with a million runs.
  *
  *   node bench/control.mjs
  */
@@ -116,7 +116,7 @@ async function anyPipeline() {
   return id
 }
 
-/** What a full pass leaves behind: differences are traced to what has changed since. */
+/** The state after a full pass: differences are traced to rows changed since. */
 async function pretendToHaveRun(pipeline) {
   const session = await Session.open(server.url, 'bench', new AbortController().signal)
   const query = await new SqlGuard({ sourceSchemas: ['content'] }).textToRun(pipeline.sourceQuery, session)

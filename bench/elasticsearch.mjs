@@ -1,13 +1,13 @@
 /**
  * PostgreSQL into an empty index of Elasticsearch: Vitrina in both write modes against helpers.parallel_bulk of
- * elasticsearch-py and against the initial synchronisation of pgsync. They take turns in one run; told are ratios of
- * medians, their time / Vitrina's, so more than 1 is faster than they are. Every way ends with a refresh.
+ * elasticsearch-py and against the initial synchronisation of pgsync. They take turns in one run; the results are ratios
+ * of medians, their time / Vitrina's, so more than 1 means that Vitrina is faster. Each candidate ends with a refresh.
  *
  *   node bench/elasticsearch.mjs
  *   node bench/elasticsearch.mjs --rounds 5 --rows 1000000 --only update,index,bulk500 --full
  *
  * ELASTICSEARCH_URL names a server; without it one is started (Java 17, Maven). pgsync needs redis-server and the full
- * build of the server, which --full fetches once (900 MB). What is not there is skipped, and said.
+ * build of the server, which --full fetches once (900 MB). Missing candidates are skipped with a message.
  */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -33,7 +33,7 @@ const { values: options } = parseArgs({
 const COLUMNS = ['id', 'film_id', 'user_id', 'rating', 'created', 'modified']
 const QUERY = `SELECT ${COLUMNS.join(', ')} FROM ugc.ratings`
 const MODES = ['update', 'index']
-/** What Vitrina makes of these columns; the others get the same index. */
+/** The mapping that Vitrina creates for these columns; the others get the same index. */
 const PROPERTIES = {
   id: { type: 'keyword', ignore_above: 8191 },
   film_id: { type: 'keyword', ignore_above: 8191 },
@@ -97,7 +97,7 @@ async function prepare() {
   await query('VACUUM ANALYZE')
 }
 
-/** Those that are asked for and can be had. */
+/** The requested candidates that are available. */
 async function waysOf(search) {
   const isWanted = ({ name }) => options.only === undefined || options.only.split(',').includes(name)
   const ways = MODES.map((mode) => ({ name: mode, run: () => runPipeline(mode) })).filter(isWanted)
@@ -119,7 +119,7 @@ async function waysOf(search) {
   return ways
 }
 
-/** What somebody else's program cannot do here is no reason to measure nothing. */
+/** A competitor that cannot run here must not prevent the other measurements. */
 async function works(search, way) {
   try {
     await measure(search, way)
@@ -137,7 +137,7 @@ async function works(search, way) {
   }
 }
 
-/** Into an empty index, which has to hold every row afterwards. */
+/** Fills an empty index, which must contain every row afterwards. */
 async function measure(search, { name, isOther, run }) {
   const index = `bench_${name}`
   await fetch(`${search}/${index}`, { method: 'DELETE' })
@@ -152,7 +152,7 @@ async function measure(search, { name, isOther, run }) {
   return took
 }
 
-/** pgsync adds a field of its own to the documents. */
+/** pgsync adds its own field to the documents. */
 async function createIndex(search, index) {
   const properties = { ...PROPERTIES, _meta: { type: 'object', enabled: false } }
   const body = JSON.stringify({ settings: { gc_deletes: '1h' }, mappings: { dynamic: 'strict', properties } })

@@ -1,6 +1,6 @@
 /**
- * How near the engine comes to the database itself. Each case is measured against a hand-written limit in the same run,
- * taking turns, and told as a ratio of medians: limit / Vitrina, so 1 is the limit's own speed and more is faster.
+ * Compares the engine with the database itself. Each case is measured in turns with a hand-written limit in the same run.
+ * The result is a ratio of medians: limit / Vitrina, so 1 is the speed of the limit and more is faster.
  *
  *   npm run bench                     all cases
  *   npm run bench -- --rounds 5 --rows 1000000 --only ratings,agg

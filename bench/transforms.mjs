@@ -1,7 +1,7 @@
 /**
- * Rows a second through one host, with the function of the contract and five columns (int8, text, numeric, timestamptz,
- * uuid), as a ratio to 150,000 and to taking the same batches apart in JavaScript. Batches are sent ahead, as a run does.
- * Wall-clock time on a shared machine says how busy it was; processor time of both sides says what it costs.
+ * Rows per second through one host, with the function of the contract and five columns (int8, text, numeric, timestamptz,
+ * uuid), as a ratio to 150,000 and to parsing the same batches in JavaScript. Batches are sent ahead, as a run does.
+ * Wall-clock time on a shared machine depends on its load; processor time of both sides shows the actual cost.
  *
  *   npm run build && node bench/transforms.mjs [rows]
  */
@@ -67,7 +67,7 @@ function aBatch() {
   return Buffer.from(lines.join(''))
 }
 
-/** Rows a second that JavaScript takes apart without looking at a value. */
+/** Rows per second that JavaScript parses without reading a value. */
 function decode(bytes) {
   const began = performance.now()
   for (let rows = 0; rows < ROWS; rows += BATCH) RowBatch.ofLines(bytes, BATCH).rows.at(0)
@@ -112,7 +112,7 @@ function cpuOf() {
     .reduce((sum, pid) => sum + cpuOfChild(pid), own)
 }
 
-/** 0 for a process that is not ours, or ended meanwhile. */
+/** 0 for a process that is not ours, or has ended in the meantime. */
 function cpuOfChild(pid) {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ')

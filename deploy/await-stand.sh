@@ -1,13 +1,13 @@
 #!/bin/sh
-# Waits until the stand is migrated and its API is ready, then prints the address of the console. The arguments are the
-# compose command. `up --detach` alone succeeds although the containers that it started fail a second later.
+# Waits until the database is migrated and the API is ready, then prints the address of the console. The arguments are the
+# compose command. `up --detach` alone succeeds even if the containers fail a second later.
 set -eu
 cd "$(dirname "$0")/.."
 
-# The service etl_migrate does the same in the background. Here its error is seen. Both take turns.
+# The service etl_migrate does the same in the background. Here its error is visible. A lock serialises the two.
 if ! "$@" run --rm -T etl_migrate; then
-  echo 'The stand is not migrated: see the message above. For a password that is refused: deploy/.env is not the one that' >&2
-  echo 'the database was created with. Put it back, or remove the data with "make down ARGS=--volumes" and start again.' >&2
+  echo 'The migration failed: see the message above. If a password was rejected, deploy/.env is not the one that the' >&2
+  echo 'database was created with. Restore it, or remove the data with "make down ARGS=--volumes" and start again.' >&2
   exit 1
 fi
 
@@ -17,7 +17,7 @@ until "$@" exec -T etl_api node -e "$ready" >/dev/null 2>&1; do
   tries=$((tries - 1))
   if [ "$tries" -eq 0 ]; then
     "$@" logs --tail=20 etl_api >&2 || true
-    echo 'The API is not ready after two minutes. Above are the last lines of its log; "make logs" follows all of them.' >&2
+    echo 'The API is not ready after two minutes. The last lines of its log are above; "make logs" follows all logs.' >&2
     exit 1
   fi
   sleep 2
@@ -30,4 +30,4 @@ case ${publish:=127.0.0.1:8080} in
   *:*) ;;
   *) publish=127.0.0.1:$publish ;;
 esac
-echo "The console is at http://$publish/ui/. To see the token that it asks for: grep VITRINA_API_TOKEN deploy/.env"
+echo "The console is at http://$publish/ui/. To see the token for sign-in: grep VITRINA_API_TOKEN deploy/.env"

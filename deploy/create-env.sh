@@ -1,12 +1,12 @@
 #!/bin/sh
 # Creates deploy/.env from deploy/.env.sample, with a random value for each empty secret, readable by its owner only.
-# A file that exists is left as it is; only its secrets are checked.
+# An existing file is not changed; only its secrets are checked.
 set -eu
 cd "$(dirname "$0")"
 
 secrets() { sed -n 's/^\([A-Z_]*\)=$/\1/p' .env.sample; }
 
-# Without quotes, as the compose file gets it. The last one counts.
+# Without quotes, as the compose file reads it. The last occurrence counts.
 value() { sed -n "s/^$1=//p" .env | tail -n 1 | sed "s/^\([\"']\)\(.*\)\1\$/\2/"; }
 
 refuse() {
@@ -24,7 +24,7 @@ if [ -e .env ]; then
   for name in $(secrets); do
     case $(value "$name") in
       '') missing="$missing $name" ;;
-      # They are parts of URLs and headers.
+      # The values are used in URLs and headers.
       *[!A-Za-z0-9._~-]*) refuse "$name has a character that is not a letter, a digit or one of . _ ~ -" ;;
     esac
   done
@@ -44,6 +44,6 @@ while IFS= read -r line; do
     *) printf '%s\n' "$line" ;;
   esac
 done < .env.sample > "$draft"
-# A link, not a move: it fails where another process created the file first.
+# A link, not a move: it fails if another process created the file first.
 ln "$draft" .env
-echo 'Created deploy/.env with random secrets, readable by you only. Keep it: the database keeps its password.'
+echo 'Created deploy/.env with random secrets, readable by you only. Keep it: the database keeps the password.'

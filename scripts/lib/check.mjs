@@ -27,6 +27,7 @@ const STEPS = [
   },
   { what: 'unused code', args: ['node_modules/knip/bin/knip.js', '--no-progress'] },
   { what: 'generated files', args: ['scripts/gen.mjs', '--check'] },
+  { what: 'wording', args: ['scripts/check-words.mjs'] },
 ]
 
 /** True when all is well. Every step is run, so that all mistakes are told at once. */

@@ -51,7 +51,7 @@ describe('the guide to tasks (R4.9)', () => {
     const { items, problems } = JSON.parse((await vitrina('tasks', 'list', '--json')).stdout)
     expect(problems).toEqual([])
     expect(items.map((item: { name: string; doc: string }) => [item.name, item.doc])).toEqual([
-      ['clean_titles', 'Titles without blanks around them.'],
+      ['clean_titles', 'Titles without surrounding white space.'],
       ['initials', 'The first letter of each title.'],
       ['segments', ''],
     ])

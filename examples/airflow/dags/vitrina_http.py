@@ -1,5 +1,5 @@
 """
-Runs a pipeline of Vitrina with the HTTP operators of Airflow alone: POST run, GET its run, GET status.
+Runs a Vitrina pipeline with only the HTTP operators of Airflow: POST run, GET its run, GET status.
 
 Needs apache-airflow-providers-http and a connection `vitrina_http` of the type HTTP: host and port of the API, and in
 its extra {"Authorization": "Bearer <token of the role operator>"}.
@@ -19,7 +19,7 @@ KEY = "{{ (dag.dag_id ~ '/' ~ run_id ~ '/' ~ (ti.max_tries - ti.task.retries)) |
 
 
 def has_succeeded(response) -> bool:
-    """Asked until the run has ended; raises when it did not end well."""
+    """Called until the run has ended; raises if the run did not succeed."""
     run = response.json()
     if run["status"] in ("REQUESTED", "RUNNING"):
         return False
@@ -29,8 +29,8 @@ def has_succeeded(response) -> bool:
 
 
 with DAG(dag_id="vitrina_http", schedule=None, catchup=False, default_args={"retries": 2}):
-    # The key makes a retry find the run of the try before instead of asking for another one. Its last part changes
-    # when somebody clears the task, who wants a new run. Keys have no spaces.
+    # With this key a retry finds the run of the previous try instead of requesting another one. Its last part changes
+    # when a user clears the task, which requests a new run. Keys must not contain spaces.
     run = HttpOperator(
         task_id="run",
         http_conn_id=CONNECTION,
@@ -40,7 +40,7 @@ with DAG(dag_id="vitrina_http", schedule=None, catchup=False, default_args={"ret
         response_filter=lambda response: response.json()["run_id"],
     )
 
-    # The run, not the pipeline's status: that may already tell of the run after it.
+    # The run, not the pipeline's status: that may already refer to the next run.
     wait = HttpSensor(
         task_id="wait",
         http_conn_id=CONNECTION,
@@ -49,7 +49,7 @@ with DAG(dag_id="vitrina_http", schedule=None, catchup=False, default_args={"ret
         poke_interval=5,
         timeout=timedelta(hours=1).total_seconds(),
         mode="reschedule",
-        retries=0,  # a run that has ended stays as it is
+        retries=0,  # a finished run never changes
     )
 
     status = HttpOperator(

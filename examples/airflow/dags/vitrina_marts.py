@@ -31,7 +31,7 @@ with DAG(
         on_kill_action="pause",
     )
 
-    # Stands for a DAG that reads the mart and does not know who fills it.
+    # Represents a DAG that reads the mart and does not know what fills it.
     is_fresh = VitrinaPipelineFreshSensor(
         task_id="is_fresh",
         pipeline="film_rating_agg_full",

@@ -1,7 +1,7 @@
-"""Who watches: recency, frequency and taste of each viewer, and the segment they make together.
+"""Recency, frequency and taste of each viewer, and the resulting segment.
 
-A function sees one batch of rows, not all of them. So nothing here compares viewers with each other; what has to be
-compared with everybody (the newest view, the time spent on each genre) comes with the row, from the query.
+A function sees one batch of rows, not all of them, so it cannot compare viewers with each other. Values over all viewers
+(the newest view, the time spent on each genre) are part of each row, from the query.
 """
 
 from decimal import ROUND_HALF_UP, Decimal
@@ -14,7 +14,7 @@ RECENT_DAYS, COOLING_DAYS = 30, 90
 OFTEN, SOMETIMES = 4, 2  # views in the last 90 days
 FAN_VIEWS = 20
 
-LEAST_SHARE = Fraction(6, 100)  # less of somebody's time is chance, not taste
+LEAST_SHARE = Fraction(6, 100)  # a smaller share of a viewer's time is chance, not taste
 LEAST_LIFT = Fraction(5, 4)
 
 SEGMENTS = {
@@ -33,7 +33,7 @@ SEGMENTS = {
     drops=["genres", "usual_seconds"],
 )
 def audience_segments(rows):
-    """Recency, frequency and taste of each viewer, and the segment they make together."""
+    """Recency, frequency and taste of each viewer, and the resulting segment."""
     for row in rows:
         row["recency"] = recency(row["days_away"])
         row["frequency"] = frequency(row["recent_view_count"])
@@ -63,7 +63,7 @@ def segment(row):
 
 
 def taste(genres, usual_seconds):
-    """The genre somebody watches more than others do, and how many times more. `genres`: own seconds, everybody's."""
+    """The genre a viewer watches more than others do, and how many times more. `genres`: own seconds, all viewers'."""
     watched = sum(own for own, _ in (genres or {}).values())
     if watched == 0:
         return None, None
@@ -73,7 +73,7 @@ def taste(genres, usual_seconds):
         for name, (_, everybody) in genres.items()
         if shares[name] >= LEAST_SHARE
     }
-    # The name decides in the end, so that nobody's taste changes from run to run.
+    # The name breaks ties, so that the result does not change from run to run.
     name = min(lifts, key=lambda one: (-lifts[one], -shares[one], one), default=None)
     if name is None or lifts[name] < LEAST_LIFT:
         return "a bit of everything", None

@@ -3,7 +3,7 @@ import type { SinkModule } from '../../../src/sinks/index.js'
 import { JSONL_SETTINGS } from './config.js'
 import { JsonlSink } from './sink.js'
 
-/** `jsonl:<file>`: the mart is a file with one JSON object a line. */
+/** `jsonl:<file>`: the mart is a file with one JSON object per line. */
 export const jsonl: SinkModule<typeof JSONL_SETTINGS> = {
   settings: JSONL_SETTINGS,
   create: ({ JSONL_FOLDER: folder, ALLOWED_JSONL_FILES: names }): SinkKind => ({
@@ -19,7 +19,7 @@ export const jsonl: SinkModule<typeof JSONL_SETTINGS> = {
       const [unknown] = Object.keys(raw)
       return unknown === undefined
         ? { options: {} }
-        : { problems: [{ field: unknown, message: 'is no option of a jsonl target' }] }
+        : { problems: [{ field: unknown, message: 'is not an option of a jsonl target' }] }
     },
     ping: async () => `writes to ${folder}`,
     open: async (mart) => new JsonlSink(`${folder}/${mart.name}.jsonl`, mart),

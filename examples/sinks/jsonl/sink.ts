@@ -15,12 +15,12 @@ import type {
 import type { TextValues } from '../../../src/sql/copy-text.js'
 import type { RowBatch } from '../../../src/sql/row-batch.js'
 
-/** The rows of a file by their keys. */
+/** The rows of a file by key. */
 type Rows = Map<string, TextValues>
 
 /**
- * The whole file is read and written with each batch: right, but not fast, and all that an example needs. A batch is
- * visible when `rename` has happened, and not before.
+ * Reads and writes the whole file with each batch: correct but slow, which is enough for an example. A batch becomes
+ * visible with `rename`, not before.
  */
 export class JsonlSink implements Sink {
   readonly #path: string
@@ -72,7 +72,7 @@ export class JsonlSink implements Sink {
     }
   }
 
-  /** Every batch is seen as soon as it is written. */
+  /** Every batch is visible as soon as it is written. */
   async publish(): Promise<void> {}
 
   async summary(column: string): Promise<MartSummary> {
@@ -119,7 +119,7 @@ export class JsonlSink implements Sink {
     const old = await this.#rows()
     const built = (await this.#read(beside)) ?? new Map()
     if (built.size > written)
-      throw new VitrinaError('SINK_GONE', `${beside} holds rows that nobody wrote.`, 'Run again.')
+      throw new VitrinaError('SINK_GONE', `${beside} has rows that this run did not write.`, 'Run again.')
     const gone = [...old.keys()].filter((key) => !built.has(key)).length
     requireBelowBrake(this.#path, gone, old.size, this.#mart.brake)
     await this.#save(this.#path, built)

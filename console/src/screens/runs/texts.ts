@@ -42,7 +42,7 @@ export const runsTexts = defineTexts(
     focusFilter: 'Filter by pipeline',
     empty: {
       title: 'No runs yet',
-      text: 'A run is one attempt to bring a mart up to date: when a schedule is due, or when somebody asks for it.',
+      text: 'A run is one execution of a pipeline. It starts on a schedule or on request.',
       action: 'To the pipelines',
     },
     none: {
@@ -93,7 +93,7 @@ export const runsTexts = defineTexts(
     focusFilter: 'Фильтр по пайплайну',
     empty: {
       title: 'Запусков пока нет',
-      text: 'Запуск — это одна попытка обновить витрину: по расписанию или по чьей-то просьбе.',
+      text: 'Запуск — это одно выполнение пайплайна. Он начинается по расписанию или по запросу.',
       action: 'К пайплайнам',
     },
     none: {

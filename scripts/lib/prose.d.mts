@@ -1,0 +1,1 @@
+export function proseOf(file: string, content: string): string
