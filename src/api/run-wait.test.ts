@@ -91,11 +91,16 @@ describe('GET /runs/{id}?wait', () => {
   it('keeps its time while garbage is collected', async () => {
     const { id } = await aPipeline(database)
     const { url } = (await api.post(`/pipelines/${id}/run`)).json()
-    const garbage = setInterval(collectGarbage, 50)
+    let garbage: NodeJS.Timeout = setTimeout(function collect() {
+      const since = performance.now()
+      collectGarbage()
+      // As long as it took: a full collection of a large heap would leave no time for anything else.
+      garbage = setTimeout(collect, 50 + performance.now() - since)
+    })
     const answers = await Promise.all([
       api.get(`${url}?wait=2s`),
       api.post(`/pipelines/${id}/run?wait=2s`),
-    ]).finally(() => clearInterval(garbage))
+    ]).finally(() => clearTimeout(garbage))
     expect(answers.map(({ statusCode }) => statusCode)).toEqual([200, 202])
   })
 
