@@ -149,7 +149,8 @@ describe('vitrina up', { timeout: 180_000 }, () => {
       await waitFor(async () => restartsIn(tree, 'embedded PostgreSQL') > before, {
         what: 'the database to run again',
       })
-      expect(tree.stderr).toMatch(/The embedded PostgreSQL was killed by SIGKILL\. Restarting it/)
+      const deaths = tree.stderr.match(/The embedded PostgreSQL was killed by SIGKILL\. Restarting it/g)
+      expect([part, deaths?.length]).toEqual([part, before + 1])
       const successor = databaseOf(tree)
       expect(successor.postmaster).not.toBe(victims.postmaster)
       await waitFor(async () => !isAlive(victims.postmaster), { what: 'the old server to be gone' })

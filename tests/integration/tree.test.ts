@@ -110,8 +110,8 @@ describe('api and runner started apart', () => {
   it('say how to start when there is no database', async () => {
     const folder = await aFolder()
     for (const part of ['api', 'runner']) {
-      const alone = await runCommand([part], {}, { cwd: folder })
-      expect(alone.code).toBe(1)
+      const alone = spawnVitrina([part], {}, { cwd: folder })
+      expect(await alone.exited).toBe(1)
       expect(alone.stderr).toMatch(/DATABASE_URL.*\n.*vitrina up/)
     }
   })
