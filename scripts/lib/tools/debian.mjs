@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { findBrowser, inPath } from '../browser.mjs'
+import { inPath } from '../browser.mjs'
 import { findPgBouncer } from '../pgbouncer.mjs'
 import { runQuietly } from '../run.mjs'
 import { findJava } from './java.mjs'
@@ -14,7 +14,10 @@ const runs = (file, ...args) =>
 
 /** What tests run that is neither ours nor from npm: a package, and whether the machine has what it brings. */
 const PACKAGES = [
-  ['chromium', async () => 'path' in findBrowser()],
+  [
+    'chromium-headless-shell',
+    async () => has('chromium-headless-shell') || Boolean(process.env.VITRINA_CHROMIUM),
+  ],
   ['python3', async () => has('python3')],
   ['python3-venv', async () => runs('python3', '-c', 'import ensurepip, venv')],
   // The headless JDK of the release, so that a Debian newer than 12 has it too.
@@ -29,6 +32,9 @@ const PACKAGES = [
   ['bsdutils', async () => has('script')],
   ['pgbouncer', async () => 'path' in findPgBouncer()],
 ]
+
+/** What to install where the release does not have the package. */
+const SUBSTITUTES = { 'chromium-headless-shell': 'chromium' }
 
 async function missingPackages() {
   const wanted = await Promise.all(PACKAGES.map(async ([name, isThere]) => ((await isThere()) ? [] : [name])))
@@ -55,7 +61,10 @@ export const debian = {
     // One by one when they do not go together: what one release lacks must not cost the others.
     await apt('install', ...packages).catch(async () => {
       const failed = []
-      for (const name of packages) await apt('install', name).catch(() => failed.push(name))
+      for (const name of packages)
+        await apt('install', name)
+          .catch((error) => (name in SUBSTITUTES ? apt('install', SUBSTITUTES[name]) : Promise.reject(error)))
+          .catch(() => failed.push(name))
       if (failed.length > 0) throw new Error(`apt-get install ${failed.join(' ')} failed`)
     })
   },
