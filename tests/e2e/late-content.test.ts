@@ -1,6 +1,7 @@
 import type { Locator, Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { aPipeline } from '../support/builders.js'
+import { someOf } from '../support/sample.js'
 import { aBrowser } from './support/browser.js'
 import { aSlowLine } from './support/slow-line.js'
 import { aConsoleStand } from './support/stand.js'
@@ -14,6 +15,14 @@ const SIZES = [
   { width: 1440, height: 900 },
   { width: 390, height: 844 },
 ] as const
+
+type Size = (typeof SIZES)[number]
+
+/** At both widths in `npm run test:long`, at one of them in `npm test`, which changes with the seed. */
+function atSomeWidth(name: string, test: (viewport: Size) => Promise<void>): void {
+  for (const viewport of someOf(SIZES, 1, ({ width }) => `${name} ${width}`))
+    it(`${name} (${viewport.width} px)`, () => test(viewport))
+}
 
 /** Presses where the target is, lets `arrive` happen, and lets go: what a person does whose finger was first. */
 async function clickAcross(page: Page, target: Locator, arrive: () => Promise<void>): Promise<void> {
@@ -44,24 +53,23 @@ async function aPipelineWithQuarantine(name: string): Promise<string> {
 const run = (id: string) =>
   stand().api.POST('/pipelines/{id}/run', { params: { path: { id }, query: { wait: '60s' } } })
 
-for (const viewport of SIZES) {
-  const size = `${viewport.width} px`
-
-  it(`starts a comparison although the counts arrive during the click (${size})`, async () => {
-    await run(FILMS)
-    const { page } = await browser().visitor({ viewport })
-    const counts = line().hold(/\/reconcile$/)
-    await stand().open(page, `/pipelines/${FILMS}/quality`, undefined, line().url)
-    const compare = page.getByRole('button', { name: 'Compare every row' })
-    await compare.waitFor()
-    await clickAcross(page, compare, async () => {
-      counts.release()
-      await page.getByText('counts and ends agree', { exact: true }).waitFor()
-    })
-    await page.getByText('no row differs', { exact: true }).waitFor()
+atSomeWidth('starts a comparison although the counts arrive during the click', async (viewport) => {
+  await run(FILMS)
+  const { page } = await browser().visitor({ viewport })
+  const counts = line().hold(/\/reconcile$/)
+  await stand().open(page, `/pipelines/${FILMS}/quality`, undefined, line().url)
+  const compare = page.getByRole('button', { name: 'Compare every row' })
+  await compare.waitFor()
+  await clickAcross(page, compare, async () => {
+    counts.release()
+    await page.getByText('counts and ends agree', { exact: true }).waitFor()
   })
+  await page.getByText('no row differs', { exact: true }).waitFor()
+})
 
-  it(`follows a link to the quarantine although the counts arrive during the click (${size})`, async () => {
+atSomeWidth(
+  'follows a link to the quarantine although the counts arrive during the click',
+  async (viewport) => {
     const id = await aPipelineWithQuarantine(`late_counts_${viewport.width}`)
     const { page } = await browser().visitor({ viewport })
     const counts = line().hold(/\/reconcile$/)
@@ -73,36 +81,36 @@ for (const viewport of SIZES) {
       await page.getByText('they differ', { exact: true }).waitFor()
     })
     await page.waitForURL(new RegExp(`/ui/quarantine\\?pipeline=${id}$`))
-  })
+  },
+)
 
-  it(`opens all runs although the validation arrives during the click (${size})`, async () => {
-    const { page } = await browser().visitor({ viewport })
-    const validation = line().hold(/\/validate$/)
-    await stand().open(page, `/pipelines/${FILMS}/overview`, undefined, line().url)
-    const link = page.getByRole('link', { name: 'All runs' })
-    await link.waitFor()
-    await clickAcross(page, link, async () => {
-      validation.release()
-      await page.getByText('sql_full', { exact: true }).waitFor()
-    })
-    await page.waitForURL(new RegExp(`/ui/pipelines/${FILMS}/runs$`))
+atSomeWidth('opens all runs although the validation arrives during the click', async (viewport) => {
+  const { page } = await browser().visitor({ viewport })
+  const validation = line().hold(/\/validate$/)
+  await stand().open(page, `/pipelines/${FILMS}/overview`, undefined, line().url)
+  const link = page.getByRole('link', { name: 'All runs' })
+  await link.waitFor()
+  await clickAcross(page, link, async () => {
+    validation.release()
+    await page.getByText('sql_full', { exact: true }).waitFor()
   })
+  await page.waitForURL(new RegExp(`/ui/pipelines/${FILMS}/runs$`))
+})
 
-  it(`keeps its buttons in place while the state of a pipeline changes (${size})`, async () => {
-    // Requested, but disabled: no runner takes it before the test says so.
-    const { id } = await aPipeline(stand().database, {
-      name: `late_progress_${viewport.width}`,
-      enabled: false,
-    })
-    await stand().database.query("UPDATE etl.etl_pipelines SET status = 'RUN_REQUESTED' WHERE id = $1", [id])
-    const { page } = await browser().visitor({ viewport })
-    await stand().open(page, `/pipelines/${id}/overview`)
-    const pause = page.getByRole('button', { name: 'Pause' })
-    await pause.waitFor()
-    await page.locator('[data-live=live]').waitFor()
-    const before = await pause.boundingBox()
-    await stand().api.POST('/pipelines/{id}/enable', { params: { path: { id } } })
-    await page.getByText('succeeded', { exact: true }).waitFor()
-    expect(await pause.boundingBox()).toEqual(before)
+atSomeWidth('keeps its buttons in place while the state of a pipeline changes', async (viewport) => {
+  // Requested, but disabled: no runner takes it before the test says so.
+  const { id } = await aPipeline(stand().database, {
+    name: `late_progress_${viewport.width}`,
+    enabled: false,
   })
-}
+  await stand().database.query("UPDATE etl.etl_pipelines SET status = 'RUN_REQUESTED' WHERE id = $1", [id])
+  const { page } = await browser().visitor({ viewport })
+  await stand().open(page, `/pipelines/${id}/overview`)
+  const pause = page.getByRole('button', { name: 'Pause' })
+  await pause.waitFor()
+  await page.locator('[data-live=live]').waitFor()
+  const before = await pause.boundingBox()
+  await stand().api.POST('/pipelines/{id}/enable', { params: { path: { id } } })
+  await page.getByText('succeeded', { exact: true }).waitFor()
+  expect(await pause.boundingBox()).toEqual(before)
+})

@@ -2,15 +2,13 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Files that take longer than 35 seconds on a quiet machine with two cores, longest first. */
 const LONGEST = [
-  'tests/e2e/screens.test.ts',
-  'tests/e2e/killed-runner.test.ts',
   'tests/integration/supervision.test.ts',
   'tests/documents/guides.test.ts',
-  'tests/e2e/dropped-line.test.ts',
   'tests/integration/cli-apply.test.ts',
   'tests/conformance/sinks/postgres.test.ts',
   'tests/conformance/sinks/elasticsearch.test.ts',
-  'tests/e2e/late-content.test.ts',
+  // The longest of all in `npm run test:long`.
+  'tests/e2e/screens.test.ts',
 ]
 
 /**

@@ -10,6 +10,8 @@ export interface Screen {
   readonly path: string
   /** Makes what the screen shows. */
   readonly prepare?: (stand: ConsoleStand) => Promise<string>
+  /** What it shows is gone after half a minute: it is prepared right before it is loaded. */
+  readonly isBrief?: boolean
   /** Text that is on the screen once its content has arrived. */
   readonly shows: string | RegExp
 }
@@ -43,6 +45,7 @@ export const SCREENS: readonly Screen[] = [
     name: 'a run under way',
     path: '/runs/$id',
     prepare: aRunUnderWay,
+    isBrief: true,
     shows: /Its runner gave a sign of life \d|Исполнитель подал признак жизни \d/,
   },
   { name: 'a filtered list of runs', path: '/runs?status=failed,succeeded&range=custom', shows: 'UTC' },
@@ -154,7 +157,7 @@ async function anEndedRun(stand: ConsoleStand, id = FILMS_ID): Promise<string> {
   return data!.run_id
 }
 
-/** Its mart is locked for as long as the database lives, so that it does not end. */
+/** Its mart is locked, so that it does not end before its runner gives up the lock after 30 s. */
 async function aRunUnderWay(stand: ConsoleStand): Promise<string> {
   const { id, spec } = await aPipeline(stand.database)
   await anEndedRun(stand, id)
@@ -180,7 +183,7 @@ async function aToken(stand: ConsoleStand): Promise<string> {
 
 async function anAuditEntry(stand: ConsoleStand): Promise<string> {
   await aToken(stand)
-  const { data } = await stand.api.GET('/audit', { params: { query: { limit: 1 } } })
+  const { data } = await stand.api.GET('/audit', { params: { query: { action: 'token.create', limit: 1 } } })
   return String(data!.items[0]!.id)
 }
 
