@@ -69,7 +69,7 @@ export default defineConfig({
     // The page's policy knows no data: URLs for fonts and scripts.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // Sizes are held by tests/e2e/budget.test.ts.
+    // Sizes are held by tests/e2e/without-runner.test.ts.
     reportCompressedSize: false,
     chunkSizeWarningLimit: 1000,
     rolldownOptions: {
