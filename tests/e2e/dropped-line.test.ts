@@ -121,7 +121,7 @@ describe('a line that drops', () => {
 
   it('is noticed when it falls silent without being cut, and says how old the screen is', async () => {
     const line = await Line.to(stand().url)
-    const { page } = await browser().visitor({ changesContext: true })
+    const { page } = await browser().visitor()
     await page.clock.install()
     await stand().open(page, '/pipelines', undefined, line.url)
     await page.locator('[data-live=live]').waitFor()

@@ -92,7 +92,7 @@ describe('a run that does not stop', () => {
     const runner = stand().runner({ VITRINA_FAILPOINT: 'batch.merged@2=freeze', RUNNER_LEASE_SECONDS: '300' })
     onTestFinished(() => runner.kill('SIGKILL'))
     const { data } = await stand().api.POST('/pipelines/{id}/run', { params: { path: { id } } })
-    const { page, complaints } = await browser().visitor({ changesContext: true })
+    const { page, complaints } = await browser().visitor()
     await page.clock.install()
     await stand().open(page, `/runs/${data!.run_id}`)
     await page.getByRole('region', { name: 'Progress' }).getByText('1 batch', { exact: true }).waitFor()
