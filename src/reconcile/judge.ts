@@ -1,4 +1,4 @@
-import type { Committed } from '../sinks/postgres/checkpoint.js'
+import type { Committed } from '../checkpoints/checkpoint.js'
 import type { Arrival } from './arrival.js'
 import { type KeyTexts, keyText } from './side.js'
 import type { Trace } from './trace.js'

@@ -1,7 +1,8 @@
+import type { Checkpoint, PassStart } from '../checkpoints/checkpoint.js'
+import type { CheckpointStore } from '../checkpoints/checkpoint-store.js'
 import { type Claim, SESSION_PREFIX } from '../model/claim.js'
 import type { Ledger, Step } from '../ports/transfer.js'
 import type { Session } from '../postgres/session.js'
-import type { Begun, Checkpoint, CheckpointStore } from '../sinks/postgres/checkpoint.js'
 import type { Target } from '../sinks/postgres/target.js'
 import { committedBy, momentOf } from '../sources/postgres/changes.js'
 import type { BatchRunner } from './batch.js'
@@ -75,7 +76,7 @@ export async function checkpointFor(
 }
 
 /** Taken before anything is read: whatever commits later than this counts as unread. Null: it cannot be told. */
-export async function begunNow(source: Session, mart: Session): Promise<Begun | null> {
+export async function begunNow(source: Session, mart: Session): Promise<PassStart | null> {
   const [there, here] = [await momentOf(source), await committedBy(mart)]
   return there === null || here === null ? null : { source: there, mart: here }
 }

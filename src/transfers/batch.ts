@@ -1,3 +1,5 @@
+import type { Checkpoint, Position } from '../checkpoints/checkpoint.js'
+import type { CheckpointStore } from '../checkpoints/checkpoint-store.js'
 import type { BatchPhases, Phase, Progress } from '../model/claim.js'
 import { VitrinaError } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'
@@ -6,7 +8,6 @@ import type { MetaSession } from '../ports/run-queue.js'
 import type { BatchDone, Ledger } from '../ports/transfer.js'
 import { onSide } from '../postgres/errors.js'
 import type { Session } from '../postgres/session.js'
-import type { Checkpoint, CheckpointStore, Position } from '../sinks/postgres/checkpoint.js'
 import { targetError } from '../sinks/postgres/target.js'
 
 /** Short enough for a pause to be felt at once, long enough for the cost of a commit to vanish. */

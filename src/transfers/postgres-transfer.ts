@@ -1,3 +1,5 @@
+import { type PassStart, passFingerprint } from '../checkpoints/checkpoint.js'
+import { CheckpointStore } from '../checkpoints/checkpoint-store.js'
 import { type Claim, type RunPlan, sessionName } from '../model/claim.js'
 import { failpoint } from '../model/failpoints.js'
 import { finalTarget, strategyOf } from '../model/pipeline.js'
@@ -6,7 +8,6 @@ import type { MetaSession } from '../ports/run-queue.js'
 import type { Ledger, Step, Transfer } from '../ports/transfer.js'
 import { databaseError, onSide } from '../postgres/errors.js'
 import { READ_ONLY, Session } from '../postgres/session.js'
-import { type Begun, CheckpointStore, passFingerprint } from '../sinks/postgres/checkpoint.js'
 import { createTarget, findTarget, requireAssignable, type Target } from '../sinks/postgres/target.js'
 import { canSweepFrom, changedKeysSql, type SweepFrom, sweepStart } from '../sources/postgres/changes.js'
 import { isSpread, type PlanFacts } from '../sources/postgres/describe.js'
@@ -347,7 +348,7 @@ interface Made {
   readonly mover: Mover
   readonly batches: BatchRunner
   readonly martIsEmpty: boolean
-  readonly begun: Begun | null
+  readonly begun: PassStart | null
   readonly sweepFrom: SweepFrom | null
   readonly isSweepable: boolean
 }

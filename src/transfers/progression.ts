@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { cursorFrom, type PassStart } from '../checkpoints/checkpoint.js'
 import type { HeldBack } from '../model/run.js'
 import type { Session } from '../postgres/session.js'
-import { type Begun, cursorFrom } from '../sinks/postgres/checkpoint.js'
 import type { SweepFrom } from '../sources/postgres/changes.js'
 import { type Horizon, isClockKey, isSafe, type Seen, type Watermark } from '../sources/postgres/horizon.js'
 import { quoteIdentifier, quoteLiteral } from '../sql/identifiers.js'
@@ -41,10 +41,10 @@ export class FullProgression implements Progression {
   readonly #fingerprint: string
   readonly #from: StateAfter
   /** When the pass began, also if that was an earlier run. Null: not known. */
-  readonly #begun: Begun | null
+  readonly #begun: PassStart | null
   #last: Cursor | null
 
-  constructor(name: string, fingerprint: string, from: StateAfter, begun: Begun | null) {
+  constructor(name: string, fingerprint: string, from: StateAfter, begun: PassStart | null) {
     this.#name = name
     this.#fingerprint = fingerprint
     this.#from = from
@@ -83,7 +83,7 @@ export function initialSweep(
   fingerprint: string,
   from: StateAfter,
   taken: SweepFrom,
-  began: Begun | null,
+  began: PassStart | null,
 ): Progression {
   // The place of an earlier sweep is no use, or this would not be the first one; numbers that grow would make it look as if.
   const { xmin: _unusable, ...position } = from.position

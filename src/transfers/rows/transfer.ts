@@ -1,3 +1,5 @@
+import { type PassStart, passFingerprint } from '../../checkpoints/checkpoint.js'
+import { CheckpointStore } from '../../checkpoints/checkpoint-store.js'
 import { type RunPlan, sessionName } from '../../model/claim.js'
 import { failpoint } from '../../model/failpoints.js'
 import { strategyOf, transformNames } from '../../model/pipeline.js'
@@ -7,7 +9,6 @@ import type { Step, Transfer } from '../../ports/transfer.js'
 import type { TransformChain } from '../../ports/transforms.js'
 import { databaseError, onSide } from '../../postgres/errors.js'
 import { READ_ONLY, Session } from '../../postgres/session.js'
-import { type Begun, CheckpointStore, passFingerprint } from '../../sinks/postgres/checkpoint.js'
 import { canSweepFrom, changedKeysSql, type SweepFrom, sweepStart } from '../../sources/postgres/changes.js'
 import { isSpread } from '../../sources/postgres/describe.js'
 import { Horizon } from '../../sources/postgres/horizon.js'
@@ -320,7 +321,7 @@ interface Made {
   readonly chain: TransformChain | null
   readonly batches: BatchRunner
   readonly mart: Mart
-  readonly begun: Begun | null
+  readonly begun: PassStart | null
   readonly sweepFrom: SweepFrom | null
   readonly isSweepable: boolean
 }
