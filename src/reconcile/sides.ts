@@ -47,7 +47,11 @@ export async function sidesFor(look: Look, { targets, transforms }: SideRules): 
   const sink = kindOf(finalTarget(pipeline), targets)
   if (sink !== null) return sinkSides(look, columns, chain, sink.kind)
   const table = await onSide('target', 'Looking at the target', () =>
-    findTarget(look.target, finalTarget(pipeline), chain?.columns ?? columns, pipeline.keyColumns),
+    findTarget(look.target, {
+      address: finalTarget(pipeline),
+      columns: chain?.columns ?? columns,
+      keyColumns: pipeline.keyColumns,
+    }),
   )
   if (table === null) throw notThere(finalTarget(pipeline))
   return chain === null ? tableSides(look, columns, table) : transformedSides(look, columns, chain, table)

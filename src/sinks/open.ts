@@ -1,6 +1,6 @@
 import { VitrinaError } from '../model/errors.js'
 import { finalTarget, isReplaced, type Pipeline } from '../model/pipeline.js'
-import type { Sink, SinkKind, SinkMart } from '../ports/sink.js'
+import type { MartDefinition, Sink, SinkKind } from '../ports/sink.js'
 import { type Column, requireColumn } from '../sql/selection.js'
 
 /** A sink for the mart of a pipeline, and the columns that identify a row there. */
@@ -10,7 +10,7 @@ export interface OpenedSink {
 }
 
 /** What cuts a sink off. */
-export type Hold = Pick<SinkMart, 'signal' | 'requireLease'>
+export type Hold = Pick<MartDefinition, 'signal' | 'requireLease'>
 
 /** Opens what stands behind the target of a pipeline, for rows with these columns, or says what is missing for it. */
 export async function openSink(

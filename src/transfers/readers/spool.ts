@@ -7,7 +7,7 @@ import { RowBatch } from '../../sql/row-batch.js'
 const NEWLINE = 0x0a
 const READ_BYTES = 1024 * 1024
 
-/** Rows that wait in a file without a name: when the process ends, however it does, nothing is left of it. */
+/** Rows that wait in an unlinked file: when the process ends, for whatever reason, nothing remains of it. */
 export class Spool {
   readonly #file: FileHandle
   readonly #size: number
@@ -20,7 +20,7 @@ export class Spool {
   }
 
   static async of(lines: AsyncIterable<Buffer>): Promise<Spool> {
-    const file = await namelessFile()
+    const file = await unlinkedFile()
     try {
       let size = 0
       for await (const chunk of lines) {
@@ -34,7 +34,7 @@ export class Spool {
     }
   }
 
-  /** The next rows, at most `limit` of them and about `bytes`; none: the end. */
+  /** The next rows, at most `limit` and about `bytes`; none: the end. */
   async read(limit: number, bytes: number): Promise<{ rows: RowBatch; isLast: boolean }> {
     let end = 0
     let count = 0
@@ -54,7 +54,7 @@ export class Spool {
     await this.#file.close()
   }
 
-  /** More of the file behind what is there; false: there is no more. Grows with a value that is longer than it. */
+  /** Reads more of the file; false: nothing is left. The buffer grows with a value that is longer than it. */
   async #fill(): Promise<boolean> {
     const wanted = Math.min(Math.max(READ_BYTES, this.#ahead.length), this.#size - this.#at)
     if (wanted === 0) return false
@@ -66,7 +66,7 @@ export class Spool {
   }
 }
 
-async function namelessFile(): Promise<FileHandle> {
+async function unlinkedFile(): Promise<FileHandle> {
   const folder = await mkdtemp(join(tmpdir(), 'vitrina-spool-'))
   try {
     return await open(join(folder, 'rows'), 'w+', 0o600)
@@ -80,8 +80,8 @@ function spoolError(error: unknown): unknown {
   if (code !== 'ENOSPC' && code !== 'EDQUOT') return error
   return new VitrinaError(
     'INTERNAL',
-    `There is no room in ${tmpdir()} for the rows that the source gave.`,
-    'Make room, or set TMPDIR of the runner to a folder with more.',
+    `No space left in ${tmpdir()} for the rows of the source.`,
+    'Free some space, or set TMPDIR of the runner to a folder with more.',
     { cause: error },
   )
 }
