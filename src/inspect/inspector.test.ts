@@ -1,4 +1,4 @@
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { aPipeline, type PipelineOverrides } from '../../tests/support/builders.js'
 import { aDatabase, type TestDatabase } from '../../tests/support/database.js'
 import { readSettings } from '../config/settings.js'
@@ -9,15 +9,11 @@ import { PipelineInspector } from './inspector.js'
 
 const noLimit = new AbortController().signal
 
-/** An inspector, and the queries that its guard was asked about. */
-function anInspector(database: TestDatabase): { inspector: PipelineInspector; judged: string[] } {
-  const judged: string[] = []
+/** An inspector, and the queries that its guard is asked about. */
+function anInspector(database: TestDatabase): { inspector: PipelineInspector; judged: () => string[] } {
   const guard = new SqlGuard({ sourceSchemas: ['content'] })
-  const check = guard.check.bind(guard) as (...given: Parameters<SqlGuard['check']>) => never
-  guard.check = (sql: string, ...rest: unknown[]) => {
-    judged.push(sql)
-    return check(...([sql, ...rest] as Parameters<SqlGuard['check']>))
-  }
+  const check = vi.spyOn(guard, 'check')
+  const judged = () => check.mock.calls.map(([sql]) => sql)
   const inspector = new PipelineInspector({
     readerUrl: database.loginUrl('reader'),
     martUrl: database.loginUrl('writer'),
@@ -42,7 +38,7 @@ it('has the query of a pipeline judged once for each validation', async () => {
   const { inspector, judged } = anInspector(database)
   const pipeline = await aSavedPipeline(database, {})
   expect(await inspector.validate(pipeline, noLimit)).toMatchObject({ valid: true, way: 'pushdown' })
-  expect(judged).toEqual([pipeline.sourceQuery])
+  expect(judged()).toEqual([pipeline.sourceQuery])
 })
 
 it('reports the route and the refused target that a run would report', async () => {

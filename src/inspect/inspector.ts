@@ -117,7 +117,8 @@ export class PipelineInspector implements Inspector {
         const described = await this.#describe(source, pipeline, judged.query)
         written = described.columns
         written = await this.#writtenColumns(pipeline, described.columns, signal)
-        const sink = route.sink === null ? null : await lookAtSink(route.sink, pipeline, written, signal)
+        const sink =
+          route.sink === null ? null : await lookAtSink(route.sink, pipeline, { columns: written, signal })
         const table = sink === null ? await findTableOf(pipeline, target, written) : null
         const martKey = sink?.key ?? table?.key ?? pipeline.keyColumns
         const examined = await examine(source, pipeline, { ...described, martKey, sourceSchemas })

@@ -113,7 +113,7 @@ async function sinkSides(
 ): Promise<SidesOf> {
   const { source, pipeline, query, signal, closing } = look
   const written = chain?.columns ?? columns
-  const { sink, key: names } = await openSink(kind, pipeline, written, { signal })
+  const { sink, key: names } = await openSink(kind, pipeline, { columns: written, signal })
   closing.push(() => sink.close())
   if (!(await sink.examine()).exists) throw notThere(finalTarget(pipeline))
   const key = names.map((name) => requireColumn(columns, name, 'key_columns'))

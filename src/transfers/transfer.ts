@@ -1,5 +1,4 @@
-import type { RunPlan } from '../model/claim.js'
-import { sessionName } from '../model/claim.js'
+import { type RunPlan, sessionName } from '../model/claim.js'
 import { strategyOf, type Way } from '../model/pipeline.js'
 import type { HeldBack, HeldRow, RepairKey } from '../model/run.js'
 import type { MetaSession } from '../ports/run-queue.js'
@@ -33,8 +32,8 @@ export class RouteTransfer<Rows> implements Transfer {
   constructor(attempt: Attempt<unknown>, route: Route<Rows>, way: Way) {
     this.#attempt = attempt
     this.#route = route
-    this.batchMs = route.batchMs
-    const { claim, examined } = attempt
+    const { claim, examined, batches } = attempt
+    this.batchMs = batches.targetMs
     this.plan = { strategy: strategyOf(claim.pipeline), way, guarantee: examined.guarantee }
   }
 

@@ -17,15 +17,6 @@ import { RowsRoute } from './routes/rows.js'
 import { SelectionRoute } from './routes/selections.js'
 import { RouteTransfer } from './transfer.js'
 
-/** The same as for selections: each batch is a commit. */
-const TABLE_BATCH_MS = 200
-/**
- * A sink has higher fixed costs for each batch: its requests are cut at the end of the batch, and all wait for the last
- * of them. In one measurement on a busy machine, Elasticsearch took 10,000 documents at a time faster than the 2,000
- * that fit into 200 ms, and 40,000 no faster than 10,000.
- */
-const SINK_BATCH_MS = 1000
-
 export interface TransferSettings {
   /** The logins that read and write the main database. */
   readonly readerUrl: string
@@ -87,7 +78,7 @@ export class Transfers implements TransferFactory {
       brake: pipeline.deleteBrake,
       writing: writingOf(attempt, fromStart && (await isEmptyTable(session, table))),
     })
-    return new RouteTransfer(attempt, new RowsRoute(attempt, mart, TABLE_BATCH_MS), 'rows')
+    return new RouteTransfer(attempt, new RowsRoute(attempt, mart), 'rows')
   }
 
   async #openSink(shared: Shared, kind: SinkKind): Promise<Transfer> {
@@ -97,8 +88,8 @@ export class Transfers implements TransferFactory {
     const attempt = await openAttempt(
       { ...shared, ...addresses, isTransactional: false },
       async (_session, columns) => {
-        const hold = { signal, requireLease: ledger.requireLease }
-        const opened = await openSink(kind, pipeline, columns, hold)
+        const { requireLease } = ledger
+        const opened = await openSink(kind, pipeline, { columns, signal, requireLease })
         resources.add(opened.sink)
         return findInSink(opened, pipeline)
       },
@@ -112,7 +103,7 @@ export class Transfers implements TransferFactory {
       quarantineLimit: pipeline.quarantineLimit,
       refusedSoFar: batches.progress.rows.quarantined,
     })
-    return new RouteTransfer(attempt, new RowsRoute(attempt, mart, SINK_BATCH_MS), 'rows')
+    return new RouteTransfer(attempt, new RowsRoute(attempt, mart), 'rows')
   }
 
   #inTarget({ targetConnection }: Pipeline): Pick<AttemptOptions, 'url' | 'isMain' | 'isTransactional'> {

@@ -1,7 +1,7 @@
 import { requireBelowBrake } from '../../model/brake.js'
 import { ERRORS, type ErrorCode, VitrinaError } from '../../model/errors.js'
 import { isReplaced, type Pipeline } from '../../model/pipeline.js'
-import { keyText } from '../../model/quarantine.js'
+import { quarantineKey } from '../../model/quarantine.js'
 import { NO_ROWS, type RefusedRow } from '../../model/run.js'
 import type { Finding } from '../../model/validation.js'
 import type { BatchId, RejectedRow, Removal, Sink, WriteResult } from '../../ports/sink.js'
@@ -114,7 +114,7 @@ export class SinkMart implements RowMart {
     const names = columns.map((column) => column.name)
     const texts = batch.rows[row] ?? []
     const keyValues = key.map((column) => texts[names.indexOf(column)] ?? null)
-    const rowKey = keyText(keyValues, texts)
+    const rowKey = quarantineKey(keyValues, texts)
     this.#refusedSoFar += 1
     if (this.#refusedSoFar > quarantineLimit) {
       throw new VitrinaError(

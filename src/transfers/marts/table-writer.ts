@@ -2,7 +2,7 @@ import type { Phase } from '../../model/claim.js'
 import { cutText } from '../../model/cut-text.js'
 import { VitrinaError } from '../../model/errors.js'
 import { failpoint } from '../../model/failpoints.js'
-import { keyText } from '../../model/quarantine.js'
+import { quarantineKey } from '../../model/quarantine.js'
 import { addRows, NO_ROWS, type RefusedRow, type RowCounts } from '../../model/run.js'
 import { databaseError } from '../../postgres/errors.js'
 import type { Session } from '../../postgres/session.js'
@@ -211,7 +211,7 @@ export class TableWriter<Rows> implements MartWriter<Rows> {
     )
     const texts = names.map((_, index) => row[`c${index}`] ?? null)
     const keyValues = key.map((column) => texts[names.indexOf(column)] ?? null)
-    const rowKey = keyText(keyValues, texts)
+    const rowKey = quarantineKey(keyValues, texts)
     const reason = cutText((error as Error).message, MAX_REASON)
     this.#refusedSoFar += 1
     if (this.#refusedSoFar > this.#quarantineLimit) {

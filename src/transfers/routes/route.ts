@@ -12,8 +12,6 @@ import type { Reader } from '../readers/reader.js'
  * Methods are called outside a batch and read from the source; what they return is applied inside a batch.
  */
 export interface Route<Rows> {
-  /** A batch should take about this long if the pipeline sets no size: long enough for fixed costs not to matter. */
-  readonly batchMs: number
   /** The whole mart can be rebuilt from one snapshot in one batch. */
   readonly rebuildsAtOnce: boolean
   /** Null: readers see rows as soon as they are committed. */

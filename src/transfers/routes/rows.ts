@@ -17,15 +17,13 @@ import { typedKey } from './selections.js'
 /** Rows pass through this process: for transforms, and for every target that is not a table of PostgreSQL. */
 export class RowsRoute implements Route<RowBatch> {
   readonly rebuildsAtOnce = false
-  readonly batchMs: number
   readonly publish: RowMart['publish']
   readonly #attempt: Attempt<unknown>
   readonly #mart: RowMart
 
-  constructor(attempt: Attempt<unknown>, mart: RowMart, batchMs: number) {
+  constructor(attempt: Attempt<unknown>, mart: RowMart) {
     this.#attempt = attempt
     this.#mart = mart
-    this.batchMs = batchMs
     this.publish = mart.publish
   }
 

@@ -15,15 +15,11 @@ import { type Mover, pushdown } from './pushdown.js'
 import { Relay } from './relay.js'
 import type { Changes, Rebuild, Route, Stream } from './route.js'
 
-/** Long enough for the cost of a commit not to matter, short enough for a pause to take effect at once. */
-const BATCH_MS = 200
-
 const COLLECTED = 'pg_temp.vitrina_pass'
 const COLLECTED_KEYS = 'pg_temp.vitrina_keys'
 
 /** Pushdown and relay: rows are selections, and JavaScript never sees a value. */
 export class SelectionRoute implements Route<string> {
-  readonly batchMs = BATCH_MS
   readonly rebuildsAtOnce = true
   readonly publish = null
   readonly #attempt: Attempt<Target>
