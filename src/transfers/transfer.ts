@@ -44,7 +44,7 @@ export class RouteTransfer<Rows> implements Transfer {
     )
     const settle = (first: number, count: number, meta: MetaSession | null) =>
       ledger.replayed(held.slice(first, first + count), meta)
-    return new Repair('replay', { batches, keys, settle, read: this.#route.repair({ removeAbsent: false }) })
+    return new Repair('replay', { batches, keys, settle, read: this.#route.repair(false) })
   }
 
   repair(rows: readonly RepairKey[]): Step {
@@ -52,7 +52,7 @@ export class RouteTransfer<Rows> implements Transfer {
     const keys = rows.map(({ key }) => key)
     const settle = (first: number, count: number, meta: MetaSession | null) =>
       ledger.repaired(rows.slice(first, first + count), meta)
-    return new Repair('repair', { batches, keys, settle, read: this.#route.repair({ removeAbsent: true }) })
+    return new Repair('repair', { batches, keys, settle, read: this.#route.repair(true) })
   }
 
   fullPass(): Step {

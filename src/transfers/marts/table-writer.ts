@@ -217,7 +217,7 @@ export class TableWriter<Rows> implements MartWriter<Rows> {
     if (this.#refusedSoFar > this.#quarantineLimit) {
       throw new VitrinaError(
         'ROWS_REFUSED',
-        `${name.schema}.${name.table} rejected ${this.#refusedSoFar} rows in this run, more than quarantine_limit allows (${this.#quarantineLimit}). The last one has the key (${rowKey}): ${reason}.`,
+        `${name.schema}.${name.table} refused ${this.#refusedSoFar} rows in this run, more than quarantine_limit allows (${this.#quarantineLimit}). The last one has the key (${rowKey}): ${reason}.`,
         `Compare the columns (${columnList(columns)}) with the constraints of the table, or raise quarantine_limit.`,
         { cause: error, sqlstate: sqlstateOf(error) ?? 'XX000' },
       )

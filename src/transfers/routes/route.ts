@@ -27,8 +27,8 @@ export interface Route<Rows> {
   rebuild(): () => Promise<Rebuild<Rows>>
   /** Reads the keys of the source; applying it removes all other rows of the mart. */
   sweep(): Promise<Apply>
-  /** Returns a function that reads the rows with some keys; applying it writes them and, if set, removes absent ones. */
-  repair(options: { readonly removeAbsent: boolean }): (keys: readonly TextValues[]) => Promise<Apply>
+  /** The returned function reads the rows with some keys. Applying it writes them and, if requested, removes absent ones. */
+  repair(removeAbsent: boolean): (keys: readonly TextValues[]) => Promise<Apply>
 }
 
 export interface Stream<Rows> {

@@ -72,11 +72,7 @@ export class RowsRoute implements Route<RowBatch> {
     return (id) => this.#mart.removeAbsent(this.#sourceKeys(), id, batches.unpublished)
   }
 
-  repair({
-    removeAbsent,
-  }: {
-    readonly removeAbsent: boolean
-  }): (keys: readonly TextValues[]) => Promise<Apply> {
+  repair(removeAbsent: boolean): (keys: readonly TextValues[]) => Promise<Apply> {
     return async (keys) => {
       const { chain } = this.#attempt
       const { rows, absent } = await this.#find(keys)

@@ -123,11 +123,7 @@ export class SelectionRoute implements Route<string> {
     }
   }
 
-  repair({
-    removeAbsent,
-  }: {
-    readonly removeAbsent: boolean
-  }): (keys: readonly TextValues[]) => Promise<Apply> {
+  repair(removeAbsent: boolean): (keys: readonly TextValues[]) => Promise<Apply> {
     const writer = this.#collectedWriter()
     return async (keys) => {
       const { query, columns, key } = this.#attempt.examined
