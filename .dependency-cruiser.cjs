@@ -9,16 +9,18 @@ const ROOMS = {
   postgres: ['model', 'sql'],
   store: ['model', 'ports', 'telemetry', 'sql', 'postgres'],
   guard: ['model', 'ports', 'sql', 'postgres'],
+  // Where a pipeline continues, for every kind of mart.
+  checkpoints: ['model', 'sql', 'postgres'],
   sources: ['model', 'ports', 'telemetry', 'sql', 'postgres'],
   sinks: ['model', 'ports', 'config', 'telemetry', 'sql', 'postgres'],
   transforms: ['model', 'ports', 'config', 'telemetry', 'sql'],
   // Moves rows from one adapter to another, and so knows both.
-  transfers: ['model', 'ports', 'telemetry', 'sql', 'postgres', 'sources', 'sinks'],
+  transfers: ['model', 'ports', 'telemetry', 'sql', 'postgres', 'checkpoints', 'sources', 'sinks'],
   // Look at what both adapters see, and change nothing.
   inspect: ['model', 'ports', 'sql', 'postgres', 'guard', 'sources', 'sinks', 'transfers'],
   // Reads the same texts as the guard, and the catalogs of the same databases.
   lineage: ['model', 'ports', 'sql', 'postgres', 'guard'],
-  reconcile: ['model', 'ports', 'sql', 'postgres', 'sources', 'sinks'],
+  reconcile: ['model', 'ports', 'sql', 'postgres', 'checkpoints', 'sources', 'sinks'],
   // Neither sees the other, nor an adapter: main hands adapters in.
   runner: ['model', 'ports', 'config', 'telemetry'],
   api: ['model', 'ports', 'config', 'telemetry', 'sql'],

@@ -10,16 +10,14 @@ import {
 import { VitrinaError } from '../model/errors.js'
 import {
   finalTarget,
-  hasTransforms,
   type Pipeline,
   readerField,
   readerQuery,
   readsTable,
   strategyOf,
-  type Way,
 } from '../model/pipeline.js'
 import { nextRun } from '../model/schedule.js'
-import { allowedInstead, isAllowedTarget, kindOf, type TargetRules } from '../model/target.js'
+import type { TargetRules } from '../model/target.js'
 import { PLAN_HINT, requirePlan, savedPlanMistakes } from '../model/task-plan.js'
 import type { Finding, Preview, QueryPlan, SourceTables, Validation } from '../model/validation.js'
 import type { Inspector, LookDepth } from '../ports/inspector.js'
@@ -29,14 +27,16 @@ import { connectionUrl } from '../postgres/connections.js'
 import { lookError, onSide } from '../postgres/errors.js'
 import { READ_ONLY, Session } from '../postgres/session.js'
 import { findTarget, type Target } from '../sinks/postgres/target.js'
+import { describeQuery } from '../sources/postgres/describe.js'
 import type { Column } from '../sql/selection.js'
-import { examine, noQuery } from '../transfers/examine.js'
+import { type DescribedQuery, describeSource, examine, noQuery } from '../transfers/examine.js'
+import { type ChosenRoute, chooseRoute } from '../transfers/routes/choose-route.js'
 import { assignableProblem } from './assignable.js'
 import { PREVIEW_PATIENCE, type PreviewPatience, readFirstRows } from './first-rows.js'
 import type { Looked } from './look.js'
 import { missingKeys } from './missing-keys.js'
 import { queryPlan } from './query-plan.js'
-import { lookAtSink, ofTarget, type SinkLook } from './sink-look.js'
+import { lookAtSink, ofTarget } from './sink-look.js'
 import { sourceTables } from './source-tables.js'
 import { transformField, transformFirstRows, unknownTransforms, withTransforms } from './transformed-rows.js'
 import { keyWarnings, warningsFor } from './warnings.js'
@@ -105,36 +105,27 @@ export class PipelineInspector implements Inspector {
 
   async validate(pipeline: Pipeline, signal: AbortSignal, depth: LookDepth = 'whole'): Promise<Validation> {
     const plan = planFindings(pipeline)
-    const errors = [
-      ...plan,
-      ...scheduleFindings(pipeline),
-      ...this.#targetFindings(pipeline),
-      // Which text is the query is not known of a plan that is wrong.
-      ...(plan.length > 0 ? [] : await this.#queryFindings(pipeline, signal)),
-    ]
-    if (errors.length > 0) return this.#invalid(pipeline, errors)
-    // Known also when something later is refused: whoever has to choose a key chooses among them.
+    const route = routeOf(pipeline, this.#settings.targets)
+    // A wrong plan does not say which text is the query.
+    const judged = plan.length > 0 ? NOT_JUDGED : await this.#judgeReader(pipeline, signal)
+    const refused = route instanceof VitrinaError ? [asFinding(route, 'target_table')] : []
+    const errors = [...plan, ...scheduleFindings(pipeline), ...refused, ...judged.findings]
+    if (route instanceof VitrinaError || errors.length > 0) return this.#invalid(pipeline, errors)
+    // Reported also if a later check fails: the user chooses a key among them.
     let written: readonly Column[] = []
     try {
       return await this.#withSessions(pipeline, signal, async (source, target) => {
-        const kind = kindOf(finalTarget(pipeline), this.#settings.targets)?.kind ?? null
-        let sink: SinkLook | null = null
-        let table: Target | null = null
-        const { guard, sourceSchemas } = this.#settings
-        const examined = await examine(source, pipeline, { judge: guard, sourceSchemas }, async (columns) => {
-          written = columns
-          written = await this.#writtenColumns(pipeline, columns, signal)
-          if (kind !== null) {
-            sink = await lookAtSink(kind, pipeline, written, signal)
-            return sink.key
-          }
-          table = await onSide('target', 'Looking at the target', () =>
-            findTarget(target, finalTarget(pipeline), written, pipeline.keyColumns),
-          )
-          return table?.key ?? pipeline.keyColumns
-        })
-        const looked: Looked = { ...examined, written, target: table, sink }
-        const { errors = [], warnings = [] } = (sink as SinkLook | null) ?? {}
+        const { sourceSchemas } = this.#settings
+        const described = await this.#describe(source, pipeline, judged.query)
+        written = described.columns
+        written = await this.#writtenColumns(pipeline, described.columns, signal)
+        const sink =
+          route.sink === null ? null : await lookAtSink(route.sink, pipeline, { columns: written, signal })
+        const table = sink === null ? await findTableOf(pipeline, target, written) : null
+        const martKey = sink?.key ?? table?.key ?? pipeline.keyColumns
+        const examined = await examine(source, pipeline, { ...described, martKey, sourceSchemas })
+        const looked: Looked = { ...examined, way: route.way, written, target: table, sink }
+        const { errors = [], warnings = [] } = sink ?? {}
         if (errors.length > 0) return this.#invalid(pipeline, ofTarget(errors), looked)
         const misfit = table === null ? null : await assignableProblem(target, table)
         if (misfit !== null) return this.#invalid(pipeline, [asFinding(misfit, 'target_table')], looked)
@@ -154,13 +145,24 @@ export class PipelineInspector implements Inspector {
     }
   }
 
-  #queryFindings(pipeline: Pipeline, signal: AbortSignal): Promise<Finding[]> {
+  /** Has the query judged by the guard, once for each request. */
+  async #judgeReader(pipeline: Pipeline, signal: AbortSignal): Promise<Judged> {
     if (readerQuery(pipeline).trim() === '')
-      return Promise.resolve([asFinding(noQuery(), readerField(pipeline))])
-    return this.#judge(pipeline, signal).then(
-      (verdict) => (verdict.ok ? [] : asFindings(verdict.problems, pipeline)),
-      (error) => [asFinding(error, fieldOf(error, pipeline))],
-    )
+      return { query: null, findings: [asFinding(noQuery(), readerField(pipeline))] }
+    try {
+      const verdict = await this.#judge(pipeline, signal)
+      if (!verdict.ok) return { query: null, findings: asFindings(verdict.problems, pipeline) }
+      return { query: 'canonical' in verdict ? verdict.canonical : null, findings: [] }
+    } catch (error) {
+      return { query: null, findings: [asFinding(error, fieldOf(error, pipeline))] }
+    }
+  }
+
+  /** `query` is the text that the guard has returned; null: the source was not available then. */
+  async #describe(source: Session, pipeline: Pipeline, query: string | null): Promise<DescribedQuery> {
+    return query === null
+      ? describeSource(source, pipeline, this.#settings.guard)
+      : { query, columns: await describeQuery(source, query) }
   }
 
   /** What reaches the mart. Also says whether the transforms can be loaded at all. */
@@ -200,18 +202,6 @@ export class PipelineInspector implements Inspector {
     }
   }
 
-  #targetFindings(pipeline: Pipeline): Finding[] {
-    const target = finalTarget(pipeline)
-    if (isAllowedTarget(target, this.#settings.targets)) return []
-    const { setting, names } = allowedInstead(target, this.#settings.targets)
-    const error = new VitrinaError(
-      'TARGET_REFUSED',
-      `"${target}" is not among the targets that are allowed (${names.join(', ')}).`,
-      `Choose an allowed target, or have an administrator extend ${setting}.`,
-    )
-    return [asFinding(error, 'target_table')]
-  }
-
   #valid(
     pipeline: Pipeline,
     { looked, plan }: { readonly looked: Looked; readonly plan: QueryPlan },
@@ -230,7 +220,7 @@ export class PipelineInspector implements Inspector {
     return {
       columns: namesAndTypes(examined?.written ?? []),
       strategy: strategyOf(pipeline),
-      way: examined === null ? null : wayOf(pipeline, examined.sink !== null),
+      way: examined?.way ?? null,
       guarantee: examined?.guarantee ?? null,
       reads: examined === null ? null : examined.paged ? 'paged' : 'once',
       createsTarget:
@@ -283,9 +273,35 @@ function namesAndTypes(columns: readonly Column[]): Validation['columns'] {
   return columns.map(({ name, type }) => ({ name, type }))
 }
 
-function wayOf(pipeline: Pipeline, isSink: boolean): Way {
-  if (isSink || hasTransforms(pipeline)) return 'rows'
-  return pipeline.sourceConnection === pipeline.targetConnection ? 'pushdown' : 'relay'
+/** What the guard has decided about the query. */
+interface Judged {
+  /** The only text that may be run; null: unknown. */
+  readonly query: string | null
+  readonly findings: readonly Finding[]
+}
+
+const NOT_JUDGED: Judged = { query: null, findings: [] }
+
+/** The route that a run would take, or why it would be refused. */
+function routeOf(pipeline: Pipeline, targets: TargetRules<SinkKind>): ChosenRoute | VitrinaError {
+  try {
+    return chooseRoute(pipeline, targets)
+  } catch (error) {
+    if (error instanceof VitrinaError) return error
+    throw error
+  }
+}
+
+function findTableOf(
+  pipeline: Pipeline,
+  session: Session,
+  columns: readonly Column[],
+): Promise<Target | null> {
+  const { keyColumns } = pipeline
+  const address = finalTarget(pipeline)
+  return onSide('target', `Inspecting ${address}`, () =>
+    findTarget(session, { address, columns, keyColumns }),
+  )
 }
 
 const NO_SUCH_COLUMN = '42703'

@@ -12,10 +12,9 @@ export interface SinkLook extends Examination {
 export async function lookAtSink(
   kind: SinkKind,
   pipeline: Pipeline,
-  columns: readonly Column[],
-  signal: AbortSignal,
+  opening: { readonly columns: readonly Column[]; readonly signal: AbortSignal },
 ): Promise<SinkLook> {
-  const { sink, key } = await openSink(kind, pipeline, columns, { signal })
+  const { sink, key } = await openSink(kind, pipeline, opening)
   try {
     return { ...(await sink.examine()), key }
   } finally {

@@ -4,17 +4,17 @@ import type { TextValues } from '../sql/copy-text.js'
 import type { RowBatch } from '../sql/row-batch.js'
 import type { Column } from '../sql/selection.js'
 
-/** Names one batch of one run. Of two batches of a pipeline the later one has the greater fence, or the same and a greater number. */
+/** Identifies one batch of one run. The later of two batches has a greater fence, or the same fence and a greater number. */
 export interface BatchId {
   readonly pipelineId: string
   readonly runId: string
   readonly fence: number
-  /** Counts the batches of the run, from 1. A batch that is repeated after a crash has its number again. */
+  /** Counts the batches of the run, from 1. A batch that is repeated after a crash has the same number. */
   readonly number: number
 }
 
-/** A row that the sink will not take, by its place in the batch. */
-export interface Refusal {
+/** A row that the sink rejects, by its index in the batch. */
+export interface RejectedRow {
   readonly row: number
   readonly reason: string
 }
@@ -25,8 +25,8 @@ export interface WriteResult {
   readonly unchanged: number
   /** Rows that a later row of the same batch with the same key replaced. */
   readonly duplicates: number
-  readonly refused: readonly Refusal[]
-  /** What `publish` has to know of this batch; kept with the checkpoint until it was called. */
+  readonly refused: readonly RejectedRow[]
+  /** What `publish` needs to know about this batch; stored with the checkpoint until then. */
   readonly marks?: readonly string[]
 }
 
@@ -35,15 +35,15 @@ export interface Removal {
   readonly marks?: readonly string[]
 }
 
-/** A mart that is built beside the one that people read. */
+/** A new version of a mart, built next to the one that people query. */
 export interface Replacement {
-  /** What was built so far survives the run: an attempt that continues it goes on after its last batch. */
+  /** What was built so far survives the attempt: the next one continues after the last batch. */
   readonly isResumable: boolean
   write(batch: RowBatch, id: BatchId): Promise<WriteResult>
   /**
-   * Lets readers see it in the place of the old one, all at once. `written` is how many rows all batches wrote, of which
-   * `rewritten` may have been written before, and the marks of all batches: the count is checked, and the brake is asked
-   * before rows disappear.
+   * Publishes it in place of the old one, atomically. `written` has the number of rows that all batches wrote, of which
+   * `rewritten` may have been written before, and the marks of all batches. Checks the count, and throws BRAKE if too
+   * many rows would disappear.
    */
   publish(
     id: BatchId,
@@ -52,33 +52,33 @@ export interface Replacement {
 }
 
 /**
- * Where a mart lives, when that is not a PostgreSQL that could commit rows and checkpoint together. One instance serves
- * one attempt of one run, or one look; its methods are called strictly one after another.
+ * A mart on a server that cannot commit rows and checkpoint together. One instance serves one attempt of one run, or one
+ * inspection; its methods are called strictly one after another.
  *
- * A sink translates and classifies: it throws VitrinaError (whose class decides about retries), it does not log, and it
- * does not retry but what the server asked it to send again later.
+ * A sink translates and classifies: it throws VitrinaError (whose class decides about retries) and does not log. It
+ * retries only what the server asks it to send again later.
  */
 export interface Sink {
-  /** What speaks against writing these columns there, or should be known. Changes nothing. */
+  /** Reasons why these columns cannot be written there, and warnings. Changes nothing. */
   examine(): Promise<Examination>
   /** Creates what is missing: table, index, mapping. Safe before every run. */
   prepare(): Promise<void>
   /**
-   * Which mart this is, after `prepare`: one that was deleted and created again has another identity, and a checkpoint
-   * that was reached with the old one says nothing about what is in it.
+   * Which mart this is, after `prepare`. A mart that was deleted and created again has another identity, and the
+   * checkpoint of the old one does not apply to it.
    */
   identity?(): Promise<string>
   /**
-   * Puts the whole batch there and returns when the server has it, or throws. A batch is repeated after a crash, so
-   * writing it twice leaves the mart as after the first time (invariant 2), and a batch that comes late must not undo a
-   * later one where the server can tell (invariant 4).
+   * Writes the whole batch and returns when the server has it, or throws. A batch is repeated after a crash, so writing
+   * it twice leaves the mart as after the first time (invariant 2). Where the server supports it, a late batch must not
+   * overwrite a later one (invariant 4).
    */
   write(batch: RowBatch, id: BatchId): Promise<WriteResult>
-  /** Removes rows by key, each key as texts in the order of the key columns. Absent ones are no error. */
+  /** Removes rows by key, each key as texts in the order of the key columns. Absent keys are not an error. */
   remove(keys: readonly TextValues[], id: BatchId): Promise<Removal>
   /**
    * Removes every row whose key is not among these; throws BRAKE first if that is more than the brake allows. `marks` are
-   * those of all batches since the last `publish`: what they wrote counts as there.
+   * those of all batches since the last `publish`: their rows count as part of the mart.
    */
   removeAbsent(
     keys: AsyncIterable<readonly TextValues[]>,
@@ -86,19 +86,19 @@ export interface Sink {
     marks?: readonly string[],
   ): Promise<Removal>
   replacement(runId: string): Promise<Replacement>
-  /** After the last batch of a run that wrote something: lets readers see it, where that needs a word. `marks` are those of all batches since the last call. */
+  /** Called after the last batch of a run that wrote something: makes it visible to readers. `marks` are those of all batches since the last call. */
   publish(marks: readonly string[], id: BatchId): Promise<void>
-  /** Rows, least and greatest value of a column, as readers see them now. */
+  /** Number of rows, lowest and highest value of a column, as readers see them now. */
   summary(column: string): Promise<MartSummary>
-  /** Every row as readers see it now, in portions, in any order. For comparing. */
+  /** Every row as readers see it now, in portions, in any order. For comparisons. */
   digests(): AsyncIterable<readonly RowDigest[]>
-  /** What `digests` would give for this row once it is written. */
+  /** What `digests` would return for this row once it is written. */
   digestOf(row: TextValues): RowDigest
   close(): Promise<void>
 }
 
 export interface Examination {
-  /** Null: the mart is not there yet and will be created. */
+  /** False: the mart does not exist yet and will be created. */
   readonly exists: boolean
   readonly errors: readonly Finding[]
   readonly warnings: readonly Finding[]
@@ -113,15 +113,15 @@ export interface MartSummary {
 export interface RowDigest {
   /** Texts in the order of the key columns, as the source would write them. */
   readonly key: TextValues
-  /** Equal when the rows are. */
+  /** Equal if the rows are equal. */
   readonly digest: string
 }
 
-/** What a sink is opened for. */
-export interface SinkMart {
+/** The mart that a sink is opened for. */
+export interface MartDefinition {
   /** The address after its prefix: the name of the index, of the table, the prefix in the bucket. */
   readonly name: string
-  /** What is written, with PostgreSQL types. */
+  /** The columns that are written, with PostgreSQL types. */
   readonly columns: readonly Column[]
   /** Columns that identify a row. */
   readonly key: readonly string[]
@@ -129,22 +129,22 @@ export interface SinkMart {
   readonly options: Readonly<Record<string, unknown>>
   /** Share of the mart that one run may remove. */
   readonly brake: number
-  /** Runs build the mart anew (`full_strategy` replace): what is there now need not fit. */
+  /** Every run builds the mart from scratch (`full_strategy` replace): an existing one does not have to fit. */
   readonly replaces?: boolean
   readonly signal: AbortSignal
-  /** Throws when the lease has passed. For a sink to ask before a request that its server would take however late it comes. */
+  /** Throws if the lease has expired. To be called before a request that the server would accept however late it arrives. */
   readonly requireLease?: () => void
 }
 
-/** One kind of sink: everything that the rest of the product has to know of it. Registered in src/sinks/index.ts. */
+/** One kind of sink: everything that the rest of the product needs to know about it. Registered in src/sinks/index.ts. */
 export interface SinkKind extends TargetKind {
-  /** What keeps it from being used at all (no address configured, client not installed), with the remedy; null: nothing. */
+  /** Why it cannot be used at all (no address configured, client not installed), with the remedy; null: it can. */
   missing(): Promise<{ readonly message: string; readonly hint: string } | null>
-  /** What is wrong with a name, by the rules of the server; null: nothing. */
+  /** What is wrong with a name by the rules of the server; null: nothing. */
   nameProblem(name: string): string | null
-  /** Other names of the same mart: one may leave out what the settings say. */
+  /** Other names of the same mart: a name may omit what the settings define. */
   otherNames?(name: string): readonly string[]
-  /** How OpenLineage calls the mart of this name: the server as namespace, without credentials. Null: no server is configured. */
+  /** The OpenLineage name of this mart: the server as namespace, without credentials. Null: no server is configured. */
   datasetName?(name: string): { readonly namespace: string; readonly name: string } | null
   /** Options with their defaults, or what is wrong with each. */
   readOptions(
@@ -152,11 +152,11 @@ export interface SinkKind extends TargetKind {
   ):
     | { readonly options: Readonly<Record<string, unknown>> }
     | { readonly problems: readonly { readonly field: string; readonly message: string }[] }
-  /** Whether the server answers, for doctor. Throws what is wrong. */
+  /** Checks that the server responds, for `vitrina doctor`. Throws otherwise. */
   ping(signal: AbortSignal): Promise<string>
-  /** Where the server is, without login and password; null or absent: not configured, or no server. */
+  /** The address of the server, without credentials; null or absent: not configured, or no server. */
   readonly address?: string | null
-  /** What the server says it is, where it says so. */
+  /** The version that the server reports, if it reports one. */
   version?(signal: AbortSignal): Promise<string>
-  open(mart: SinkMart): Promise<Sink>
+  open(mart: MartDefinition): Promise<Sink>
 }

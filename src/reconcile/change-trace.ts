@@ -1,6 +1,6 @@
+import type { Moment } from '../checkpoints/checkpoint.js'
 import { VitrinaError } from '../model/errors.js'
 import type { Session } from '../postgres/session.js'
-import type { Moment } from '../sinks/postgres/checkpoint.js'
 import { changedKeysSql, isNewSince } from '../sources/postgres/changes.js'
 import { type Column, columnList } from '../sql/selection.js'
 import { sqlstateOf } from '../sql/sqlstate.js'

@@ -1,4 +1,4 @@
-import type { Committed } from '../sinks/postgres/checkpoint.js'
+import type { Committed } from '../checkpoints/checkpoint.js'
 import type { ChangeTrace } from './change-trace.js'
 import type { ReadProgress } from './read-progress.js'
 import type { RowWriter, RowWriters } from './row-writers.js'

@@ -1,12 +1,7 @@
+import { type Checkpoint, type Moment, type PassStart, passFingerprint } from '../checkpoints/checkpoint.js'
+import { readCheckpoint } from '../checkpoints/checkpoint-store.js'
 import type { Pipeline } from '../model/pipeline.js'
 import type { Session } from '../postgres/session.js'
-import {
-  type Begun,
-  type Checkpoint,
-  type Moment,
-  passFingerprint,
-  readCheckpoint,
-} from '../sinks/postgres/checkpoint.js'
 import { committedBy, isComparable, momentOf } from '../sources/postgres/changes.js'
 import { isSpread, type PlanFacts, planFacts } from '../sources/postgres/describe.js'
 import { asRelation, type Column, columnList } from '../sql/selection.js'
@@ -68,7 +63,7 @@ export class Evidence {
     const [there, here] = [await momentOf(this.#parts.source), await committedBy(this.#parts.target)]
     const inSource = (moment: Moment | undefined) => isComparable(there, moment ?? null)
     const inMart = (moment: Moment | undefined) => isComparable(here, moment ?? null)
-    const holds = (begun: Begun | undefined) => inSource(begun?.source) && inMart(begun?.mart)
+    const holds = (begun: PassStart | undefined) => inSource(begun?.source) && inMart(begun?.mart)
     const { read, pass, swept, xmin, xminNext, ...kept } = position
     const { begun, ...timeless } = pass ?? { name: '', fingerprint: '', after: null }
     return {

@@ -1,11 +1,11 @@
-import type { Pipeline } from '../model/pipeline.js'
 import {
   type Checkpoint,
   type Committed,
   cursorFrom,
   type Moment,
   type Position,
-} from '../sinks/postgres/checkpoint.js'
+} from '../checkpoints/checkpoint.js'
+import type { Pipeline } from '../model/pipeline.js'
 import { beyond, type Column } from '../sql/selection.js'
 
 /** A part of the source and how much of it the pipeline has read. */

@@ -1,5 +1,5 @@
+import type { Committed } from '../checkpoints/checkpoint.js'
 import type { Session } from '../postgres/session.js'
-import type { Committed } from '../sinks/postgres/checkpoint.js'
 import { xid } from '../sources/postgres/changes.js'
 import { quoteLiteral } from '../sql/identifiers.js'
 

@@ -47,7 +47,11 @@ export async function sidesFor(parts: ComparisonParts, { targets, transforms }: 
   const sink = kindOf(finalTarget(pipeline), targets)
   if (sink !== null) return sinkSides(parts, columns, chain, sink.kind)
   const table = await onSide('target', 'Inspecting the target', () =>
-    findTarget(parts.target, finalTarget(pipeline), chain?.columns ?? columns, pipeline.keyColumns),
+    findTarget(parts.target, {
+      address: finalTarget(pipeline),
+      columns: chain?.columns ?? columns,
+      keyColumns: pipeline.keyColumns,
+    }),
   )
   if (table === null) throw notThere(finalTarget(pipeline))
   return chain === null ? tableSides(parts, columns, table) : transformedSides(parts, columns, chain, table)
@@ -109,7 +113,7 @@ async function sinkSides(
 ): Promise<SidesOf> {
   const { source, pipeline, query, signal, closing } = parts
   const written = chain?.columns ?? columns
-  const { sink, key: names } = await openSink(kind, pipeline, written, { signal })
+  const { sink, key: names } = await openSink(kind, pipeline, { columns: written, signal })
   closing.push(() => sink.close())
   if (!(await sink.examine()).exists) throw notThere(finalTarget(pipeline))
   const key = names.map((name) => requireColumn(columns, name, 'key_columns'))

@@ -44,9 +44,9 @@ export class PipelineExecutor {
       await this.#end(claim, early)
       return early
     }
-    const transfer = transfers.open(claim, this.#ledger(claim, lease), lease.signal)
+    const transfer = await transfers.open(claim, this.#ledger(claim, lease), lease.signal)
     try {
-      const plan = await transfer.prepare()
+      const { plan } = transfer
       failpoint('run.prepared')
       await queue.planned(claim, plan)
       events.runPlanned(claim, plan)
@@ -145,10 +145,10 @@ export class PipelineExecutor {
         return control
       },
       requireLease: () => lease.require(),
-      resetWish: () => queue.resetWish(claim),
-      resetDone: () => queue.resetDone(claim),
-      said: (line) => events.transformSaid(claim, line),
-      martIsNew: () => events.martIsNew(claim),
+      requestedReset: () => queue.resetWish(claim),
+      resetApplied: () => queue.resetDone(claim),
+      transformOutput: (line) => events.transformSaid(claim, line),
+      martRecreated: () => events.martIsNew(claim),
       replayed: (rows, session) => queue.replayed(claim, rows, session),
       repaired: (rows, session) => queue.repaired(claim, rows, session),
       quarantine: async (rows, session) => {

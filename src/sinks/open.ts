@@ -1,7 +1,7 @@
 import { VitrinaError } from '../model/errors.js'
 import { finalTarget, isReplaced, type Pipeline } from '../model/pipeline.js'
-import type { Sink, SinkKind, SinkMart } from '../ports/sink.js'
-import { type Column, requireColumn } from '../sql/selection.js'
+import type { MartDefinition, Sink, SinkKind } from '../ports/sink.js'
+import { requireColumn } from '../sql/selection.js'
 
 /** A sink for the mart of a pipeline, and the columns that identify a row there. */
 export interface OpenedSink {
@@ -9,15 +9,14 @@ export interface OpenedSink {
   readonly key: readonly string[]
 }
 
-/** What cuts a sink off. */
-export type Hold = Pick<SinkMart, 'signal' | 'requireLease'>
+/** What differs between two sinks that are opened for the same pipeline. */
+type Opening = Pick<MartDefinition, 'columns' | 'signal' | 'requireLease'>
 
-/** Opens what stands behind the target of a pipeline, for rows with these columns, or says what is missing for it. */
+/** Opens the target of a pipeline, or throws what is missing for it. */
 export async function openSink(
   kind: SinkKind,
   pipeline: Pipeline,
-  columns: readonly Column[],
-  hold: Hold,
+  { columns, ...opening }: Opening,
 ): Promise<OpenedSink> {
   const missing = await kind.missing()
   if (missing !== null) throw new VitrinaError('SINK_MISSING', missing.message, missing.hint)
@@ -30,7 +29,7 @@ export async function openSink(
     options: optionsOf(kind, pipeline),
     brake: pipeline.deleteBrake,
     replaces: isReplaced(pipeline),
-    ...hold,
+    ...opening,
   })
   return { sink, key }
 }

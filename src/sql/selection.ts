@@ -74,17 +74,6 @@ export function beyond(order: Order, operator: '>' | '<=', cursor: Cursor): stri
   return `ROW(${columnList(columns)}) ${operator} ROW(${values.join(', ')})`
 }
 
-/** Rows of the query after `after` and up to `upTo`, both optional. */
-export function selectRange(
-  query: string,
-  columns: readonly Column[],
-  order: Order,
-  after: Cursor | null,
-  upTo: Cursor | null,
-): string {
-  return `SELECT ${columnList(columns)} FROM ${asRelation(query)}${where(range(order, after, upTo))}`
-}
-
 export function range(order: Order, after: Cursor | null, upTo: Cursor | null): string[] {
   return [
     ...(after === null ? [] : [beyond(order, '>', after)]),

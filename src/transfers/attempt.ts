@@ -1,17 +1,143 @@
-import { type Claim, SESSION_PREFIX } from '../model/claim.js'
-import type { Ledger, Step } from '../ports/transfer.js'
-import type { Session } from '../postgres/session.js'
-import type { Begun, Checkpoint, CheckpointStore } from '../sinks/postgres/checkpoint.js'
+import { type Checkpoint, type PassStart, passFingerprint } from '../checkpoints/checkpoint.js'
+import { CheckpointStore } from '../checkpoints/checkpoint-store.js'
+import { type Claim, SESSION_PREFIX, sessionName } from '../model/claim.js'
+import { failpoint } from '../model/failpoints.js'
+import { finalTarget, transformNames } from '../model/pipeline.js'
+import type { Ledger } from '../ports/transfer.js'
+import type { TransformChain, TransformHosts } from '../ports/transforms.js'
+import { onSide } from '../postgres/errors.js'
+import { READ_ONLY, Session } from '../postgres/session.js'
 import type { Target } from '../sinks/postgres/target.js'
-import { committedBy, momentOf } from '../sources/postgres/changes.js'
-import type { BatchRunner } from './batch.js'
+import {
+  canSweepFrom,
+  changedKeysSql,
+  committedBy,
+  momentOf,
+  type SweepFrom,
+  sweepStart,
+} from '../sources/postgres/changes.js'
+import type { Column } from '../sql/selection.js'
+import { BatchRunner, type CheckpointState } from './batch.js'
+import { describeSource, type Examined, examine, type SourceRules } from './examine.js'
+import type { CreatedMart, FoundMart } from './marts/mart.js'
+import type { TableWriting } from './marts/table-writer.js'
+import type { SourceQuery } from './readers/reader.js'
+
+/** Everything that one attempt of a run works with, opened once. `M` is what the mart is written through. */
+export interface Attempt<M> {
+  readonly claim: Claim
+  readonly ledger: Ledger
+  readonly source: Session
+  /** The session of the checkpoint: that of the target table, or of the main database for a sink. */
+  readonly session: Session
+  readonly examined: Examined
+  /** Null: the pipeline has no transforms. */
+  readonly chain: TransformChain | null
+  readonly mart: M
+  readonly batches: BatchRunner
+  /** Identifies what positions refer to. */
+  readonly fingerprint: string
+  /** Taken before anything is read: whatever commits later counts as unread. Null: the server does not reveal it. */
+  readonly start: PassStart | null
+  /** Null: the pipeline does not capture changes by row version. */
+  readonly versions: VersionRange | null
+  readonly resources: Resources
+}
+
+/** Which row versions are new. */
+interface VersionRange {
+  /** Where this run starts to search; null: every row has to be read. */
+  readonly since: SweepFrom | null
+  /** Where the next run starts. */
+  readonly next: SweepFrom
+}
+
+export interface AttemptOptions {
+  readonly claim: Claim
+  readonly ledger: Ledger
+  readonly signal: AbortSignal
+  readonly rules: SourceRules
+  readonly transforms: TransformHosts
+  /** Null: the source is read through the session of the target. */
+  readonly sourceUrl: string | null
+  /** The database of the checkpoint. */
+  readonly url: string
+  /** That is the main database, judging by its address. */
+  readonly isMain: boolean
+  /** Rows and checkpoint are committed together. */
+  readonly isTransactional: boolean
+  readonly resources: Resources
+}
+
+/** What an attempt has opened. */
+export class Resources {
+  readonly #open: { close(): Promise<unknown> }[] = []
+
+  add<R extends { close(): Promise<unknown> }>(resource: R): R {
+    this.#open.push(resource)
+    return resource
+  }
+
+  /** Last opened, first closed. */
+  async close(): Promise<void> {
+    for (const resource of this.#open.reverse()) await resource.close().catch(() => {})
+  }
+}
 
 /**
- * A predecessor that was frozen may still hold locks in an open transaction. It can commit nothing any more, but
- * waiting for it costs seconds; ending its sessions costs 12 ms. Never those of a successor: we may be the one who
- * was frozen.
+ * Opens sessions, rejects what cannot work before anything is read, creates the mart and takes the fence. The caller
+ * closes `resources`, also if this fails.
  */
-export async function endPredecessors(sessions: readonly Session[], claim: Claim): Promise<void> {
+export async function openAttempt<M>(
+  options: AttemptOptions,
+  findMart: (session: Session, columns: readonly Column[]) => Promise<FoundMart<M>>,
+): Promise<Attempt<M>> {
+  const { claim, ledger, rules, resources, isTransactional } = options
+  const { pipeline } = claim
+  const { source, session } = await openSessions(options)
+  const inSource = <T>(work: () => Promise<T>) => onSide('source', 'Inspecting the source', work)
+  const described = await inSource(() => describeSource(source, pipeline, rules.judge))
+  const chain = await openChain(options, described.columns)
+  const found = await onSide('target', `Inspecting ${finalTarget(pipeline)}`, () =>
+    findMart(session, chain?.columns ?? described.columns),
+  )
+  const { sourceSchemas } = rules
+  const examined = await inSource(() =>
+    examine(source, pipeline, { ...described, martKey: found.key, sourceSchemas }),
+  )
+  const created = await found.create()
+  const { checkpoints, checkpoint, isMain } = await takeOver(options, session, created)
+  failpoint('fence.taken')
+  const { mart, identity } = created
+  const parts = { session, checkpoints, ledger, claim, isMain, isTransactional, identity }
+  const batches = new BatchRunner(parts, checkpoint)
+  const key = examined.key.map((column) => column.name)
+  return {
+    ...{ claim, ledger, source, session, examined, chain, mart, batches, resources },
+    fingerprint: passFingerprint(pipeline, examined.query, key),
+    versions: await versionsOf(claim, batches.state, { source, examined }),
+    start: await startNow(source, session),
+  }
+}
+
+async function openSessions(options: AttemptOptions): Promise<{ source: Session; session: Session }> {
+  const { claim, signal, sourceUrl, url, resources, isTransactional } = options
+  const open = async (address: string) =>
+    resources.add(await Session.open(address, sessionName(claim), signal))
+  const side = isTransactional ? 'target' : 'meta store'
+  const session = await onSide(side, `Connecting to the ${side}`, () => open(url))
+  const source =
+    sourceUrl === null ? session : await onSide('source', 'Connecting to the source', () => open(sourceUrl))
+  await endPredecessors([source, session], claim)
+  if (source !== session) await source.run(READ_ONLY)
+  return { source, session }
+}
+
+/**
+ * A frozen predecessor may still hold locks in an open transaction. It cannot commit any more, but waiting for it takes
+ * seconds, and ending its sessions takes 12 ms. Sessions of a successor are left alone: this runner may be the frozen one.
+ */
+async function endPredecessors(sessions: readonly Session[], claim: Claim): Promise<void> {
   for (const session of new Set(sessions)) {
     await session.rows(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -21,66 +147,136 @@ export async function endPredecessors(sessions: readonly Session[], claim: Claim
   }
 }
 
+async function openChain(
+  { claim, signal, transforms, ledger, resources }: AttemptOptions,
+  columns: readonly Column[],
+): Promise<TransformChain | null> {
+  const names = transformNames(claim.pipeline)
+  if (names.length === 0) return null
+  const output = { signal, said: ledger.transformOutput }
+  return resources.add(await transforms.open(names, columns, output))
+}
+
+/** Takes the fence. From here on an older holder of the pipeline cannot commit. */
+async function takeOver(
+  { claim, ledger, ...options }: AttemptOptions,
+  session: Session,
+  mart: CreatedMart<unknown>,
+): Promise<{ checkpoints: CheckpointStore; checkpoint: Checkpoint; isMain: boolean }> {
+  const checkpoints = new CheckpointStore(session, claim.pipeline.id, claim.fence)
+  const isMain = options.isMain || (await isMainDatabase(session, claim))
+  if (!isMain) await checkpoints.create()
+  const stored = await onSide(isMain ? 'meta store' : 'target', 'Reading the checkpoint', () =>
+    readCheckpoint(checkpoints, ledger),
+  )
+  if (!isOfAnotherMart(stored, mart)) return { checkpoints, checkpoint: stored, isMain }
+  const checkpoint = await checkpoints.reset({ key: null, id: null })
+  ledger.martRecreated()
+  return { checkpoints, checkpoint, isMain }
+}
+
 /**
- * A named connection may lead back to the main database, by whatever address: there our own claim can be seen. Taken for
- * another database, the copy of the checkpoint would wait for the checkpoint itself.
+ * A named connection may lead to the main database by another address: there the claim is visible. Mistaken for another
+ * database, the copy of the checkpoint would wait for the checkpoint itself.
  */
-export async function isMainDatabase(target: Session, claim: Claim): Promise<boolean> {
-  const [meta] = await target.rows(
+async function isMainDatabase(session: Session, claim: Claim): Promise<boolean> {
+  const [meta] = await session.rows(
     "SELECT has_table_privilege(to_regclass('etl.etl_pipelines'), 'SELECT')::text AS readable",
   )
-  if (meta!.readable !== 'true') return false
-  const found = await target.rows(
+  if (meta?.readable !== 'true') return false
+  const found = await session.rows(
     'SELECT 1 AS found FROM etl.etl_pipelines WHERE id = $1 AND fence = $2 AND current_run_id = $3',
     [claim.pipeline.id, claim.fence, claim.runId],
   )
   return found.length > 0
 }
 
-/** In another database the authoritative checkpoint has not heard yet of one that was set by hand. */
-export async function takeCheckpoint(checkpoints: CheckpointStore, ledger: Ledger): Promise<Checkpoint> {
-  const found = await checkpoints.takeFence()
-  const wish = await ledger.resetWish()
-  if (wish === null) return found
-  const checkpoint = await checkpoints.reset(wish)
-  await ledger.resetDone()
+/** A checkpoint that a user has set in the main database has not reached another database yet. */
+async function readCheckpoint(checkpoints: CheckpointStore, ledger: Ledger): Promise<Checkpoint> {
+  const stored = await checkpoints.takeFence()
+  const requested = await ledger.requestedReset()
+  if (requested === null) return stored
+  const checkpoint = await checkpoints.reset(requested)
+  await ledger.resetApplied()
   return checkpoint
 }
 
-/** Which table this is, and of which database: elsewhere its number says nothing. */
-export async function identityOf(session: Session, { oid }: Target): Promise<string> {
-  const moment = await momentOf(session)
-  const [row] = await session.rows('SELECT oid::text FROM pg_database WHERE datname = current_database()')
-  return `${moment?.system ?? ''}/${row!.oid}#${oid}`
+/** A mart that was dropped and created again contains none of the rows that the checkpoint covers. */
+function isOfAnotherMart({ position }: Checkpoint, mart: CreatedMart<unknown>): boolean {
+  const { mart: known, unpublished = [] } = position
+  if (mart.identity !== null && known !== undefined && isRecreated(known, mart.identity)) return true
+  // Batches that are not published yet do not need an existing mart.
+  return mart.isNew && unpublished.length === 0 && Object.keys(position).length > 0
 }
 
-/** Of two marts in one place. What was restored in another place is the same mart, although it has another number. */
-function isAnother(known: string, mart: string): boolean {
-  const placeOf = (identity: string) => identity.slice(0, identity.lastIndexOf('#') + 1)
-  return known !== mart && placeOf(known) === placeOf(mart)
+/** A mart that was restored on another server is the same mart, although its oid differs. */
+function isRecreated(known: string, identity: string): boolean {
+  const databaseOf = (text: string) => text.slice(0, text.lastIndexOf('#') + 1)
+  return known !== identity && databaseOf(known) === databaseOf(identity)
 }
 
-/** A mart that was deleted and made again holds nothing of what the checkpoint speaks of. */
-export async function checkpointFor(
-  checkpoints: CheckpointStore,
-  found: Checkpoint,
-  mart: { readonly identity: string | null; readonly isNew: boolean },
-): Promise<{ readonly checkpoint: Checkpoint; readonly isReset: boolean }> {
-  const { mart: known, unpublished = [] } = found.position
-  const isOther = mart.identity !== null && known !== undefined && isAnother(known, mart.identity)
-  // What was written but not shown yet needs no mart to go on from.
-  const isGone = mart.isNew && unpublished.length === 0 && Object.keys(found.position).length > 0
-  if (!isOther && !isGone) return { checkpoint: found, isReset: false }
-  return { checkpoint: await checkpoints.reset({ key: null, id: null }), isReset: true }
+/** Also rejects, before anything is read, a query through which changes cannot be traced. */
+async function versionsOf(
+  { pipeline }: Claim,
+  { position }: CheckpointState,
+  read: Pick<Attempt<unknown>, 'source' | 'examined'>,
+): Promise<VersionRange | null> {
+  if (pipeline.mode !== 'incremental' || pipeline.capture !== 'xmin') return null
+  const { source } = read
+  const last = position.xmin ?? null
+  const range = await onSide('source', 'Reading the position of the source', async () => {
+    const next = await sweepStart(source)
+    const isUsable = last !== null && (await canSweepFrom(source, last))
+    return { next, since: isUsable ? last : null }
+  })
+  await changedKeys(read, range.next)
+  return range
 }
 
-/** Taken before anything is read: whatever commits later than this counts as unread. Null: it cannot be told. */
-export async function begunNow(source: Session, mart: Session): Promise<Begun | null> {
-  const [there, here] = [await momentOf(source), await committedBy(mart)]
-  return there === null || here === null ? null : { source: there, mart: here }
+/** A query for the keys of the mart behind every row version that is new since a moment. */
+export function changedKeys(
+  { source, examined }: Pick<Attempt<unknown>, 'source' | 'examined'>,
+  since: SweepFrom,
+): Promise<string> {
+  return onSide('source', 'Searching for changed rows', () =>
+    changedKeysSql(source, examined.key, examined.facts.relations, since),
+  )
 }
 
-/** A run that is continued after its last batch would otherwise read everything once more. */
-export function unlessDone(batches: BatchRunner, step: Step): Step {
-  return batches.isDone(step.name) ? { name: step.name, next: async () => null } : step
+async function startNow(source: Session, mart: Session): Promise<PassStart | null> {
+  const [inSource, inMart] = [await momentOf(source), await committedBy(mart)]
+  return inSource === null || inMart === null ? null : { source: inSource, mart: inMart }
+}
+
+export function sourceQueryOf({ source, examined }: Attempt<unknown>): SourceQuery {
+  const { query, columns, order, facts } = examined
+  return { source, query, columns, order, relations: facts.relations }
+}
+
+export function writingOf(
+  { claim, examined, chain, batches, mart }: Attempt<Target>,
+  isEmpty: boolean,
+): TableWriting {
+  const written = (chain?.columns ?? examined.columns).map((column) => column.name)
+  return {
+    newestBy: examined.order.columns
+      .map((column) => column.name)
+      .filter((name) => written.includes(name) && !mart.key.includes(name)),
+    quarantineLimit: claim.pipeline.quarantineLimit,
+    refusedSoFar: batches.progress.rows.quarantined,
+    isEmpty,
+  }
+}
+
+/** A full pass that begins with this attempt, or continues an unfinished one of the same name. */
+export function fullPass(
+  { fingerprint, batches, start }: Attempt<unknown>,
+  name: string,
+): { name: string; fingerprint: string; from: CheckpointState; start: PassStart | null } {
+  return { name, fingerprint, from: batches.state, start }
+}
+
+export function withoutPass(state: CheckpointState): CheckpointState {
+  const { pass: _pass, ...position } = state.position
+  return { ...state, position }
 }

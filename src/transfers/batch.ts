@@ -1,86 +1,91 @@
-import type { BatchPhases, Phase, Progress } from '../model/claim.js'
+import type { Checkpoint, Position } from '../checkpoints/checkpoint.js'
+import type { CheckpointStore } from '../checkpoints/checkpoint-store.js'
+import type { BatchPhases, Claim, Phase, Progress } from '../model/claim.js'
 import { VitrinaError } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'
-import { addRows, NO_ROWS, type RefusedRow, type RowCounts } from '../model/run.js'
+import { addRows, NO_ROWS } from '../model/run.js'
 import type { MetaSession } from '../ports/run-queue.js'
+import type { BatchId } from '../ports/sink.js'
 import type { BatchDone, Ledger } from '../ports/transfer.js'
 import { onSide } from '../postgres/errors.js'
 import type { Session } from '../postgres/session.js'
-import type { Checkpoint, CheckpointStore, Position } from '../sinks/postgres/checkpoint.js'
 import { targetError } from '../sinks/postgres/target.js'
+import type { MartChange } from './marts/mart.js'
 
-/** Short enough for a pause to be felt at once, long enough for the cost of a commit to vanish. */
-const COMMITTED_MS = 200
+/** Long enough for the cost of a commit not to matter, short enough for a pause to take effect at once. */
+const COMMIT_MS = 200
 /**
- * A sink costs more for each batch: requests are cut at its end, and all wait for the last of them. In one round on a
- * busy machine Elasticsearch took 10,000 documents at a time faster than the 2,000 that fit into a commit's time, and
- * 40,000 no faster than 10,000.
+ * A sink has higher fixed costs for each batch: its requests are cut at the end of the batch, and all wait for the last
+ * of them. In one measurement on a busy machine, Elasticsearch took 10,000 documents at a time faster than the 2,000
+ * that fit into 200 ms, and 40,000 no faster than 10,000.
  */
-const SENT_MS = 1000
+const SEND_MS = 1000
 
-export function batchMs(transactional: boolean): number {
-  return transactional ? COMMITTED_MS : SENT_MS
-}
-
-/** Where the pipeline stands after a batch. */
-export interface StateAfter {
+/** Where the pipeline is after a batch. */
+export interface CheckpointState {
   readonly key: string | null
   readonly id: string | null
   readonly position: Omit<Position, 'run'>
 }
 
 /** What a batch did. */
-export interface Moved extends StateAfter {
-  /** The last batch of its step. */
+export interface BatchOutcome {
+  readonly change: MartChange
+  readonly state: CheckpointState
+  readonly firstKey?: string | null
+  readonly lastKey?: string | null
+  /** This was the last batch of its step. */
   readonly ends?: boolean
-  readonly rows: RowCounts
-  readonly refused?: readonly RefusedRow[]
-  readonly firstKey: string | null
-  readonly lastKey: string | null
-  /** What a sink has to be told when the run's rows are to be seen; kept with the checkpoint until then. */
-  readonly marks?: readonly string[]
-  /** All marks were told. */
+  /** The sink has published everything that was written so far. */
   readonly published?: boolean
-  /** The part of the work that was reading, where it can be told from writing. */
-  readonly read?: Phase
-  /** What else is written down with the batch; in another database than the rows, once they are committed. */
+  /** Records in the meta store what the batch has settled; if the rows are in another database, after their commit. */
   readonly settle?: (meta: MetaSession | null) => Promise<void>
 }
+
+/** `id` is the same when a failed batch is tried again. */
+export type BatchWork = (id: BatchId) => Promise<BatchOutcome>
 
 interface Parts {
   readonly session: Session
   readonly checkpoints: CheckpointStore
   readonly ledger: Ledger
-  readonly runId: string
-  /** The target is the main database: checkpoint, history and lease stand in the very transaction of the rows. */
+  readonly claim: Claim
+  /** The session is connected to the main database: history and lease are part of the same transaction. */
   readonly isMain: boolean
-  /** False: the rows go to a server that cannot commit together with the checkpoint. They are written first. */
-  readonly transactional: boolean
-  /** Which mart this is, where that can change without a trace; null: it cannot. */
-  readonly identity?: string | null
+  /** False: the target cannot commit rows together with the checkpoint, so the rows are written first. */
+  readonly isTransactional: boolean
+  /** The identity of the mart; null: it cannot be replaced unnoticed. */
+  readonly identity: string | null
+}
+
+/** When a batch did what, by performance.now(). */
+interface Timing {
+  readonly started: number
+  readonly written: number
+  readonly earlier: readonly Phase[]
 }
 
 /**
- * One batch, one transaction in the target database (DESIGN of it in docs/architecture.md):
- * rows, checkpoint, history, lease, in this order, so that the locks that others wait for are held the shortest.
+ * One batch is one transaction (docs/architecture.md, "The batch protocol"): rows, checkpoint, history, lease, in this
+ * order, so that the locks that other sessions wait for are held the shortest.
  */
 export class BatchRunner {
   readonly #parts: Parts
   #progress: Progress = { rows: NO_ROWS, batches: 0 }
-  #state: StateAfter
+  #state: CheckpointState
   #done: readonly string[] = []
 
   constructor(parts: Parts, checkpoint: Checkpoint) {
     this.#parts = parts
     const { run, ...position } = checkpoint.position
     this.#state = { key: checkpoint.key, id: checkpoint.id, position }
-    if (run?.id !== parts.runId) return
+    if (run?.id !== parts.claim.runId) return
     this.#progress = { rows: run.rows, batches: run.batches }
     this.#done = run.done
   }
 
   /** Where the last committed batch left the pipeline. */
-  get state(): StateAfter {
+  get state(): CheckpointState {
     return this.#state
   }
 
@@ -88,7 +93,12 @@ export class BatchRunner {
     return this.#progress
   }
 
-  /** Whether an earlier attempt of this run has brought the step to its end. */
+  /** How long a batch should take if the pipeline sets no size. */
+  get targetMs(): number {
+    return this.#parts.isTransactional ? COMMIT_MS : SEND_MS
+  }
+
+  /** An earlier attempt of this run has completed the step. */
   isDone(step: string): boolean {
     return this.#done.includes(step)
   }
@@ -98,94 +108,102 @@ export class BatchRunner {
     return this.#state.position.unpublished ?? []
   }
 
-  /**
-   * `work` gets the number of the batch. A batch that failed and is tried again has its number again. `before`: what
-   * was done for it already.
-   */
-  async run(
-    step: string,
-    work: (batch: number) => Promise<Moved>,
-    before: readonly Phase[] = [],
-  ): Promise<BatchDone> {
-    const { session, checkpoints, ledger, runId, isMain, transactional } = this.#parts
-    const began = performance.now()
-    const number = this.#progress.batches + 1
-    // Nothing is held open in the main database while another server takes its time.
-    const written = transactional ? null : await this.#writeFirst(work, number)
-    const meta: MetaSession | null = isMain
-      ? { query: async (text, values) => ({ rows: await session.rows(text, values) }) }
-      : null
-    // A deferred constraint would refuse a row at COMMIT, when it can no longer be told which.
+  /** `earlier`: phases of this batch that are over, such as reading ahead. */
+  async run(step: string, work: BatchWork, earlier: readonly Phase[] = []): Promise<BatchDone> {
+    const { session, isTransactional } = this.#parts
+    const started = performance.now()
+    const id = this.#nextId()
+    // No transaction stays open in the main database while another server works.
+    const sent = isTransactional ? null : await this.#send(work, id)
+    // A deferred constraint would reject a row only at COMMIT, when it is too late to find out which.
     await session.run('BEGIN; SET CONSTRAINTS ALL IMMEDIATE')
     failpoint('batch.begun')
     try {
-      const moved = written ?? (await work(number))
-      const wrote = performance.now()
-      if (isMain) await onSide('meta store', 'Settling rows', async () => moved.settle?.(meta))
-      const progress = { rows: addRows(this.#progress.rows, moved.rows), batches: number }
-      const done = moved.ends === true ? [...this.#done, step] : this.#done
-      const position = this.#positionAfter(moved)
-      await onSide(isMain ? 'meta store' : 'target', 'Moving the checkpoint', () =>
-        checkpoints.move({
-          key: moved.key,
-          id: moved.id,
-          position: { ...position, run: { id: runId, ...progress, done } },
-        }),
-      )
-      failpoint('checkpoint.moved')
-      const phases = (): Phase[] => [
-        ...before,
-        ...(moved.read === undefined ? [] : [moved.read]),
-        { name: 'write', from: moved.read?.to ?? began, to: wrote },
-        { name: 'checkpoint', from: wrote, to: performance.now() },
-      ]
-      const record = {
-        batch: progress.batches,
-        step,
-        rows: moved.rows,
-        firstKey: moved.firstKey,
-        lastKey: moved.lastKey,
-        phases: durationsOf(phases()),
-        durationMs: performance.now() - began,
-        copiedCheckpoint: isMain ? null : { key: moved.key, id: moved.id },
-      }
-      const control = await onSide('meta store', 'Recording the batch', async () => {
-        if (moved.refused !== undefined && moved.refused.length > 0)
-          await ledger.quarantine(moved.refused, meta)
-        return ledger.record(record, progress, meta)
-      })
-      failpoint('lease.renewed')
-      await session.run('COMMIT')
-      checkpoints.committed()
-      this.#progress = progress
-      this.#done = done
-      this.#state = { key: moved.key, id: moved.id, position }
-      failpoint('batch.committed')
-      // Settled before, a row of the quarantine would be forgotten when its batch is rolled back.
-      if (!isMain) await moved.settle?.(null)
-      return { record, progress, control, phases: phases() }
+      const outcome = sent ?? (await work(id))
+      return await this.#commit(step, outcome, { started, written: performance.now(), earlier })
     } catch (error) {
       await session.run('ROLLBACK').catch(() => {})
       throw error instanceof VitrinaError ? error : batchError(error)
     }
   }
 
-  async #writeFirst(work: (batch: number) => Promise<Moved>, number: number): Promise<Moved> {
-    const moved = await work(number)
+  async #send(work: BatchWork, id: BatchId): Promise<BatchOutcome> {
+    const outcome = await work(id)
     failpoint('batch.written')
-    return moved
+    return outcome
   }
 
-  #positionAfter(moved: Moved): StateAfter['position'] {
-    const { unpublished: _stale, ...position } = moved.position
-    const unpublished = moved.published === true ? [] : [...this.unpublished, ...(moved.marks ?? [])]
-    const { identity = null } = this.#parts
+  async #commit(step: string, outcome: BatchOutcome, timing: Timing): Promise<BatchDone> {
+    const { session, checkpoints, ledger, claim, isMain } = this.#parts
+    const { change, state } = outcome
+    const meta: MetaSession | null = isMain
+      ? { query: async (text, values) => ({ rows: await session.rows(text, values) }) }
+      : null
+    if (isMain) await onSide('meta store', 'Settling rows', async () => outcome.settle?.(meta))
+    const progress = {
+      rows: addRows(this.#progress.rows, change.rows),
+      batches: this.#progress.batches + 1,
+    }
+    const done = outcome.ends === true ? [...this.#done, step] : this.#done
+    const after = { key: state.key, id: state.id, position: this.#positionAfter(outcome) }
+    await onSide(isMain ? 'meta store' : 'target', 'Moving the checkpoint', () =>
+      checkpoints.move({
+        ...after,
+        position: { ...after.position, run: { id: claim.runId, ...progress, done } },
+      }),
+    )
+    failpoint('checkpoint.moved')
+    const record = {
+      batch: progress.batches,
+      step,
+      rows: change.rows,
+      firstKey: outcome.firstKey ?? null,
+      lastKey: outcome.lastKey ?? null,
+      phases: durationsOf(phasesOf(change, timing)),
+      durationMs: performance.now() - timing.started,
+      copiedCheckpoint: isMain ? null : { key: state.key, id: state.id },
+    }
+    const control = await onSide('meta store', 'Recording the batch', async () => {
+      if (change.refused.length > 0) await ledger.quarantine(change.refused, meta)
+      return ledger.record(record, progress, meta)
+    })
+    failpoint('lease.renewed')
+    await session.run('COMMIT')
+    checkpoints.committed()
+    this.#progress = progress
+    this.#done = done
+    this.#state = after
+    failpoint('batch.committed')
+    // Settled before the commit, a quarantined row would be forgotten if its batch were rolled back.
+    if (!isMain) await outcome.settle?.(null)
+    return { record, progress, control, phases: phasesOf(change, timing) }
+  }
+
+  #nextId(): BatchId {
+    const { pipeline, runId, fence } = this.#parts.claim
+    return { pipelineId: pipeline.id, runId, fence, number: this.#progress.batches + 1 }
+  }
+
+  #positionAfter({ state, change, published }: BatchOutcome): CheckpointState['position'] {
+    const { unpublished: _previous, ...position } = state.position
+    const unpublished = published === true ? [] : [...this.unpublished, ...change.marks]
+    const { identity } = this.#parts
     return {
       ...position,
       ...(identity === null ? {} : { mart: identity }),
       ...(unpublished.length === 0 ? {} : { unpublished }),
     }
   }
+}
+
+/** The checkpoint phase lasts until now. */
+function phasesOf({ read }: MartChange, { started, written, earlier }: Timing): Phase[] {
+  return [
+    ...earlier,
+    ...(read === undefined ? [] : [read]),
+    { name: 'write', from: read?.to ?? started, to: written },
+    { name: 'checkpoint', from: written, to: performance.now() },
+  ]
 }
 
 function durationsOf(phases: readonly Phase[]): BatchPhases {
@@ -201,29 +219,29 @@ function durationsOf(phases: readonly Phase[]): BatchPhases {
   }
 }
 
-/** The position after the last batch of a pass over everything: with the number of its rows, if the pass is known. */
-export async function withNumber(
+/** The state after the last batch of a complete pass, with the transaction id of its rows if its start is known. */
+export async function withTransactionId(
   session: Session,
-  position: StateAfter['position'],
+  state: CheckpointState,
   isOnly: boolean,
-): Promise<StateAfter['position']> {
-  const { read } = position
-  return read === undefined
-    ? position
-    : { ...position, read: { ...read, wrote: { number: await numberOfRows(session), isOnly } } }
+): Promise<CheckpointState> {
+  const { read, ...position } = state.position
+  if (read === undefined) return state
+  const wrote = { number: await transactionIdOfRows(session), isOnly }
+  return { ...state, position: { ...position, read: { ...read, wrote } } }
 }
 
 /**
- * The number of what was just written in this transaction, as the system columns tell it. It is not that of the
- * transaction: rows behind a savepoint have one of their own, so a row is written there to see it.
+ * The transaction id of the rows just written, as their system column xmin shows it. After a savepoint that is not the
+ * id of the transaction, so a row is written to read it from.
  */
-async function numberOfRows(session: Session): Promise<string> {
+async function transactionIdOfRows(session: Session): Promise<string> {
   await session.run('CREATE TEMP TABLE vitrina_number ON COMMIT DROP AS SELECT')
   const [row] = await session.rows('SELECT xmin::text AS number FROM pg_temp.vitrina_number')
   return row!.number!
 }
 
-/** What the server said while a batch was written, in our words. */
+/** An error of PostgreSQL while it wrote a batch. */
 export function batchError(error: unknown): VitrinaError {
   return targetError(error, 'Writing a batch')
 }

@@ -9,57 +9,66 @@ import { parseTable, quoteIdentifier } from '../sql/identifiers.js'
 import { asRelation, type Column, columnList, type Order, orderBy, requireColumn } from '../sql/selection.js'
 import { sqlstateOf } from '../sql/sqlstate.js'
 
-/** What can be told about a pipeline's source without changing anything. */
-export interface Examined {
-  /** The text that is run: the server's own, not the author's. */
+/** The source query as the server reads it, and its columns. */
+export interface DescribedQuery {
+  /** The only text that is run: written by the server, not by the author. */
   readonly query: string
   readonly columns: readonly Column[]
+}
+
+/** What is known about the source of a pipeline before anything is read. */
+export interface Examined extends DescribedQuery {
   /** The columns that identify a row of the mart. */
   readonly key: readonly Column[]
   readonly order: Order
   readonly facts: PlanFacts
-  /** The source is walked along an index; else it is read once for each pass. */
+  /** The source is read along an index; otherwise once for each pass. */
   readonly paged: boolean
   readonly guarantee: Guarantee
 }
 
-/** The author's text, for the judge. */
-function requiredQuery(pipeline: Pipeline): string {
-  const query = readerQuery(pipeline)
-  if (query.trim() !== '') return query
-  throw noQuery()
-}
-
-export function noQuery(): VitrinaError {
-  return new VitrinaError(
-    'PIPELINE_INVALID',
-    'The pipeline has neither a source query nor a source table nor a task plan.',
-    'Set source_query or source_table, or give the pipeline tasks whose first one is SQL.',
-    { field: 'source_query' },
-  )
-}
-
-/** What a query may do, and who says so. */
+/** What a query may do, and who decides it. */
 export interface SourceRules {
   readonly judge: QueryJudge
   readonly sourceSchemas: readonly string[]
 }
 
-/**
- * Has the query judged, looks at it and its keys, and refuses what cannot work before anything is read or written.
- * `martKey` looks at the mart for these columns and tells what identifies a row there.
- */
+/** Asks the guard for the text to run, and the server for its columns. Nothing is executed. */
+export async function describeSource(
+  source: Session,
+  pipeline: Pipeline,
+  judge: QueryJudge,
+): Promise<DescribedQuery> {
+  const text = readerQuery(pipeline)
+  if (text.trim() === '') throw noQuery()
+  const query = await judge.textToRun(text, source, { isDerived: readsTable(pipeline) })
+  return { query, columns: await describeQuery(source, query) }
+}
+
+export function noQuery(): VitrinaError {
+  return new VitrinaError(
+    'PIPELINE_INVALID',
+    'The pipeline has no source query, no source table and no task plan.',
+    'Set source_query or source_table, or add tasks, the first of them SQL.',
+    { field: 'source_query' },
+  )
+}
+
+interface ExamineOptions extends DescribedQuery {
+  /** The columns that identify a row of the mart. */
+  readonly martKey: readonly string[]
+  readonly sourceSchemas: readonly string[]
+}
+
+/** Checks the query and its keys, and rejects what cannot work before anything is read or written. */
 export async function examine(
   source: Session,
   pipeline: Pipeline,
-  { judge, sourceSchemas }: SourceRules,
-  martKey: (columns: readonly Column[]) => Promise<readonly string[]>,
+  { query, columns, martKey, sourceSchemas }: ExamineOptions,
 ): Promise<Examined> {
-  const query = await judge.textToRun(requiredQuery(pipeline), source, { isDerived: readsTable(pipeline) })
-  const columns = await describeQuery(source, query)
-  const key = keyOf(pipeline, columns, await martKey(columns))
+  const key = keyOf(pipeline, columns, martKey)
   const order = orderOf(pipeline, columns, key)
-  await requireOwnOrder(source, order)
+  await requireBuiltInOrder(source, order)
   const byKey = pipeline.mode === 'incremental' && pipeline.capture === 'key'
   if (byKey) await requireOrderable(source, order)
   const facts = await planFacts(
@@ -67,24 +76,17 @@ export async function examine(
     `SELECT ${columnList(columns)} FROM ${asRelation(query)} ORDER BY ${orderBy(order)}`,
   )
   requireAllowed(facts, sourceSchemas)
-  if (byKey) await requireUsableKey(source, order, facts, query)
+  if (byKey) await requireUsableKey(source, { order, facts, query })
   const paged = facts.walksIndex && order.columns.every((column) => column.notNull)
-  return {
-    query,
-    columns,
-    key,
-    order,
-    facts,
-    paged,
-    guarantee: await guaranteeOf(source, pipeline, order, facts),
-  }
+  const guarantee = await guaranteeOf(source, pipeline, { order, facts })
+  return { query, columns, key, order, facts, paged, guarantee }
 }
 
 function keyOf(pipeline: Pipeline, columns: readonly Column[], names: readonly string[]): Column[] {
   if (names.length === 0) {
     throw new VitrinaError(
       'TARGET_KEY_MISSING',
-      `${finalTarget(pipeline)} does not exist, and the pipeline names no key_columns to create it with.`,
+      `${finalTarget(pipeline)} does not exist, and the pipeline has no key_columns to create it with.`,
       'Set key_columns to the columns that identify a row of the mart.',
     )
   }
@@ -92,9 +94,8 @@ function keyOf(pipeline: Pipeline, columns: readonly Column[], names: readonly s
 }
 
 /**
- * Incremental rows come in the order of their key; everything else in the order of the mart's key. The mart's key stands
- * last in any case: without it a batch could end between two rows that compare equal, and a run that goes on from there
- * would miss the second.
+ * Incremental rows are read in the order of their key, all others in the order of the mart's key. The mart's key always
+ * comes last: without it a batch could end between two rows that compare equal, and the next run would miss the second.
  */
 function orderOf(pipeline: Pipeline, columns: readonly Column[], key: readonly Column[]): Order {
   if (pipeline.mode === 'full' || pipeline.capture === 'xmin') return { columns: key }
@@ -115,10 +116,10 @@ function orderOf(pipeline: Pipeline, columns: readonly Column[], key: readonly C
 }
 
 /**
- * The operators of a type that somebody added (citext, ltree) are not PostgreSQL's own, and so not found by a session
- * that resolves no other names: "<" would compare such keys as text, while ORDER BY and the index go by the type.
+ * The operators of a type from an extension (citext, ltree) are not in pg_catalog, and a session with an empty
+ * search_path does not find them: "<" would compare such keys as text, but ORDER BY and the index use the type.
  */
-async function requireOwnOrder(source: Session, { columns }: Order): Promise<void> {
+async function requireBuiltInOrder(source: Session, { columns }: Order): Promise<void> {
   const added = columns.filter((column) => column.typeOid >= FIRST_ADDED)
   if (added.length === 0) return
   const rows = await source.rows(
@@ -130,12 +131,13 @@ async function requireOwnOrder(source: Session, { columns }: Order): Promise<voi
     [added.map((column) => column.typeOid)],
   )
   const column = added[Number(rows[0]?.position ?? 0) - 1]
-  if (column !== undefined) throw unordered(column, `the order of ${column.type} is not PostgreSQL's own`)
+  if (column !== undefined)
+    throw unordered(column, `the order of ${column.type} is not built into PostgreSQL`)
 }
 
 /**
- * A pass goes on where the last one stopped, so the database must be able to tell what comes after a key. json and
- * point have no order; under a nondeterministic collation two different texts may stand at the same place.
+ * A pass continues where the last one stopped, so the database must know what comes after a key. json and point have no
+ * order; with a nondeterministic collation, two different texts may compare equal.
  */
 async function requireOrderable(source: Session, { columns }: Order): Promise<void> {
   for (const column of columns) {
@@ -148,7 +150,7 @@ async function requireOrderable(source: Session, { columns }: Order): Promise<vo
       })
     if (!ordered) throw unordered(column, `${column.type} has no order`)
     if (await isLooselyCollated(source, column))
-      throw unordered(column, 'its collation takes different texts for equal')
+      throw unordered(column, 'its collation treats different texts as equal')
   }
 }
 
@@ -166,28 +168,26 @@ function unordered({ name }: Column, why: string): VitrinaError {
   return new VitrinaError(
     'KEY_UNORDERED',
     `Rows cannot be read in the order of "${name}": ${why}.`,
-    'Choose another key, or write the column with COLLATE "C" or as another type in the query.',
+    'Choose another key, or add COLLATE "C" or a cast to the column in the query.',
   )
 }
 
-/** The guard has said so already. The planner names every table once more, also behind a view that was changed since. */
+/** The guard has checked this already, but a view may have changed since: the planner names every table again. */
 function requireAllowed(facts: PlanFacts, sourceSchemas: readonly string[]): void {
   const refused = facts.relations.filter((relation) => !sourceSchemas.includes(parseTable(relation).schema))
   if (refused.length > 0) {
     throw new VitrinaError(
       'SOURCE_REFUSED',
       `The query reads ${refused.join(', ')}; only the schemas ${sourceSchemas.join(', ')} may be read.`,
-      'Read from an allowed schema, or have an administrator extend ALLOWED_SOURCE_SCHEMAS.',
+      'Read from an allowed schema, or ask an administrator to extend ALLOWED_SOURCE_SCHEMAS.',
     )
   }
 }
 
-/** A row whose key is NULL lies beyond no checkpoint: it would be missed for ever, so the run does not begin. */
+/** A row with a NULL key is never beyond a checkpoint and would be missed permanently, so the run does not start. */
 async function requireUsableKey(
   source: Session,
-  order: Order,
-  facts: PlanFacts,
-  query: string,
+  { order, facts, query }: Pick<Examined, 'order' | 'facts' | 'query'>,
 ): Promise<void> {
   await new Horizon({
     session: source,
@@ -204,7 +204,7 @@ async function requireUsableKey(
   if (found.length > 0) {
     throw new VitrinaError(
       'KEY_NULL',
-      `The query returns rows where ${doubtful.map((column) => column.name).join(' or ')} is NULL: no checkpoint could ever cover them.`,
+      `The query returns rows where ${doubtful.map((column) => column.name).join(' or ')} is NULL, which no checkpoint can cover.`,
       'Give them a value in the query (COALESCE), leave them out (WHERE … IS NOT NULL), or choose capture "xmin".',
     )
   }
@@ -213,15 +213,14 @@ async function requireUsableKey(
 async function guaranteeOf(
   source: Session,
   pipeline: Pipeline,
-  order: Order,
-  facts: PlanFacts,
+  { order, facts }: Pick<Examined, 'order' | 'facts'>,
 ): Promise<Guarantee> {
   const spreads = isSpread(facts)
   if (pipeline.mode === 'full' || (spreads && pipeline.deletes === 'sweep')) return 'lossless'
   if (spreads || facts.watchesClock) return 'bounded'
   if (pipeline.capture === 'xmin') return 'lossless'
   const key = order.columns[0]!
-  // What the query computes need not grow with what it is made of: an hour is the same for every minute in it.
+  // A computed key does not always grow with its inputs: the hour is the same for every minute in it.
   const ordered = isClockKey(key)
     ? key.base !== null
     : isCountingKey(key) && !(await isOutOfOrder(source, key))

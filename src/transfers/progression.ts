@@ -1,56 +1,62 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { cursorFrom, type PassStart } from '../checkpoints/checkpoint.js'
 import type { HeldBack } from '../model/run.js'
 import type { Session } from '../postgres/session.js'
-import { type Begun, cursorFrom } from '../sinks/postgres/checkpoint.js'
 import type { SweepFrom } from '../sources/postgres/changes.js'
 import { type Horizon, isClockKey, isSafe, type Seen, type Watermark } from '../sources/postgres/horizon.js'
 import { quoteIdentifier, quoteLiteral } from '../sql/identifiers.js'
 import { type Cursor, cursorColumns, cursorOf, type Order, orderBy } from '../sql/selection.js'
-import type { StateAfter } from './batch.js'
+import type { CheckpointState } from './batch.js'
 
-/** Where the checkpoint stands after a batch: the two strategies that walk through rows differ only in this. */
+/** Where the checkpoint is after each batch. This is the only difference between full and incremental passes. */
 export interface Progression {
-  /** Where the pass begins. */
+  /** Where the pass starts. */
   readonly after: Cursor | null
-  /** It goes on with a pass that an earlier run left, and whose position has to be forgotten at the end. */
+  /** The pass continues one that an earlier run left unfinished; its position is removed at the end. */
   readonly unfinished: boolean
-  /** Before the rows of a batch are read: what was certain then. It belongs to these rows, whatever is read meanwhile. */
+  /** Called before the rows of a batch are read. The watermark belongs to these rows, whatever is read meanwhile. */
   beforeRead(): Promise<Watermark>
-  /**
-   * After they were written. `relation` holds the rows of the batch and can be asked through `session`; `last` is the
-   * last of them, null when there was none.
-   */
-  moved(batch: MovedBatch): Promise<StateAfter>
+  /** Called after the rows of a batch were written: the checkpoint to store with them. */
+  moved(end: BatchEnd): Promise<CheckpointState>
 }
 
-export interface MovedBatch {
+/** The end of a batch in the order of its pass. */
+export interface BatchEnd {
+  /** The last row; null: the batch has no rows, or the key of the last one contains NULL. */
   readonly last: Cursor | null
   readonly isLast: boolean
   readonly watermark: Watermark
-  readonly session: Session
-  readonly relation: string
+  /** Where the rows of the batch can be queried; null: nowhere. */
+  readonly queryable: { readonly session: Session; readonly relation: string } | null
 }
 
-/** Nothing waits for anything. */
 export const NO_WATERMARK: Watermark = { limit: null, heldBack: null }
 
-/** A full pass: the position is forgotten when its end is reached. */
+/** The end of a pass that turned out to have no more rows. */
+export const END_OF_PASS: BatchEnd = { last: null, isLast: true, watermark: NO_WATERMARK, queryable: null }
+
+interface FullPass {
+  readonly name: string
+  readonly fingerprint: string
+  readonly from: CheckpointState
+  /** Null: unknown. */
+  readonly start: PassStart | null
+}
+
+/** A full pass: its position is removed when it is complete. */
 export class FullProgression implements Progression {
   readonly after: Cursor | null
-  readonly #name: string
-  readonly #fingerprint: string
-  readonly #from: StateAfter
-  /** When the pass began, also if that was an earlier run. Null: not known. */
-  readonly #begun: Begun | null
+  readonly #pass: FullPass
+  /** When the pass began, possibly in an earlier run. */
+  readonly #start: PassStart | null
   #last: Cursor | null
 
-  constructor(name: string, fingerprint: string, from: StateAfter, begun: Begun | null) {
-    this.#name = name
-    this.#fingerprint = fingerprint
-    this.#from = from
-    const { pass } = from.position
-    this.after = pass?.name === name && pass.fingerprint === fingerprint ? pass.after : null
-    this.#begun = this.after === null ? begun : (pass?.begun ?? null)
+  constructor(pass: FullPass) {
+    this.#pass = pass
+    const { pass: unfinished } = pass.from.position
+    const isSame = unfinished?.name === pass.name && unfinished.fingerprint === pass.fingerprint
+    this.after = isSame ? unfinished.after : null
+    this.#start = this.after === null ? pass.start : (unfinished?.begun ?? null)
     this.#last = this.after
   }
 
@@ -62,55 +68,50 @@ export class FullProgression implements Progression {
     return NO_WATERMARK
   }
 
-  async moved(batch: { last: Cursor | null; isLast: boolean }): Promise<StateAfter> {
-    this.#last = batch.last ?? this.#last
-    const { pass: _pass, ...rest } = this.#from.position
-    const fingerprint = this.#fingerprint
-    const begun = this.#begun
+  async moved({ last, isLast }: Pick<BatchEnd, 'last' | 'isLast'>): Promise<CheckpointState> {
+    this.#last = last ?? this.#last
+    const { name, fingerprint, from } = this.#pass
+    const { pass: _pass, ...rest } = from.position
+    const start = this.#start
     const kept = { ...rest, cursor: { columns: [], values: this.#last ?? [] } }
-    const pass = { name: this.#name, fingerprint, after: this.#last, ...(begun === null ? {} : { begun }) }
-    const read = begun === null ? {} : { read: { ...begun, fingerprint } }
+    const pass = { name, fingerprint, after: this.#last, ...(start === null ? {} : { begun: start }) }
+    const read = start === null ? {} : { read: { ...start, fingerprint } }
     return {
       key: this.#last?.[0] ?? null,
       id: this.#last?.[1] ?? null,
-      position: batch.isLast ? { ...kept, ...read } : { ...kept, pass },
+      position: isLast ? { ...kept, ...read } : { ...kept, pass },
     }
   }
 }
 
-/** A full pass at whose end the next sweep over row versions knows where to begin: that was taken before the pass. */
-export function initialSweep(
-  fingerprint: string,
-  from: StateAfter,
-  taken: SweepFrom,
-  began: Begun | null,
-): Progression {
-  // The place of an earlier sweep is no use, or this would not be the first one; numbers that grow would make it look as if.
-  const { xmin: _unusable, ...position } = from.position
-  // Of a pass that was interrupted, the place that was taken before its beginning.
-  const begun = position.pass === undefined ? taken : (position.xminNext ?? taken)
-  const state = { ...from, position: { ...position, xminNext: begun } }
-  const full = new FullProgression('initial', fingerprint, state, began)
+/** The first pass of a pipeline with capture "xmin". At its end, the next run searches for changes since `startedAt`. */
+export function initialProgression(pass: Omit<FullPass, 'name'>, startedAt: SweepFrom): Progression {
+  // An earlier starting point is unusable, or this would not be the first pass.
+  const { xmin: _unusable, ...position } = pass.from.position
+  // An unfinished pass keeps the starting point that was taken when it began.
+  const xminNext = position.pass === undefined ? startedAt : (position.xminNext ?? startedAt)
+  const from = { ...pass.from, position: { ...position, xminNext } }
+  const full = new FullProgression({ ...pass, name: 'initial', from })
   return {
     after: full.after,
     unfinished: true,
     beforeRead: () => full.beforeRead(),
-    moved: async (batch) => {
-      const after = await full.moved(batch)
-      if (!batch.isLast) return after
-      const { xminNext, ...kept } = after.position
-      return { ...after, position: { ...kept, ...(xminNext === undefined ? {} : { xmin: xminNext }) } }
+    moved: async (end) => {
+      const state = await full.moved(end)
+      if (!end.isLast) return state
+      const { xminNext, ...kept } = state.position
+      return { ...state, position: { ...kept, ...(xminNext === undefined ? {} : { xmin: xminNext }) } }
     },
   }
 }
 
-/** How long a run waits for transactions that could undercut a key from a sequence. */
-const PATIENCE_MS = 500
+/** How long a run waits for transactions that could still commit a lower key from a sequence. */
+const SETTLE_MS = 500
 
 /**
- * An incremental pass. Every visible row is written; the checkpoint follows only as far as no open transaction can
- * undercut it (R4.4). Once it had to stop it stays for the rest of the pass: what was read before a later, higher
- * watermark may lack rows that this watermark no longer waits for.
+ * An incremental pass. Every visible row is written, but the checkpoint moves only up to the watermark: an open
+ * transaction may still commit a lower key (R4.4). Once it has stopped, the checkpoint stays for the rest of the pass:
+ * rows that were read before a later, higher watermark may be incomplete below it.
  */
 export class IncrementalProgression implements Progression {
   readonly after: Cursor | null
@@ -118,14 +119,14 @@ export class IncrementalProgression implements Progression {
   readonly #order: Order
   readonly #columns: readonly string[]
   readonly #horizon: Horizon
-  readonly #from: StateAfter
+  readonly #from: CheckpointState
   #safe: Cursor | null
   #stopped = false
   #watermark: Watermark = NO_WATERMARK
   #seen: Seen | null = null
   #heldBack: HeldBack | null = null
 
-  constructor(order: Order, horizon: Horizon, from: StateAfter) {
+  constructor(order: Order, horizon: Horizon, from: CheckpointState) {
     this.#order = order
     this.#horizon = horizon
     this.#from = from
@@ -145,8 +146,8 @@ export class IncrementalProgression implements Progression {
     return this.#watermark
   }
 
-  async moved(batch: MovedBatch): Promise<StateAfter> {
-    if (batch.last !== null && !this.#stopped) await this.#follow(batch.last, batch)
+  async moved(end: BatchEnd): Promise<CheckpointState> {
+    if (end.last !== null && !this.#stopped) await this.#follow(end.last, end)
     const { pass: _pass, seen: _seen, cursor: _cursor, ...kept } = this.#from.position
     const position = {
       ...kept,
@@ -156,12 +157,14 @@ export class IncrementalProgression implements Progression {
     return { key: this.#safe?.[0] ?? null, id: this.#safe?.[1] ?? null, position }
   }
 
-  async #follow(last: Cursor, { watermark, session, relation }: MovedBatch): Promise<void> {
+  async #follow(last: Cursor, { watermark, queryable }: BatchEnd): Promise<void> {
+    if (queryable === null) return
+    const { session, relation } = queryable
     const key = this.#order.columns[0]!
     const [verdict] = await session.rows(
       `SELECT (${isSafe(watermark, key, `${quoteLiteral(last[0]!)}::${key.type}`)})::text AS safe`,
     )
-    if (verdict!.safe === 'true') {
+    if (verdict?.safe === 'true') {
       this.#safe = last
       return
     }
@@ -173,15 +176,15 @@ export class IncrementalProgression implements Progression {
     if (row !== undefined) this.#safe = cursorOf(row, this.#order)
   }
 
-  /** Keys from a sequence: the highest one now is safe when everything that was open then has ended. */
+  /** Keys from a sequence: the highest visible one is safe when every transaction that was open then has ended. */
   async #settle(): Promise<void> {
     this.#seen = await this.#horizon.newest()
-    for (const until = performance.now() + PATIENCE_MS; ; ) {
+    for (const until = performance.now() + SETTLE_MS; ; ) {
       this.#watermark = await this.#horizon.watermark(this.#seen)
       if (this.#watermark.limit !== null || performance.now() > until) break
       await wait(10)
     }
-    // What an earlier run saw may have settled since, although newer keys have not.
+    // Keys that an earlier run saw may be safe by now, although newer ones are not.
     const { seen, cursor } = this.#from.position
     if (this.#watermark.limit === null && seen !== undefined && cursor?.columns[0] === this.#columns[0]) {
       const { heldBack } = this.#watermark

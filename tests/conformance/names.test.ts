@@ -60,7 +60,7 @@ describe('names', () => {
       })
       const refused = await stand().run(id)
       expect(refused).toMatchObject({ status: 'FAILED', error_code: 'VTR-2103', rows_read: 0 })
-      expect(refused.error).toContain("the order of content.login is not PostgreSQL's own")
+      expect(refused.error).toContain('the order of content.login is not built into PostgreSQL')
       await stand().set(id, 'source_query', 'SELECT login::text AS login, name FROM content.people')
       expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', error: null, rows_inserted: 2 })
     })

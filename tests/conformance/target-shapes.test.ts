@@ -111,15 +111,15 @@ onEveryRoute((stand) => {
       'with a column that must be given',
       'CREATE TABLE %s (id int PRIMARY KEY, note text, amount int, owner text NOT NULL)',
       'VTR-4002',
-      '"owner" must not be NULL',
-      'columns agree',
+      '"owner" is NOT NULL',
+      'columns match',
     ],
     [
       'that lacks a column',
       'CREATE TABLE %s (id int PRIMARY KEY, note text)',
       'VTR-4002',
       'no column "amount"',
-      'columns agree',
+      'columns match',
     ],
     [
       'with a column of a foreign type',

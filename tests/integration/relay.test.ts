@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { Session } from '../../src/postgres/session.js'
 import type { Target } from '../../src/sinks/postgres/target.js'
 import type { Column } from '../../src/sql/selection.js'
-import { Relay } from '../../src/transfers/relay.js'
+import { Relay } from '../../src/transfers/routes/relay.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
 
 async function aSession(database: TestDatabase): Promise<Session> {

@@ -4,12 +4,12 @@ import { VitrinaError } from '../../../src/model/errors.js'
 import type {
   BatchId,
   Examination,
+  MartDefinition,
   MartSummary,
   Removal,
   Replacement,
   RowDigest,
   Sink,
-  SinkMart,
   WriteResult,
 } from '../../../src/ports/sink.js'
 import type { TextValues } from '../../../src/sql/copy-text.js'
@@ -24,10 +24,10 @@ type Rows = Map<string, TextValues>
  */
 export class JsonlSink implements Sink {
   readonly #path: string
-  readonly #mart: SinkMart
+  readonly #mart: MartDefinition
   readonly #keyPlaces: readonly number[]
 
-  constructor(path: string, mart: SinkMart) {
+  constructor(path: string, mart: MartDefinition) {
     this.#path = path
     this.#mart = mart
     this.#keyPlaces = mart.key.map((name) => mart.columns.findIndex((column) => column.name === name))

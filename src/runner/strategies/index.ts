@@ -1,23 +1,23 @@
 import type { Pipeline, Strategy } from '../../model/pipeline.js'
 import type { Step, Transfer } from '../../ports/transfer.js'
 
-/** The steps of a run, in order. A strategy says what has to happen; the transfer knows how. */
-type Plan = (transfer: Transfer, pipeline: Pipeline) => Step[]
+/** Returns the steps of a run, in order. A strategy decides what has to happen; the transfer knows how. */
+type StepsOf = (transfer: Transfer, pipeline: Pipeline) => Step[]
 
-const full: Plan = (transfer, pipeline) =>
+const full: StepsOf = (transfer, pipeline) =>
   pipeline.fullStrategy === 'replace'
     ? [transfer.replace()]
     : [transfer.fullPass(), ...sweep(transfer, pipeline)]
 
-const incremental: Plan = (transfer, pipeline) => [
+const incremental: StepsOf = (transfer, pipeline) => [
   pipeline.capture === 'xmin' ? transfer.changedRows() : transfer.incrementalPass(),
   ...sweep(transfer, pipeline),
 ]
 
-const sweep: Plan = (transfer, pipeline) => (pipeline.deletes === 'sweep' ? [transfer.sweep()] : [])
+const sweep: StepsOf = (transfer, pipeline) => (pipeline.deletes === 'sweep' ? [transfer.sweep()] : [])
 
-/** R4.2. A task plan reads with its first step and transforms on the way; which rows are read does not change. */
-export const STRATEGIES: Record<Strategy, Plan> = {
+/** R4.2. The first step of a task plan reads the rows and the others transform them; the rows that are read are the same. */
+export const STRATEGIES: Record<Strategy, StepsOf> = {
   sql_full: full,
   sql_incremental: incremental,
   tasks_full: full,

@@ -1,5 +1,5 @@
 import { VitrinaError } from '../../model/errors.js'
-import type { Sink, SinkKind, SinkMart } from '../../ports/sink.js'
+import type { MartDefinition, Sink, SinkKind } from '../../ports/sink.js'
 import { CLIENT_PACKAGE, findClient, loadClient, requireVersion, Server } from './client.js'
 import { addressOf, nameProblem, otherNames, readOptions, SETTINGS, type Settings } from './config.js'
 import { ClickHouseSink } from './sink.js'
@@ -66,7 +66,7 @@ class ClickHouseKind implements SinkKind {
     }
   }
 
-  async open(mart: SinkMart): Promise<Sink> {
+  async open(mart: MartDefinition): Promise<Sink> {
     const server = await this.#connect(mart.signal)
     return new ClickHouseSink(mart, server, addressOf(this.#settings)!.database)
   }

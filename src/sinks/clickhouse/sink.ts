@@ -2,12 +2,12 @@ import { VitrinaError } from '../../model/errors.js'
 import type {
   BatchId,
   Examination,
+  MartDefinition,
   MartSummary,
   Removal,
   Replacement,
   RowDigest,
   Sink,
-  SinkMart,
   WriteResult,
 } from '../../ports/sink.js'
 import type { TextValues } from '../../sql/copy-text.js'
@@ -39,14 +39,14 @@ import { BatchWriter, type MartParts } from './writer.js'
 
 /** A mart in ClickHouse. docs/guides/clickhouse.md tells what readers and administrators see of it. */
 export class ClickHouseSink implements Sink {
-  readonly #mart: SinkMart
+  readonly #mart: MartDefinition
   readonly #server: Server
   readonly #names: MartNames
   readonly #codec: RowCodec
   readonly #parts: MartParts
   readonly #writer: BatchWriter
 
-  constructor(mart: SinkMart, server: Server, database: string) {
+  constructor(mart: MartDefinition, server: Server, database: string) {
     const options = mart.options as unknown as Options
     this.#mart = mart
     this.#server = server

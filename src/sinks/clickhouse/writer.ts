@@ -1,5 +1,5 @@
 import { VitrinaError } from '../../model/errors.js'
-import type { BatchId, Refusal, WriteResult } from '../../ports/sink.js'
+import type { BatchId, RejectedRow, WriteResult } from '../../ports/sink.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import type { RowBatch } from '../../sql/row-batch.js'
 import type { Server } from './client.js'
@@ -37,7 +37,7 @@ export class BatchWriter {
 
   async write(batch: RowBatch, id: BatchId): Promise<WriteResult> {
     const version = await this.#parts.ownership.version(id)
-    const refused: Refusal[] = []
+    const refused: RejectedRow[] = []
     const fit = this.#encode(batch, refused)
     const rows = [...new Map(fit.map((row) => [row.identity, row])).values()]
     const present = this.#parts.compare ? await this.find(rows) : new Map<string, string>()
@@ -61,7 +61,7 @@ export class BatchWriter {
     return present.has(row.identity) ? this.#parts.codec.digest(row.values) : null
   }
 
-  #encode(batch: RowBatch, refused: Refusal[]): EncodedRow[] {
+  #encode(batch: RowBatch, refused: RejectedRow[]): EncodedRow[] {
     return batch.rows.flatMap((values, row) => {
       try {
         return [this.#parts.codec.encode(values, row)]
@@ -112,7 +112,7 @@ function keysSql(codec: RowCodec, rows: readonly { readonly key: string }[]): st
 
 /** The rows of one batch on their way into one table. */
 class Insert {
-  readonly refused: Refusal[] = []
+  readonly refused: RejectedRow[] = []
   readonly #parts: MartParts
   readonly #table: string
   readonly #id: BatchId

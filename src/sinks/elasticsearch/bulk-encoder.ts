@@ -1,4 +1,4 @@
-import type { BatchId, Refusal } from '../../ports/sink.js'
+import type { BatchId, RejectedRow } from '../../ports/sink.js'
 import type { RowBatch } from '../../sql/row-batch.js'
 import type { Column } from '../../sql/selection.js'
 import type { Bulk } from './bulk.js'
@@ -56,7 +56,7 @@ export class BulkEncoder {
   open(batch: RowBatch): EncodedBatch {
     const fields = new CopyFields(batch, this.#fields.length)
     const last = new Map<string, number>()
-    const refused: Refusal[] = []
+    const refused: RejectedRow[] = []
     for (let row = 0; row < batch.count; row++) {
       const id = documentId(this.#key.map((column) => fields.text(row, column)))
       if (id === null) refused.push({ row, reason: this.#nullKey(fields, row) })
@@ -160,6 +160,6 @@ export interface EncodedBatch {
   readonly fields: CopyFields
   /** The row of each _id that is written. */
   readonly last: ReadonlyMap<string, number>
-  readonly refused: Refusal[]
+  readonly refused: RejectedRow[]
   readonly duplicates: number
 }

@@ -1,5 +1,5 @@
 import { VitrinaError } from '../../model/errors.js'
-import type { Refusal } from '../../ports/sink.js'
+import type { RejectedRow } from '../../ports/sink.js'
 import { type Answer, NoAnswer } from './client.js'
 import type { Cluster } from './cluster.js'
 import { Patience } from './patience.js'
@@ -38,7 +38,7 @@ export interface Tally {
   updated: number
   noop: number
   deleted: number
-  refused: Refusal[]
+  refused: RejectedRow[]
   /** Items that answered with what they became, and that answer. */
   shown: { readonly item: Buffer; readonly source: Readonly<Record<string, unknown>> }[]
 }

@@ -1,4 +1,4 @@
-import type { BatchId, SinkMart, WriteResult } from '../../ports/sink.js'
+import type { BatchId, MartDefinition, WriteResult } from '../../ports/sink.js'
 import type { RowBatch } from '../../sql/row-batch.js'
 import { BulkSender, type BulkTarget, bulksOf } from './bulk.js'
 import { BulkEncoder, versionOf } from './bulk-encoder.js'
@@ -22,9 +22,9 @@ export class DocumentWriter {
   readonly #target: string
   readonly #bytes: number
   readonly #isVersioned: boolean
-  readonly #requireLease: SinkMart['requireLease']
+  readonly #requireLease: MartDefinition['requireLease']
 
-  constructor(mart: SinkMart, mode: WriteMode, cluster: Cluster, settings: ElasticsearchSettings) {
+  constructor(mart: MartDefinition, mode: WriteMode, cluster: Cluster, settings: ElasticsearchSettings) {
     const parallel = settings.ELASTICSEARCH_PARALLEL_BULKS
     this.#bytes = settings.ELASTICSEARCH_BULK_MIB * MIB
     this.#encoder = new BulkEncoder(mart.columns, mart.key, mode, { bytes: this.#bytes, parallel })

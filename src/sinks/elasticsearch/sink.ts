@@ -2,12 +2,12 @@ import { requireBelowBrake } from '../../model/brake.js'
 import type {
   BatchId,
   Examination,
+  MartDefinition,
   MartSummary,
   Removal,
   Replacement,
   RowDigest,
   Sink,
-  SinkMart,
   WriteResult,
 } from '../../ports/sink.js'
 import type { TextValues } from '../../sql/copy-text.js'
@@ -24,7 +24,7 @@ import { Digester, Scan, summarise } from './scan.js'
 
 /** A mart as an index of Elasticsearch or OpenSearch: one document for each row. */
 export class ElasticsearchSink implements Sink {
-  readonly #parts: SinkMart
+  readonly #parts: MartDefinition
   readonly #settings: ElasticsearchSettings
   readonly #cluster: Cluster
   readonly #mart: Mart
@@ -33,7 +33,7 @@ export class ElasticsearchSink implements Sink {
   readonly #digester: Digester
   #index: string | null = null
 
-  constructor(parts: SinkMart, settings: ElasticsearchSettings) {
+  constructor(parts: MartDefinition, settings: ElasticsearchSettings) {
     const options = parts.options as ElasticsearchOptions
     const target = settings.ES_TARGET_PREFIX + parts.name
     this.#parts = parts

@@ -3,15 +3,15 @@ import { quoteIdentifier, quoteList } from '../../sql/identifiers.js'
 import { columnList } from '../../sql/selection.js'
 import type { Target } from './target.js'
 
-/** Puts rows into a table that holds none of them yet: no conflict can arise, so none is looked for. */
+/** Inserts rows into an empty table, without looking for conflicts. */
 export function insertSql(target: Target, relation: string): string {
   return `${insertInto(target)} SELECT ${columnList(target.columns)} FROM ${relation} ORDER BY ${quoteList(target.key)}`
 }
 
 /**
- * Brings the rows of a relation into the mart; unchanged rows are not rewritten.
- * Sorted by the key: two pipelines that fill one table then lock its rows in the same order (179 deadlocks in 8 s
- * without, none with). `newestBy` keeps one row for each key, the one that sorts last by those columns.
+ * Upserts the rows of a relation; unchanged rows are not rewritten. Sorted by the key, so that two pipelines that fill
+ * one table lock its rows in the same order (179 deadlocks in 8 s without, none with). `newestBy` keeps one row for each
+ * key, the one that sorts last by those columns.
  */
 export function upsertSql(target: Target, relation: string, newestBy: readonly string[] | null): string {
   const key = quoteList(target.key)
@@ -24,7 +24,7 @@ export function upsertSql(target: Target, relation: string, newestBy: readonly s
     ON CONFLICT (${key}) ${onConflict(rest)}`
 }
 
-/** What a merge did, as the server itself counted it. */
+/** What a merge did, as counted by the server. */
 export interface Merged {
   readonly read: number
   readonly inserted: number
@@ -32,9 +32,9 @@ export interface Merged {
 }
 
 /**
- * Runs a merge and reads its counts off the executor: EXPLAIN ANALYZE knows how many rows were inserted, how many were
- * there already and how many of those were left alone, also for a partitioned table. RETURNING cost 7 % of a merge, and
- * does not tell of rows that were left alone.
+ * Runs a merge and reads its counts from the executor: EXPLAIN ANALYZE reports how many rows were inserted, how many
+ * existed and how many of those were unchanged, also for a partitioned table. RETURNING cost 7 % of a merge and does not
+ * report unchanged rows.
  */
 export async function merge(session: Session, statement: string): Promise<Merged> {
   const [row] = await session.rows(
@@ -44,8 +44,8 @@ export async function merge(session: Session, statement: string): Promise<Merged
   const inserted = node['Tuples Inserted'] ?? 0
   const conflicting = node['Conflicting Tuples'] ?? 0
   const isUpdate = (node['Conflict Resolution'] as unknown) === 'UPDATE'
-  const leftAlone = isUpdate ? (node['Rows Removed by Conflict Filter'] ?? 0) : conflicting
-  return { read: inserted + conflicting, inserted, updated: conflicting - leftAlone }
+  const unchanged = isUpdate ? (node['Rows Removed by Conflict Filter'] ?? 0) : conflicting
+  return { read: inserted + conflicting, inserted, updated: conflicting - unchanged }
 }
 
 function insertInto(target: Target): string {
@@ -61,16 +61,16 @@ function onConflict(rest: readonly { readonly name: string }[]): string {
 }
 
 /**
- * `*<>` compares the stored bytes: it tells 1.0 from 1.00 and works for json, xml and point, which have no equality.
- * IS DISTINCT FROM does neither.
+ * `*<>` compares the stored bytes: it distinguishes 1.0 from 1.00 and works for json, xml and point, which have no
+ * equality operator. IS DISTINCT FROM does neither.
  */
 function differs(columns: readonly { readonly name: string }[], left: string, right: string): string {
   return `ROW(${columnList(columns, left)})::record *<> ROW(${columnList(columns, right)})::record`
 }
 
 /**
- * Rows of the mart, called `mart`, whose key the relation `kept` does not hold. Keys are compared as the mart keeps them:
- * one with fewer digits there would be found nowhere in the source.
+ * A condition for rows of the mart, aliased `mart`, whose key is not in the relation `kept`. Keys are compared in the
+ * types of the mart: a key that was rounded there would never be found in the source.
  */
 export function absentFrom({ key, columns, types }: Target, kept: string): string {
   const same = key.map((name) => {

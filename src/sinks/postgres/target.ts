@@ -9,19 +9,19 @@ import { sqlstateOf } from '../../sql/sqlstate.js'
 export interface Target {
   readonly name: TableName
   readonly quoted: string
-  /** Its number: a table that was dropped and made again has another one. */
+  /** A table that was dropped and created again has another oid. */
   readonly oid: string
-  /** What is written: the query's columns, without those that the table computes itself. */
+  /** The columns that are written: those of the query, without generated columns of the table. */
   readonly columns: readonly Column[]
   /** Their types in the table, in the same order. */
   readonly types: readonly string[]
   readonly key: readonly string[]
-  /** Those of the key whose values can be equal and yet look different, such as 1.0 and 1.00. */
+  /** Key columns whose values can be equal but look different, such as 1.0 and 1.00. */
   readonly looseKey: readonly string[]
   readonly partitioned: boolean
-  /** An identity column that insists on its own numbers has to be overruled. */
+  /** The table has a GENERATED ALWAYS identity column, so INSERT needs OVERRIDING SYSTEM VALUE. */
   readonly overriding: boolean
-  /** Every column has the very type that the query has, so that bytes can go in unconverted. */
+  /** Every column has the same type as in the query, so bytes can be copied unconverted. */
   readonly sameTypes: boolean
 }
 
@@ -34,32 +34,34 @@ interface Attribute {
   readonly generated: boolean
 }
 
-/** Creates the table with exactly the query's columns, in its order and with its types. */
-export async function createTarget(
-  session: Session,
-  address: string,
-  columns: readonly Column[],
-  keyColumns: readonly string[],
-): Promise<Target> {
+/** The table that a pipeline needs. */
+export interface WantedTable {
+  readonly address: string
+  readonly columns: readonly Column[]
+  /** Empty: the primary key of the table. */
+  readonly keyColumns: readonly string[]
+}
+
+/** Creates the table with exactly the columns of the query, in the same order and with the same types. */
+export async function createTarget(session: Session, wanted: WantedTable): Promise<Target> {
+  const { address, columns, keyColumns } = wanted
   const name = parseTable(address)
   const definitions = columns.map((column) => `${quoteIdentifier(column.name)} ${column.type}`)
   await session
-    // The lock: IF NOT EXISTS does not help two runs that create the same table at the same moment.
+    // The lock: IF NOT EXISTS does not help two runs that create the same table at the same time.
     .run(
       `SELECT pg_advisory_xact_lock(hashtext('vitrina.target')); CREATE TABLE IF NOT EXISTS ${quoteTable(name)} (${definitions.join(', ')}, PRIMARY KEY (${quoteList(keyColumns)}))`,
     )
     .catch((error) => {
       throw targetError(error, `Creating ${name.schema}.${name.table}`)
     })
-  return (await findTarget(session, address, columns, keyColumns))!
+  return (await findTarget(session, wanted))!
 }
 
-/** The table as it is, or null when there is none yet. Nothing is changed. */
+/** The existing table; null: there is none yet. Changes nothing. */
 export async function findTarget(
   session: Session,
-  address: string,
-  columns: readonly Column[],
-  keyColumns: readonly string[],
+  { address, columns, keyColumns }: WantedTable,
 ): Promise<Target | null> {
   const name = parseTable(address)
   for (const key of keyColumns) requireColumn(columns, key, 'key_columns')
@@ -73,12 +75,12 @@ export async function findTarget(
     throw new VitrinaError(
       'TARGET_MISMATCH',
       `${address} is not a table but a ${kind === 'v' ? 'view' : kind === 'f' ? 'foreign table' : `relation of kind "${kind}"`}.`,
-      'Choose a table, or a name that is free: it is created then.',
+      'Choose a table, or an unused name: the table is then created.',
     )
   }
   const attributes = await attributesOf(session, name)
-  const { key, looseKey } = await conflictKey(session, name, columns, attributes, keyColumns)
-  const written = writtenColumns(address, columns, attributes, key)
+  const { key, looseKey } = await conflictKey(session, name, { columns, attributes, keyColumns })
+  const written = writtenColumns(address, key, { columns, attributes })
   return {
     name,
     quoted: quoteTable(name),
@@ -104,8 +106,8 @@ function requireOwnNames(address: string, columns: readonly Column[]): void {
   if (taken === undefined) return
   throw new VitrinaError(
     'TARGET_MISMATCH',
-    `${address} cannot be created with a column "${taken.name}": every table of PostgreSQL has one of its own.`,
-    `Give it another name, for example ${taken.name} AS source_${taken.name}.`,
+    `${address} cannot be created with a column "${taken.name}": every PostgreSQL table has a system column of that name.`,
+    `Rename it in the query, for example ${taken.name} AS source_${taken.name}.`,
   )
 }
 
@@ -135,15 +137,17 @@ async function attributesOf(session: Session, name: TableName): Promise<Attribut
   }))
 }
 
-/** The columns to upsert by: those that the pipeline names, else the primary key. A unique index must stand behind them. */
+/** The columns to upsert by: key_columns, or the primary key. They must have a unique index. */
 async function conflictKey(
   session: Session,
   name: TableName,
-  columns: readonly Column[],
-  attributes: readonly Attribute[],
-  keyColumns: readonly string[],
+  {
+    columns,
+    attributes,
+    keyColumns,
+  }: Omit<WantedTable, 'address'> & { readonly attributes: readonly Attribute[] },
 ): Promise<{ key: string[]; looseKey: string[] }> {
-  // Support function 4 of an operator class vouches that equal values have the same bytes, where the collation does.
+  // Support function 4 of an operator class guarantees that equal values have equal bytes, if the collation does too.
   const rows = await session.rows(
     `SELECT i.indisprimary::text AS is_primary, (SELECT json_agg(json_build_object('name', a.attname, 'loose',
                   NOT coalesce(co.collisdeterministic, true) OR NOT EXISTS (
@@ -166,8 +170,8 @@ async function conflictKey(
   if (wanted === undefined) {
     throw new VitrinaError(
       'TARGET_KEY_MISSING',
-      `${address} has no primary key, and the pipeline names no key_columns.`,
-      'Give the table a primary key, or set key_columns to the columns of a unique index.',
+      `${address} has no primary key, and the pipeline has no key_columns.`,
+      'Add a primary key to the table, or set key_columns to the columns of a unique index.',
     )
   }
   const same = unique.find(
@@ -185,7 +189,7 @@ async function conflictKey(
     if (attributes.some((attribute) => attribute.name === column && !attribute.notNull)) {
       throw new VitrinaError(
         'TARGET_KEY_MISSING',
-        `Key column "${column}" of ${address} may be NULL: rows with NULL there would be doubled by a second run.`,
+        `Key column "${column}" of ${address} may be NULL: a second run would insert rows with a NULL key again.`,
         `ALTER TABLE ${quoteTable(name)} ALTER COLUMN ${quoteIdentifier(column)} SET NOT NULL`,
       )
     }
@@ -198,9 +202,8 @@ async function conflictKey(
 
 function writtenColumns(
   address: string,
-  columns: readonly Column[],
-  attributes: readonly Attribute[],
   key: readonly string[],
+  { columns, attributes }: { readonly columns: readonly Column[]; readonly attributes: readonly Attribute[] },
 ): Column[] {
   const problems = columns
     .filter((column) => !attributes.some((attribute) => attribute.name === column.name))
@@ -215,7 +218,7 @@ function writtenColumns(
       !attribute.generated
     ) {
       problems.push(
-        `column "${attribute.name}" must not be NULL, has no default, and the query does not return it`,
+        `column "${attribute.name}" is NOT NULL without a default, and the query does not return it`,
       )
     }
     if (given && attribute.identity === 'a' && !key.includes(attribute.name)) {
@@ -228,7 +231,7 @@ function writtenColumns(
     throw new VitrinaError(
       'TARGET_MISMATCH',
       `The query does not fit ${address}: ${problems.join('; ')}.`,
-      'Change the query or the table so that their columns agree.',
+      'Change the query or the table so that their columns match.',
     )
   }
   return columns.filter(
@@ -236,7 +239,7 @@ function writtenColumns(
   )
 }
 
-/** The server itself says whether each value can be assigned, before anything is read. `asked`: of a copy of the table. */
+/** Asks the server whether every column can be assigned, before anything is read. `asked`: a copy of the table. */
 export async function requireAssignable(
   session: Session,
   { name, columns, overriding: overrides }: Target,
@@ -253,7 +256,7 @@ export async function requireAssignable(
     })
 }
 
-/** In the transaction that has written to it, so that nobody can change it any more. */
+/** Called in the transaction that has written to the table, so no other session can change it any more. */
 export async function requireUnchanged(session: Session, { name, columns, types }: Target): Promise<void> {
   const attributes = await attributesOf(session, name)
   const changed = columns.filter(
@@ -262,17 +265,17 @@ export async function requireUnchanged(session: Session, { name, columns, types 
   if (changed.length === 0) return
   throw new VitrinaError(
     'TARGET_MISMATCH',
-    `${name.schema}.${name.table} was changed while the run was writing: ${changed.map((column) => column.name).join(', ')}.`,
-    'Run again: it goes on from the last checkpoint.',
+    `${name.schema}.${name.table} changed while the run was writing: ${changed.map((column) => column.name).join(', ')}.`,
+    'Run again: the run continues from the last checkpoint.',
   )
 }
 
-/** Hopeless errors on the writing side speak of the target. */
+/** Permanent errors while writing are errors of the target. */
 export function targetError(error: unknown, doing: string): VitrinaError {
   const known = databaseError(error, doing, 'target')
   if (known.code !== 'TARGET_FAILED') return known
   const hint = isNameInsideFunction(error)
-    ? 'Sessions of Vitrina have an empty search_path: write names in triggers and functions of the mart with their schema, or give the function SET search_path.'
+    ? 'Sessions of Vitrina have an empty search_path: qualify names in triggers and functions of the mart with their schema, or add SET search_path to the function.'
     : known.hint
   return new VitrinaError('TARGET_MISMATCH', known.message, hint, {
     cause: error,
@@ -280,7 +283,7 @@ export function targetError(error: unknown, doing: string): VitrinaError {
   })
 }
 
-/** No such table, function or type, said by something that the mart calls: our own statements name theirs with the schema. */
+/** A table, function or type is missing inside a function of the mart: our own statements qualify every name. */
 function isNameInsideFunction(error: unknown): boolean {
   const { where } = error as { where?: string }
   return /^(42P01|42883|42704)$/.test(sqlstateOf(error) ?? '') && /function /.test(where ?? '')

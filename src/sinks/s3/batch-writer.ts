@@ -1,5 +1,5 @@
 import { VitrinaError } from '../../model/errors.js'
-import type { BatchId, Refusal, WriteResult } from '../../ports/sink.js'
+import type { BatchId, RejectedRow, WriteResult } from '../../ports/sink.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import type { RowBatch } from '../../sql/row-batch.js'
 import { rangeOf } from './key-ranges.js'
@@ -45,8 +45,8 @@ export class BatchWriter {
   }
 
   /** Rows as they go into the files: of those with one key the last, without those that do not fit. */
-  #sort(batch: readonly TextValues[]): { rows: Row[]; refused: Refusal[]; duplicates: number } {
-    const refused: Refusal[] = []
+  #sort(batch: readonly TextValues[]): { rows: Row[]; refused: RejectedRow[]; duplicates: number } {
+    const refused: RejectedRow[] = []
     const byKey = new Map<string, Row>()
     let fit = 0
     for (const [index, texts] of batch.entries()) {

@@ -1,5 +1,5 @@
 import { VitrinaError } from '../../model/errors.js'
-import type { Sink, SinkKind, SinkMart } from '../../ports/sink.js'
+import type { MartDefinition, Sink, SinkKind } from '../../ports/sink.js'
 import { Bucket } from './client.js'
 import { nameProblem, readOptions, type S3Options, type S3Settings, SETTINGS } from './config.js'
 import { INSTALL_HINT, loadParquet, missingPackages } from './libraries.js'
@@ -53,7 +53,7 @@ async function ping(settings: S3Settings, signal: AbortSignal): Promise<string> 
   }
 }
 
-async function open(settings: S3Settings, mart: SinkMart, now: () => Date): Promise<Sink> {
+async function open(settings: S3Settings, mart: MartDefinition, now: () => Date): Promise<Sink> {
   const configured = requireConfigured(settings)
   const storages = mart.columns.map(storageOf)
   const parquet = await loadParquet()

@@ -1,0 +1,98 @@
+import { createHash } from 'node:crypto'
+import { finalTarget, type Pipeline } from '../model/pipeline.js'
+import type { RowCounts } from '../model/run.js'
+import type { Cursor } from '../sql/selection.js'
+
+/** The position of a pipeline after its last committed batch, stored next to the rows that it covers. */
+export interface Checkpoint {
+  readonly key: string | null
+  readonly id: string | null
+  readonly position: Position
+}
+
+/** A moment in the life of a database: transactions that commit later have an id from here on. */
+export interface Moment {
+  readonly from: string
+  readonly system: string
+}
+
+/** What was committed at a moment: every transaction id below `from`, except those that were open. */
+export interface Committed extends Moment {
+  readonly open: readonly string[]
+}
+
+/** When a pass began, in the source and in the mart. */
+export interface PassStart {
+  readonly source: Moment
+  readonly mart: Committed
+}
+
+/** The internal part of a checkpoint. It is stored as JSON, so its names are part of the storage format. */
+export interface Position {
+  /** What the current run has done so far. Totals, so that writing them twice changes nothing. */
+  readonly run?: {
+    readonly id: string
+    readonly batches: number
+    readonly rows: RowCounts
+    /** Completed steps: an attempt that continues the run skips them. */
+    readonly done: readonly string[]
+  }
+  /** An unfinished pass: its name, what it reads, and how far it got. */
+  readonly pass?: {
+    readonly name: string
+    readonly fingerprint: string
+    readonly after: Cursor | null
+    /** Rows written to the replacement of the mart so far. */
+    readonly written?: RowCounts
+    readonly begun?: PassStart
+  }
+  /** When the last complete pass began. A comparison uses it to tell drift from rows still on their way. */
+  readonly read?: PassStart & {
+    readonly fingerprint: string
+    /** The transaction id of the rows of its last batch, and whether that batch wrote all rows of the pass. */
+    readonly wrote?: { readonly number: string; readonly isOnly: boolean }
+  }
+  /** When rows that are gone from the source were last removed from the mart. */
+  readonly swept?: { readonly mart: Committed; readonly fingerprint: string }
+  /**
+   * The complete cursor with its columns; last_processed_key and last_processed_id hold its first two values. A full
+   * pass stores no columns: the next run does not continue from its cursor.
+   */
+  readonly cursor?: { readonly columns: readonly string[]; readonly values: Cursor }
+  /** The identity of the mart. A mart that was dropped and created again has another one. */
+  readonly mart?: string
+  /** What the sink has to publish before readers see these batches. */
+  readonly unpublished?: readonly string[]
+  /** Keys from a sequence become safe when every transaction that was open at `seenAt` has ended. */
+  readonly seen?: { readonly key: string; readonly seenAt: string }
+  /** Where the next search for new row versions starts. */
+  readonly xmin?: Moment
+  /** The same, while the first complete pass is still unfinished. */
+  readonly xminNext?: Moment
+}
+
+/** Identifies what a position refers to. It is invalid for another query, target, key, database or list of transforms. */
+export function passFingerprint(pipeline: Pipeline, query: string, key: readonly string[]): string {
+  const { sourceConnection, targetConnection, tasks } = pipeline
+  const transforms = tasks.slice(1).map((task) => task.body)
+  return createHash('sha256')
+    .update(
+      JSON.stringify([query, finalTarget(pipeline), key, sourceConnection, targetConnection, transforms]),
+    )
+    .digest('hex')
+    .slice(0, 16)
+}
+
+/**
+ * The cursor to continue from. A checkpoint that a user has set has only its first values. Null if the cursor belongs
+ * to other columns: the pipeline had another key or mode, so every row is read again.
+ */
+export function cursorFrom(
+  { key, id, position: { cursor } }: Pick<Checkpoint, 'key' | 'id'> & { position: Omit<Position, 'run'> },
+  columns: readonly string[],
+): Cursor | null {
+  const isStored =
+    cursor !== undefined && (cursor.values[0] ?? null) === key && (cursor.values[1] ?? null) === id
+  if (isStored) return cursor.columns.join() === columns.join() ? cursor.values : null
+  return key === null ? null : id === null ? [key] : [key, id]
+}

@@ -1,0 +1,132 @@
+import { requireBelowBrake } from '../../model/brake.js'
+import { ERRORS, type ErrorCode, VitrinaError } from '../../model/errors.js'
+import { isReplaced, type Pipeline } from '../../model/pipeline.js'
+import { quarantineKey } from '../../model/quarantine.js'
+import { NO_ROWS, type RefusedRow } from '../../model/run.js'
+import type { Finding } from '../../model/validation.js'
+import type { BatchId, RejectedRow, Removal, Sink, WriteResult } from '../../ports/sink.js'
+import type { OpenedSink } from '../../sinks/open.js'
+import type { TextValues } from '../../sql/copy-text.js'
+import type { RowBatch } from '../../sql/row-batch.js'
+import type { Column } from '../../sql/selection.js'
+import {
+  deletedRows,
+  type FoundMart,
+  type MartChange,
+  type MartReplacement,
+  NO_CHANGE,
+  type RowMart,
+} from './mart.js'
+
+/** What is behind a sink that was opened for a pipeline. */
+export async function findInSink(
+  { sink, key }: OpenedSink,
+  pipeline: Pipeline,
+): Promise<FoundMart<OpenedSink>> {
+  const { errors, exists } = await sink.examine()
+  const [first] = errors
+  if (first !== undefined) throw asError(first, errors)
+  return {
+    key,
+    create: async () => {
+      await sink.prepare()
+      // A mart that every run builds from scratch has no checkpoint that could refer to an older one.
+      const isTracked = !isReplaced(pipeline)
+      const identity = isTracked ? ((await sink.identity?.()) ?? null) : null
+      return { mart: { sink, key }, identity, isNew: isTracked && !exists }
+    },
+  }
+}
+
+function asError({ code, hint }: Finding, errors: readonly Finding[]): VitrinaError {
+  const known: ErrorCode = Object.hasOwn(ERRORS, code) ? (code as ErrorCode) : 'TARGET_MISMATCH'
+  return new VitrinaError(known, errors.map((error) => error.message).join(' '), hint)
+}
+
+interface SinkParts {
+  readonly sink: Sink
+  /** The address as the pipeline has it. */
+  readonly target: string
+  readonly columns: readonly Column[]
+  readonly key: readonly string[]
+  readonly runId: string
+  readonly quarantineLimit: number
+  readonly refusedSoFar: number
+}
+
+/** A mart behind a sink. Rejected rows are counted here, so that no sink has to know about the quarantine. */
+export class SinkMart implements RowMart {
+  readonly #parts: SinkParts
+  #refusedSoFar: number
+
+  constructor(parts: SinkParts) {
+    this.#parts = parts
+    this.#refusedSoFar = parts.refusedSoFar
+  }
+
+  readonly publish = (marks: readonly string[], id: BatchId): Promise<void> =>
+    this.#parts.sink.publish(marks, id)
+
+  async write(batch: RowBatch, id: BatchId): Promise<MartChange> {
+    return batch.count === 0 ? NO_CHANGE : this.#written(batch, await this.#parts.sink.write(batch, id))
+  }
+
+  async remove(keys: readonly TextValues[], id: BatchId, brake: number): Promise<MartChange> {
+    const { sink, target, key } = this.#parts
+    const [column] = key
+    if (keys.length === 0 || column === undefined) return NO_CHANGE
+    if (brake < 1) requireBelowBrake(target, keys.length, (await sink.summary(column)).count, brake)
+    return removed(await sink.remove(keys, id))
+  }
+
+  async removeAbsent(
+    keys: AsyncIterable<readonly TextValues[]>,
+    id: BatchId,
+    marks: readonly string[],
+  ): Promise<MartChange> {
+    return removed(await this.#parts.sink.removeAbsent(keys, id, marks))
+  }
+
+  async replacement(): Promise<MartReplacement> {
+    const replacement = await this.#parts.sink.replacement(this.#parts.runId)
+    return {
+      isResumable: replacement.isResumable,
+      write: async (batch, id) =>
+        batch.count === 0 ? NO_CHANGE : this.#written(batch, await replacement.write(batch, id)),
+      publish: async (id, { inserted, updated, unchanged }, marks) => {
+        const rewritten = updated + unchanged
+        return removed(await replacement.publish(id, { rows: inserted + rewritten, rewritten, marks }))
+      },
+    }
+  }
+
+  #written(batch: RowBatch, { refused, marks = [], ...counts }: WriteResult): MartChange {
+    const { inserted, updated, unchanged, duplicates } = counts
+    return {
+      rows: { ...NO_ROWS, inserted, updated, unchanged, duplicates, quarantined: refused.length },
+      refused: refused.map((row) => this.#refuse(batch, row)),
+      marks,
+    }
+  }
+
+  #refuse(batch: RowBatch, { row, reason }: RejectedRow): RefusedRow {
+    const { target, columns, key, quarantineLimit } = this.#parts
+    const names = columns.map((column) => column.name)
+    const texts = batch.rows[row] ?? []
+    const keyValues = key.map((column) => texts[names.indexOf(column)] ?? null)
+    const rowKey = quarantineKey(keyValues, texts)
+    this.#refusedSoFar += 1
+    if (this.#refusedSoFar > quarantineLimit) {
+      throw new VitrinaError(
+        'ROWS_REFUSED',
+        `${target} refused ${this.#refusedSoFar} rows in this run, more than quarantine_limit allows (${quarantineLimit}). The last one has the key (${rowKey}): ${reason}.`,
+        'Compare the columns of the query with what the target accepts, or raise quarantine_limit.',
+      )
+    }
+    return { key: rowKey, columns: names, texts, reason, sqlstate: null }
+  }
+}
+
+function removed({ deleted, marks = [] }: Removal): MartChange {
+  return deletedRows(deleted, marks)
+}

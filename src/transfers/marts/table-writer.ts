@@ -1,0 +1,229 @@
+import type { Phase } from '../../model/claim.js'
+import { cutText } from '../../model/cut-text.js'
+import { VitrinaError } from '../../model/errors.js'
+import { failpoint } from '../../model/failpoints.js'
+import { quarantineKey } from '../../model/quarantine.js'
+import { addRows, NO_ROWS, type RefusedRow, type RowCounts } from '../../model/run.js'
+import { databaseError } from '../../postgres/errors.js'
+import type { Session } from '../../postgres/session.js'
+import { insertSql, merge, upsertSql } from '../../sinks/postgres/merge.js'
+import type { Target } from '../../sinks/postgres/target.js'
+import { quoteIdentifier, quoteList } from '../../sql/identifiers.js'
+import { columnList } from '../../sql/selection.js'
+import { isPoison, sqlstateOf } from '../../sql/sqlstate.js'
+import { batchError } from '../batch.js'
+import type { MartChange, MartWriter } from './mart.js'
+
+/** PostgreSQL may quote a value of any size. */
+const MAX_REASON = 4_000
+
+/** Makes the rows of a portion available in the session of the table. */
+export interface RowSource<Rows> {
+  /** Called in the transaction of the batch; returns what to write after FROM. */
+  bring(rows: Rows): Promise<string>
+  /** Writes straight into an empty table and returns the number of rows; null: `bring` is as fast. */
+  fill(rows: Rows): Promise<number | null>
+  /** `bring` reads the source, so its time counts as reading. */
+  readonly isReading?: boolean
+}
+
+/** How rows are written: the fastest mode first, and a slower one where the data requires it. */
+type WriteMode =
+  /** The table was empty when the pass began: insert without looking for conflicts. */
+  | 'fill'
+  /** Insert or update by key. */
+  | 'upsert'
+  /** The batch contains a key twice: the last row wins, the others are counted. */
+  | 'newest'
+  /** A row was rejected: the batch is halved until the rejected rows are found. */
+  | 'bisect'
+
+function fallback(mode: WriteMode, error: unknown): WriteMode | null {
+  const state = sqlstateOf(error)
+  if (mode === 'fill' && state === '23505') return 'upsert'
+  if (mode === 'upsert' && state === '21000') return 'newest'
+  return mode !== 'bisect' && isPoison(error) ? 'bisect' : null
+}
+
+/** What decides how rows are written, apart from the rows and the table. */
+export interface TableWriting {
+  /** Columns that decide which of two rows with the same key is the newer one. */
+  readonly newestBy: readonly string[]
+  readonly quarantineLimit: number
+  /** The table had no rows when the run was prepared, and the pass starts at its beginning. */
+  readonly isEmpty: boolean
+  /** Rows that earlier batches of the run have quarantined. */
+  readonly refusedSoFar: number
+}
+
+interface TableWriterOptions<Rows> extends TableWriting {
+  readonly session: Session
+  readonly table: Target
+  readonly rows: RowSource<Rows>
+}
+
+/** Writes portions into a table of PostgreSQL, inside the transaction of their batch. */
+export class TableWriter<Rows> implements MartWriter<Rows> {
+  readonly #session: Session
+  readonly #table: Target
+  readonly #rows: RowSource<Rows>
+  readonly #quarantineLimit: number
+  readonly #newestBy: readonly string[]
+  #mode: WriteMode
+  #refusedSoFar: number
+
+  constructor(options: TableWriterOptions<Rows>) {
+    this.#session = options.session
+    this.#table = options.table
+    this.#rows = options.rows
+    this.#newestBy = options.newestBy
+    this.#quarantineLimit = options.quarantineLimit
+    this.#mode = options.isEmpty ? 'fill' : 'upsert'
+    this.#refusedSoFar = options.refusedSoFar
+  }
+
+  async write(rows: Rows): Promise<MartChange> {
+    for (let mode: WriteMode = this.#mode; ; ) {
+      // Never released: history and checkpoint follow with the same transaction id as the rows. A comparison recognizes
+      // the pipeline's own rows by it.
+      await this.#session.run('SAVEPOINT write')
+      try {
+        const written = await this.#attempt(mode, rows)
+        failpoint('batch.merged')
+        return { ...written, marks: [] }
+      } catch (error) {
+        const next = fallback(mode, error)
+        if (next === null) throw error instanceof VitrinaError ? error : batchError(error)
+        await this.#session.run('ROLLBACK TO write')
+        mode = next
+        // Rejected rows concern one batch only; a table with rows or repeated keys concern every batch that follows.
+        if (next !== 'bisect') this.#mode = next
+      }
+    }
+  }
+
+  async #attempt(mode: WriteMode, rows: Rows): Promise<Written> {
+    if (mode === 'fill') {
+      const filled = await this.#rows.fill(rows)
+      if (filled !== null) return { rows: { ...NO_ROWS, read: filled, inserted: filled }, refused: [] }
+    }
+    const from = performance.now()
+    const relation = await this.#rows.bring(rows)
+    const read: Phase = { name: 'read', from, to: performance.now() }
+    failpoint('batch.staged')
+    const written = await this.#apply(mode, relation)
+    return this.#rows.isReading === true ? { ...written, read } : written
+  }
+
+  async #apply(mode: WriteMode, relation: string): Promise<Written> {
+    if (mode === 'fill') {
+      const inserted = await this.#session.count(insertSql(this.#table, relation))
+      return { rows: { ...NO_ROWS, read: inserted, inserted }, refused: [] }
+    }
+    if (mode === 'bisect') return this.#bisect(relation)
+    return { rows: await this.#upsert(relation, mode === 'newest'), refused: [] }
+  }
+
+  async #upsert(relation: string, keysRepeat: boolean): Promise<RowCounts> {
+    const merged = await merge(
+      this.#session,
+      upsertSql(this.#table, relation, keysRepeat ? this.#newestBy : null),
+    )
+    const { read, inserted, updated } = merged
+    const counted = keysRepeat ? await this.#count(relation) : null
+    const duplicates = counted === null ? 0 : counted.rows - counted.keys
+    return {
+      ...NO_ROWS,
+      read: read + duplicates,
+      inserted,
+      updated,
+      unchanged: read - inserted - updated,
+      duplicates,
+    }
+  }
+
+  async #count(relation: string): Promise<{ rows: number; keys: number }> {
+    const key = quoteList(this.#table.key)
+    const [row] = await this.#session.rows(
+      `SELECT coalesce(sum(n), 0) AS rows, count(*) AS keys FROM (SELECT count(*) AS n FROM ${relation} GROUP BY ${key}) AS keys`,
+    )
+    return { rows: Number(row!.rows), keys: Number(row!.keys) }
+  }
+
+  /** Writes every row that the table accepts and returns the others. The rows are numbered, so that a half is a range. */
+  async #bisect(relation: string): Promise<Written> {
+    await this.#session.run('DROP TABLE IF EXISTS pg_temp.vitrina_sift')
+    const total = await this.#session.count(this.#numberedSql(relation)).catch((error: unknown) => {
+      throw databaseError(error, 'The source query fails on a row', 'source')
+    })
+    const [kept] = await this.#session.rows(
+      'SELECT count(*) AS n FROM pg_temp.vitrina_sift WHERE NOT vitrina_superseded',
+    )
+    const refused: RefusedRow[] = []
+    const rows = await this.#writeRange(1, Number(kept!.n), refused)
+    await this.#session.run('DROP TABLE pg_temp.vitrina_sift')
+    return {
+      rows: { ...rows, quarantined: refused.length, read: total, duplicates: total - Number(kept!.n) },
+      refused,
+    }
+  }
+
+  /** Superseded rows get the highest numbers. A row with a NULL key supersedes no other: it is rejected on its own. */
+  #numberedSql(relation: string): string {
+    const key = quoteList(this.#table.key)
+    const newest =
+      this.#newestBy.length === 0
+        ? ''
+        : ` ORDER BY ${this.#newestBy.map((column) => `${quoteIdentifier(column)} DESC`).join(', ')}`
+    return `CREATE TEMP TABLE vitrina_sift AS SELECT row_number() OVER (ORDER BY vitrina_superseded) AS vitrina_n, numbered.*
+      FROM (SELECT batch.*, row_number() OVER (PARTITION BY ${key}${newest}) > 1 AND ROW(${key}) IS NOT NULL AS vitrina_superseded
+              FROM ${relation.replace(/ AS batch$/, '')} AS batch) AS numbered`
+  }
+
+  async #writeRange(first: number, last: number, refused: RefusedRow[]): Promise<RowCounts> {
+    if (first > last) return NO_ROWS
+    await this.#session.run('SAVEPOINT half')
+    try {
+      const relation = `(SELECT * FROM pg_temp.vitrina_sift WHERE vitrina_n BETWEEN ${first} AND ${last}) AS batch`
+      const rows = await this.#upsert(relation, false)
+      await this.#session.run('RELEASE half')
+      return rows
+    } catch (error) {
+      if (!isPoison(error)) throw error
+      await this.#session.run('ROLLBACK TO half; RELEASE half')
+      if (first === last) {
+        refused.push(await this.#refuse(first, error))
+        return NO_ROWS
+      }
+    }
+    const middle = Math.floor((first + last) / 2)
+    const left = await this.#writeRange(first, middle, refused)
+    const right = await this.#writeRange(middle + 1, last, refused)
+    return addRows(left, right)
+  }
+
+  async #refuse(number: number, error: unknown): Promise<RefusedRow> {
+    const { columns, key, name } = this.#table
+    const names = columns.map((column) => column.name)
+    const selected = names.map((column, index) => `${quoteIdentifier(column)}::text AS c${index}`)
+    const [row = {}] = await this.#session.rows(
+      `SELECT ${selected.join(', ')} FROM pg_temp.vitrina_sift WHERE vitrina_n = ${number}`,
+    )
+    const texts = names.map((_, index) => row[`c${index}`] ?? null)
+    const keyValues = key.map((column) => texts[names.indexOf(column)] ?? null)
+    const rowKey = quarantineKey(keyValues, texts)
+    const reason = cutText((error as Error).message, MAX_REASON)
+    this.#refusedSoFar += 1
+    if (this.#refusedSoFar > this.#quarantineLimit) {
+      throw new VitrinaError(
+        'ROWS_REFUSED',
+        `${name.schema}.${name.table} refused ${this.#refusedSoFar} rows in this run, more than quarantine_limit allows (${this.#quarantineLimit}). The last one has the key (${rowKey}): ${reason}.`,
+        `Compare the columns (${columnList(columns)}) with the constraints of the table, or raise quarantine_limit.`,
+        { cause: error, sqlstate: sqlstateOf(error) ?? 'XX000' },
+      )
+    }
+    return { key: rowKey, columns: names, texts, reason, sqlstate: sqlstateOf(error) }
+  }
+}
+
+type Written = Pick<MartChange, 'rows' | 'refused' | 'read'>

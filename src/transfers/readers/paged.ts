@@ -1,0 +1,113 @@
+import { VitrinaError } from '../../model/errors.js'
+import { databaseError } from '../../postgres/errors.js'
+import { readLines } from '../../sources/postgres/lines.js'
+import type { RowBatch } from '../../sql/row-batch.js'
+import {
+  asRelation,
+  type Cursor,
+  cursorColumns,
+  cursorOf,
+  orderBy,
+  range,
+  where,
+} from '../../sql/selection.js'
+import type { Progression } from '../progression.js'
+import { type Portion, queryableAs, type Reader, type SourceQuery, selectBetween } from './reader.js'
+
+/**
+ * Reads the source along an index: each portion is a range of keys, read in its own snapshot. The end of a range is
+ * looked up before its rows are read. That is faster than LIMIT and never splits equal keys.
+ */
+export class PagedReader implements Reader<string> {
+  readonly #query: SourceQuery
+  readonly #progression: Progression
+  #after: Cursor | null
+  /** The last row when the pass began. Later rows are left to the next run, or a busy source would keep this one busy. */
+  #end: Cursor | null | undefined
+  #shape: string | null = null
+
+  constructor(query: SourceQuery, progression: Progression) {
+    this.#query = query
+    this.#progression = progression
+    this.#after = progression.after
+  }
+
+  async next(limit: number): Promise<Portion<string> | null> {
+    if (this.#end === undefined) this.#end = await this.#rowAt('DESC', 0, null)
+    const end = this.#end
+    if (end === null) return null
+    const watermark = await this.#progression.beforeRead()
+    await this.#requireUnchanged()
+    const after = this.#after
+    const bound = await this.#rowAt('ASC', limit - 1, end)
+    const last = bound ?? end
+    const isLast = bound === null || bound.every((value, index) => value === end[index])
+    this.#after = last
+    if (isLast) this.#end = null
+    const rows = selectBetween(this.#query, after, last)
+    const queryable = queryableAs(this.#query.source, rows)
+    return { rows, count: null, after, last, isLast, watermark, queryable, phases: [] }
+  }
+
+  async close(): Promise<void> {}
+
+  /** If a column changed its type between two batches, the values would change on the way. */
+  async #requireUnchanged(): Promise<void> {
+    const { source, relations } = this.#query
+    const [row] = await source.rows(
+      `SELECT md5(string_agg(concat_ws(' ', attrelid, attnum, attname, atttypid, atttypmod, attisdropped), ',' ORDER BY attrelid, attnum)) AS shape
+         FROM pg_attribute WHERE attrelid = ANY($1::regclass[]::oid[]) AND attnum > 0`,
+      [relations],
+    )
+    const shape = row?.shape ?? ''
+    if (this.#shape !== null && this.#shape !== shape) {
+      throw new VitrinaError(
+        'SOURCE_CHANGED',
+        `The columns of ${relations.join(', ')} changed while the run was reading.`,
+        'Check the query and the mart, then run again: the run continues from the last checkpoint.',
+      )
+    }
+    this.#shape = shape
+  }
+
+  /** The row at an offset beyond the cursor, counted from either end. */
+  async #rowAt(direction: 'ASC' | 'DESC', offset: number, upTo: Cursor | null): Promise<Cursor | null> {
+    const { query, order, source } = this.#query
+    const [row] = await source
+      .rows(
+        `SELECT ${cursorColumns(order)} FROM ${asRelation(query)}${where(range(order, this.#after, upTo))} ORDER BY ${orderBy(order, direction)} OFFSET ${offset} LIMIT 1`,
+      )
+      .catch((error) => {
+        throw databaseError(error, 'Reading the source', 'source')
+      })
+    return row === undefined ? null : cursorOf(row, order)
+  }
+}
+
+/** Approximate size of a batch in memory. A few batches are held at a time. */
+export const MAX_BATCH_BYTES = 16 * 1024 * 1024
+
+/** The same pages with their rows loaded. */
+export class LoadedPages implements Reader<RowBatch> {
+  readonly #query: SourceQuery
+  readonly #pages: PagedReader
+  /** The average of the last page: wide rows make smaller batches. */
+  #rowBytes = 0
+
+  constructor(query: SourceQuery, progression: Progression) {
+    this.#query = query
+    this.#pages = new PagedReader(query, progression)
+  }
+
+  async next(limit: number): Promise<Portion<RowBatch> | null> {
+    const max = this.#rowBytes === 0 ? limit : Math.ceil(MAX_BATCH_BYTES / this.#rowBytes)
+    const page = await this.#pages.next(Math.min(limit, max))
+    if (page === null) return null
+    const { source, order } = this.#query
+    const rows = await readLines(source, `${page.rows} ORDER BY ${orderBy(order)}`)
+    if (rows.count > 0) this.#rowBytes = rows.bytes.length / rows.count
+    return { ...page, rows, count: rows.count }
+  }
+
+  async close(): Promise<void> {}
+}

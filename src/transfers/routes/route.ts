@@ -1,0 +1,53 @@
+import type { RowCounts } from '../../model/run.js'
+import type { BatchId } from '../../ports/sink.js'
+import type { TextValues } from '../../sql/copy-text.js'
+import type { Apply, MartChange, MartWriter } from '../marts/mart.js'
+import type { Progression } from '../progression.js'
+import type { Reader } from '../readers/reader.js'
+
+/**
+ * Which reader goes with which mart. The steps are the same for every route; `Rows` identifies the rows of a portion:
+ * a selection that the databases run themselves (pushdown and relay), or rows in this process.
+ *
+ * Methods are called outside a batch and read from the source; what they return is applied inside a batch.
+ */
+export interface Route<Rows> {
+  /** The whole mart can be rebuilt from one snapshot in one batch. */
+  readonly rebuildsAtOnce: boolean
+  /** Null: readers see rows as soon as they are committed. */
+  readonly publish: ((marks: readonly string[], id: BatchId) => Promise<void>) | null
+  /** The rows of a pass, and what writes them. */
+  pass(name: string, progression: Progression): Stream<Rows>
+  /** The rows behind these keys, a query on the source, and the keys without a row. Both from one snapshot. */
+  changes(changedKeys: string): Promise<Changes<Rows>>
+  /**
+   * Called when the step is created, so that rows which an earlier step quarantines do not count twice. The returned
+   * function reads the whole mart, to be replaced at once.
+   */
+  rebuild(): () => Promise<Rebuild<Rows>>
+  /** Reads the keys of the source; applying it removes all other rows of the mart. */
+  sweep(): Promise<Apply>
+  /** The returned function reads the rows with some keys. Applying it writes them and, if requested, removes absent ones. */
+  repair(removeAbsent: boolean): (keys: readonly TextValues[]) => Promise<Apply>
+}
+
+export interface Stream<Rows> {
+  readonly reader: Reader<Rows>
+  readonly writer: MartWriter<Rows>
+  readonly progression: Progression
+}
+
+export interface Changes<Rows> {
+  /** Rows to be written in batches of their own; null: all are part of `finish`. */
+  readonly stream: Omit<Stream<Rows>, 'progression'> | null
+  /** The last batch. */
+  readonly finish: Apply
+}
+
+export interface Rebuild<Rows> {
+  /** Rows to be written next to the mart; null: all were collected, and `publish` applies the difference. */
+  readonly stream: Stream<Rows> | null
+  /** What was written survives the attempt, so the checkpoint follows it. */
+  readonly isResumable: boolean
+  publish(id: BatchId, written: RowCounts): Promise<MartChange>
+}

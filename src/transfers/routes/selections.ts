@@ -1,0 +1,190 @@
+import { failpoint } from '../../model/failpoints.js'
+import { databaseError } from '../../postgres/errors.js'
+import type { Target } from '../../sinks/postgres/target.js'
+import type { TextValues } from '../../sql/copy-text.js'
+import { quoteIdentifier, quoteList, quoteLiteral } from '../../sql/identifiers.js'
+import { asRelation, type Column, columnList } from '../../sql/selection.js'
+import { type Attempt, sourceQueryOf, writingOf } from '../attempt.js'
+import { type Apply, deletedRows, type MartWriter } from '../marts/mart.js'
+import { type Absent, deleteAbsent, isEmptyTable, SELECTIONS } from '../marts/table.js'
+import { type RowSource, TableWriter } from '../marts/table-writer.js'
+import type { Progression } from '../progression.js'
+import { PagedReader } from '../readers/paged.js'
+import { MAX_ROWS_AT_ONCE, StagedReader, WholeReader } from '../readers/staged.js'
+import { type Mover, pushdown } from './pushdown.js'
+import { Relay } from './relay.js'
+import type { Changes, Rebuild, Route, Stream } from './route.js'
+
+const COLLECTED = 'pg_temp.vitrina_pass'
+const COLLECTED_KEYS = 'pg_temp.vitrina_keys'
+
+/** Pushdown and relay: rows are selections, and JavaScript never sees a value. */
+export class SelectionRoute implements Route<string> {
+  readonly rebuildsAtOnce = true
+  readonly publish = null
+  readonly #attempt: Attempt<Target>
+  readonly #mover: Mover
+  readonly #isEmpty: boolean
+
+  private constructor(attempt: Attempt<Target>, mover: Mover, isEmpty: boolean) {
+    this.#attempt = attempt
+    this.#mover = mover
+    this.#isEmpty = isEmpty
+  }
+
+  static async open(attempt: Attempt<Target>, way: 'pushdown' | 'relay'): Promise<SelectionRoute> {
+    const { source, session: target, mart: table, examined } = attempt
+    const { columns } = examined
+    const mover = way === 'pushdown' ? pushdown(target) : await Relay.open({ source, target, table, columns })
+    return new SelectionRoute(attempt, mover, await isEmptyTable(target, table))
+  }
+
+  pass(name: string, progression: Progression): Stream<string> {
+    const { session: target, examined, claim } = this.#attempt
+    const query = sourceQueryOf(this.#attempt)
+    const { paged, facts } = examined
+    if (paged) {
+      const writer = this.#writer(this.#mover, progression.after === null)
+      return { reader: new PagedReader(query, progression), writer, progression }
+    }
+    // A batch size that a user has set is respected.
+    const isSmall = claim.pipeline.batchSize === null && facts.rows <= MAX_ROWS_AT_ONCE
+    if (name === 'full' && progression.after === null && isSmall)
+      return { reader: new WholeReader(query), writer: this.#writer(this.#mover, true), progression }
+    const reader = new StagedReader(query, progression, { target, mover: this.#mover })
+    return { reader, writer: this.#writer(SELECTIONS, progression.after === null), progression }
+  }
+
+  async changes(changedKeys: string): Promise<Changes<string>> {
+    const { source, session, examined, claim } = this.#attempt
+    const { query, columns, key } = examined
+    await session.run(`DROP TABLE IF EXISTS ${COLLECTED_KEYS}, ${COLLECTED}`)
+    // One snapshot: a key that changes between the two reads would look deleted.
+    await source.run('BEGIN ISOLATION LEVEL REPEATABLE READ')
+    const keys = `(${changedKeys}) AS changed (${columnList(key)})`
+    // A foreign key may have a wider type than the key that it refers to.
+    const typed = key.map(({ name, type }) => `${quoteIdentifier(name)}::${type}`).join(', ')
+    await this.#mover.collect(`SELECT ${typed} FROM ${keys}`, 'vitrina_keys', key)
+    await this.#mover.collect(
+      `SELECT ${columnList(columns)} FROM ${asRelation(query)} WHERE (${columnList(key)}) IN (SELECT ${columnList(key)} FROM ${keys}) ORDER BY ${columnList(key)}`,
+      'vitrina_pass',
+      columns,
+    )
+    await source.run('COMMIT')
+    await session.run(`ANALYZE ${COLLECTED_KEYS}; ANALYZE ${COLLECTED}`)
+    const { deleteBrake: brake } = claim.pipeline
+    const absent = { kept: COLLECTED, among: COLLECTED_KEYS, brake }
+    return { stream: null, finish: this.#applyCollected(this.#collectedWriter(), absent) }
+  }
+
+  /**
+   * Only the difference is applied, in one transaction: readers see the old mart or the new one, at every isolation
+   * level, and views, grants and indexes stay. (TRUNCATE and INSERT shows older snapshots no rows; renaming loses views
+   * and grants.)
+   */
+  rebuild(): () => Promise<Rebuild<string>> {
+    const writer = this.#collectedWriter()
+    return () => this.#rebuild(writer)
+  }
+
+  async #rebuild(writer: MartWriter<string>): Promise<Rebuild<string>> {
+    const { session, examined, mart, claim } = this.#attempt
+    const { query, columns } = examined
+    await this.#collect(
+      `SELECT ${columnList(columns)} FROM ${asRelation(query)} ORDER BY ${quoteList(mart.key)}`,
+    )
+    await session.run(`ANALYZE ${COLLECTED}`)
+    failpoint('pass.collected')
+    const { deleteBrake: brake } = claim.pipeline
+    const apply = this.#applyCollected(writer, { kept: COLLECTED, among: null, brake })
+    const publish: Apply = async (id) => {
+      const change = await apply(id)
+      failpoint('replace.merged')
+      return change
+    }
+    return { stream: null, isResumable: false, publish }
+  }
+
+  async sweep(): Promise<Apply> {
+    const { session, examined, mart, claim } = this.#attempt
+    const keys = examined.columns.filter((column) => mart.key.includes(column.name))
+    await session.run(`DROP TABLE IF EXISTS ${COLLECTED_KEYS}`)
+    await this.#mover
+      .collect(`SELECT ${columnList(keys)} FROM ${asRelation(examined.query)}`, 'vitrina_keys', keys)
+      .catch((error) => {
+        throw databaseError(error, 'Reading the keys of the source', 'source')
+      })
+    await session.run(`ANALYZE ${COLLECTED_KEYS}`)
+    return async () => {
+      const { deleteBrake: brake } = claim.pipeline
+      const deleted = await deleteAbsent(session, mart, { kept: COLLECTED_KEYS, among: null, brake })
+      failpoint('sweep.deleted')
+      return deletedRows(deleted)
+    }
+  }
+
+  repair(removeAbsent: boolean): (keys: readonly TextValues[]) => Promise<Apply> {
+    const writer = this.#collectedWriter()
+    return async (keys) => {
+      const { query, columns, key } = this.#attempt.examined
+      const conditions = keys.map((texts) => `(${equalTo(key, texts)})`)
+      await this.#collect(
+        `SELECT ${columnList(columns)} FROM ${asRelation(query)} WHERE ${conditions.join(' OR ')}`,
+      )
+      const absent = { kept: COLLECTED, among: asKeyRelation(key, keys), brake: 1 }
+      return this.#applyCollected(writer, removeAbsent ? absent : null)
+    }
+  }
+
+  async #collect(selection: string): Promise<void> {
+    const { session, examined } = this.#attempt
+    await session.run(`DROP TABLE IF EXISTS ${COLLECTED}`)
+    await this.#mover.collect(selection, 'vitrina_pass', examined.columns).catch((error) => {
+      throw databaseError(error, 'Reading the source', 'source')
+    })
+  }
+
+  /** Deletes before it writes: a new row may have the unique value of a deleted one. */
+  #applyCollected(writer: MartWriter<string>, absent: Absent | null): Apply {
+    const { session, mart, examined } = this.#attempt
+    return async (id) => {
+      const deleted = absent === null ? 0 : await deleteAbsent(session, mart, absent)
+      const change = await writer.write(`SELECT ${columnList(examined.columns)} FROM ${COLLECTED}`, id)
+      return { ...change, rows: { ...change.rows, deleted } }
+    }
+  }
+
+  #collectedWriter(): TableWriter<string> {
+    return this.#writer(SELECTIONS, true)
+  }
+
+  #writer(rows: RowSource<string>, fromStart: boolean): TableWriter<string> {
+    const { session, mart: table } = this.#attempt
+    const writing = writingOf(this.#attempt, this.#isEmpty && fromStart)
+    return new TableWriter({ session, table, rows, ...writing })
+  }
+}
+
+function equalTo(key: readonly Column[], texts: TextValues): string {
+  return key
+    .map(({ name, type }, index) => {
+      const text = texts[index] ?? null
+      return text === null
+        ? `${quoteIdentifier(name)} IS NULL`
+        : `${quoteIdentifier(name)} = ${quoteLiteral(text)}::${type}`
+    })
+    .join(' AND ')
+}
+
+function asKeyRelation(key: readonly Column[], keys: readonly TextValues[]): string {
+  const rows = keys.map((texts) => `(${typedKey(key, texts).join(', ')})`)
+  return `(SELECT * FROM (VALUES ${rows.join(', ')}) AS repaired (${columnList(key)}))`
+}
+
+/** The values of a key as literals with their types. */
+export function typedKey(key: readonly Column[], texts: TextValues): string[] {
+  return key.map(({ type }, index) => {
+    const text = texts[index] ?? null
+    return `${text === null ? 'NULL' : quoteLiteral(text)}::${type}`
+  })
+}

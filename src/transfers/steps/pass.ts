@@ -1,0 +1,64 @@
+import type { BatchId } from '../../ports/sink.js'
+import type { BatchDone, Step } from '../../ports/transfer.js'
+import type { Cursor } from '../../sql/selection.js'
+import type { Attempt } from '../attempt.js'
+import { type BatchOutcome, withTransactionId } from '../batch.js'
+import { type MartChange, NO_CHANGE } from '../marts/mart.js'
+import { END_OF_PASS } from '../progression.js'
+import type { Portion } from '../readers/reader.js'
+import type { Stream } from '../routes/route.js'
+
+/** A full or an incremental pass over the rows of the query: only the progression differs. */
+export class Pass<Rows> implements Step {
+  readonly name: string
+  readonly #attempt: Attempt<unknown>
+  readonly #stream: Stream<Rows>
+  #began = false
+
+  constructor(name: string, attempt: Attempt<unknown>, stream: Stream<Rows>) {
+    this.name = name
+    this.#attempt = attempt
+    this.#stream = stream
+  }
+
+  async next(limit: number): Promise<BatchDone | null> {
+    const { reader, progression } = this.#stream
+    const portion = await reader.next(limit)
+    const isFirst = !this.#began
+    this.#began = true
+    const { batches } = this.#attempt
+    if (portion !== null) return batches.run(this.name, (id) => this.#write(portion, id), portion.phases)
+    if (!isFirst || !progression.unfinished) return null
+    // An unfinished pass has no more rows: only its position has to be removed.
+    return batches.run(this.name, async () => ({
+      change: NO_CHANGE,
+      state: await progression.moved(END_OF_PASS),
+      ends: true,
+    }))
+  }
+
+  async #write(portion: Portion<Rows>, id: BatchId): Promise<BatchOutcome> {
+    const { writer, progression } = this.#stream
+    const change = counted(await writer.write(portion.rows, id), portion)
+    const moved = await progression.moved(portion)
+    const state =
+      portion.isOnly === undefined
+        ? moved
+        : await withTransactionId(this.#attempt.session, moved, portion.isOnly)
+    return { change, state, ends: portion.isLast, ...keysOf(portion) }
+  }
+}
+
+/** The rows that the source returned, whatever the transforms made of them. */
+export function counted(change: MartChange, { count }: Portion<unknown>): MartChange {
+  return count === null ? change : { ...change, rows: { ...change.rows, read: count } }
+}
+
+/** The keys of a batch, for the history of the run. */
+export function keysOf({ after, last }: Portion<unknown>): Pick<BatchOutcome, 'firstKey' | 'lastKey'> {
+  return { firstKey: cursorText(after), lastKey: cursorText(last) }
+}
+
+function cursorText(cursor: Cursor | null): string | null {
+  return cursor === null ? null : cursor.join(', ')
+}

@@ -1,0 +1,90 @@
+import { NO_ROWS, type RowCounts } from '../../model/run.js'
+import type { BatchId } from '../../ports/sink.js'
+import type { BatchDone, Step } from '../../ports/transfer.js'
+import { type Attempt, withoutPass } from '../attempt.js'
+import { type BatchOutcome, type CheckpointState, withTransactionId } from '../batch.js'
+import type { Portion } from '../readers/reader.js'
+import type { Rebuild, Route, Stream } from '../routes/route.js'
+import { counted, keysOf } from './pass.js'
+
+/**
+ * The whole mart at once: built next to the one that people query, then published in its place. Where the sink keeps
+ * what was built, the next attempt continues after its last batch.
+ */
+export class Replace<Rows> implements Step {
+  readonly name: string
+  readonly #attempt: Attempt<unknown>
+  readonly #read: () => Promise<Rebuild<Rows>>
+  #rebuild: Rebuild<Rows> | null = null
+  #written: RowCounts = NO_ROWS
+  #done = false
+
+  constructor(name: 'replace' | 'sweep', attempt: Attempt<unknown>, route: Route<Rows>) {
+    this.name = name
+    this.#attempt = attempt
+    this.#read = route.rebuild()
+  }
+
+  async next(limit: number): Promise<BatchDone | null> {
+    if (this.#done) return null
+    const { batches } = this.#attempt
+    this.#rebuild ??= await this.#open()
+    const rebuild = this.#rebuild
+    const { stream } = rebuild
+    const portion = (await stream?.reader.next(limit)) ?? null
+    if (stream !== null && portion !== null) {
+      const build = (id: BatchId) => this.#build(portion, id, { stream, isResumable: rebuild.isResumable })
+      return batches.run(this.name, build, portion.phases)
+    }
+    this.#done = true
+    return batches.run(this.name, (id) => this.#publish(rebuild, id))
+  }
+
+  async #open(): Promise<Rebuild<Rows>> {
+    const rebuild = await this.#read()
+    const { pass } = this.#attempt.batches.state.position
+    if (rebuild.stream?.progression.unfinished) this.#written = pass?.written ?? NO_ROWS
+    return rebuild
+  }
+
+  async #build(
+    portion: Portion<Rows>,
+    id: BatchId,
+    { stream, isResumable }: { readonly stream: Stream<Rows>; readonly isResumable: boolean },
+  ): Promise<BatchOutcome> {
+    const change = counted(await stream.writer.write(portion.rows, id), portion)
+    const { inserted, updated, unchanged } = change.rows
+    this.#written = {
+      ...this.#written,
+      inserted: this.#written.inserted + inserted,
+      updated: this.#written.updated + updated,
+      unchanged: this.#written.unchanged + unchanged,
+    }
+    const state = isResumable ? await this.#stateAfter(portion, stream) : this.#attempt.batches.state
+    return { change, state, ...keysOf(portion) }
+  }
+
+  async #stateAfter(portion: Portion<Rows>, { progression }: Stream<Rows>): Promise<CheckpointState> {
+    // Never the last batch: the position is removed when the mart is published.
+    const state = await progression.moved({ ...portion, isLast: false })
+    const { pass, ...position } = state.position
+    if (pass === undefined) return state
+    return { ...state, position: { ...position, pass: { ...pass, written: this.#written } } }
+  }
+
+  async #publish({ stream, publish }: Rebuild<Rows>, id: BatchId): Promise<BatchOutcome> {
+    const { batches, session, start, fingerprint } = this.#attempt
+    const change = await publish(id, this.#written)
+    const { position, ...rest } = withoutPass(batches.state)
+    const read =
+      start === null ? {} : { read: { ...start, fingerprint }, swept: { mart: start.mart, fingerprint } }
+    const state = { ...rest, position: { ...position, ...read } }
+    return {
+      change,
+      // Without a stream, this one batch wrote every row.
+      state: stream === null ? await withTransactionId(session, state, true) : state,
+      published: true,
+      ends: true,
+    }
+  }
+}

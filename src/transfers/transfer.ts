@@ -1,0 +1,130 @@
+import { type RunPlan, sessionName } from '../model/claim.js'
+import { strategyOf, type Way } from '../model/pipeline.js'
+import type { HeldBack, HeldRow, RepairKey } from '../model/run.js'
+import type { MetaSession } from '../ports/run-queue.js'
+import type { Step, Transfer } from '../ports/transfer.js'
+import { isSpread } from '../sources/postgres/describe.js'
+import { Horizon } from '../sources/postgres/horizon.js'
+import { type Attempt, fullPass } from './attempt.js'
+import {
+  FullProgression,
+  IncrementalProgression,
+  initialProgression,
+  NO_WATERMARK,
+  type Progression,
+} from './progression.js'
+import type { Route } from './routes/route.js'
+import { ChangedRows } from './steps/changed.js'
+import { Pass } from './steps/pass.js'
+import { Publish } from './steps/publish.js'
+import { Repair } from './steps/repair.js'
+import { Replace } from './steps/replace.js'
+import { Sweep } from './steps/sweep.js'
+
+/** The steps of an attempt. What differs between pushdown, relay and rows is in the route. */
+export class RouteTransfer<Rows> implements Transfer {
+  readonly plan: RunPlan
+  readonly batchMs: number
+  readonly #attempt: Attempt<unknown>
+  readonly #route: Route<Rows>
+  #incremental: IncrementalProgression | null = null
+
+  constructor(attempt: Attempt<unknown>, route: Route<Rows>, way: Way) {
+    this.#attempt = attempt
+    this.#route = route
+    const { claim, examined, batches } = attempt
+    this.batchMs = batches.targetMs
+    this.plan = { strategy: strategyOf(claim.pipeline), way, guarantee: examined.guarantee }
+  }
+
+  replay(held: readonly HeldRow[]): Step {
+    const { batches, examined, ledger } = this.#attempt
+    const keys = held.map(({ texts, columns }) =>
+      examined.key.map((column) => texts[columns.indexOf(column.name)] ?? null),
+    )
+    const settle = (first: number, count: number, meta: MetaSession | null) =>
+      ledger.replayed(held.slice(first, first + count), meta)
+    return new Repair('replay', { batches, keys, settle, read: this.#route.repair(false) })
+  }
+
+  repair(rows: readonly RepairKey[]): Step {
+    const { batches, ledger } = this.#attempt
+    const keys = rows.map(({ key }) => key)
+    const settle = (first: number, count: number, meta: MetaSession | null) =>
+      ledger.repaired(rows.slice(first, first + count), meta)
+    return new Repair('repair', { batches, keys, settle, read: this.#route.repair(true) })
+  }
+
+  fullPass(): Step {
+    return this.#pass('full', new FullProgression(fullPass(this.#attempt, 'full')))
+  }
+
+  incrementalPass(): Step {
+    const { examined, source: session, claim, batches } = this.#attempt
+    const { order, facts } = examined
+    const horizon = new Horizon({
+      session,
+      key: order.columns[0]!,
+      relations: facts.relations,
+      self: sessionName(claim),
+    })
+    this.#incremental = new IncrementalProgression(order, horizon, batches.state)
+    return this.#pass('incremental', this.#incremental)
+  }
+
+  changedRows(): Step {
+    const { versions } = this.#attempt
+    if (versions === null) throw new Error('The pipeline does not capture changes by row version.')
+    const { since, next } = versions
+    if (since === null)
+      return this.#pass('initial', initialProgression(fullPass(this.#attempt, 'initial'), next))
+    return this.#unlessDone(new ChangedRows(this.#attempt, this.#route, { since, next }))
+  }
+
+  replace(): Step {
+    return this.#unlessDone(new Replace('replace', this.#attempt, this.#route))
+  }
+
+  /** A mart row made of several source rows does not show that one of them was deleted: everything is recomputed. */
+  sweep(): Step {
+    const { examined, batches } = this.#attempt
+    const removal = new Sweep(this.#attempt, this.#route)
+    if (!isSpread(examined.facts) || batches.isDone('sweep')) return this.#unlessDone(removal)
+    if (this.#route.rebuildsAtOnce) return new Replace('sweep', this.#attempt, this.#route)
+    const pass = new Pass('recompute', this.#attempt, this.#route.pass('recompute', this.#standingStill()))
+    return { name: 'sweep', next: async (limit) => (await pass.next(limit)) ?? removal.next() }
+  }
+
+  publish(): Step | null {
+    const { publish } = this.#route
+    return publish === null ? null : new Publish(this.#attempt.batches, publish)
+  }
+
+  get heldBack(): HeldBack | null {
+    return this.#incremental?.heldBack ?? null
+  }
+
+  close(): Promise<void> {
+    return this.#attempt.resources.close()
+  }
+
+  #pass(name: string, progression: Progression): Step {
+    return this.#unlessDone(new Pass(name, this.#attempt, this.#route.pass(name, progression)))
+  }
+
+  /** An attempt that continues a run after its last batch would otherwise read everything again. */
+  #unlessDone(step: Step): Step {
+    return this.#attempt.batches.isDone(step.name) ? { name: step.name, next: async () => null } : step
+  }
+
+  /** Every row from the beginning, and the checkpoint stays where it is. */
+  #standingStill(): Progression {
+    const { batches } = this.#attempt
+    return {
+      after: null,
+      unfinished: false,
+      beforeRead: async () => NO_WATERMARK,
+      moved: async () => batches.state,
+    }
+  }
+}

@@ -1,0 +1,121 @@
+import type { Claim } from '../model/claim.js'
+import { finalTarget, type Pipeline, type Way } from '../model/pipeline.js'
+import type { TargetRules } from '../model/target.js'
+import { requirePlan } from '../model/task-plan.js'
+import type { SinkKind } from '../ports/sink.js'
+import type { Ledger, Transfer, TransferFactory } from '../ports/transfer.js'
+import type { TransformHosts } from '../ports/transforms.js'
+import { connectionUrl } from '../postgres/connections.js'
+import { databaseError } from '../postgres/errors.js'
+import { openSink } from '../sinks/open.js'
+import { type AttemptOptions, openAttempt, Resources, writingOf } from './attempt.js'
+import type { SourceRules } from './examine.js'
+import { findInSink, SinkMart } from './marts/sink.js'
+import { findTable, isEmptyTable, TableMart } from './marts/table.js'
+import { chooseRoute } from './routes/choose-route.js'
+import { RowsRoute } from './routes/rows.js'
+import { SelectionRoute } from './routes/selections.js'
+import { RouteTransfer } from './transfer.js'
+
+export interface TransferSettings {
+  /** The logins that read and write the main database. */
+  readonly readerUrl: string
+  readonly writerUrl: string
+  readonly connections: ReadonlyMap<string, string>
+  readonly targets: TargetRules<SinkKind>
+  readonly transforms: TransformHosts
+  readonly rules: SourceRules
+  /** For tests and benchmarks: use this route even if a faster one is possible. */
+  readonly way?: Way
+}
+
+type Shared = Pick<AttemptOptions, 'claim' | 'ledger' | 'signal' | 'rules' | 'transforms' | 'resources'>
+
+export class Transfers implements TransferFactory {
+  readonly #settings: TransferSettings
+
+  constructor(settings: TransferSettings) {
+    this.#settings = settings
+  }
+
+  async open(claim: Claim, ledger: Ledger, signal: AbortSignal): Promise<Transfer> {
+    const { targets, rules, transforms, way = null } = this.#settings
+    requirePlan(claim.pipeline)
+    const route = chooseRoute(claim.pipeline, targets, way)
+    const shared: Shared = { claim, ledger, signal, rules, transforms, resources: new Resources() }
+    try {
+      if (route.way !== 'rows') return await this.#openSelections(shared, route.way)
+      return await (route.sink === null ? this.#openTable(shared) : this.#openSink(shared, route.sink))
+    } catch (error) {
+      await shared.resources.close()
+      throw databaseError(error, 'Preparing the run', 'target')
+    }
+  }
+
+  async #openSelections(shared: Shared, way: 'pushdown' | 'relay'): Promise<Transfer> {
+    const { pipeline } = shared.claim
+    const sourceUrl = way === 'pushdown' ? null : this.#sourceUrl(pipeline)
+    const attempt = await openAttempt(
+      { ...shared, sourceUrl, ...this.#inTarget(pipeline) },
+      (session, columns) => findTable(session, pipeline, columns),
+    )
+    return new RouteTransfer(attempt, await SelectionRoute.open(attempt, way), way)
+  }
+
+  async #openTable(shared: Shared): Promise<Transfer> {
+    const { pipeline } = shared.claim
+    const sourceUrl = this.#sourceUrl(pipeline)
+    const attempt = await openAttempt(
+      { ...shared, sourceUrl, ...this.#inTarget(pipeline) },
+      (session, columns) => findTable(session, pipeline, columns),
+    )
+    const { session, mart: table, chain, examined, batches } = attempt
+    const fromStart = batches.state.position.pass === undefined
+    const mart = await TableMart.open({
+      session,
+      table,
+      columns: chain?.columns ?? examined.columns,
+      brake: pipeline.deleteBrake,
+      writing: writingOf(attempt, fromStart && (await isEmptyTable(session, table))),
+    })
+    return new RouteTransfer(attempt, new RowsRoute(attempt, mart), 'rows')
+  }
+
+  async #openSink(shared: Shared, kind: SinkKind): Promise<Transfer> {
+    const { claim, ledger, signal, resources } = shared
+    const { pipeline, runId } = claim
+    const addresses = { sourceUrl: this.#sourceUrl(pipeline), url: this.#settings.writerUrl, isMain: true }
+    const attempt = await openAttempt(
+      { ...shared, ...addresses, isTransactional: false },
+      async (_session, columns) => {
+        const { requireLease } = ledger
+        const opened = await openSink(kind, pipeline, { columns, signal, requireLease })
+        resources.add(opened.sink)
+        return findInSink(opened, pipeline)
+      },
+    )
+    const { chain, examined, batches } = attempt
+    const mart = new SinkMart({
+      ...attempt.mart,
+      target: finalTarget(pipeline),
+      columns: chain?.columns ?? examined.columns,
+      runId,
+      quarantineLimit: pipeline.quarantineLimit,
+      refusedSoFar: batches.progress.rows.quarantined,
+    })
+    return new RouteTransfer(attempt, new RowsRoute(attempt, mart), 'rows')
+  }
+
+  #inTarget({ targetConnection }: Pipeline): Pick<AttemptOptions, 'url' | 'isMain' | 'isTransactional'> {
+    const url = this.#url(targetConnection, this.#settings.writerUrl)
+    return { url, isMain: targetConnection === null, isTransactional: true }
+  }
+
+  #sourceUrl({ sourceConnection }: Pipeline): string {
+    return this.#url(sourceConnection, this.#settings.readerUrl)
+  }
+
+  #url(connection: string | null, main: string): string {
+    return connectionUrl(this.#settings.connections, connection, main)
+  }
+}
