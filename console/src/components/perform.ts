@@ -7,10 +7,10 @@ interface Words {
   readonly refused: string
 }
 
-/** Does it and says so, or says why not. */
-export async function perform(deed: () => Promise<unknown>, { done, more, refused }: Words): Promise<void> {
+/** Performs an action and reports the result. */
+export async function perform(action: () => Promise<unknown>, { done, more, refused }: Words): Promise<void> {
   try {
-    await deed()
+    await action()
     toastDone(done, more)
   } catch (error) {
     toastProblem(refused, error)

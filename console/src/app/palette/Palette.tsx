@@ -14,7 +14,7 @@ import { PLACES } from '../shell/Rail.js'
 import { appTexts } from '../texts.js'
 import { paletteSwitch } from './open-palette.js'
 
-/** Everything that can be gone to or done, by typing a part of its name. */
+/** The command palette: pages and actions by part of their name. */
 export function Palette() {
   const texts = useTexts(appTexts)
   const isOpen = paletteSwitch.use()

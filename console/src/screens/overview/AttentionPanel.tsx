@@ -16,7 +16,7 @@ import { type Attention, attentionOf } from './attention.js'
 import styles from './overview.module.css'
 import { overviewTexts } from './texts.js'
 
-/** More than these nobody reads at a glance; the list of checks has them all. */
+/** The maximum shown here; the list of checks has all. */
 const MOST = 12
 
 export function AttentionPanel({ lines }: { readonly lines: readonly PipelineLine[] }) {

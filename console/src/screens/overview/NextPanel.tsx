@@ -59,7 +59,7 @@ function Next({ line, at }: { readonly line: PipelineLine; readonly at: string }
   )
 }
 
-/** What stands still because somebody wants it to. */
+/** Paused and disabled pipelines. */
 export function RestingPanel({ lines }: Props) {
   const texts = useTexts(overviewTexts)
   const resting = lines.filter((line) => ['paused', 'disabled'].includes(activityOf(line)))
@@ -81,7 +81,7 @@ function Resting({ line }: { readonly line: PipelineLine }) {
   const { id, name } = line
   const activity = activityOf(line)
   const isPaused = activity === 'paused'
-  const deed = isPaused
+  const action = isPaused
     ? { do: () => actions.run(id), done: texts.didRun(name) }
     : { do: () => actions.enable(id), done: texts.didEnable(name) }
   return (
@@ -94,7 +94,7 @@ function Resting({ line }: { readonly line: PipelineLine }) {
         needs="operator"
         icon={isPaused ? 'play' : 'check'}
         size="compact-sm"
-        onClick={() => void perform(deed.do, { done: deed.done, refused: texts.refused(name) })}
+        onClick={() => void perform(action.do, { done: action.done, refused: texts.refused(name) })}
       >
         {isPaused ? texts.resume : texts.enable}
       </ActionButton>

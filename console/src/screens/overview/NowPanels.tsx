@@ -102,7 +102,7 @@ function Running({ line, run }: Active) {
   )
 }
 
-/** Whatever runs can be stopped where it is seen. */
+/** A run can be stopped wherever it is shown. */
 function Controls({ line, run }: Active) {
   const texts = useTexts(overviewTexts)
   const { id, name } = line
@@ -129,13 +129,13 @@ function Controls({ line, run }: Active) {
 
 interface QueueProps {
   readonly lines: readonly PipelineLine[]
-  /** Those that a runner may take. */
+  /** The number of pipelines that a runner can claim. */
   readonly queued: number
-  /** Null: not known yet. */
+  /** Null: unknown yet. */
   readonly fleet: Fleet | null
 }
 
-/** Who waits, how long, and for what. */
+/** Queued pipelines: how long they wait, and why. */
 export function QueuePanel({ lines, queued, fleet }: QueueProps) {
   const texts = useTexts(overviewTexts)
   const waiting = activeOf(lines, true)

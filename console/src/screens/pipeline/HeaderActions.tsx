@@ -8,14 +8,14 @@ import { useTexts } from '../../i18n/texts.js'
 import { useShortcut } from '../../keyboard/shortcuts.js'
 import { pipelineTexts } from './texts.js'
 
-/** Run, pause and cancel ask nothing: each can be taken back by another. */
+/** Run, pause and cancel need no confirmation: each can be undone. */
 export function HeaderActions({ line }: { readonly line: PipelineLine }) {
   const texts = useTexts(pipelineTexts)
   const { id, name, enabled, status, current_run: run } = line
   const isBusy = isActive(activityOf(line))
-  const act = async (deed: () => Promise<unknown>, done: string) => {
+  const act = async (action: () => Promise<unknown>, done: string) => {
     try {
-      await deed()
+      await action()
       toastDone(done)
     } catch (error) {
       toastProblem(texts.refused(name), error)

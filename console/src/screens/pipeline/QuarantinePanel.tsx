@@ -22,7 +22,7 @@ import { qualityTexts } from './quality-texts.js'
 const PAGE = 50
 const MOST = 200
 
-/** Rows that the target refused, until somebody tries them again or gives them up. */
+/** Rows rejected by the target, until they are replayed or discarded. */
 export function QuarantinePanel({ pipeline }: { readonly pipeline: Pipeline }) {
   const texts = useTexts(qualityTexts)
   const { line } = usePipeline()
@@ -70,7 +70,7 @@ export function QuarantinePanel({ pipeline }: { readonly pipeline: Pipeline }) {
 function Rows({ rows }: { readonly rows: readonly QuarantinedRow[] }) {
   const texts = useTexts(qualityTexts)
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard.
     <section className={grid.scroll} tabIndex={0} aria-label={texts.quarantine}>
       <table className={`${grid.grid} ${grid.stacked}`}>
         <thead>
@@ -79,7 +79,7 @@ function Rows({ rows }: { readonly rows: readonly QuarantinedRow[] }) {
             <th scope="col">{texts.reason}</th>
             <th scope="col">{texts.refusedAt}</th>
             <th scope="col">{texts.row}</th>
-            <th scope="col">{texts.deeds}</th>
+            <th scope="col">{texts.actions}</th>
           </tr>
         </thead>
         <tbody>

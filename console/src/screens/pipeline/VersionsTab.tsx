@@ -89,7 +89,7 @@ function Version({ version: { version, author, at, diff }, pipeline, onRestore }
       ) : (
         <details className={styles.inset} open={changed <= 3}>
           <summary>{texts.changedFields(changed)}</summary>
-          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard. */}
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard. */}
           <section className={grid.scroll} tabIndex={0} aria-label={texts.changedFields(changed)}>
             <DiffView changes={diff as never} />
           </section>

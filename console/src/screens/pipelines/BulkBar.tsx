@@ -6,19 +6,19 @@ import list from '../../components/list.module.css'
 import { shared } from '../../components/texts.js'
 import { activityOf, isActive } from '../../facts/activity.js'
 import { useTexts } from '../../i18n/texts.js'
-import type { BulkDeed } from './BulkDialog.js'
+import type { BulkAction } from './BulkDialog.js'
 import { pipelinesTexts } from './texts.js'
 
 const BulkDialog = lazy(() => import('./BulkDialog.js').then((module) => ({ default: module.BulkDialog })))
 
 interface Props {
   readonly lines: readonly PipelineLine[]
-  readonly deed: BulkDeed | null
-  readonly choose: (deed: BulkDeed | null) => void
+  readonly action: BulkAction | null
+  readonly choose: (action: BulkAction | null) => void
   readonly onClear: () => void
 }
 
-export function BulkBar({ lines, deed, choose, onClear }: Props) {
+export function BulkBar({ lines, action, choose, onClear }: Props) {
   const texts = useTexts(pipelinesTexts)
   const words = useTexts(shared)
   if (lines.length === 0) return null
@@ -38,9 +38,9 @@ export function BulkBar({ lines, deed, choose, onClear }: Props) {
       <Button variant="subtle" color="gray" onClick={onClear}>
         {texts.clear}
       </Button>
-      {deed === null ? null : (
+      {action === null ? null : (
         <Suspense fallback={null}>
-          <BulkDialog deed={deed} lines={lines} onClose={() => choose(null)} />
+          <BulkDialog action={action} lines={lines} onClose={() => choose(null)} />
         </Suspense>
       )}
     </section>

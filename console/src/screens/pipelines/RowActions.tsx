@@ -13,15 +13,15 @@ import { pipelinesTexts } from './texts.js'
 
 type Texts = (typeof pipelinesTexts)['en']
 
-/** Does it and says so, or says why not. */
+/** Performs an action and reports the result. */
 export async function act(
-  deed: () => Promise<unknown>,
+  action: () => Promise<unknown>,
   name: string,
   done: string,
   texts: Texts,
 ): Promise<void> {
   try {
-    await deed()
+    await action()
     toastDone(done)
   } catch (error) {
     toastProblem(texts.refused(name), error)
@@ -56,7 +56,7 @@ export function RowActions({ line }: { readonly line: PipelineLine }) {
   )
 }
 
-/** The menu itself is made when it is first opened: a list has many rows and nobody opens all of them. */
+/** The menu is created when it is first opened: a list has many rows. */
 function RowMenu({ line }: { readonly line: PipelineLine }) {
   const texts = useTexts(pipelinesTexts)
   const [isOpen, open] = useState(false)

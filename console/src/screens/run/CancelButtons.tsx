@@ -6,18 +6,18 @@ import { toastDone, toastProblem } from '../../components/toast.js'
 import { useTexts } from '../../i18n/texts.js'
 import { runTexts } from './texts.js'
 
-/** A batch takes a second or so. One that still has not ended is stuck, and waiting is no answer any more. */
+/** A batch usually takes at most a second. One that takes longer than this is stuck. */
 const PATIENCE_MS = 30_000
 
-/** When this tab first saw that a run was asked to stop; going to another page and back does not start the wait anew. */
+/** When this tab first saw the cancel request; navigation does not restart the wait. */
 const seen = new Map<string, number>()
 
 export function CancelButtons({ run }: { readonly run: RunDetail }) {
   const texts = useTexts(runTexts)
   const isLate = useLate(run)
-  const act = async (deed: (id: string) => Promise<unknown>, done: string) => {
+  const act = async (action: (id: string) => Promise<unknown>, done: string) => {
     try {
-      await deed(run.id)
+      await action(run.id)
       toastDone(done)
     } catch (error) {
       toastProblem(texts.refused, error)
@@ -47,7 +47,7 @@ export function CancelButtons({ run }: { readonly run: RunDetail }) {
   )
 }
 
-/** It was asked to stop, and has not for so long that more has to be offered. */
+/** Whether cancelling takes so long that force stop is offered. */
 export function useLate({ id, cancel_requested: isAsked }: RunDetail): boolean {
   const [isLate, setLate] = useState(false)
   useEffect(() => {

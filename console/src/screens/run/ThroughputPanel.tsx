@@ -17,7 +17,7 @@ interface Point {
 const WIDTH = 400
 const HEIGHT = 120
 
-/** Rows per second, batch by batch: a run that slows down is seen here first. */
+/** Rows per second by batch: shows when a run slows down. */
 export function ThroughputPanel({ batches }: { readonly batches: readonly Batch[] }) {
   const { throughput: texts } = useTexts(runTexts)
   const words = useTexts(shared)
@@ -83,7 +83,7 @@ function RateTable({ points }: { readonly points: readonly Point[] }) {
   const { throughput: texts, batches } = useTexts(runTexts)
   const format = useFormat()
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard.
     <section className={styles.scroller} tabIndex={0} aria-label={texts.title}>
       <table className={styles.batches}>
         <thead>

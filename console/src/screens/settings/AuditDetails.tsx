@@ -18,7 +18,7 @@ export function AuditDetails({ entry }: { readonly entry: AuditEntry }) {
   return (
     <div className={styles.entryMore}>
       {Object.keys(changes).length === 0 ? null : (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard.
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard.
         <section className={styles.scroll} tabIndex={0} aria-label={texts.details(entry.action)}>
           <DiffView changes={changes} />
         </section>

@@ -50,7 +50,7 @@ function Settings({ settings }: { readonly settings: readonly Setting[] }) {
   const texts = useTexts(aboutTexts)
   if (settings.length === 0) return <p className={`${styles.note} ${styles.tools}`}>{texts.noneFits}</p>
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard.
     <section className={styles.scrolled} tabIndex={0} aria-label={texts.settings}>
       <table className={records.table}>
         <thead>

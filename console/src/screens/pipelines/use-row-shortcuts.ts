@@ -5,14 +5,14 @@ import type { RowKey } from '../../components/table/table-props.js'
 import { toastRefused } from '../../components/toast.js'
 import { activityOf, isActive } from '../../facts/activity.js'
 import { useTexts } from '../../i18n/texts.js'
-import type { BulkDeed } from './BulkDialog.js'
+import type { BulkAction } from './BulkDialog.js'
 import { act } from './RowActions.js'
 import { pipelinesTexts } from './texts.js'
 
-/** r runs, p pauses, . opens the menu of the row that has the focus; r and p take all that are marked, if some are. */
-export function useRowDeeds(
+/** For the focused row: r runs, p pauses, . opens the menu. If rows are selected, r and p apply to them. */
+export function useRowShortcuts(
   isAnyMarked: boolean,
-  doToMarked: (deed: BulkDeed) => void,
+  actOnSelected: (action: BulkAction) => void,
 ): readonly RowKey<PipelineLine>[] {
   const texts = useTexts(pipelinesTexts)
   const refusal = useRefusal('operator')
@@ -30,8 +30,8 @@ export function useRowDeeds(
     else toastRefused(texts.refused(name), why)
   }
   return [
-    { keys: 'r', label: texts.runRow, run: isAnyMarked ? () => doToMarked('run') : run },
-    { keys: 'p', label: texts.pauseRow, run: isAnyMarked ? () => doToMarked('pause') : pause },
+    { keys: 'r', label: texts.runRow, run: isAnyMarked ? () => actOnSelected('run') : run },
+    { keys: 'p', label: texts.pauseRow, run: isAnyMarked ? () => actOnSelected('pause') : pause },
     { keys: '.', label: texts.rowMenu, run: openMenu },
   ]
 }
