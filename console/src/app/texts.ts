@@ -63,8 +63,6 @@ export const appTexts = defineTexts(
       PAUSED: (name: string) => `${name} paused`,
       many: (n: number) => pluralEn(n, '# run changed', '# runs changed'),
     },
-    runRequested: (name: string) => `${name}: run requested`,
-    runRefused: (name: string) => `Could not start ${name}`,
     pending: {
       title: 'This page is not available yet',
       text: 'Use the API or the command line instead.',
@@ -137,8 +135,6 @@ export const appTexts = defineTexts(
       PAUSED: (name: string) => `${name}: на паузе`,
       many: (n: number) => pluralRu(n, 'изменился # запуск', 'изменились # запуска', 'изменились # запусков'),
     },
-    runRequested: (name: string) => `${name}: запуск запрошен`,
-    runRefused: (name: string) => `${name}: не удалось запустить`,
     pending: {
       title: 'Эта страница пока недоступна',
       text: 'Используйте API или командную строку.',

@@ -1,18 +1,16 @@
-import type { ReactNode } from 'react'
 import { toastDone, toastProblem } from './toast.js'
 
-interface Words {
+interface Messages {
   readonly done: string
-  readonly more?: ReactNode
-  readonly refused: string
+  readonly failed: string
 }
 
 /** Performs an action and reports the result. */
-export async function perform(action: () => Promise<unknown>, { done, more, refused }: Words): Promise<void> {
+export async function perform(action: () => Promise<unknown>, { done, failed }: Messages): Promise<void> {
   try {
     await action()
-    toastDone(done, more)
+    toastDone(done)
   } catch (error) {
-    toastProblem(refused, error)
+    toastProblem(failed, error)
   }
 }

@@ -1,12 +1,11 @@
-import { actions } from '../../api/actions.js'
 import type { PipelineLine } from '../../api/wire.js'
 import { useRefusal } from '../../components/ActionButton.js'
+import { actionTexts } from '../../components/action-texts.js'
 import type { RowKey } from '../../components/table/table-props.js'
 import { toastRefused } from '../../components/toast.js'
-import { activityOf, isActive } from '../../facts/activity.js'
+import { usePipelineActions } from '../../components/use-pipeline-actions.js'
 import { useTexts } from '../../i18n/texts.js'
 import type { BulkAction } from './BulkDialog.js'
-import { act } from './RowActions.js'
 import { pipelinesTexts } from './texts.js'
 
 /** For the focused row: r runs, p pauses, . opens the menu. If rows are selected, r and p apply to them. */
@@ -15,23 +14,18 @@ export function useRowShortcuts(
   actOnSelected: (action: BulkAction) => void,
 ): readonly RowKey<PipelineLine>[] {
   const texts = useTexts(pipelinesTexts)
+  const { failed } = useTexts(actionTexts)
   const refusal = useRefusal('operator')
-  const run = (line: PipelineLine) => {
-    const { id, name, enabled } = line
-    const why =
-      refusal ?? (enabled ? null : texts.isDisabled) ?? (isActive(activityOf(line)) ? texts.isRunning : null)
-    if (why === null) void act(() => actions.run(id), name, texts.didRun(name), texts)
-    else toastRefused(texts.refused(name), why)
-  }
-  const pause = (line: PipelineLine) => {
-    const { id, name, status } = line
-    const why = refusal ?? (status === 'RUNNING' ? null : texts.isNotRunning)
-    if (why === null) void act(() => actions.pause(id), name, texts.didPause(name), texts)
-    else toastRefused(texts.refused(name), why)
+  const actionsOf = usePipelineActions()
+  const perform = (action: 'run' | 'pause') => (line: PipelineLine) => {
+    const { refusal: own, onClick } = actionsOf(line)[action]
+    const why = refusal ?? own
+    if (why === null) onClick()
+    else toastRefused(failed(line.name), why)
   }
   return [
-    { keys: 'r', label: texts.runRow, run: isAnyMarked ? () => actOnSelected('run') : run },
-    { keys: 'p', label: texts.pauseRow, run: isAnyMarked ? () => actOnSelected('pause') : pause },
+    { keys: 'r', label: texts.runRow, run: isAnyMarked ? () => actOnSelected('run') : perform('run') },
+    { keys: 'p', label: texts.pauseRow, run: isAnyMarked ? () => actOnSelected('pause') : perform('pause') },
     { keys: '.', label: texts.rowMenu, run: openMenu },
   ]
 }

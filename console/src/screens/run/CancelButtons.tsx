@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react'
 import { actions } from '../../api/actions.js'
 import type { RunDetail } from '../../api/wire.js'
 import { ActionButton } from '../../components/ActionButton.js'
-import { toastDone, toastProblem } from '../../components/toast.js'
+import { perform } from '../../components/perform.js'
 import { useTexts } from '../../i18n/texts.js'
 import { runTexts } from './texts.js'
 
@@ -15,14 +15,8 @@ const seen = new Map<string, number>()
 export function CancelButtons({ run }: { readonly run: RunDetail }) {
   const texts = useTexts(runTexts)
   const isLate = useLate(run)
-  const act = async (action: (id: string) => Promise<unknown>, done: string) => {
-    try {
-      await action(run.id)
-      toastDone(done)
-    } catch (error) {
-      toastProblem(texts.refused, error)
-    }
-  }
+  const act = (action: (id: string) => Promise<unknown>, done: string) =>
+    void perform(() => action(run.id), { done, failed: texts.failed })
   if (isLate)
     return (
       <ActionButton
@@ -30,7 +24,7 @@ export function CancelButtons({ run }: { readonly run: RunDetail }) {
         icon="stop"
         color="red"
         variant="light"
-        onClick={() => void act(actions.cutOff, texts.didForce)}
+        onClick={() => act(actions.cutOff, texts.didForce)}
       >
         {texts.force}
       </ActionButton>
@@ -40,7 +34,7 @@ export function CancelButtons({ run }: { readonly run: RunDetail }) {
       needs="operator"
       icon="stop"
       refusal={run.cancel_requested ? texts.cancelling : null}
-      onClick={() => void act(actions.cancel, texts.didCancel)}
+      onClick={() => act(actions.cancel, texts.didCancel)}
     >
       {texts.cancel}
     </ActionButton>

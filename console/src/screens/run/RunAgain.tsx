@@ -25,7 +25,7 @@ export function RunAgain({ run, children }: Props) {
         </Link>,
       )
     } catch (error) {
-      toastProblem(texts.refused, error)
+      toastProblem(texts.failed, error)
     }
   }
   return (
