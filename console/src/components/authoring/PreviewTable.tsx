@@ -1,6 +1,7 @@
 import type { Preview, Validation } from '../../api/wire.js'
 import { useTexts } from '../../i18n/texts.js'
 import grid from '../grid.module.css'
+import { Scrollable } from '../Scrollable.js'
 import styles from './authoring.module.css'
 import { inspectionTexts } from './inspection-texts.js'
 
@@ -10,8 +11,7 @@ export function PreviewTable({ preview: { columns, rows, truncated } }: { readon
   return (
     <>
       {truncated ? <p className={styles.note}>{texts.truncated}</p> : null}
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard. */}
-      <section className={grid.sheet} tabIndex={0} aria-label={texts.rowsOf}>
+      <Scrollable className={grid.sheet} label={texts.rowsOf}>
         <table className={grid.grid}>
           <thead>
             <tr>
@@ -37,7 +37,7 @@ export function PreviewTable({ preview: { columns, rows, truncated } }: { readon
             ))}
           </tbody>
         </table>
-      </section>
+      </Scrollable>
     </>
   )
 }

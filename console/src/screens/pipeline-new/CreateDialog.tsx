@@ -14,6 +14,7 @@ import type { Inspection } from '../../components/authoring/use-inspection.js'
 import { DiffView } from '../../components/DiffView.js'
 import grid from '../../components/grid.module.css'
 import { ProblemCard } from '../../components/ProblemCard.js'
+import { Scrollable } from '../../components/Scrollable.js'
 import { Skeleton } from '../../components/Skeleton.js'
 import { shared } from '../../components/texts.js'
 import { toastDone, toastProblem } from '../../components/toast.js'
@@ -66,10 +67,9 @@ export function CreateDialog({ spec, inspection, onCreated, onClose }: Props) {
         ) : (
           <details>
             <summary>{texts.allFields}</summary>
-            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard. */}
-            <section className={grid.sheet} tabIndex={0} aria-label={texts.allFields}>
+            <Scrollable className={grid.sheet} label={texts.allFields}>
               <DiffView changes={data.changes as never} />
-            </section>
+            </Scrollable>
           </details>
         )}
         <Group justify="flex-end" gap="xs">

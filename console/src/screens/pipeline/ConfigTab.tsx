@@ -10,6 +10,7 @@ import { useInspection } from '../../components/authoring/use-inspection.js'
 import grid from '../../components/grid.module.css'
 import { Panel } from '../../components/Panel.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
+import { Scrollable } from '../../components/Scrollable.js'
 import { Skeleton } from '../../components/Skeleton.js'
 import { shared } from '../../components/texts.js'
 import { useTexts } from '../../i18n/texts.js'
@@ -53,8 +54,7 @@ function FieldsPanel({ pipeline }: { readonly pipeline: Pipeline }) {
     <Panel title={texts.fields} isFlush>
       <details className={styles.fold}>
         <summary>{texts.allFields}</summary>
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard. */}
-        <section className={grid.scroll} tabIndex={0} aria-label={texts.fields}>
+        <Scrollable className={grid.scroll} label={texts.fields}>
           <table className={`${grid.grid} ${grid.stacked}`}>
             <thead>
               <tr>
@@ -79,7 +79,7 @@ function FieldsPanel({ pipeline }: { readonly pipeline: Pipeline }) {
               ))}
             </tbody>
           </table>
-        </section>
+        </Scrollable>
       </details>
     </Panel>
   )

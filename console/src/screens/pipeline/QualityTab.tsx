@@ -7,6 +7,7 @@ import grid from '../../components/grid.module.css'
 import { NumberText } from '../../components/NumberText.js'
 import { Panel } from '../../components/Panel.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
+import { Scrollable } from '../../components/Scrollable.js'
 import { shared } from '../../components/texts.js'
 import { useTexts } from '../../i18n/texts.js'
 import { ChecksPanel } from './ChecksPanel.js'
@@ -70,8 +71,7 @@ function Counts({ result }: { readonly result: Reconciliation | null }) {
   return (
     <>
       <CountsBadge result={result} />
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard. */}
-      <section className={grid.scroll} tabIndex={0} aria-label={texts.counts}>
+      <Scrollable className={grid.scroll} label={texts.counts}>
         <table className={`${grid.grid} ${grid.stacked} ${styles.counts}`}>
           <thead>
             <tr>
@@ -102,7 +102,7 @@ function Counts({ result }: { readonly result: Reconciliation | null }) {
             ))}
           </tbody>
         </table>
-      </section>
+      </Scrollable>
     </>
   )
 }

@@ -11,6 +11,7 @@ import { ConfirmDialog } from '../../components/ConfirmDialog.js'
 import grid from '../../components/grid.module.css'
 import { Panel } from '../../components/Panel.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
+import { Scrollable } from '../../components/Scrollable.js'
 import { Skeleton } from '../../components/Skeleton.js'
 import { TimeText } from '../../components/TimeText.js'
 import { toastDone, toastProblem } from '../../components/toast.js'
@@ -70,8 +71,7 @@ export function QuarantinePanel({ pipeline }: { readonly pipeline: Pipeline }) {
 function Rows({ rows }: { readonly rows: readonly QuarantinedRow[] }) {
   const texts = useTexts(qualityTexts)
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard.
-    <section className={grid.scroll} tabIndex={0} aria-label={texts.quarantine}>
+    <Scrollable className={grid.scroll} label={texts.quarantine}>
       <table className={`${grid.grid} ${grid.stacked}`}>
         <thead>
           <tr>
@@ -88,7 +88,7 @@ function Rows({ rows }: { readonly rows: readonly QuarantinedRow[] }) {
           ))}
         </tbody>
       </table>
-    </section>
+    </Scrollable>
   )
 }
 

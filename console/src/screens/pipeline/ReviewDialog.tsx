@@ -15,6 +15,7 @@ import { DiffView } from '../../components/DiffView.js'
 import grid from '../../components/grid.module.css'
 import { asText, isLong } from '../../components/long-text.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
+import { Scrollable } from '../../components/Scrollable.js'
 import { Skeleton } from '../../components/Skeleton.js'
 import { TextDiff } from '../../components/TextDiff.js'
 import { shared } from '../../components/texts.js'
@@ -210,8 +211,7 @@ function Changes({ dryRun: { changes, checkpoint }, choice, onChoose }: ChangesP
   if (all.length === 0) return <p className={styles.note}>{texts.noChange}</p>
   return (
     <>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard. */}
-      <section className={grid.sheet} tabIndex={0} aria-label={texts.review}>
+      <Scrollable className={grid.sheet} label={texts.review}>
         {short.length === 0 ? null : <DiffView changes={Object.fromEntries(short) as never} />}
         {long.map(([field, { old, new: next }]) => (
           <div key={field}>
@@ -219,7 +219,7 @@ function Changes({ dryRun: { changes, checkpoint }, choice, onChoose }: ChangesP
             <TextDiff before={asText(old)} after={asText(next)} language="sql" label={field} />
           </div>
         ))}
-      </section>
+      </Scrollable>
       <div>
         <strong>{texts.impact}</strong>
         {checkpoint === 'undecided' ? (

@@ -5,6 +5,7 @@ import type { Pipeline } from '../../api/wire.js'
 import type { FieldMerge, Side } from '../../components/authoring/three-way.js'
 import grid from '../../components/grid.module.css'
 import { asText, isLong } from '../../components/long-text.js'
+import { Scrollable } from '../../components/Scrollable.js'
 import { TextDiff } from '../../components/TextDiff.js'
 import { TimeText } from '../../components/TimeText.js'
 import { shared } from '../../components/texts.js'
@@ -29,8 +30,7 @@ export function ThreeWay({ base, latest, merge, choices, onChoose }: Props) {
   return (
     <div className={styles.stack}>
       <SavedBy latest={latest} />
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard. */}
-      <section className={grid.sheet} tabIndex={0} aria-label={texts.threeWay}>
+      <Scrollable className={grid.sheet} label={texts.threeWay}>
         <table className={`${review.merge} ${grid.stacked}`}>
           <thead>
             <tr>
@@ -54,7 +54,7 @@ export function ThreeWay({ base, latest, merge, choices, onChoose }: Props) {
             ))}
           </tbody>
         </table>
-      </section>
+      </Scrollable>
       <LongTexts merge={merge} />
     </div>
   )
