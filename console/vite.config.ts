@@ -3,8 +3,8 @@ import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
 
 /**
- * What every screen needs, kept apart from our own code: it stays in the browser's cache when that changes. Not the
- * component library: it is split by use, so that what only one screen shows is loaded with that screen.
+ * Libraries that every screen needs, separate from our own code: they stay in the browser's cache when our code changes.
+ * The component library is not included: it is split by use, so that a part used by one screen is loaded with it.
  */
 const VENDOR = /node_modules\/(react|react-dom|scheduler|@tanstack)\//
 
@@ -16,10 +16,10 @@ interface Locked {
   readonly devDependencies?: Readonly<Record<string, string>>
 }
 
-/** Tools of the build: nothing of them is shipped. */
+/** Build tools: not shipped. */
 const TOOL = /^(@types\/|@vitejs\/|vite$)/
 
-/** Every package that is shipped or bundled, with its licence, as the lock file knows it. */
+/** Every package that is shipped or bundled, with its licence according to the lock file. */
 function licences(): { name: string; version: string; licence: string }[] {
   const text = readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8')
   const { packages } = JSON.parse(text) as { packages: Readonly<Record<string, Locked>> }
@@ -42,7 +42,7 @@ function licences(): { name: string; version: string; licence: string }[] {
 
 const PACKAGE = /^.*(node_modules\/(?:@[^/]+\/)?[^/]+)\//
 
-/** Names the packages whose code, styles or fonts are in the bundle: scripts/lib/notices.mjs repeats their licences. */
+/** Lists the packages whose code, styles or fonts are in the bundle; scripts/lib/notices.mjs includes their licences. */
 function bundledPackages(): Plugin {
   return {
     name: 'bundled-packages',
@@ -66,10 +66,10 @@ export default defineConfig({
     target: 'es2022',
     outDir: 'dist',
     assetsDir: 'assets',
-    // The page's policy knows no data: URLs for fonts and scripts.
+    // The content security policy forbids data: URLs for fonts and scripts.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // Sizes are held by tests/e2e/without-runner.test.ts.
+    // tests/e2e/without-runner.test.ts limits the sizes.
     reportCompressedSize: false,
     chunkSizeWarningLimit: 1000,
     rolldownOptions: {
@@ -77,7 +77,7 @@ export default defineConfig({
     },
   },
   server: {
-    // `npm run dev -w console` beside `vitrina up`.
+    // `npm run dev -w console` next to `vitrina up`.
     proxy: Object.fromEntries(
       ['/api', '/openapi.json', '/docs', '/health'].map((path) => [
         path,

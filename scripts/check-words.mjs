@@ -12,7 +12,7 @@ import { main, ROOT, say } from './lib/run.mjs'
 import { wordsIn } from './lib/words.mjs'
 
 /** Source folders and generated files whose texts are enforced too. Add a folder once its texts are rewritten. */
-const ENFORCED = ['bench', 'deploy', 'examples']
+const ENFORCED = ['bench', 'console', 'deploy', 'examples', 'tests/e2e']
 
 const PLACES = [
   'docs',

@@ -8,7 +8,7 @@ import { startDemo } from './lib/demo-stand.mjs'
 import { ensureInstalled } from './lib/install.mjs'
 import { failure, main, ROOT, say } from './lib/run.mjs'
 
-/** `npm run screenshots -- --out /tmp/shots --only pipelines`. A new screen is a new line here. */
+/** `npm run screenshots -- --out /tmp/shots --only pipelines`. Add a line for each new screen. */
 const FILMS = '/pipelines/11111111-1111-1111-1111-111111111111'
 const RATED = 'analytics.film_rating_agg'
 const SCREENS = [
@@ -126,7 +126,7 @@ async function compactWithViews(page) {
   const compact = page.getByRole('button', { name: /Compact rows|Компактные строки/ })
   // A phone has no such switch.
   if (await compact.isVisible()) await compact.click()
-  await page.getByRole('button', { name: /Saved view|Сохранённые виды/ }).click()
+  await page.getByRole('button', { name: /Saved view|Сохранённые представления/ }).click()
   await page.getByRole('menu').waitFor()
 }
 
@@ -136,9 +136,9 @@ async function validateAndPreview(page) {
 }
 
 async function writeAPipeline(page) {
-  await page.getByRole('button', { name: /Use an example|Взять пример/ }).click({ timeout: 5_000 })
+  await page.getByRole('button', { name: /Use an example|Использовать пример/ }).click({ timeout: 5_000 })
   await page
-    .getByText(/^(a run would start|запуск начнётся)$/)
+    .getByText(/^(Valid|Корректно)$/)
     .first()
     .waitFor()
   await validateAndPreview(page)
@@ -147,19 +147,19 @@ async function writeAPipeline(page) {
 async function reviewAPipeline(page) {
   await writeAPipeline(page)
   await page.getByRole('button', { name: /Daily|Ежедневно/ }).click()
-  await page.getByRole('button', { name: /Review and create|Обзор и создание/ }).click()
+  await page.getByRole('button', { name: /Review and create|Проверить и создать/ }).click()
   await page.getByRole('dialog').locator('details').waitFor()
 }
 
 async function planYaml(page) {
-  await page.getByRole('button', { name: /Use an example|Взять пример/ }).click()
-  await page.getByRole('button', { name: /^(Plan|Спланировать)$/ }).click()
+  await page.getByRole('button', { name: /Use an example|Использовать пример/ }).click()
+  await page.getByRole('button', { name: /^(Plan|Построить план)$/ }).click()
   await page.locator('main details').first().waitFor()
 }
 
 async function reviewAChange(page) {
   await page.getByLabel('batch_size').fill('500')
-  await page.getByRole('button', { name: /Review changes|Обзор изменений/ }).click()
+  await page.getByRole('button', { name: /Review changes|Просмотреть изменения/ }).click()
   await page.getByRole('dialog').locator('ins').waitFor()
 }
 
@@ -169,10 +169,10 @@ async function drawn(page) {
 
 async function pickAColumn(page) {
   await page.locator('main button[aria-pressed]', { hasText: 'avg_rating' }).last().click()
-  await page.getByRole('region', { name: /Path of the column|Путь колонки/ }).waitFor()
+  await page.getByRole('region', { name: /Column lineage|Происхождение столбца/ }).waitFor()
 }
 
-/** Somebody else is faster: a word that only this picture has. */
+/** Another user saves first; the values are unique to this screenshot. */
 async function compareThreeWays(page) {
   await page.getByLabel('batch_size').fill('500')
   await page.getByLabel('quarantine_limit').fill('20')
@@ -182,12 +182,12 @@ async function compareThreeWays(page) {
     const body = JSON.stringify({ batch_size: 1000 + Math.floor(performance.now()), deletes: 'sweep' })
     await fetch(address, { method: 'PATCH', headers, body })
   }, `/api/v1${FILMS}`)
-  await page.getByRole('button', { name: /Compare three ways|Сравнить три версии/ }).click()
+  await page.getByRole('button', { name: /Compare versions|Сравнить версии/ }).click()
   await page.getByRole('dialog').locator('ins').first().waitFor()
 }
 
 async function compareRows(page) {
-  await page.getByRole('button', { name: /Compare every row|Сравнить все строки/ }).click()
+  await page.getByRole('button', { name: /Compare all rows|Сравнить все строки/ }).click()
   await page.locator('main [role=status] strong').first().waitFor()
 }
 
@@ -195,7 +195,7 @@ async function seeConnections(page) {
   await page.getByRole('article').last().waitFor()
 }
 
-/** By what they are, not by what they say: it also works in the longest language. */
+/** By role, not by text: works in every language. */
 async function createToken(page) {
   await page.locator('main button').first().click()
   const dialog = page.getByRole('dialog')

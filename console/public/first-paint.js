@@ -1,12 +1,12 @@
-// A script or style that did not arrive leaves an empty page. The line was cut for a moment, most likely: load again, a
-// few times. How often is kept with the entry of the history, which a reload keeps.
+// A script or style that fails to load leaves an empty page. Most likely the connection was interrupted: reload, up to
+// three times. The history entry stores the count, because it survives a reload.
 let isLeaving = false
 addEventListener(
   'error',
   ({ target }) => {
     const isOurs =
       target instanceof HTMLScriptElement || (target instanceof HTMLLinkElement && target.rel !== 'icon')
-    // What is on screen is not thrown away: whoever needs a later script reports that it is missing.
+    // Once something is on screen, keep it: the component that needs a later script reports the failure.
     const isEmpty = (document.getElementById('root')?.childElementCount ?? 0) === 0
     if (!isOurs || !isEmpty || isLeaving) return
     isLeaving = true
@@ -14,14 +14,14 @@ addEventListener(
     if (loads < 3) {
       history.replaceState({ ...history.state, loads: loads + 1 }, '')
       setTimeout(() => location.reload(), 500 * 2 ** loads)
-    } else if (document.readyState === 'loading') addEventListener('DOMContentLoaded', tell)
-    else tell()
+    } else if (document.readyState === 'loading') addEventListener('DOMContentLoaded', showFailure)
+    else showFailure()
   },
   true,
 )
 
-function tell() {
+function showFailure() {
   document.body.textContent = document.documentElement.lang.startsWith('ru')
-    ? 'Консоль не загрузилась: сервер не ответил. Обновите страницу.'
-    : 'The console could not be loaded: the server did not answer. Reload the page.'
+    ? 'Не удалось загрузить консоль: сервер не отвечает. Обновите страницу.'
+    : 'Could not load the console: the server is not responding. Reload the page.'
 }

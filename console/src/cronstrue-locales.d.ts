@@ -1,2 +1,2 @@
-/** Words of one language; importing it makes them known to cronstrue. */
+/** Importing a locale registers it with cronstrue. */
 declare module 'cronstrue/locales/ru'

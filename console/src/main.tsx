@@ -12,14 +12,14 @@ import { startShortcuts } from './keyboard/shortcuts.js'
 import { takeCode } from './screens/sign-in/take-code.js'
 import { fontsLoaded } from './theme/fonts.js'
 
-// Dialogs lock the page behind them with a style of their own.
+// Dialogs lock the page behind them with an injected style.
 setNonce(styleNonce())
 startShortcuts()
 
 const fonts = fontsLoaded()
 const code = takeCode()
-// A code that is used up or too old leads to the sign-in screen, which says how to go on. A request that got no answer
-// did not use it up, most likely.
+// A used or expired code leads to the sign-in screen, which says what to do. A request without a response most likely
+// did not use it.
 if (code !== null)
   await signIn({ code }).catch(async (error) => {
     if (isOffline(error)) await signIn({ code }).catch(() => {})

@@ -9,7 +9,7 @@ const browser = aBrowser()
 const FILMS = '/pipelines/11111111-1111-1111-1111-111111111111'
 
 describe('a new pipeline', () => {
-  it('underlines what is wrong in the query at its place, with what to do', async () => {
+  it('underlines an error in the query where it occurs, with a hint', async () => {
     const { page, complaints } = await browser().visitor()
     await stand().open(page, '/pipelines/new')
     await page.getByRole('textbox', { name: 'Query' }).click()
@@ -17,7 +17,7 @@ describe('a new pipeline', () => {
     const wrong = page.locator('.cm-lintRange-error')
     await wrong.waitFor()
     expect(await wrong.textContent()).toBe('f.titel')
-    await page.getByText('a run would not start').first().waitFor()
+    await page.getByText('Invalid', { exact: true }).first().waitFor()
     await page
       .getByText(/Perhaps you meant to reference the column "f.title"/)
       .first()
@@ -25,7 +25,7 @@ describe('a new pipeline', () => {
     expect(complaints).toEqual([])
   })
 
-  it('tells a schedule in words and in times, and where the clocks change', async () => {
+  it('shows a schedule in words, the next runs, and clock changes', async () => {
     const { page, complaints } = await browser().visitor()
     await stand().open(page, '/pipelines/new')
     await page.getByRole('button', { name: 'Daily at 06:00' }).click()
@@ -34,7 +34,7 @@ describe('a new pipeline', () => {
     const zone = page.getByRole('combobox', { name: / schedule_timezone$/ })
     await zone.fill('Europe/Ber')
     await page.getByRole('option', { name: 'Europe/Berlin' }).click()
-    // Once a month: five of them always have a change of the clocks among them.
+    // Every other month: five runs always include a clock change.
     await page.getByLabel('schedule_interval').fill('0 6 1 */2 *')
     await page
       .getByRole('list', { name: 'Next runs, in Europe/Berlin' })
@@ -44,13 +44,13 @@ describe('a new pipeline', () => {
     expect(complaints).toEqual([])
   })
 
-  it('chooses columns for an incremental run, and says what is missing', async () => {
+  it('suggests columns for an incremental run, and reports a forbidden target', async () => {
     const { page } = await browser().visitor()
     await stand().open(page, '/pipelines/new')
     await page.getByRole('textbox', { name: 'Query' }).click()
     await page.keyboard.insertText('SELECT id, title, modified FROM content.film_work')
-    await page.getByText('a run would start', { exact: true }).first().waitFor()
-    await page.getByRole('radio', { name: /by a column that grows/ }).check()
+    await page.getByText('Valid', { exact: true }).first().waitFor()
+    await page.getByRole('radio', { name: /by an increasing column/ }).check()
     const key = page.getByRole('combobox', { name: / incremental_key$/ })
     await waitFor(async () => (await key.inputValue()) === 'modified', { what: 'the column to be chosen' })
     await page.getByText('sql_incremental').waitFor()
@@ -63,16 +63,16 @@ describe('a new pipeline', () => {
     expect(await button.getAttribute('aria-disabled')).toBe('true')
   })
 
-  it('begins as a copy of another, with a target of its own', async () => {
+  it('starts as a copy of another pipeline, with its own target', async () => {
     const { page, complaints } = await browser().visitor()
     await stand().open(page, `${FILMS}/overview`)
     await page.getByRole('button', { name: 'More actions for film_dim_full' }).click()
     await page.getByRole('menuitem', { name: 'Duplicate…' }).click()
-    await page.getByRole('heading', { name: 'Duplicate of film_dim_full' }).waitFor()
+    await page.getByRole('heading', { name: 'Copy of film_dim_full' }).waitFor()
     expect(await page.getByRole('combobox', { name: / target_table$/ }).inputValue()).toBe(
       'analytics.film_dim_full_copy',
     )
-    await page.getByText('a run would start', { exact: true }).first().waitFor()
+    await page.getByText('Valid', { exact: true }).first().waitFor()
     await page.getByRole('button', { name: 'Review and create' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Create', exact: true }).click()
     await page.getByRole('heading', { name: 'film_dim_full_copy' }).waitFor()
@@ -80,7 +80,7 @@ describe('a new pipeline', () => {
     expect(complaints).toEqual([])
   })
 
-  it('reads a table without a query, all of its columns or some, and shows it afterwards', async () => {
+  it('reads a table without a query, with all of its columns or some', async () => {
     const { page, complaints } = await browser().visitor()
     await stand().open(page, '/pipelines/new')
     const choice = page.getByRole('radiogroup', { name: 'Read from' })
@@ -90,19 +90,19 @@ describe('a new pipeline', () => {
     await page.getByText('Did you mean content.person_film_work?').first().waitFor()
     await table.fill('content.person')
     await page.getByRole('option', { name: 'content.person', exact: true }).click()
-    await page.getByText('a run would start', { exact: true }).first().waitFor()
+    await page.getByText('Valid', { exact: true }).first().waitFor()
     const columns = page.getByRole('combobox', { name: / source_columns$/ })
     for (const name of ['id', 'full_name']) {
       await columns.fill(name)
       await page.getByRole('option', { name, exact: true }).click()
     }
     expect(await page.getByLabel('Name name').inputValue()).toBe('person_mart')
-    // Back and forth: the query is the one that the table stands for.
+    // Back and forth: the query is the one derived from the table.
     await choice.getByText('Query').click()
     await page.getByText('SELECT id, full_name FROM content.person').waitFor()
     await choice.getByText('Table').click()
     await table.fill('content.person')
-    await page.getByText('a run would start', { exact: true }).first().waitFor()
+    await page.getByText('Valid', { exact: true }).first().waitFor()
     await page.getByRole('button', { name: 'Review and create' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Create', exact: true }).click()
     await page.getByRole('heading', { name: 'person_mart' }).waitFor()
@@ -112,19 +112,19 @@ describe('a new pipeline', () => {
     expect(complaints).toEqual([])
   })
 
-  it('is refused a name that is taken, before it is tried', async () => {
+  it('rejects a name that is taken before it is submitted', async () => {
     const { page, complaints } = await browser().visitor()
     await stand().open(page, '/pipelines/new')
     await page.getByRole('button', { name: 'Use an example' }).click()
     await page.getByLabel('Name name').fill('film_dim_full')
-    await page.getByText('There is already a pipeline called "film_dim_full".').first().waitFor()
+    await page.getByText('A pipeline named "film_dim_full" already exists.').first().waitFor()
     expect(complaints).toEqual([])
   })
 
-  it('is for reading only on a phone and for somebody who may not create', async () => {
+  it('is read-only on a phone and for a user who may not create pipelines', async () => {
     const phone = await browser().visitor({ viewport: { width: 390, height: 844 } })
     await stand().open(phone.page, `${FILMS}/sql`)
-    await phone.page.getByText('Editing needs a wider window; here the query can only be read.').waitFor()
+    await phone.page.getByText('Read-only: editing requires a wider window.').waitFor()
     expect(await phone.page.getByRole('textbox', { name: 'Query' }).getAttribute('aria-readonly')).toBe(
       'true',
     )
@@ -132,7 +132,7 @@ describe('a new pipeline', () => {
     const { token } = await stand().token('viewer')
     const viewer = await browser().visitor()
     await stand().open(viewer.page, '/pipelines/new', token)
-    await viewer.page.getByText(/Only admin may change it; you are viewer/).waitFor()
+    await viewer.page.getByText(/Changes require the role admin; your role is viewer/).waitFor()
     const create = viewer.page.getByRole('button', { name: 'Review and create' })
     expect(await create.getAttribute('aria-disabled')).toBe('true')
     expect([...phone.complaints, ...viewer.complaints]).toEqual([])

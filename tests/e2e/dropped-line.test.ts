@@ -12,7 +12,7 @@ const browser = aBrowser()
 const row = (page: Page, name: string) =>
   page.getByRole('row').filter({ has: page.getByText(name, { exact: true }) })
 
-/** What the browser itself says about requests that nobody answered is no complaint of the page. */
+/** The browser logs failed requests itself: those are not errors of the page. */
 const own = (complaints: readonly string[]) =>
   complaints.filter((text) => !text.startsWith('Failed to load resource: net::ERR_'))
 
@@ -22,8 +22,8 @@ async function aRun(id: string): Promise<string> {
   return data!.run_id
 }
 
-describe('a line that drops', () => {
-  it('is told, forbids what cannot be done, and is caught up with: nothing lost, nothing twice', async () => {
+describe('a connection that drops', () => {
+  it('is reported, disables actions, and is caught up after reconnecting: no event is lost or applied twice', async () => {
     const line = await Line.to(stand().url)
     const { id, spec } = await aPipeline(stand().database, { batchSize: 20 })
     const { page, complaints } = await browser().visitor()
@@ -33,19 +33,19 @@ describe('a line that drops', () => {
     await page.evaluate('window.isSamePage = true')
 
     line.cut()
-    await page.getByText('The server does not answer. What you see is').waitFor()
+    await page.getByText('The server is not responding. The data on screen is').waitFor()
     await page.locator('[data-live=reconnecting]').waitFor()
     const run = row(page, spec.name).getByRole('button', { name: 'Run', exact: true })
     expect(await run.getAttribute('aria-disabled')).toBe('true')
-    expect(await run.getAttribute('aria-description')).toContain('The server does not answer')
+    expect(await run.getAttribute('aria-description')).toContain('the server is not responding')
     await page.getByLabel('Filter by name or target').fill(spec.name)
     await page.getByRole('alert').getByText('OFFLINE').waitFor()
     for (let n = 0; n < 3; n += 1) await aRun(id)
 
-    line.mend()
+    line.restore()
     await page.locator('[data-live=live]').waitFor()
     await row(page, spec.name).getByText('succeeded', { exact: true }).waitFor()
-    // What could not be read meanwhile is read by itself.
+    // Requests that failed in the meantime are repeated automatically.
     await page.getByRole('alert').waitFor({ state: 'detached' })
     await row(page, spec.name)
       .getByRole('img', { name: /^Last 3 runs/ })
@@ -55,11 +55,11 @@ describe('a line that drops', () => {
     expect(own(complaints)).toEqual([])
   })
 
-  it('is gone on after on the page of a run: every batch once, and the numbers of the server', async () => {
+  it('is caught up on the page of a run: every batch once, with the numbers of the server', async () => {
     const line = await Line.to(stand().url)
     const { id, spec } = await aPipeline(stand().database, { batchSize: 5 })
     await aRun(id)
-    // Holds the first batch until the page is there and the line is cut.
+    // Blocks the first batch until the page is open and the connection is cut.
     const holder = await stand().database.client()
     await holder.query(`BEGIN; LOCK TABLE ${spec.targetTable} IN EXCLUSIVE MODE`)
     const { data } = await stand().api.POST('/pipelines/{id}/run', { params: { path: { id } } })
@@ -73,7 +73,7 @@ describe('a line that drops', () => {
     await holder.query('COMMIT')
     await runEnded(stand().database, data!.run_id)
 
-    line.mend()
+    line.restore()
     await page.getByText('succeeded', { exact: true }).first().waitFor()
     const { data: detail } = await stand().api.GET('/runs/{id}', { params: { path: { id: data!.run_id } } })
     const batches = page.getByRole('region', { name: 'Batches' }).locator('tbody tr')
@@ -84,7 +84,7 @@ describe('a line that drops', () => {
     expect(own(complaints)).toEqual([])
   })
 
-  it('moves nothing on the page when it drops and when it is back', async () => {
+  it('moves nothing on the page when it drops and when it returns', async () => {
     const line = await Line.to(stand().url)
     const { page } = await browser().visitor()
     await stand().open(page, '/pipelines', undefined, line.url)
@@ -93,14 +93,14 @@ describe('a line that drops', () => {
     await first.waitFor()
     const before = await first.boundingBox()
     line.cut()
-    await page.getByText('The server does not answer. What you see is').waitFor()
+    await page.getByText('The server is not responding. The data on screen is').waitFor()
     expect(await first.boundingBox()).toEqual(before)
-    line.mend()
+    line.restore()
     await page.locator('[data-live=live]').waitFor()
     expect(await first.boundingBox()).toEqual(before)
   })
 
-  it('is loaded again when it drops while the page is loading', async () => {
+  it('reloads the page when it drops during loading', async () => {
     const { page } = await browser().visitor()
     let isCut = true
     await page.route('**/ui/assets/*.js', (route) => {
@@ -112,14 +112,14 @@ describe('a line that drops', () => {
     await row(page, 'film_dim_full').waitFor()
   })
 
-  it('is reported when the scripts of the page do not arrive at all', async () => {
+  it('is reported when the scripts of the page cannot be loaded at all', async () => {
     const { page } = await browser().visitor()
     await page.route('**/ui/assets/*.js', (route) => route.abort())
     await page.goto(`${stand().url}/ui/`)
-    await page.getByText('The console could not be loaded: the server did not answer.').waitFor()
+    await page.getByText('Could not load the console: the server is not responding.').waitFor()
   })
 
-  it('is noticed when it falls silent without being cut, and says how old the screen is', async () => {
+  it('is noticed when it hangs without closing, and the age of the data is shown', async () => {
     const line = await Line.to(stand().url)
     const { page } = await browser().visitor()
     await page.clock.install()
@@ -128,7 +128,7 @@ describe('a line that drops', () => {
     line.freezeStreams()
     await page.clock.fastForward('00:21')
     await page.locator('[data-live=stale]', { hasText: /stale 2\d/ }).waitFor()
-    // Given up and opened again, with a connection that works.
+    // The console gives up and reconnects.
     await page.clock.fastForward('00:05')
     await page.locator('[data-live=live]').waitFor()
   })

@@ -21,7 +21,7 @@ const run = async (id: string) => {
   return (await stand().api.POST('/pipelines/{id}/run', { params })).data!
 }
 
-/** A pipeline whose mart takes no title, so that its run sets rows apart. */
+/** A pipeline whose mart rejects some titles, so that its run quarantines rows. */
 async function aPickyPipeline(name: string, refused: number) {
   const table = `analytics.${name}`
   await stand().database.query(
@@ -38,7 +38,7 @@ async function aPickyPipeline(name: string, refused: number) {
 }
 
 describe('the overview of the fleet', () => {
-  it('shows a failure with its first error and hint as it happens, and runs it again', async () => {
+  it('shows a failure with its first error and hint as it happens, and starts another run', async () => {
     const { page, complaints } = await browser().visitor()
     const { id, spec } = await aPipeline(stand().database, {
       name: 'overview_failing',
@@ -57,30 +57,30 @@ describe('the overview of the fleet', () => {
     expect(await page.title()).toMatch(/^Overview · \d+ pipelines? needs? attention · Vitrina$/)
     await failing.getByRole('button', { name: 'Run again' }).click()
     await page.getByText(`${spec.name}: run requested`).waitFor()
-    await failing.getByRole('link', { name: 'Open the run' }).click()
+    await failing.getByRole('link', { name: 'Open run' }).click()
     await page.waitForURL(/\/ui\/runs\/[0-9a-f-]{36}$/)
     expect(complaints).toEqual([])
   })
 
-  it('says who waits, how long and for what, and lets it go', async () => {
+  it('shows which pipelines wait, for how long and why, and enables one', async () => {
     const { page, complaints } = await browser().visitor()
     const { id, spec } = await aPipeline(stand().database, { name: 'overview_waiting' })
-    // Disabled while it waits: nobody takes it, and that must not look like a fleet that is too slow.
+    // Disabled while queued: no runner claims it, which must not be reported as a lack of runners.
     await stand().database.query(
       "UPDATE etl.etl_pipelines SET status = 'RUN_REQUESTED', enabled = false WHERE id = $1",
       [id],
     )
     await stand().open(page, '/')
     const waiting = panel(page, 'Queue').getByRole('listitem').filter({ hasText: spec.name })
-    await waiting.getByText(/^for .+ · it is disabled, so nobody takes it$/).waitFor()
-    await page.getByText(/^Nothing waits for a runner\. 1 runner is alive/).waitFor()
+    await waiting.getByText(/^waiting for .+ · disabled: will not start$/).waitFor()
+    await page.getByText(/^The queue is empty\. 1 runner is alive/).waitFor()
     await waiting.getByRole('button', { name: 'Enable' }).click()
     await waiting.waitFor({ state: 'detached' })
     expect((await run(id)).run!.status).toBe('SUCCESS')
     expect(complaints).toEqual([])
   })
 
-  it('warns of a mart that is stale and of one that read nothing, and leads to what can be done', async () => {
+  it('warns about a stale mart and about a run that read no rows, and links to them', async () => {
     const { page, complaints } = await browser().visitor()
     const stale = await aPipeline(stand().database, { name: 'overview_stale', scheduleInterval: '10m' })
     const empty = await aPipeline(stand().database, { name: 'overview_empty' })
@@ -97,14 +97,14 @@ describe('the overview of the fleet', () => {
     )
     await stand().open(page, '/')
     await entry(page, 'overview_stale')
-      .getByText(/^The last success was 1h 3\dm( \d+s)? ago, and it is due every 10m/)
+      .getByText(/^Last success 1h 3\dm( \d+s)? ago; due every 10m/)
       .waitFor()
     await entry(page, 'overview_empty')
-      .getByText('The last run read no rows, though most runs before it did.')
+      .getByText('The last run read no rows, unlike most earlier runs.')
       .waitFor()
     await panel(page, 'Next runs').getByRole('link', { name: 'overview_stale' }).waitFor()
     await page
-      .getByRole('region', { name: 'The fleet in numbers' })
+      .getByRole('region', { name: 'Summary' })
       .getByRole('link', { name: /Late or stale/ })
       .click()
     await page.waitForURL(/\/ui\/quality\?show=late$/)
@@ -113,7 +113,7 @@ describe('the overview of the fleet', () => {
     expect(complaints).toEqual([])
   })
 
-  it('shows who is paused or disabled, and resumes it', async () => {
+  it('shows paused and disabled pipelines, and enables one', async () => {
     const { page, complaints } = await browser().visitor()
     await aPipeline(stand().database, { name: 'overview_disabled', enabled: false })
     await stand().open(page, '/')
@@ -127,7 +127,7 @@ describe('the overview of the fleet', () => {
     expect(complaints).toEqual([])
   })
 
-  it('asks twice and listens to one stream', async () => {
+  it('sends two requests and opens one event stream', async () => {
     const { page } = await browser().visitor()
     const asked: string[] = []
     page.on('request', (request) => {
@@ -144,7 +144,7 @@ describe('the overview of the fleet', () => {
 })
 
 describe('the quality of the fleet', () => {
-  it('compares a mart on a click and shows what differs, also to somebody else', async () => {
+  it('compares a mart on request and shows the differences, also to other users', async () => {
     await run(FILMS)
     const { page, complaints } = await browser().visitor()
     await stand().open(page, '/quality')
@@ -155,7 +155,7 @@ describe('the quality of the fleet', () => {
     await other.page.locator('[data-live=live]').waitFor()
     await line.getByRole('button', { name: /^Compare now/ }).click()
     await line.getByText('equal', { exact: true }).waitFor()
-    await page.getByText('film_dim_full: no row differs, 71 rows compared').waitFor()
+    await page.getByText('film_dim_full: no differences, 71 rows compared').waitFor()
     await stand().database.query(
       'DELETE FROM analytics.film_dim WHERE film_id IN (SELECT film_id FROM analytics.film_dim LIMIT 2)',
     )
@@ -168,7 +168,7 @@ describe('the quality of the fleet', () => {
     expect([...complaints, ...other.complaints]).toEqual([])
   })
 
-  it('puts the worst first, sorts by what somebody wants, and keeps it in the address', async () => {
+  it('lists the worst first, sorts by a column, and keeps the order in the address', async () => {
     const { page, complaints } = await browser().visitor()
     const { id } = await aPipeline(stand().database, {
       name: 'quality_worst',
@@ -215,12 +215,12 @@ describe('the quality of the fleet', () => {
 })
 
 describe('the quarantine of the fleet', () => {
-  it('shows a row with its values, its reason and its run, beside the list', async () => {
-    const { id } = await aPickyPipeline('picky_look', 3)
+  it('shows a row with its values, its reason and its run, next to the list', async () => {
+    const { id } = await aPickyPipeline('picky_details', 3)
     const { run_id } = await run(id)
     const { page, complaints } = await browser().visitor()
     await stand().open(page, `/pipelines/${id}/quality`)
-    await page.getByRole('link', { name: 'Settle many at once' }).click()
+    await page.getByRole('link', { name: 'Manage quarantine' }).click()
     await page.waitForURL(new RegExp(`/ui/quarantine\\?pipeline=${id}$`))
     await page.getByText('3 rows', { exact: true }).waitFor()
     const first = page.locator('[data-row]').first()
@@ -240,7 +240,7 @@ describe('the quarantine of the fleet', () => {
     expect(complaints).toEqual([])
   })
 
-  it('discards what somebody chose after naming how many of whom, and keeps it among the discarded', async () => {
+  it('discards selected rows after confirmation, and lists them as discarded', async () => {
     const { id } = await aPickyPipeline('picky_discard', 3)
     await run(id)
     const { page, complaints } = await browser().visitor()
@@ -250,7 +250,7 @@ describe('the quarantine of the fleet', () => {
     await boxes.nth(1).check()
     await page.getByRole('region', { name: '2 selected' }).getByRole('button', { name: 'Discard…' }).click()
     const dialog = page.getByRole('dialog')
-    await dialog.getByText(/^2 rows are given up/).waitFor()
+    await dialog.getByText(/^2 rows stay out of the mart/).waitFor()
     await dialog.getByText('2 rows of picky_discard').waitFor()
     expect(await page.locator('[data-row]').count()).toBe(3)
     await dialog.getByRole('button', { name: 'Discard 2 rows' }).click()
@@ -261,7 +261,7 @@ describe('the quarantine of the fleet', () => {
     expect(complaints).toEqual([])
   })
 
-  it('replays all rows of a pipeline by one run, once the reason is gone', async () => {
+  it('replays all rows of a pipeline in one run once the cause is fixed', async () => {
     const { id } = await aPickyPipeline('picky_replay', 4)
     await run(id)
     await stand().database.query(
@@ -270,9 +270,9 @@ describe('the quarantine of the fleet', () => {
     const { page, complaints } = await browser().visitor()
     await stand().open(page, `/quarantine?pipeline=${id}`)
     await page.getByRole('button', { name: 'Replay all 4 rows' }).click()
-    await page.getByText('4 rows are tried again').waitFor()
+    await page.getByText('Replay of 4 rows requested').waitFor()
     await page.getByRole('link', { name: 'Run of picky_replay' }).waitFor()
-    await page.getByText('No such rows').waitFor()
+    await page.getByText('No matching rows').waitFor()
     await page.goto(`${stand().url}/ui/quarantine?pipeline=${id}&status=replayed`)
     await page.getByText('4 rows', { exact: true }).waitFor()
     const rows = await stand().database.query("SELECT FROM analytics.picky_replay WHERE title LIKE 'BAD%'")
@@ -280,27 +280,27 @@ describe('the quarantine of the fleet', () => {
     expect(complaints).toEqual([])
   })
 
-  it('tells of new rows instead of moving those that somebody reads', async () => {
+  it('offers new rows instead of moving the rows on screen', async () => {
     const { id } = await aPickyPipeline('picky_new', 1)
     await run(id)
     const { page, complaints } = await browser().visitor()
     await stand().open(page, `/quarantine?pipeline=${id}`)
     await page.getByText('1 row', { exact: true }).waitFor()
     await page.locator('[data-live=live]').waitFor()
-    // The row that is held already is renewed, not repeated: only another one is new.
+    // The row that is already quarantined is updated, not duplicated: only the other one is new.
     await stand().database.query(
       "UPDATE etl.etl_pipelines SET source_query = replace(source_query, '<= 1', '<= 2') WHERE id = $1",
       [id],
     )
     await run(id)
-    await page.getByRole('button', { name: 'New rows were refused. Show them' }).waitFor()
+    await page.getByRole('button', { name: 'Show new rows' }).waitFor()
     expect(await page.locator('[data-row]').count()).toBe(1)
-    await page.getByRole('button', { name: 'New rows were refused. Show them' }).click()
+    await page.getByRole('button', { name: 'Show new rows' }).click()
     await page.getByText('2 rows', { exact: true }).waitFor()
     expect(complaints).toEqual([])
   })
 
-  it('tells of each row that could not be settled, and of the others that they were', async () => {
+  it('reports each row that could not be replayed, and the number of those that were', async () => {
     const able = await aPickyPipeline('picky_able', 1)
     const disabled = await aPickyPipeline('picky_disabled', 1)
     await run(able.id)
@@ -312,20 +312,22 @@ describe('the quarantine of the fleet', () => {
       await row(page, name).first().getByRole('checkbox').check()
     await page.getByRole('region', { name: '2 selected' }).getByRole('button', { name: 'Replay' }).click()
     const dialog = page.getByRole('dialog')
-    await dialog.getByText('1 done, 1 refused. The others are not affected.').waitFor()
-    await dialog.getByText('its pipeline is disabled; enable it first').waitFor()
+    await dialog.getByText('1 done, 1 failed.').waitFor()
+    await dialog.getByText('the pipeline is disabled; enable it first').waitFor()
     expect(await dialog.getByRole('listitem').textContent()).toContain('picky_disabled')
     expect(complaints).toEqual([])
   })
 
-  it('shows what a role may not do, and says which it takes', async () => {
+  it('shows actions that a role may not take, with the required role', async () => {
     const { id } = await aPickyPipeline('picky_viewer', 1)
     await run(id)
     const { token } = await stand().token('viewer')
     const { page } = await browser().visitor()
     await stand().open(page, `/quarantine?pipeline=${id}`, token)
     const discard = page.getByRole('button', { name: 'Discard 1 row…' })
-    expect(await discard.getAttribute('aria-description')).toBe('Needs the role operator; you are viewer.')
+    expect(await discard.getAttribute('aria-description')).toBe(
+      'Requires the role operator; your role is viewer.',
+    )
     await discard.click({ force: true })
     expect(await page.getByRole('dialog').count()).toBe(0)
   })

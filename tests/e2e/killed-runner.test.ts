@@ -9,7 +9,7 @@ const stand = aConsoleStand({ hasRunner: false })
 const browser = aBrowser()
 
 describe('a runner that is killed in the middle of a run', () => {
-  it('is told on the page of the run, and so is who goes on, until it succeeds', async () => {
+  it('is reported on the page of the run until another runner completes it', async () => {
     const { id, spec } = await aPipeline(stand().database, { batchSize: 10 })
     const dies = stand().runner({ VITRINA_FAILPOINT: 'batch.committed@3=kill', RUNNER_LEASE_SECONDS: '4' })
     const { data: asked } = await stand().api.POST('/pipelines/{id}/run', { params: { path: { id } } })
@@ -18,28 +18,28 @@ describe('a runner that is killed in the middle of a run', () => {
     const { page, complaints } = await browser().visitor()
     await stand().open(page, `/runs/${runId}`)
 
-    // It waits for the lease, and says that nobody is there to take over.
-    await page.getByText(/has been silent for/).waitFor()
-    await page.getByText('It goes on after batch 3; no row is lost or doubled.').waitFor()
-    await page.getByText('No other runner is alive: start one').waitFor()
-    await page.getByText('Its lease is over: the next runner takes the run.').waitFor()
+    // The run waits for the lease to expire, and the page says that no other runner is alive.
+    await page.getByText(/has sent no heartbeat for/).waitFor()
+    await page.getByText('The run resumes after batch 3; no rows are lost or duplicated.').waitFor()
+    await page.getByText('No other runner is alive. Start one').waitFor()
+    await page.getByText('Its lease has expired: the next runner claims the run.').waitFor()
     expect(await page.title()).toContain(`${spec.name} · running`)
     const { data: before } = await stand().api.GET('/runs/{id}', { params: { path: { id: runId } } })
 
     stand().runner()
     await page.getByText('succeeded', { exact: true }).first().waitFor()
     const attempts = page.getByRole('region', { name: 'Attempts' })
-    await attempts.getByText('the runner went silent').waitFor()
+    await attempts.getByText('runner lost').waitFor()
     await attempts.getByText(before!.runner_id!).waitFor()
-    await page.getByText(/has been silent for/).waitFor({ state: 'detached' })
+    await page.getByText(/has sent no heartbeat for/).waitFor({ state: 'detached' })
     const run = await runEnded(stand().database, runId)
     const [mart] = await stand().database.query<{ n: string }>(
       `SELECT count(*) AS n FROM ${spec.targetTable}`,
     )
     expect(run.rows_read).toBe(Number(mart!.n))
     await page.getByRole('region', { name: 'Progress' }).getByText(`${run.rows_read} read`).waitFor()
-    // The lines of each attempt by themselves.
-    await attempts.getByRole('button', { name: 'log of attempt 2' }).click()
+    // The log of one attempt.
+    await attempts.getByRole('button', { name: 'Log of attempt 2' }).click()
     await page.waitForURL(/attempt=2/)
     const log = page.getByRole('log')
     await log.getByText('Run continued.').waitFor()
@@ -49,7 +49,7 @@ describe('a runner that is killed in the middle of a run', () => {
 })
 
 describe('a runner that is stopped in the middle of a run', () => {
-  it('is shown as stopped, with the run handed back, before and after another runner takes it', async () => {
+  it('is shown as stopped, with the run released, before and after another runner claims it', async () => {
     const { database } = stand()
     const { id, spec } = await aPipeline(database, { batchSize: 10 })
     const runner = stand().runner()
@@ -71,23 +71,23 @@ describe('a runner that is stopped in the middle of a run', () => {
     const { page, complaints } = await browser().visitor()
     await stand().open(page, `/runs/${runId}`)
     const attempts = page.getByRole('region', { name: 'Attempts' })
-    await attempts.getByText('the runner stopped and handed the run back').waitFor()
-    expect(await attempts.getByText('under way on').count()).toBe(0)
-    await page.getByText('The next runner takes the run at once.').waitFor()
-    await page.getByText('No runner is alive: start one.').waitFor()
-    expect(await page.getByText(/silent/).count()).toBe(0)
+    await attempts.getByText('runner stopped and released the run').waitFor()
+    expect(await attempts.getByText('in progress on').count()).toBe(0)
+    await page.getByText('The next runner claims the run immediately.').waitFor()
+    await page.getByText('No runner is alive. Start one.').waitFor()
+    expect(await page.getByText(/no heartbeat/).count()).toBe(0)
 
     stand().runner()
     await page.getByText('succeeded', { exact: true }).first().waitFor()
-    await attempts.getByText('the runner stopped and handed the run back').waitFor()
+    await attempts.getByText('runner stopped and released the run').waitFor()
     await attempts.getByText('Attempt 2', { exact: true }).waitFor()
-    expect(await page.getByText(/silent/).count()).toBe(0)
+    expect(await page.getByText(/no heartbeat/).count()).toBe(0)
     expect(complaints).toEqual([])
   })
 })
 
 describe('a run that does not stop', () => {
-  it('can be forced to end, and its batch is rolled back', async () => {
+  it('can be stopped by force, which rolls its batch back', async () => {
     const { id, spec } = await aPipeline(stand().database, { batchSize: 10 })
     const runner = stand().runner({ VITRINA_FAILPOINT: 'batch.merged@2=freeze', RUNNER_LEASE_SECONDS: '300' })
     onTestFinished(() => runner.kill('SIGKILL'))
@@ -96,15 +96,15 @@ describe('a run that does not stop', () => {
     await page.clock.install()
     await stand().open(page, `/runs/${data!.run_id}`)
     await page.getByRole('region', { name: 'Progress' }).getByText('1 batch', { exact: true }).waitFor()
-    await page.getByRole('button', { name: 'Cancel the run' }).click()
-    // The tooltip of the button says the same while the pointer is on it.
+    await page.getByRole('button', { name: 'Cancel run' }).click()
+    // The tooltip of the button contains the same text while the pointer is over it.
     const main = page.getByRole('main')
-    await main.getByText('It stops after its current batch; what is written stays.').waitFor()
-    const force = page.getByRole('button', { name: 'Force the end' })
+    await main.getByText('The run stops after the current batch; written rows are kept.').waitFor()
+    const force = page.getByRole('button', { name: 'Force stop' })
     expect(await force.count()).toBe(0)
-    // A stuck batch gets half a minute before more is offered.
+    // A stuck batch gets half a minute before force stop is offered.
     await page.clock.fastForward('00:30')
-    await page.getByText('It still works on batch 2.').waitFor()
+    await page.getByText('Batch 2 is still in progress.').waitFor()
     await force.click()
     await page.getByText('cancelled', { exact: true }).first().waitFor()
     const { data: after } = await stand().api.GET('/runs/{id}', { params: { path: { id: data!.run_id } } })

@@ -24,7 +24,7 @@ function atSomeWidth(name: string, test: (viewport: Size) => Promise<void>): voi
     it(`${name} (${viewport.width} px)`, () => test(viewport))
 }
 
-/** Presses where the target is, lets `arrive` happen, and lets go: what a person does whose finger was first. */
+/** Presses the button of the mouse, waits until `arrive` is done, and releases it, like a user who clicks before the content arrives. */
 async function clickAcross(page: Page, target: Locator, arrive: () => Promise<void>): Promise<void> {
   await target.scrollIntoViewIfNeeded()
   const box = (await target.boundingBox())!
@@ -34,7 +34,7 @@ async function clickAcross(page: Page, target: Locator, arrive: () => Promise<vo
   await page.mouse.up()
 }
 
-/** Its mart takes no title that begins with BAD, so that three rows are in quarantine. */
+/** Its mart rejects titles that start with BAD, so that three rows are quarantined. */
 async function aPipelineWithQuarantine(name: string): Promise<string> {
   const table = `analytics.${name}`
   await stand().database.query(
@@ -58,13 +58,13 @@ atSomeWidth('starts a comparison although the counts arrive during the click', a
   const { page } = await browser().visitor({ viewport })
   const counts = line().hold(/\/reconcile$/)
   await stand().open(page, `/pipelines/${FILMS}/quality`, undefined, line().url)
-  const compare = page.getByRole('button', { name: 'Compare every row' })
+  const compare = page.getByRole('button', { name: 'Compare all rows' })
   await compare.waitFor()
   await clickAcross(page, compare, async () => {
     counts.release()
-    await page.getByText('counts and ends agree', { exact: true }).waitFor()
+    await page.getByText('Row counts and key ranges match', { exact: true }).waitFor()
   })
-  await page.getByText('no row differs', { exact: true }).waitFor()
+  await page.getByText('No differences', { exact: true }).waitFor()
 })
 
 atSomeWidth(
@@ -74,11 +74,11 @@ atSomeWidth(
     const { page } = await browser().visitor({ viewport })
     const counts = line().hold(/\/reconcile$/)
     await stand().open(page, `/pipelines/${id}/quality`, undefined, line().url)
-    const link = page.getByRole('link', { name: 'Settle many at once' })
+    const link = page.getByRole('link', { name: 'Manage quarantine' })
     await link.waitFor()
     await clickAcross(page, link, async () => {
       counts.release()
-      await page.getByText('they differ', { exact: true }).waitFor()
+      await page.getByText('Row counts or key ranges differ', { exact: true }).waitFor()
     })
     await page.waitForURL(new RegExp(`/ui/quarantine\\?pipeline=${id}$`))
   },
@@ -98,7 +98,7 @@ atSomeWidth('opens all runs although the validation arrives during the click', a
 })
 
 atSomeWidth('keeps its buttons in place while the state of a pipeline changes', async (viewport) => {
-  // Requested, but disabled: no runner takes it before the test says so.
+  // Requested but disabled: no runner claims it until the test enables it.
   const { id } = await aPipeline(stand().database, {
     name: `late_progress_${viewport.width}`,
     enabled: false,

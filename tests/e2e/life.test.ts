@@ -9,7 +9,7 @@ const browser = aBrowser()
 const ROWS = 30_000
 const NAME = 'orders_mart'
 
-/** Large enough, in batches of ten, that somebody has the time to press Pause. */
+/** Large enough, in batches of ten, to leave time to press Pause. */
 async function aLargeSource(): Promise<void> {
   await stand().database.query(`CREATE TABLE content.orders (
       id integer PRIMARY KEY, title text NOT NULL, modified timestamptz NOT NULL DEFAULT now());
@@ -24,8 +24,8 @@ async function writeIt(page: Page): Promise<void> {
   await page.getByRole('textbox', { name: 'Query' }).click()
   await page.keyboard.type('SELECT id, title, modified FROM content.ord')
   await page.getByRole('option', { name: /^orders/ }).click()
-  await page.getByText('a run would start', { exact: true }).first().waitFor()
-  // What follows from the query is there already.
+  await page.getByText('Valid', { exact: true }).first().waitFor()
+  // Fields suggested from the query are filled in.
   expect(await page.getByLabel('Name name').inputValue()).toBe(NAME)
   expect(await page.getByRole('combobox', { name: 'Target target_table' }).inputValue()).toBe(
     `analytics.${NAME}`,
@@ -50,7 +50,7 @@ async function createAndRunIt(page: Page): Promise<void> {
   await page.getByLabel('batch_size').fill('10')
   await page.getByRole('button', { name: 'Review and create' }).click()
   const dialog = page.getByRole('dialog')
-  await dialog.getByText(`Its first run creates analytics.${NAME} with 3 columns, key id.`).waitFor()
+  await dialog.getByText(`The first run creates analytics.${NAME} with 3 columns, key id.`).waitFor()
   await dialog.getByRole('button', { name: 'Create and run' }).click()
   await page.waitForURL(/\/ui\/runs\/[0-9a-f-]{36}/)
 }
@@ -68,14 +68,14 @@ async function watchAndPauseIt(page: Page): Promise<void> {
   expect(count).toBeLessThan(ROWS)
 }
 
-/** What is changed while it is paused is what it goes on with. */
+/** The run resumes with the changes that were made while it was paused. */
 async function changeAndResumeIt(page: Page): Promise<void> {
   await page.getByRole('link', { name: 'Configuration' }).click()
   await page.getByLabel('batch_size').fill('auto')
   await page.getByRole('region', { name: 'Draft' }).getByText('batch_size').waitFor()
   await page.keyboard.press('Control+s')
   const dialog = page.getByRole('dialog')
-  await dialog.getByText('The checkpoint is kept; nothing is read again.').waitFor()
+  await dialog.getByText('The checkpoint is kept; no rows are read again.').waitFor()
   await dialog.getByRole('button', { name: 'Save as version 2' }).click()
   await page.getByText('version 2', { exact: true }).waitFor()
   await page.getByRole('button', { name: 'Run', exact: true }).click()
@@ -89,10 +89,10 @@ async function tamperAndRepairIt(page: Page): Promise<void> {
   await stand().database.query(`DELETE FROM analytics.${NAME} WHERE id IN (1, 2);
     UPDATE analytics.${NAME} SET title = 'tampered' WHERE id = 3`)
   await page.getByRole('link', { name: 'Quality' }).nth(1).click()
-  await page.getByRole('button', { name: 'Compare every row' }).click()
+  await page.getByRole('button', { name: 'Compare all rows' }).click()
   await page.getByRole('button', { name: 'Repair 3 rows…' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Repair', exact: true }).click()
-  await page.getByRole('link', { name: 'Open the run' }).click()
+  await page.getByRole('link', { name: 'Open run' }).click()
   await page.waitForURL(/\/ui\/runs\//)
   await page.getByText('succeeded', { exact: true }).first().waitFor()
   expect(
@@ -103,22 +103,22 @@ async function tamperAndRepairIt(page: Page): Promise<void> {
 async function restoreIt(page: Page): Promise<void> {
   await page.getByRole('main').getByRole('link', { name: NAME }).first().click()
   await page.getByRole('link', { name: 'Versions' }).click()
-  const present = page.getByRole('article', { name: 'Version 2' })
-  expect(await present.locator('del').textContent()).toContain('10')
+  const current = page.getByRole('article', { name: 'Version 2' })
+  expect(await current.locator('del').textContent()).toContain('10')
   await page.getByRole('article', { name: 'Version 1' }).getByRole('button', { name: 'Restore…' }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByLabel(`Type ${NAME} to confirm`).fill(NAME)
   await dialog.getByRole('button', { name: 'Restore version 1' }).click()
-  await page.getByRole('article', { name: 'Version 3' }).getByText('present', { exact: true }).waitFor()
+  await page.getByRole('article', { name: 'Version 3' }).getByText('current', { exact: true }).waitFor()
 }
 
 async function deleteIt(page: Page): Promise<void> {
   await page.getByRole('button', { name: `More actions for ${NAME}` }).click()
   await page.getByRole('menuitem', { name: 'Delete…' }).click()
   const dialog = page.getByRole('dialog')
-  await dialog.getByText(`The mart analytics.${NAME} stays as it is`).waitFor()
+  await dialog.getByText(`The mart analytics.${NAME} is kept`).waitFor()
   await dialog.getByLabel(`Type ${NAME} to confirm`).fill(NAME)
-  await dialog.getByRole('button', { name: 'Delete the pipeline' }).click()
+  await dialog.getByRole('button', { name: 'Delete pipeline' }).click()
   await page.waitForURL(/\/ui\/pipelines$/)
   await page.getByRole('row').filter({ hasText: 'film_dim_full' }).waitFor()
   await page.getByRole('row').filter({ hasText: NAME }).waitFor({ state: 'detached' })
@@ -127,7 +127,7 @@ async function deleteIt(page: Page): Promise<void> {
   ])
 }
 
-it('sees a pipeline through its whole life: written, previewed, run, paused, resumed, repaired, restored, deleted', async () => {
+it('covers the life of a pipeline: written, previewed, run, paused, resumed, repaired, restored, deleted', async () => {
   await aLargeSource()
   const { page, complaints } = await browser().visitor()
   await stand().open(page)

@@ -9,7 +9,7 @@ const stand = aConsoleStand()
 const browser = aBrowser()
 const FILMS_ID = '11111111-1111-1111-1111-111111111111'
 
-const graph = (page: Page) => page.getByRole('list', { name: /^Lineage as a graph/ })
+const graph = (page: Page) => page.getByRole('list', { name: /^Lineage graph/ })
 const card = (page: Page, name: string) =>
   graph(page)
     .locator(':scope > li')
@@ -18,7 +18,7 @@ const column = (page: Page, name: string, of: string) =>
   page.getByRole('list', { name: `Columns of ${of}` }).getByRole('button', { name })
 
 describe('the lineage', () => {
-  it('shows what feeds what, and the state of the data while it changes', async () => {
+  it('shows dependencies, and the state of the data as it changes', async () => {
     const { page, complaints } = await browser().visitor()
     await stand().open(page, '/pipelines')
     await page.getByText('film_dim_full').waitFor()
@@ -38,7 +38,7 @@ describe('the lineage', () => {
     expect(complaints).toEqual([])
   })
 
-  it('goes one hop around the focus, and further on a click', async () => {
+  it('shows one hop around the focus, and more on request', async () => {
     const { page } = await browser().visitor()
     const { spec } = await aPipeline(stand().database, {
       name: 'over_a_view',
@@ -51,7 +51,7 @@ describe('the lineage', () => {
     await stand().open(page, `/lineage?node=es:seen_films`)
     await card(page, 'content.seen_films').getByText('view', { exact: true }).waitFor()
     expect(await graph(page).locator(':scope > li').count()).toBe(3)
-    await page.getByRole('button', { name: 'Show 1 more before content.seen_films' }).click()
+    await page.getByRole('button', { name: 'Show 1 more upstream of content.seen_films' }).click()
     await card(page, 'content.film_work').waitFor()
     await page.waitForURL(/up=2/)
     await page.getByRole('link', { name: 'Focus on content.film_work' }).click()
@@ -69,7 +69,7 @@ describe('the lineage', () => {
     const { page, complaints } = await browser().visitor()
     await stand().open(page, '/lineage?node=analytics.film_rating_agg&level=column')
     await column(page, 'avg_rating', 'analytics.film_rating_agg').click()
-    const path = page.getByRole('region', { name: 'Path of the column' })
+    const path = page.getByRole('region', { name: 'Column lineage' })
     await path.getByText('avg(ugc.ratings.rating)').first().waitFor()
     await path.getByText('ugc.ratings.rating', { exact: true }).waitFor()
     await page.reload()
@@ -77,20 +77,23 @@ describe('the lineage', () => {
     expect(await column(page, 'avg_rating', 'analytics.film_rating_agg').getAttribute('aria-pressed')).toBe(
       'true',
     )
-    // The same for whoever cannot see a drawing.
+    // The same as a list, for users who cannot see the graph.
     await page.getByText('List', { exact: true }).click()
-    await page.getByRole('region', { name: 'Comes from' }).getByText('← avg(ugc.ratings.rating)').waitFor()
+    await page
+      .getByRole('region', { name: 'Upstream', exact: true })
+      .getByText('← avg(ugc.ratings.rating)')
+      .waitFor()
     expect(complaints).toEqual([])
   })
 
-  it('shows a pipeline whose query cannot be read, as soon as it is there', async () => {
+  it('shows a pipeline with an invalid query as soon as it is created', async () => {
     const { page } = await browser().visitor()
     await stand().open(page, '/lineage?view=list')
     await page.getByRole('link', { name: 'Open film_dim_full' }).waitFor()
     await page.locator('[data-live=live]').waitFor()
     await aPipeline(stand().database, { name: 'broken', sourceQuery: 'SELECT FROM WHERE' })
     await page.getByRole('link', { name: 'Open broken' }).waitFor()
-    await page.getByText('cannot be read').first().waitFor()
+    await page.getByText('invalid query').first().waitFor()
     await page.getByText(/PostgreSQL does not understand the query/).waitFor()
   })
 
@@ -110,22 +113,22 @@ describe('the lineage', () => {
     })
   })
 
-  it('says why it is a list when there are too many nodes for a drawing', async () => {
+  it('explains why it is a list when there are too many nodes for a graph', async () => {
     const { page } = await browser().visitor()
     for (let n = 0; n < 75; n++) await aPipeline(stand().database)
     await stand().open(page, '/lineage')
-    await page.getByText(/more than a drawing can show \(150\), so this is a list/).waitFor()
+    await page.getByText(/nodes exceed the graph limit of 150/).waitFor()
     expect(await graph(page).count()).toBe(0)
     await page.getByRole('combobox', { name: 'Focus' }).fill('genre_dim_full')
     await page.getByRole('option', { name: 'genre_dim_full' }).click()
     await card(page, 'analytics.genre_dim').waitFor()
   })
 
-  it('says when nothing is there by that name', async () => {
+  it('reports an unknown node', async () => {
     const { page } = await browser().visitor()
     await stand().open(page, '/lineage?node=content.gone')
-    await page.getByText('No pipeline knows content.gone.').waitFor()
-    await page.getByRole('link', { name: 'Show everything' }).click()
+    await page.getByText('No pipeline reads or fills content.gone.').waitFor()
+    await page.getByRole('link', { name: 'Show all' }).click()
     await page.getByRole('link', { name: 'Open film_dim_full' }).waitFor()
   })
 })

@@ -23,7 +23,7 @@ describe('the list of pipelines', () => {
     await row(page, 'film_dim_full').getByText('never ran').waitFor()
     await page.keyboard.press('j')
     await page.keyboard.press('p')
-    await page.getByText('film_dim_full: refused').waitFor()
+    await page.getByText('film_dim_full: request failed').waitFor()
     await page.getByText('Nothing is running.').waitFor()
     await page.keyboard.press('r')
     await row(page, 'film_dim_full').getByText('succeeded', { exact: true }).waitFor()
@@ -31,7 +31,7 @@ describe('the list of pipelines', () => {
     await page.getByRole('menuitem', { name: 'Disable' }).waitFor()
     await page.keyboard.press('Escape')
     await page.getByRole('menu').waitFor({ state: 'detached' })
-    // With rows marked, the key means those.
+    // With rows selected, the shortcut applies to them.
     await page.keyboard.press('x')
     await page.keyboard.press('j')
     await page.keyboard.press('r')
@@ -39,13 +39,13 @@ describe('the list of pipelines', () => {
     expect(complaints).toEqual([])
   })
 
-  it('keeps views and the density for this browser', async () => {
+  it('stores views and density in this browser', async () => {
     const { page } = await browser().visitor()
     await stand().open(page, '/pipelines?q=genre&sort=-name')
     await row(page, 'genre_dim_full').waitFor()
     await page.getByRole('button', { name: 'Saved views' }).click()
-    await page.getByRole('menuitem', { name: 'Save this view' }).click()
-    await page.getByLabel('Name of the view').fill('Genres')
+    await page.getByRole('menuitem', { name: 'Save view' }).click()
+    await page.getByLabel('View name').fill('Genres')
     await page.getByRole('dialog').getByRole('button', { name: 'Save', exact: true }).click()
     await page.getByRole('button', { name: 'Saved view: Genres' }).click()
     await page.getByRole('menuitem', { name: 'All pipelines' }).click()
@@ -62,14 +62,14 @@ describe('the list of pipelines', () => {
     await page.getByRole('menuitem', { name: 'Genres' }).click()
     await row(page, 'film_dim_full').waitFor({ state: 'detached' })
     expect(new URL(page.url()).search).toBe('?q=genre&sort=-name')
-    // The box follows the address.
+    // The search box follows the address.
     expect(await page.getByLabel('Filter by name or target').inputValue()).toBe('genre')
     await page.getByRole('button', { name: 'Saved view: Genres' }).click()
-    await page.getByRole('menuitem', { name: 'Forget Genres' }).click()
+    await page.getByRole('menuitem', { name: 'Delete Genres' }).click()
     await page.getByRole('button', { name: 'Saved views' }).waitFor()
   })
 
-  it('does not take the words out of the mouth of whoever types slowly', async () => {
+  it('does not overwrite the search box while a user types slowly', async () => {
     const { page } = await browser().visitor()
     await stand().open(page)
     await row(page, 'film_dim_full').waitFor()
@@ -85,7 +85,7 @@ describe('the list of pipelines', () => {
     const { page } = await browser().visitor()
     await stand().open(page)
     await page.locator('[data-live=live]').waitFor()
-    await row(page, 'film_rating_agg_full').getByText('by hand').waitFor()
+    await row(page, 'film_rating_agg_full').getByText('on request').waitFor()
     const id = '22222222-2222-2222-2222-222222222222'
     await stand().api.PATCH('/pipelines/{id}', {
       params: { path: { id }, query: { take_over: true } },
@@ -96,7 +96,7 @@ describe('the list of pipelines', () => {
 })
 
 describe('the list of runs', () => {
-  it('is filtered by several statuses, a pipeline and a span of time, in the address', async () => {
+  it('is filtered by several statuses and a time range, which the address keeps', async () => {
     const good = await aPipeline(stand().database)
     const bad = await aPipeline(stand().database, { sourceQuery: 'SELECT nothing FROM content.film_work' })
     const runs = { good: await aRun(good.id), bad: await aRun(bad.id) }
@@ -114,9 +114,9 @@ describe('the list of runs', () => {
     await page.getByRole('option', { name: 'Last 24 hours' }).click()
     await row(page, good.spec.name).waitFor({ state: 'detached' })
     await page.getByRole('combobox', { name: 'Any time' }).click()
-    await page.getByRole('option', { name: 'From – to' }).click()
-    await page.getByLabel('Requested at this time or later').fill('2026-01-05T10:00')
-    await page.getByLabel('Requested before this time').fill('2026-01-05T11:00')
+    await page.getByRole('option', { name: 'Custom range' }).click()
+    await page.getByLabel('Requested from').fill('2026-01-05T10:00')
+    await page.getByLabel('Requested before').fill('2026-01-05T11:00')
     await row(page, bad.spec.name).waitFor({ state: 'detached' })
     await row(page, good.spec.name).waitFor()
     expect(Object.fromEntries(new URL(page.url()).searchParams)).toMatchObject({
@@ -126,7 +126,7 @@ describe('the list of runs', () => {
     })
     await page.reload()
     await row(page, good.spec.name).waitFor()
-    expect(await page.getByLabel('Requested before this time').inputValue()).toBe('2026-01-05T11:00')
+    expect(await page.getByLabel('Requested before').inputValue()).toBe('2026-01-05T11:00')
     expect(complaints).toEqual([])
   })
 })
@@ -146,7 +146,7 @@ describe('every list with a filter', () => {
     expect(complaints).toEqual([])
   })
 
-  it('leaves the cursor in the box while the address follows what is typed', async () => {
+  it('keeps the focus in the search box while the address follows the input', async () => {
     const { page, complaints } = await browser().visitor()
     await aPipeline(stand().database, { name: 'typed_123' })
     for (const [list, field] of [

@@ -11,7 +11,7 @@ const browser = aBrowser()
 const MANY = 1_000
 const LINES = 100_000
 
-/** As many as the API gives at once, the three of the demo among them. */
+/** As many as the API returns at once, including the three of the demo. */
 async function manyPipelines(): Promise<void> {
   await stand().database.query(
     `INSERT INTO etl.etl_pipelines (name, source_query, target_table, mode, key_columns)
@@ -24,7 +24,7 @@ async function manyPipelines(): Promise<void> {
 
 const rows = (page: Page) => page.locator('[role=row][data-row]')
 
-/** Every row that comes into the page while it is scrolled from its beginning to its end. */
+/** Every row that is rendered while the page is scrolled from top to bottom. */
 function scrollThrough(page: Page): Promise<string[]> {
   return page.evaluate(`(async () => {
     const scroller = document.getElementById('main')
@@ -40,7 +40,7 @@ function scrollThrough(page: Page): Promise<string[]> {
 }
 
 describe('a thousand pipelines', () => {
-  it('are all there, and only those in sight are in the page', async () => {
+  it('are all reachable, and only visible rows are in the page', async () => {
     await manyPipelines()
     const { page, complaints } = await browser().visitor()
     await stand().open(page)
@@ -65,7 +65,7 @@ describe('a thousand pipelines', () => {
     expect(complaints).toEqual([])
   })
 
-  it('are walked with the keyboard beyond what is in the page', async () => {
+  it('can be navigated with the keyboard beyond the rendered rows', async () => {
     await manyPipelines()
     const { page } = await browser().visitor()
     await stand().open(page)
@@ -95,18 +95,18 @@ async function aLongLog(): Promise<string> {
 }
 
 describe('a hundred thousand lines', () => {
-  it('are read in pages, selected and found as text, searched by the server and taken away whole', async () => {
+  it('are loaded in pages, selectable and searchable as text, searched by the server and downloaded completely', async () => {
     const runId = await aLongLog()
     const { page, complaints } = await browser().visitor()
     await stand().open(page, `/runs/${runId}`)
     const log = page.getByRole('log')
     await log.getByText(`Line number ${LINES}.`).waitFor({ state: 'attached' })
-    await page.getByText('1,000 lines, older ones not loaded').waitFor()
-    await page.getByRole('button', { name: 'Older lines' }).click()
-    await page.getByText('2,000 lines, older ones not loaded').waitFor()
+    await page.getByText('1,000 lines, older lines not loaded').waitFor()
+    await page.getByRole('button', { name: 'Load older lines' }).click()
+    await page.getByText('2,000 lines, older lines not loaded').waitFor()
     expect(await log.locator('[id^=line-]').count()).toBe(2_000)
 
-    // Real text: what is out of sight is selected and found by the browser too.
+    // Real text: the browser also selects and finds lines that are out of view.
     const selected = await page.evaluate(`
       getSelection().selectAllChildren(document.querySelector('[role=log]'))
       getSelection().toString()`)
@@ -116,14 +116,14 @@ describe('a hundred thousand lines', () => {
     const isFound = (text: string) => page.evaluate(`window.find(${JSON.stringify(text)}, true)`)
     expect(await isFound(`Line number ${LINES - 1_500}.`)).toBe(true)
 
-    await page.getByLabel('Search the whole log').fill('KEY-4321 ')
+    await page.getByLabel('Search log').fill('KEY-4321 ')
     await page.waitForURL(/q=KEY-4321/)
     await page.getByText('11 lines').waitFor()
-    await page.getByLabel('Search the whole log').fill('nothing of the kind')
-    await page.getByText('No line has “nothing of the kind”.').waitFor()
-    await page.getByLabel('Search the whole log').fill('')
-    await page.getByText('older ones not loaded').waitFor()
-    await page.getByLabel('Search the whole log').blur()
+    await page.getByLabel('Search log').fill('nothing of the kind')
+    await page.getByText('No lines contain “nothing of the kind”.').waitFor()
+    await page.getByLabel('Search log').fill('')
+    await page.getByText('older lines not loaded').waitFor()
+    await page.getByLabel('Search log').blur()
     await page.keyboard.press('e')
     await page.waitForURL(/log=errors/)
     await page.getByText('20 lines').waitFor()
@@ -134,7 +134,7 @@ describe('a hundred thousand lines', () => {
     ])
     expect(await linesOf(warnings)).toHaveLength(20)
     await page.keyboard.press('e')
-    await page.getByText('older ones not loaded').waitFor()
+    await page.getByText('older lines not loaded').waitFor()
     const [whole] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('button', { name: 'Download' }).click(),

@@ -11,7 +11,7 @@ const row = (page: Page, name: string) =>
   page.getByRole('row').filter({ has: page.getByText(name, { exact: true }) })
 
 describe('the list of pipelines', () => {
-  it('shows a run while it goes on and how it ended, without being asked again', async () => {
+  it('shows the progress and the result of a run without further requests', async () => {
     const { page, complaints } = await browser().visitor()
     await stand().open(page)
     const line = row(page, 'film_dim_full')
@@ -25,7 +25,7 @@ describe('the list of pipelines', () => {
     await line.getByText('+71 rows').waitFor()
     expect(await line.getByRole('img', { name: /^Last run/ }).count()).toBe(1)
     expect((await seen()).some((text) => /queued|running/.test(text))).toBe(true)
-    // One click, one request: the rest came with the events. Signs of life of runners are none, and are looked at.
+    // One click, one request: the rest arrives as events. Heartbeats are not events, so runners are polled.
     expect(requests.filter((each) => each !== 'GET /api/v1/runners')).toEqual([
       'POST /api/v1/pipelines/11111111-1111-1111-1111-111111111111/run',
     ])
@@ -35,7 +35,7 @@ describe('the list of pipelines', () => {
     expect(complaints).toEqual([])
   })
 
-  it('shows a failure with its code, and a pipeline that somebody else made', async () => {
+  it('shows a failure with its code, and a pipeline created by another user', async () => {
     const { page } = await browser().visitor()
     await stand().open(page)
     const { id, spec } = await aPipeline(stand().database, {
@@ -49,7 +49,7 @@ describe('the list of pipelines', () => {
     expect(await page.title()).toMatch(/^Pipelines · \d+ failing · Vitrina$/)
   })
 
-  it('keeps what is shown in the address', async () => {
+  it('keeps filter and order in the address', async () => {
     const { page } = await browser().visitor()
     await stand().open(page)
     await row(page, 'film_dim_full').waitFor()
@@ -67,7 +67,7 @@ describe('the list of pipelines', () => {
     )
   })
 
-  it('is moved through with the keyboard', async () => {
+  it('can be navigated with the keyboard', async () => {
     const { page } = await browser().visitor()
     await stand().open(page)
     await row(page, 'film_dim_full').waitFor()
@@ -87,7 +87,7 @@ describe('the list of pipelines', () => {
     await page.waitForURL(/\/ui\/pipelines$/)
   })
 
-  it('finds pages and pipelines by a part of their name', async () => {
+  it('finds pages and pipelines by part of their name', async () => {
     const { page } = await browser().visitor()
     await stand().open(page)
     await page.keyboard.press('Control+k')
@@ -97,7 +97,7 @@ describe('the list of pipelines', () => {
     await page.waitForURL(/\/ui\/pipelines\/22222222-2222-2222-2222-222222222222\/overview$/)
   })
 
-  it('does something to many, and tells what became of each', async () => {
+  it('runs several pipelines at once, and reports the result of each', async () => {
     const disabled = await aPipeline(stand().database, { name: 'zz_disabled', enabled: false })
     const { page } = await browser().visitor()
     await stand().open(page)
@@ -109,35 +109,35 @@ describe('the list of pipelines', () => {
       .click()
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('button', { name: 'Run 2 pipelines' }).click()
-    await dialog.getByText('1 done, 1 refused. The others are not affected.').waitFor()
+    await dialog.getByText('1 done, 1 failed.').waitFor()
     expect(await dialog.textContent()).toContain('disabled')
     await dialog.getByRole('button', { name: 'Close' }).last().click()
     await row(page, 'genre_dim_full').getByText('succeeded', { exact: true }).waitFor()
   })
 
-  it('shows what a role may not do, and says which it takes', async () => {
+  it('shows actions that a role may not take, with the required role', async () => {
     const { token } = await stand().token('viewer')
     const { page } = await browser().visitor()
     await stand().open(page, '/pipelines', token)
     const run = row(page, 'film_dim_full').getByRole('button', { name: 'Run', exact: true })
     expect(await run.getAttribute('aria-disabled')).toBe('true')
     await run.hover()
-    await page.getByRole('tooltip', { name: 'Needs the role operator; you are viewer.' }).waitFor()
+    await page.getByRole('tooltip', { name: 'Requires the role operator; your role is viewer.' }).waitFor()
     const requests: string[] = []
     page.on('request', (request) => requests.push(request.method()))
     await run.click({ force: true })
     expect(requests.filter((method) => method === 'POST')).toEqual([])
   })
 
-  it('goes on by itself when the connection was gone', async () => {
+  it('recovers automatically after the connection was lost', async () => {
     const { page, context } = await browser().visitor({ changesContext: true })
     await stand().open(page)
     await page.locator('[data-live=live]').waitFor()
     await context.setOffline(true)
     await page.getByLabel('Filter by name or target').fill('film')
-    await page.getByText('The server does not answer. What you see is').waitFor()
+    await page.getByText('The server is not responding. The data on screen is').waitFor()
     await context.setOffline(false)
-    await page.getByText('The server does not answer. What you see is').waitFor({ state: 'detached' })
+    await page.getByText('The server is not responding. The data on screen is').waitFor({ state: 'detached' })
     await page.locator('[data-live=live]').waitFor()
   })
 
@@ -153,7 +153,7 @@ describe('the list of pipelines', () => {
   })
 })
 
-/** Every text that a row had since. */
+/** Every text that the row has shown since the call. */
 function watch(page: Page, name: string): () => Promise<string[]> {
   const started = page.evaluate(`
     window.seenTexts = []

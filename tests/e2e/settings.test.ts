@@ -8,7 +8,7 @@ import { aConsoleStand, TOKEN } from './support/stand.js'
 
 const FILMS = '11111111-1111-1111-1111-111111111111'
 
-/** Another database, behind a port that lets nobody in yet. */
+/** Another database, behind a port that rejects connections for now. */
 let archiveUrl: URL
 let archive: Server | null = null
 let isArchiveUp = false
@@ -27,7 +27,7 @@ const ask = async (token: string) =>
   (await fetch(`${stand().url}/api/v1/pipelines`, { headers: { authorization: `Bearer ${token}` } })).status
 
 describe('the connections', () => {
-  it('show which one does not answer and why, and that it does again', async () => {
+  it('show which one is unreachable and why, and when it is reachable again', async () => {
     const { page, complaints } = await browser().visitor()
     await stand().open(page, '/settings/connections')
     const main = page.getByRole('article', { name: 'Main database' })
@@ -39,11 +39,11 @@ describe('the connections', () => {
     await down.getByText('unreachable', { exact: true }).waitFor()
     await down.getByText('DATABASE_UNAVAILABLE').waitFor()
     await down.getByText(archiveUrl.host + archiveUrl.pathname, { exact: true }).waitFor()
-    await page.getByText('1 of 2 connections does not answer').waitFor()
+    await page.getByText('1 of 2 connections is unreachable').waitFor()
     isArchiveUp = true
     await page.getByRole('button', { name: 'Check again' }).click()
     await down.getByText('reachable', { exact: true }).waitFor()
-    await page.getByText('All 2 connections answer').waitFor()
+    await page.getByText('All 2 connections are reachable').waitFor()
     expect(complaints).toEqual([])
   })
 })
@@ -52,10 +52,10 @@ describe('tokens', () => {
   it('are created, shown once, used, rotated and revoked', async () => {
     const { page, complaints } = await browser().visitor()
     await stand().open(page, '/settings/tokens')
-    await page.getByRole('button', { name: 'Create a token' }).click()
+    await page.getByRole('button', { name: 'Create token' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('button', { name: 'Create', exact: true }).click()
-    await dialog.getByText('Give it a name.').waitFor()
+    await dialog.getByText('Enter a name.').waitFor()
     await dialog.getByRole('textbox', { name: 'Name' }).fill('airflow')
     await dialog.getByRole('radio', { name: 'operator' }).check()
     await dialog.getByRole('button', { name: 'Create', exact: true }).click()
@@ -66,11 +66,11 @@ describe('tokens', () => {
     await dialog.getByLabel('Your own token').fill(TOKEN)
     await dialog.getByRole('button', { name: 'Create', exact: true }).click()
     const first = await shownValue(page)
-    expect(await dialog.getByLabel('Try it', { exact: true }).inputValue()).toBe(
+    expect(await dialog.getByLabel('Example', { exact: true }).inputValue()).toBe(
       `curl -H "Authorization: Bearer ${first}" ${stand().url}/api/v1/pipelines`,
     )
     await page.keyboard.press('Escape')
-    await dialog.getByRole('button', { name: 'I have kept it' }).click()
+    await dialog.getByRole('button', { name: 'Done' }).click()
     await dialog.waitFor({ state: 'detached' })
     expect(await page.content()).not.toContain(first)
     expect(await ask(first)).toBe(200)
@@ -82,54 +82,54 @@ describe('tokens', () => {
     await dialog.getByRole('button', { name: 'Rotate', exact: true }).click()
     const second = await shownValue(page)
     expect(second).not.toBe(first)
-    await dialog.getByRole('button', { name: 'I have kept it' }).click()
+    await dialog.getByRole('button', { name: 'Done' }).click()
     expect([await ask(first), await ask(second)]).toEqual([401, 200])
 
     await row.getByText('from 127.0.0.1').waitFor()
     await row.getByRole('button', { name: 'Revoke airflow' }).click()
-    await dialog.getByText(/^It was last used .* from 127\.0\.0\.1\.$/).waitFor()
+    await dialog.getByText(/^Last used .* from 127\.0\.0\.1\.$/).waitFor()
     await dialog.getByRole('button', { name: 'Revoke', exact: true }).click()
     await row.waitFor({ state: 'detached' })
     expect(await ask(second)).toBe(401)
-    await page.getByRole('link', { name: 'Show 1 that has ended' }).click()
+    await page.getByRole('link', { name: 'Show 1 inactive token' }).click()
     await row.getByText('revoked').waitFor()
     const rotate = row.getByRole('button', { name: 'Rotate airflow' })
-    expect(await rotate.getAttribute('aria-description')).toBe('It has ended already.')
+    expect(await rotate.getAttribute('aria-description')).toBe('Already expired or revoked.')
     expect(complaints).toEqual([])
   })
 
-  it('that end soon are warned about, and one that is rotated with a grace keeps both values', async () => {
+  it('show a warning before they expire, and keep both values when rotated with a grace period', async () => {
     const soon = new Date(Date.now() + 3 * 86_400_000).toISOString()
     const { data } = await stand().api.POST('/tokens', {
       body: { name: 'ci-apply', role: 'viewer', expires_at: soon },
     })
     const { page } = await browser().visitor()
     await stand().open(page, '/settings/tokens')
-    await page.getByText('1 token ends within two weeks').waitFor()
+    await page.getByText('1 token expires within two weeks').waitFor()
     const row = page.getByRole('row').filter({ hasText: 'ci-apply' })
-    await row.getByText('ends soon').waitFor()
+    await row.getByText('expires soon').waitFor()
     await row.getByRole('button', { name: 'Rotate ci-apply' }).click()
-    await choose(page, 'The old value works', 'one more hour')
+    await choose(page, 'Old value remains valid', 'for one hour')
     await choose(page, 'Expires', 'in 90 days')
     await page.getByLabel('Your own token').fill(TOKEN)
     await page.getByRole('dialog').getByRole('button', { name: 'Rotate', exact: true }).click()
     const next = await shownValue(page)
     expect([await ask(data!.token), await ask(next)]).toEqual([200, 200])
-    await page.getByRole('button', { name: 'I have kept it' }).click()
-    await row.getByText('old value works until').waitFor()
-    await row.getByText('ends soon').waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Done' }).click()
+    await row.getByText('old value valid until').waitFor()
+    await row.getByText('expires soon').waitFor({ state: 'detached' })
   })
 
-  it('keep a browser signed in that rotates its own, and take it out when it revokes it', async () => {
+  it('keep a browser signed in that rotates its own token, and sign it out when it revokes it', async () => {
     const own = await stand().token('admin')
     const { page } = await browser().visitor()
     await stand().open(page, '/settings/tokens', own.token)
-    const row = page.getByRole('row').filter({ hasText: 'you are signed in with it' })
+    const row = page.getByRole('row').filter({ hasText: 'current session' })
     await row.getByRole('button', { name: 'Rotate admin of a test' }).click()
     await page.getByLabel('Your own token').fill(own.token)
     await page.getByRole('dialog').getByRole('button', { name: 'Rotate', exact: true }).click()
     const next = await shownValue(page)
-    await page.getByRole('button', { name: 'I have kept it' }).click()
+    await page.getByRole('button', { name: 'Done' }).click()
     expect([await ask(own.token), await ask(next)]).toEqual([401, 200])
     await page.reload()
     await row.getByRole('button', { name: 'Revoke admin of a test' }).click()
@@ -140,7 +140,7 @@ describe('tokens', () => {
 })
 
 describe('the sessions', () => {
-  it('show who is signed in, and end one by one or all at once', async () => {
+  it('list the browsers that are signed in, and end one by one or all at once', async () => {
     const { token } = await stand().token('viewer')
     const [desk, phone, tablet] = [
       await browser().visitor(),
@@ -167,7 +167,7 @@ describe('the sessions', () => {
     await tablet.page.getByLabel('Token').waitFor()
     await desk.page.getByRole('button', { name: 'End all others' }).click()
     await dialog.getByRole('button', { name: 'End sessions' }).click()
-    await toast(desk.page, '1 session was ended.').waitFor()
+    await toast(desk.page, '1 session ended.').waitFor()
     await phone.page.reload()
     await phone.page.getByLabel('Token').waitFor()
     await rows.nth(1).waitFor({ state: 'detached' })
@@ -192,11 +192,11 @@ describe('the sessions', () => {
 })
 
 describe('the audit', () => {
-  it('is where the toast of a deed leads to, with what changed and a link to that one entry', async () => {
+  it('is linked from the notification of an action, with the changes and a link to the entry', async () => {
     const { page, complaints } = await browser().visitor()
     await stand().open(page, `/pipelines/${FILMS}/overview`)
     await page.getByRole('button', { name: 'Disable' }).click()
-    await toast(page, 'film_dim_full').getByRole('link', { name: 'See it in the audit' }).click()
+    await toast(page, 'film_dim_full').getByRole('link', { name: 'View in audit log' }).click()
     await page.waitForURL(/\/ui\/settings\/audit\?request=/)
     await page.getByText('1 entry shown').waitFor()
     await page.getByText('pipeline.disable').waitFor()
@@ -204,12 +204,12 @@ describe('the audit', () => {
     await details.getByRole('row', { name: /enabled − ?true \+ ?false/ }).waitFor()
     const { data } = await stand().api.GET('/audit', { params: { query: { action: 'pipeline.disable' } } })
     await page.goto(`${stand().url}/ui/settings/audit?entry=${data!.items[0]!.id}`)
-    await page.getByText(`Only entry ${data!.items[0]!.id} is shown.`).waitFor()
+    await page.getByText(`Showing entry ${data!.items[0]!.id} only.`).waitFor()
     await details.waitFor()
-    await page.getByRole('link', { name: 'Show everything' }).click()
+    await page.getByRole('link', { name: 'Show all' }).click()
     await page
-      .getByRole('textbox', { name: 'Who' })
-      .or(page.getByRole('searchbox', { name: 'Who' }))
+      .getByRole('textbox', { name: 'User' })
+      .or(page.getByRole('searchbox', { name: 'User' }))
       .waitFor()
     await stand().api.POST('/pipelines/{id}/enable', { params: { path: { id: FILMS } } })
     expect(complaints).toEqual([])
@@ -218,15 +218,15 @@ describe('the audit', () => {
   it('is filtered by the server, keeps its filter in the address, and comes as CSV', async () => {
     const shift = await stand().api.POST('/tokens', { body: { name: 'Night Shift', role: 'operator' } })
     const headers = { authorization: `Bearer ${shift.data!.token}` }
-    for (const deed of ['disable', 'enable'])
-      await fetch(`${stand().url}/api/v1/pipelines/${FILMS}/${deed}`, { method: 'POST', headers })
+    for (const action of ['disable', 'enable'])
+      await fetch(`${stand().url}/api/v1/pipelines/${FILMS}/${action}`, { method: 'POST', headers })
     const { page, complaints } = await browser().visitor()
     await stand().open(page, '/settings/audit')
-    const list = page.getByRole('list', { name: 'Audit' })
+    const list = page.getByRole('list', { name: 'Audit log' })
     await list.getByText('token created').first().waitFor()
-    await page.getByRole('searchbox', { name: 'Who' }).fill('night')
+    await page.getByRole('searchbox', { name: 'User' }).fill('night')
     await page.getByText('2 entries shown').waitFor()
-    await choose(page, 'What was done', 'pipeline enabled')
+    await choose(page, 'Action', 'pipeline enabled')
     await page.getByText('1 entry shown').waitFor()
     await choose(page, 'Pipeline', 'film_dim_full')
     await page.waitForURL(`**/settings/audit?who=night&what=pipeline.enable&pipeline=${FILMS}`)
@@ -239,22 +239,22 @@ describe('the audit', () => {
     const lines = (await readFile(await download.path(), 'utf8')).trim().split('\r\n')
     expect([download.suggestedFilename(), lines.length]).toEqual(['vitrina-audit.csv', 2])
     expect(lines[1]).toContain(',pipeline.enable,pipeline,')
-    await choose(page, 'What was done', 'token revoked')
-    await page.getByText('Nothing fits the filter').waitFor()
-    await page.getByRole('link', { name: 'Clear the filter' }).click()
+    await choose(page, 'Action', 'token revoked')
+    await page.getByText('No matching entries').waitFor()
+    await page.getByRole('link', { name: 'Clear filters' }).click()
     await list.getByText('token created').first().waitFor()
     expect(complaints).toEqual([])
   })
 
-  it('says of a request that changed nothing that it changed nothing', async () => {
+  it('explains that a request without an entry changed nothing', async () => {
     const { page } = await browser().visitor()
     await stand().open(page, '/settings/audit?request=nothing-of-the-kind')
-    await page.getByText('Nothing was changed').waitFor()
+    await page.getByText('No changes', { exact: true }).waitFor()
   })
 })
 
-describe('what the server is', () => {
-  it('is told with versions, migrations, settings and licences', async () => {
+describe('the server information', () => {
+  it('shows versions, migrations, settings and licences', async () => {
     const { page, complaints } = await browser().visitor()
     await stand().open(page, '/settings/about')
     await page.getByText('ready', { exact: true }).waitFor()
@@ -262,36 +262,36 @@ describe('what the server is', () => {
     await page.getByText('0001_meta_store').waitFor()
     const setting = (name: string) => page.getByRole('row').filter({ hasText: name })
     await setting('RUNNER_POLL_INTERVAL_MS').getByText('environment').waitFor()
-    await setting('VITRINA_API_TOKEN').getByText('set, not shown').waitFor()
+    await setting('VITRINA_API_TOKEN').getByText('set, hidden').waitFor()
     await page.getByRole('searchbox', { name: 'Filter settings' }).fill('lease')
     await setting('RUNNER_POLL_INTERVAL_MS').waitFor({ state: 'detached' })
     await setting('RUNNER_LEASE_SECONDS').getByText('default').waitFor()
-    await page.getByText('Packages and their licences').click()
+    await page.getByText('Third-party licences').click()
     for (const shipped of ['react-dom', 'fastify'])
       await page.getByText(new RegExp(`^${shipped} [\\d.]+ · MIT$`)).waitFor()
     expect(complaints).toEqual([])
   })
 })
 
-describe('somebody without the role', () => {
-  it('is told which one it takes, and asks the server for nothing they may not have', async () => {
+describe('a user without the role', () => {
+  it('sees the required role, and the page requests nothing that is forbidden', async () => {
     const { token } = await stand().token('viewer')
     const { page, complaints } = await browser().visitor()
     await stand().open(page, '/settings/connections', token)
     await page.getByRole('article', { name: 'Main database' }).waitFor()
     for (const [tab, title] of [
-      ['Tokens', 'Tokens are for administrators'],
-      ['Audit', 'The audit is for administrators'],
-      ['About', 'Settings in force'],
+      ['Tokens', 'Tokens are available to administrators only'],
+      ['Audit', 'The audit log is available to administrators only'],
+      ['About', 'Effective settings are available to administrators only'],
     ] as const) {
       await page.getByRole('link', { name: tab, exact: true }).click()
       await page.getByText(title).first().waitFor()
-      await page.getByText('Needs the role admin; you are viewer.').waitFor()
+      await page.getByText('Requires the role admin; your role is viewer.').waitFor()
     }
     expect(complaints).toEqual([])
   })
 
-  it('who looks for users is led to the tokens', async () => {
+  it('is redirected from the former page of users to the tokens', async () => {
     const { page } = await browser().visitor()
     await stand().open(page, '/settings/users')
     await page.waitForURL(/\/ui\/settings\/tokens/)
@@ -299,7 +299,7 @@ describe('somebody without the role', () => {
 })
 
 describe('on a phone', () => {
-  it('no page of the settings needs scrolling sideways', async () => {
+  it('no settings page scrolls horizontally', async () => {
     await stand().token('viewer')
     const { page } = await browser().visitor({ viewport: { width: 390, height: 844 } })
     await stand().open(page, '/settings/connections')
@@ -327,7 +327,7 @@ async function choose(page: Page, label: string, option: string): Promise<void> 
   await page.getByRole('option', { name: option }).click()
 }
 
-/** A port of our own from the beginning: nobody else takes it. It lets nobody in until the archive is up. */
+/** Reserves a port from the start. It rejects connections until the archive is up. */
 async function listenForArchive(): Promise<number> {
   const { hostname, port } = archiveUrl
   const own = createServer((socket) => {

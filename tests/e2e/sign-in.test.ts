@@ -29,7 +29,7 @@ async function aServer(): Promise<string> {
 }
 
 describe('the sign-in of the console', () => {
-  it('takes a token, leads where somebody wanted to, and keeps the token nowhere', async () => {
+  it('accepts a token, opens the requested page, and does not store the token', async () => {
     const { page, context, complaints } = await browser().visitor()
     await page.goto(`${stand().url}/ui/pipelines?q=genre`)
     await signIn(page, TOKEN)
@@ -45,7 +45,7 @@ describe('the sign-in of the console', () => {
     expect(complaints).toEqual([])
   })
 
-  it('says what is wrong with a token', async () => {
+  it('reports an invalid token', async () => {
     const { page } = await browser().visitor()
     await page.goto(`${stand().url}/ui/`)
     await signIn(page, 'nonsense')
@@ -56,7 +56,7 @@ describe('the sign-in of the console', () => {
     await page.getByRole('navigation', { name: 'Main' }).waitFor()
   })
 
-  it('ends when somebody signs out, for every tab', async () => {
+  it('ends for every tab when the user signs out', async () => {
     const { page, context } = await browser().visitor()
     await stand().open(page)
     const other = await context.newPage()
@@ -70,7 +70,7 @@ describe('the sign-in of the console', () => {
     await field(other).waitFor()
   })
 
-  it('lasts through reloads and new tabs, and asks again where the key of the session is gone', async () => {
+  it('survives reloads and new tabs, and asks again when the session key is missing', async () => {
     const { page, context, complaints } = await browser().visitor()
     await stand().open(page)
     await page.reload()
@@ -78,7 +78,7 @@ describe('the sign-in of the console', () => {
     const tab = await context.newPage()
     await tab.goto(`${stand().url}/ui/pipelines`)
     await tab.getByText('film_dim_full').waitFor()
-    // What a cookie of the version before looks like: no key, or the constant of that version.
+    // Like a cookie of an earlier version: without a key, or with the constant of that version.
     await page.evaluate('localStorage.removeItem("vitrina.session")')
     await page.reload()
     await field(page).waitFor()
@@ -87,7 +87,7 @@ describe('the sign-in of the console', () => {
     expect(complaints).toEqual([])
   })
 
-  it('gives another port of the same host a cookie that is worth nothing', async () => {
+  it('sends another port of the same host a cookie that is useless there', async () => {
     const { page, context } = await browser().visitor()
     await stand().open(page)
     const [cookie] = await context.cookies()
@@ -105,18 +105,18 @@ describe('the sign-in of the console', () => {
     expect(stolen.status).toBe(401)
   })
 
-  it('ends at once when the token is revoked', async () => {
+  it('ends immediately when the token is revoked', async () => {
     const { id, token } = await stand().token('viewer')
     const { page } = await browser().visitor()
     await stand().open(page, '/pipelines', token)
     await page.getByText('film_dim_full').waitFor()
     await page.locator('[data-live=live]').waitFor()
-    // Without a click: the server ends the event stream, and the page asks again.
+    // Without a click: the server ends the event stream, and the page reconnects.
     await stand().api.DELETE('/tokens/{id}', { params: { path: { id } } })
     await field(page).waitFor()
   })
 
-  it('works by a link once, and the code does not stay in the address', async () => {
+  it('works once with a link, whose code is removed from the address', async () => {
     const { page } = await browser().visitor()
     const { data } = await stand().api.POST('/session/code', {})
     const link = `${stand().url}/ui/pipelines#code=${data!.code}`
@@ -128,11 +128,11 @@ describe('the sign-in of the console', () => {
     await field(stranger.page).waitFor()
   })
 
-  it('lets no other page of the same machine act with it', async () => {
+  it('cannot be used by other pages on the same machine', async () => {
     const { page, context } = await browser().visitor()
     await stand().open(page)
     const run = `${stand().url}/api/v1/pipelines/33333333-3333-3333-3333-333333333333/run`
-    // The cookie goes along, the key does not.
+    // The cookie is sent, the key is not.
     const bare = await page.evaluate(
       (url) =>
         Promise.all(

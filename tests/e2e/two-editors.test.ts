@@ -8,10 +8,10 @@ import { aConsoleStand } from './support/stand.js'
 const stand = aConsoleStand()
 const browser = aBrowser()
 
-async function anEditor(id: string, { isDeaf = false } = {}) {
+async function anEditor(id: string, { hasEvents = true } = {}) {
   const visitor = await browser().visitor()
-  // Never answered: no event tells this browser what others do.
-  if (isDeaf) await visitor.page.route('**/api/v1/events*', () => {})
+  // Never answered, so that this browser receives no events.
+  if (!hasEvents) await visitor.page.route('**/api/v1/events*', () => {})
   await stand().open(visitor.page, `/pipelines/${id}/config`)
   await visitor.page.getByLabel('batch_size').waitFor()
   return visitor
@@ -35,30 +35,34 @@ const saved = async (id: string) => {
   return data!
 }
 
-describe('two people edit one pipeline', () => {
-  it('see each other: the second decides field by field, and loses nothing', async () => {
+describe('two users edit one pipeline', () => {
+  it('notice each other: the second resolves conflicts field by field, without losing changes', async () => {
     const { id } = await aPipeline(stand().database, { name: 'edited_by_two' })
     const first = await anEditor(id)
     const second = await anEditor(id)
-    await edit(second.page, { description: 'what the second says', batch_size: '200', quarantine_limit: '7' })
-    await edit(first.page, { description: 'what the first says', batch_size: '100', delete_brake: '0.2' })
+    await edit(second.page, {
+      description: 'text of the second user',
+      batch_size: '200',
+      quarantine_limit: '7',
+    })
+    await edit(first.page, { description: 'text of the first user', batch_size: '100', delete_brake: '0.2' })
     await save(first.page, 2)
 
     const bar = second.page.getByRole('region', { name: 'Draft' })
-    await bar.getByText('version 2 was saved meanwhile').waitFor()
-    await bar.getByRole('button', { name: 'Compare three ways' }).click()
+    await bar.getByText('version 2 was saved in the meantime').waitFor()
+    await bar.getByRole('button', { name: 'Compare versions' }).click()
     const dialog = second.page.getByRole('dialog')
     const line = (field: string) => dialog.getByRole('row').filter({ hasText: field }).first()
-    await line('batch_size').getByText('changed by both: choose').waitFor()
+    await line('batch_size').getByText('conflict: choose one').waitFor()
     await line('quarantine_limit').getByText('changed by you').waitFor()
     await line('delete_brake').getByText('changed by them').waitFor()
     expect(await tooWideForAPhone(second.page)).toEqual([])
-    await dialog.getByRole('radio', { name: 'batch_size: Take theirs' }).check()
-    await dialog.getByRole('button', { name: 'Save mine on top of v2' }).click()
+    await dialog.getByRole('radio', { name: 'batch_size: Use theirs' }).check()
+    await dialog.getByRole('button', { name: 'Save over version 2' }).click()
     await second.page.getByText('version 3', { exact: true }).waitFor()
     expect(await saved(id)).toMatchObject({
       config_version: 3,
-      description: 'what the second says',
+      description: 'text of the second user',
       batch_size: 100,
       quarantine_limit: 7,
       delete_brake: 0.2,
@@ -67,9 +71,9 @@ describe('two people edit one pipeline', () => {
     expect([...first.complaints, ...second.complaints]).toEqual([])
   })
 
-  it('are told by a 412 when nothing else told them', async () => {
-    const { id } = await aPipeline(stand().database, { name: 'edited_unheard' })
-    const { page, complaints } = await anEditor(id, { isDeaf: true })
+  it('see the conflict after a 412 when no event reported it', async () => {
+    const { id } = await aPipeline(stand().database, { name: 'edited_without_events' })
+    const { page, complaints } = await anEditor(id, { hasEvents: false })
     await edit(page, { description: 'mine' })
     await page.keyboard.press('Control+s')
     const dialog = page.getByRole('dialog')
@@ -78,20 +82,20 @@ describe('two people edit one pipeline', () => {
     const path = { path: { id } }
     await stand().api.PATCH('/pipelines/{id}', { params: path, body: { description: 'theirs' } })
     await button.click()
-    await dialog.getByRole('alert').getByText('Somebody saved version 2 meanwhile.').waitFor()
+    await dialog.getByRole('alert').getByText('Version 2 was saved in the meantime.').waitFor()
     expect((await saved(id)).description).toBe('theirs')
-    await dialog.getByRole('button', { name: 'Compare three ways' }).click()
-    await dialog.getByRole('radio', { name: 'description: Take mine' }).waitFor()
-    await dialog.getByRole('button', { name: 'Save mine on top of v2' }).click()
+    await dialog.getByRole('button', { name: 'Compare versions' }).click()
+    await dialog.getByRole('radio', { name: 'description: Use mine' }).waitFor()
+    await dialog.getByRole('button', { name: 'Save over version 2' }).click()
     await page.getByText('version 3', { exact: true }).waitFor()
     expect((await saved(id)).description).toBe('mine')
-    // What the browser itself says about the answer that was refused, once.
+    // The browser logs the rejected request itself, once.
     expect(complaints).toEqual([expect.stringContaining('412')])
   })
 })
 
 describe('an edit', () => {
-  it('is still there after other pages, and is asked about before the tab is left', async () => {
+  it('survives navigation, and leaving the tab asks for confirmation', async () => {
     const { id } = await aPipeline(stand().database, { name: 'half_written' })
     const { page, complaints } = await anEditor(id)
     await edit(page, { batch_size: '321' })
@@ -113,7 +117,7 @@ describe('an edit', () => {
     expect(complaints).toEqual([])
   })
 
-  it('of what a file decides is saved only by somebody who takes it over', async () => {
+  it('of a pipeline managed by a file is saved only after taking it over', async () => {
     const body = {
       name: 'from_a_file',
       source_query: 'SELECT id, name FROM content.genre',
@@ -131,8 +135,8 @@ describe('an edit', () => {
     const dialog = page.getByRole('dialog')
     const button = dialog.getByRole('button', { name: 'Save and run' })
     await dialog.getByText('changed here').first().waitFor()
-    expect(await button.getAttribute('aria-description')).toContain('take it over')
-    await dialog.getByRole('checkbox', { name: 'Take it over from its file' }).check()
+    expect(await button.getAttribute('aria-description')).toContain('takeover')
+    await dialog.getByRole('checkbox', { name: 'Take over from the file' }).check()
     await button.click()
     await page.waitForURL(/\/ui\/runs\//)
     expect(await saved(id)).toMatchObject({

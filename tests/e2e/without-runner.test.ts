@@ -8,7 +8,7 @@ import { aBrowser } from './support/browser.js'
 import { tooWideForAPhone } from './support/phone.js'
 import { aConsoleStand } from './support/stand.js'
 
-/** What needs a server but no runner, with one server for all of it: starting one takes longer than most of these tests. */
+/** Tests that need a server but no runner share one server: starting one takes longer than most of these tests. */
 const stand = aConsoleStand({ hasRunner: false })
 const browser = aBrowser()
 
@@ -29,7 +29,7 @@ pipelines:
 `
 
 describe('the first load', () => {
-  it('needs at most 250 kB of script, packed', async () => {
+  it('needs at most 250 kB of compressed script', async () => {
     const { page } = await browser().visitor()
     const scripts = new Set<string>()
     page.on('response', (response) => {
@@ -42,7 +42,7 @@ describe('the first load', () => {
     expect(bytes.reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(BUDGET)
   })
 
-  it('asks for no editor, no chart and no graph', async () => {
+  it('loads no editor, no chart and no graph', async () => {
     const names = readdirSync(ASSETS).filter((file) => file.endsWith('.js'))
     const html = readFileSync(join(ASSETS, '../index.html'), 'utf8')
     for (const name of names.filter((file) => /Editor|Chart|Graph|Palette/.test(file)))
@@ -57,14 +57,14 @@ describe('the first load', () => {
 })
 
 describe('the import', () => {
-  it('plans pipelines of a YAML file, and saves those that the server does not refuse', async () => {
+  it('plans the pipelines of a YAML file, and saves those that the server accepts', async () => {
     const { page, complaints } = await browser().visitor()
     await stand().open(page)
     await page.getByRole('link', { name: 'Import YAML' }).click()
     const choose = page.locator('input[type=file]')
     const file = (text: string) => ({ name: 'p.yaml', mimeType: 'text/yaml', buffer: Buffer.from(text) })
     await choose.setInputFiles(file('name: broken\nsource_query_file: a.sql\n'))
-    await page.getByText('Line 1: source_query_file speaks of something beside the file.').waitFor()
+    await page.getByText('Line 1: source_query_file refers to another file.').waitFor()
     expect(await page.getByRole('button', { name: 'Plan' }).isDisabled()).toBe(true)
 
     await choose.setInputFiles(file(YAML))
@@ -72,7 +72,7 @@ describe('the import', () => {
     const entry = (name: string) => page.getByRole('listitem', { name })
     await entry('titles_from_yaml').getByText('new', { exact: true }).waitFor()
     await entry('film_dim_full').getByText('changed by an import').waitFor()
-    await entry('genre_dim_full').getByText('refused', { exact: true }).waitFor()
+    await entry('genre_dim_full').getByText('rejected', { exact: true }).waitFor()
     const names = async () => {
       const { data } = await stand().api.GET('/pipelines', { params: { query: { limit: 50 } } })
       return data!.items.map(({ name, description }) => `${name}: ${description}`)
@@ -86,41 +86,41 @@ describe('the import', () => {
       expect.arrayContaining(['titles_from_yaml: ', 'film_dim_full: changed by an import']),
     )
     expect(await tooWideForAPhone(page)).toEqual([])
-    // What the browser itself says about the plan that was refused, once.
+    // The browser logs the rejected plan itself, once.
     expect(complaints).toEqual([expect.stringContaining('422')])
   })
 })
 
 describe('a fleet without a runner', () => {
-  it('says why nothing runs', async () => {
+  it('explains why nothing runs', async () => {
     const { page, complaints } = await browser().visitor()
     await stand().open(page, '/')
-    await page.getByText('No runner is alive, so nothing will run. Start one:').waitFor()
+    await page.getByText('No runner is alive. Start one:').waitFor()
     const { data } = await stand().api.GET('/pipelines', {})
     const [first] = data!.items
     await stand().api.POST('/pipelines/{id}/run', { params: { path: { id: first!.id } } })
-    await page.getByText('1 pipeline waits, and no runner is alive to take it. Start one:').waitFor()
+    await page.getByText('1 pipeline is queued, but no runner is alive. Start one:').waitFor()
     const queue = page.getByRole('region', { name: 'Queue' }).getByRole('listitem')
-    await queue.getByText(/^for .+ · no runner is alive$/).waitFor()
-    await queue.getByRole('button', { name: 'Cancel the run' }).click()
-    await page.getByText('Nobody waits.').waitFor()
+    await queue.getByText(/^waiting for .+ · no runner alive$/).waitFor()
+    await queue.getByRole('button', { name: 'Cancel run' }).click()
+    await page.getByText('The queue is empty.').waitFor()
     expect(complaints).toEqual([])
   })
 })
 
-// Deletes every pipeline: what follows makes its own.
+// Deletes every pipeline: later tests create their own.
 describe('a fleet without a pipeline', () => {
-  it('says what its screens are for', async () => {
+  it('explains what its screens are for', async () => {
     const { data } = await stand().api.GET('/pipelines', {})
     for (const { id } of data!.items)
       await stand().api.DELETE('/pipelines/{id}', { params: { path: { id } } })
     const { page, complaints } = await browser().visitor()
     await stand().open(page, '/')
-    await page.getByRole('heading', { name: 'Nothing to look over yet' }).waitFor()
+    await page.getByRole('heading', { name: 'No pipelines yet' }).waitFor()
     await page.getByRole('link', { name: 'Quality', exact: true }).click()
-    await page.getByRole('heading', { name: 'No mart to judge yet' }).waitFor()
+    await page.getByRole('heading', { name: 'No marts yet' }).waitFor()
     await page.getByRole('link', { name: 'Quarantine', exact: true }).click()
-    await page.getByRole('heading', { name: 'No row is held' }).waitFor()
+    await page.getByRole('heading', { name: 'No quarantined rows' }).waitFor()
     await page.getByRole('link', { name: 'Overview', exact: true }).click()
     await page.getByRole('link', { name: 'New pipeline' }).click()
     await page.waitForURL(/\/ui\/pipelines\/new$/)
@@ -128,8 +128,8 @@ describe('a fleet without a pipeline', () => {
   })
 })
 
-/** A run that a runner has, as far as the database knows. */
-async function aRunUnderWay() {
+/** A run that is held by a runner according to the database. */
+async function anActiveRun() {
   const { database } = stand()
   const { id, spec } = await aPipeline(database)
   for (const status of ['RUN_REQUESTED', 'RUNNING'])
@@ -152,22 +152,22 @@ async function aPastRun(pipelineId: string, rows: number): Promise<string> {
   return run!.id
 }
 
-describe('a run under way', () => {
-  it('says how far it is and how long it still takes, when an earlier one tells how much there is', async () => {
-    const { id, name, runId } = await aRunUnderWay()
+describe('an active run', () => {
+  it('shows its progress and remaining time when an earlier run gives an estimate', async () => {
+    const { id, name, runId } = await anActiveRun()
     await aPastRun(id, 1_000)
     const { page, complaints } = await browser().visitor()
     await stand().open(page, `/runs/${runId}`)
     await page.getByText('~25%', { exact: true }).waitFor()
-    const left = page.locator('dl div').filter({ has: page.getByText('Left', { exact: true }) })
-    expect(await left.locator('dd').textContent()).toMatch(/^~\d/)
+    const remaining = page.locator('dl div').filter({ has: page.getByText('Remaining', { exact: true }) })
+    expect(await remaining.locator('dd').textContent()).toMatch(/^~\d/)
     expect(await page.title()).toBe(`${name} · running 25% · Vitrina`)
     expect(complaints).toEqual([])
   })
 })
 
 describe('a line of a log', () => {
-  it('has an address of its own, shows its facts, and what is an address in it can be followed', async () => {
+  it('has its own address, shows its fields, and contains clickable links', async () => {
     const { id } = await aPipeline(stand().database)
     const runId = await aPastRun(id, 1)
     const lines = await stand().database.query<{ id: number }>(
@@ -176,18 +176,18 @@ describe('a line of a log', () => {
          FROM generate_series(1, 2500) n RETURNING id`,
       [runId],
     )
-    const [told] = await stand().database.query<{ id: number }>(
+    const [linked] = await stand().database.query<{ id: number }>(
       `UPDATE etl.etl_run_log SET message = 'See https://example.org/runs/7, it has more.',
          fields = '{"refused": [{"id": 7, "why": "too long"}]}' WHERE id = $1 RETURNING id`,
       [lines[1_200]!.id],
     )
     const { page, complaints } = await browser().visitor()
-    // Neither among the last thousand nor among the first.
-    await stand().open(page, `/runs/${runId}?line=${told!.id}`)
-    const line = page.locator(`#line-${told!.id}`)
+    // Neither among the first thousand lines nor among the last.
+    await stand().open(page, `/runs/${runId}?line=${linked!.id}`)
+    const line = page.locator(`#line-${linked!.id}`)
     await line.and(page.locator('[data-chosen]')).waitFor()
     expect(await line.boundingBox().then((box) => box!.y > 0 && box!.y < 900)).toBe(true)
-    await page.getByText('2,000 lines, older ones not loaded, more to come').waitFor()
+    await page.getByText('2,000 lines, older lines not loaded, newer lines not loaded').waitFor()
 
     expect(await line.getByRole('link', { name: 'https://' }).getAttribute('href')).toBe(
       'https://example.org/runs/7',

@@ -13,7 +13,7 @@ export const settingsQuery = queryOptions({
     (await ask(api.GET('/settings', { signal }))).items,
 })
 
-/** "Not ready" is an answer too, with the part that is down. */
+/** "Not ready" is a valid response that names the failed part. */
 export const readinessQuery = queryOptions({
   queryKey: ['readiness'],
   queryFn: async ({ signal }): Promise<Readiness> => {

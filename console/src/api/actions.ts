@@ -1,13 +1,13 @@
 import { api, ask } from './client.js'
 
-/** What people do to pipelines and runs. Each is one request; the event that follows patches what is on screen. */
+/** Actions on pipelines and runs. Each is one request; the event that follows updates the screen. */
 export const actions = {
   run: (id: string) => ask(api.POST('/pipelines/{id}/run', { params: { path: { id } } })),
   pause: (id: string) => ask(api.POST('/pipelines/{id}/pause', { params: { path: { id } } })),
   enable: (id: string) => ask(api.POST('/pipelines/{id}/enable', { params: { path: { id } } })),
   disable: (id: string) => ask(api.POST('/pipelines/{id}/disable', { params: { path: { id } } })),
   cancel: (runId: string) => ask(api.POST('/runs/{id}/cancel', { params: { path: { id: runId } } })),
-  /** Does not wait for the batch that is under way. */
+  /** Does not wait for the current batch. */
   cutOff: (runId: string) =>
     ask(api.POST('/runs/{id}/cancel', { params: { path: { id: runId }, query: { force: true } } })),
 }

@@ -8,7 +8,7 @@ export interface AuditFilter {
   readonly pipeline_id?: string
   readonly action?: string
   readonly actor?: string
-  /** Only the last so many milliseconds. */
+  /** Only entries of the last `lastMs` milliseconds. */
   readonly lastMs?: number
 }
 
@@ -29,12 +29,12 @@ export function auditQuery(filter: AuditFilter) {
     },
     initialPageParam: null as string | null,
     getNextPageParam: ({ next_cursor }) => next_cursor,
-    // Whoever comes from a toast wants to see what they just did.
+    // A user who follows the link of a notification expects the action that was just taken.
     staleTime: 0,
   })
 }
 
-/** Everything that the filter finds, as a file. */
+/** All matching entries, as a file. */
 export function auditCsvUrl(filter: AuditFilter): string {
   const query = new URLSearchParams(Object.entries(wireFilter(filter)))
   return `/api/v1/audit.csv${query.size === 0 ? '' : `?${query}`}`
@@ -42,7 +42,7 @@ export function auditCsvUrl(filter: AuditFilter): string {
 
 function wireFilter({ lastMs, ...rest }: AuditFilter) {
   if (lastMs === undefined) return rest
-  // To the minute: the address would change with every render.
+  // Rounded to the minute: otherwise the address would change with every render.
   const since = Math.floor((Date.now() - lastMs) / MINUTE_MS) * MINUTE_MS
   return { ...rest, since: new Date(since).toISOString() }
 }

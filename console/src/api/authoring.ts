@@ -2,7 +2,7 @@ import { queryOptions } from '@tanstack/react-query'
 import { api, ask } from './client.js'
 import type { ComingRuns, SourceTables, TaskList } from './wire.js'
 
-/** What a query may name. Null: the main database. */
+/** The tables that a query may use. Null: the main database. */
 export function tablesQuery(connection: string | null) {
   return queryOptions({
     queryKey: ['tables', connection],
@@ -15,13 +15,13 @@ export function tablesQuery(connection: string | null) {
   })
 }
 
-/** The functions that a task plan can name, as they are now. */
+/** The functions that a task plan can use. */
 export const tasksQuery = queryOptions({
   queryKey: ['tasks'],
   queryFn: ({ signal }): Promise<TaskList> => ask(api.GET('/tasks', { signal })),
 })
 
-/** How many coming runs are shown. */
+/** Number of upcoming runs shown. */
 export const COMING = 5
 
 export function comingRunsQuery(schedule: string, zone: string) {

@@ -1,10 +1,10 @@
 import { queryOptions } from '@tanstack/react-query'
 import { api, ask } from './client.js'
-import type { ConnectionLook } from './wire.js'
+import type { ConnectionCheck } from './wire.js'
 
-/** Asking is looking: the server tries every connection anew, so nobody asks without a reason. */
+/** Each request makes the server try every connection, so results are reused for a minute. */
 export const connectionsQuery = queryOptions({
   queryKey: ['connections'],
-  queryFn: ({ signal }): Promise<ConnectionLook> => ask(api.GET('/connections', { signal })),
+  queryFn: ({ signal }): Promise<ConnectionCheck> => ask(api.GET('/connections', { signal })),
   staleTime: 60_000,
 })

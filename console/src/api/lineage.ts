@@ -11,7 +11,7 @@ export interface LineageQuestion {
   readonly level?: 'table' | 'column' | undefined
 }
 
-/** Without a node: the whole fleet. Texts and catalogs change seldom; what events tell of them reads it again. */
+/** Without a node: all pipelines. Queries and catalogs rarely change; events about them trigger another request. */
 export function lineageQuery({ node, up, down, level }: LineageQuestion = {}) {
   const text = (hops: number | undefined) => (hops === undefined ? undefined : String(hops))
   const query = { node, up: text(up), down: text(down), level }
@@ -24,7 +24,7 @@ export function lineageQuery({ node, up, down, level }: LineageQuestion = {}) {
   })
 }
 
-/** One pipeline, or all of them, for another program. */
+/** One pipeline or all of them, as OpenLineage events. */
 export async function openLineageText(pipeline: string | undefined): Promise<string> {
   const events = await ask(api.GET('/lineage/openlineage', { params: { query: { pipeline } as never } }))
   return `${JSON.stringify(events, null, 2)}\n`

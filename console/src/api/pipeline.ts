@@ -2,19 +2,19 @@ import { queryOptions } from '@tanstack/react-query'
 import { api, ask } from './client.js'
 import type {
   Checkpoint,
+  DryRun,
   Pipeline,
   PipelineInput,
   PipelinePatch,
   Preview,
   Reconciliation,
-  Rehearsal,
   Validation,
 } from './wire.js'
 
-/** Everything that is known of one pipeline lies below this key; events make it old (live/patches.ts). */
+/** The prefix of all queries about one pipeline; events invalidate it (live/patches.ts). */
 export const pipelineKey = (id: string) => ['pipeline', id] as const
 
-/** Pipelines that this tab deletes: the event that tells so is no reason to ask for them again. */
+/** Pipelines that this tab is deleting: their deletion events must not trigger another request. */
 export const leaving = new Set<string>()
 
 const at = (id: string) => ({ path: { id } })
@@ -23,7 +23,7 @@ export function pipelineQuery(id: string) {
   return queryOptions({
     queryKey: [...pipelineKey(id), 'config'],
     queryFn: ({ signal }): Promise<Pipeline> => ask(api.GET('/pipelines/{id}', { params: at(id), signal })),
-    // Another pipeline is no placeholder for this one.
+    // Do not show another pipeline as a placeholder.
     placeholderData: undefined,
   })
 }
@@ -75,7 +75,7 @@ export function quarantineQuery(id: string, limit: number) {
   })
 }
 
-/** Counts only: cheap enough to be asked when the page is opened. */
+/** Counts only: cheap enough to request when the page is opened. */
 export function reconcileQuery(id: string) {
   return queryOptions({
     queryKey: [...pipelineKey(id), 'reconcile'],
@@ -94,7 +94,7 @@ const ifMatch = ({ config_version }: Pick<Pipeline, 'config_version'>) => ({
   'if-match': `"${config_version}"`,
 })
 
-/** What people do to one pipeline beyond running it. Each is one request. */
+/** Actions on one pipeline other than running it. Each is one request. */
 export const pipelineActions = {
   compareRows: (id: string): Promise<Reconciliation> =>
     ask(api.GET('/pipelines/{id}/reconcile', { params: { ...at(id), query: { deep: true } } })),
@@ -109,16 +109,16 @@ export const pipelineActions = {
     ask(api.POST('/validate', { params: { query: { quick: isQuick } }, body: draft })),
   preview: (draft: PipelineInput, limit: number): Promise<Preview> =>
     ask(api.POST('/preview', { params: { query: { limit } }, body: draft })),
-  /** What the change would do; nothing is saved, so nothing is taken over either. */
-  rehearse: async ({ pipeline, patch }: Change): Promise<Rehearsal> => {
+  /** The effect of a change. Nothing is saved, so nothing is taken over either. */
+  dryRun: async ({ pipeline, patch }: Change): Promise<DryRun> => {
     const params = {
       ...at(pipeline.id),
       query: { dry_run: true, take_over: true },
       header: ifMatch(pipeline),
     }
-    return rehearsalIn(await ask(api.PATCH('/pipelines/{id}', { params, body: patch })))
+    return dryRunIn(await ask(api.PATCH('/pipelines/{id}', { params, body: patch })))
   },
-  /** Refused with 412 when somebody saved another version meanwhile. */
+  /** Rejected with 412 if another version was saved in the meantime. */
   save: ({ pipeline, patch }: Change, isTakenOver: boolean): Promise<Pipeline> =>
     ask(
       api.PATCH('/pipelines/{id}', {
@@ -126,10 +126,10 @@ export const pipelineActions = {
         body: patch,
       }),
     ),
-  rehearseCreation: async (draft: PipelineInput): Promise<Rehearsal> =>
-    rehearsalIn(await ask(api.POST('/pipelines', { params: { query: { dry_run: true } }, body: draft }))),
+  dryRunCreation: async (draft: PipelineInput): Promise<DryRun> =>
+    dryRunIn(await ask(api.POST('/pipelines', { params: { query: { dry_run: true } }, body: draft }))),
   create: (draft: PipelineInput): Promise<Pipeline> => ask(api.POST('/pipelines', { body: draft })),
-  /** With its runs; the mart stays. */
+  /** Deletes the runs too; the mart is kept. */
   remove: async (pipeline: Change['pipeline'], isTakenOver: boolean): Promise<void> => {
     const params = { ...at(pipeline.id), query: { take_over: isTakenOver }, header: ifMatch(pipeline) }
     leaving.add(pipeline.id)
@@ -149,8 +149,8 @@ export const pipelineActions = {
     ),
 }
 
-function rehearsalIn(answer: object): Rehearsal {
-  const { dry_run } = answer as { dry_run?: Rehearsal }
-  if (dry_run === undefined) throw new Error('the server did not tell what would change')
+function dryRunIn(answer: object): DryRun {
+  const { dry_run } = answer as { dry_run?: DryRun }
+  if (dry_run === undefined) throw new Error('the response contains no dry run')
   return dry_run
 }

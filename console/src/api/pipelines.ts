@@ -7,13 +7,13 @@ export interface OverviewFilter {
   readonly q?: string
   readonly status?: PipelineStatus
   readonly enabled?: boolean
-  /** How the target begins. */
+  /** The start of the target. */
   readonly target?: string
 }
 
-/** As many as the server gives at once: a list of a thousand is one request. */
+/** The maximum of the server: a list of a thousand is one request. */
 const PAGE = 1000
-/** Events patch the lines; this mends what no event tells, such as the next run of a schedule. */
+/** Events update the lines; this refreshes data that no event contains, such as the next scheduled run. */
 const REFRESH_MS = 60_000
 
 export const OVERVIEW_KEY = ['pipelines', 'overview'] as const

@@ -1,4 +1,4 @@
-/** RFC 9457, as every refusal of the API comes. */
+/** RFC 9457, the format of all errors of the API. */
 export interface ProblemDocument {
   readonly title: string
   readonly status: number
@@ -11,11 +11,11 @@ export interface ProblemDocument {
   readonly sqlstate?: string
   readonly needed_role?: string
   readonly errors?: readonly { readonly field: string; readonly code: string; readonly message: string }[]
-  /** Facts that belong to one code, such as the run that stands in the way. */
+  /** Details that belong to one code, such as the conflicting run. */
   readonly [fact: string]: unknown
 }
 
-/** What a request failed with, in one shape: a refusal of the API, or no answer at all. */
+/** Why a request failed: an error of the API, or no response at all. */
 export class ApiProblem extends Error {
   readonly problem: ProblemDocument
 
@@ -32,7 +32,7 @@ export class ApiProblem extends Error {
 
 const OFFLINE = 'OFFLINE'
 
-/** No answer came; the server may not even know of the request. */
+/** The server did not respond; it may not have received the request. */
 export function isOffline(error: unknown): boolean {
   return error instanceof ApiProblem && error.isOffline
 }
@@ -40,12 +40,12 @@ export function isOffline(error: unknown): boolean {
 export function offline(cause: unknown): ApiProblem {
   return new ApiProblem(
     {
-      title: 'The server does not answer.',
+      title: 'The server is not responding.',
       status: 0,
-      detail: 'No answer came from the server.',
+      detail: 'No response from the server.',
       code: OFFLINE,
       vtr: '',
-      hint: 'See whether it runs and whether this machine reaches it. The console tries again by itself.',
+      hint: 'Check that the server is running and reachable from this machine. The console retries automatically.',
       retryable: true,
       request_id: null,
     },
@@ -53,17 +53,17 @@ export function offline(cause: unknown): ApiProblem {
   )
 }
 
-/** A body that is no problem document came from something in between: a proxy, most likely. */
+/** A body that is not a problem document was sent by something in between, most likely a proxy. */
 export function toProblem(status: number, body: unknown, requestId: string | null): ApiProblem {
   if (typeof body === 'object' && body !== null && 'code' in body && 'detail' in body)
     return new ApiProblem(body as ProblemDocument)
   return new ApiProblem({
-    title: 'The answer is not one of Vitrina.',
+    title: 'Unexpected response.',
     status,
-    detail: `Something between this browser and the server answered ${status}.`,
+    detail: `Received status ${status} from something between this browser and Vitrina.`,
     code: `HTTP_${status}`,
     vtr: '',
-    hint: 'Look at the proxy in front of the server.',
+    hint: 'Check the proxy in front of the server.',
     retryable: status >= 500,
     request_id: requestId,
   })
@@ -73,12 +73,12 @@ export function asProblem(error: unknown): ApiProblem {
   if (error instanceof ApiProblem) return error
   return new ApiProblem(
     {
-      title: 'The console made a mistake.',
+      title: 'Unexpected error in the console.',
       status: 0,
       detail: error instanceof Error ? error.message : String(error),
       code: 'CONSOLE',
       vtr: '',
-      hint: 'Load the page again. If it comes back, tell us what you did.',
+      hint: 'Reload the page. If the error occurs again, report it with the steps that led to it.',
       retryable: false,
       request_id: null,
     },

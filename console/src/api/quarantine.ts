@@ -26,14 +26,14 @@ export function quarantineRowsQuery(filter: QuarantineFilter) {
 
 export type Settling = 'replay' | 'discard'
 
-/** Some rows, or all that are held and not newer than one that was seen. */
+/** Selected rows, or all held rows up to a given one. */
 export type RowChoice =
   | { readonly row_ids: string[] }
   | { readonly up_to: string; readonly pipeline_id?: string }
 
-/** One request, whatever the number of rows; the events that follow mend the lists. */
-export function settleRows(deed: Settling, choice: RowChoice): Promise<SettledRows> {
-  return deed === 'replay'
+/** One request for any number of rows; the events that follow update the lists. */
+export function settleRows(action: Settling, choice: RowChoice): Promise<SettledRows> {
+  return action === 'replay'
     ? ask(api.POST('/quarantine/replay', { body: choice }))
     : ask(api.POST('/quarantine/discard', { body: choice }))
 }

@@ -2,15 +2,15 @@ import { keepPreviousData, QueryClient } from '@tanstack/react-query'
 import { ApiProblem } from './problem.js'
 
 /**
- * One cache for the tab. Events keep it fresh (live/), so it asks again only when somebody comes back to a screen
- * after a while, never because a window got the focus. Old data stays on screen until the new is there.
+ * One cache per tab. Events keep it up to date (live/), so data is requested again only when a user returns to a screen
+ * after a while, never because a window got the focus. Old data stays on screen until the new data arrives.
  */
 export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 30_000,
       refetchOnWindowFocus: false,
-      // `offline` of browsers lies on machines that run the server themselves.
+      // The browser's `offline` state is wrong on machines that run the server themselves.
       networkMode: 'always',
       placeholderData: keepPreviousData,
       retry: (count, error) => count < 2 && error instanceof ApiProblem && error.problem.retryable,

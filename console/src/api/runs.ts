@@ -6,7 +6,7 @@ import type { LogLine, RunDetail, RunPage, RunStatus } from './wire.js'
 export interface RunsFilter {
   readonly status?: readonly RunStatus[]
   readonly pipeline_id?: string
-  /** So many milliseconds back from now. */
+  /** Requested within the last `lastMs` milliseconds. */
   readonly range_ms?: number
   readonly since?: string
   readonly until?: string
@@ -42,27 +42,27 @@ export function runQuery(id: string) {
     queryKey: [...RUN_KEY, id],
     queryFn: ({ signal }): Promise<RunDetail> =>
       ask(api.GET('/runs/{id}', { params: { path: { id } }, signal })),
-    // Another run is another page: its numbers must not stand under this name.
+    // Do not show the numbers of another run.
     placeholderData: undefined,
   })
 }
 
-/** Lines of a page of the log; the server gives no more at once. */
+/** Lines per page of the log: the maximum of the server. */
 const LOG_PAGE = 1_000
 
 export interface RunLog {
   /** Oldest first. A page does not change once it is full. */
   readonly pages: readonly (readonly LogLine[])[]
-  /** Where older lines are; null: these begin with the first. */
+  /** The cursor of older lines; null: the first line is loaded. */
   readonly older: string | null
-  /** There are newer lines than these. */
+  /** Newer lines exist. */
   readonly isMore: boolean
 }
 
 export interface RunLogFilter {
   readonly errors_only?: true
   readonly attempt?: number
-  /** Looked for by the server, in all lines. */
+  /** The server searches all lines. */
   readonly q?: string
 }
 
@@ -74,8 +74,8 @@ function readLog(id: string, query: object, signal?: AbortSignal) {
 }
 
 /**
- * The end of the log, which is where people look. It grows there only, so reading it again means reading what came
- * after the last known line: "More lines" and "something happened" are the same request. With a line it begins there.
+ * The end of the log. It only grows there, so a refetch reads the lines after the last known one: loading newer lines
+ * and reacting to an event are the same request. With `line`, it starts at that line.
  */
 export function runLogQuery(id: string, filter: RunLogFilter, line?: number) {
   return queryOptions({
@@ -89,7 +89,7 @@ export function runLogQuery(id: string, filter: RunLogFilter, line?: number) {
         return { pages: items.length === 0 ? [] : [items], older: next_cursor, isMore: false }
       }
       const { items, next_cursor } = await readLog(id, { ...filter, after: String(after) }, signal)
-      // Looked up again: older pages may have come meanwhile.
+      // Read again: older pages may have been added in the meantime.
       const { pages = [], older = null } = known() ?? {}
       return { pages: withLines(pages, items), older, isMore: next_cursor !== null }
     },
@@ -116,21 +116,21 @@ async function readAround(
   }
 }
 
-/** Puts the page before those that are there. */
+/** Adds a page before the loaded ones. */
 export async function readOlderLog(client: QueryClient, id: string, filter: RunLogFilter): Promise<void> {
   const key = logKey(id, filter)
   const cursor = client.getQueryData<RunLog>(key)?.older
   if (cursor === undefined || cursor === null) return
   const { items, next_cursor } = await readLog(id, { ...filter, last: true, cursor })
   client.setQueryData<RunLog>(key, (log) =>
-    // Asked for twice, put in once.
+    // Requested twice, added once.
     log === undefined || log.older !== cursor
       ? log
       : { ...log, pages: [items, ...log.pages], older: next_cursor },
   )
 }
 
-/** Everything that the filter finds, as a file. */
+/** All matching lines, as a file. */
 export function logAddress(id: string, filter: RunLogFilter): string {
   const query = new URLSearchParams(Object.entries(filter).map(([name, value]) => [name, String(value)]))
   return `/api/v1/runs/${id}/log.txt${query.size === 0 ? '' : `?${query}`}`

@@ -5,7 +5,7 @@ import { queryClient } from './query-client.js'
 import { keepSessionKey } from './session-key.js'
 import type { Role, Session } from './wire.js'
 
-/** Null: nobody is signed in. */
+/** Null: not signed in. */
 export const sessionQuery = queryOptions({
   queryKey: ['session'],
   queryFn: async ({ signal }): Promise<Session | null> => {
@@ -31,17 +31,17 @@ export async function signOut(): Promise<void> {
   forgetSession()
 }
 
-/** What the last one saw is not for the next one. Not clear(): whoever watches the session would watch a dead query. */
+/** Removes the data of the previous user. Not clear(): observers of the session would keep a removed query. */
 export function forgetSession(): void {
   const isOther = ({ queryKey }: { queryKey: readonly unknown[] }) => queryKey[0] !== sessionQuery.queryKey[0]
   queryClient.removeQueries({ predicate: isOther })
   queryClient.setQueryData(sessionQuery.queryKey, null)
 }
 
-/** Only below the gate, where somebody is signed in. */
+/** Only below the gate, where a user is signed in. */
 export function useSession(): Session {
   const { data } = useQuery(sessionQuery)
-  if (data === undefined || data === null) throw new Error('nobody is signed in')
+  if (data === undefined || data === null) throw new Error('not signed in')
   return data
 }
 

@@ -31,7 +31,7 @@ export const sessionActions = {
     await ask(api.DELETE('/sessions/{id}', { params: { path: { id } } }))
     reread()
   },
-  /** All but this one. */
+  /** All except this one. */
   endOthers: async (everyone: boolean): Promise<number> => {
     const query = { keep_current: true, ...(everyone ? { everyone: true } : {}) }
     const { ended } = await ask(api.DELETE('/sessions', { params: { query } }))

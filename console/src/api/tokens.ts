@@ -17,23 +17,23 @@ export const tokensQuery = infiniteQueryOptions({
   getNextPageParam: ({ next_cursor }) => next_cursor,
 })
 
-/** A token with its value, which nobody will ever be told again. */
+/** A token with its value, which is never shown again. */
 export type NewToken = Token & { readonly token: string }
 
-/** The token of whoever asks, typed again: a session alone cannot make one. */
+/** The token of the user, entered again: a session alone cannot create tokens. */
 interface Confirmed {
   readonly ownToken: string
 }
 
-export interface TokenWish extends Confirmed {
+export interface TokenRequest extends Confirmed {
   readonly name: string
   readonly role: Role
   readonly expires_at: string | null
 }
 
-export interface RotationWish extends Confirmed {
+export interface RotationRequest extends Confirmed {
   readonly grace_seconds: number
-  /** Not given: it ends as before. */
+  /** Not given: the expiry does not change. */
   readonly expires_at?: string | null
 }
 
@@ -41,15 +41,15 @@ const at = (id: string) => ({ params: { path: { id } } })
 const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
 const reread = () => void queryClient.invalidateQueries({ queryKey: TOKENS_KEY })
 
-/** The answers are not kept in the cache: a value is seen once, by whoever made it. */
+/** Responses are not cached: a value is shown once, to the user who created it. */
 export const tokenActions = {
-  create: async ({ ownToken, ...wish }: TokenWish): Promise<NewToken> => {
-    const made = await askWithToken(api.POST('/tokens', { body: wish, ...bearer(ownToken) }))
+  create: async ({ ownToken, ...body }: TokenRequest): Promise<NewToken> => {
+    const made = await askWithToken(api.POST('/tokens', { body, ...bearer(ownToken) }))
     reread()
     return made
   },
-  rotate: async (id: string, { ownToken, ...wish }: RotationWish): Promise<NewToken> => {
-    const request = { ...at(id), body: wish, ...bearer(ownToken) }
+  rotate: async (id: string, { ownToken, ...body }: RotationRequest): Promise<NewToken> => {
+    const request = { ...at(id), body, ...bearer(ownToken) }
     const made = await askWithToken(api.POST('/tokens/{id}/rotate', request))
     reread()
     return made

@@ -8,7 +8,7 @@ type Get<P extends keyof paths> = paths[P] extends { get: { responses: { 200: in
 
 export type { paths }
 
-/** What the API answers, under the names that the console uses. Generated: nothing here is written by hand. */
+/** Types of the API responses under the names used in the console. Derived from the generated types. */
 export type Session = Schema<'Session'>
 export type Role = Session['role']
 export type Overview = Get<'/pipelines/overview'>
@@ -26,7 +26,7 @@ export type RunDetail = Get<'/runs/{id}'>
 export type Batch = Schema<'Batch'>
 export type LogLine = Schema<'LogLine'>
 export type Runner = Get<'/runners'>['items'][number]
-export type ConnectionLook = Get<'/connections'>
+export type ConnectionCheck = Get<'/connections'>
 export type Connection = Schema<'Connection'>
 export type Token = Schema<'Token'>
 export type BrowserSession = Schema<'BrowserSession'>
@@ -56,8 +56,8 @@ export type Reconciliation = Get<'/pipelines/{id}/reconcile'>
 type Edited = paths['/pipelines/{id}'] extends { patch: { responses: { 200: infer Answer } } }
   ? Json<Answer>
   : never
-/** What a change would do, told before it is made. */
-export type Rehearsal = NonNullable<Edited['dry_run']>
+/** The effect of a change before it is made. */
+export type DryRun = NonNullable<Edited['dry_run']>
 export type PipelineInput = Schema<'PipelineInput'>
 export type LineageGraph = Get<'/lineage'>
 export type LineageNode = LineageGraph['nodes'][number]

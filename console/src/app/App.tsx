@@ -20,7 +20,7 @@ export function App() {
   return (
     <MantineProvider theme={theme} forceColorScheme={scheme} getStyleNonce={styleNonce}>
       <QueryClientProvider client={queryClient}>
-        {/* A toast may hold a link, and a link needs the router: without it the whole page would fail. */}
+        {/* Notifications may contain links, which need the router. */}
         <RouterContextProvider router={appRouter}>
           <Notifications position="bottom-right" limit={4} />
         </RouterContextProvider>

@@ -6,7 +6,7 @@ import { ProblemCard } from '../components/ProblemCard.js'
 import { Skeleton } from '../components/Skeleton.js'
 import { SignInScreen } from '../screens/sign-in/SignInScreen.js'
 
-/** Nothing of the console is there for whoever is not signed in. The address stays, so that one lands where one wanted to. */
+/** Shows the sign-in screen until a user is signed in. The address is kept, so that the requested page opens then. */
 export function SessionGate({ children }: { readonly children: ReactNode }) {
   const { data, error, refetch } = useQuery(sessionQuery)
   useEffect(() => onSignedOut(forgetSession), [])

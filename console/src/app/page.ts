@@ -2,7 +2,7 @@ import { useEffect, useSyncExternalStore } from 'react'
 
 export interface Crumb {
   readonly label: string
-  /** Not given: where we are. */
+  /** Not given: the current page. */
   readonly to?: string
 }
 
@@ -10,8 +10,8 @@ let crumbs: readonly Crumb[] = []
 const listeners = new Set<() => void>()
 
 /**
- * Says where somebody is: every screen calls it once. The title is `film_mart · running · Vitrina`, most particular
- * first, so that a row of tabs can be told apart.
+ * Sets the title of the tab and the breadcrumb. Every screen calls it once. The title is `film_mart · running · Vitrina`,
+ * most specific part first, to distinguish browser tabs.
  */
 export function usePage({
   title,

@@ -19,8 +19,8 @@ import { setRouter } from './router-handle.js'
 import { Shell } from './shell/Shell.js'
 
 /*
- * Every address of the console. A tab is a route, a filter is a search parameter: whatever is on screen can be sent to
- * somebody as a link. Screens are loaded when they are first opened; only their search parameters are known before.
+ * Every address of the console. A tab is a route, a filter is a search parameter: every view can be shared as a link.
+ * Screens are loaded when they are first opened; only their search parameters are known before.
  */
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound, errorComponent: ScreenFailed })
 
@@ -184,7 +184,7 @@ const settingsTabs = [
   }),
   createRoute({
     getParentRoute: () => settings,
-    // There are no accounts: who somebody is and what they may do belongs to a token.
+    // There are no user accounts: identity and permissions belong to a token.
     path: '/users',
     beforeLoad: () => {
       throw redirect({ to: '/settings/tokens' })
@@ -224,7 +224,7 @@ export const appRouter = createRouter({
   defaultPreload: 'intent',
   defaultPendingMs: 150,
   scrollRestoration: true,
-  // Plain text in the address, not JSON: `?q=film&status=failed` is what people read and write.
+  // Plain text in the address, not JSON: `?q=film&status=failed` is readable.
   parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
   stringifySearch: (search) => {
     const given = Object.entries(search).filter(([, value]) => value !== undefined && value !== '')

@@ -18,7 +18,7 @@ const READERS = {
 describe.each(Object.entries(READERS))('the filter of %s', (_screen, [field, read]) => {
   const readField = (value: unknown) => (read({ [field]: value }) as Record<string, unknown>)[field]
 
-  it('keeps digits, as a text and as the number that a parser makes of them', () => {
+  it('keeps digits, both as text and as a parsed number', () => {
     expect([readField('123'), readField(123), readField('007'), readField(0)]).toEqual([
       '123',
       '123',
@@ -27,7 +27,7 @@ describe.each(Object.entries(READERS))('the filter of %s', (_screen, [field, rea
     ])
   })
 
-  it('is none when it is empty, missing or not a text', () => {
+  it('is unset when it is empty, missing or not a text', () => {
     expect([undefined, null, '', {}, ['a'], true].map(readField)).toEqual(Array(6).fill(undefined))
   })
 })

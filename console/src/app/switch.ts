@@ -5,7 +5,7 @@ export interface Switch {
   use(): boolean
 }
 
-/** Something that is shown or not, whoever asks for it. */
+/** A shared open/closed state. */
 export function openSwitch(): Switch {
   let isOn = false
   const listeners = new Set<() => void>()

@@ -8,7 +8,7 @@ import { Icon, type IconName } from '../theme/icons.js'
 import { Tip } from './Tip.js'
 import { shared } from './texts.js'
 
-/** Why something cannot be done now; null: it can. `why` is a reason of the screen's own. */
+/** Why an action is not available; null: it is. `why` is a reason given by the screen. */
 export function useRefusal(needed: Role, why: string | null = null): string | null {
   const texts = useTexts(shared)
   const { role, acts_as } = useSession()
@@ -18,16 +18,16 @@ export function useRefusal(needed: Role, why: string | null = null): string | nu
 }
 
 interface Props extends ButtonProps {
-  /** The role that the route needs. */
+  /** The role that the route requires. */
   readonly needs: Role
-  /** Why the thing itself does not allow it now, such as "It is not running."; null: it does. */
+  /** Why the state of the object does not allow the action; null: it does. */
   readonly refusal?: string | null
   readonly icon?: IconName
   readonly onClick: () => void
   readonly children: ReactNode
 }
 
-/** A button that says why it does nothing, instead of hiding. */
+/** A button that explains why it is disabled instead of being hidden. */
 export function ActionButton({ needs, refusal = null, icon, onClick, children, ...rest }: Props) {
   const reason = useRefusal(needs, refusal)
   return (
@@ -55,7 +55,7 @@ interface IconProps {
   readonly onClick: () => void
 }
 
-/** The same, where there is room for an icon only. Its label is its tooltip. */
+/** The same as an icon, with the label as tooltip. */
 export function ActionIconButton({ needs, refusal = null, icon, label, onClick }: IconProps) {
   const reason = useRefusal(needs, refusal)
   return (

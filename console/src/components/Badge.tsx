@@ -2,19 +2,19 @@ import type { ReactNode } from 'react'
 import { Icon, type IconName } from '../theme/icons.js'
 import styles from './badge.module.css'
 
-/** What a colour means, everywhere. */
+/** The meaning of the colours. */
 export type Tone = 'ok' | 'run' | 'bad' | 'warn' | 'hold' | 'rest'
 
 interface Props {
   readonly tone: Tone
   readonly icon: IconName
   readonly children: ReactNode
-  /** Behind the word, softer: a number, a duration. */
+  /** Secondary text after the label: a number, a duration. */
   readonly more?: ReactNode
   readonly isSpinning?: boolean
 }
 
-/** Icon, word and colour say the same thing three times: one of them is enough for whoever misses the others. */
+/** Icon, label and colour have the same meaning, so that none of them is required. */
 export function Badge({ tone, icon, children, more, isSpinning = false }: Props) {
   return (
     <span className={`${styles.badge} ${styles[tone]}`}>

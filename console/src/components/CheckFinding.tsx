@@ -18,7 +18,7 @@ const ICONS: Readonly<Record<Check, IconName>> = {
   position: 'pause',
 }
 
-/** What a check found, in a word. */
+/** The result of a check in one word. */
 export function CheckBadge({ line, found }: { readonly line: PipelineLine; readonly found: Checked }) {
   const texts = useTexts(checkTexts)
   const now = useNow()
@@ -38,7 +38,7 @@ export function CheckBadge({ line, found }: { readonly line: PipelineLine; reado
   )
 }
 
-/** The same as a sentence with its facts. Only for checks that did not pass. */
+/** The result as a sentence. Only for checks that did not pass. */
 export function useFindingText(line: PipelineLine, check: Check): string {
   const texts = useTexts(checkTexts)
   const format = useFormat()
@@ -76,7 +76,7 @@ export function useComparisonText(): (last: LastComparison) => string {
   }
 }
 
-/** Where somebody acts on it. */
+/** A link to the page where the problem can be resolved. */
 export function CheckLink({ line, check }: { readonly line: PipelineLine; readonly check: Check }) {
   const texts = useTexts(checkTexts)
   const run = line.last_run

@@ -9,11 +9,11 @@ interface Props {
   readonly text: string
   readonly language: 'sql' | 'yaml'
   readonly label: string
-  /** Not given: it can only be read. */
+  /** Not given: read-only. */
   readonly onChange?: (text: string) => void
 }
 
-/** SQL or YAML with colours. The editor is loaded when the first one is shown; until then the text is plain. */
+/** SQL or YAML with syntax highlighting. The editor is loaded on first use; until then the text is plain. */
 export function CodeView(props: Props) {
   return (
     <Suspense fallback={<pre className={styles.plain}>{props.text}</pre>}>

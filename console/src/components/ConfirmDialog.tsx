@@ -8,18 +8,18 @@ interface Props {
   readonly title: string
   /** The effect, in numbers. */
   readonly children: ReactNode
-  /** What the button says: the deed itself, never "OK". */
+  /** The label of the button: the action itself, never "OK". */
   readonly action: string
-  /** Given when data may be removed: it has to be typed first. */
+  /** If data may be removed: the name that must be typed first. */
   readonly nameToType?: string
   readonly isDangerous?: boolean
-  /** False: something inside has to be filled in first. */
+  /** False: a field inside must be filled in first. */
   readonly isReady?: boolean
   readonly onConfirm: () => Promise<unknown>
   readonly onClose: () => void
 }
 
-/** Asks as much as the deed can break: a sentence, a number, or the name itself. */
+/** Confirmation that scales with the damage: a sentence, a number, or typing the name. */
 export function ConfirmDialog({
   title,
   children,

@@ -6,14 +6,14 @@ import { Badge, type Tone } from './Badge.js'
 import { Tip } from './Tip.js'
 import { shared } from './texts.js'
 
-const LOOKS: Readonly<Record<State, { tone: Tone; icon: IconName }>> = {
+const BADGES: Readonly<Record<State, { tone: Tone; icon: IconName }>> = {
   fresh: { tone: 'ok', icon: 'check' },
   late: { tone: 'warn', icon: 'clock' },
   stale: { tone: 'bad', icon: 'warn' },
   unknown: { tone: 'rest', icon: 'clock' },
 }
 
-/** The third fact: how old the data is, against what its schedule promises. */
+/** The third fact: the age of the data compared with its schedule. */
 export function DataState({ facts: { state, ageMs, periodMs } }: { readonly facts: DataFacts }) {
   const texts = useTexts(shared)
   const format = useFormat()
@@ -27,7 +27,7 @@ export function DataState({ facts: { state, ageMs, periodMs } }: { readonly fact
   const why = periodMs === null ? texts.noSchedule : texts.dueEvery(format.duration(periodMs))
   return (
     <Tip label={why}>
-      <Badge {...LOOKS[state]} more={state === 'unknown' ? texts.ago(age) : age}>
+      <Badge {...BADGES[state]} more={state === 'unknown' ? texts.ago(age) : age}>
         {texts.data[state]}
       </Badge>
     </Tip>

@@ -4,7 +4,7 @@ import { shared } from './texts.js'
 
 export type FieldChanges = Readonly<Record<string, { readonly old: unknown; readonly new: unknown }>>
 
-/** What changes, field by field: as versions, audit and plans tell it. Long texts stand one above the other. */
+/** Changes field by field, for versions, audit log and plans. Long texts are shown one above the other. */
 export function DiffView({ changes }: { readonly changes: FieldChanges }) {
   const texts = useTexts(shared)
   return (

@@ -16,7 +16,7 @@ interface Props extends Pick<ButtonProps, 'size' | 'variant'> {
   readonly children: ReactNode
 }
 
-/** Saves what the API answers. Not a link: a link cannot send the key of the session. */
+/** Saves a response of the API. Not a link: a link cannot send the session key. */
 export function DownloadButton({ from, as, children, variant = 'default', ...rest }: Props) {
   const texts = useTexts(shared)
   const { mutate, isPending } = useMutation({

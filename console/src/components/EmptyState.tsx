@@ -5,7 +5,7 @@ import styles from './panel.module.css'
 interface Props {
   readonly icon: IconName
   readonly title: string
-  /** What this is, and an example. */
+  /** What this screen is for, and an example. */
   readonly children: ReactNode
   /** One primary action at most. */
   readonly actions?: ReactNode

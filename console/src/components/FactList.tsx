@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import styles from './fact-list.module.css'
 
-/** Names and values, one below the other on a phone. What is null is not there. */
+/** Names and values, stacked on a phone. Entries with null are omitted. */
 export function FactList({ facts }: { readonly facts: readonly (readonly [string, ReactNode])[] }) {
   return (
     <dl className={styles.factList}>

@@ -5,19 +5,19 @@ import { fleetTexts } from './fleet-texts.js'
 
 export const START_RUNNER = 'vitrina runner'
 
-/** "Why does nothing run?", answered before it is asked. */
+/** Why queued pipelines wait. */
 export function FleetReason({ queued, fleet }: { readonly queued: number; readonly fleet: Fleet }) {
   const texts = useTexts(fleetTexts)
   const reason = waitingReason(queued, fleet)
   const text = {
-    nobody: () => texts.nobody(queued),
+    noRunner: () => texts.noRunner(queued),
     busy: () => texts.busy(queued, fleet.slots),
     soon: () => texts.soon(queued),
-    calm: () => texts.calm(fleet.alive, fleet.busy, fleet.slots),
+    idle: () => texts.idle(fleet.alive, fleet.busy, fleet.slots),
   }[reason]()
   return (
     <p className={styles.why} data-reason={reason} role="status">
-      {text} {reason === 'nobody' ? <code className="v-mono">{START_RUNNER}</code> : null}
+      {text} {reason === 'noRunner' ? <code className="v-mono">{START_RUNNER}</code> : null}
     </p>
   )
 }

@@ -5,7 +5,7 @@ import type { IconName } from '../theme/icons.js'
 import { Badge, type Tone } from './Badge.js'
 import { shared } from './texts.js'
 
-const LOOKS: Readonly<Record<Result, { tone: Tone; icon: IconName }>> = {
+const BADGES: Readonly<Record<Result, { tone: Tone; icon: IconName }>> = {
   succeeded: { tone: 'ok', icon: 'check' },
   failed: { tone: 'bad', icon: 'cross' },
   cancelled: { tone: 'rest', icon: 'stop' },
@@ -13,11 +13,11 @@ const LOOKS: Readonly<Record<Result, { tone: Tone; icon: IconName }>> = {
   never: { tone: 'rest', icon: 'dash' },
 }
 
-/** The second fact: how the last run ended. */
+/** The second fact: the result of the last run. */
 export function LastResult({ result, more }: { readonly result: Result; readonly more?: ReactNode }) {
   const texts = useTexts(shared)
   return (
-    <Badge {...LOOKS[result]} more={more}>
+    <Badge {...BADGES[result]} more={more}>
       {texts.result[result]}
     </Badge>
   )

@@ -4,7 +4,7 @@ import { Tip } from './Tip.js'
 interface Props {
   /** Null is shown as a dash. */
   readonly value: number | null
-  /** 18.4k, with the whole number in the tooltip. */
+  /** 18.4k, with the full number in the tooltip. */
   readonly isCompact?: boolean
 }
 

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import { Icon } from '../theme/icons.js'
 
 interface Props {
-  /** A list that is read page by page. */
+  /** A paginated list. */
   readonly query: {
     readonly hasNextPage: boolean
     readonly isFetchingNextPage: boolean
@@ -12,7 +12,7 @@ interface Props {
   readonly children: ReactNode
 }
 
-/** Below a list: reads its next page. Nothing at the end of the list. */
+/** Loads the next page of a list. Not rendered at the end. */
 export function OlderButton({ query, children }: Props) {
   if (!query.hasNextPage) return null
   return (

@@ -1,14 +1,14 @@
 import styles from './one-width.module.css'
 
 interface Props {
-  /** The word that takes the place of this one when things change. */
+  /** The text that may replace this one. */
   readonly also: string
-  /** Where there is room, the first button of a row that is aligned to the right may grow: it moves no other. */
+  /** The first button of a right-aligned row may grow if there is room: it moves no other button. */
   readonly isOnPhones?: boolean
   readonly children: string
 }
 
-/** A word that keeps its width when it becomes another: what is next to it is not moved away under the pointer. */
+/** A text whose width does not change when it is replaced, so that adjacent controls do not move. */
 export function OneWidth({ also, isOnPhones = false, children }: Props) {
   return (
     <span className={`${styles.oneWidth} ${isOnPhones ? styles.onPhones : ''}`} data-also={also}>

@@ -4,12 +4,12 @@ import styles from './panel.module.css'
 interface Props {
   readonly title: string
   readonly actions?: ReactNode
-  /** The body brings its own padding: tables, logs, code. */
+  /** The body has its own padding: tables, logs, code. */
   readonly isFlush?: boolean
   readonly children: ReactNode
 }
 
-/** A titled part of a page. */
+/** A section of a page with a title. */
 export function Panel({ title, actions, isFlush = false, children }: Props) {
   return (
     <section className={styles.panel} aria-label={title}>

@@ -10,7 +10,7 @@ interface Props {
   readonly onRetry?: (() => void) | undefined
 }
 
-/** What went wrong, where it belongs; the rest of the page goes on working. */
+/** A problem, shown in its place; the rest of the page keeps working. */
 export function ProblemCard({ error, onRetry }: Props) {
   const texts = useTexts(shared)
   const { problem } = asProblem(error)

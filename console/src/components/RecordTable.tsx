@@ -3,13 +3,13 @@ import records from './records.module.css'
 
 interface Props {
   readonly title: string
-  /** Names of the columns. The name of `actions` is only read aloud. */
+  /** Column names. That of `actions` is for screen readers only. */
   readonly columns: Readonly<Record<string, string>>
   /** Rows of the body. */
   readonly children: ReactNode
 }
 
-/** A short table of things that are read, not opened. */
+/** A short table whose rows cannot be opened. */
 export function RecordTable({ title, columns, children }: Props) {
   return (
     <div className={records.box}>

@@ -12,8 +12,8 @@ const HEIGHT = 22
 const LEAST = 4
 
 /**
- * The last runs, oldest left: the height is the time it took, the shape and the colour are how it ended. One path for
- * each way to end, and a title for the bar that is pointed at: twenty bars of their own made half of the work of a row.
+ * The last runs, oldest first: height is duration, shape and colour are the result. One path per result, and a title for
+ * the bar under the pointer: twenty separate bars made up half of the rendering time of a row.
  */
 export const RunBars = memo(function RunBars({ runs }: { readonly runs: readonly RunBar[] }) {
   const texts = useTexts(shared)
@@ -22,7 +22,7 @@ export const RunBars = memo(function RunBars({ runs }: { readonly runs: readonly
   const shown = runs.slice(0, BARS).reverse()
   const failed = shown.filter(({ status }) => status === 'FAILED').length
   const offset = BARS - shown.length
-  const look = ({ nativeEvent }: PointerEvent) =>
+  const showBar = ({ nativeEvent }: PointerEvent) =>
     point(shown[Math.floor(nativeEvent.offsetX / STEP) - offset] ?? null)
   return (
     <svg
@@ -31,7 +31,7 @@ export const RunBars = memo(function RunBars({ runs }: { readonly runs: readonly
       height={HEIGHT}
       role="img"
       aria-label={texts.lastRuns(shown.length, failed)}
-      onPointerMove={look}
+      onPointerMove={showBar}
       onPointerLeave={() => point(null)}
     >
       {pointed === null ? null : <BarTitle run={pointed} />}
@@ -60,7 +60,7 @@ function BarTitle({ run }: { readonly run: RunBar }) {
 interface Shapes {
   readonly status: RunStatus
   bars: string
-  /** Failed ones carry a cross on top. */
+  /** Failed runs have a cross on top. */
   crosses: string
 }
 
@@ -70,7 +70,7 @@ function shapesOf(runs: readonly RunBar[], offset: number): readonly Shapes[] {
   for (const [n, { status, duration_ms }] of runs.entries()) {
     const shape = shapes.get(status) ?? { status, bars: '', crosses: '' }
     shapes.set(status, shape)
-    // The root: a run of an hour must not flatten all the others.
+    // Square root: a run of an hour must not flatten all others.
     const height = Math.max(LEAST, Math.round(Math.sqrt((duration_ms ?? 0) / longest) * HEIGHT))
     const x = (offset + n) * STEP
     if (status === 'FAILED') {

@@ -9,7 +9,7 @@ interface Props {
   readonly more?: ReactNode
 }
 
-/** What a run does, or how it ended. */
+/** The activity or the result of a run. */
 export function RunStatusBadge({ run, more }: Props) {
   const activity = activityOfRun(run)
   if (activity === null) return <LastResult result={lastResultOf(run)} more={more} />
@@ -17,7 +17,7 @@ export function RunStatusBadge({ run, more }: Props) {
   return <StatusActivity activity={activity} more={more ?? tries} />
 }
 
-/** Null: it ended. */
+/** Null: finished. */
 export function activityOfRun({ status, attempt, cancel_requested }: Props['run']): Activity | null {
   if (status !== 'REQUESTED' && status !== 'RUNNING') return null
   if (cancel_requested) return 'cancelling'

@@ -8,24 +8,24 @@ const TYPING_MS = 250
 
 interface Props {
   readonly label: string
-  /** What `/` does, in the help; the box is focused by it. */
+  /** The description of the shortcut `/`, which focuses the box. */
   readonly shortcut: string
   readonly value: string | undefined
-  /** After a pause in typing; undefined: nothing is looked for. */
+  /** Called after a pause in typing; undefined: no search. */
   readonly onChange: (text: string | undefined) => void
   readonly className?: string | undefined
   readonly size?: string
-  /** What is looked for; `search` when not given. */
+  /** The icon; `search` if not given. */
   readonly icon?: 'search' | 'user'
 }
 
-/** A text that stands in the address. It is typed without being disturbed by the address that follows it. */
+/** A search text that is kept in the address. Address updates do not disturb typing. */
 export function SearchBox({ label, shortcut, value, onChange, className, size, icon = 'search' }: Props) {
   const input = useRef<HTMLInputElement>(null)
   const type = useDebouncedCallback((text: string) => onChange(text === '' ? undefined : text), TYPING_MS)
   useShortcut('/', shortcut, () => input.current?.focus())
   useEffect(() => {
-    // The back button, a saved view: whoever types now knows better.
+    // Changed by the back button or a saved view; not while the user is typing.
     const box = input.current
     if (box !== null && document.activeElement !== box) box.value = value ?? ''
   }, [value])

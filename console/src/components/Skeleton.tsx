@@ -7,13 +7,13 @@ interface Props {
   readonly height?: number
 }
 
-/** Bones in place of what is loading. They take their space at once and are seen only when it takes long enough to notice. */
+/** A placeholder for loading content. It reserves its space at once and becomes visible after 150 ms. */
 export function Skeleton({ lines = 6, height = 14 }: Props) {
   const texts = useTexts(shared)
   return (
     <div className={styles.bones} role="status" aria-label={texts.loading} data-skeleton>
       {Array.from({ length: lines }, (_, n) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: bones are all alike.
+        // biome-ignore lint/suspicious/noArrayIndexKey: all lines are identical.
         <div key={n} className={styles.bone} style={{ height, width: `${92 - ((n * 17) % 40)}%` }} />
       ))}
     </div>

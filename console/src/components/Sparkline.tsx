@@ -8,7 +8,7 @@ interface Props {
   readonly height?: number
 }
 
-/** How a number moved, without axes: beside the number itself. */
+/** The history of a number, without axes, next to the number itself. */
 export function Sparkline({ values, label, width = 72, height = 20 }: Props) {
   if (values.length < 2) return null
   const most = Math.max(...values)

@@ -5,7 +5,7 @@ import type { IconName } from '../theme/icons.js'
 import { Badge, type Tone } from './Badge.js'
 import { shared } from './texts.js'
 
-const LOOKS: Readonly<Record<Activity, { tone: Tone; icon: IconName; isSpinning?: boolean }>> = {
+const BADGES: Readonly<Record<Activity, { tone: Tone; icon: IconName; isSpinning?: boolean }>> = {
   idle: { tone: 'rest', icon: 'dash' },
   queued: { tone: 'run', icon: 'clock' },
   running: { tone: 'run', icon: 'play' },
@@ -17,7 +17,7 @@ const LOOKS: Readonly<Record<Activity, { tone: Tone; icon: IconName; isSpinning?
   disabled: { tone: 'rest', icon: 'ban' },
 }
 
-/** The first fact: what it does now. */
+/** The first fact: the current activity. */
 export function StatusActivity({
   activity,
   more,
@@ -27,7 +27,7 @@ export function StatusActivity({
 }) {
   const texts = useTexts(shared)
   return (
-    <Badge {...LOOKS[activity]} more={more}>
+    <Badge {...BADGES[activity]} more={more}>
       {texts.activity[activity]}
     </Badge>
   )

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import { useFormat } from '../i18n/format.js'
 import styles from './summary-line.module.css'
 
-/** A whole list in one line of numbers. */
+/** The numbers of a list in one line. */
 export function SummaryLine({ children }: { readonly children: ReactNode }) {
   return <div className={styles.line}>{children}</div>
 }
@@ -10,7 +10,7 @@ export function SummaryLine({ children }: { readonly children: ReactNode }) {
 interface Props {
   readonly n: number
   readonly label: string
-  /** Only where the number is not zero: nothing to worry about has no colour. */
+  /** Applied if the number is not zero. */
   readonly tone?: 'ok' | 'run' | 'bad' | 'warn'
 }
 

@@ -4,15 +4,15 @@ import styles from './tabs.module.css'
 
 interface Props {
   readonly label: string
-  /** Links; the router says which one is the present page. */
+  /** Links; the router marks the current one. */
   readonly children: ReactNode
 }
 
-/** Parts of a screen, each with an address. The present one is in sight, also where not all of them fit. */
+/** Sections of a screen, each with its own address. The current one is always in view. */
 export function Tabs({ label, children }: Props) {
   const bar = useRef<HTMLElement>(null)
   const path = useLocation({ select: ({ pathname }) => pathname })
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another path has another tab.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another path is another tab.
   useEffect(() => {
     const present = bar.current?.querySelector('[aria-current=page]')
     present?.scrollIntoView({ block: 'nearest', inline: 'nearest' })

@@ -12,7 +12,7 @@ interface Props {
   readonly label: string
 }
 
-/** Two versions of a text in one view: what went is struck out, what came is marked. */
+/** Two versions of a text in one view, with deletions and insertions marked. */
 export function TextDiff(props: Props) {
   return (
     <Suspense fallback={<Skeleton />}>

@@ -11,7 +11,7 @@ interface Props {
   readonly as?: 'clock' | 'short' | 'moment' | 'relative'
 }
 
-/** A moment in the chosen zone; its tooltip tells it in UTC, in the zone of the browser, and how long ago it was. */
+/** A time in the selected zone, with a tooltip in UTC, in the browser's zone and relative. */
 export function TimeText({ at, as = 'clock' }: Props) {
   const format = useFormat()
   const now = useNow()

@@ -3,14 +3,14 @@ import { type ReactNode, useEffect, useRef, useState } from 'react'
 import styles from './tip.module.css'
 
 interface Props {
-  /** Null: there is nothing to say. */
+  /** Null: no tooltip. */
   readonly label: ReactNode
   readonly children: ReactNode
 }
 
 const PATIENCE_MS = 250
 
-/** A tooltip that costs nothing until somebody points: lists have hundreds of them. Escape hides it. */
+/** A tooltip that costs nothing until the pointer is over it: lists have hundreds. Escape hides it. */
 export function Tip({ label, children }: Props) {
   const target = useRef<HTMLSpanElement>(null)
   const [isPointed, point] = useState(false)
@@ -26,7 +26,7 @@ export function Tip({ label, children }: Props) {
     }
   }, [isPointed])
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: it only watches; what is inside acts.
+    // biome-ignore lint/a11y/noStaticElementInteractions: it only observes; the content is interactive.
     <span
       ref={target}
       className={styles.tip}

@@ -1,29 +1,29 @@
 import { defineTexts, pluralEn, pluralRu } from '../i18n/texts.js'
 
-/** Why nothing runs, or that nothing has to. */
+/** Why queued pipelines wait. */
 export const fleetTexts = defineTexts(
   {
-    nobody: (queued: number) =>
+    noRunner: (queued: number) =>
       queued === 0
-        ? 'No runner is alive, so nothing will run. Start one:'
-        : `${pluralEn(queued, '# pipeline waits', '# pipelines wait')}, and no runner is alive to take ${queued === 1 ? 'it' : 'them'}. Start one:`,
+        ? 'No runner is alive. Start one:'
+        : `${pluralEn(queued, '# pipeline is queued', '# pipelines are queued')}, but no runner is alive. Start one:`,
     busy: (queued: number, slots: number) =>
-      `${pluralEn(queued, '# pipeline waits', '# pipelines wait')}: ${pluralEn(slots, 'the only slot is busy', 'all # slots are busy')}. More runners, or a higher RUNNER_CONCURRENCY, would take more at once.`,
+      `${pluralEn(queued, '# pipeline is queued', '# pipelines are queued')}: ${pluralEn(slots, 'the only slot is busy', 'all # slots are busy')}. To run more pipelines at once, add runners or increase RUNNER_CONCURRENCY.`,
     soon: (queued: number) =>
-      `${pluralEn(queued, '# pipeline waits', '# pipelines wait')} and slots are free: a runner takes the next one within its poll interval.`,
-    calm: (alive: number, busy: number, slots: number) =>
-      `Nothing waits for a runner. ${pluralEn(alive, '# runner is alive', '# runners are alive')}, ${busy} of ${pluralEn(slots, '# slot', '# slots')} busy.`,
+      `${pluralEn(queued, '# pipeline is queued', '# pipelines are queued')} and slots are free: a runner claims the next one within its poll interval.`,
+    idle: (alive: number, busy: number, slots: number) =>
+      `The queue is empty. ${pluralEn(alive, '# runner is alive', '# runners are alive')}, ${busy} of ${pluralEn(slots, '# slot', '# slots')} busy.`,
   },
   {
-    nobody: (queued: number) =>
+    noRunner: (queued: number) =>
       queued === 0
-        ? 'Ни одного исполнителя на связи: ничего не запустится. Запустите:'
-        : `${pluralRu(queued, 'Ждёт # пайплайн', 'Ждут # пайплайна', 'Ждут # пайплайнов')}, а взять некому: исполнителей нет на связи. Запустите:`,
+        ? 'Нет работающих раннеров. Запустите раннер:'
+        : `${pluralRu(queued, 'В очереди # пайплайн', 'В очереди # пайплайна', 'В очереди # пайплайнов')}, но нет работающих раннеров. Запустите раннер:`,
     busy: (queued: number, slots: number) =>
-      `${pluralRu(queued, 'Ждёт # пайплайн', 'Ждут # пайплайна', 'Ждут # пайплайнов')}: ${pluralRu(slots, 'занято # место', 'заняты все # места', 'заняты все # мест')}. Больше исполнителей или больший RUNNER_CONCURRENCY возьмут больше сразу.`,
+      `${pluralRu(queued, 'В очереди # пайплайн', 'В очереди # пайплайна', 'В очереди # пайплайнов')}: ${pluralRu(slots, 'занят единственный слот', 'заняты все # слота', 'заняты все # слотов')}. Чтобы выполнять больше пайплайнов одновременно, добавьте раннеры или увеличьте RUNNER_CONCURRENCY.`,
     soon: (queued: number) =>
-      `${pluralRu(queued, 'Ждёт # пайплайн', 'Ждут # пайплайна', 'Ждут # пайплайнов')}, места есть: исполнитель возьмёт следующий при очередном опросе.`,
-    calm: (alive: number, busy: number, slots: number) =>
-      `Исполнителя никто не ждёт. ${pluralRu(alive, 'На связи # исполнитель', 'На связи # исполнителя', 'На связи # исполнителей')}, занято ${busy} из ${pluralRu(slots, '# места', '# мест', '# мест')}.`,
+      `${pluralRu(queued, 'В очереди # пайплайн', 'В очереди # пайплайна', 'В очереди # пайплайнов')}, есть свободные слоты: раннер возьмёт следующий при очередном опросе.`,
+    idle: (alive: number, busy: number, slots: number) =>
+      `Очередь пуста. ${pluralRu(alive, 'Работает # раннер', 'Работают # раннера', 'Работают # раннеров')}, занято ${busy} из ${pluralRu(slots, '# слота', '# слотов', '# слотов')}.`,
   },
 )

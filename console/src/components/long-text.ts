@@ -1,9 +1,9 @@
-/** Several lines: a difference says more than the two texts. */
+/** Texts with several lines are shown as a diff. */
 export function isLong(value: unknown): boolean {
   return asText(value).split('\n').length > 3
 }
 
-/** A value as people read it: a text as it is, everything else as JSON. Queries inside keep their lines. */
+/** A readable value: text unchanged, everything else as JSON. Queries inside keep their line breaks. */
 export function asText(value: unknown): string {
   if (typeof value === 'string') return value
   if (value === null || value === undefined) return ''

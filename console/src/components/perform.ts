@@ -1,18 +1,16 @@
-import type { ReactNode } from 'react'
 import { toastDone, toastProblem } from './toast.js'
 
-interface Words {
+interface Messages {
   readonly done: string
-  readonly more?: ReactNode
-  readonly refused: string
+  readonly failed: string
 }
 
-/** Does it and says so, or says why not. */
-export async function perform(deed: () => Promise<unknown>, { done, more, refused }: Words): Promise<void> {
+/** Performs an action and reports the result. */
+export async function perform(action: () => Promise<unknown>, { done, failed }: Messages): Promise<void> {
   try {
-    await deed()
-    toastDone(done, more)
+    await action()
+    toastDone(done)
   } catch (error) {
-    toastProblem(refused, error)
+    toastProblem(failed, error)
   }
 }

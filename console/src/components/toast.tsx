@@ -1,7 +1,7 @@
 import { notifications } from '@mantine/notifications'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { takeDeed } from '../api/deeds.js'
+import { takeLastAction } from '../api/last-action.js'
 import { asProblem } from '../api/problem.js'
 import { queryClient } from '../api/query-client.js'
 import { sessionQuery } from '../api/session.js'
@@ -10,9 +10,9 @@ import { Icon } from '../theme/icons.js'
 import { shared } from './texts.js'
 import styles from './toast.module.css'
 
-/** Something was done. Says what, where to see it, and leads to its row in the audit. Called right after the deed. */
+/** Reports a completed action, with a link to its audit entry. Call it right after the action. */
 export function toastDone(title: string, message?: ReactNode): void {
-  const requestId = takeDeed()
+  const requestId = takeLastAction()
   notifications.show({
     title,
     message: (
@@ -27,7 +27,7 @@ export function toastDone(title: string, message?: ReactNode): void {
   })
 }
 
-/** Only administrators read the audit; whoever asks one of them needs the id of the request. */
+/** Only administrators can read the audit log; other users need the request id to ask one of them. */
 function InAudit({ requestId }: { readonly requestId: string }) {
   const texts = useTexts(shared)
   const isAdmin = queryClient.getQueryData(sessionQuery.queryKey)?.acts_as.includes('admin') ?? false
@@ -45,12 +45,12 @@ function InAudit({ requestId }: { readonly requestId: string }) {
   )
 }
 
-/** Something that the console itself knows to be impossible now. */
+/** Reports an action that is not available. */
 export function toastRefused(title: string, why: string): void {
   notifications.show({ title, message: why, color: 'orange', icon: <Icon name="warn" />, autoClose: 6_000 })
 }
 
-/** Something was refused. Stays until it is read. */
+/** Reports a failed action. Stays until it is closed. */
 export function toastProblem(title: string, error: unknown): void {
   const { problem } = asProblem(error)
   notifications.show({

@@ -1,6 +1,6 @@
 import type { ActiveRun, EndedRun, PipelineLine } from '../api/wire.js'
 
-/** What a pipeline does now. The first of the three facts; how the last run went is another. */
+/** The current activity of a pipeline, the first of three facts. The result of the last run is another. */
 export type Activity =
   | 'idle'
   | 'queued'
@@ -30,10 +30,10 @@ export function isActive(activity: Activity): boolean {
   return !['idle', 'paused', 'disabled'].includes(activity)
 }
 
-/** Tries that a run gets; src/runner/retry.ts decides, the console only says. */
+/** Attempts per run, as defined in src/runner/retry.ts. */
 export const ATTEMPTS = 3
 
-/** How the last run that ended went. The second fact. */
+/** The result of the last finished run, the second fact. */
 export type LastResult = 'succeeded' | 'failed' | 'cancelled' | 'paused' | 'never'
 
 const RESULTS: Readonly<Record<EndedRun['status'], LastResult>> = {

@@ -17,7 +17,7 @@ const SYSTEMS = [
   ['Linux', 'Linux'],
 ] as const
 
-/** `Firefox, Linux` of a user agent; what is not known is shown as it is. Null: the browser sent none. */
+/** `Firefox, Linux` from a user agent; an unknown one is shown unchanged. Null: the browser sent none. */
 export function browserName(userAgent: string | null): string | null {
   if (userAgent === null) return null
   const named = [BROWSERS, SYSTEMS].map(

@@ -1,19 +1,19 @@
 import type { PipelineLine } from '../api/wire.js'
 
-/** How far the mart can be trusted. The third fact, and the one that matters: a green run over old data is no good news. */
+/** The state of the data, the third fact and the most important one: a successful run says nothing about stale data. */
 export type DataState = 'fresh' | 'late' | 'stale' | 'unknown'
 
 export interface DataFacts {
   readonly state: DataState
   /** Since the last success; null: never filled. */
   readonly ageMs: number | null
-  /** What the schedule promises; null: nothing is promised, so nothing is late. */
+  /** The period of the schedule; null: no schedule, so nothing is late. */
   readonly periodMs: number | null
-  /** What somebody should look at although the run succeeded. */
+  /** A problem that needs attention although the run succeeded. */
   readonly warning: 'quarantine' | 'no-rows' | null
 }
 
-/** A run takes its time: one and a half periods are still on time, three are no accident any more. */
+/** A run takes time: up to one and a half periods are on time, more than three are stale. */
 const LATE_AFTER = 1.5
 const STALE_AFTER = 3
 const GRACE_MS = 30_000
@@ -40,7 +40,7 @@ function warningOf({ quarantined, recent }: Facts): DataFacts['warning'] {
   return readNothingThoughItUsuallyDoes(recent) ? 'no-rows' : null
 }
 
-/** A run that read nothing succeeds; when most runs before it read something, that deserves a look. */
+/** A run that reads nothing succeeds; if most earlier runs read rows, it needs attention. */
 function readNothingThoughItUsuallyDoes(recent: PipelineLine['recent']): boolean {
   const [last, ...before] = recent.filter(({ status }) => status === 'SUCCESS')
   if (last === undefined || last.rows_read > 0 || before.length < 3) return false

@@ -6,7 +6,7 @@ import { progressOf } from './progress.js'
 const NOW = Date.parse('2026-11-15T13:00:00Z')
 const minutesAgo = (n: number) => new Date(NOW - n * 60_000).toISOString()
 
-describe('what a pipeline does', () => {
+describe('the activity of a pipeline', () => {
   const run = { attempt: 1, cancel_requested: false }
   it.each([
     ['idle', { status: 'IDLE', enabled: true, current_run: null }],
@@ -22,7 +22,7 @@ describe('what a pipeline does', () => {
     expect(activityOf(facts)).toBe(activity)
   })
 
-  it('is apart from how it went', () => {
+  it('is independent of the last result', () => {
     expect(lastResultOf(null)).toBe('never')
     expect(lastResultOf({ status: 'FAILED' })).toBe('failed')
   })
@@ -45,7 +45,7 @@ describe('the state of the data', () => {
     expect(dataFactsOf({ ...line, last_success_at: minutesAgo(minutes) }, NOW).state).toBe(state)
   })
 
-  it('is unknown where nothing is promised', () => {
+  it('is unknown without a schedule', () => {
     expect(dataFactsOf({ ...line, schedule_period_ms: null }, NOW)).toMatchObject({
       state: 'unknown',
       ageMs: 300_000,
@@ -56,7 +56,7 @@ describe('the state of the data', () => {
     })
   })
 
-  it('warns of rows in quarantine, and of a run that read nothing though the others did', () => {
+  it('warns about quarantined rows, and about a run that read nothing unlike earlier runs', () => {
     const bar = { status: 'SUCCESS', duration_ms: 1, rows_written: 0 } as const
     const [some, none] = [
       { ...bar, rows_read: 9 },
@@ -97,7 +97,7 @@ describe('progress', () => {
     error_hint: null,
   } as const
 
-  it('is estimated from the last full run, and not where there is nothing to compare with', () => {
+  it('is estimated from the last full run if there is one', () => {
     expect(progressOf({ mode: 'full', last_run: last }, run, NOW)).toEqual({
       share: 0.25,
       rowsPerSecond: 500 / 60,

@@ -19,13 +19,13 @@ function runner(id: string, heartbeat: number, lease: number | null = null): Run
 describe('the holder of a run', () => {
   const run = { id: 'r1', runner_id: 'a' }
 
-  it('is alive while it gives signs of life and its lease holds', () => {
+  it('is alive while it sends heartbeats and its lease is valid', () => {
     expect(holderOf(run, [runner('a', 2, 25)], NOW)).toEqual({
       ...{ state: 'alive', silentMs: 2000, leaseLeftMs: 25_000, others: 0 },
     })
   })
 
-  it('is silent after 15 s, or when its lease has passed; others may take over', () => {
+  it('is unresponsive after 15 s or when its lease has expired; others may take over', () => {
     expect(holderOf(run, [runner('a', 20, 10), runner('b', 1)], NOW)).toMatchObject({
       ...{ state: 'silent', leaseLeftMs: 10_000, others: 1 },
     })
@@ -34,17 +34,17 @@ describe('the holder of a run', () => {
     })
   })
 
-  it('has stopped when it ended in order and handed the run back', () => {
+  it('has stopped when it shut down and released the run', () => {
     expect(holderOf(run, [{ ...runner('a', 3), stopped_at: ago(2) }], NOW)).toMatchObject({
       state: 'stopped',
     })
-    // It could not hand the run back: its lease has to pass first.
+    // It could not release the run: its lease must expire first.
     expect(holderOf(run, [{ ...runner('a', 3, 20), stopped_at: ago(2) }], NOW)).toMatchObject({
       ...{ state: 'silent', leaseLeftMs: 20_000 },
     })
   })
 
-  it('is not spoken of when nothing is known of it', () => {
+  it('is null when it is unknown', () => {
     expect(holderOf(run, [runner('b', 1)], NOW)).toBeNull()
     expect(holderOf({ id: 'r1', runner_id: null }, [runner('a', 1)], NOW)).toBeNull()
   })
@@ -53,7 +53,7 @@ describe('the holder of a run', () => {
 describe('a run that wrote nothing', () => {
   const run = { status: 'SUCCESS', trigger: 'schedule', rows_written: 0, rows_deleted: 0 } as const
 
-  it('deserves a look when its pipeline usually writes much', () => {
+  it('is reported when its pipeline usually writes many rows', () => {
     expect(wroteNothingUnlikeUsual({ ...run, usual_rows_written: 1204 })).toBe(true)
     expect(wroteNothingUnlikeUsual({ ...run, usual_rows_written: 0 })).toBe(false)
     expect(wroteNothingUnlikeUsual({ ...run, usual_rows_written: null })).toBe(false)

@@ -1,19 +1,19 @@
 import type { Runner } from '../api/wire.js'
 import { runnerStateOf } from './runners.js'
 
-/** Whether the runner that has a run still works on it. */
+/** Whether the runner that holds a run is still working on it. */
 export interface Holder {
-  /** stopped: it ended in order and holds the run no longer. */
+  /** stopped: it shut down and released the run. */
   readonly state: 'alive' | 'silent' | 'stopped'
-  /** Since its last sign of life. */
+  /** Time since its last heartbeat. */
   readonly silentMs: number
-  /** Until somebody else may take the run over; 0: now. Null: not known. */
+  /** Time until another runner may claim the run; 0: now. Null: unknown. */
   readonly leaseLeftMs: number | null
-  /** Other runners that could take it over. */
+  /** Other runners that could claim it. */
   readonly others: number
 }
 
-/** Null: nothing is known of it, and so nothing is claimed. */
+/** Null: unknown. */
 export function holderOf(
   run: { readonly id: string; readonly runner_id: string | null },
   runners: readonly Runner[],
@@ -38,8 +38,8 @@ export function holderOf(
   }
 }
 
-/** Whether the run waits for a runner after its newest attempt was handed back. */
-export function isHandedBack(run: {
+/** Whether the run waits for a runner because the last one released it. */
+export function isReleased(run: {
   readonly attempt: number
   readonly finished_at: string | null
   readonly attempt_history: readonly { readonly attempt: number }[]

@@ -1,7 +1,7 @@
 import type { ActiveRun, PipelineLine } from '../api/wire.js'
 
 export interface Progress {
-  /** Of the rows that the last full run read: an estimate, and said to be one. Null: nothing to compare with. */
+  /** Share of the rows that the last full run read, an estimate. Null: nothing to compare with. */
   readonly share: number | null
   readonly rowsPerSecond: number | null
   readonly etaMs: number | null
@@ -16,7 +16,7 @@ export function progressOf(
   return progressTo(isKnown ? (line.last_run?.rows_read ?? null) : null, run, now)
 }
 
-/** On the way to so many rows; null: nobody knows how many. */
+/** Progress towards `total` rows; null: the total is unknown. */
 export function progressTo(
   total: number | null,
   run: Pick<ActiveRun, 'started_at' | 'rows_read'>,
@@ -29,12 +29,12 @@ export function progressTo(
   return { share, rowsPerSecond, etaMs }
 }
 
-/** More than there was the last time tells nothing. */
+/** More rows than last time allow no estimate. */
 export function shareOf(total: number | null, read: number): number | null {
   return total === null || total === 0 || read === 0 || read > total ? null : read / total
 }
 
-/** Of a run that ended. */
+/** Rows per second of a finished run. */
 export function rateOf(run: {
   readonly rows_read: number
   readonly duration_ms: number | null

@@ -2,11 +2,11 @@ import type { Comparison, PipelineLine } from '../api/wire.js'
 import { lastResultOf } from './activity.js'
 import { dataFactsOf } from './data-state.js'
 
-/** What is looked at in every pipeline to say whether its data is right. */
+/** The checks of every pipeline. */
 export const CHECKS = ['run', 'fresh', 'compare', 'volume', 'quarantine', 'position'] as const
 export type Check = (typeof CHECKS)[number]
 
-/** `unknown`: there is nothing to judge by yet, which is no good news either. */
+/** `unknown`: not enough data yet, which is not a pass. */
 export type Verdict = 'pass' | 'warn' | 'fail' | 'unknown'
 
 export interface Checked {
@@ -48,7 +48,7 @@ function freshVerdict(line: Line, now: number): Verdict {
   return ({ fresh: 'pass', late: 'warn', stale: 'fail', unknown: 'unknown' } as const)[state]
 }
 
-/** Counts may differ while rows are on their way; that rows differ is a fact, as long as nothing was written since. */
+/** Counts may differ while rows are pending; differing rows are certain unless the mart was written since. */
 function compareVerdict(line: Line): Verdict {
   const last = lastComparisonOf(line)
   if (last === null) return 'unknown'
@@ -56,24 +56,24 @@ function compareVerdict(line: Line): Verdict {
   return last.isDeep && !last.isOutdated ? 'fail' : 'warn'
 }
 
-/** Three runs are too few to know what is usual. */
+/** Fewer runs are not enough to know the usual volume. */
 const ENOUGH_RUNS = 4
 
 function volumeVerdict(line: Line, now: number): Verdict {
-  // A row in quarantine hides the other warning; here each has a line of its own.
+  // Quarantined rows hide the other warning; here each has its own line.
   if (dataFactsOf({ ...line, quarantined: 0 }, now).warning === 'no-rows') return 'warn'
   return line.recent.filter(({ status }) => status === 'SUCCESS').length < ENOUGH_RUNS ? 'unknown' : 'pass'
 }
 
 export interface LastComparison {
   readonly comparison: Comparison
-  /** Every row, not only counts. */
+  /** All rows were compared, not only counts. */
   readonly isDeep: boolean
-  /** The configuration or the mart is another since. */
+  /** The configuration or the mart has changed since. */
   readonly isOutdated: boolean
 }
 
-/** The one that says most: of all rows, unless newer counts contradict it. */
+/** The most informative comparison: the one of all rows, unless newer counts contradict it. */
 export function lastComparisonOf({
   compared: { counts, rows },
   config_version,
@@ -90,7 +90,7 @@ export function lastComparisonOf({
   }
 }
 
-/** Rows that differ, of all kinds; of a comparison of counts, how far the counts are apart. */
+/** The number of differing rows; for a comparison of counts, the difference of the counts. */
 export function driftOf({ comparison, isDeep }: LastComparison): number {
   const { missing, extra, different, source_rows, target_rows } = comparison
   return isDeep ? missing + extra + different : Math.abs(source_rows - target_rows)
@@ -98,7 +98,7 @@ export function driftOf({ comparison, isDeep }: LastComparison): number {
 
 const WEIGHTS: Readonly<Record<Verdict, number>> = { fail: 100, warn: 10, unknown: 1, pass: 0 }
 
-/** The higher, the sooner somebody should look. One failure weighs more than all warnings. */
+/** Higher means more urgent. One failure weighs more than all warnings. */
 export function weightOf(checks: readonly Checked[]): number {
   return checks.reduce((sum, { verdict }) => sum + WEIGHTS[verdict], 0)
 }

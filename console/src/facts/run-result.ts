@@ -1,9 +1,9 @@
 import type { RunDetail } from '../api/wire.js'
 
-/** Fewer rows than this are not much, and none of them is no surprise. */
+/** Pipelines that usually write fewer rows may write none without a warning. */
 const MUCH = 10
 
-/** A run that succeeded and changed nothing, although its pipeline usually writes much: good news that deserve a look. */
+/** A run that succeeded without changes although its pipeline usually writes many rows. */
 export function wroteNothingUnlikeUsual(
   run: Pick<RunDetail, 'status' | 'trigger' | 'rows_written' | 'rows_deleted' | 'usual_rows_written'>,
 ): boolean {

@@ -2,7 +2,7 @@ import type { Overview, Runner } from '../api/wire.js'
 
 export type RunnerState = 'alive' | 'silent' | 'ended'
 
-/** The server counts a runner as alive for as long: see runners_alive of the overview. */
+/** As on the server: see runners_alive of the overview. */
 const SIGN_OF_LIFE_MS = 15_000
 
 export function runnerStateOf(runner: Pick<Runner, 'stopped_at'>, silentMs: number): RunnerState {
@@ -25,15 +25,15 @@ export function fleetOf(runners: readonly Runner[]): Fleet {
   }
 }
 
-/** Pipelines that a runner would take. Who was disabled while it waited is waiting for somebody else. */
+/** Queued pipelines that a runner can claim. A pipeline that was disabled while queued is not one of them. */
 export function queuedIn({ items, summary }: Pick<Overview, 'items' | 'summary'>): number {
   const stuck = items.filter(({ enabled, status }) => !enabled && status === 'RUN_REQUESTED').length
   return Math.max(0, summary.queued - stuck)
 }
 
-/** Why nothing runs, or that nothing has to. */
+/** Why queued pipelines wait. */
 export function waitingReason(queued: number, { alive, slots, busy }: Fleet) {
-  if (alive === 0) return 'nobody'
-  if (queued === 0) return 'calm'
+  if (alive === 0) return 'noRunner'
+  if (queued === 0) return 'idle'
   return busy >= slots ? 'busy' : 'soon'
 }

@@ -1,4 +1,4 @@
-/** What of a token its state depends on. */
+/** The fields that determine the state of a token. */
 interface Ends {
   readonly expires_at: string | null
   readonly revoked_at: string | null
@@ -6,7 +6,7 @@ interface Ends {
 
 export type TokenState = 'valid' | 'ending' | 'expired' | 'revoked'
 
-/** Whoever has to ask somebody for a new token needs about so long. */
+/** Time that a user may need to get a new token. */
 export const SOON_MS = 14 * 24 * 3_600_000
 
 export function tokenStateOf({ expires_at, revoked_at }: Ends, now: number): TokenState {

@@ -1,7 +1,7 @@
 import { useZone, zoneLabel } from '../time/zone.js'
 import { type Language, useLanguage } from './texts.js'
 
-/** Numbers and times in the language and the zone that somebody chose. */
+/** Numbers and times in the selected language and time zone. */
 export interface Format {
   number(value: number): string
   /** 18.4k */
@@ -13,7 +13,7 @@ export interface Format {
   clock(at: string | number): string
   /** 15 Nov 2026, 13:02:11 MSK */
   moment(at: string | number): string
-  /** Today the time, else the day with it; for columns. */
+  /** The time, with the date unless it is today; for columns. */
   short(at: string | number, now: number): string
   /** `3 minutes ago`, `in 2 hours` */
   relative(at: string | number, now: number): string
@@ -25,7 +25,7 @@ export function useFormat(): Format {
 
 const formats = new Map<string, Format>()
 
-/** One for each language and zone: its nine formatters took longer to make than everything else in a row of a list. */
+/** One for each language and time zone: creating the nine formatters took longer than everything else in a table row. */
 export function createFormat(language: Language, zone: string): Format {
   const key = `${language} ${zone}`
   const format = formats.get(key) ?? makeFormat(language, zone)
@@ -34,7 +34,7 @@ export function createFormat(language: Language, zone: string): Format {
 }
 
 function makeFormat(language: Language, zone: string): Format {
-  // English as most of the world writes times: 24 hours, the day before the month.
+  // International English: 24 hours, the day before the month.
   const locale = language === 'en' ? 'en-GB' : 'ru-RU'
   const number = new Intl.NumberFormat(language)
   const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
@@ -82,7 +82,7 @@ function duration(ms: number, units: readonly string[]): string {
     left -= count * size
     if (count > 0 || parts.length > 0) parts.push(`${count}${units[n]}`)
   })
-  // After a week nobody counts hours.
+  // From a week on, hours are omitted.
   return parts
     .slice(0, ms >= 7 * 86_400_000 ? 1 : 2)
     .filter((part) => !part.startsWith('0'))

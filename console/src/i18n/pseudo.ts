@@ -10,7 +10,7 @@ const ACCENTS: Readonly<Record<string, string>> = {
 }
 const stretched = new WeakMap<object, object>()
 
-/** Every text two fifths longer and marked at both ends: a layout that cuts it off is seen at once. */
+/** Makes every text 40 % longer and marks both ends: a layout that truncates it is obvious. */
 export function stretch<T extends object>(tree: T): T {
   const known = stretched.get(tree)
   if (known !== undefined) return known as T

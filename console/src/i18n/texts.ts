@@ -3,13 +3,13 @@ import { stretch } from './pseudo.js'
 
 export type Language = 'en' | 'ru'
 
-// biome-ignore lint/suspicious/noExplicitAny: a text may take whatever facts it needs.
+// biome-ignore lint/suspicious/noExplicitAny: a text may take any parameters.
 type Text = string | ((...facts: any[]) => string)
 export interface TextTree {
   readonly [key: string]: Text | TextTree
 }
 
-/** The same keys, the same facts; other words. */
+/** The same keys and parameters, translated. */
 type Translated<T> = {
   readonly [K in keyof T]: T[K] extends string
     ? string
@@ -24,8 +24,8 @@ export interface Texts<T> {
 }
 
 /**
- * The words of one screen or component, in both languages, beside the code that shows them. A key that one of them
- * lacks, or that takes other facts, does not compile.
+ * The texts of one screen or component in both languages, next to the code that shows them. A key that is missing in one
+ * language, or has other parameters, does not compile.
  */
 export function defineTexts<const T extends TextTree>(en: T, ru: Translated<T>): Texts<Translated<T>> {
   return { en, ru } as unknown as Texts<Translated<T>>

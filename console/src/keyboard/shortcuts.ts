@@ -16,7 +16,7 @@ let active: readonly Shortcut[] = []
 const listeners = new Set<() => void>()
 let first: { key: string; at: number } | null = null
 
-/** For as long as a component is there. What was registered last wins; the help dialog shows what works now. */
+/** Active while a component is mounted. The last registration wins; the help dialog shows the active shortcuts. */
 export function useShortcut(keys: string, label: string, run: () => void, isOn = true): void {
   const latest = useEffectEvent(run)
   useEffect(() => {
@@ -41,7 +41,7 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener)
 }
 
-/** Listens for the whole life of the tab. */
+/** Listens during the whole life of the tab. */
 export function startShortcuts(): void {
   window.addEventListener('keydown', (event) => {
     const key = keyOf(event)
@@ -72,7 +72,7 @@ function isTyping(target: EventTarget | null): boolean {
   return target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)
 }
 
-/** What stands behind a dialog does not listen. */
+/** Shortcuts behind a dialog are inactive. */
 function hasDialog(): boolean {
   return document.querySelector('[role="dialog"][aria-modal="true"]') !== null
 }

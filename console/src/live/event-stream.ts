@@ -1,4 +1,4 @@
-import { signedOut, tellReachable } from '../api/client.js'
+import { reportReachable, signedOut } from '../api/client.js'
 import { sessionHeaders } from '../api/session-key.js'
 import type { LiveEvent } from './event.js'
 
@@ -7,21 +7,21 @@ export type LiveState = 'connecting' | 'live' | 'reconnecting'
 export interface StreamListener {
   /** In order, without gaps and repetitions. */
   onEvents(events: readonly LiveEvent[]): void
-  /** Something may have been missed: what was read before has to be read again. */
+  /** Events may have been missed: earlier data must be requested again. */
   onGap(): void
   onState(state: LiveState): void
 }
 
-/** The server says something every 15 s, if only that it lives. */
+/** The server sends at least a heartbeat every 15 s. */
 const SILENCE_MS = 25_000
 const FIRST_RETRY_MS = 500
 const LAST_RETRY_MS = 10_000
-/** Batches may end many times a second; nobody reads that fast. */
+/** Batches may end many times per second; the screen is updated less often. */
 const FLUSH_MS = 100
 
 /**
- * The one stream of this tab. Read with fetch, not EventSource: only so are heartbeats seen, and a connection that is
- * dead without knowing it is left. It goes on after the last number it saw, so nothing is lost and nothing comes twice.
+ * The event stream of this tab. Read with fetch, not EventSource, to see heartbeats and to leave a connection that hangs.
+ * It resumes after the last event number, so no event is lost or delivered twice.
  */
 export class EventStream {
   readonly #listener: StreamListener
@@ -36,7 +36,7 @@ export class EventStream {
     this.#listener = listener
   }
 
-  /** When the server was last heard, by performance.now(). */
+  /** When the server last sent something, by performance.now(). */
   get heardAt(): number {
     return this.#heardAt
   }
@@ -70,7 +70,7 @@ export class EventStream {
   async #connect(outer: AbortSignal): Promise<void> {
     const inner = new AbortController()
     const began = performance.now()
-    // An attempt to connect is no sign of life: what is on screen grows older all the while.
+    // An attempt to connect does not count as contact: the data on screen keeps aging.
     const watch = setInterval(() => {
       if (performance.now() - Math.max(began, this.#heardAt) > SILENCE_MS) inner.abort()
     }, 1_000)
@@ -93,16 +93,16 @@ export class EventStream {
       cache: 'no-store',
       signal,
     }).catch((error) => {
-      if (!signal.aborted) tellReachable(false)
+      if (!signal.aborted) reportReachable(false)
       throw error
     })
     if (response.status === 401) signedOut()
     if (!response.ok) throw new Error(`the stream answered ${response.status}`)
-    tellReachable(true)
+    reportReachable(true)
     this.#heardAt = performance.now()
     this.#retryMs = FIRST_RETRY_MS
     this.#listener.onState('live')
-    // What was read before the first stream opened may be older than its beginning.
+    // Data that was read before the first stream opened may be older than its start.
     if (this.#lastId === null) this.#listener.onGap()
     return response
   }

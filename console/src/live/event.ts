@@ -7,7 +7,7 @@ interface Common {
   readonly run_id: string | null
 }
 
-/** What the journal tells, as GET /events sends it. */
+/** An event as GET /events sends it. */
 export type LiveEvent = Common &
   (
     | { readonly kind: 'pipeline.created' | 'pipeline.deleted'; readonly name: string }
@@ -45,13 +45,13 @@ export interface RunFacts {
   readonly error_code: string | null
 }
 
-/** Its `at` is that of the event too: both are the end of the comparison. */
+/** `at` is the end of the comparison, like that of the event. */
 export type ComparisonFacts = Omit<Comparison, 'at'> & { readonly deep: boolean }
 
 export interface SettledFacts {
   /** Rows whose status changed. */
   readonly rows: number
-  /** Those among them that were held before. */
+  /** Of these, the rows that were held before. */
   readonly released: number
 }
 

@@ -12,48 +12,49 @@ const stateListeners = new Set<() => void>()
 let state: LiveState = 'connecting'
 let isReachable = true
 
-/** What no event tells: reading it again would make the server try all its connections. */
-const UNTOLD: ReadonlySet<unknown> = new Set(['session', 'connections'])
+/** Queries without events: repeating them would make the server try all its connections. */
+const WITHOUT_EVENTS: ReadonlySet<unknown> = new Set(['session', 'connections'])
 
 const stream = new EventStream({
   onEvents: (events) => {
     for (const handler of handlers) handler(events)
   },
-  onGap: () => void queryClient.invalidateQueries({ predicate: ({ queryKey }) => !UNTOLD.has(queryKey[0]) }),
+  onGap: () =>
+    void queryClient.invalidateQueries({ predicate: ({ queryKey }) => !WITHOUT_EVENTS.has(queryKey[0]) }),
   onState: (next) => {
     state = next
-    tell()
+    notify()
   },
 })
 
 onReachable((now) => {
   if (now === isReachable) return
   isReachable = now
-  tell()
-  // What could not be read meanwhile is read now; what could is kept fresh by the events that were missed.
+  notify()
+  // Repeat failed requests; everything else is updated by the missed events.
   if (now)
     void queryClient.refetchQueries({
       predicate: ({ state }) => state.status === 'error' || state.error !== null,
     })
 })
 
-function tell(): void {
+function notify(): void {
   for (const listener of stateListeners) listener()
 }
 
-/** Events for the whole life of the tab; see cache patches in live/patches.ts. */
+/** Events during the whole life of the tab; see live/patches.ts. */
 export function onLiveEvents(handler: Handler): () => void {
   handlers.add(handler)
   return () => handlers.delete(handler)
 }
 
-/** Events for as long as a screen is there. The handler may change with every render. */
+/** Events while a screen is mounted. The handler may change with every render. */
 export function useLiveEvents(handler: Handler): void {
   const latest = useEffectEvent(handler)
   useEffect(() => onLiveEvents((events) => latest(events)), [])
 }
 
-/** Keeps the stream open while somebody is signed in. Used once, by the shell. */
+/** Keeps the stream open while a user is signed in. Used once, by the shell. */
 export function useLiveStream(): void {
   useEffect(() => {
     if (queryClient.getQueryData(sessionQuery.queryKey) === null) return
@@ -66,12 +67,12 @@ export function useLiveState(): LiveState {
   return useSyncExternalStore(subscribe, () => state)
 }
 
-/** False from the first request that got no answer until the first that does. */
+/** False from the first request without a response until the first one with a response. */
 export function useReachable(): boolean {
   return useSyncExternalStore(subscribe, () => isReachable)
 }
 
-/** Milliseconds since the server was last heard. */
+/** Milliseconds since the last contact with the server. */
 export function silenceMs(): number {
   return performance.now() - stream.heardAt
 }

@@ -102,7 +102,7 @@ const moved = (from: string, to: string): LiveEvent =>
   }) as LiveEvent
 
 describe('the overview after events', () => {
-  it('tells a run from its request to its end', () => {
+  it('follows a run from its request to its end', () => {
     const after = patchOverview(OVERVIEW, [
       runStatus('REQUESTED', 0),
       moved('IDLE', 'RUN_REQUESTED'),
@@ -137,13 +137,13 @@ describe('the overview after events', () => {
     })
   })
 
-  it('counts a batch once, however often it is told', () => {
+  it('counts a batch once, however often it is reported', () => {
     const running = patchLine(LINE, runStatus('RUNNING', 1))
     const twice = [batch(1, 10), batch(1, 10), batch(2, 5), batch(1, 10)].reduce(patchLine, running)
     expect(twice.current_run).toMatchObject({ batches: 2, rows_read: 15 })
   })
 
-  it('takes an end once, and leaves the age of the data alone when it failed', () => {
+  it('applies an end once, and keeps the age of the data if the run failed', () => {
     const running = patchLine({ ...LINE, last_success_at: at(0) }, runStatus('RUNNING', 1))
     const failed = runStatus('FAILED', 3, { error_code: 'KEY_NULL', error: 'no' })
     const once = patchLine(running, failed)
@@ -157,7 +157,7 @@ describe('the overview after events', () => {
     expect(line.recent.map(({ status }) => status)).toEqual(['FAILED', ...Array(19).fill('SUCCESS')])
   })
 
-  it('is the same object when nothing in it is concerned', () => {
+  it('is the same object if the events do not affect it', () => {
     const other = { ...batch(1, 10), pipeline_id: 'p2' }
     expect(patchOverview(OVERVIEW, [other])).toBe(OVERVIEW)
   })
@@ -167,7 +167,7 @@ describe('the next run of a line', () => {
   const about = { seq: 1, at: '2026-11-15T13:00:00Z', pipeline_id: 'p1', run_id: null, name: 'film_dim' }
   const next_run_at = '2026-11-15T13:15:00Z'
 
-  it('is told with the run that a schedule asked for, and by itself', () => {
+  it('comes with the run that a schedule requested, and by itself', () => {
     const line = { ...LINE, next_run_at: '2026-11-15T13:00:00Z' }
     const asked = {
       ...about,
@@ -182,21 +182,21 @@ describe('the next run of a line', () => {
     })
   })
 
-  it('stays when an event of an older server does not tell it', () => {
+  it('is kept when an event of an older server does not contain it', () => {
     const line = { ...LINE, next_run_at }
     const ended = { ...about, kind: 'pipeline.status', from: 'RUNNING', to: 'IDLE' } as const
     expect(patchLine(line, ended).next_run_at).toBe(next_run_at)
   })
 })
 
-describe('what is right about the data', () => {
+describe('the quality of the data', () => {
   const common = { seq: 1, at: at(9), pipeline_id: 'p1', run_id: null }
   const facts = {
     ...{ duration_ms: 12, config_version: 1, source_rows: 71, target_rows: 70 },
     ...{ missing: 1, extra: 0, different: 0, on_their_way: 0, undecided: 0 },
   }
 
-  it('is told by a comparison, of rows and of counts apart', () => {
+  it('is updated by comparisons, of rows and of counts separately', () => {
     const deep = patchLine(LINE, {
       ...common,
       kind: 'pipeline.compared',
@@ -215,7 +215,7 @@ describe('what is right about the data', () => {
     expect([counts.compared.counts?.matches, counts.compared.rows?.matches]).toEqual([true, false])
   })
 
-  it('has fewer rows in quarantine when somebody settled some', () => {
+  it('has fewer quarantined rows after some were replayed or discarded', () => {
     const line = { ...LINE, quarantined: 3 }
     expect(patchLine(line, { ...common, kind: 'quarantine.settled', rows: 2, released: 2 }).quarantined).toBe(
       1,

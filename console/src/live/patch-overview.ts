@@ -9,10 +9,10 @@ import type {
 import type { BatchFacts, ComparisonFacts, LiveEvent, RunFacts } from './event.js'
 
 const BARS = 20
-/** As far as the server counts. */
+/** As many as the server counts. */
 const MOST_HELD = 1_000
 
-/** The overview as it is after these events. The same object when they do not concern it. */
+/** The overview after these events. The same object if they do not affect it. */
 export function patchOverview(overview: Overview, events: readonly LiveEvent[]): Overview {
   const at = new Map(overview.items.map((line, n) => [line.id, n]))
   let items: PipelineLine[] | null = null
@@ -61,7 +61,7 @@ function patchRun(line: PipelineLine, runId: string, at: string, facts: RunFacts
   const isActive = facts.status === 'REQUESTED' || facts.status === 'RUNNING'
   const known = line.current_run?.id === runId ? line.current_run : null
   if (isActive) return { ...line, current_run: activeRun(known, runId, at, facts) }
-  // An end that we have seen already, or that the list was read after.
+  // This end was already applied, or is older than the list.
   if (line.last_run?.id === runId) return line
   const last = endedRun(known, runId, at, facts)
   const { status, duration_ms, rows_read, rows_written } = last
@@ -103,7 +103,7 @@ function endedRun(known: ActiveRun | null, id: string, at: string, facts: RunFac
     held_back: facts.held_back ?? null,
     error_code: facts.error_code,
     error: facts.error,
-    // Not told; the list is read again a little later, and has it.
+    // Not part of the event; the list is requested again shortly and contains it.
     error_hint: null,
   }
 }
@@ -118,7 +118,7 @@ function comparisonOf(at: string, { deep, ...facts }: ComparisonFacts): Partial<
   return deep ? { rows: comparison } : { counts: comparison }
 }
 
-/** A batch that is told again, after a crash, has a number that was counted before. */
+/** A batch that is reported again after a crash has a number that was counted before. */
 function patchBatch(line: PipelineLine, facts: BatchFacts): PipelineLine {
   const run = line.current_run
   if (run === null || facts.batch <= run.batches) return line

@@ -40,7 +40,7 @@ function status(facts: Partial<RunFacts>, runId = 'r1'): LiveEvent {
 }
 
 describe('a run on screen', () => {
-  it('has the phases of a batch from its event, and keeps what no event tells', () => {
+  it('takes the phases of a batch from its event, and keeps data that events do not contain', () => {
     const known = {
       ...running,
       attempt_history: [],
@@ -57,7 +57,7 @@ describe('a run on screen', () => {
     })
   })
 
-  it('counts a batch once, also when it is told again', () => {
+  it('counts a batch once even if it is reported again', () => {
     const once = patchRunDetail(running, [batch(2, { rows_inserted: 1, rows_updated: 2 })])
     expect(once).toMatchObject({ batches: 2, rows_read: 15, rows_written: 13, rows_updated: 2 })
     expect(once.batch_history.map((each) => each.batch)).toEqual([2])
@@ -66,19 +66,19 @@ describe('a run on screen', () => {
     expect(twice.batch_history).toHaveLength(1)
   })
 
-  it('ends with its time and its error, and does not start again', () => {
+  it('ends with its duration and error, and does not restart', () => {
     const failed = patchRunDetail(running, [status({ status: 'FAILED', error_code: 'KEY_NULL' })])
     expect(failed).toMatchObject({ status: 'FAILED', duration_ms: 9_000, error_code: 'KEY_NULL' })
     expect(patchRunDetail(failed, [status({ status: 'RUNNING' })]).status).toBe('FAILED')
   })
 
-  it('does not take what is told of another run', () => {
+  it('ignores events of other runs', () => {
     expect(patchRunDetail(running, [status({ status: 'FAILED' }, 'r2')])).toBe(running)
   })
 })
 
 describe('a list of runs', () => {
-  it('changes the run that is told of, and stays the same object when none is', () => {
+  it('updates the run of the event, and is the same object if no run is affected', () => {
     const other = { ...running, id: 'r3' }
     const list = { pages: [{ items: [running, other], next_cursor: null }], pageParams: [null] }
     const patched = patchRunPages(list, [status({ status: 'SUCCESS' })])

@@ -2,25 +2,25 @@ import type { InfiniteData } from '@tanstack/react-query'
 import type { Batch, Run, RunDetail, RunPage } from '../api/wire.js'
 import type { BatchFacts, LiveEvent, RunFacts } from './event.js'
 
-/** As many as GET /runs/{id} gives. */
+/** As many as GET /runs/{id} returns. */
 const BATCHES_SHOWN = 1_000
 
 function isEnded(status: Run['status']): boolean {
   return status !== 'REQUESTED' && status !== 'RUNNING'
 }
 
-/** Pages of runs as they are after these events; the same object when they do not concern it. */
+/** Pages of runs after these events; the same object if they do not affect it. */
 export function patchRunPages(
   data: InfiniteData<RunPage>,
   events: readonly LiveEvent[],
 ): InfiniteData<RunPage> {
-  const told = new Set(events.map(({ run_id }) => run_id))
+  const changed = new Set(events.map(({ run_id }) => run_id))
   let isChanged = false
   const pages = data.pages.map((page) => {
-    if (!page.items.some(({ id }) => told.has(id))) return page
+    if (!page.items.some(({ id }) => changed.has(id))) return page
     isChanged = true
     const patched = (run: Run) => events.filter(({ run_id }) => run_id === run.id).reduce(patchRun, run)
-    return { ...page, items: page.items.map((run) => (told.has(run.id) ? patched(run) : run)) }
+    return { ...page, items: page.items.map((run) => (changed.has(run.id) ? patched(run) : run)) }
   })
   return isChanged ? { ...data, pages } : data
 }
@@ -43,13 +43,13 @@ function patchDetail(detail: RunDetail, event: LiveEvent): RunDetail {
 
 function patchRun(run: Run, event: LiveEvent): Run {
   if (event.kind === 'run.status') return withStatus(run, event.at, event)
-  // A batch that is told again, after a crash, has a number that was counted before.
+  // A batch that is reported again after a crash has a number that was counted before.
   if (event.kind === 'run.batch' && event.batch > run.batches) return withBatch(run, event)
   return run
 }
 
 function withStatus(run: Run, at: string, facts: RunFacts): Run {
-  // What we read may be newer than what we are told: nothing comes after an end.
+  // The loaded run may be newer than the event: nothing follows an end.
   if (isEnded(run.status) && !isEnded(facts.status)) return run
   const { status, attempt, cancel_requested, runner_id, error, error_code } = facts
   const { batches, rows_read, rows_written, rows_deleted } = facts
@@ -83,7 +83,7 @@ function withBatch(run: Run, facts: BatchFacts): Run {
   }
 }
 
-/** Keys are not told by events; the run is read again a little later, and has them. */
+/** Events contain no keys; the run is requested again shortly and contains them. */
 function toBatch(facts: BatchFacts, at: string): Batch {
   const { batch, attempt, step, duration_ms } = facts
   const { rows_read, rows_inserted, rows_updated, rows_unchanged, rows_deleted, rows_quarantined } = facts

@@ -11,9 +11,9 @@ import { patchOverview } from './patch-overview.js'
 import { patchRunDetail, patchRunPages } from './patch-runs.js'
 
 /**
- * Keeps the cache as the database is, without asking: every query that events can keep fresh is patched here. What an
- * event does not tell (the columns of a new pipeline, the next time of a schedule) is read again a little later, and
- * not more often than that, however much happens.
+ * Keeps the cache up to date without requests: every query that events can update is patched here. Data that events do
+ * not contain (the columns of a new pipeline, the next run of a schedule) is requested again shortly afterwards, at most
+ * once per interval.
  */
 export function startPatching(): () => void {
   const soon = rereader(2_000)
@@ -29,9 +29,9 @@ export function startPatching(): () => void {
       run === undefined ? run : patchRunDetail(run, events),
     )
     if (events.some(isAboutTheList)) soon(() => true)
-    // Who comes into a filter or leaves it is known to the server only.
+    // Only the server knows which pipelines enter or leave a filter.
     if (events.some(({ kind }) => kind === 'pipeline.status')) soon(({ status }) => status !== undefined)
-    // The hint of an error comes with the list only.
+    // Only the list contains the hint of an error.
     if (events.some(isFailure)) soon(() => true)
     if (events.some(isEnd)) later(() => true)
     if (events.some(({ kind }) => kind === 'quarantine.settled'))
@@ -52,7 +52,7 @@ function isFailure(event: LiveEvent): boolean {
   return event.kind === 'run.status' && event.status === 'FAILED'
 }
 
-/** What is known of one pipeline is old when it was changed, and when a run of it began or ended. Batches and comparisons change nothing. */
+/** Data of a pipeline is outdated when it was changed and when a run started or ended. Batches and comparisons change nothing. */
 function rereadPipelines(events: readonly LiveEvent[]): void {
   const changed = new Set<string>()
   for (const { kind, pipeline_id } of events)
@@ -61,7 +61,7 @@ function rereadPipelines(events: readonly LiveEvent[]): void {
   for (const id of changed)
     void queryClient.invalidateQueries({
       queryKey: pipelineKey(id),
-      // Deep looks at the database are not taken again for every run.
+      // Expensive queries are not repeated for every run.
       predicate: ({ queryKey }) => queryKey[2] !== 'reconcile' && queryKey[2] !== 'validation',
     })
   for (const { kind, pipeline_id } of events)

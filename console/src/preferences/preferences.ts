@@ -1,17 +1,17 @@
 import { useSyncExternalStore } from 'react'
 
-/** What somebody likes. Kept in this browser; nothing of it is secret, and nothing of it is on the server. */
+/** Preferences of a user, stored in this browser only. None of them is secret. */
 export interface Preferences {
   readonly theme: 'auto' | 'light' | 'dark'
-  /** `pseudo` stretches every text, for tests of the layout; no menu offers it. */
+  /** `pseudo` stretches every text, for layout tests; it is not in the menu. */
   readonly language: 'en' | 'ru' | 'pseudo'
   /** `utc`, `browser`, or the name of a zone such as Europe/Moscow. */
   readonly zone: string
   readonly shortcuts: boolean
   readonly rail: 'wide' | 'narrow'
-  /** How much of a list fits on a screen. */
+  /** Density of lists. */
   readonly density: 'comfortable' | 'compact'
-  /** Lists that somebody comes back to. */
+  /** Saved views of lists. */
   readonly views: readonly SavedView[]
 }
 
@@ -50,7 +50,7 @@ export function setPreferences(some: Partial<Preferences>): void {
   try {
     localStorage.setItem(KEY, JSON.stringify(current))
   } catch {
-    // Storage is forbidden or full: they live as long as the page.
+    // Storage is blocked or full: preferences last as long as the page.
   }
 }
 

@@ -1,9 +1,9 @@
 /** Latin and Cyrillic are separate files of a font; the digits come with Latin. */
 const SAMPLE = 'aя'
-/** A page in the system's font is better than none, even if its lines move once. */
+/** A page in the system font is better than none, even if its lines move once. */
 const PATIENCE_MS = 1_000
 
-/** Resolves when the fonts of the page are there: text that is drawn before them gets another width, and lines move. */
+/** Resolves when the fonts are loaded: text that is drawn earlier has another width, and lines would move. */
 export async function fontsLoaded(): Promise<void> {
   const fonts = ["1rem 'Inter Variable'", "1rem 'JetBrains Mono Variable'"]
   const loads = fonts.map((font) => document.fonts.load(font, SAMPLE))

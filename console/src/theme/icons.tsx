@@ -1,4 +1,4 @@
-/** Our own icons: sixteen units square, lines of one and a half. Names say what is drawn or what it stands for. */
+/** Our own icons: 16 units square, lines of 1.5 units. The name is the shape or its meaning. */
 const PATHS = {
   overview: 'M2.5 2.5h4.5v5h-4.5zM9 2.5h4.5v3h-4.5zM9 8h4.5v5.5h-4.5zM2.5 10h4.5v3.5h-4.5z',
   pipelines: 'M2.5 4h4a2.5 2.5 0 0 1 2.5 2.5v3a2.5 2.5 0 0 0 2.5 2.5h2M11 9.5l2.5 2.5-2.5 2.5M2.5 12h3',
@@ -54,7 +54,7 @@ interface Props {
   readonly className?: string | undefined
 }
 
-/** Decoration: the word beside it, or the label of its button, is what is read aloud. */
+/** Decorative: screen readers read the adjacent text or the label of the button. */
 export function Icon({ name, size = 16, className }: Props) {
   return (
     <svg

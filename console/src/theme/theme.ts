@@ -14,7 +14,7 @@ const BLUE: MantineColorsTuple = [
   '#004a7c',
 ]
 
-/** From text to the deepest ground; Mantine takes its dark surfaces from here. */
+/** From text to the darkest background; Mantine takes its dark surfaces from here. */
 const DARK: MantineColorsTuple = [
   '#e4e7ea',
   '#bcc3ca',

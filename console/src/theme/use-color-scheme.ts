@@ -1,7 +1,7 @@
 import { useMediaQuery } from '@mantine/hooks'
 import { usePreferences } from '../preferences/preferences.js'
 
-/** What is shown: the choice, or what the system wants. */
+/** The effective theme: the user's choice or that of the system. */
 export function useColorScheme(): 'light' | 'dark' {
   const { theme } = usePreferences()
   const systemIsDark = useMediaQuery('(prefers-color-scheme: dark)', undefined, {

@@ -3,7 +3,7 @@ import { useSyncExternalStore } from 'react'
 /** How far the browser's clock is from that of the database. */
 let offsetMs = 0
 
-/** The database said what time it is. Ages are told by its clock, not by the browser's. */
+/** Sets the time of the database. Ages are computed with its clock, not with the browser's. */
 export function setServerTime(at: string): void {
   offsetMs = Date.parse(at) - Date.now()
 }
@@ -25,7 +25,7 @@ export function useNow(): number {
 function subscribe(listener: () => void): () => void {
   listeners.add(listener)
   timer ??= setInterval(() => {
-    // Nobody looks at a hidden tab; it ticks again when somebody does.
+    // A hidden tab does not tick.
     if (document.hidden) return
     tick += 1
     for (const each of listeners) each()

@@ -2,7 +2,7 @@ import { usePreferences } from '../preferences/preferences.js'
 
 export const BROWSER_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone
 
-/** The IANA name of the zone that everything is shown in. */
+/** The IANA name of the selected time zone. */
 export function zoneName(preference: string): string {
   if (preference === 'utc') return 'UTC'
   return preference === 'browser' ? BROWSER_ZONE : preference
@@ -14,7 +14,7 @@ export function useZone(): string {
 
 const labels = new Map<string, Intl.DateTimeFormat>()
 
-/** `UTC`, `GMT+3`, `MSK`: short enough to stand behind every time. */
+/** `UTC`, `GMT+3`, `MSK`: short enough to follow every time. */
 export function zoneLabel(zone: string, at: number, language: string): string {
   const key = `${language} ${zone}`
   const format =

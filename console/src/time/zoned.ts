@@ -1,13 +1,13 @@
-/** A time as a field of the browser holds it, such as 2026-11-15T10:02, in a zone, as the moment it is. Null: it is none. */
+/** Converts the value of a browser's time field, such as 2026-11-15T10:02, in a time zone. Null: not a time. */
 export function momentOf(local: string, zone: string): string | null {
   const asUtc = Date.parse(`${local}Z`)
   if (Number.isNaN(asUtc)) return null
-  // The offset depends on the moment, and the moment on the offset: the second look is beyond a change of clocks.
+  // The offset depends on the moment and the moment on the offset: the second pass handles clock changes.
   const first = asUtc - offsetMs(asUtc, zone)
   return new Date(asUtc - offsetMs(first, zone)).toISOString()
 }
 
-/** The other way round, to the minute. */
+/** The inverse, to the minute. */
 export function localOf(moment: string, zone: string): string {
   const at = Date.parse(moment)
   return new Date(at + offsetMs(at, zone)).toISOString().slice(0, 16)

@@ -11,9 +11,9 @@ interface Finding {
 
 const source = readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** Serious and critical findings on the page as it stands, in words. */
+/** Serious and critical accessibility findings of the page. */
 export async function seriousFindings(page: Page): Promise<string[]> {
-  // By the debugger, past the policy of the page: what is tested keeps the policy it has.
+  // Injected by the debugger, because the content security policy of the page forbids other scripts.
   await page.evaluate(await source)
   const found = (await page.evaluate(
     `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice'] }).then(({ violations }) => violations)`,

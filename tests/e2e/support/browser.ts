@@ -18,38 +18,38 @@ interface Finder {
   launchOptions(path: string): object
 }
 
-/** What a test opens pages with. */
+/** Opens pages for a test. */
 export interface TestBrowser {
-  /** False: tests are skipped. For what is done before them. */
+  /** False: tests are skipped. For setup code. */
   readonly isThere: boolean
-  /** A visitor of their own: no cookie, nothing kept. Gone after the test, or after the file. */
+  /** A new visitor without cookies or storage. Closed after the test, or after the file. */
   visitor(options?: VisitorOptions): Promise<Visitor>
 }
 
 interface VisitorOptions extends BrowserContextOptions {
-  /** The test changes the context itself (clock, routes, scripts, network), so no other test may get it. */
+  /** The test changes the context itself (clock, routes, scripts, network), so it is not reused. */
   readonly changesContext?: boolean
 }
 
 export interface Visitor {
   readonly context: BrowserContext
   readonly page: Page
-  /** What the page complained about: errors of scripts, refusals of the policy. Must stay empty. */
+  /** Script errors and policy violations of the page. Must stay empty. */
   readonly complaints: string[]
 }
 
 /**
- * A 401 before the sign-in is how the console learns that it needs one. Chromium drops all requests when an interface
- * of the machine comes or goes, which containers do all the time; the console asks again.
+ * The console detects by a 401 that a sign-in is needed. Chromium aborts all requests when a network interface is added or
+ * removed, which containers do all the time; the console retries.
  */
 const EXPECTED = /401|net::ERR_NETWORK_CHANGED/
 
 interface BrowserOptions {
-  /** Scrollbars that take width, as most desktops have; headless Chromium hides them. */
+  /** Scrollbars that take width, as on most desktops; headless Chromium hides them. */
   readonly hasScrollbars?: boolean
 }
 
-/** One browser for all tests of a file. Where there is none, they are skipped by name and with the reason. */
+/** One browser for all tests of a file. Without a browser, tests are skipped with the reason. */
 export function aBrowser({ hasScrollbars = false }: BrowserOptions = {}): () => TestBrowser {
   let browser: Browser | null = null
   let spares: Spares
@@ -71,15 +71,15 @@ export function aBrowser({ hasScrollbars = false }: BrowserOptions = {}): () => 
   return () => ({ isThere: browser !== null, visitor: (options) => visit(spares, options) })
 }
 
-/** A context that no test uses now, with a blank page for the next one. */
+/** An unused context with a blank page. */
 interface Spare {
   readonly context: BrowserContext
   readonly page: Page
 }
 
 /**
- * Contexts without cookies and without storage, by their options. They still have the scripts of the console: a page in
- * a used context takes four fifths of the processor time of a page in a new one.
+ * Contexts without cookies and storage, by their options. They still cache the scripts of the console: a page in a used
+ * context takes four fifths of the CPU time of a page in a new one.
  */
 class Spares {
   readonly #browser: Browser
@@ -97,7 +97,7 @@ class Spares {
   }
 
   async give(context: BrowserContext, options: BrowserContextOptions): Promise<void> {
-    // A page that is left open keeps its stream, and the machine busy.
+    // An open page would keep its event stream.
     await Promise.all(context.pages().map((page) => page.close()))
     const page = await context.newPage()
     const debug = await context.newCDPSession(page)
@@ -118,12 +118,12 @@ async function visit(
     onTestFinished(async ({ task }) => {
       const isFailed = task.result?.state === 'fail'
       if (isFailed) await photograph(context, task.name)
-      // A failed test may have left anything behind.
+      // A failed test may leave the context in any state.
       if (isFailed || changesContext) await context.close()
       else await spares.give(context, options)
     })
   } catch {
-    // Not inside a test: the browser takes it along.
+    // Not inside a test: closed with the browser.
   }
   const complaints: string[] = []
   page.on('pageerror', (error) => complaints.push(String(error)))
@@ -133,7 +133,7 @@ async function visit(
   return { context, page, complaints }
 }
 
-/** `VITRINA_TEST_SCREENSHOTS` names a folder: what a failed test saw last is kept there. */
+/** Saves a screenshot of a failed test to the folder `VITRINA_TEST_SCREENSHOTS`. */
 async function photograph(context: BrowserContext, name: string): Promise<void> {
   const folder = process.env.VITRINA_TEST_SCREENSHOTS
   if (folder === undefined) return

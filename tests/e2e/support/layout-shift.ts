@@ -1,19 +1,19 @@
 import type { Page, Request } from 'playwright-core'
 
-/** One movement of what was already on screen, as the browser reports it. */
+/** One layout shift, as the browser reports it. */
 interface Shift {
   readonly value: number
   readonly sources: readonly string[]
 }
 
 export interface Movement {
-  /** The sum over all movements since the page was opened. */
+  /** The sum of all shifts since the page was opened. */
   readonly sum: number
   /** What moved, largest first. */
   readonly moved: readonly string[]
 }
 
-/** Runs in the page before its own scripts. What moved is described by its text: class names are hashes. */
+/** Runs in the page before its own scripts. Elements are described by their text: class names are hashes. */
 const OBSERVE = `
   const kept = []
   const box = ({ x, y, width, height }) => [x, y, width, height].map(Math.round).join(',')
@@ -29,7 +29,7 @@ const OBSERVE = `
   window.layoutShifts = () => { keep(observer.takeRecords()); return kept }
 `
 
-/** Watches what moves on a page, and whether something is still on its way to it. */
+/** Records layout shifts and pending requests of a page. */
 export class ShiftWatch {
   readonly #page: Page
   readonly #open = new Set<Request>()
@@ -38,22 +38,22 @@ export class ShiftWatch {
     this.#page = page
   }
 
-  /** Before the page is opened. Also follows it to the next page. */
+  /** Call it before the page is opened. It survives navigation. */
   static async of(page: Page): Promise<ShiftWatch> {
     const watch = new ShiftWatch(page)
     await page.addInitScript(OBSERVE)
     page.on('request', (request) => {
-      // The stream of events is open all the time.
+      // The event stream never ends.
       if (!request.url().endsWith('/api/v1/events')) watch.#open.add(request)
     })
-    // What the page before was still waiting for ends with it, not always with an event.
+    // Navigation ends pending requests, not always with an event.
     page.on('framenavigated', (frame) => frame === page.mainFrame() && watch.#open.clear())
     const close = (request: Request) => void watch.#open.delete(request)
     page.on('requestfinished', close).on('requestfailed', close)
     return watch
   }
 
-  /** Waits until everything has arrived and is drawn. An answer may lead to the next request, so it looks twice. */
+  /** Waits until everything is loaded and rendered. A response may trigger another request, so it checks several times. */
   async settle(): Promise<void> {
     for (let calm = 0; calm < 3; ) {
       await this.#page.evaluate(

@@ -1,12 +1,12 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/** A line between browser and server that can be cut, or fall silent without anybody being told. */
+/** A proxy between browser and server whose connections can be cut or frozen. */
 export class Line {
   readonly url: string
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
-  /** Those that a stream of events stands on. */
+  /** Connections with an event stream. */
   readonly #streams = new Set<Socket>()
   #isCut = false
 
@@ -25,17 +25,17 @@ export class Line {
     return line
   }
 
-  /** Both ends learn it at once, and whoever calls is refused. */
+  /** Closes all connections, and rejects new ones. */
   cut(): void {
     this.#isCut = true
     for (const socket of this.#sockets) socket.destroy()
   }
 
-  mend(): void {
+  restore(): void {
     this.#isCut = false
   }
 
-  /** What the stream of events says is not delivered any more, and nobody learns; other connections work. */
+  /** Event streams deliver nothing more but stay open; other connections keep working. */
   freezeStreams(): void {
     for (const socket of this.#streams) socket.unpipe().pause()
   }

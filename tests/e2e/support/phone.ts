@@ -1,13 +1,13 @@
 import type { Page } from 'playwright-core'
 
 const PHONE = { width: 390, height: 844 }
-/** Tabs and code are as long as they are; everything else has to fit. */
+/** Tabs and code may scroll; everything else must fit. */
 const MAY_SCROLL = 'nav, .cm-scroller'
 
-/** What somebody with a phone would have to scroll sideways to see, on the page as it stands. */
+/** Elements that scroll horizontally on a phone. */
 export async function tooWideForAPhone(page: Page): Promise<string[]> {
   await page.setViewportSize(PHONE)
-  // Lists become cards, graphs become lists: what depends on the width is drawn again.
+  // Wait for content that depends on the width: lists become cards, graphs become lists.
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
   return page.evaluate(`[...document.querySelectorAll('*')]
     .filter((element) => {

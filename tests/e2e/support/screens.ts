@@ -3,30 +3,30 @@ import { hostname } from 'node:os'
 import { aPipeline } from '../../support/builders.js'
 import type { ConsoleStand } from './stand.js'
 
-/** A screen that every walk over the console visits. */
+/** A screen that the tests of all screens visit. */
 export interface Screen {
   readonly name: string
-  /** Below `/ui`; `$id` is what `prepare` answers. */
+  /** Below `/ui`; `$id` is the result of `prepare`. */
   readonly path: string
-  /** Makes what the screen shows. */
+  /** Creates the data that the screen shows. */
   readonly prepare?: (stand: ConsoleStand) => Promise<string>
-  /** What it shows is gone after half a minute: it is prepared right before it is loaded. */
+  /** Its data lasts half a minute only, so it is prepared right before the screen is loaded. */
   readonly isBrief?: boolean
-  /** Text that is on the screen once its content has arrived. */
+  /** Text that is visible once the content is loaded. */
   readonly shows: string | RegExp
 }
 
 const FILMS_ID = '11111111-1111-1111-1111-111111111111'
 const FILMS = `/pipelines/${FILMS_ID}`
 
-/** A new screen is a new line here; `routesOfConsole` finds a route without one. */
+/** Add a line for each new screen; `routesOfConsole` finds routes without one. */
 export const SCREENS: readonly Screen[] = [
   { name: 'the list of pipelines', path: '/pipelines', shows: 'film_dim_full' },
-  { name: 'a new pipeline', path: '/pipelines/new', shows: /Use an example|Взять пример/ },
+  { name: 'a new pipeline', path: '/pipelines/new', shows: /Use an example|Использовать пример/ },
   {
     name: 'the import',
     path: '/pipelines/import',
-    shows: /Nothing is planned yet|Пока ничего не спланировано/,
+    shows: /No plan yet|Плана пока нет/,
   },
   { name: 'a duplicate', path: `/pipelines/new?from=${FILMS_ID}`, shows: 'film_dim_full' },
   {
@@ -42,30 +42,30 @@ export const SCREENS: readonly Screen[] = [
     shows: 'film_dim_full',
   },
   {
-    name: 'a run under way',
+    name: 'an active run',
     path: '/runs/$id',
-    prepare: aRunUnderWay,
+    prepare: anActiveRun,
     isBrief: true,
-    shows: /Its runner gave a sign of life \d|Исполнитель подал признак жизни \d/,
+    shows: /Last heartbeat \d|Последний сигнал раннера \d/,
   },
   { name: 'a filtered list of runs', path: '/runs?status=failed,succeeded&range=custom', shows: 'UTC' },
   {
-    name: 'a run that was tried several times',
+    name: 'a run with several attempts',
     path: '/runs/$id?attempt=1&q=nothing',
-    prepare: aRunTriedTwice,
-    shows: /No line has|Строк с/,
+    prepare: aRunWithTwoAttempts,
+    shows: /No lines contain|Строк с/,
   },
   { name: 'the runners', path: '/runners', shows: hostname() },
   { name: 'the lineage', path: '/lineage', shows: 'analytics.film_dim' },
   {
-    name: 'the path of a column',
+    name: 'the lineage of a column',
     path: '/lineage?node=analytics.film_dim&level=column&column=analytics.film_dim%23title',
-    shows: /Path of the column|Путь колонки/,
+    shows: /Column lineage|Происхождение столбца/,
   },
   {
     name: 'the lineage as a list',
     path: '/lineage?node=analytics.film_dim&level=column&view=list',
-    shows: /Comes from|Откуда/,
+    shows: /^(Upstream|Источники)$/,
   },
   { name: 'the overview of the fleet', path: '/', shows: /Needs attention|Требует внимания/ },
   { name: 'the quality of the fleet', path: '/quality', shows: 'film_dim_full' },
@@ -82,7 +82,7 @@ export const SCREENS: readonly Screen[] = [
     shows: 'row_of_axe',
   },
   { name: 'the overview of a pipeline', path: `${FILMS}/overview`, shows: 'sql_full' },
-  { name: 'the query of a pipeline', path: `${FILMS}/sql`, shows: /Rows expected|Ожидается строк/ },
+  { name: 'the query of a pipeline', path: `${FILMS}/sql`, shows: /Estimated rows|Оценка числа строк/ },
   { name: 'the configuration of a pipeline', path: `${FILMS}/config`, shows: 'quarantine_limit' },
   { name: 'the versions of a pipeline', path: `${FILMS}/versions`, shows: /Version 1|Версия 1/ },
   {
@@ -90,12 +90,12 @@ export const SCREENS: readonly Screen[] = [
     path: `${FILMS}/runs`,
     shows: /No runs yet|Запусков ещё нет|shown|показан/,
   },
-  { name: 'the state of a pipeline', path: `${FILMS}/state`, shows: /Mode full|Режим full/ },
+  { name: 'the state of a pipeline', path: `${FILMS}/state`, shows: /Full mode|В режиме full/ },
   {
     name: 'the quality of a pipeline',
     path: `${FILMS}/quality`,
     prepare: aQuarantinedRow,
-    shows: /No row is held|Задержанных строк нет|held|задержан/,
+    shows: /No quarantined rows|Карантин пуст|held|в карантине/,
   },
   {
     name: 'the overview of a scheduled, incremental pipeline',
@@ -112,7 +112,7 @@ export const SCREENS: readonly Screen[] = [
   {
     name: 'the connections',
     path: '/settings/connections',
-    shows: /May be written: tables|Можно писать: таблицы/,
+    shows: /Writable tables|Таблицы для записи/,
   },
   {
     name: 'the tokens',
@@ -127,14 +127,14 @@ export const SCREENS: readonly Screen[] = [
     prepare: anAuditEntry,
     shows: 'token.create',
   },
-  { name: 'what the server is', path: '/settings/about', shows: 'RUNNER_CONCURRENCY' },
+  { name: 'the server information', path: '/settings/about', shows: 'RUNNER_CONCURRENCY' },
 ]
 
 export async function pathOf({ path, prepare }: Screen, stand: ConsoleStand): Promise<string> {
   return prepare === undefined ? path : path.replace('$id', await prepare(stand))
 }
 
-/** Paths of all routes that show something, as the router of the console defines them: `/pipelines/$id/sql`. */
+/** Paths of all routes with a screen, as the router of the console defines them: `/pipelines/$id/sql`. */
 export async function routesOfConsole(): Promise<string[]> {
   const source = await readFile(new URL('../../../console/src/app/router.tsx', import.meta.url), 'utf8')
   const paths = new Map<string, string>([['root', '']])
@@ -145,7 +145,7 @@ export async function routesOfConsole(): Promise<string[]> {
     const { name, parent = '', body = '' } = groups ?? {}
     const path = `${paths.get(parent)}${/path: '(.*)'/.exec(body)?.[1]}`
     if (name !== undefined) paths.set(name, path)
-    // A layout is seen with each of its tabs.
+    // A layout is visited with each of its tabs.
     if (body.includes('component:') && !body.includes('Layout')) shown.push(path)
   }
   return shown
@@ -157,8 +157,8 @@ async function anEndedRun(stand: ConsoleStand, id = FILMS_ID): Promise<string> {
   return data!.run_id
 }
 
-/** Its mart is locked, so that it does not end before its runner gives up the lock after 30 s. */
-async function aRunUnderWay(stand: ConsoleStand): Promise<string> {
+/** Its mart is locked, so that it does not end before its runner stops waiting for the lock after 30 s. */
+async function anActiveRun(stand: ConsoleStand): Promise<string> {
   const { id, spec } = await aPipeline(stand.database)
   await anEndedRun(stand, id)
   const holder = await stand.database.client()
@@ -187,7 +187,7 @@ async function anAuditEntry(stand: ConsoleStand): Promise<string> {
   return String(data!.items[0]!.id)
 }
 
-async function aRunTriedTwice(stand: ConsoleStand): Promise<string> {
+async function aRunWithTwoAttempts(stand: ConsoleStand): Promise<string> {
   const run_id = await anEndedRun(stand)
   await stand.database.query(
     `UPDATE etl.etl_runs SET attempt = 2, attempts = jsonb_build_array(jsonb_build_object('attempt', 1, 'end', 'failed',

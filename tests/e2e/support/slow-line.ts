@@ -4,20 +4,20 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, onTestFinished } from 'vitest'
 import type { ConsoleStand } from './stand.js'
 
-/** What a test decides about the answers of the API. */
+/** Controls the responses of the API. */
 export interface SlowLine {
-  /** The same server, over the slow line. */
+  /** The address of the server behind the slow connection. */
   readonly url: string
-  /** Answers whose path matches wait until `release` is called, or until the test ends. Others are not concerned. */
+  /** Holds responses whose path matches until `release` is called or the test ends. */
   hold(path: RegExp): { readonly release: () => void }
 }
 
-/** Answers of the API arrive later than a skeleton waits to be seen (150 ms), one after the other, not in the order of the requests. */
+/** Responses arrive after skeletons become visible (150 ms), one after the other, not in the order of the requests. */
 const API_MS = [200, 440, 280, 520, 360] as const
-/** Scripts that are loaded when a screen needs them come in a frame of their own; the browser keeps them. */
+/** Lazily loaded scripts arrive in a separate frame; the browser caches them. */
 const ASSET_MS = 40
 
-/** A line between browser and server on which everything takes its time. For all tests of a file. */
+/** A slow connection between browser and server, for all tests of a file. */
 export function aSlowLine(stand: () => ConsoleStand): () => SlowLine {
   let url = ''
   const held = new Map<RegExp, Promise<void>>()
@@ -52,7 +52,7 @@ export function aSlowLine(stand: () => ConsoleStand): () => SlowLine {
   })
 }
 
-/** The same for each path, so that a screen loads in the same order every time. */
+/** Constant for each path, so that a screen always loads in the same order. */
 function delayOf(path: string): number {
   const { pathname } = new URL(path, 'http://localhost')
   if (!pathname.startsWith('/api/')) return ASSET_MS
@@ -71,7 +71,7 @@ function forward(near: IncomingMessage, answer: ServerResponse, { upstream, agen
     answer.writeHead(response.statusCode ?? 502, response.headers)
     response.pipe(answer)
   })
-  // Either side may leave at any time: a page that is closed, a server that stops.
+  // Either side may close at any time.
   far.on('error', () => answer.destroy())
   answer.on('close', () => far.destroy())
   near.pipe(far)

@@ -10,24 +10,24 @@ import { type SpawnedVitrina, spawnVitrina } from '../../support/processes.js'
 
 export const TOKEN = 'a-token-for-browser-tests'
 
-/** The product as people meet it: a database with the cinema, an API with its console, and a runner. */
+/** The complete product: a database with the cinema, an API with its console, and a runner. */
 export interface ConsoleStand {
   readonly database: TestDatabase
   readonly url: string
-  /** As the administrator, beside the browser. */
+  /** A client with the administrator token. */
   readonly api: ApiClient
-  /** A token of this role. */
+  /** Creates a token with this role. */
   token(role: 'viewer' | 'operator' | 'admin'): Promise<{ id: string; token: string }>
-  /** Opens a page of the console, signed in by a code; `by` is another way to the same server. */
+  /** Opens a page of the console, signed in with a code; `by` is another address of the same server. */
   open(page: Page, path?: string, token?: string, by?: string): Promise<void>
-  /** One more runner. */
+  /** Starts another runner. */
   runner(env?: Record<string, string>): SpawnedVitrina
 }
 
 interface StandOptions {
-  /** Settings of API and runner, beyond what they need. */
+  /** Additional settings of API and runner. */
   readonly env?: () => Promise<Record<string, string>>
-  /** False: runners come when the test starts them. */
+  /** False: the test starts runners itself. */
   readonly hasRunner?: boolean
 }
 
@@ -48,7 +48,7 @@ async function start(
 ): Promise<ConsoleStand> {
   const env = await settings()
   const database = await aDatabase({ cinema: true })
-  // The first three: what people see fits on one screen.
+  // The first three fit on one screen.
   await addDemoPipelines({ DATABASE_URL: database.url }, (await readDemoPipelines()).slice(0, 3))
   const server = { DATABASE_URL: database.url, RUNNER_POLL_INTERVAL_MS: '100', LOG_LEVEL: 'warn', ...env }
   const api = spawnVitrina(
@@ -72,7 +72,7 @@ async function start(
     open: async (page, path = '/pipelines', token = TOKEN, by = url) => {
       const { data } = await createClient({ url, token }).POST('/session/code', {})
       const address = `${by}/ui${path}#code=${data!.code}`
-      // Not by the server: Chromium drops what it was loading when an interface of the machine comes or goes.
+      // Chromium aborts requests when a network interface is added or removed: retry.
       await page.goto(address).catch((error: Error) => {
         if (!error.message.includes('net::ERR_NETWORK_CHANGED')) throw error
         return page.goto(address)

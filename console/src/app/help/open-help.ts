@@ -1,6 +1,6 @@
 import { openSwitch } from '../switch.js'
 
-/** Whether the list of shortcuts is shown. */
+/** Whether the help dialog is open. */
 export const helpSwitch = openSwitch()
 
 export function openHelp(): void {

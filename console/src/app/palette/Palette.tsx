@@ -2,11 +2,10 @@ import { Spotlight, type SpotlightActionData, spotlight } from '@mantine/spotlig
 import '@mantine/spotlight/styles.layer.css'
 import { useQuery } from '@tanstack/react-query'
 import { useEffect } from 'react'
-import { actions } from '../../api/actions.js'
 import { overviewQuery } from '../../api/pipelines.js'
 import { useMay } from '../../api/session.js'
 import type { PipelineLine } from '../../api/wire.js'
-import { toastDone, toastProblem } from '../../components/toast.js'
+import { usePipelineActions } from '../../components/use-pipeline-actions.js'
 import { useTexts } from '../../i18n/texts.js'
 import { Icon } from '../../theme/icons.js'
 import { router } from '../router-handle.js'
@@ -14,12 +13,13 @@ import { PLACES } from '../shell/Rail.js'
 import { appTexts } from '../texts.js'
 import { paletteSwitch } from './open-palette.js'
 
-/** Everything that can be gone to or done, by typing a part of its name. */
+/** The command palette: pages and actions by part of their name. */
 export function Palette() {
   const texts = useTexts(appTexts)
   const isOpen = paletteSwitch.use()
   const { data } = useQuery({ ...overviewQuery(), enabled: isOpen })
   const mayRun = useMay('operator')
+  const actionsOf = usePipelineActions()
   useEffect(() => {
     if (isOpen) spotlight.open()
   }, [isOpen])
@@ -45,7 +45,11 @@ export function Palette() {
         { group: texts.palette.pipelines, actions: pipelines.map(openPipeline) },
         {
           group: texts.palette.actions,
-          actions: mayRun ? pipelines.map((line) => runPipeline(line, texts)) : [],
+          actions: mayRun
+            ? pipelines.map((line) =>
+                runPipeline(line, texts.palette.run(line.name), actionsOf(line).run.onClick),
+              )
+            : [],
         },
       ]}
     />
@@ -66,15 +70,6 @@ function openPipeline({ id, name, target_table }: PipelineLine): SpotlightAction
   }
 }
 
-function runPipeline({ id, name }: PipelineLine, texts: (typeof appTexts)['en']): SpotlightActionData {
-  return {
-    id: `run ${id}`,
-    label: texts.palette.run(name),
-    leftSection: <Icon name="play" />,
-    onClick: () =>
-      void actions.run(id).then(
-        () => toastDone(texts.runRequested(name)),
-        (error) => toastProblem(texts.runRefused(name), error),
-      ),
-  }
+function runPipeline({ id }: PipelineLine, label: string, onClick: () => void): SpotlightActionData {
+  return { id: `run ${id}`, label, leftSection: <Icon name="play" />, onClick }
 }

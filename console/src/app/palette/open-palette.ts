@@ -1,6 +1,6 @@
 import { openSwitch } from '../switch.js'
 
-/** Asked for at least once: only then is the palette loaded. */
+/** True once the palette was opened: it is loaded then. */
 export const paletteSwitch = openSwitch()
 
 export function openPalette(): void {

@@ -10,7 +10,7 @@ import { appTexts } from '../texts.js'
 import { Choice } from './menus.js'
 import styles from './shell.module.css'
 
-/** Who is signed in. On a phone also language and theme, for which the bar has no room. */
+/** The signed-in user. On a phone also language and theme, which do not fit into the bar. */
 export function AccountMenu() {
   const texts = useTexts(appTexts)
   const format = useFormat()

@@ -7,26 +7,26 @@ import type { LiveEvent } from '../../live/event.js'
 import { useLiveEvents } from '../../live/live.js'
 import { appTexts } from '../texts.js'
 
-/** Starts, ends and failures, for people who listen. Progress is not told: it would never be silent. */
+/** Announces starts, ends and failures to screen readers. Not progress, which would never stop. */
 export function Announcer() {
   const texts = useTexts(appTexts)
-  const [told, tell] = useState('')
+  const [announcement, announce] = useState('')
   useLiveEvents((events) => {
-    const news = events.flatMap((event) => sentence(event, texts.told))
-    if (news.length > 0) tell(news.length > 3 ? texts.told.many(news.length) : news.join('. '))
+    const news = events.flatMap((event) => sentence(event, texts.announcements))
+    if (news.length > 0) announce(news.length > 3 ? texts.announcements.many(news.length) : news.join('. '))
   })
   return (
     <div className="v-heard-only" aria-live="polite" role="status" data-announcer>
-      {told}
+      {announcement}
     </div>
   )
 }
 
-function sentence(event: LiveEvent, told: (typeof appTexts)['en']['told']): string[] {
+function sentence(event: LiveEvent, texts: (typeof appTexts)['en']['announcements']): string[] {
   if (event.kind !== 'run.status' || event.status === 'REQUESTED') return []
   const name = nameOf(event.pipeline_id)
-  if (event.status !== 'RUNNING') return [told[event.status](name)]
-  return event.attempt <= 1 && event.batches === 0 && !event.cancel_requested ? [told.started(name)] : []
+  if (event.status !== 'RUNNING') return [texts[event.status](name)]
+  return event.attempt <= 1 && event.batches === 0 && !event.cancel_requested ? [texts.started(name)] : []
 }
 
 function nameOf(pipelineId: string): string {

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import styles from './shell.module.css'
 
-/** The room of a screen: the same margins everywhere. */
+/** The container of a screen, with the same margins everywhere. */
 export function Page({ children }: { readonly children: ReactNode }) {
   return <div className={styles.page}>{children}</div>
 }

@@ -6,14 +6,14 @@ import { setPreferences, usePreferences } from '../../preferences/preferences.js
 import { Icon, type IconName } from '../../theme/icons.js'
 import { router } from '../router-handle.js'
 import { appTexts } from '../texts.js'
-import { Mark } from './Mark.js'
+import { Logo } from './Logo.js'
 import styles from './shell.module.css'
 
 interface Place {
   readonly to: string
   readonly icon: IconName
   readonly key: keyof (typeof appTexts)['en']['nav']
-  /** `g` and this letter lead there. */
+  /** The shortcut is `g` and this letter. */
   readonly letter: string
 }
 
@@ -35,7 +35,7 @@ export function Rail() {
   return (
     <div className={`${styles.rail} ${isNarrow ? styles.narrow : ''}`}>
       <Link to="/" className={styles.brand} aria-label="Vitrina">
-        <Mark />
+        <Logo />
         <span className={styles.word}>Vitrina</span>
       </Link>
       <nav className={styles.nav} aria-label={texts.nav.label}>

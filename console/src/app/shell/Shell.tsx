@@ -21,7 +21,7 @@ const HelpDialog = lazy(() =>
   import('../help/HelpDialog.js').then((module) => ({ default: module.HelpDialog })),
 )
 
-/** What stays while screens change. */
+/** The frame around all screens. */
 export function Shell() {
   const texts = useTexts(appTexts)
   useLiveStream()
@@ -46,7 +46,7 @@ export function Shell() {
   )
 }
 
-/** Loaded when it is first asked for, and kept. */
+/** Loaded when it is first opened, and kept. */
 function WhenWanted({ by, show }: { readonly by: Switch; readonly show: ReactNode }) {
   const isWanted = by.use()
   const [wasWanted, remember] = useState(false)

@@ -6,7 +6,7 @@ import { useCrumbs } from '../page.js'
 import { openPalette } from '../palette/open-palette.js'
 import { appTexts } from '../texts.js'
 import { AccountMenu } from './AccountMenu.js'
-import { LiveLamp } from './LiveLamp.js'
+import { LiveIndicator } from './LiveIndicator.js'
 import { LanguageMenu, ThemeMenu } from './menus.js'
 import styles from './shell.module.css'
 import { ZoneMenu } from './ZoneMenu.js'
@@ -24,7 +24,7 @@ export function TopBar() {
         <span>{texts.search}</span>
         <Kbd size="xs">{COMMAND}</Kbd>
       </button>
-      <LiveLamp />
+      <LiveIndicator />
       <ZoneMenu />
       <LanguageMenu />
       <ThemeMenu />

@@ -4,14 +4,14 @@ import { Page } from './Page.js'
 
 interface Props {
   readonly title: string
-  /** Null: it is still on its way. */
+  /** Null: still loading. */
   readonly error: unknown
   readonly onRetry: () => unknown
   readonly lines: number
   readonly height: number
 }
 
-/** What stands on a page until its data is there: bones, or the problem in their place. */
+/** Shown until the data of a page is loaded: a skeleton, or the problem. */
 export function WaitingPage({ title, error, onRetry, lines, height }: Props) {
   return (
     <Page>

@@ -8,10 +8,10 @@ import { appTexts } from '../texts.js'
 import { Choice } from './menus.js'
 import styles from './shell.module.css'
 
-// Comes with the menu: few choose a zone by its name, and nobody before the first load is through.
+// Loaded with the menu: few users select a time zone by name, and never during the first load.
 const ZonePicker = lazy(() => import('./ZonePicker.js').then((module) => ({ default: module.ZonePicker })))
 
-/** One switch for every list, chart, log and input. Its label stands behind every time on the page. */
+/** One switch for every list, chart, log and input. Its label follows every time on the page. */
 export function ZoneMenu() {
   const texts = useTexts(appTexts)
   const language = useLanguage()

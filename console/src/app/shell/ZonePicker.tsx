@@ -3,12 +3,12 @@ import { useTexts } from '../../i18n/texts.js'
 import { appTexts } from '../texts.js'
 
 interface Props {
-  /** Null: none by its name. */
+  /** Null: not selected by name. */
   readonly value: string | null
   readonly onChoose: (zone: string) => void
 }
 
-/** Any zone of the world, by its name. */
+/** Any IANA time zone, by name. */
 export function ZonePicker({ value, onChoose }: Props) {
   const texts = useTexts(appTexts)
   return (

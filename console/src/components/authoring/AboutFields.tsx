@@ -6,7 +6,7 @@ import { FieldLabel, FieldProblems, type FieldsProps, isBad } from './field-part
 import { fieldTexts } from './field-texts.js'
 import { typedNumber } from './spec.js'
 
-export function AboutFields({ spec, look, onChange }: FieldsProps) {
+export function AboutFields({ spec, inspection, onChange }: FieldsProps) {
   const texts = useTexts(fieldTexts)
   return (
     <Panel title={texts.about}>
@@ -16,12 +16,12 @@ export function AboutFields({ spec, look, onChange }: FieldsProps) {
             label={<FieldLabel name="name">{texts.name}</FieldLabel>}
             description={texts.nameHint}
             value={spec.name}
-            error={isBad(look.problems, 'name')}
+            error={isBad(inspection.problems, 'name')}
             spellCheck={false}
             autoComplete="off"
             onChange={({ currentTarget }) => onChange({ name: currentTarget.value })}
           />
-          <FieldProblems problems={look.problems} field="name" />
+          <FieldProblems problems={inspection.problems} field="name" />
         </div>
         <Textarea
           size="xs"
@@ -39,8 +39,8 @@ export function AboutFields({ spec, look, onChange }: FieldsProps) {
 
 const NUMBERS = ['batch_size', 'quarantine_limit', 'delete_brake'] as const
 
-/** What nobody has to think about on the first day. */
-export function LimitFields({ spec, look, onChange }: FieldsProps) {
+/** Advanced fields with good defaults. */
+export function LimitFields({ spec, inspection, onChange }: FieldsProps) {
   const texts = useTexts(fieldTexts)
   const words = {
     batch_size: [texts.batch, texts.batchHint],
@@ -57,12 +57,12 @@ export function LimitFields({ spec, look, onChange }: FieldsProps) {
                 label={<FieldLabel name={field}>{words[field][0]}</FieldLabel>}
                 description={words[field][1]}
                 value={String(spec[field])}
-                error={isBad(look.problems, field)}
+                error={isBad(inspection.problems, field)}
                 inputMode={field === 'batch_size' ? 'text' : 'decimal'}
                 spellCheck={false}
                 onChange={({ currentTarget }) => onChange({ [field]: typedNumber(currentTarget.value) })}
               />
-              <FieldProblems problems={look.problems} field={field} />
+              <FieldProblems problems={inspection.problems} field={field} />
             </div>
           ))}
         </div>

@@ -2,7 +2,7 @@ import type { Finding, Validation } from '../../api/wire.js'
 import { Icon } from '../../theme/icons.js'
 import styles from './authoring.module.css'
 
-/** What keeps a run from starting, then what its owner should know. */
+/** Errors that prevent a run, then warnings. */
 export function Findings({ validation }: { readonly validation: Pick<Validation, 'errors' | 'warnings'> }) {
   const { errors, warnings } = validation
   if (errors.length + warnings.length === 0) return null

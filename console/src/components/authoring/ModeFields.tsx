@@ -7,7 +7,7 @@ import { FieldLabel, FieldProblems, type FieldsProps, isBad } from './field-part
 import { fieldTexts } from './field-texts.js'
 import type { Spec } from './spec.js'
 import { growingColumns, suggestGrowing } from './suggest.js'
-import type { Look } from './use-look.js'
+import type { Inspection } from './use-inspection.js'
 
 const WAYS = ['upsert', 'replace', 'key', 'xmin'] as const
 type Way = (typeof WAYS)[number]
@@ -16,8 +16,8 @@ function wayOf({ mode, full_strategy, capture }: Spec): Way {
   return mode === 'full' ? full_strategy : capture
 }
 
-/** Fields of the API that only make sense together. The likeliest columns are chosen at once; they can be changed. */
-function fieldsOf(way: Way, spec: Spec, columns: Look['columns']): Partial<Spec> {
+/** Fields that belong together. The most likely columns are preselected. */
+function fieldsOf(way: Way, spec: Spec, columns: Inspection['columns']): Partial<Spec> {
   if (way === 'upsert' || way === 'replace')
     return {
       mode: 'full',
@@ -37,11 +37,11 @@ function fieldsOf(way: Way, spec: Spec, columns: Look['columns']): Partial<Spec>
   }
 }
 
-/** What each run does, with what it means for the mart. */
+/** The load strategies with their consequences. */
 export function ModeFields(props: FieldsProps) {
   const texts = useTexts(fieldTexts)
   const format = useFormat()
-  const { spec, look, onChange } = props
+  const { spec, inspection, onChange } = props
   const way = wayOf(spec)
   return (
     <Panel title={texts.fresh}>
@@ -49,7 +49,7 @@ export function ModeFields(props: FieldsProps) {
         <Radio.Group
           aria-label={texts.ways}
           value={way}
-          onChange={(value) => onChange(fieldsOf(value as Way, spec, look.columns))}
+          onChange={(value) => onChange(fieldsOf(value as Way, spec, inspection.columns))}
         >
           <div className={styles.choice}>
             {WAYS.map((each) => (
@@ -63,9 +63,9 @@ export function ModeFields(props: FieldsProps) {
             ))}
           </div>
         </Radio.Group>
-        <FieldProblems problems={look.problems} field="mode" />
-        <FieldProblems problems={look.problems} field="capture" />
-        <FieldProblems problems={look.problems} field="full_strategy" />
+        <FieldProblems problems={inspection.problems} field="mode" />
+        <FieldProblems problems={inspection.problems} field="capture" />
+        <FieldProblems problems={inspection.problems} field="full_strategy" />
         {way === 'key' ? <KeyFields {...props} /> : null}
         {way === 'replace' ? null : (
           <Checkbox
@@ -78,7 +78,7 @@ export function ModeFields(props: FieldsProps) {
             }
           />
         )}
-        <FieldProblems problems={look.problems} field="deletes" />
+        <FieldProblems problems={inspection.problems} field="deletes" />
       </div>
     </Panel>
   )
@@ -88,25 +88,25 @@ function shareOf(brake: Spec['delete_brake'], percent: (share: number) => string
   return typeof brake === 'number' ? percent(brake) : brake
 }
 
-function KeyFields({ spec, look, onChange }: FieldsProps) {
+function KeyFields({ spec, inspection, onChange }: FieldsProps) {
   const texts = useTexts(fieldTexts)
   const field = (name: 'incremental_key' | 'incremental_id_key', label: string, hint: string) => {
     const value = spec[name]
-    const columns = growingColumns(look.columns)
+    const columns = growingColumns(inspection.columns)
     return (
       <div>
         <Select
           label={<FieldLabel name={name}>{label}</FieldLabel>}
-          description={look.columns.length === 0 ? texts.noColumns : hint}
+          description={inspection.columns.length === 0 ? texts.noColumns : hint}
           placeholder={texts.pickColumn}
           data={value === null || columns.includes(value) ? columns : [value, ...columns]}
           value={value}
-          error={isBad(look.problems, name)}
+          error={isBad(inspection.problems, name)}
           searchable
           clearable
           onChange={(next) => onChange({ [name]: next })}
         />
-        <FieldProblems problems={look.problems} field={name} />
+        <FieldProblems problems={inspection.problems} field={name} />
       </div>
     )
   }

@@ -1,17 +1,17 @@
 import type { Preview, Validation } from '../../api/wire.js'
 import { useTexts } from '../../i18n/texts.js'
 import grid from '../grid.module.css'
+import { Scrollable } from '../Scrollable.js'
 import styles from './authoring.module.css'
-import { lookTexts } from './look-texts.js'
+import { inspectionTexts } from './inspection-texts.js'
 
 export function PreviewTable({ preview: { columns, rows, truncated } }: { readonly preview: Preview }) {
-  const texts = useTexts(lookTexts)
+  const texts = useTexts(inspectionTexts)
   if (rows.length === 0) return <p className={styles.note}>{texts.noRows}</p>
   return (
     <>
       {truncated ? <p className={styles.note}>{texts.truncated}</p> : null}
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard. */}
-      <section className={grid.sheet} tabIndex={0} aria-label={texts.rowsOf}>
+      <Scrollable className={grid.sheet} label={texts.rowsOf}>
         <table className={grid.grid}>
           <thead>
             <tr>
@@ -24,7 +24,7 @@ export function PreviewTable({ preview: { columns, rows, truncated } }: { readon
           </thead>
           <tbody>
             {rows.map((row, n) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: rows of a preview are their places.
+              // biome-ignore lint/suspicious/noArrayIndexKey: preview rows have no other identity.
               <tr key={n}>
                 {columns.map(({ name }) => (
                   <td key={name} className="v-mono">
@@ -37,13 +37,13 @@ export function PreviewTable({ preview: { columns, rows, truncated } }: { readon
             ))}
           </tbody>
         </table>
-      </section>
+      </Scrollable>
     </>
   )
 }
 
 export function ColumnList({ columns }: { readonly columns: Validation['columns'] }) {
-  const texts = useTexts(lookTexts)
+  const texts = useTexts(inspectionTexts)
   if (columns.length === 0) return null
   return (
     <details>

@@ -14,12 +14,12 @@ import { ProblemCard } from '../ProblemCard.js'
 import { Tip } from '../Tip.js'
 import styles from './authoring.module.css'
 import { FieldProblems } from './field-parts.js'
-import { lookTexts } from './look-texts.js'
-import { Outlook, Verdict } from './Outlook.js'
+import { inspectionTexts } from './inspection-texts.js'
 import { PreviewTable } from './PreviewTable.js'
 import { SourceTableFields } from './SourceTableFields.js'
 import { isSame, queryOf, readsTable, type Spec, toInput, withQuery } from './spec.js'
-import type { Look } from './use-look.js'
+import type { Inspection } from './use-inspection.js'
+import { ValidationSummary, Verdict } from './ValidationSummary.js'
 
 const Editor = lazy(() => import('./SqlEditor.js').then(({ SqlEditor }) => ({ default: SqlEditor })))
 const PREVIEW_ROWS = 50
@@ -29,15 +29,15 @@ const NO_TABLES: SourceTables['items'] = []
 
 interface Props {
   readonly spec: Spec
-  readonly look: Look
+  readonly inspection: Inspection
   readonly onChange: (some: Partial<Spec>) => void
-  /** Shown as long as nothing is written. */
+  /** Shown while the query is empty. */
   readonly example?: string
-  /** What stands below the editor, besides. */
+  /** Additional content below the editor. */
   readonly actions?: ReactNode
 }
 
-/** The query beside what is known of it: what a run would do, what the planner says, the first rows. */
+/** The query next to its validation, the planner's findings and the first rows. */
 export function QueryBench(props: Props) {
   const { spec } = props
   const preview = useMutation({
@@ -53,14 +53,14 @@ export function QueryBench(props: Props) {
   )
 }
 
-function QueryPanel({ spec, look, onChange, example, actions }: Props) {
-  const texts = useTexts(lookTexts)
+function QueryPanel({ spec, inspection, onChange, example, actions }: Props) {
+  const texts = useTexts(inspectionTexts)
   const { role } = useSession()
   const mayEdit = useMay('admin')
-  const mayLook = useMay('operator')
+  const mayInspect = useMay('operator')
   const isPhone = useMediaQuery('(max-width: 719px)', undefined, { getInitialValueInEffect: false }) ?? false
   const { data: tables } = useQuery(tablesQuery(spec.source_connection))
-  const { errors = NONE, warnings = NONE } = look.validation ?? {}
+  const { errors = NONE, warnings = NONE } = inspection.validation ?? {}
   return (
     <Panel
       title={readsTable(spec) ? texts.table : texts.query}
@@ -75,7 +75,7 @@ function QueryPanel({ spec, look, onChange, example, actions }: Props) {
       <div className={styles.editor} style={{ '--lines': queryOf(spec).split('\n').length } as CSSProperties}>
         {readsTable(spec) ? (
           <SourceTableFields
-            {...{ spec, look, onChange }}
+            {...{ spec, inspection, onChange }}
             tables={tables?.items ?? NO_TABLES}
             isReadOnly={isPhone}
           />
@@ -100,7 +100,7 @@ function QueryPanel({ spec, look, onChange, example, actions }: Props) {
           ) : mayEdit ? (
             <Names tables={tables} />
           ) : (
-            texts.readOnlyRole(role, mayLook)
+            texts.readOnlyRole(role, mayInspect)
           )}
         </span>
         {actions}
@@ -109,14 +109,14 @@ function QueryPanel({ spec, look, onChange, example, actions }: Props) {
   )
 }
 
-/** A query or a table. With steps the rows come from the query that the plan begins with. */
+/** A query or a table. With steps, the rows come from the first query of the plan. */
 function SourceKind({
   spec,
   onChange,
   isReadOnly,
 }: Pick<Props, 'spec' | 'onChange'> & { readonly isReadOnly: boolean }) {
-  const texts = useTexts(lookTexts)
-  // Kept while a table is looked at: whoever only tries it does not lose a long query.
+  const texts = useTexts(inspectionTexts)
+  // Kept while a table is selected, so that switching back does not lose a long query.
   const [written, keep] = useState('')
   if (spec.tasks.length > 0) return null
   const choose = (kind: string) => {
@@ -141,16 +141,16 @@ function SourceKind({
 }
 
 function Names({ tables }: { readonly tables: SourceTables | undefined }) {
-  const texts = useTexts(lookTexts)
+  const texts = useTexts(inspectionTexts)
   if (tables === undefined) return texts.completes
   const schemas = tables.schemas.join(', ')
   if (tables.items.length === 0) return texts.noTables(schemas)
   return `${texts.mayRead(tables.items.length, schemas)} ${texts.completes}`
 }
 
-/** Only where there is a choice. */
+/** Only if there is a choice. */
 function SourceSelect({ spec, onChange }: Pick<Props, 'spec' | 'onChange'>) {
-  const texts = useTexts(lookTexts)
+  const texts = useTexts(inspectionTexts)
   const { connections } = useSession()
   if (connections.length === 0) return null
   return (
@@ -168,13 +168,13 @@ function SourceSelect({ spec, onChange }: Pick<Props, 'spec' | 'onChange'>) {
 interface PreviewProps {
   readonly error: unknown
   readonly preview: Preview | undefined
-  /** Something was changed since. */
+  /** The draft has changed since. */
   readonly isOld: boolean
 }
 
-/** Over the whole width: rows are wide. */
+/** Full width: rows are wide. */
 function PreviewPanel({ error, preview, isOld }: PreviewProps) {
-  const texts = useTexts(lookTexts)
+  const texts = useTexts(inspectionTexts)
   if (error === null && preview === undefined) return null
   return (
     <div className={styles.wide}>
@@ -196,17 +196,17 @@ interface ResultProps extends Props {
   readonly onPreview: () => void
 }
 
-function ResultPanel({ spec, look, isPreviewing, onPreview }: ResultProps) {
-  const texts = useTexts(lookTexts)
-  const { validation, problems, error, isBehind, isWhole } = look
-  const mayLook = useMay('operator')
+function ResultPanel({ spec, inspection, isPreviewing, onPreview }: ResultProps) {
+  const texts = useTexts(inspectionTexts)
+  const { validation, problems, error, isBehind, isWhole } = inspection
+  const mayInspect = useMay('operator')
   const isEmpty = queryOf(spec).trim() === ''
   return (
     <Panel
       title={texts.result}
       actions={
         isBehind ? (
-          <span className="v-soft">{texts.looking}</span>
+          <span className="v-soft">{texts.inspecting}</span>
         ) : validation === null ? null : (
           <Verdict isValid={validation.valid} />
         )
@@ -214,8 +214,8 @@ function ResultPanel({ spec, look, isPreviewing, onPreview }: ResultProps) {
     >
       <div className={styles.stack}>
         <div className={styles.bar}>
-          <Tip label={mayLook ? texts.validateWhy : null}>
-            <ActionButton needs="operator" disabled={isEmpty || isWhole} onClick={look.lookWhole}>
+          <Tip label={mayInspect ? texts.validateWhy : null}>
+            <ActionButton needs="operator" disabled={isEmpty || isWhole} onClick={inspection.inspectFully}>
               {texts.validate}
             </ActionButton>
           </Tip>
@@ -223,7 +223,7 @@ function ResultPanel({ spec, look, isPreviewing, onPreview }: ResultProps) {
             needs="operator"
             icon="table"
             loading={isPreviewing}
-            refusal={isEmpty ? texts.notLooked : null}
+            refusal={isEmpty ? texts.notInspected : null}
             onClick={onPreview}
           >
             {texts.preview(PREVIEW_ROWS)}
@@ -234,11 +234,11 @@ function ResultPanel({ spec, look, isPreviewing, onPreview }: ResultProps) {
           <FieldProblems problems={problems} />
         ) : (
           <div className={isBehind ? styles.dimmed : undefined}>
-            <Outlook validation={validation} isWhole />
+            <ValidationSummary validation={validation} isWhole />
           </div>
         )}
         {validation === null && problems.length === 0 && error === null ? (
-          <p className={styles.note}>{texts.notLooked}</p>
+          <p className={styles.note}>{texts.notInspected}</p>
         ) : null}
       </div>
     </Panel>

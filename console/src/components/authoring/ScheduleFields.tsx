@@ -17,8 +17,8 @@ import { scheduleTexts } from './schedule-texts.js'
 const PRESETS = { quarter: '15m', hour: '1h', day: '0 6 * * *', week: '0 6 * * 1' } as const
 const PAUSE_MS = 300
 
-/** When it runs: as written, in words, and as the next moments. */
-export function ScheduleFields({ spec, look, onChange }: FieldsProps) {
+/** The schedule: as entered, in words, and as the next runs. */
+export function ScheduleFields({ spec, inspection, onChange }: FieldsProps) {
   const texts = useTexts(scheduleTexts)
   const zones = ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')]
   return (
@@ -31,11 +31,11 @@ export function ScheduleFields({ spec, look, onChange }: FieldsProps) {
               description={texts.scheduleHint}
               placeholder={texts.none}
               value={spec.schedule_interval ?? ''}
-              error={isBad(look.problems, 'schedule_interval')}
+              error={isBad(inspection.problems, 'schedule_interval')}
               spellCheck={false}
               onChange={({ currentTarget }) => onChange({ schedule_interval: currentTarget.value || null })}
             />
-            <FieldProblems problems={look.problems} field="schedule_interval" />
+            <FieldProblems problems={inspection.problems} field="schedule_interval" />
           </div>
           <div>
             <Select
@@ -48,10 +48,10 @@ export function ScheduleFields({ spec, look, onChange }: FieldsProps) {
               allowDeselect={false}
               onChange={(zone) => onChange({ schedule_timezone: zone ?? 'UTC' })}
             />
-            <FieldProblems problems={look.problems} field="schedule_timezone" />
+            <FieldProblems problems={inspection.problems} field="schedule_timezone" />
           </div>
         </div>
-        {/* biome-ignore lint/a11y/useSemanticElements: a row of buttons, not a part of a form. */}
+        {/* biome-ignore lint/a11y/useSemanticElements: a row of buttons, not part of a form. */}
         <div className={styles.bar} role="group" aria-label={texts.presets}>
           <Preset value={null} {...{ spec, onChange }}>
             {texts.none}
@@ -87,7 +87,7 @@ function Preset({ value, spec, onChange, children }: PresetProps) {
   )
 }
 
-/** What the schedule means, in words and in times of its own zone. */
+/** The schedule in words, and its next runs in its own time zone. */
 export function Coming({ schedule, zone }: { readonly schedule: string | null; readonly zone: string }) {
   const texts = useTexts(scheduleTexts)
   const [asked] = useDebouncedValue(schedule?.trim() ?? '', PAUSE_MS)
@@ -108,7 +108,7 @@ export function Coming({ schedule, zone }: { readonly schedule: string | null; r
   )
 }
 
-/** As high as what is on its way. */
+/** Reserves the height of the list that is loading. */
 function RunsToCome() {
   const lines = Array.from({ length: COMING }, (_, n) => n)
   return (

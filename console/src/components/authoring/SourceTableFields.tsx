@@ -11,8 +11,8 @@ interface Props extends FieldsProps {
   readonly isReadOnly: boolean
 }
 
-/** The table that is read instead of a query, and which of its columns. */
-export function SourceTableFields({ spec, look, onChange, tables, isReadOnly }: Props) {
+/** The table that is read instead of a query, and its columns. */
+export function SourceTableFields({ spec, inspection, onChange, tables, isReadOnly }: Props) {
   const texts = useTexts(fieldTexts)
   const chosen = tables.find((table) => tableAddress(table) === spec.source_table)
   const names = new Set([...(chosen?.columns ?? []).map(({ name }) => name), ...spec.source_columns])
@@ -26,12 +26,12 @@ export function SourceTableFields({ spec, look, onChange, tables, isReadOnly }: 
           data={tables.map(tableAddress)}
           limit={50}
           value={spec.source_table ?? ''}
-          error={isBad(look.problems, 'source_table')}
+          error={isBad(inspection.problems, 'source_table')}
           spellCheck={false}
           readOnly={isReadOnly}
           onChange={(source_table) => onChange({ source_table, source_columns: [] })}
         />
-        <FieldProblems problems={look.problems} field="source_table" />
+        <FieldProblems problems={inspection.problems} field="source_table" />
       </div>
       <div>
         <MultiSelect
@@ -41,14 +41,14 @@ export function SourceTableFields({ spec, look, onChange, tables, isReadOnly }: 
           placeholder={spec.source_columns.length === 0 ? texts.allColumns : undefined}
           data={[...names]}
           value={spec.source_columns}
-          error={isBad(look.problems, 'source_columns')}
+          error={isBad(inspection.problems, 'source_columns')}
           searchable
           clearable
           hidePickedOptions
           readOnly={isReadOnly}
           onChange={(source_columns) => onChange({ source_columns })}
         />
-        <FieldProblems problems={look.problems} field="source_columns" />
+        <FieldProblems problems={inspection.problems} field="source_columns" />
       </div>
     </div>
   )

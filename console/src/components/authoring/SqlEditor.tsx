@@ -13,17 +13,17 @@ interface Props {
   readonly label: string
   readonly errors: readonly Finding[]
   readonly warnings: readonly Finding[]
-  /** What the text may name; completed as it is typed. */
+  /** The tables and columns offered for completion. */
   readonly tables: SourceTables['items']
-  /** Shown as long as there is no text. */
+  /** Shown while the editor is empty. */
   readonly example?: string
   readonly onChange?: (text: string) => void
 }
 
-/** The editor with what validation found under the words that it speaks of. Loaded lazily, with CodeMirror. */
+/** The editor, with validation findings underlined. Loaded lazily, with CodeMirror. */
 export function SqlEditor({ text, label, errors, warnings, tables, example = '', onChange }: Props) {
   const extensions = useMemo(
-    () => [lint(errors, warnings), completion(tables), placeholder(example), LOOK],
+    () => [lint(errors, warnings), completion(tables), placeholder(example), TOOLTIP_THEME],
     [errors, warnings, tables, example],
   )
   return (
@@ -52,7 +52,7 @@ function lint(errors: readonly Finding[], warnings: readonly Finding[]): Extensi
   ]
 }
 
-/** The server gives the place where it begins; the word there is underlined. */
+/** The server returns the start position; the word there is underlined. */
 function mark(
   text: string,
   { position, message, hint }: Finding,
@@ -84,8 +84,8 @@ function completion(tables: SourceTables['items']): Extension {
   return [autocompletion({ icons: false }), PostgreSQL.language.data.of({ autocomplete: complete })]
 }
 
-/** Tooltips stand outside of the editor's own box, in our colours. */
-const LOOK = EditorView.theme({
+/** Tooltips are outside of the editor element, so they need their own theme. */
+const TOOLTIP_THEME = EditorView.theme({
   '.cm-tooltip': {
     backgroundColor: 'var(--v-raised)',
     color: 'var(--v-text)',

@@ -12,8 +12,8 @@ import { FieldProblems, type FieldsProps } from './field-parts.js'
 import { fieldTexts } from './field-texts.js'
 import { stepsOf, withSteps } from './spec.js'
 
-/** The functions that rows go through, in their order. */
-export function StepFields({ spec, look, onChange }: FieldsProps) {
+/** The functions of the task plan, in order. */
+export function StepFields({ spec, inspection, onChange }: FieldsProps) {
   const texts = useTexts(fieldTexts)
   const { data, error, refetch } = useQuery(tasksQuery)
   const steps = stepsOf(spec)
@@ -26,13 +26,13 @@ export function StepFields({ spec, look, onChange }: FieldsProps) {
           <ol className={styles.steps}>
             {steps.map((name, place) => (
               <Step
-                // biome-ignore lint/suspicious/noArrayIndexKey: a function may stand twice in a plan; its place tells it apart.
+                // biome-ignore lint/suspicious/noArrayIndexKey: a function may occur twice in a plan; its position identifies it.
                 key={`${place} ${name}`}
                 name={name}
                 task={data?.items.find((each) => each.name === name)}
                 problems={
                   // The first task is the query.
-                  <FieldProblems problems={look.problems} field={`tasks.${place + 1}`} />
+                  <FieldProblems problems={inspection.problems} field={`tasks.${place + 1}`} />
                 }
                 onUp={place === 0 ? null : () => change(moved(steps, place, -1))}
                 onDown={place === steps.length - 1 ? null : () => change(moved(steps, place, 1))}

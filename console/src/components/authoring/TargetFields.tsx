@@ -10,8 +10,8 @@ import { suggestTarget } from './suggest.js'
 
 const MAIN = ''
 
-/** The mart: its address, its database, and what identifies a row of it. */
-export function TargetFields({ spec, look, onChange }: FieldsProps) {
+/** The target: address, database and key. */
+export function TargetFields({ spec, inspection, onChange }: FieldsProps) {
   const texts = useTexts(fieldTexts)
   const { targets, sinks, connections } = useSession()
   const allowed = [...targets, ...sinks.flatMap(({ prefix, names }) => names.map((name) => prefix + name))]
@@ -26,12 +26,12 @@ export function TargetFields({ spec, look, onChange }: FieldsProps) {
               description={`${texts.targetHint(allowed.join(', '))} ${texts.targetWhy}`}
               data={addresses(spec.name, { targets, sinks })}
               value={spec.target_table}
-              error={isBad(look.problems, 'target_table')}
+              error={isBad(inspection.problems, 'target_table')}
               spellCheck={false}
               onChange={(target_table) => onChange({ target_table })}
             />
-            <FieldProblems problems={look.problems} field="target_table" />
-            <FieldProblems problems={look.problems} field="target_options" />
+            <FieldProblems problems={inspection.problems} field="target_table" />
+            <FieldProblems problems={inspection.problems} field="target_options" />
           </div>
           {connections.length === 0 ? null : (
             <div>
@@ -42,13 +42,13 @@ export function TargetFields({ spec, look, onChange }: FieldsProps) {
                 allowDeselect={false}
                 onChange={(value) => onChange({ target_connection: value || null })}
               />
-              <FieldProblems problems={look.problems} field="target_connection" />
+              <FieldProblems problems={inspection.problems} field="target_connection" />
             </div>
           )}
         </div>
         <div>
-          <ColumnsSelect spec={spec} look={look} onChange={onChange} />
-          <FieldProblems problems={look.problems} field="key_columns" />
+          <ColumnsSelect spec={spec} inspection={inspection} onChange={onChange} />
+          <FieldProblems problems={inspection.problems} field="key_columns" />
         </div>
         <Checkbox
           size="xs"
@@ -62,7 +62,7 @@ export function TargetFields({ spec, look, onChange }: FieldsProps) {
   )
 }
 
-/** Addresses that need no permission: a table of the pipeline's name, and the names that sinks allow. */
+/** Allowed targets: a table with the name of the pipeline, and the names that sinks allow. */
 function addresses(name: string, { targets, sinks }: Pick<Session, 'targets' | 'sinks'>): string[] {
   const exact = (names: readonly string[]) => names.filter((each) => !each.includes('*'))
   const found = [
@@ -73,18 +73,18 @@ function addresses(name: string, { targets, sinks }: Pick<Session, 'targets' | '
   return [...new Set(found.filter((each) => each !== ''))]
 }
 
-function ColumnsSelect({ spec, look, onChange }: FieldsProps) {
+function ColumnsSelect({ spec, inspection, onChange }: FieldsProps) {
   const texts = useTexts(fieldTexts)
-  const names = new Set([...look.columns.map(({ name }) => name), ...spec.key_columns])
+  const names = new Set([...inspection.columns.map(({ name }) => name), ...spec.key_columns])
   return (
     <MultiSelect
       size="xs"
       label={<FieldLabel name="key_columns">{texts.key}</FieldLabel>}
-      description={look.columns.length === 0 ? texts.noColumns : texts.keyHint}
+      description={inspection.columns.length === 0 ? texts.noColumns : texts.keyHint}
       placeholder={spec.key_columns.length === 0 ? texts.keyEmpty : undefined}
       data={[...names]}
       value={spec.key_columns}
-      error={isBad(look.problems, 'key_columns')}
+      error={isBad(inspection.problems, 'key_columns')}
       searchable
       clearable
       hidePickedOptions

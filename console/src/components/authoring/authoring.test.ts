@@ -37,7 +37,7 @@ const labels = (before: string, after = '') =>
   suggestions(before, before + after, TABLES).map(({ label }) => label)
 
 describe('completion', () => {
-  it('offers tables by their whole name, and the columns of those that the text names', () => {
+  it('offers tables by their qualified name, and the columns of tables in the text', () => {
     expect(labels('SELECT ')).toEqual(['content.film_work', 'ugc.ratings'])
     expect(labels('SELECT ', ' FROM ugc.ratings')).toEqual([
       'content.film_work',
@@ -47,22 +47,22 @@ describe('completion', () => {
     ])
   })
 
-  it('offers what stands behind a point: the tables of a schema, the columns of a table or of its alias', () => {
+  it('completes after a dot: tables of a schema, columns of a table or its alias', () => {
     expect(labels('SELECT * FROM content.')).toEqual(['film_work'])
     expect(labels('SELECT f.ti', ' FROM content.film_work AS f')).toEqual(['id', 'title'])
     expect(labels('SELECT r.', ' FROM content.film_work f JOIN ugc.ratings r ON true')).toEqual([
       'film_id',
       '"Rate"',
     ])
-    expect(labels('SELECT nobody.', ' FROM content.film_work f')).toEqual([])
+    expect(labels('SELECT unknown.', ' FROM content.film_work f')).toEqual([])
   })
 
-  it('does not take the beginning of an alias for it', () => {
+  it('does not match a prefix of an alias', () => {
     expect(tableBehind('f', 'FROM content.film_work films', TABLES)).toBeNull()
   })
 })
 
-describe('what is suggested', () => {
+describe('suggestions', () => {
   const columns = [
     { name: 'film_id', type: 'uuid' },
     { name: 'views', type: 'bigint' },
@@ -70,7 +70,7 @@ describe('what is suggested', () => {
     { name: 'modified', type: 'timestamp with time zone' },
   ]
 
-  it('follows from the query until somebody decides otherwise', () => {
+  it('follow from the query until the user sets a value', () => {
     const spec = { ...BLANK, source_query: 'select f.id\nfrom "content"."Film_Work" f' }
     const facts = { columns, targets: ['marts.exact', 'analytics.*'] }
     expect(withSuggestions(spec, new Set(), facts)).toMatchObject({
@@ -87,13 +87,13 @@ describe('what is suggested', () => {
     })
   })
 
-  it('has a column for an incremental run as soon as the columns are known', () => {
+  it('contain an incremental key once the columns are known', () => {
     const spec: Spec = { ...BLANK, mode: 'incremental' }
     expect(withSuggestions(spec, new Set(), { columns, targets: [] }).incremental_key).toBe('modified')
     expect(withSuggestions(BLANK, new Set(), { columns, targets: [] }).incremental_key).toBeNull()
   })
 
-  it('is nothing where nothing is known', () => {
+  it('are empty without information', () => {
     expect([suggestName('SELECT 1'), suggestTarget('', ['analytics.*']), suggestKey([])]).toEqual([
       '',
       '',
@@ -102,13 +102,13 @@ describe('what is suggested', () => {
     expect(suggestTarget('films', ['marts.exact'])).toBe('marts.exact')
   })
 
-  it('has the columns first that grow with changes', () => {
+  it('list columns that increase with changes first', () => {
     expect(growingColumns(columns)).toEqual(['modified', 'created', 'views', 'film_id'])
   })
 })
 
 describe('a task plan', () => {
-  it('begins with the query as soon as there is a step, and is gone with the last one', () => {
+  it('starts with the query once there is a step, and is removed with the last step', () => {
     const spec: Spec = { ...BLANK, source_query: 'SELECT 1' }
     const planned = { ...spec, ...withSteps(spec, ['trim', 'rate']) }
     expect(planned.tasks.map(({ task_type, body }) => [task_type, body])).toEqual([
@@ -121,7 +121,7 @@ describe('a task plan', () => {
     expect(withSteps(edited, [])).toEqual({ tasks: [], source_query: 'SELECT 2' })
   })
 
-  it('begins with the query that the table stands for, which is then its only source', () => {
+  it('starts with the query of the table, which is then its only source', () => {
     const address = tableAddress({ schema: 'content', name: 'Film Work' })
     const spec: Spec = {
       ...BLANK,
@@ -140,7 +140,7 @@ describe('a task plan', () => {
     expect(queryOf({ ...spec, source_table: '' })).toBe('')
   })
 
-  it('keeps leading where its last task led', () => {
+  it('keeps the target of its last task', () => {
     const last = {
       task_type: 'PYTHON',
       body: 'trim',
@@ -168,7 +168,7 @@ describe('three versions', () => {
     latest,
   )
 
-  it('are told apart by who changed what', () => {
+  it('are distinguished by who changed what', () => {
     expect(Object.fromEntries(merge.map(({ field, by }) => [field, by]))).toEqual({
       description: 'both',
       batch_size: 'agreed',
@@ -177,7 +177,7 @@ describe('three versions', () => {
     })
   })
 
-  it('leave mine where nobody chose, and never touch what only they changed', () => {
+  it('keep mine without a choice, and never touch fields that only they changed', () => {
     expect(chosenFields(merge, {})).toEqual({ description: 'mine', quarantine_limit: 5 })
     expect(chosenFields(merge, { description: 'theirs' })).toEqual({ quarantine_limit: 5 })
   })

@@ -18,13 +18,13 @@ export function nameOf({ schema, name }: Pick<Table, 'schema' | 'name'>): string
   return `${quoted(schema)}.${quoted(name)}`
 }
 
-/** The tables that a text names, by their whole name: a session of ours resolves no other. */
+/** The tables in a text, by qualified name: sessions have no search path. */
 function tablesIn(text: string, tables: readonly Table[]): readonly Table[] {
   const plain = text.toLowerCase()
   return tables.filter((table) => plain.includes(nameOf(table).toLowerCase()))
 }
 
-/** `film_work f` and `film_work as f`: what stands before a point leads to its columns. */
+/** `film_work f` and `film_work as f`: the alias before a dot leads to the columns. */
 export function tableBehind(word: string, text: string, tables: readonly Table[]): Table | null {
   const named = tables.find((table) => nameOf(table).toLowerCase() === word.toLowerCase())
   if (named !== undefined) return named
@@ -36,7 +36,7 @@ export function tableBehind(word: string, text: string, tables: readonly Table[]
   return found ?? tables.find(({ name }) => name === word && tablesIn(text, tables).length > 0) ?? null
 }
 
-/** What could stand at the end of `before`: columns behind a point, tables of a schema, or both. */
+/** Completions at the end of `before`: columns after a dot, tables of a schema, or both. */
 export function suggestions(before: string, text: string, tables: readonly Table[]): Suggestion[] {
   const owner = /([\w$".]+)\.[\w$"]*$/.exec(before)?.[1]
   if (owner === undefined) return [...tables.map(asTable), ...tablesIn(text, tables).flatMap(columnsOf)]

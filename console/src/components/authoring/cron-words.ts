@@ -1,6 +1,6 @@
 import type { Language } from '../../i18n/texts.js'
 
-/** A cron expression in a sentence; null when it is none. Loaded when the first one is shown: 12 kB packed. */
+/** A cron expression in words; null if it is invalid. Loaded on first use: 12 kB compressed. */
 export async function cronWords(expression: string, language: Language): Promise<string | null> {
   const [{ default: cronstrue }] = await Promise.all([import('cronstrue'), import('cronstrue/locales/ru')])
   try {

@@ -1,16 +1,16 @@
 import type { ReactNode } from 'react'
 import styles from './authoring.module.css'
 import type { Spec } from './spec.js'
-import type { FieldProblem, Look } from './use-look.js'
+import type { FieldProblem, Inspection } from './use-inspection.js'
 
-/** What every group of fields takes. */
+/** The props of every group of fields. */
 export interface FieldsProps {
   readonly spec: Spec
-  readonly look: Pick<Look, 'problems' | 'columns'>
+  readonly inspection: Pick<Inspection, 'problems' | 'columns'>
   readonly onChange: (some: Partial<Spec>) => void
 }
 
-/** What it is in words, and what the API and the files call it. */
+/** The label, with the field name of API and files. */
 export function FieldLabel({ name, children }: { readonly name: string; readonly children: ReactNode }) {
   return (
     <span className={styles.label}>
@@ -19,7 +19,7 @@ export function FieldLabel({ name, children }: { readonly name: string; readonly
   )
 }
 
-/** What is wrong with a field, below it; without a field, all that is wrong. Fields of a list count as the list. */
+/** The problems of a field; without a field, all problems. Items of a list count as the list. */
 export function FieldProblems({
   problems,
   field,
@@ -32,7 +32,7 @@ export function FieldProblems({
   )
   if (own.length === 0) return null
   return (
-    // Around the list: a list that is a status itself is no list to a screen reader.
+    // Around the list: with role=status, a list would not be a list for screen readers.
     <div role="status">
       <ul className={styles.fieldProblems}>
         {own.map(({ field: of, code, message, hint, tone }) => (
@@ -47,7 +47,7 @@ export function FieldProblems({
   )
 }
 
-/** Wrong enough to keep a run from starting. */
+/** Whether the field has an error that prevents a run. */
 export function isBad(problems: readonly FieldProblem[], field: string): boolean {
   return problems.some((each) => each.tone === 'bad' && each.field === field)
 }

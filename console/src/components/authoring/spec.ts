@@ -6,8 +6,8 @@ type Typed = 'batch_size' | 'quarantine_limit' | 'delete_brake'
 export type SpecTask = Omit<Pipeline['tasks'][number], 'id' | 'order_index'>
 
 /**
- * What somebody decides about a pipeline, under the names of the API. A number may be half typed: the server judges it,
- * as it judges everything else.
+ * The editable fields of a pipeline, under the names of the API. A number may be incomplete: the server validates it, like
+ * everything else.
  */
 export type Spec = Omit<Pipeline, Decided | Typed | 'tasks'> & {
   readonly [field in Typed]: number | string
@@ -48,7 +48,7 @@ export function specOf(pipeline: Pipeline): Spec {
   return { ...rest, tasks: tasks.map(({ id: _, order_index, ...task }) => task) }
 }
 
-/** As the API takes it: what is half typed goes along, and is refused with its field. */
+/** The request body. Incomplete values are included; the API rejects them with their field. */
 export function toInput(spec: Spec): PipelineInput {
   return spec as PipelineInput
 }
@@ -57,24 +57,24 @@ export function toPatch(fields: Partial<Spec>): PipelinePatch {
   return fields as PipelinePatch
 }
 
-/** The query that reads: of the task plan when there is one, which has priority; else the one that the table stands for. */
+/** The effective query: that of the task plan if there is one, otherwise that of the query or the table. */
 export function queryOf(spec: Spec): string {
   return spec.tasks.find(isReader)?.body ?? spec.source_query ?? tableQuery(spec)
 }
 
-/** Rows are read from a table that is named, not from a query. Empty: none is chosen yet. */
+/** Whether rows are read from a table instead of a query. Empty: not selected yet. */
 export function readsTable({ tasks, source_table }: Spec): boolean {
   return source_table !== null && !tasks.some(isReader)
 }
 
-/** What the server makes of the table. Empty: none is chosen yet. */
+/** The query that the server generates for the table. Empty: not selected yet. */
 function tableQuery({ source_table, source_columns }: Pick<Spec, 'source_table' | 'source_columns'>): string {
   if (source_table === null || source_table.trim() === '') return ''
   const columns = source_columns.length === 0 ? '*' : source_columns.map(quoted).join(', ')
   return `SELECT ${columns} FROM ${source_table}`
 }
 
-/** As a query and the field source_table name it. */
+/** The name as used in queries and in the field source_table. */
 export function tableAddress({ schema, name }: { readonly schema: string; readonly name: string }): string {
   return `${quoted(schema)}.${quoted(name)}`
 }
@@ -88,15 +88,15 @@ export function withQuery({ tasks }: Spec, query: string): Partial<Spec> {
   return { tasks: tasks.map((task) => (isReader(task) ? { ...task, body: query } : task)) }
 }
 
-/** The names of the functions that rows go through, in their order. */
+/** The names of the functions of the task plan, in order. */
 export function stepsOf({ tasks }: Spec): readonly string[] {
   return tasks.filter((task) => !isReader(task)).map(({ body }) => body)
 }
 
-/** A plan begins with what reads. Without steps there is no plan, only the query. */
+/** A plan starts with the reader. Without steps there is only the query. */
 export function withSteps(spec: Spec, names: readonly string[]): Partial<Spec> {
   const query = queryOf(spec)
-  // Only the last task may lead elsewhere than the pipeline does.
+  // Only the last task may have another target than the pipeline.
   const elsewhere = spec.tasks.at(-1)?.target_table ?? null
   if (names.length === 0)
     return {
@@ -114,7 +114,7 @@ export function withSteps(spec: Spec, names: readonly string[]): Partial<Spec> {
   const reader = { ...(spec.tasks.find(isReader) ?? task('SQL', query)), target_table: null }
   return {
     tasks: [reader, ...steps.slice(0, -1), { ...steps.at(-1)!, target_table: elsewhere }],
-    // A plan reads with a query: that of the table becomes its first task.
+    // A plan reads with a query: the query of the table becomes its first task.
     ...(readsTable(spec) ? { source_query: query, source_table: null, source_columns: [] } : {}),
   }
 }
@@ -127,7 +127,7 @@ export function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other)
 }
 
-/** A number as soon as it is one; until then what was typed. */
+/** A number if it is complete; otherwise the typed text. */
 export function typedNumber(text: string): number | string {
   const trimmed = text.trim()
   return trimmed !== '' && Number.isFinite(Number(trimmed)) ? Number(trimmed) : trimmed

@@ -3,26 +3,26 @@ import { queryOf, type Spec, type SpecField } from './spec.js'
 
 type Columns = Validation['columns']
 
-/** `film_mart` for a query over content.film; empty as long as there is no table in it. */
+/** `film_mart` for a query of content.film; empty without a table. */
 export function suggestName(query: string): string {
   const table = /\bfrom\s+(?:"?[\w$]+"?\s*\.\s*)?"?([\w$]+)"?/i.exec(query)?.[1]
   return table === undefined ? '' : `${table.toLowerCase()}_mart`
 }
 
-/** The first place where a table of this name may be made: `analytics.*` before single names. */
+/** The first allowed target for a table of this name: `analytics.*` before single names. */
 export function suggestTarget(name: string, allowed: readonly string[]): string {
   const schema = allowed.find((rule) => rule.endsWith('.*'))
   if (schema === undefined) return allowed[0] ?? ''
   return name === '' ? '' : `${schema.slice(0, -1)}${name}`
 }
 
-/** The column that most likely identifies a row: `id`, or the first one that ends so. */
+/** The column that most likely identifies a row: `id`, or the first one ending in `id`. */
 export function suggestKey(columns: Columns): string[] {
   const found = columns.find(({ name }) => name === 'id') ?? columns.find(({ name }) => /_id$/i.test(name))
   return found === undefined ? [] : [found.name]
 }
 
-/** Columns that could grow with every change, the likeliest first. */
+/** Columns that could increase with every change, most likely first. */
 export function growingColumns(columns: Columns): string[] {
   const rank = ({ name, type }: Columns[number]) =>
     /^timestamp/.test(type) ? (/upd|mod|chang/i.test(name) ? 0 : 1) : /^(big|small)?int/.test(type) ? 2 : 3
@@ -32,13 +32,13 @@ export function growingColumns(columns: Columns): string[] {
     .map(({ name }) => name)
 }
 
-/** Only a timestamp is worth a guess: a number may as well count something else. */
+/** Only timestamps are suggested: a number may count something else. */
 export function suggestGrowing(columns: Columns): string | null {
   const [first] = growingColumns(columns)
   return columns.find(({ name, type }) => name === first && type.startsWith('timestamp'))?.name ?? null
 }
 
-/** What nobody has decided yet follows from the query. */
+/** Fields that the user has not set follow from the query. */
 export function withSuggestions(
   spec: Spec,
   decided: ReadonlySet<SpecField>,

@@ -4,17 +4,17 @@ import type { Draft } from './use-edit.js'
 
 export type Side = 'mine' | 'theirs'
 
-/** A field that somebody changed since the draft was begun. */
+/** A field that was changed since the draft was started. */
 export interface FieldMerge {
   readonly field: SpecField
   readonly base: unknown
   readonly theirs: unknown
   readonly mine: unknown
-  /** Who changed it: both means a choice, unless they agree. */
+  /** Who changed it: `both` is a conflict, unless both made the same change. */
   readonly by: 'mine' | 'theirs' | 'both' | 'agreed'
 }
 
-/** What I changed, what they changed, and where that meets. */
+/** My changes, their changes, and conflicts. */
 export function mergeOf({ base, fields }: Draft, latest: Pipeline): FieldMerge[] {
   const before = specOf(base)
   const after = specOf(latest)
@@ -30,10 +30,10 @@ export function mergeOf({ base, fields }: Draft, latest: Pipeline): FieldMerge[]
   return found.sort((one, other) => ORDER.indexOf(one.by) - ORDER.indexOf(other.by))
 }
 
-/** What has to be decided stands first. */
+/** Conflicts first. */
 const ORDER = ['both', 'mine', 'theirs', 'agreed']
 
-/** The fields to save on top of the latest version. What nobody chose stays mine: an edit is never lost by itself. */
+/** The fields to save on top of the latest version. Without a choice, mine wins, so that no edit is lost. */
 export function chosenFields(
   merge: readonly FieldMerge[],
   choices: Readonly<Record<string, Side>>,

@@ -1,25 +1,25 @@
 import type { Pipeline } from '../../api/wire.js'
-import { useKept } from './kept.js'
 import { isSame, type Spec, type SpecField, specOf } from './spec.js'
+import { useUnsaved } from './use-unsaved.js'
 
-/** What somebody changed and has not saved: the fields, and the version that they saw when they began. */
+/** Unsaved changes: the fields, and the version on which they are based. */
 export interface Draft {
   readonly base: Pipeline
   readonly fields: Partial<Spec>
 }
 
 export interface Edit {
-  /** Null: nothing is changed. */
+  /** Null: no changes. */
   readonly draft: Draft | null
-  /** The pipeline with the changes on top. */
+  /** The pipeline with the changes applied. */
   readonly spec: Spec
   change(some: Partial<Spec>): void
   discard(): void
 }
 
-/** One draft for a pipeline, whatever tab it is written in. */
+/** One draft per pipeline, shared by all tabs of its page. */
 export function useEdit(pipeline: Pipeline): Edit {
-  const [draft, keep] = useKept<Draft>(`pipeline ${pipeline.id}`)
+  const [draft, keep] = useUnsaved<Draft>(`pipeline ${pipeline.id}`)
   return {
     draft,
     spec: { ...specOf(pipeline), ...draft?.fields },
@@ -32,7 +32,7 @@ export function useEdit(pipeline: Pipeline): Edit {
   }
 }
 
-/** Only what differs: what somebody else changes meanwhile is not undone by the way. */
+/** Only differing fields, so that changes by other users are not reverted. */
 function changedFields(base: Spec, fields: Partial<Spec>): Partial<Spec> {
   return Object.fromEntries(
     Object.entries(fields).filter(([field, value]) => !isSame(value, base[field as SpecField])),

@@ -16,11 +16,11 @@ interface Props {
   readonly language: 'sql' | 'yaml'
   readonly label: string
   readonly onChange?: (text: string) => void
-  /** Lint, completion: whatever a screen adds. Change the object to change them. */
+  /** Extensions such as lint and completion. Pass a new object to change them. */
   readonly extensions?: Extension
 }
 
-/** Our own variables, so that it follows the theme without being told. */
+/** Uses CSS variables, so that it follows the theme. */
 const COLOURS = syntaxHighlighting(
   HighlightStyle.define([
     { tag: tags.keyword, color: 'var(--v-run-text)', fontWeight: '500' },
@@ -37,11 +37,11 @@ const COLOURS = syntaxHighlighting(
 
 const LOOK = EditorView.theme({
   '&': { backgroundColor: 'transparent', color: 'var(--v-text)' },
-  // The same lines as the plain text that is shown until the editor is loaded.
+  // The same line height as the plain text that is shown until the editor is loaded.
   '.cm-scroller': { fontFamily: 'inherit', lineHeight: 'inherit' },
   '&.cm-focused': { outline: '2px solid var(--v-focus)', outlineOffset: '-2px' },
   '.cm-content': { fontFamily: 'inherit', padding: '8px 0', caretColor: 'var(--v-text)' },
-  // Not transparent: long lines pass beneath it.
+  // Opaque: long lines scroll beneath it.
   '.cm-gutters': { backgroundColor: 'var(--v-surface)', color: 'var(--v-text-soft)', border: '0' },
   '.cm-activeLine, .cm-activeLineGutter': {
     backgroundColor: 'color-mix(in srgb, var(--v-run) 7%, transparent)',
@@ -57,10 +57,10 @@ export function CodeEditor({ text, language, label, onChange, extensions = [] }:
   const host = useRef<HTMLDivElement>(null)
   const view = useRef<EditorView | null>(null)
   const added = useRef(new Compartment())
-  const tell = useEffectEvent((next: string) => onChange?.(next))
+  const reportChange = useEffectEvent((next: string) => onChange?.(next))
   const isReadOnly = onChange === undefined
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: text and extensions are handed over below, without losing the cursor.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: text and extensions are updated below without losing the cursor.
   useEffect(() => {
     const made = new EditorView({
       parent: host.current!,
@@ -79,7 +79,7 @@ export function CodeEditor({ text, language, label, onChange, extensions = [] }:
           language === 'sql' ? sql({ dialect: PostgreSQL }) : yaml(),
           EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
           EditorView.updateListener.of(({ docChanged, state }) => {
-            if (docChanged) tell(state.doc.toString())
+            if (docChanged) reportChange(state.doc.toString())
           }),
           COLOURS,
           LOOK,

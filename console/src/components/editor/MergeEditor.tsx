@@ -4,7 +4,7 @@ import { useMemo } from 'react'
 import { defineTexts, useTexts } from '../../i18n/texts.js'
 import { CodeEditor } from './CodeEditor.js'
 
-/** `$` stands for how many. */
+/** `$` is replaced by the number. */
 const mergeTexts = defineTexts({ unchanged: '$ unchanged lines' }, { unchanged: 'без изменений: $' })
 
 interface Props {

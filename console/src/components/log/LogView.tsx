@@ -4,19 +4,19 @@ import styles from './log.module.css'
 import { fillPage, type LogLine, lineId, toggleFacts } from './log-lines.js'
 
 interface Props {
-  /** Pages as they were read, oldest first; at least one line. A page does not change once it is full. */
+  /** Loaded pages, oldest first; at least one line. A full page does not change. */
   readonly pages: readonly (readonly LogLine[])[]
   readonly isWrapped: boolean
-  /** Stays at the end while lines come. */
+  /** Stays at the end while lines arrive. */
   readonly isFollowing: boolean
-  /** The line that the address names. */
+  /** The line in the address. */
   readonly chosen: number | undefined
   readonly onChoose: (id: number) => void
 }
 
 /**
- * Lines in normal flow, not a window over them: selection, the browser's search and copying work on all that is
- * loaded. What is out of sight is not laid out (content-visibility), so that 100,000 lines stay quick.
+ * Lines in normal flow, not virtualized: selection, the browser's search and copying work on all loaded lines. Lines out
+ * of view are not laid out (content-visibility), so that 100,000 lines stay fast.
  */
 export function LogView({ pages, isWrapped, isFollowing, chosen, onChoose }: Props) {
   const box = useRef<HTMLDivElement>(null)
@@ -27,7 +27,7 @@ export function LogView({ pages, isWrapped, isFollowing, chosen, onChoose }: Pro
   useChosen(box, chosen, count)
   useClicks(box, pages, onChoose)
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard.
     <div ref={box} className={`${styles.log} ${isWrapped ? styles.wrapped : ''}`} role="log" tabIndex={0}>
       {pages.map((lines) => (
         <LogPage key={lines[0]?.id ?? 'empty'} lines={lines} />
@@ -36,7 +36,7 @@ export function LogView({ pages, isWrapped, isFollowing, chosen, onChoose }: Pro
   )
 }
 
-/** New lines draw the last page again, not the ninety-nine before it. */
+/** New lines render the last page only. */
 const LogPage = memo(function LogPage({ lines }: { readonly lines: readonly LogLine[] }) {
   const page = useRef<HTMLDivElement>(null)
   const zone = useZone()
@@ -48,11 +48,11 @@ const LogPage = memo(function LogPage({ lines }: { readonly lines: readonly LogL
 
 type Box = RefObject<HTMLElement | null>
 
-/** Marks the line that was chosen, and brings it into sight once. */
+/** Marks the selected line, and scrolls to it once. */
 function useChosen(box: Box, chosen: number | undefined, count: number): void {
   const zone = useZone()
   const seen = useRef<number>(undefined)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: more lines, or another zone, make the elements anew.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: more lines or another time zone recreate the elements.
   useEffect(() => {
     if (chosen === undefined) return
     const line = box.current?.querySelector<HTMLElement>(`#${lineId(chosen)}`)
@@ -64,7 +64,7 @@ function useChosen(box: Box, chosen: number | undefined, count: number): void {
   }, [box, chosen, count, zone])
 }
 
-/** One listener for all lines: they are no components, and may be a hundred thousand. */
+/** One listener for all lines: they are not components, and there may be 100,000. */
 function useClicks(box: Box, pages: Props['pages'], onChoose: Props['onChoose']): void {
   const click = useEffectEvent((event: MouseEvent) => {
     const target = event.target as HTMLElement
@@ -73,7 +73,7 @@ function useClicks(box: Box, pages: Props['pages'], onChoose: Props['onChoose'])
       const found = pages.flat().find(({ id }) => id === Number(facts))
       if (found !== undefined) toggleFacts(target, found)
     }
-    // With a key pressed it is the browser's: another tab, a download.
+    // With a modifier key, the browser handles it: new tab, download.
     if (line === undefined || event.ctrlKey || event.metaKey || event.shiftKey) return
     event.preventDefault()
     onChoose(Number(line))

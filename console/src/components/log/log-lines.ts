@@ -8,14 +8,14 @@ export interface LogLine {
   readonly fields: Readonly<Record<string, unknown>>
 }
 
-/** Laid out together when they come into sight: a whole page of a thousand took ten times as long to appear. */
+/** Lines that are laid out together when they come into view: a whole page of 1,000 took ten times as long. */
 const STRIP = 100
-/** Facts that are longer are easier to read one below the other. */
+/** Longer fields are easier to read on separate lines. */
 const LONG = 100
 
 /**
- * Makes the elements of `lines` in `page`, or only of those that came since. Without React, because lines never change:
- * a hundred thousand of them took 3 GB as components, and every new page longer than the one before.
+ * Creates the elements of `lines` in `page`, or only the missing ones. Without React, because lines never change: 100,000
+ * components took 3 GB, and every page took longer than the one before.
  */
 export function fillPage(page: HTMLElement, lines: readonly LogLine[], zone: string): void {
   const first = lines[0]
@@ -36,7 +36,7 @@ export function fillPage(page: HTMLElement, lines: readonly LogLine[], zone: str
     strip!.append(elementOf(line, zone))
     count += 1
   }
-  // One that is not full is laid out at once: with the height of a full one it would push away what is below.
+  // An incomplete block is laid out at once: the reserved height of a full one would move the content below.
   for (const each of page.children) each.classList.toggle(styles.full ?? '', each.childElementCount === STRIP)
 }
 
@@ -44,7 +44,7 @@ export function lineId(id: number): string {
   return `line-${id}`
 }
 
-/** Opens the facts of a line, or closes them. */
+/** Expands or collapses the fields of a line. */
 export function toggleFacts(button: HTMLElement, line: LogLine): void {
   const isOpen = button.getAttribute('aria-expanded') === 'true'
   button.setAttribute('aria-expanded', String(!isOpen))
@@ -96,7 +96,7 @@ function link(href: string, text: string): HTMLAnchorElement {
 
 const ADDRESS = /(https?:\/\/[^\s"'<>()[\]{}]*[^\s"'<>()[\]{}.,;:!?])/
 
-/** What is not a web address stays plain text, whatever else it may look like. */
+/** Only web addresses become links. */
 function withLinks(text: string): (string | HTMLElement)[] {
   if (!text.includes('://')) return [text]
   return text.split(ADDRESS).map((part, n) => {
@@ -121,7 +121,7 @@ function factsOf(fields: LogLine['fields']): string {
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
-/** 13:02:14.120: one formatter for each zone, because making one costs more than a thousand lines. */
+/** 13:02:14.120: one formatter per time zone, because creating one costs more than a thousand lines. */
 function clockOf(at: string, zone: string): string {
   let format = formats.get(zone)
   if (format === undefined) {

@@ -54,7 +54,7 @@ function Row<T>({ row, n, table, isPhone, isActive, isPicked, onFocus, onToggle,
   )
 }
 
-/** A line that did not change is not drawn again: events touch a few of a thousand. */
+/** Unchanged rows are not rendered again: events affect a few of a thousand. */
 export const TableRow = memo(Row, (before, after) => {
   const { table: a, onToggle: _b, style: styleBefore, ...rest } = before
   const { table: c, onToggle: _d, style: styleAfter, ...next } = after
@@ -67,7 +67,7 @@ export const TableRow = memo(Row, (before, after) => {
   )
 }) as typeof Row
 
-/** The browser's own: a list draws hundreds while it is scrolled, and Mantine's is made of seven parts. */
+/** A native checkbox: a list renders hundreds while scrolling, and Mantine's consists of seven elements. */
 function Pick({
   name,
   isPicked,
@@ -91,7 +91,7 @@ function Pick({
   )
 }
 
-/** Whoever clicks a link or a button inside, or selects text, does not want to open the row. */
+/** Clicks on links and buttons inside, and text selection, do not open the row. */
 function isOwnClick(target: EventTarget): boolean {
   if (target instanceof Element && target.closest('a, button, input, label, [role="menuitem"]') !== null)
     return false

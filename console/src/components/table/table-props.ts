@@ -8,23 +8,23 @@ export interface RowKey<Row> {
 }
 
 export interface DataTableProps<Row> {
-  /** What the table is, for whoever does not see it. */
+  /** The accessible name of the table. */
   readonly label: string
   readonly rows: readonly Row[]
   readonly columns: readonly Column<Row>[]
   readonly keyOf: (row: Row) => string
   readonly nameOf: (row: Row) => string
   readonly rowHeight?: number | undefined
-  /** Enter, and a click. */
+  /** On Enter and on click. */
   readonly onOpen: (row: Row) => void
   readonly sort?: Sort
   readonly onSort?: (sort: Sort) => void
   readonly picked?: ReadonlySet<string>
   readonly onPick?: (picked: ReadonlySet<string>) => void
-  /** Further keys that do something to the row that has the focus. */
+  /** Further shortcuts for the focused row. */
   readonly rowKeys?: readonly RowKey<Row>[]
-  /** New rows are on their way: the old ones stay, and are seen to be old. */
+  /** New rows are loading: the old ones stay visible, dimmed. */
   readonly isDimmed?: boolean
-  /** In place of the columns on a phone. */
+  /** Replaces the columns on a phone. */
   readonly card: (row: Row) => ReactNode
 }

@@ -8,12 +8,12 @@ interface Options<Row> {
   readonly keyOf: (row: Row) => string
   readonly onOpen: (row: Row) => void
   readonly onToggle: ((row: Row) => void) | null
-  /** Scrolls a row into the page that is not there. */
+  /** Scrolls to a row that is not rendered. */
   readonly reveal: (n: number) => void
   readonly body: RefObject<HTMLDivElement | null>
 }
 
-/** j and k move, Enter opens, x selects. The focus goes along, so that a reader's voice does too. */
+/** j and k move, Enter opens, x selects. The focus follows, for screen readers. */
 export function useRowKeys<Row>({ rows, keyOf, onOpen, onToggle, reveal, body }: Options<Row>) {
   const texts = useTexts(tableTexts)
   const [active, setActive] = useState<string | null>(null)
@@ -37,7 +37,7 @@ export function useRowKeys<Row>({ rows, keyOf, onOpen, onToggle, reveal, body }:
   return { active, setActive, row: rows[at] ?? null }
 }
 
-/** A row that was scrolled into the page is there after a frame or two; on a busy machine after a few more. */
+/** A row is rendered a frame or two after scrolling to it; on a busy machine after a few more. */
 const FRAMES = 20
 
 function focusRow(body: RefObject<HTMLDivElement | null>, key: string, left: number): void {

@@ -7,8 +7,8 @@ window.addEventListener('pointermove', () => {
 })
 
 /**
- * Sorted rows that do not jump away under the pointer: values change in place at once, but a new order waits until
- * the pointer rests. `sortKey` changes with what somebody chose; then it does not wait.
+ * Sorted rows that do not move under the pointer: values change in place, but a new order waits until the pointer rests.
+ * When `sortKey` changes, it applies immediately.
  */
 export function useStableOrder<Row>(
   rows: readonly Row[],

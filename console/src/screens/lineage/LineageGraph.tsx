@@ -8,7 +8,7 @@ import { NodeCard } from './NodeCard.js'
 import { lineageTexts } from './texts.js'
 import { type LineageView, useView } from './use-lineage.js'
 
-/** Room for the "+3" that stick out. */
+/** Space for the "+3" buttons at the edges. */
 const MARGIN = 28
 
 export function LineageGraph() {
@@ -69,7 +69,7 @@ function shifted({ places }: Layout, id: string) {
   return { x: x + MARGIN, y: y + MARGIN }
 }
 
-/** Who goes through it with the keyboard goes from left to right, and from top to bottom. */
+/** The keyboard order is left to right, top to bottom. */
 function byPlace({ places }: Layout, a: Card, b: Card): number {
   const [one, other] = [places.get(a.node.id)!, places.get(b.node.id)!]
   return one.x - other.x || one.y - other.y
@@ -88,7 +88,7 @@ function sidesOf({ graph }: LineageView): ReadonlyMap<string, 'up' | 'down'> {
   return found
 }
 
-/** What somebody asked for should not lie beyond the edge. */
+/** Scrolls the focus into view. */
 function useFocusInView(focus: string | null, layout: Layout) {
   const frame = useRef<HTMLDivElement>(null)
   const latest = useRef(layout)

@@ -7,7 +7,7 @@ import { KindIcon, NodeFacts, NodeName, StaleInputs } from './NodeBits.js'
 import { lineageTexts } from './texts.js'
 import { useShow, useView } from './use-lineage.js'
 
-/** The graph for people who read: around a focus as a tree, else pipeline by pipeline. */
+/** The graph as a list: a tree around the focus, otherwise one entry per pipeline. */
 export function LineageList() {
   const { graph } = useView()
   const focus = graph.nodes.find(({ id }) => id === graph.focus)
@@ -137,7 +137,7 @@ function ListedColumn({ node, column }: { readonly node: LineageNode; readonly c
   )
 }
 
-/** Every pipeline with what it reads and what it fills. */
+/** Every pipeline with its sources and targets. */
 function FleetList() {
   const texts = useTexts(lineageTexts)
   const { graph } = useView()

@@ -57,7 +57,7 @@ export function LineageScreen() {
       {shown.error !== null ? null : shown.data === undefined || !isStateKnown ? (
         <Skeleton lines={8} height={32} />
       ) : (
-        // Around everything: what is below the drawing waits until it has its height.
+        // Around everything: content below the graph waits until the graph has its height.
         <Suspense fallback={<Skeleton lines={8} height={32} />}>
           <Shown
             fleet={fleet.data}
@@ -73,7 +73,7 @@ export function LineageScreen() {
   )
 }
 
-/** A phone reads better than it draws; too many nodes are read in any case. */
+/** The list is the default on a phone, and used for too many nodes. */
 function useViewOf(search: LineageSearch, graph: Graph | undefined): 'graph' | 'list' {
   const isPhone = useMediaQuery('(max-width: 719px)', undefined, { getInitialValueInEffect: false }) ?? false
   if (graph !== undefined && graph.nodes.length > MOST_DRAWN) return 'list'
@@ -111,7 +111,7 @@ function Shown({ fleet, graph, lines, search, view, isDimmed }: ShownProps) {
   )
 }
 
-/** What the picture does not show, and why. */
+/** What the graph does not show, and why. */
 function Notes({ graph, search }: { readonly graph: Graph; readonly search: LineageSearch }) {
   const texts = useTexts(lineageTexts)
   const notes = [

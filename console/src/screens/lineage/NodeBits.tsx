@@ -13,7 +13,7 @@ import { lineageTexts } from './texts.js'
 import { useView } from './use-lineage.js'
 
 const DATA_TONES = { fresh: 'ok', late: 'warn', stale: 'bad', unknown: 'rest' } as const
-const LOOKS: Readonly<Record<Exclude<NodeState['kind'], 'data'>, { tone: Tone; icon: IconName }>> = {
+const BADGES: Readonly<Record<Exclude<NodeState['kind'], 'data'>, { tone: Tone; icon: IconName }>> = {
   broken: { tone: 'bad', icon: 'cross' },
   missing: { tone: 'warn', icon: 'warn' },
   source: { tone: 'rest', icon: 'dot' },
@@ -22,7 +22,7 @@ const LOOKS: Readonly<Record<Exclude<NodeState['kind'], 'data'>, { tone: Tone; i
 }
 
 export function toneOf(state: NodeState): Tone {
-  return state.kind === 'data' ? DATA_TONES[state.facts.state] : LOOKS[state.kind].tone
+  return state.kind === 'data' ? DATA_TONES[state.facts.state] : BADGES[state.kind].tone
 }
 
 const ICONS: Readonly<Record<LineageNode['kind'], IconName>> = {
@@ -36,7 +36,7 @@ export function KindIcon({ node }: { readonly node: LineageNode }) {
   return <Icon name={ICONS[node.kind]} size={14} />
 }
 
-/** A pipeline is opened, data comes into focus. */
+/** Pipelines link to their page; other nodes get the focus. */
 export function NodeName({ node }: { readonly node: LineageNode }) {
   const texts = useTexts(lineageTexts)
   const search = useSearch({ from: '/lineage' })
@@ -65,7 +65,7 @@ export function NodeName({ node }: { readonly node: LineageNode }) {
   )
 }
 
-/** Icon, word and colour of the state, and what a pipeline does right now. */
+/** Icon, label and colour of the state, and the activity of a pipeline. */
 export function NodeFacts({ node }: { readonly node: LineageNode }) {
   const texts = useTexts(lineageTexts)
   const { states, lines } = useView()
@@ -78,7 +78,7 @@ export function NodeFacts({ node }: { readonly node: LineageNode }) {
         <DataState facts={state.facts} />
       ) : (
         <Tip label={node.error?.message ?? null}>
-          <Badge {...LOOKS[state.kind]}>{texts.states[state.kind]}</Badge>
+          <Badge {...BADGES[state.kind]}>{texts.states[state.kind]}</Badge>
         </Tip>
       )}
       {isActive(activity) || activity === 'disabled' || activity === 'paused' ? (

@@ -10,13 +10,13 @@ import { KindIcon, NodeFacts, NodeName, StaleInputs, toneOf } from './NodeBits.j
 import { lineageTexts } from './texts.js'
 import { useShow, useView } from './use-lineage.js'
 
-/** As many as the server takes. */
+/** The maximum of the server. */
 const MOST_HOPS = 9
 
 interface Props {
   readonly card: Card
   readonly place: { readonly x: number; readonly y: number }
-  /** In which direction from the focus it lies; null: it is the focus, or there is none. */
+  /** The direction from the focus; null: it is the focus, or there is no focus. */
   readonly side: 'up' | 'down' | null
   readonly onExpand: (id: string) => void
 }
@@ -58,7 +58,7 @@ export function NodeCard({ card, place, side, onExpand }: Props) {
   )
 }
 
-/** What lies further out comes with one more hop; what lies aside comes when its neighbour is the focus. */
+/** More nodes outwards: one more hop. Nodes to the side: focus on their neighbour. */
 function More({
   node,
   direction,

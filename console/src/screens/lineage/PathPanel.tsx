@@ -8,7 +8,7 @@ import styles from './lineage.module.css'
 import { lineageTexts } from './texts.js'
 import { useShow, useView } from './use-lineage.js'
 
-/** The same path in words: what each column on it is made of. */
+/** The lineage of the selected column as text. */
 export function PathPanel() {
   const texts = useTexts(lineageTexts)
   const { path } = useView()
@@ -77,13 +77,13 @@ function Step({ step, isPicked = false }: { readonly step: ColumnStep; readonly 
   )
 }
 
-/** A pipeline by its name, not by its id. */
+/** The name of a pipeline instead of its id. */
 function useNames(): (id: string) => string {
   const { graph } = useView()
   return (id) => graph.nodes.find((node) => node.id === id)?.name ?? id
 }
 
-/** Where the picked column belongs to a pipeline or a view, or to what a pipeline fills. */
+/** For a column of a pipeline, of a view, or of a mart. */
 function Shaping({ path }: { readonly path: ColumnPath }) {
   const texts = useTexts(lineageTexts)
   const { graph } = useView()

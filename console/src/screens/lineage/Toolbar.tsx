@@ -14,13 +14,13 @@ import { useShow } from './use-lineage.js'
 interface Props {
   readonly search: LineageSearch
   readonly fleet: LineageGraph
-  /** The node that is meant, as the graph calls it. */
+  /** The id of the node in focus. */
   readonly focus: LineageNode | null
   readonly view: 'graph' | 'list'
 }
 
 const HOPS = Array.from({ length: 10 }, (_, n) => String(n))
-/** A list that nobody scrolls to its end; typing finds the rest. */
+/** Maximum number of options; typing finds the rest. */
 const MOST_OPTIONS = 200
 
 export function Toolbar({ search, fleet, focus, view }: Props) {
@@ -100,7 +100,7 @@ function useOptions(fleet: LineageGraph) {
     .filter(({ items }) => items.length > 0)
 }
 
-/** Of the pipeline in focus, or of all. */
+/** Exports the pipeline in focus, or all pipelines. */
 function ExportButton({ focus }: { readonly focus: LineageNode | null }) {
   const texts = useTexts(lineageTexts)
   const pipeline = focus?.pipeline_id ?? undefined

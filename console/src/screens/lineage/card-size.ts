@@ -9,11 +9,11 @@ const ROW = 24
 const ROWS_TOP = 6
 const FEW = 8
 
-/** What a card shows of a node. */
+/** The visible part of a node. */
 export interface Card {
   readonly node: LineageNode
   readonly columns: readonly LineageColumn[]
-  /** Columns that are left out until somebody asks. */
+  /** Number of hidden columns. */
   readonly hidden: number
   readonly isExpanded: boolean
   readonly hasStaleInputs: boolean
@@ -26,7 +26,7 @@ interface Shown {
   readonly hasStaleInputs: boolean
 }
 
-/** The first columns, and every one on the path that is shown. */
+/** The first columns, and every column on the selected path. */
 export function cardOf(node: LineageNode, { path, expanded, hasStaleInputs }: Shown): Card {
   const all = node.columns ?? []
   const isExpanded = expanded.has(node.id)
@@ -48,7 +48,7 @@ function headHeight(hasStaleInputs: boolean): number {
   return HEAD + (hasStaleInputs ? STALE : 0)
 }
 
-/** The middle of the row of a column, from the top of its card; of the card itself when it is not there. */
+/** The centre of the row of a column, from the top of its card; of the card itself if the column is hidden. */
 export function rowMiddle({ columns, hasStaleInputs, height }: Card, name: string): number {
   const at = columns.findIndex((column) => column.name === name)
   return at < 0 ? height / 2 : headHeight(hasStaleInputs) + ROWS_TOP + at * ROW + ROW / 2

@@ -33,7 +33,7 @@ function node(id: string, kind: 'table' | 'view' | 'pipeline', columns: ReturnTy
   }
 }
 
-/** s → p → m → q → n, and q reads a table of its own, too. */
+/** s → p → m → q → n, and q also reads another table. */
 const GRAPH: LineageGraph = {
   focus: null,
   level: 'column',
@@ -78,18 +78,18 @@ describe('the state of a node', () => {
     NOW,
   )
 
-  it('of a mart is that of what fills it, and of a source none', () => {
+  it('of a mart is that of its pipelines; a source has none', () => {
     expect(states.get('m')).toMatchObject({ kind: 'data', facts: { state: 'stale' } })
     expect(states.get('n')).toMatchObject({ kind: 'data', facts: { state: 'fresh' } })
     expect(states.get('s')).toEqual({ kind: 'source' })
   })
 
-  it('tells a pipeline whose input is stale although it is fresh itself', () => {
+  it('marks a fresh pipeline whose input is stale', () => {
     expect(staleInputs(GRAPH, states, 'q')).toEqual(['m'])
     expect(staleInputs(GRAPH, states, 'p')).toEqual([])
   })
 
-  it('is broken where the query cannot be read, also for the mart', () => {
+  it('is broken if the query is invalid, also for the mart', () => {
     const error = { code: 'SOURCE_REFUSED', message: '', hint: '' }
     const nodes = GRAPH.nodes.map((one) => (one.id === 'p' ? { ...one, error } : one))
     expect(statesOf({ ...GRAPH, nodes }, new Map(), NOW).get('m')).toEqual({ kind: 'broken' })
@@ -97,7 +97,7 @@ describe('the state of a node', () => {
 })
 
 describe('the path of a column', () => {
-  it('leads up to all sources and down to all that comes of it, and nowhere else', () => {
+  it('contains all sources and dependents, and nothing else', () => {
     const path = pathOf(GRAPH, { node: 'm', column: 'x' })!
     expect(path.above.map(({ node: id, column: name }) => `${id}.${name}`)).toEqual(['p.x', 's.a', 's.b'])
     expect(path.below.map(({ node: id, column: name }) => `${id}.${name}`)).toEqual(['q.z', 'n.z'])
@@ -105,7 +105,7 @@ describe('the path of a column', () => {
     expect(path.links).toHaveLength(5)
   })
 
-  it('is found by what stands in the address, or not at all', () => {
+  it('is found by the address, or is null', () => {
     expect(findColumn(GRAPH, 'm#x')).toEqual({ node: 'm', column: 'x' })
     expect(findColumn(GRAPH, 'm#gone')).toBeNull()
     expect(pathOf(GRAPH, { node: 'm', column: 'gone' })).toBeNull()
@@ -113,7 +113,7 @@ describe('the path of a column', () => {
 })
 
 describe('the list', () => {
-  it('shows what hangs on a node once, also where data goes round', () => {
+  it('shows the children of a node once, even in a cycle', () => {
     const round = { ...GRAPH, edges: [...GRAPH.edges, { from: 'n', to: 'p' }] }
     const [p] = branchesOf(round, 'm', 'up')
     expect(p!.node.id).toBe('p')

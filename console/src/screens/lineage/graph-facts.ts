@@ -1,17 +1,17 @@
 import type { LineageColumn, LineageGraph, LineageNode, PipelineLine } from '../../api/wire.js'
 import { type DataFacts, dataFactsOf } from '../../facts/data-state.js'
 
-/** Over that a drawing says less than a list. */
+/** Larger graphs are shown as a list. */
 export const MOST_DRAWN = 150
 
-/** What the colour of a node means. */
+/** The meaning of the colour of a node. */
 export type NodeState =
   | { readonly kind: 'data'; readonly facts: DataFacts }
   | { readonly kind: 'broken' | 'missing' | 'source' | 'view' | 'unknown' }
 
 export type Lines = ReadonlyMap<string, PipelineLine>
 
-/** How each node stands: a pipeline by its last success, a mart as the worst of the pipelines that fill it. */
+/** The state of each node: of a pipeline by its last success, of a mart the worst of its pipelines. */
 export function statesOf(graph: LineageGraph, lines: Lines, now: number): ReadonlyMap<string, NodeState> {
   const pipelines = new Map(
     graph.nodes.filter(({ kind }) => kind === 'pipeline').map((node) => [node.id, node]),
@@ -48,7 +48,7 @@ function badness(state: NodeState): number {
   return state.facts.ageMs === null ? 2 : BADNESS[state.facts.state]
 }
 
-/** What a pipeline reads that is older than was promised. */
+/** The late or stale inputs of a pipeline. */
 export function staleInputs(
   graph: LineageGraph,
   states: ReadonlyMap<string, NodeState>,
@@ -69,7 +69,7 @@ export function keyOf({ node, column }: ColumnRef): string {
   return `${node}#${column}`
 }
 
-/** The column that an address names; null: there is none such here. */
+/** The column in the address; null: not in this graph. */
 export function findColumn(graph: LineageGraph, key: string | undefined): ColumnRef | null {
   if (key === undefined) return null
   for (const { id, columns } of graph.nodes)
@@ -84,15 +84,15 @@ export interface ColumnStep extends ColumnRef {
 
 export interface ColumnPath {
   readonly picked: ColumnStep
-  /** What it comes from, nearest first. */
+  /** Its sources, nearest first. */
   readonly above: readonly ColumnStep[]
-  /** What comes of it, nearest first. */
+  /** Its dependents, nearest first. */
   readonly below: readonly ColumnStep[]
   readonly links: readonly { readonly from: ColumnRef; readonly to: ColumnRef }[]
   readonly keys: ReadonlySet<string>
 }
 
-/** Everything that a column comes from and everything that comes of it, as far as it is shown. */
+/** All sources and dependents of a column in the graph. */
 export function pathOf(graph: LineageGraph, picked: ColumnRef): ColumnPath | null {
   const steps = stepsOf(graph)
   const start = steps.get(keyOf(picked))
@@ -132,7 +132,7 @@ function follow(start: ColumnStep, next: (step: ColumnStep) => readonly ColumnSt
   return [...seen.values()].slice(1)
 }
 
-/** Two columns above may have a link with another one below; only what leads through the picked one counts. */
+/** Columns above and below may be linked with others; only links through the selected column count. */
 function onPath(
   links: readonly { from: ColumnRef; to: ColumnRef }[],
   above: readonly ColumnStep[],
@@ -147,7 +147,7 @@ function onPath(
   )
 }
 
-/** How a column came about: one of a mart as its only pipeline made it, for "as it was written" tells nobody anything. */
+/** How a column is derived. A column of a mart is described by its only pipeline. */
 export function makingOf(graph: LineageGraph, { node, detail }: ColumnStep): LineageColumn {
   const [source, ...more] = detail.sources
   if (source === undefined || more.length > 0 || node.startsWith('pipeline:')) return detail
@@ -158,11 +158,11 @@ export function makingOf(graph: LineageGraph, { node, detail }: ColumnStep): Lin
 export interface Branch {
   readonly node: LineageNode
   readonly branches: readonly Branch[]
-  /** It stands further up already, with what hangs on it. */
+  /** Already listed above, with its children. */
   readonly isRepeated: boolean
 }
 
-/** The same graph for people who read it from top to bottom. */
+/** The graph as a tree. */
 export function branchesOf(graph: LineageGraph, root: string, direction: 'up' | 'down'): Branch[] {
   const nodes = new Map(graph.nodes.map((node) => [node.id, node]))
   const seen = new Set([root])

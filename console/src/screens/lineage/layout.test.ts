@@ -6,7 +6,7 @@ const arrows = (...pairs: string[]): Arrow[] =>
   pairs.map((pair) => ({ from: pair.split('>')[0]!, to: pair.split('>')[1]! }))
 
 describe('the layout', () => {
-  it('goes from left to right along the arrows, and nothing touches', () => {
+  it('goes from left to right along the arrows, without overlaps', () => {
     const boxes = ['a', 'b', 'c', 'p', 'm', 'q', 'n'].map((id, n) => box(id, 40 + n * 30))
     const { places, width, height } = layOut(boxes, arrows('a>p', 'b>p', 'c>p', 'p>m', 'm>q', 'q>n'))
     const x = (id: string) => places.get(id)!.x
@@ -25,7 +25,7 @@ describe('the layout', () => {
     }
   })
 
-  it('puts a source beside what reads it, not at the far left', () => {
+  it('puts a source next to its reader, not at the far left', () => {
     const { places } = layOut(
       ['a', 'p', 'm', 'late', 'q'].map((id) => box(id)),
       arrows('a>p', 'p>m', 'm>q', 'late>q'),
@@ -33,7 +33,7 @@ describe('the layout', () => {
     expect(places.get('late')!.x).toBe(places.get('m')!.x)
   })
 
-  it('ends where data goes round, and where nothing is', () => {
+  it('terminates for cycles and for an empty graph', () => {
     const { places } = layOut(
       ['m', 'p'].map((id) => box(id)),
       arrows('m>p', 'p>m', 'p>gone'),
@@ -42,7 +42,7 @@ describe('the layout', () => {
     expect(layOut([], [])).toEqual({ places: new Map(), width: 0, height: 0 })
   })
 
-  it('does not cross two chains that have nothing to do with each other', () => {
+  it('does not cross two unconnected chains', () => {
     const { places } = layOut(
       ['a', 'b', 'q', 'p', 'm', 'n'].map((id) => box(id)),
       arrows('a>p', 'b>q', 'p>m', 'q>n'),

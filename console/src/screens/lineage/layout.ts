@@ -1,4 +1,4 @@
-/** A card of the graph, and how much room it takes. */
+/** A card of the graph, and its size. */
 export interface Box {
   readonly id: string
   readonly width: number
@@ -23,16 +23,16 @@ export interface Layout {
 
 const BETWEEN_LAYERS = 84
 const BETWEEN_BOXES = 18
-/** More change nothing that anybody sees. */
+/** More passes make no visible difference. */
 const SWEEPS = 8
 
-/** Between parts that have nothing to do with each other. */
+/** Between unconnected parts. */
 const BETWEEN_PARTS = 40
 
 /**
- * Cards in layers from left to right, along the arrows. Own work of two hundred lines instead of a library of 76 kB: the
- * graphs are small and mostly trees. Circles, such as a pipeline that reads what it fills, are cut at one arrow. What
- * hangs together is laid out together, the largest part on top.
+ * Cards in layers from left to right, along the arrows. 200 lines instead of a library of 76 kB: the graphs are small and
+ * mostly trees. Cycles, such as a pipeline that reads its own mart, are broken at one arrow. Connected components are laid
+ * out separately, the largest first.
  */
 export function layOut(boxes: readonly Box[], arrows: readonly Arrow[]): Layout {
   const parts = partsOf(boxes, arrows).map((part) => layOutPart(part, arrows))
@@ -88,7 +88,7 @@ function withoutCircles(boxes: readonly Box[], arrows: readonly Arrow[]): Arrow[
     }
     state.set(id, 'done')
   }
-  // Sources first, so that a circle is cut where it comes back and not where it begins.
+  // Sources first, so that a cycle is broken where it closes.
   const entered = new Set(arrows.map(({ to }) => to))
   const starts = [...boxes].sort((a, b) => Number(entered.has(a.id)) - Number(entered.has(b.id)))
   for (const { id } of starts) if (!state.has(id)) visit(id)
@@ -101,7 +101,7 @@ function grouped(arrows: readonly Arrow[], end: keyof Arrow): Map<string, Arrow[
   return found
 }
 
-/** As far right as what it comes from demands; a source stands directly before the first that reads it. */
+/** To the right of its sources; a source is directly left of its first reader. */
 function layersOf(boxes: readonly Box[], arrows: readonly Arrow[]): Box[][] {
   const into = grouped(arrows, 'to')
   const out = grouped(arrows, 'from')
@@ -139,12 +139,12 @@ function neighboursOf(arrows: readonly Arrow[]): Neighbours {
   return found
 }
 
-/** Each card goes where its neighbours are on average: that removes most crossings. */
+/** Each card moves to the average position of its neighbours: that removes most crossings. */
 function order(layers: Box[][], neighbours: Neighbours, isForward: boolean): void {
   const places = new Map(layers.flatMap((layer) => layer.map(({ id }, n) => [id, n / layer.length] as const)))
   const walk = isForward ? layers : [...layers].reverse()
   for (const layer of walk) {
-    const wish = new Map(
+    const average = new Map(
       layer.map(({ id }) => [
         id,
         mean(
@@ -153,7 +153,7 @@ function order(layers: Box[][], neighbours: Neighbours, isForward: boolean): voi
         ),
       ]),
     )
-    layer.sort((a, b) => wish.get(a.id)! - wish.get(b.id)!)
+    layer.sort((a, b) => average.get(a.id)! - average.get(b.id)!)
     for (const [n, { id }] of layer.entries()) places.set(id, n / layer.length)
   }
 }
@@ -162,7 +162,7 @@ function mean(values: readonly number[], otherwise: number): number {
   return values.length === 0 ? otherwise : values.reduce((sum, each) => sum + each, 0) / values.length
 }
 
-/** From above to below without touching, each as near as it gets to the middle of its neighbours. */
+/** From top to bottom without overlap, each as close as possible to the average of its neighbours. */
 function settle(layers: readonly Box[][], neighbours: Neighbours): Map<string, number> {
   const tops = new Map<string, number>()
   const heights = new Map(layers.flat().map(({ id, height }) => [id, height]))
@@ -178,20 +178,24 @@ function settle(layers: readonly Box[][], neighbours: Neighbours): Map<string, n
   return new Map([...tops].map(([id, top]) => [id, Math.round(top - least)]))
 }
 
-function stack(layer: readonly Box[], tops: Map<string, number>, wish: (box: Box) => number | null): void {
-  const wishes = layer.map((box) => wish(box) ?? tops.get(box.id) ?? Number.NEGATIVE_INFINITY)
+function stack(
+  layer: readonly Box[],
+  tops: Map<string, number>,
+  desiredTop: (box: Box) => number | null,
+): void {
+  const desired = layer.map((box) => desiredTop(box) ?? tops.get(box.id) ?? Number.NEGATIVE_INFINITY)
   let least = Number.NEGATIVE_INFINITY
   const placed = layer.map((box, n) => {
     const top = Math.max(
-      Number.isFinite(wishes[n]!) ? wishes[n]! : least === Number.NEGATIVE_INFINITY ? 0 : least,
+      Number.isFinite(desired[n]!) ? desired[n]! : least === Number.NEGATIVE_INFINITY ? 0 : least,
       least,
     )
     least = top + box.height + BETWEEN_BOXES
     return top
   })
-  // Pushed apart they lean downwards; the whole layer moves back by what it was pushed on average.
+  // Removing overlaps shifts cards down; move the layer back by the average shift.
   const pushed = mean(
-    placed.map((top, n) => (Number.isFinite(wishes[n]!) ? top - wishes[n]! : 0)),
+    placed.map((top, n) => (Number.isFinite(desired[n]!) ? top - desired[n]! : 0)),
     0,
   )
   for (const [n, { id }] of layer.entries()) tops.set(id, placed[n]! - pushed)
@@ -208,7 +212,7 @@ function toLayout(layers: readonly Box[][], tops: ReadonlyMap<string, number>): 
   return { places, width: Math.max(0, x - BETWEEN_LAYERS), height }
 }
 
-/** A curve that leaves to the right and comes in from the left. */
+/** A curve that starts to the right and ends from the left. */
 export function curve(from: Placed, to: Placed): string {
   const bend = Math.max(36, Math.abs(to.x - from.x) / 2)
   return `M${from.x} ${from.y}C${from.x + bend} ${from.y} ${to.x - bend} ${to.y} ${to.x} ${to.y}`

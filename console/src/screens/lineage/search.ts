@@ -6,9 +6,9 @@ export interface LineageSearch {
   readonly up?: number | undefined
   readonly down?: number | undefined
   readonly level?: 'column' | undefined
-  /** Not given: the graph, and on a phone the list. */
+  /** Not given: the graph, on a phone the list. */
   readonly view?: 'graph' | 'list' | undefined
-  /** The column whose path is shown: its node, `#`, its name. */
+  /** The selected column: its node, `#`, its name. */
   readonly column?: string | undefined
 }
 

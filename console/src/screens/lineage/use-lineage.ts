@@ -11,17 +11,17 @@ import { useNow } from '../../time/clock.js'
 import { type ColumnPath, type Lines, type NodeState, statesOf } from './graph-facts.js'
 import type { LineageSearch } from './search.js'
 
-/** Events come in bursts, and the graph is read from every text. */
+/** Events come in bursts, and computing the graph parses every query. */
 const PAUSE_MS = 2_000
 
-/** Changes what the address says. */
+/** Changes the search parameters. */
 export function useShow(): (change: Partial<LineageSearch>) => void {
   const search = useSearch({ from: '/lineage' })
   const navigate = useNavigate()
   return (change) => void navigate({ to: '/lineage', search: { ...search, ...change } })
 }
 
-/** The fleet for the selector and the states, and the part that is shown. One answer when they are the same. */
+/** The whole graph for the selector and the states, and the part that is shown. One request if they are the same. */
 export function useLineage(search: LineageSearch) {
   const { node, up, down, level } = search
   const fleet = useQuery(lineageQuery())
@@ -38,11 +38,11 @@ export function useLineage(search: LineageSearch) {
     () => new Map((overview.data?.items ?? []).map((line) => [line.id, line])),
     [overview.data],
   )
-  // Without the states of pipelines a card has another height, and a line of the list other breaks.
+  // Without the states, cards and lines would have another height.
   return { fleet, shown, lines, isStateKnown: overview.data !== undefined || overview.error !== null }
 }
 
-/** What every card needs to know. */
+/** Data that every card needs. */
 export interface LineageView {
   readonly fleet: LineageGraph
   readonly graph: LineageGraph

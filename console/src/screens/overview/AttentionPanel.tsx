@@ -1,13 +1,11 @@
 import { Link } from '@tanstack/react-router'
-import { actions } from '../../api/actions.js'
 import type { PipelineLine } from '../../api/wire.js'
 import { ActionButton } from '../../components/ActionButton.js'
 import { CheckBadge, CheckLink, useFindingText } from '../../components/CheckFinding.js'
 import { checkTexts } from '../../components/check-texts.js'
 import { Panel } from '../../components/Panel.js'
-import { perform } from '../../components/perform.js'
 import { TimeText } from '../../components/TimeText.js'
-import { activityOf, isActive } from '../../facts/activity.js'
+import { usePipelineActions } from '../../components/use-pipeline-actions.js'
 import type { Checked } from '../../facts/quality.js'
 import { useTexts } from '../../i18n/texts.js'
 import { Icon } from '../../theme/icons.js'
@@ -16,7 +14,7 @@ import { type Attention, attentionOf } from './attention.js'
 import styles from './overview.module.css'
 import { overviewTexts } from './texts.js'
 
-/** More than these nobody reads at a glance; the list of checks has them all. */
+/** The maximum shown here; the list of checks has all. */
 const MOST = 12
 
 export function AttentionPanel({ lines }: { readonly lines: readonly PipelineLine[] }) {
@@ -99,16 +97,14 @@ function Finding({ line, found }: { readonly line: PipelineLine; readonly found:
 
 function RunButton({ line, isAgain }: { readonly line: PipelineLine; readonly isAgain: boolean }) {
   const texts = useTexts(overviewTexts)
-  const { id, name } = line
+  const { run } = usePipelineActions()(line)
   return (
     <ActionButton
       needs="operator"
       icon={isAgain ? 'retry' : 'play'}
       size="compact-sm"
-      refusal={isActive(activityOf(line)) ? texts.isActive : null}
-      onClick={() =>
-        void perform(() => actions.run(id), { done: texts.didRun(name), refused: texts.refused(name) })
-      }
+      refusal={run.refusal}
+      onClick={run.onClick}
     >
       {isAgain ? texts.runAgain : texts.runNow}
     </ActionButton>

@@ -9,7 +9,7 @@ interface Props {
   readonly search?: { readonly status?: 'queued' | 'running' | 'paused' | 'disabled'; readonly sort?: string }
 }
 
-/** What a panel has no room for, and where it is. */
+/** A link to the entries that do not fit into a panel. */
 export function More({ n, to, search = {} }: Props) {
   const texts = useTexts(overviewTexts)
   if (n <= 0) return null

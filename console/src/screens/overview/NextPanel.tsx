@@ -1,12 +1,11 @@
 import { Link } from '@tanstack/react-router'
-import { actions } from '../../api/actions.js'
 import type { PipelineLine } from '../../api/wire.js'
 import { ActionButton } from '../../components/ActionButton.js'
 import { Panel } from '../../components/Panel.js'
-import { perform } from '../../components/perform.js'
 import { StatusActivity } from '../../components/StatusActivity.js'
 import { TimeText } from '../../components/TimeText.js'
 import { shared } from '../../components/texts.js'
+import { usePipelineActions } from '../../components/use-pipeline-actions.js'
 import { activityOf } from '../../facts/activity.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
@@ -59,7 +58,7 @@ function Next({ line, at }: { readonly line: PipelineLine; readonly at: string }
   )
 }
 
-/** What stands still because somebody wants it to. */
+/** Paused and disabled pipelines. */
 export function RestingPanel({ lines }: Props) {
   const texts = useTexts(overviewTexts)
   const resting = lines.filter((line) => ['paused', 'disabled'].includes(activityOf(line)))
@@ -78,25 +77,24 @@ export function RestingPanel({ lines }: Props) {
 
 function Resting({ line }: { readonly line: PipelineLine }) {
   const texts = useTexts(overviewTexts)
-  const { id, name } = line
   const activity = activityOf(line)
   const isPaused = activity === 'paused'
-  const deed = isPaused
-    ? { do: () => actions.run(id), done: texts.didRun(name) }
-    : { do: () => actions.enable(id), done: texts.didEnable(name) }
+  const { run, toggle } = usePipelineActions()(line)
+  const { refusal, onClick } = isPaused ? run : toggle
   return (
     <li className={styles.line}>
-      <Link to="/pipelines/$id/overview" params={{ id }} className={styles.name}>
-        {name}
+      <Link to="/pipelines/$id/overview" params={{ id: line.id }} className={styles.name}>
+        {line.name}
       </Link>
       <StatusActivity activity={activity} />
       <ActionButton
         needs="operator"
         icon={isPaused ? 'play' : 'check'}
         size="compact-sm"
-        onClick={() => void perform(deed.do, { done: deed.done, refused: texts.refused(name) })}
+        refusal={refusal}
+        onClick={onClick}
       >
-        {isPaused ? texts.resume : texts.enable}
+        {isPaused ? texts.resume : toggle.label}
       </ActionButton>
     </li>
   )

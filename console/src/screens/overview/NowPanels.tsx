@@ -1,10 +1,9 @@
 import { Link } from '@tanstack/react-router'
-import { actions } from '../../api/actions.js'
 import type { ActiveRun, PipelineLine } from '../../api/wire.js'
 import { ActionIconButton } from '../../components/ActionButton.js'
 import { Panel } from '../../components/Panel.js'
-import { perform } from '../../components/perform.js'
 import { StatusActivity } from '../../components/StatusActivity.js'
+import { usePipelineActions } from '../../components/use-pipeline-actions.js'
 import { ATTEMPTS, activityOf, isActive } from '../../facts/activity.js'
 import { progressOf } from '../../facts/progress.js'
 import { type Fleet, waitingReason } from '../../facts/runners.js'
@@ -81,7 +80,7 @@ function Running({ line, run }: Active) {
         </Link>
         <StatusActivity activity={activity} more={more} />
         <span className={styles.space} />
-        <Controls line={line} run={run} />
+        <Controls line={line} />
       </div>
       <progress
         className={styles.progress}
@@ -102,40 +101,26 @@ function Running({ line, run }: Active) {
   )
 }
 
-/** Whatever runs can be stopped where it is seen. */
-function Controls({ line, run }: Active) {
-  const texts = useTexts(overviewTexts)
-  const { id, name } = line
-  const refused = texts.refused(name)
+/** A run can be stopped wherever it is shown. */
+function Controls({ line }: { readonly line: PipelineLine }) {
+  const { pause, cancel } = usePipelineActions()(line)
   return (
     <span className={styles.controls}>
-      <ActionIconButton
-        needs="operator"
-        icon="pause"
-        label={texts.pause}
-        refusal={line.status === 'RUNNING' ? null : texts.isPausing}
-        onClick={() => void perform(() => actions.pause(id), { done: texts.didPause(name), refused })}
-      />
-      <ActionIconButton
-        needs="operator"
-        icon="stop"
-        label={texts.cancelRun}
-        refusal={run.cancel_requested ? texts.stopsAfterBatch : null}
-        onClick={() => void perform(() => actions.cancel(run.id), { done: texts.didCancel(name), refused })}
-      />
+      <ActionIconButton needs="operator" icon="pause" {...pause} />
+      <ActionIconButton needs="operator" icon="stop" {...cancel} />
     </span>
   )
 }
 
 interface QueueProps {
   readonly lines: readonly PipelineLine[]
-  /** Those that a runner may take. */
+  /** The number of pipelines that a runner can claim. */
   readonly queued: number
-  /** Null: not known yet. */
+  /** Null: unknown yet. */
   readonly fleet: Fleet | null
 }
 
-/** Who waits, how long, and for what. */
+/** Queued pipelines: how long they wait, and why. */
 export function QueuePanel({ lines, queued, fleet }: QueueProps) {
   const texts = useTexts(overviewTexts)
   const waiting = activeOf(lines, true)
@@ -165,7 +150,7 @@ function Waiting({ line, run, why }: Active & { readonly why: string }) {
   const format = useFormat()
   const age = format.duration(Math.max(0, useNow() - Date.parse(run.requested_at)))
   const { name } = line
-  const refused = texts.refused(name)
+  const { toggle, cancel } = usePipelineActions()(line)
   return (
     <li className={styles.line}>
       <div className={styles.two}>
@@ -177,22 +162,8 @@ function Waiting({ line, run, why }: Active & { readonly why: string }) {
         </span>
       </div>
       <span className={styles.controls}>
-        {line.enabled ? null : (
-          <ActionIconButton
-            needs="operator"
-            icon="check"
-            label={texts.enable}
-            onClick={() =>
-              void perform(() => actions.enable(line.id), { done: texts.didEnable(name), refused })
-            }
-          />
-        )}
-        <ActionIconButton
-          needs="operator"
-          icon="stop"
-          label={texts.cancelRun}
-          onClick={() => void perform(() => actions.cancel(run.id), { done: texts.didCancel(name), refused })}
-        />
+        {line.enabled ? null : <ActionIconButton needs="operator" icon="check" {...toggle} />}
+        <ActionIconButton needs="operator" icon="stop" {...cancel} />
       </span>
     </li>
   )

@@ -22,7 +22,7 @@ import { RunnersPanel } from './RunnersPanel.js'
 import { Tiles } from './Tiles.js'
 import { overviewTexts } from './texts.js'
 
-/** The fleet at a glance: why does nothing run, and is my data right? */
+/** Overview of all pipelines and runners, and of the state of the data. */
 export function OverviewScreen() {
   const texts = useTexts(overviewTexts)
   const { data, error, refetch } = useQuery(overviewQuery())
@@ -33,7 +33,7 @@ export function OverviewScreen() {
     title: [texts.title, ...(needing > 0 ? [texts.needs(needing)] : [])],
     path: [{ label: texts.title }],
   })
-  // The state of the runners is told above everything else: it would push the rest away if it came later.
+  // The state of the runners is at the top: if it arrived later, it would move the rest.
   if (data === undefined || (runners.isPending && error === null))
     return <WaitingPage title={texts.title} error={error} onRetry={refetch} lines={8} height={40} />
   if (data.summary.pipelines === 0) return <NoPipelines />

@@ -13,7 +13,7 @@ import styles from './overview.module.css'
 import { overviewTexts } from './texts.js'
 
 interface Props {
-  /** Null: not known yet. */
+  /** Null: unknown yet. */
   readonly runners: readonly Runner[] | null
   readonly error: unknown
   readonly onRetry: () => void

@@ -11,11 +11,11 @@ import { overviewTexts } from './texts.js'
 
 interface Props {
   readonly overview: Overview
-  /** Null: not known yet. */
+  /** Null: unknown yet. */
   readonly runners: readonly Runner[] | null
 }
 
-/** Each number leads to what it counts. */
+/** Each number links to the counted items. */
 export function Tiles({ overview: { summary, items: lines }, runners }: Props) {
   const { tiles: texts } = useTexts(overviewTexts)
   const format = useFormat()
@@ -84,7 +84,7 @@ interface TileProps {
   readonly label: string
   readonly value: string
   readonly note: string
-  /** Null: nothing to see. */
+  /** Null: no link. */
   readonly tone: 'ok' | 'run' | 'bad' | 'warn' | null
   readonly to: '/runners' | '/pipelines' | '/quality' | '/quarantine'
   readonly search?: Readonly<Record<string, string>>
@@ -121,7 +121,7 @@ function longestWait(lines: readonly PipelineLine[], now: number): number | null
   return waits.length === 0 ? null : Math.max(0, ...waits)
 }
 
-/** Of the marts about whose age something is promised. */
+/** Only marts with a schedule. */
 function lateOf(lines: readonly PipelineLine[], now: number): { late: number; promised: number } {
   const states = lines
     .map((line) => dataFactsOf(line, now))

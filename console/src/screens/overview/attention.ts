@@ -3,11 +3,11 @@ import { type Checked, checksOf, weightOf } from '../../facts/quality.js'
 
 export interface Attention {
   readonly line: PipelineLine
-  /** What did not pass, worst first. */
+  /** Checks that did not pass, worst first. */
   readonly found: readonly Checked[]
 }
 
-/** Pipelines whose data or runs somebody should look at, worst first. What nobody promised is not asked about. */
+/** Pipelines that need attention, worst first. Unknown results do not count. */
 export function attentionOf(lines: readonly PipelineLine[], now: number): readonly Attention[] {
   return lines
     .filter(({ enabled }) => enabled)

@@ -18,7 +18,7 @@ import { carryOut, type Planned, planAll } from './plan.js'
 import { type Mistake, readYaml } from './read-yaml.js'
 import { importTexts } from './texts.js'
 
-/** Pipelines as files, without the command: read here, planned by the server, saved after a look. */
+/** Imports pipelines from files: parsed here, planned by the server, saved after review. */
 export function ImportScreen() {
   const texts = useTexts(importTexts)
   const [text, write] = useState('')
@@ -107,7 +107,7 @@ function Mistakes({ mistakes }: { readonly mistakes: readonly Mistake[] }) {
   )
 }
 
-/** One after another: what is refused does not keep the others from being saved, and says so. */
+/** One after another: a rejected pipeline does not prevent the others from being saved. */
 function Deciding({ plan }: { readonly plan: readonly Planned[] }) {
   const texts = useTexts(importTexts)
   const [saved, setSaved] = useState<Saved>(new Map())

@@ -9,7 +9,7 @@ import styles from './import.module.css'
 import type { Planned } from './plan.js'
 import { importTexts } from './texts.js'
 
-const LOOKS: Readonly<Record<Planned['outcome'], { tone: Tone; icon: IconName }>> = {
+const BADGES: Readonly<Record<Planned['outcome'], { tone: Tone; icon: IconName }>> = {
   create: { tone: 'run', icon: 'plus' },
   update: { tone: 'run', icon: 'retry' },
   unchanged: { tone: 'rest', icon: 'dash' },
@@ -17,7 +17,7 @@ const LOOKS: Readonly<Record<Planned['outcome'], { tone: Tone; icon: IconName }>
   refused: { tone: 'bad', icon: 'cross' },
 }
 
-/** `saved`: what became of each, by name; an id, or what went wrong. */
+/** `saved`: the result of each pipeline by name: an id or an error. */
 export type Saved = ReadonlyMap<string, string | Error>
 
 export function PlannedList({ plan, saved }: { readonly plan: readonly Planned[]; readonly saved: Saved }) {
@@ -37,10 +37,10 @@ interface EntryProps {
 
 function Entry({ planned, saved }: EntryProps) {
   const texts = useTexts(importTexts)
-  const { written, existing, outcome, rehearsal } = planned
+  const { written, existing, outcome, dryRun } = planned
   const id = typeof saved === 'string' ? saved : existing?.id
   const error = saved instanceof Error ? saved : planned.error
-  const count = Object.keys(rehearsal?.changes ?? {}).length
+  const count = Object.keys(dryRun?.changes ?? {}).length
   return (
     <li aria-label={written.name}>
       <div className={styles.entryHead}>
@@ -51,7 +51,7 @@ function Entry({ planned, saved }: EntryProps) {
             <strong>{written.name}</strong>
           </Link>
         )}
-        <Badge {...LOOKS[outcome]}>{texts.outcomes[outcome]}</Badge>
+        <Badge {...BADGES[outcome]}>{texts.outcomes[outcome]}</Badge>
         {saved === undefined ? null : (
           <Badge tone={error === null ? 'ok' : 'bad'} icon={error === null ? 'check' : 'cross'}>
             {error === null ? texts.done : texts.notDone}
@@ -59,14 +59,14 @@ function Entry({ planned, saved }: EntryProps) {
         )}
       </div>
       {error === null ? null : <Refusal error={error} />}
-      {rehearsal === null || existing === null ? null : (
-        <p className="v-soft">{texts.fate[rehearsal.checkpoint]}</p>
+      {dryRun === null || existing === null ? null : (
+        <p className="v-soft">{texts.checkpointEffect[dryRun.checkpoint]}</p>
       )}
       {count === 0 ? null : (
         <details open={existing !== null}>
           <summary>{texts.fields(count)}</summary>
           <div className={grid.scroll}>
-            <DiffView changes={rehearsal!.changes as never} />
+            <DiffView changes={dryRun!.changes as never} />
           </div>
         </details>
       )}

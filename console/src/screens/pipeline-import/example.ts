@@ -1,4 +1,4 @@
-/** What such a file looks like; of the tables of the demo. */
+/** An example file that uses the tables of the demo. */
 export const EXAMPLE = `apiVersion: vitrina/v1
 name: film_titles
 description: Titles of all films

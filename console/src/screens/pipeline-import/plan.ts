@@ -1,16 +1,16 @@
 import { pipelineActions } from '../../api/pipeline.js'
 import { overviewQuery } from '../../api/pipelines.js'
 import { queryClient } from '../../api/query-client.js'
-import type { PipelineInput, PipelineLine, PipelinePatch, Rehearsal } from '../../api/wire.js'
+import type { DryRun, PipelineInput, PipelineLine, PipelinePatch } from '../../api/wire.js'
 import type { WrittenPipeline } from './read-yaml.js'
 
-/** What would happen to one pipeline, as the server tells it. */
+/** The planned change of one pipeline, as computed by the server. */
 export interface Planned {
   readonly written: WrittenPipeline
-  /** Null: there is none of this name yet. */
+  /** Null: no pipeline of this name exists. */
   readonly existing: Pick<PipelineLine, 'id' | 'config_version'> | null
   readonly outcome: 'create' | 'update' | 'unchanged' | 'undecided' | 'refused'
-  readonly rehearsal: Rehearsal | null
+  readonly dryRun: DryRun | null
   readonly error: unknown
 }
 
@@ -22,23 +22,23 @@ export async function planAll(pipelines: readonly WrittenPipeline[]): Promise<re
 
 async function planOne(written: WrittenPipeline, existing: PipelineLine | null): Promise<Planned> {
   try {
-    const rehearsal =
+    const dryRun =
       existing === null
-        ? await pipelineActions.rehearseCreation(written.fields as PipelineInput)
-        : await pipelineActions.rehearse({ pipeline: existing, patch: written.fields as PipelinePatch })
-    return { written, existing, outcome: outcomeOf(existing, rehearsal), rehearsal, error: null }
+        ? await pipelineActions.dryRunCreation(written.fields as PipelineInput)
+        : await pipelineActions.dryRun({ pipeline: existing, patch: written.fields as PipelinePatch })
+    return { written, existing, outcome: outcomeOf(existing, dryRun), dryRun, error: null }
   } catch (error) {
-    return { written, existing, outcome: 'refused', rehearsal: null, error }
+    return { written, existing, outcome: 'refused', dryRun: null, error }
   }
 }
 
-function outcomeOf(existing: PipelineLine | null, { changes, checkpoint }: Rehearsal): Planned['outcome'] {
+function outcomeOf(existing: PipelineLine | null, { changes, checkpoint }: DryRun): Planned['outcome'] {
   if (existing === null) return 'create'
   if (Object.keys(changes).length === 0) return 'unchanged'
   return checkpoint === 'undecided' ? 'undecided' : 'update'
 }
 
-/** Its id. What a file decides is refused here too: only its file changes it. */
+/** Returns the id. Pipelines managed by a file are rejected here too. */
 export async function carryOut({ written, existing }: Planned): Promise<string> {
   const { id } =
     existing === null

@@ -22,7 +22,7 @@ pipelines:
     ])
   })
 
-  it('tells every mistake with its line, and reads the others', () => {
+  it('reports every mistake with its line, and reads the rest', () => {
     const { pipelines, mistakes } = readYaml(
       [
         'name: [',
@@ -43,7 +43,7 @@ pipelines:
     ])
   })
 
-  it('reports aliases that expand without end as a mistake', () => {
+  it('reports aliases with unbounded expansion as a mistake', () => {
     const lines = ['a0: &a0 [x, x, x, x, x, x, x, x, x]']
     for (let n = 1; n < 10; n++)
       lines.push(

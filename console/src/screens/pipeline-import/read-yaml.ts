@@ -2,7 +2,7 @@ import { isMap, LineCounter, parseAllDocuments } from 'yaml'
 
 export interface WrittenPipeline {
   readonly name: string
-  /** Only what the text says, in the words of the API. */
+  /** Only the fields in the text, under the names of the API. */
   readonly fields: Readonly<Record<string, unknown>>
 }
 
@@ -15,7 +15,7 @@ export interface WrittenPipelines {
   readonly mistakes: readonly Mistake[]
 }
 
-/** What only the command can look up: it stands beside the files, a browser does not. */
+/** Fields that refer to other files, which only the command can read. */
 const REFERENCE = /\$\{(env|file):/
 
 /** Several documents, a list under `pipelines:`, or one pipeline. Reports all mistakes together. */
@@ -23,7 +23,7 @@ export function readYaml(text: string): WrittenPipelines {
   try {
     return readDocuments(text)
   } catch (error) {
-    // Aliases or nesting without end: the parser gives up with an error of its own.
+    // Unbounded aliases or nesting: the parser throws its own error.
     return { pipelines: [], mistakes: [{ kind: 'syntax', line: 1, what: (error as Error).message }] }
   }
 }

@@ -10,10 +10,11 @@ import { ActionButton } from '../../components/ActionButton.js'
 import authoring from '../../components/authoring/authoring.module.css'
 import { Findings } from '../../components/authoring/Findings.js'
 import { type Spec, stepsOf, toInput } from '../../components/authoring/spec.js'
-import type { Look } from '../../components/authoring/use-look.js'
+import type { Inspection } from '../../components/authoring/use-inspection.js'
 import { DiffView } from '../../components/DiffView.js'
 import grid from '../../components/grid.module.css'
 import { ProblemCard } from '../../components/ProblemCard.js'
+import { Scrollable } from '../../components/Scrollable.js'
 import { Skeleton } from '../../components/Skeleton.js'
 import { shared } from '../../components/texts.js'
 import { toastDone, toastProblem } from '../../components/toast.js'
@@ -25,18 +26,18 @@ import { newTexts } from './texts.js'
 
 interface Props {
   readonly spec: Spec
-  readonly look: Look
+  readonly inspection: Inspection
   readonly onCreated: () => void
   readonly onClose: () => void
 }
 
-/** What will be created and what it will do, as the server tells it; then it is created. */
-export function CreateDialog({ spec, look, onCreated, onClose }: Props) {
+/** Shows what will be created, as computed by the server, and creates it. */
+export function CreateDialog({ spec, inspection, onCreated, onClose }: Props) {
   const texts = useTexts(newTexts)
   const words = useTexts(shared)
   const { data, error } = useQuery({
     queryKey: ['creation', spec],
-    queryFn: () => pipelineActions.rehearseCreation(toInput(spec)),
+    queryFn: () => pipelineActions.dryRunCreation(toInput(spec)),
     placeholderData: undefined,
     retry: false,
     staleTime: 0,
@@ -47,11 +48,11 @@ export function CreateDialog({ spec, look, onCreated, onClose }: Props) {
   return (
     <Modal opened onClose={onClose} title={texts.reviewTitle(spec.name)} size="xl">
       <div className={authoring.stack}>
-        <Happens spec={spec} look={look} />
-        {look.validation === null || look.validation.valid ? null : (
+        <Happens spec={spec} inspection={inspection} />
+        {inspection.validation === null || inspection.validation.valid ? null : (
           <div className={authoring.tight}>
             <strong>{texts.wouldFail}</strong>
-            <Findings validation={{ errors: look.validation.errors, warnings: [] }} />
+            <Findings validation={{ errors: inspection.validation.errors, warnings: [] }} />
           </div>
         )}
         {[error, create.error]
@@ -66,10 +67,9 @@ export function CreateDialog({ spec, look, onCreated, onClose }: Props) {
         ) : (
           <details>
             <summary>{texts.allFields}</summary>
-            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard. */}
-            <section className={grid.sheet} tabIndex={0} aria-label={texts.allFields}>
+            <Scrollable className={grid.sheet} label={texts.allFields}>
               <DiffView changes={data.changes as never} />
-            </section>
+            </Scrollable>
           </details>
         )}
         <Group justify="flex-end" gap="xs">
@@ -118,10 +118,10 @@ function useCreate(spec: Spec, onCreated: () => void) {
   })
 }
 
-/** In sentences: what is created, where rows go, what each run does, and when. */
-function Happens({ spec, look }: Pick<Props, 'spec' | 'look'>) {
+/** A summary in sentences: target, mode and schedule. */
+function Happens({ spec, inspection }: Pick<Props, 'spec' | 'inspection'>) {
   const texts = useTexts(newTexts)
-  const lines = useSentences(spec, look)
+  const lines = useSentences(spec, inspection)
   return (
     <div>
       <strong>{texts.willHappen}</strong>
@@ -137,7 +137,7 @@ function Happens({ spec, look }: Pick<Props, 'spec' | 'look'>) {
   )
 }
 
-function useSentences(spec: Spec, { validation }: Look): string[] {
+function useSentences(spec: Spec, { validation }: Inspection): string[] {
   const texts = useTexts(newTexts)
   const format = useFormat()
   const next = useNext(spec)
@@ -161,7 +161,7 @@ function useSentences(spec: Spec, { validation }: Look): string[] {
   return lines.filter((line) => line !== null)
 }
 
-/** When its schedule begins, in its own zone. */
+/** The first scheduled run, in the time zone of the schedule. */
 function useNext({ schedule_interval, schedule_timezone }: Spec): string | null {
   const { data } = useQuery(comingRunsQuery(schedule_interval?.trim() ?? '', schedule_timezone))
   const format = createFormat(useLanguage(), schedule_timezone)

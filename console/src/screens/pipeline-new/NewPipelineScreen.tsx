@@ -11,13 +11,13 @@ import { ActionButton } from '../../components/ActionButton.js'
 import { AboutFields, LimitFields } from '../../components/authoring/AboutFields.js'
 import authoring from '../../components/authoring/authoring.module.css'
 import { ModeFields } from '../../components/authoring/ModeFields.js'
-import { Verdict } from '../../components/authoring/Outlook.js'
 import { QueryBench } from '../../components/authoring/QueryBench.js'
 import { ScheduleFields } from '../../components/authoring/ScheduleFields.js'
 import { StepFields } from '../../components/authoring/StepFields.js'
 import { queryOf, readsTable, withQuery } from '../../components/authoring/spec.js'
 import { TargetFields } from '../../components/authoring/TargetFields.js'
-import { useFirstLook } from '../../components/authoring/use-first-look.js'
+import { useFirstInspection } from '../../components/authoring/use-first-inspection.js'
+import { Verdict } from '../../components/authoring/ValidationSummary.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
 import { Skeleton } from '../../components/Skeleton.js'
 import { useTexts } from '../../i18n/texts.js'
@@ -56,11 +56,11 @@ export function NewPipelineScreen() {
 function Writing({ original }: { readonly original: Pipeline | null }) {
   const texts = useTexts(newTexts)
   const made = useNew(original)
-  const { spec, look, change } = made
+  const { spec, inspection, change } = made
   const { data: tables, isPending } = useQuery(tablesQuery(spec.source_connection))
   const example = exampleQuery(tables?.items ?? [])
-  const fields = { spec, look, onChange: change }
-  const isLooked = useFirstLook(look, null)
+  const fields = { spec, inspection, onChange: change }
+  const isInspected = useFirstInspection(inspection, null)
   return (
     <>
       <QueryBench
@@ -68,7 +68,7 @@ function Writing({ original }: { readonly original: Pipeline | null }) {
         example={example}
         actions={
           queryOf(spec) === '' && !readsTable(spec) ? (
-            // Before the tables are known it would speak of one that is not there.
+            // The example needs the list of tables.
             <Button
               variant="default"
               size="compact-xs"
@@ -80,7 +80,7 @@ function Writing({ original }: { readonly original: Pipeline | null }) {
           ) : null
         }
       />
-      {isLooked ? (
+      {isInspected ? (
         <div className={styles.sections}>
           <div className={styles.column}>
             <AboutFields {...fields} />
@@ -101,11 +101,11 @@ function Writing({ original }: { readonly original: Pipeline | null }) {
   )
 }
 
-/** What is still missing, and the way on. */
+/** Missing fields, and the button that continues. */
 function Finish({ made }: { readonly made: NewPipeline }) {
   const texts = useTexts(newTexts)
   const [isReviewed, review] = useState(false)
-  const { spec, look, isWritten, startOver } = made
+  const { spec, inspection, isWritten, startOver } = made
   const missing =
     queryOf(spec).trim() === ''
       ? texts.writeFirst
@@ -114,10 +114,10 @@ function Finish({ made }: { readonly made: NewPipeline }) {
         : spec.target_table === ''
           ? texts.targetFirst
           : null
-  const wrong = look.problems.filter(({ tone }) => tone === 'bad').length
-  // What the API would not even save: everything else may be created and mended later.
+  const wrong = inspection.problems.filter(({ tone }) => tone === 'bad').length
+  // Problems that prevent saving; everything else can be fixed later.
   const isRefused =
-    wrong > 0 && (look.validation === null || look.problems[0]?.code === 'PIPELINE_NAME_TAKEN')
+    wrong > 0 && (inspection.validation === null || inspection.problems[0]?.code === 'PIPELINE_NAME_TAKEN')
   const refusal = missing ?? (isRefused ? texts.wrong(wrong) : null)
   useShortcut('mod+s', texts.review, () => review(true), refusal === null)
   return (
@@ -127,8 +127,8 @@ function Finish({ made }: { readonly made: NewPipeline }) {
           <span className="v-soft">{missing}</span>
         ) : wrong > 0 ? (
           texts.wrong(wrong)
-        ) : look.validation === null ? null : (
-          <Verdict isValid={look.validation.valid} />
+        ) : inspection.validation === null ? null : (
+          <Verdict isValid={inspection.validation.valid} />
         )}
       </span>
       <span className={authoring.space} />
@@ -141,7 +141,12 @@ function Finish({ made }: { readonly made: NewPipeline }) {
         {texts.review}
       </ActionButton>
       {isReviewed ? (
-        <CreateDialog spec={spec} look={look} onCreated={startOver} onClose={() => review(false)} />
+        <CreateDialog
+          spec={spec}
+          inspection={inspection}
+          onCreated={startOver}
+          onClose={() => review(false)}
+        />
       ) : null}
     </section>
   )

@@ -4,19 +4,19 @@ import { nameOf, quoted } from '../../components/authoring/completion.js'
 const MOST_COLUMNS = 4
 const ANY = 'SELECT id, title, updated_at\n  FROM content.films'
 
-/** A query that works here: some columns of the fullest table that may be read. */
+/** A working example: some columns of the most suitable readable table. */
 export function exampleQuery(tables: SourceTables['items']): string {
   const [table] = [...tables]
     .filter(({ columns }) => columns.length > 1)
     .sort((one, other) => score(other) - score(one))
   if (table === undefined) return ANY
-  // The last one is most often the time of a change.
-  const told = table.columns.filter((_, n) => n < MOST_COLUMNS || n === table.columns.length - 1)
-  const columns = told.map(({ name }) => quoted(name))
+  // The last column is usually the modification time.
+  const shown = table.columns.filter((_, n) => n < MOST_COLUMNS || n === table.columns.length - 1)
+  const columns = shown.map(({ name }) => quoted(name))
   return `SELECT ${columns.join(', ')}\n  FROM ${nameOf(table)}`
 }
 
-/** A table with a key and a time of change shows most; then a table before a view. */
+/** Prefers tables with a key and a modification time, and tables to views. */
 function score({ kind, columns }: SourceTables['items'][number]): number {
   const hasKey = columns.some(({ name }) => name === 'id')
   const hasTime = columns.some(({ type }) => type.startsWith('timestamp'))

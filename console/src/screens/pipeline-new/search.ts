@@ -1,5 +1,5 @@
 export interface NewSearch {
-  /** The pipeline that is duplicated. */
+  /** The pipeline to copy. */
   readonly from?: string | undefined
 }
 

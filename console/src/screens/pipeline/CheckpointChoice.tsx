@@ -3,7 +3,7 @@ import { useTexts } from '../../i18n/texts.js'
 import { editTexts } from './edit-texts.js'
 
 interface Props {
-  /** True: back to the start. Null: nobody has decided yet. */
+  /** True: reset. Null: not decided yet. */
   readonly choice: boolean | null
   readonly onChoose: (isReset: boolean) => void
 }
@@ -12,7 +12,7 @@ export function CheckpointChoice({ choice, onChoose }: Props) {
   const texts = useTexts(editTexts)
   return (
     <Radio.Group
-      label={texts.fate.undecided}
+      label={texts.checkpointEffect.undecided}
       value={choice === null ? null : choice ? 'reset' : 'keep'}
       onChange={(value) => onChoose(value === 'reset')}
     >

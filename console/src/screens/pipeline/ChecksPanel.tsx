@@ -12,7 +12,7 @@ import styles from './checks.module.css'
 import { usePipeline } from './pipeline-context.js'
 import { qualityTexts } from './quality-texts.js'
 
-/** What is looked at all the time, without reading a row: the same checks as in the list of all marts. */
+/** The checks that need no rows: the same as in the list of all marts. */
 export function ChecksPanel() {
   const texts = useTexts(qualityTexts)
   const { line } = usePipeline()
@@ -48,7 +48,7 @@ function Check({ line, found }: { readonly line: PipelineLine; readonly found: C
           <Badge {...CALM[verdict]}>{verdicts[verdict]}</Badge>
         )}
       </span>
-      {/* What a comparison found is shown right below, and arrives while the page is open. */}
+      {/* The result of a comparison is shown right below, and may change while the page is open. */}
       {isWrong && check !== 'compare' ? (
         <>
           <Sentence line={line} found={found} />
@@ -63,7 +63,7 @@ function Sentence({ line, found }: { readonly line: PipelineLine; readonly found
   const text = useFindingText(line, found.check)
   return (
     <Tip label={text}>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what is cut off is read in the tooltip, also by keyboard. */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: truncated text is in the tooltip, which must be reachable by keyboard. */}
       <span className={styles.sentence} tabIndex={0}>
         {text}
       </span>

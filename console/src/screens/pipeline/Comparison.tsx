@@ -19,7 +19,7 @@ interface Props {
   readonly comparison: Compared
 }
 
-/** What a comparison of all rows found, or the one before it. */
+/** The result of a comparison of all rows, or of the previous one. */
 export function Comparison({ pipeline, comparison: { found, error, isPending, start } }: Props) {
   const texts = useTexts(qualityTexts)
   return (
@@ -44,7 +44,7 @@ export function Comparison({ pipeline, comparison: { found, error, isPending, st
   )
 }
 
-/** What the last comparison of all rows found, whoever asked for it. Keys are found by comparing again. */
+/** The stored result of the last comparison of all rows. It has no keys; compare again to see them. */
 function Before() {
   const texts = useTexts(qualityTexts)
   const format = useFormat()
@@ -81,16 +81,16 @@ function Differences({ pipeline, result }: { readonly pipeline: Pipeline; readon
   const { line } = usePipeline()
   const [isAsked, ask] = useState(false)
   const drift = driftOf(result)
-  const { on_their_way: onTheirWay = 0, undecided = 0 } = result
+  const { on_their_way: pending = 0, undecided = 0 } = result
   const isPausing = (line ?? pipeline).status === 'PAUSE_REQUESTED'
   return (
     <div className={styles.stack} role="status">
       <Badge tone={drift === 0 ? 'ok' : 'bad'} icon={drift === 0 ? 'check' : 'warn'}>
         {drift === 0 ? texts.equal : texts.drift(drift)}
       </Badge>
-      {onTheirWay === 0 ? null : (
+      {pending === 0 ? null : (
         <p className={styles.note}>
-          {texts.onTheirWay(onTheirWay)} {undecided === 0 ? '' : texts.undecided(undecided)}
+          {texts.pending(pending)} {undecided === 0 ? '' : texts.undecided(undecided)}
         </p>
       )}
       <div className={styles.columns}>

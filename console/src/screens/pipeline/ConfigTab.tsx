@@ -5,11 +5,12 @@ import { ScheduleFields } from '../../components/authoring/ScheduleFields.js'
 import { StepFields } from '../../components/authoring/StepFields.js'
 import { TargetFields } from '../../components/authoring/TargetFields.js'
 import { useEdit } from '../../components/authoring/use-edit.js'
-import { useFirstLook } from '../../components/authoring/use-first-look.js'
-import { useLook } from '../../components/authoring/use-look.js'
+import { useFirstInspection } from '../../components/authoring/use-first-inspection.js'
+import { useInspection } from '../../components/authoring/use-inspection.js'
 import grid from '../../components/grid.module.css'
 import { Panel } from '../../components/Panel.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
+import { Scrollable } from '../../components/Scrollable.js'
 import { Skeleton } from '../../components/Skeleton.js'
 import { shared } from '../../components/texts.js'
 import { useTexts } from '../../i18n/texts.js'
@@ -22,12 +23,12 @@ const PATIENCE_MS = 1_500
 export function ConfigTab() {
   const { pipeline } = usePipeline()
   const { spec, change } = useEdit(pipeline)
-  const look = useLook(spec)
-  const fields = { spec, look, onChange: change }
-  if (!useFirstLook(look, PATIENCE_MS)) return <Skeleton lines={12} height={28} />
+  const inspection = useInspection(spec)
+  const fields = { spec, inspection, onChange: change }
+  if (!useFirstInspection(inspection, PATIENCE_MS)) return <Skeleton lines={12} height={28} />
   return (
     <>
-      {look.error === null ? null : <ProblemCard error={look.error} />}
+      {inspection.error === null ? null : <ProblemCard error={inspection.error} />}
       <div className={styles.sections}>
         <div className={styles.stack}>
           <ScheduleFields {...fields} />
@@ -45,7 +46,7 @@ export function ConfigTab() {
   )
 }
 
-/** As it is saved, under the names that the API and the files use. */
+/** The saved configuration, under the names of API and files. */
 function FieldsPanel({ pipeline }: { readonly pipeline: Pipeline }) {
   const texts = useTexts(editTexts)
   const { field, notSet } = useTexts(shared)
@@ -53,8 +54,7 @@ function FieldsPanel({ pipeline }: { readonly pipeline: Pipeline }) {
     <Panel title={texts.fields} isFlush>
       <details className={styles.fold}>
         <summary>{texts.allFields}</summary>
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard. */}
-        <section className={grid.scroll} tabIndex={0} aria-label={texts.fields}>
+        <Scrollable className={grid.scroll} label={texts.fields}>
           <table className={`${grid.grid} ${grid.stacked}`}>
             <thead>
               <tr>
@@ -79,7 +79,7 @@ function FieldsPanel({ pipeline }: { readonly pipeline: Pipeline }) {
               ))}
             </tbody>
           </table>
-        </section>
+        </Scrollable>
       </details>
     </Panel>
   )

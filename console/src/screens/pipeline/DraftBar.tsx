@@ -11,10 +11,10 @@ import { useShortcut } from '../../keyboard/shortcuts.js'
 import { editTexts } from './edit-texts.js'
 import { ReviewDialog } from './ReviewDialog.js'
 
-/** What is changed and not saved, on every tab; null when nothing is. */
+/** The unsaved changes, shown on every tab; null without changes. */
 export function DraftBar({ pipeline }: { readonly pipeline: Pipeline }) {
   const { draft, discard } = useEdit(pipeline)
-  // The bar of a draft that was thrown away knows nothing of the next one.
+  // A new draft gets a new bar.
   return draft === null ? null : (
     <Bar key={draft.base.config_version} pipeline={pipeline} draft={draft} onDiscard={discard} />
   )

@@ -14,7 +14,7 @@ import styles from './pipeline.module.css'
 import { isUnderWay } from './pipeline-context.js'
 import { TakeOver } from './TakeOver.js'
 
-/** What is not done every day. */
+/** Less frequent actions. */
 export function HeaderMenu({ pipeline }: { readonly pipeline: Pipeline }) {
   const texts = useTexts(editTexts)
   const [isAsked, ask] = useState(false)

@@ -12,11 +12,11 @@ import { TimeText } from '../../components/TimeText.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
 import { CheckpointFacts } from './CheckpointFacts.js'
-import { OutlookPanel } from './OutlookPanel.js'
 import styles from './pipeline.module.css'
 import { usePipeline } from './pipeline-context.js'
 import { StepGraph } from './StepGraph.js'
 import { pipelineTexts } from './texts.js'
+import { ValidationPanel } from './ValidationPanel.js'
 
 export function OverviewTab() {
   const { pipeline, line } = usePipeline()
@@ -31,8 +31,8 @@ export function OverviewTab() {
         <About pipeline={pipeline} />
         <CheckpointPanel pipeline={pipeline} />
       </div>
-      {/* On a phone it is below the checkpoint, whose height is not known before. */}
-      {isPlaced ? <OutlookPanel pipeline={pipeline} /> : null}
+      {/* On a phone it is below the checkpoint, whose height is unknown until it is loaded. */}
+      {isPlaced ? <ValidationPanel pipeline={pipeline} /> : null}
     </>
   )
 }

@@ -47,7 +47,7 @@ export function PipelineHeader({ pipeline, line }: Props) {
   )
 }
 
-/** Three facts, each with its own name: a green run over old data is no good news. */
+/** Activity, last result and state of the data are shown separately: a successful run may leave stale data. */
 function Facts({ line }: { readonly line: PipelineLine }) {
   const texts = useTexts(pipelineTexts)
   const words = useTexts(shared)

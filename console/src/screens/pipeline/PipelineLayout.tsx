@@ -35,7 +35,7 @@ export function PipelineLayout() {
     title: [name ?? id, ...(line ? [[words[activityOf(line)], ...shareText(line, format)].join(' ')] : [])],
     path: [{ label: texts.pipelines, to: '/pipelines' }, ...(name === null ? [] : [{ label: name }])],
   })
-  // Both, or nothing: the line fills the header and whole panels, which would push the rest away when it comes later.
+  // Wait for both: the line fills the header and panels, and would move the rest if it arrived later.
   const shown = useMemo(
     () => (data === undefined || line === undefined ? null : { pipeline: data, line }),
     [data, line],
@@ -54,7 +54,7 @@ export function PipelineLayout() {
           ))}
         </Tabs>
         {error === null ? null : <ProblemCard error={error} onRetry={() => void refetch()} />}
-        {/* What is half typed in a tab belongs to this pipeline only. */}
+        {/* Unsaved input of a tab belongs to this pipeline only. */}
         <div key={id} className={styles.tabBody}>
           <Outlet />
         </div>
@@ -71,8 +71,8 @@ function shareText(line: PipelineLine, format: Format): readonly string[] {
 }
 
 /**
- * The same line as in the list, kept fresh by the same events; whoever comes from the list sees it at once. Undefined
- * while it is loading; null when it could not be read.
+ * The same line as in the list, updated by the same events and available at once after the list. Undefined while loading;
+ * null if it could not be loaded.
  */
 function useLine(id: string, name: string | undefined): PipelineLine | null | undefined {
   const query = useQuery({ ...overviewQuery({ q: name ?? '' }), enabled: name !== undefined })

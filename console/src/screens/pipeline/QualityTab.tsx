@@ -7,6 +7,7 @@ import grid from '../../components/grid.module.css'
 import { NumberText } from '../../components/NumberText.js'
 import { Panel } from '../../components/Panel.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
+import { Scrollable } from '../../components/Scrollable.js'
 import { shared } from '../../components/texts.js'
 import { useTexts } from '../../i18n/texts.js'
 import { ChecksPanel } from './ChecksPanel.js'
@@ -28,7 +29,7 @@ export function QualityTab() {
       <Panel
         title={texts.reconcile}
         actions={
-          // In the head, where nothing that arrives later can push them away.
+          // In the header, where content that arrives later cannot move them.
           <span className={styles.headActions}>
             <ActionButton
               needs="viewer"
@@ -62,7 +63,7 @@ export function QualityTab() {
   )
 }
 
-/** Null: they are being counted, which may take a while. The table is as high as with its numbers. */
+/** Null: counting, which may take a while. The table already has its final height. */
 function Counts({ result }: { readonly result: Reconciliation | null }) {
   const texts = useTexts(qualityTexts)
   const { notSet } = useTexts(shared)
@@ -70,8 +71,7 @@ function Counts({ result }: { readonly result: Reconciliation | null }) {
   return (
     <>
       <CountsBadge result={result} />
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard. */}
-      <section className={grid.scroll} tabIndex={0} aria-label={texts.counts}>
+      <Scrollable className={grid.scroll} label={texts.counts}>
         <table className={`${grid.grid} ${grid.stacked} ${styles.counts}`}>
           <thead>
             <tr>
@@ -102,7 +102,7 @@ function Counts({ result }: { readonly result: Reconciliation | null }) {
             ))}
           </tbody>
         </table>
-      </section>
+      </Scrollable>
     </>
   )
 }

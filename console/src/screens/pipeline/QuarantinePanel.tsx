@@ -11,6 +11,7 @@ import { ConfirmDialog } from '../../components/ConfirmDialog.js'
 import grid from '../../components/grid.module.css'
 import { Panel } from '../../components/Panel.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
+import { Scrollable } from '../../components/Scrollable.js'
 import { Skeleton } from '../../components/Skeleton.js'
 import { TimeText } from '../../components/TimeText.js'
 import { toastDone, toastProblem } from '../../components/toast.js'
@@ -22,7 +23,7 @@ import { qualityTexts } from './quality-texts.js'
 const PAGE = 50
 const MOST = 200
 
-/** Rows that the target refused, until somebody tries them again or gives them up. */
+/** Rows rejected by the target, until they are replayed or discarded. */
 export function QuarantinePanel({ pipeline }: { readonly pipeline: Pipeline }) {
   const texts = useTexts(qualityTexts)
   const { line } = usePipeline()
@@ -70,8 +71,7 @@ export function QuarantinePanel({ pipeline }: { readonly pipeline: Pipeline }) {
 function Rows({ rows }: { readonly rows: readonly QuarantinedRow[] }) {
   const texts = useTexts(qualityTexts)
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard.
-    <section className={grid.scroll} tabIndex={0} aria-label={texts.quarantine}>
+    <Scrollable className={grid.scroll} label={texts.quarantine}>
       <table className={`${grid.grid} ${grid.stacked}`}>
         <thead>
           <tr>
@@ -79,7 +79,7 @@ function Rows({ rows }: { readonly rows: readonly QuarantinedRow[] }) {
             <th scope="col">{texts.reason}</th>
             <th scope="col">{texts.refusedAt}</th>
             <th scope="col">{texts.row}</th>
-            <th scope="col">{texts.deeds}</th>
+            <th scope="col">{texts.actions}</th>
           </tr>
         </thead>
         <tbody>
@@ -88,7 +88,7 @@ function Rows({ rows }: { readonly rows: readonly QuarantinedRow[] }) {
           ))}
         </tbody>
       </table>
-    </section>
+    </Scrollable>
   )
 }
 

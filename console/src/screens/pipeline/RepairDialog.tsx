@@ -14,7 +14,7 @@ interface Props {
   readonly onClose: () => void
 }
 
-/** Rows that nobody looks through one by one. */
+/** More rows require typing the name. */
 const MANY = 1_000
 
 export function RepairDialog({ pipeline, result, onClose }: Props) {
@@ -24,10 +24,10 @@ export function RepairDialog({ pipeline, result, onClose }: Props) {
   const written = (result.missing?.count ?? 0) + (result.different?.count ?? 0)
   const isGrave = removed > 0 || written > MANY
   const repair = async () => {
-    const { rows: mended, run_id: id } = await pipelineActions.repair(pipeline.id)
+    const { rows: repaired, run_id: id } = await pipelineActions.repair(pipeline.id)
     if (id === null) return toastDone(texts.nothingToRepair)
     toastDone(
-      texts.didRepair(mended),
+      texts.didRepair(repaired),
       <Link to="/runs/$id" params={{ id }}>
         {texts.openRun}
       </Link>,

@@ -12,12 +12,12 @@ import { pipelineTexts } from './texts.js'
 interface Props {
   readonly pipeline: Pipeline
   readonly checkpoint: Checkpoint
-  /** Null: back to the start. Else the column whose value is asked for. */
+  /** Null: reset. Otherwise the column whose value is entered. */
   readonly column: string | null
   readonly onClose: () => void
 }
 
-/** An earlier place costs time; a later one leaves rows out. So the name has to be typed. */
+/** An earlier checkpoint costs time; a later one skips rows. So the name must be typed. */
 export function ResetDialog({ pipeline, checkpoint, column, onClose }: Props) {
   const texts = useTexts(pipelineTexts)
   const { name, incremental_id_key: idColumn } = pipeline

@@ -26,7 +26,7 @@ export function RestoreDialog({ pipeline, version, onClose }: Props) {
     try {
       await pipelineActions.restore(pipeline.id, version, { resetCheckpoint: choice, isTakenOver: isTaken })
     } catch (error) {
-      // The old query reads other rows: only now is it known that the checkpoint is in question.
+      // The old query reads other rows: only now is it known that a decision about the checkpoint is needed.
       if (error instanceof ApiProblem && error.problem.code === 'CHECKPOINT_INVALID') setUndecided(true)
       throw error
     }

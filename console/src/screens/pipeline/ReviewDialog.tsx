@@ -6,7 +6,7 @@ import { actions } from '../../api/actions.js'
 import { pipelineActions, pipelineKey, pipelineQuery } from '../../api/pipeline.js'
 import { asProblem } from '../../api/problem.js'
 import { queryClient } from '../../api/query-client.js'
-import type { Pipeline, Rehearsal } from '../../api/wire.js'
+import type { DryRun, Pipeline } from '../../api/wire.js'
 import { ActionButton } from '../../components/ActionButton.js'
 import { toPatch } from '../../components/authoring/spec.js'
 import { chosenFields, mergeOf, type Side } from '../../components/authoring/three-way.js'
@@ -15,6 +15,7 @@ import { DiffView } from '../../components/DiffView.js'
 import grid from '../../components/grid.module.css'
 import { asText, isLong } from '../../components/long-text.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
+import { Scrollable } from '../../components/Scrollable.js'
 import { Skeleton } from '../../components/Skeleton.js'
 import { TextDiff } from '../../components/TextDiff.js'
 import { shared } from '../../components/texts.js'
@@ -28,7 +29,7 @@ import { isFilesDecision, TakeOver } from './TakeOver.js'
 import { ThreeWay } from './ThreeWay.js'
 
 interface Props {
-  /** As it is saved now. */
+  /** The saved configuration. */
   readonly latest: Pipeline
   readonly draft: Draft
   readonly onSaved: () => void
@@ -36,13 +37,13 @@ interface Props {
 }
 
 /**
- * Nothing is saved without its difference and its impact, as the server tells them. The version that was looked at is
- * the version that is changed: when somebody was faster, the edit stays, and all three are laid beside each other.
+ * Nothing is saved without its diff and its impact, as computed by the server. The reviewed version is the one that is
+ * changed: if another version was saved in the meantime, the edit is kept and the versions are compared.
  */
 export function ReviewDialog({ latest, draft, onSaved, onClose }: Props) {
   const texts = useTexts(editTexts)
   const words = useTexts(shared)
-  const [pipeline, lookAt] = useState(latest)
+  const [pipeline, setPipeline] = useState(latest)
   const [choices, setChoices] = useState<Readonly<Record<string, Side>>>({})
   const [reset, chooseReset] = useState<boolean | null>(null)
   const [isTaken, take] = useState(false)
@@ -51,7 +52,7 @@ export function ReviewDialog({ latest, draft, onSaved, onClose }: Props) {
   const patch = toPatch(isApart ? chosenFields(merge, choices) : draft.fields)
   const { data, error } = useQuery({
     queryKey: ['review', pipeline.id, pipeline.config_version, patch],
-    queryFn: () => rehearse(pipeline, patch),
+    queryFn: () => dryRun(pipeline, patch),
     placeholderData: undefined,
     retry: false,
     staleTime: 0,
@@ -81,7 +82,7 @@ export function ReviewDialog({ latest, draft, onSaved, onClose }: Props) {
             latest={latest}
             onCompare={() => {
               save.reset()
-              lookAt(latest)
+              setPipeline(latest)
             }}
           />
         ) : null}
@@ -100,7 +101,7 @@ export function ReviewDialog({ latest, draft, onSaved, onClose }: Props) {
             <Skeleton lines={4} />
           ) : null
         ) : (
-          <Changes rehearsal={data} choice={reset} onChoose={chooseReset} />
+          <Changes dryRun={data} choice={reset} onChoose={chooseReset} />
         )}
         <TakeOver pipeline={pipeline} isTaken={isTaken} onTake={take} />
         <Group justify="flex-end" gap="xs">
@@ -131,11 +132,11 @@ export function ReviewDialog({ latest, draft, onSaved, onClose }: Props) {
   )
 }
 
-async function rehearse(pipeline: Pipeline, patch: Parameters<typeof pipelineActions.rehearse>[0]['patch']) {
+async function dryRun(pipeline: Pipeline, patch: Parameters<typeof pipelineActions.dryRun>[0]['patch']) {
   try {
-    return await pipelineActions.rehearse({ pipeline, patch })
+    return await pipelineActions.dryRun({ pipeline, patch })
   } catch (error) {
-    // What was saved meanwhile is not known here yet.
+    // The version saved in the meantime is not loaded here yet.
     if (isStale(error)) await reread(pipeline.id)
     throw error
   }
@@ -158,7 +159,7 @@ function useSave(pipeline: Pipeline, { onSaved, onClose }: Pick<Props, 'onSaved'
     mutationFn: ({ patch, isTaken }: Submitted) => pipelineActions.save({ pipeline, patch }, isTaken),
     onSuccess: async (saved, { isRun }) => {
       const { id, name, config_version } = saved
-      // Before the draft goes: the fields must not show the old values for a moment.
+      // Before the draft is removed: the fields must not show the old values for a moment.
       queryClient.setQueryData(pipelineQuery(id).queryKey, saved)
       onSaved()
       onClose()
@@ -197,12 +198,12 @@ function Meanwhile({ latest, onCompare }: { readonly latest: Pipeline; readonly 
 }
 
 interface ChangesProps {
-  readonly rehearsal: Rehearsal
+  readonly dryRun: DryRun
   readonly choice: boolean | null
   readonly onChoose: (isReset: boolean) => void
 }
 
-function Changes({ rehearsal: { changes, checkpoint }, choice, onChoose }: ChangesProps) {
+function Changes({ dryRun: { changes, checkpoint }, choice, onChoose }: ChangesProps) {
   const texts = useTexts(editTexts)
   const all = Object.entries(changes)
   const isText = ([, { old, new: next }]: (typeof all)[number]) => isLong(old) || isLong(next)
@@ -210,8 +211,7 @@ function Changes({ rehearsal: { changes, checkpoint }, choice, onChoose }: Chang
   if (all.length === 0) return <p className={styles.note}>{texts.noChange}</p>
   return (
     <>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard. */}
-      <section className={grid.sheet} tabIndex={0} aria-label={texts.review}>
+      <Scrollable className={grid.sheet} label={texts.review}>
         {short.length === 0 ? null : <DiffView changes={Object.fromEntries(short) as never} />}
         {long.map(([field, { old, new: next }]) => (
           <div key={field}>
@@ -219,13 +219,13 @@ function Changes({ rehearsal: { changes, checkpoint }, choice, onChoose }: Chang
             <TextDiff before={asText(old)} after={asText(next)} language="sql" label={field} />
           </div>
         ))}
-      </section>
+      </Scrollable>
       <div>
         <strong>{texts.impact}</strong>
         {checkpoint === 'undecided' ? (
           <CheckpointChoice choice={choice} onChoose={onChoose} />
         ) : (
-          <p className={styles.words}>{texts.fate[checkpoint]}</p>
+          <p className={styles.words}>{texts.checkpointEffect[checkpoint]}</p>
         )}
       </div>
     </>

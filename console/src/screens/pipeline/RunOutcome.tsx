@@ -4,7 +4,7 @@ import { shared } from '../../components/texts.js'
 import { useTexts } from '../../i18n/texts.js'
 import type { IconName } from '../../theme/icons.js'
 
-const LOOKS: Readonly<Record<RunStatus, { tone: Tone; icon: IconName }>> = {
+const BADGES: Readonly<Record<RunStatus, { tone: Tone; icon: IconName }>> = {
   REQUESTED: { tone: 'run', icon: 'clock' },
   RUNNING: { tone: 'run', icon: 'play' },
   SUCCESS: { tone: 'ok', icon: 'check' },
@@ -16,7 +16,7 @@ const LOOKS: Readonly<Record<RunStatus, { tone: Tone; icon: IconName }>> = {
 export function RunOutcome({ run }: { readonly run: PipelineRun }) {
   const { runStatus } = useTexts(shared)
   return (
-    <Badge {...LOOKS[run.status]} more={run.error_code}>
+    <Badge {...BADGES[run.status]} more={run.error_code}>
       {runStatus[run.status]}
     </Badge>
   )

@@ -19,7 +19,7 @@ import { RunOutcome } from './RunOutcome.js'
 import { pipelineTexts } from './texts.js'
 
 const PAGE = 50
-/** As many as the API gives at once. */
+/** The maximum page size of the API. */
 const MOST = 200
 const keyOf = ({ id }: PipelineRun) => id
 const nameOf = ({ requested_at }: PipelineRun) => requested_at

@@ -78,7 +78,7 @@ function CheckpointPanel({ pipeline, checkpoint }: Props) {
   )
 }
 
-/** The checkpoint in words: what it makes the next run do. */
+/** What the next run does, according to the checkpoint. */
 function NextRun({ pipeline, checkpoint }: Props) {
   const texts = useTexts(pipelineTexts)
   const { last_processed_key: key } = checkpoint

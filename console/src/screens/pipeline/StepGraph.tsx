@@ -3,13 +3,13 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { validationQuery } from '../../api/pipeline.js'
 import type { Pipeline } from '../../api/wire.js'
-import { Verdict } from '../../components/authoring/Outlook.js'
+import { Verdict } from '../../components/authoring/ValidationSummary.js'
 import { Panel } from '../../components/Panel.js'
 import { useTexts } from '../../i18n/texts.js'
 import styles from './pipeline.module.css'
 import { pipelineTexts } from './texts.js'
 
-/** Where rows come from, what is done to them, and where they go. */
+/** Source, reader, transforms and target. */
 export function StepGraph({ pipeline }: { readonly pipeline: Pipeline }) {
   const texts = useTexts(pipelineTexts)
   const { data } = useQuery(validationQuery(pipeline.id))

@@ -9,7 +9,7 @@ interface Props {
   readonly onTake: (isTaken: boolean) => void
 }
 
-/** What a file decides is not changed by the way: whoever does it says so (ADR 0016). */
+/** Changing a pipeline that is managed by a file requires an explicit takeover (ADR 0016). */
 export function TakeOver({ pipeline, isTaken, onTake }: Props) {
   const texts = useTexts(editTexts)
   if (pipeline.managed_by !== 'file') return null
@@ -24,7 +24,7 @@ export function TakeOver({ pipeline, isTaken, onTake }: Props) {
   )
 }
 
-/** Whether the question is still open. */
+/** Whether the takeover must still be confirmed. */
 export function isFilesDecision({ managed_by }: Pick<Pipeline, 'managed_by'>, isTaken: boolean): boolean {
   return managed_by === 'file' && !isTaken
 }

@@ -5,6 +5,7 @@ import type { Pipeline } from '../../api/wire.js'
 import type { FieldMerge, Side } from '../../components/authoring/three-way.js'
 import grid from '../../components/grid.module.css'
 import { asText, isLong } from '../../components/long-text.js'
+import { Scrollable } from '../../components/Scrollable.js'
 import { TextDiff } from '../../components/TextDiff.js'
 import { TimeText } from '../../components/TimeText.js'
 import { shared } from '../../components/texts.js'
@@ -21,7 +22,7 @@ interface Props {
   readonly onChoose: (field: string, side: Side) => void
 }
 
-/** The version I began with, the one that was saved meanwhile, and mine: each field is decided by itself. */
+/** The original version, the one saved in the meantime, and mine: each field is resolved separately. */
 export function ThreeWay({ base, latest, merge, choices, onChoose }: Props) {
   const texts = useTexts(editTexts)
   const { field } = useTexts(shared)
@@ -29,8 +30,7 @@ export function ThreeWay({ base, latest, merge, choices, onChoose }: Props) {
   return (
     <div className={styles.stack}>
       <SavedBy latest={latest} />
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard. */}
-      <section className={grid.sheet} tabIndex={0} aria-label={texts.threeWay}>
+      <Scrollable className={grid.sheet} label={texts.threeWay}>
         <table className={`${review.merge} ${grid.stacked}`}>
           <thead>
             <tr>
@@ -54,7 +54,7 @@ export function ThreeWay({ base, latest, merge, choices, onChoose }: Props) {
             ))}
           </tbody>
         </table>
-      </section>
+      </Scrollable>
       <LongTexts merge={merge} />
     </div>
   )
@@ -78,7 +78,7 @@ function SavedBy({ latest: { id, config_version } }: { readonly latest: Pipeline
 
 interface LineProps {
   readonly merge: FieldMerge
-  /** Of the columns: on a phone each value stands below its own. */
+  /** Column names: on a phone each value is shown below its own. */
   readonly names: readonly [string, string, string]
   readonly choice: Side
   readonly onChoose: (side: Side) => void
@@ -125,7 +125,7 @@ function Value({ value }: { readonly value: unknown }) {
   const texts = useTexts(editTexts)
   const { notSet } = useTexts(shared)
   if (value === null || value === undefined || value === '') return <span className="v-soft">{notSet}</span>
-  // Nobody compares two queries by eye: their difference stands below.
+  // Long texts are compared in a diff below.
   if (isLong(value)) return <span className="v-soft">{texts.lines(asText(value).split('\n').length)}</span>
   return <code className={`v-mono ${review.value}`}>{asText(value)}</code>
 }

@@ -9,6 +9,7 @@ import { DiffView } from '../../components/DiffView.js'
 import grid from '../../components/grid.module.css'
 import { Panel } from '../../components/Panel.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
+import { Scrollable } from '../../components/Scrollable.js'
 import { Skeleton } from '../../components/Skeleton.js'
 import { TimeText } from '../../components/TimeText.js'
 import { useTexts } from '../../i18n/texts.js'
@@ -89,10 +90,9 @@ function Version({ version: { version, author, at, diff }, pipeline, onRestore }
       ) : (
         <details className={styles.inset} open={changed <= 3}>
           <summary>{texts.changedFields(changed)}</summary>
-          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard. */}
-          <section className={grid.scroll} tabIndex={0} aria-label={texts.changedFields(changed)}>
+          <Scrollable className={grid.scroll} label={texts.changedFields(changed)}>
             <DiffView changes={diff as never} />
-          </section>
+          </Scrollable>
         </details>
       )}
     </article>

@@ -3,13 +3,13 @@ import type { Pipeline, PipelineLine } from '../../api/wire.js'
 
 interface Shown {
   readonly pipeline: Pipeline
-  /** As the list has it: with its present run and the last twenty. Null: not read yet. */
+  /** The line of the list, with the current run and the last twenty. Null: not loaded. */
   readonly line: PipelineLine | null
 }
 
 export const PipelineContext = createContext<Shown | null>(null)
 
-/** Only below the layout, which shows a tab when the pipeline is there. */
+/** Only below the layout, which renders tabs once the pipeline is loaded. */
 export function usePipeline(): Shown {
   const shown = useContext(PipelineContext)
   if (shown === null) throw new Error('no pipeline is shown')

@@ -4,14 +4,14 @@ import type { Reconciliation } from '../../api/wire.js'
 import { serverNow } from '../../time/clock.js'
 
 export interface Comparison {
-  /** Null: not compared since the page was opened. */
+  /** Null: no comparison since the page was opened. */
   readonly found: { readonly result: Reconciliation; readonly at: string } | null
   readonly error: unknown
   readonly isPending: boolean
   readonly start: () => void
 }
 
-/** Every row of the query against the mart. Started by a click: it reads everything. */
+/** Compares all rows of the query with the mart. Started on request only: it reads everything. */
 export function useComparison(id: string): Comparison {
   const { data, error, isPending, mutate } = useMutation({
     mutationFn: async () => {

@@ -2,45 +2,47 @@ import { Button } from '@mantine/core'
 import { lazy, Suspense } from 'react'
 import type { PipelineLine } from '../../api/wire.js'
 import { ActionButton } from '../../components/ActionButton.js'
+import { actionTexts } from '../../components/action-texts.js'
 import list from '../../components/list.module.css'
 import { shared } from '../../components/texts.js'
 import { activityOf, isActive } from '../../facts/activity.js'
 import { useTexts } from '../../i18n/texts.js'
-import type { BulkDeed } from './BulkDialog.js'
+import type { BulkAction } from './BulkDialog.js'
 import { pipelinesTexts } from './texts.js'
 
 const BulkDialog = lazy(() => import('./BulkDialog.js').then((module) => ({ default: module.BulkDialog })))
 
 interface Props {
   readonly lines: readonly PipelineLine[]
-  readonly deed: BulkDeed | null
-  readonly choose: (deed: BulkDeed | null) => void
+  readonly action: BulkAction | null
+  readonly choose: (action: BulkAction | null) => void
   readonly onClear: () => void
 }
 
-export function BulkBar({ lines, deed, choose, onClear }: Props) {
+export function BulkBar({ lines, action, choose, onClear }: Props) {
   const texts = useTexts(pipelinesTexts)
+  const labels = useTexts(actionTexts)
   const words = useTexts(shared)
   if (lines.length === 0) return null
-  const nothingRuns = lines.some((line) => isActive(activityOf(line))) ? null : texts.isNotRunning
+  const nothingRuns = lines.some((line) => isActive(activityOf(line))) ? null : labels.isNotRunning
   return (
     <section className={list.picked} aria-label={words.selected(lines.length)}>
       <strong>{words.selected(lines.length)}</strong>
       <ActionButton needs="operator" icon="play" onClick={() => choose('run')}>
-        {texts.run}
+        {labels.run}
       </ActionButton>
       <ActionButton needs="operator" icon="pause" refusal={nothingRuns} onClick={() => choose('pause')}>
-        {texts.pause}
+        {labels.pause}
       </ActionButton>
       <ActionButton needs="operator" icon="stop" refusal={nothingRuns} onClick={() => choose('cancel')}>
-        {texts.cancelRun}
+        {labels.cancel}
       </ActionButton>
       <Button variant="subtle" color="gray" onClick={onClear}>
         {texts.clear}
       </Button>
-      {deed === null ? null : (
+      {action === null ? null : (
         <Suspense fallback={null}>
-          <BulkDialog deed={deed} lines={lines} onClose={() => choose(null)} />
+          <BulkDialog action={action} lines={lines} onClose={() => choose(null)} />
         </Suspense>
       )}
     </section>

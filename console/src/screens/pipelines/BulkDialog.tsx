@@ -9,20 +9,20 @@ import { useTexts } from '../../i18n/texts.js'
 import styles from './pipelines.module.css'
 import { pipelinesTexts } from './texts.js'
 
-export type BulkDeed = 'run' | 'pause' | 'cancel'
+export type BulkAction = 'run' | 'pause' | 'cancel'
 type Result = { readonly kind: 'ok' | 'skipped' } | { readonly kind: 'refused'; readonly why: string }
 
-/** At the same time, so that fifty do not take fifty times as long. */
+/** Requests in parallel. */
 const ABREAST = 4
 
 interface Props {
-  readonly deed: BulkDeed
+  readonly action: BulkAction
   readonly lines: readonly PipelineLine[]
   readonly onClose: () => void
 }
 
-/** The count, the list, and what became of each: one that is refused does not hide behind those that worked. */
-export function BulkDialog({ deed, lines, onClose }: Props) {
+/** Shows the count, the list and the result of each item, so that no failure is hidden. */
+export function BulkDialog({ action, lines, onClose }: Props) {
   const texts = useTexts(pipelinesTexts)
   const words = useTexts(shared)
   const [results, setResults] = useState<ReadonlyMap<string, Result>>(new Map())
@@ -30,14 +30,14 @@ export function BulkDialog({ deed, lines, onClose }: Props) {
   const start = async () => {
     setState('busy')
     await eachAbreast(lines, async (line) => {
-      const result = await attempt(deed, line)
+      const result = await attempt(action, line)
       setResults((known) => new Map(known).set(line.id, result))
     })
     setState('done')
   }
   const refused = [...results.values()].filter(({ kind }) => kind === 'refused').length
   return (
-    <Modal opened onClose={onClose} title={texts.bulk[deed](lines.length)} size="md">
+    <Modal opened onClose={onClose} title={texts.bulk[action](lines.length)} size="md">
       <ul className={styles.results}>
         {lines.map(({ id, name }) => (
           <li key={id}>
@@ -53,7 +53,7 @@ export function BulkDialog({ deed, lines, onClose }: Props) {
         </Button>
         {state === 'done' ? null : (
           <Button loading={state === 'busy'} onClick={() => void start()} data-autofocus>
-            {texts.bulk[deed](lines.length)}
+            {texts.bulk[action](lines.length)}
           </Button>
         )}
       </Group>
@@ -78,12 +78,12 @@ function ResultBadge({ result, isAsked }: { readonly result: Result | null; read
   )
 }
 
-async function attempt(deed: BulkDeed, line: PipelineLine): Promise<Result> {
+async function attempt(action: BulkAction, line: PipelineLine): Promise<Result> {
   try {
-    if (deed === 'cancel') {
+    if (action === 'cancel') {
       if (line.current_run === null) return { kind: 'skipped' }
       await actions.cancel(line.current_run.id)
-    } else await actions[deed](line.id)
+    } else await actions[action](line.id)
     return { kind: 'ok' }
   } catch (error) {
     const { detail, hint } = asProblem(error).problem

@@ -20,7 +20,7 @@ interface Props {
   readonly lines: readonly PipelineLine[]
 }
 
-/** What is shown is in the address: it can be sent to somebody, and the back button undoes it. */
+/** Filters are kept in the address: it can be shared, and the back button undoes a change. */
 export function FilterBar({ search, lines }: Props) {
   const texts = useTexts(pipelinesTexts)
   const navigate = useNavigate()
@@ -66,7 +66,7 @@ export function FilterBar({ search, lines }: Props) {
   )
 }
 
-/** Every kind of target that was seen so far: a filter that is on must not take the others away. */
+/** All kinds of targets seen so far: an active filter must not remove the other options. */
 function useKinds(lines: readonly PipelineLine[], chosen: string | undefined): string[] {
   const seen = useRef(new Set<string>())
   for (const { target_table } of lines) seen.current.add(kindOf(target_table))

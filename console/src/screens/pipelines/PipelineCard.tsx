@@ -7,7 +7,7 @@ import { NameCell, NowCell, RunsCell } from './cells.js'
 import styles from './pipelines.module.css'
 import { RowActions } from './RowActions.js'
 
-/** A pipeline on a phone: to look at, to run and to stop. */
+/** A pipeline on a phone. */
 export function PipelineCard({ line }: { readonly line: PipelineLine }) {
   const facts = dataFactsOf(line, useNow())
   return (

@@ -14,7 +14,7 @@ import { useStableOrder } from '../../components/table/use-stable-order.js'
 import { useTexts } from '../../i18n/texts.js'
 import { usePreferences } from '../../preferences/preferences.js'
 import { BulkBar } from './BulkBar.js'
-import type { BulkDeed } from './BulkDialog.js'
+import type { BulkAction } from './BulkDialog.js'
 import { DataCell, NameCell, NextCell, NowCell, RateCell, RunnersAlive, RunsCell } from './cells.js'
 import { NoPipelines, NothingMatches } from './empty.js'
 import { FilterBar } from './FilterBar.js'
@@ -25,9 +25,9 @@ import { RowActions } from './RowActions.js'
 import { Summary } from './Summary.js'
 import { filterOf, type PipelinesSearch } from './search.js'
 import { pipelinesTexts } from './texts.js'
-import { useRowDeeds } from './use-row-deeds.js'
+import { useRowShortcuts } from './use-row-shortcuts.js'
 
-/** One line for each pipeline: twice as many on a screen. */
+/** One line per pipeline: twice as many fit on a screen. */
 const COMPACT_PX = 34
 
 const keyOf = ({ id }: PipelineLine) => id
@@ -68,9 +68,9 @@ function PipelinesTable({ overview, search, isDimmed }: TableProps) {
   const navigate = useNavigate()
   const columns = useColumns()
   const [picked, pick] = useState<ReadonlySet<string>>(new Set())
-  const [deed, choose] = useState<BulkDeed | null>(null)
+  const [action, choose] = useState<BulkAction | null>(null)
   const isCompact = usePreferences().density === 'compact'
-  const rowKeys = useRowDeeds(picked.size > 0, choose)
+  const rowKeys = useRowShortcuts(picked.size > 0, choose)
   const sort = readSort(search.sort ?? 'name')
   const lines = useStableOrder(overview.items, keyOf, compareBy(sort), writeSort(sort))
   if (lines.length === 0) return <NothingMatches />
@@ -101,7 +101,7 @@ function PipelinesTable({ overview, search, isDimmed }: TableProps) {
       </p>
       <BulkBar
         lines={lines.filter(({ id }) => picked.has(id))}
-        deed={deed}
+        action={action}
         choose={choose}
         onClear={() => pick(new Set())}
       />

@@ -1,62 +1,30 @@
 import { ActionIcon, Menu } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { actions } from '../../api/actions.js'
 import type { PipelineLine } from '../../api/wire.js'
 import { ActionIconButton, useRefusal } from '../../components/ActionButton.js'
-import { toastDone, toastProblem } from '../../components/toast.js'
+import { usePipelineActions } from '../../components/use-pipeline-actions.js'
 import { activityOf, isActive } from '../../facts/activity.js'
 import { useTexts } from '../../i18n/texts.js'
 import { Icon } from '../../theme/icons.js'
 import styles from './pipelines.module.css'
 import { pipelinesTexts } from './texts.js'
 
-type Texts = (typeof pipelinesTexts)['en']
-
-/** Does it and says so, or says why not. */
-export async function act(
-  deed: () => Promise<unknown>,
-  name: string,
-  done: string,
-  texts: Texts,
-): Promise<void> {
-  try {
-    await deed()
-    toastDone(done)
-  } catch (error) {
-    toastProblem(texts.refused(name), error)
-  }
-}
-
 export function RowActions({ line }: { readonly line: PipelineLine }) {
-  const texts = useTexts(pipelinesTexts)
-  const isBusy = isActive(activityOf(line))
-  const { id, name, current_run: run } = line
+  const { run, cancel } = usePipelineActions()(line)
   return (
     <div className={styles.rowActions}>
-      {isBusy && run !== null ? (
-        <ActionIconButton
-          needs="operator"
-          icon="stop"
-          label={texts.cancelRun}
-          refusal={run.cancel_requested ? texts.stopsAfterBatch : null}
-          onClick={() => void act(() => actions.cancel(run.id), name, texts.didCancel(name), texts)}
-        />
+      {isActive(activityOf(line)) && line.current_run !== null ? (
+        <ActionIconButton needs="operator" icon="stop" {...cancel} />
       ) : (
-        <ActionIconButton
-          needs="operator"
-          icon="play"
-          label={texts.run}
-          refusal={line.enabled ? null : texts.isDisabled}
-          onClick={() => void act(() => actions.run(id), name, texts.didRun(name), texts)}
-        />
+        <ActionIconButton needs="operator" icon="play" {...run} />
       )}
       <RowMenu line={line} />
     </div>
   )
 }
 
-/** The menu itself is made when it is first opened: a list has many rows and nobody opens all of them. */
+/** The menu is created when it is first opened: a list has many rows. */
 function RowMenu({ line }: { readonly line: PipelineLine }) {
   const texts = useTexts(pipelinesTexts)
   const [isOpen, open] = useState(false)
@@ -78,40 +46,33 @@ function RowMenu({ line }: { readonly line: PipelineLine }) {
 
 function MenuItems({ line }: { readonly line: PipelineLine }) {
   const texts = useTexts(pipelinesTexts)
+  const { pause, toggle } = usePipelineActions()(line)
   const refusal = useRefusal('operator')
-  const { id, name, enabled, status } = line
-  const pauseRefusal = refusal ?? (status === 'RUNNING' ? null : texts.isNotRunning)
+  const pauseRefusal = refusal ?? pause.refusal
   return (
     <>
       <Menu.Item
         leftSection={<Icon name="pause" size={14} />}
         disabled={pauseRefusal !== null}
         title={pauseRefusal ?? undefined}
-        onClick={() => void act(() => actions.pause(id), name, texts.didPause(name), texts)}
+        onClick={pause.onClick}
       >
-        {texts.pause}
+        {pause.label}
       </Menu.Item>
       <Menu.Item
-        leftSection={<Icon name={enabled ? 'ban' : 'check'} size={14} />}
+        leftSection={<Icon name={line.enabled ? 'ban' : 'check'} size={14} />}
         disabled={refusal !== null}
         title={refusal ?? undefined}
-        onClick={() =>
-          void act(
-            () => (enabled ? actions.disable(id) : actions.enable(id)),
-            name,
-            enabled ? texts.didDisable(name) : texts.didEnable(name),
-            texts,
-          )
-        }
+        onClick={toggle.onClick}
       >
-        {enabled ? texts.disable : texts.enable}
+        {toggle.label}
       </Menu.Item>
       <Menu.Divider />
       <Menu.Item
         leftSection={<Icon name="runs" size={14} />}
         component={Link}
         to="/pipelines/$id/runs"
-        params={{ id } as never}
+        params={{ id: line.id } as never}
       >
         {texts.openRuns}
       </Menu.Item>

@@ -10,7 +10,7 @@ interface Props {
   readonly onClose: () => void
 }
 
-/** A view that has the name already is replaced. */
+/** Replaces an existing view of the same name. */
 export function SaveViewDialog({ search, onClose }: Props) {
   const { views: texts } = useTexts(pipelinesTexts)
   const words = useTexts(shared)

@@ -15,7 +15,7 @@ interface Props {
   readonly lines: readonly PipelineLine[]
 }
 
-/** The fleet in one line: it also answers "why does nothing run". */
+/** All pipelines and runners in one line. */
 export function Summary({ summary, lines }: Props) {
   const texts = useTexts(pipelinesTexts)
   const now = useNow()
@@ -40,7 +40,7 @@ export function Summary({ summary, lines }: Props) {
   )
 }
 
-/** Signs of life are no events: the fleet is looked at, and grows silent on screen also when nobody answers. */
+/** Heartbeats are not events: runners are polled, and become unresponsive on screen even if the server does not respond. */
 function useFleet(summary: FleetSummary, now: number) {
   const { data } = useQuery(runnersQuery)
   if (data === undefined) return { alive: summary.runners_alive, known: summary.runners_known }

@@ -4,7 +4,7 @@ import { useChosenView, ViewsButton } from './ViewsButton.js'
 
 const ViewsMenu = lazy(() => import('./ViewsMenu.js').then((module) => ({ default: module.ViewsMenu })))
 
-/** The menu comes when it is first opened: the first load is at its limit. */
+/** The menu is loaded when it is first opened: the first load is at its size limit. */
 export function Views({ search }: { readonly search: PipelinesSearch }) {
   const [isWanted, want] = useState(false)
   const { chosen } = useChosenView(search)

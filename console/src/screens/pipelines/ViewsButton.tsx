@@ -6,7 +6,7 @@ import { Icon } from '../../theme/icons.js'
 import type { PipelinesSearch } from './search.js'
 import { pipelinesTexts } from './texts.js'
 
-/** What is shown, in the form in which it is kept (the same list gives the same text), and the view that it is. */
+/** The current filter in its stored form (the same list gives the same text), and the matching view. */
 export function useChosenView(search: PipelinesSearch) {
   const { views } = usePreferences()
   const parts = Object.entries(search).filter(([, value]) => value !== undefined)

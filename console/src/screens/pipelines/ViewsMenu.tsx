@@ -12,7 +12,7 @@ const SaveViewDialog = lazy(() =>
   import('./SaveViewDialog.js').then((module) => ({ default: module.SaveViewDialog })),
 )
 
-/** Lists that somebody comes back to, kept in this browser. */
+/** Saved views, stored in this browser. */
 export function ViewsMenu({ search }: { readonly search: PipelinesSearch }) {
   const texts = useTexts(pipelinesTexts)
   const { views } = usePreferences()

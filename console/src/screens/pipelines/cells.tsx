@@ -23,7 +23,7 @@ interface CellProps {
   readonly line: PipelineLine
 }
 
-/** Whether anybody is there to take what is queued. */
+/** Whether a runner is alive. */
 export const RunnersAlive = createContext(true)
 
 export function NameCell({ line }: CellProps) {
@@ -65,7 +65,7 @@ export function NowCell({ line }: CellProps) {
   )
 }
 
-/** Every state that is not final says what it waits for. */
+/** Every non-final state says what it waits for. */
 function Waiting({ line }: CellProps) {
   const texts = useTexts(pipelinesTexts)
   const format = useFormat()

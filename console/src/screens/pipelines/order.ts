@@ -5,11 +5,11 @@ import { rateOf } from '../../facts/progress.js'
 
 const ACTIVITIES = ['retrying', 'cancelling', 'pausing', 'running', 'queued', 'paused', 'idle', 'disabled']
 
-/** What each column is ordered by; nothing known goes last. */
+/** The sort key of each column; unknown values come last. */
 const KEYS: Readonly<Record<string, (line: PipelineLine) => string | number | null>> = {
   name: ({ name }) => name,
   now: (line) => ACTIVITIES.indexOf(activityOf(line)),
-  // The oldest first: that is what somebody looks for.
+  // Oldest first: the most relevant.
   data: ({ last_success_at }) => last_success_at,
   runs: ({ recent }) => -recent.filter(({ status }) => status === 'FAILED').length,
   rate: ({ last_run }) => (last_run === null ? null : -(rateOf(last_run) ?? 0)),

@@ -2,11 +2,11 @@ import type { OverviewFilter } from '../../api/pipelines.js'
 import type { PipelineStatus } from '../../api/wire.js'
 import { searchText } from '../../components/search-text.js'
 
-/** `/pipelines?status=&target=&q=&sort=`: what the list shows, as it stands in the address. */
+/** `/pipelines?status=&target=&q=&sort=`: the filter of the list in the address. */
 export interface PipelinesSearch {
   readonly q?: string
   readonly status?: StatusFilter
-  /** How the target begins: `analytics.`, `es:`. */
+  /** The start of the target: `analytics.`, `es:`. */
   readonly target?: string
   readonly sort?: string
 }
@@ -41,7 +41,7 @@ const STATUSES: Readonly<Record<Exclude<StatusFilter, 'disabled'>, PipelineStatu
   idle: 'IDLE',
 }
 
-/** What the server is asked for. */
+/** The parameters of the request. */
 export function filterOf({ q, status, target }: PipelinesSearch): OverviewFilter {
   return {
     ...(q === undefined ? {} : { q }),
@@ -54,7 +54,7 @@ export function filterOf({ q, status, target }: PipelinesSearch): OverviewFilter
   }
 }
 
-/** What kind of mart a target is: `es:` of es:films, `analytics.` of analytics.film_dim. */
+/** The kind of a target: `es:` for es:films, `analytics.` for analytics.film_dim. */
 export function kindOf(target: string): string {
   return /^[^.:]*[.:]/.exec(target)?.[0] ?? target
 }

@@ -12,18 +12,18 @@ import { fleetQualityTexts } from './texts.js'
 
 const keyOf = (id: string) => ['compare', id] as const
 
-/** Every row, asked for by a click. The event that follows brings the result to everybody who looks. */
+/** Compares all rows on request. The event that follows shows the result to all users. */
 export function CompareButton({ line }: { readonly line: PipelineLine }) {
   const texts = useTexts(fleetQualityTexts)
   const { id, name } = line
-  const tell = useTelling(line)
+  const notify = useNotify(line)
   const { mutate } = useMutation({
     mutationKey: keyOf(id),
     mutationFn: () => pipelineActions.compareRows(id),
-    onSuccess: tell,
+    onSuccess: notify,
     onError: (error) => toastProblem(texts.refused(name), error),
   })
-  // Not the state of this button: a row that was scrolled away comes back while it is still compared.
+  // Not the state of this button: a row may be scrolled out of view and back during the comparison.
   const isBusy = useIsMutating({ mutationKey: keyOf(id) }) > 0
   return (
     <Tip label={texts.compareHint}>
@@ -40,7 +40,7 @@ export function CompareButton({ line }: { readonly line: PipelineLine }) {
   )
 }
 
-function useTelling({ id, name, config_version }: PipelineLine): (result: Reconciliation) => void {
+function useNotify({ id, name, config_version }: PipelineLine): (result: Reconciliation) => void {
   const texts = useTexts(fleetQualityTexts)
   const { rows } = useTexts(shared)
   const describe = useComparisonText()

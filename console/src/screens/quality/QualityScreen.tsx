@@ -33,7 +33,7 @@ const keyOf = ({ id }: PipelineLine) => id
 const nameOf = ({ name }: PipelineLine) => name
 const card = (line: PipelineLine) => <QualityCard line={line} />
 
-/** Whether the marts are right: every one of them, worst first. */
+/** The quality of all marts, worst first. */
 export function QualityScreen() {
   const texts = useTexts(fleetQualityTexts)
   const search = useSearch({ from: '/quality' })

@@ -6,7 +6,7 @@ import { useTexts } from '../../i18n/texts.js'
 import { useNow } from '../../time/clock.js'
 import { fleetQualityTexts } from './texts.js'
 
-/** Whether the data is right, in one line. */
+/** The quality of the data in one line. */
 export function Summary({ lines }: { readonly lines: readonly PipelineLine[] }) {
   const texts = useTexts(fleetQualityTexts)
   const now = useNow()

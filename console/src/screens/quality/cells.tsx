@@ -32,7 +32,7 @@ export function NameCell({ line }: CellProps) {
   )
 }
 
-/** How many checks pass, a mark for each, and the worst of the others in a sentence. */
+/** The number of passed checks, a mark for each, and the worst result as a sentence. */
 export function ChecksCell({ line }: CellProps) {
   const texts = useTexts(fleetQualityTexts)
   const checks = checksOf(line, useNow())

@@ -6,21 +6,21 @@ import type { QualitySearch, ShowFilter } from './search.js'
 
 type Key = (line: PipelineLine, now: number) => string | number
 
-/** What each column is ordered by: the lowest first is what somebody looks for. */
+/** The sort key of each column: the lowest is the most relevant. */
 const KEYS: Readonly<Record<string, Key>> = {
   name: ({ name }) => name,
   worst: (line, now) => -weightOf(checksOf(line, now)),
   data: (line, now) => -overdue(line, now),
   compare: (line) => {
     const last = lastComparisonOf(line)
-    // Differences first, then what was never compared, then what was longest ago.
+    // Differences first, then marts that were never compared, then the oldest comparisons.
     if (last === null) return -1
     return last.comparison.matches ? Date.parse(last.comparison.at) : -2 - driftOf(last)
   },
   quarantine: ({ quarantined }) => -quarantined,
 }
 
-/** How many periods old the data is; nothing is promised about the rest. */
+/** The age of the data in schedule periods; marts without a schedule have none. */
 function overdue(line: PipelineLine, now: number): number {
   const { ageMs, periodMs } = dataFactsOf(line, now)
   return ageMs === null || periodMs === null ? -1 : ageMs / periodMs
@@ -33,7 +33,7 @@ export function compareBy({ by, isDescending }: Sort, now: number) {
     sign * order(key(a), key(b)) || a.name.localeCompare(b.name)
 }
 
-/** Once for each line: sorting a thousand asks for ten thousand. */
+/** Cached per line: sorting 1,000 lines needs 10,000 keys. */
 function remembered(key: Key, now: number): (line: PipelineLine) => string | number {
   const known = new Map<PipelineLine, string | number>()
   return (line) => {

@@ -1,6 +1,6 @@
 import { searchText } from '../../components/search-text.js'
 
-/** `/quality?q=&show=&sort=`: what the list shows, as it stands in the address. */
+/** `/quality?q=&show=&sort=`: the filter of the list in the address. */
 export interface QualitySearch {
   readonly q?: string
   readonly show?: ShowFilter

@@ -50,7 +50,7 @@ export function FilterBar({ search, lines, children }: Props) {
   )
 }
 
-/** Those with rows that wait come first. */
+/** Pipelines with held rows first. */
 function options(lines: readonly PipelineLine[]): readonly PipelineLine[] {
   return [...lines].sort((a, b) => b.quarantined - a.quarantined || a.name.localeCompare(b.name))
 }

@@ -13,15 +13,15 @@ import { Skeleton } from '../../components/Skeleton.js'
 import { useTexts } from '../../i18n/texts.js'
 import { useLiveEvents } from '../../live/live.js'
 import { Icon } from '../../theme/icons.js'
-import { AllDeeds } from './AllDeeds.js'
-import type { Wish } from './dialogs.js'
+import { AllActions } from './AllActions.js'
+import type { Selection } from './dialogs.js'
 import { FilterBar } from './FilterBar.js'
 import styles from './quarantine.module.css'
 import { RowsTable } from './RowsTable.js'
 import { type QuarantineSearch, STATUSES } from './search.js'
 import { quarantineTexts } from './texts.js'
 
-/** The rows that were set apart, of all pipelines: why, what they hold, and what becomes of them. */
+/** The quarantined rows of all pipelines. */
 export function QuarantineScreen() {
   const texts = useTexts(quarantineTexts)
   const search = useSearch({ from: '/quarantine' })
@@ -47,7 +47,7 @@ export function QuarantineScreen() {
       </header>
       <FilterBar search={search} lines={lines}>
         {rows.data === undefined || rows.isPlaceholderData ? null : (
-          <AllDeeds wish={allOf(rows.data.pages, search, pipeline)} />
+          <AllActions selection={allOf(rows.data.pages, search, pipeline)} />
         )}
       </FilterBar>
       <NewRows search={search} onShow={() => void rows.refetch()} />
@@ -69,15 +69,15 @@ export function QuarantineScreen() {
   )
 }
 
-/** All that are held, as far as they were seen; null: none are. */
+/** All held rows up to the newest one on screen; null: none. */
 function allOf(
   pages: readonly QuarantinePage[],
   search: QuarantineSearch,
   pipeline: { readonly id: string; readonly name: string } | null,
-): Wish | null {
+): Selection | null {
   const newest = pages[0]?.items[0]
   if (newest === undefined || newest.status !== 'HELD') return null
-  // The name of a pipeline that the list has not told yet stands in its rows.
+  // Until the list of pipelines is loaded, take the name from a row.
   const named =
     search.pipeline === undefined
       ? null
@@ -85,16 +85,16 @@ function allOf(
   return { kind: 'all', total: pages[0]?.total ?? 0, upTo: newest.id, pipeline: named }
 }
 
-/** Rows do not jump in from above while somebody reads. */
+/** New rows are not inserted while the user reads. */
 function NewRows({ search, onShow }: { readonly search: QuarantineSearch; readonly onShow: () => void }) {
   const texts = useTexts(quarantineTexts)
-  const [isNew, tell] = useState(false)
+  const [isNew, setNew] = useState(false)
   useLiveEvents((events) => {
     const isOurs = (id: string) => search.pipeline === undefined || search.pipeline === id
     const refused = events.some(
       (event) => event.kind === 'run.batch' && event.rows_quarantined > 0 && isOurs(event.pipeline_id),
     )
-    if (refused && search.status === undefined) tell(true)
+    if (refused && search.status === undefined) setNew(true)
   })
   if (!isNew) return null
   return (
@@ -104,7 +104,7 @@ function NewRows({ search, onShow }: { readonly search: QuarantineSearch; readon
         radius="xl"
         leftSection={<Icon name="up" size={14} />}
         onClick={() => {
-          tell(false)
+          setNew(false)
           onShow()
         }}
       >
@@ -127,11 +127,11 @@ function Rows({ pages, search, isDimmed, onMore, isMore }: RowsProps) {
   const navigate = useNavigate()
   const rows = pages.flatMap(({ items }) => items)
   if (rows.length === 0) return <NoRows search={search} />
-  const look = (row: QuarantinedRow | null) =>
+  const open = (row: QuarantinedRow | null) =>
     void navigate({ to: '/quarantine', search: { ...search, row: row?.id }, replace: true })
   return (
     <>
-      <RowsTable rows={rows} looked={search.row ?? null} onLook={look} isDimmed={isDimmed} />
+      <RowsTable rows={rows} openedId={search.row ?? null} onOpen={open} isDimmed={isDimmed} />
       <div className={styles.foot}>
         <p className="v-soft" role="status">
           {texts.shown(rows.length, pages[0]?.total ?? rows.length)}

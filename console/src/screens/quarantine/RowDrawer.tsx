@@ -17,7 +17,7 @@ interface Props {
   readonly onClose: () => void
 }
 
-/** Everything that is known of a row, beside the list. */
+/** All details of a row, next to the list. */
 export function RowDrawer({ row, onReplay, onDiscard, onClose }: Props) {
   const texts = useTexts(quarantineTexts)
   const refusals = useRowRefusals(row)
@@ -36,7 +36,7 @@ export function RowDrawer({ row, onReplay, onDiscard, onClose }: Props) {
           <p>{row.reason}</p>
         </section>
         <Facts row={row} />
-        <div className={styles.deeds}>
+        <div className={styles.actions}>
           <ActionButton needs="operator" icon="retry" refusal={refusals.replay} onClick={() => onReplay(row)}>
             {texts.replay}
           </ActionButton>

@@ -7,7 +7,15 @@ import type { Column } from '../../components/table/column.js'
 import { DataTable } from '../../components/table/DataTable.js'
 import { shared } from '../../components/texts.js'
 import { useTexts } from '../../i18n/texts.js'
-import { DeedsCell, KeyCell, PipelineCell, ReasonCell, RefusedCell, RowCard, type RowDeeds } from './cells.js'
+import {
+  ActionsCell,
+  KeyCell,
+  PipelineCell,
+  ReasonCell,
+  RefusedCell,
+  type RowActions,
+  RowCard,
+} from './cells.js'
 import { choiceOf, DiscardDialog, ResultDialog } from './dialogs.js'
 import { RowDrawer } from './RowDrawer.js'
 import { quarantineTexts } from './texts.js'
@@ -18,21 +26,21 @@ const nameOf = ({ key }: QuarantinedRow) => key
 
 interface Props {
   readonly rows: readonly QuarantinedRow[]
-  /** The id of the row whose values are shown. */
-  readonly looked: string | null
-  readonly onLook: (row: QuarantinedRow | null) => void
+  /** The id of the open row. */
+  readonly openedId: string | null
+  readonly onOpen: (row: QuarantinedRow | null) => void
   readonly isDimmed: boolean
 }
 
-export function RowsTable({ rows, looked, onLook, isDimmed }: Props) {
+export function RowsTable({ rows, openedId, onOpen, isDimmed }: Props) {
   const texts = useTexts(quarantineTexts)
   const [picked, pick] = useState<ReadonlySet<string>>(new Set())
   const [asked, ask] = useState<readonly QuarantinedRow[] | null>(null)
   const settler = useSettling(() => pick(new Set()))
-  const deeds = useDeeds(settler, ask)
-  const columns = useColumns(deeds)
-  const card = useCallback((row: QuarantinedRow) => <RowCard row={row} {...deeds} />, [deeds])
-  const shown = rows.find(({ id }) => id === looked)
+  const actions = useRowActions(settler, ask)
+  const columns = useColumns(actions)
+  const card = useCallback((row: QuarantinedRow) => <RowCard row={row} {...actions} />, [actions])
+  const shown = rows.find(({ id }) => id === openedId)
   const chosen = rows.filter(({ id }) => picked.has(id))
   return (
     <>
@@ -46,13 +54,13 @@ export function RowsTable({ rows, looked, onLook, isDimmed }: Props) {
         isDimmed={isDimmed}
         picked={picked}
         onPick={pick}
-        onOpen={onLook}
+        onOpen={onOpen}
       />
       <PickedBar rows={chosen} settler={settler} onDiscard={ask} onClear={() => pick(new Set())} />
-      {shown === undefined ? null : <RowDrawer row={shown} {...deeds} onClose={() => onLook(null)} />}
+      {shown === undefined ? null : <RowDrawer row={shown} {...actions} onClose={() => onOpen(null)} />}
       {asked === null ? null : (
         <DiscardDialog
-          wish={{ kind: 'rows', rows: asked }}
+          selection={{ kind: 'rows', rows: asked }}
           onConfirm={() => settler.discard(choiceOf({ kind: 'rows', rows: asked }))}
           onClose={() => ask(null)}
         />
@@ -62,9 +70,9 @@ export function RowsTable({ rows, looked, onLook, isDimmed }: Props) {
   )
 }
 
-/** The same objects as long as nothing changed: rows that did not change are not drawn again. */
-function useDeeds(settler: Settler, ask: (rows: readonly QuarantinedRow[]) => void): RowDeeds {
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what a settler does never changes, only its result does.
+/** Stable objects, so that unchanged rows are not rendered again. */
+function useRowActions(settler: Settler, ask: (rows: readonly QuarantinedRow[]) => void): RowActions {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the functions of a settler never change, only its result does.
   return useMemo(
     () => ({
       onReplay: (row) => void settler.replay(choiceOf({ kind: 'rows', rows: [row] })),
@@ -74,7 +82,7 @@ function useDeeds(settler: Settler, ask: (rows: readonly QuarantinedRow[]) => vo
   )
 }
 
-function useColumns(deeds: RowDeeds): readonly Column<QuarantinedRow>[] {
+function useColumns(actions: RowActions): readonly Column<QuarantinedRow>[] {
   const { columns: names } = useTexts(quarantineTexts)
   return useMemo(
     () => [
@@ -97,9 +105,14 @@ function useColumns(deeds: RowDeeds): readonly Column<QuarantinedRow>[] {
         width: 'minmax(112px, 0.7fr)',
         cell: (row) => <RefusedCell row={row} />,
       },
-      { id: 'deeds', header: names.deeds, width: '68px', cell: (row) => <DeedsCell row={row} {...deeds} /> },
+      {
+        id: 'actions',
+        header: names.actions,
+        width: '68px',
+        cell: (row) => <ActionsCell row={row} {...actions} />,
+      },
     ],
-    [names, deeds],
+    [names, actions],
   )
 }
 

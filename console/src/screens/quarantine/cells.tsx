@@ -13,12 +13,12 @@ interface CellProps {
   readonly row: QuarantinedRow
 }
 
-export interface RowDeeds {
+export interface RowActions {
   readonly onReplay: (row: QuarantinedRow) => void
   readonly onDiscard: (row: QuarantinedRow) => void
 }
 
-const LOOKS: Readonly<Record<QuarantineStatus, { tone: Tone; icon: IconName }>> = {
+const BADGES: Readonly<Record<QuarantineStatus, { tone: Tone; icon: IconName }>> = {
   HELD: { tone: 'warn', icon: 'quarantine' },
   REPLAY_REQUESTED: { tone: 'run', icon: 'clock' },
   REPLAYED: { tone: 'ok', icon: 'check' },
@@ -27,10 +27,10 @@ const LOOKS: Readonly<Record<QuarantineStatus, { tone: Tone; icon: IconName }>> 
 
 export function StatusBadge({ status }: { readonly status: QuarantineStatus }) {
   const { rowStatus } = useTexts(quarantineTexts)
-  return <Badge {...LOOKS[status]}>{rowStatus[status]}</Badge>
+  return <Badge {...BADGES[status]}>{rowStatus[status]}</Badge>
 }
 
-/** Why a row can no longer be replayed or discarded; null: it can. */
+/** Why a row cannot be replayed or discarded; null: it can. */
 export function useRowRefusals({ status }: Pick<QuarantinedRow, 'status'>): {
   replay: string | null
   discard: string | null
@@ -80,7 +80,7 @@ export function RefusedCell({ row }: CellProps) {
   )
 }
 
-export function DeedsCell({ row, onReplay, onDiscard }: CellProps & RowDeeds) {
+export function ActionsCell({ row, onReplay, onDiscard }: CellProps & RowActions) {
   const texts = useTexts(quarantineTexts)
   const refusals = useRowRefusals(row)
   return (
@@ -103,12 +103,12 @@ export function DeedsCell({ row, onReplay, onDiscard }: CellProps & RowDeeds) {
   )
 }
 
-export function RowCard({ row, ...deeds }: CellProps & RowDeeds) {
+export function RowCard({ row, ...actions }: CellProps & RowActions) {
   return (
     <div className={styles.card}>
       <div className={styles.cardTop}>
         <KeyCell row={row} />
-        <DeedsCell row={row} {...deeds} />
+        <ActionsCell row={row} {...actions} />
       </div>
       <ReasonCell row={row} />
       <div className={styles.cardTop}>

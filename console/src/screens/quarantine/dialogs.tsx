@@ -9,8 +9,8 @@ import styles from './quarantine.module.css'
 import { quarantineTexts } from './texts.js'
 import { Runs } from './use-settling.js'
 
-/** What somebody is about to give up: some rows, or all of a pipeline or of the fleet. */
-export type Wish =
+/** The rows to discard: some rows, or all of one pipeline or of all pipelines. */
+export type Selection =
   | { readonly kind: 'rows'; readonly rows: readonly QuarantinedRow[] }
   | { readonly kind: 'all'; readonly total: number; readonly upTo: string; readonly pipeline: Named | null }
 
@@ -19,20 +19,23 @@ export interface Named {
   readonly name: string
 }
 
-export function choiceOf(wish: Wish): RowChoice {
-  if (wish.kind === 'rows') return { row_ids: wish.rows.map(({ id }) => id) }
-  return { up_to: wish.upTo, ...(wish.pipeline === null ? {} : { pipeline_id: wish.pipeline.id }) }
+export function choiceOf(selection: Selection): RowChoice {
+  if (selection.kind === 'rows') return { row_ids: selection.rows.map(({ id }) => id) }
+  return {
+    up_to: selection.upTo,
+    ...(selection.pipeline === null ? {} : { pipeline_id: selection.pipeline.id }),
+  }
 }
 
 interface DiscardProps {
-  readonly wish: Wish
+  readonly selection: Selection
   readonly onConfirm: () => Promise<void>
   readonly onClose: () => void
 }
 
-export function DiscardDialog({ wish, onConfirm, onClose }: DiscardProps) {
+export function DiscardDialog({ selection, onConfirm, onClose }: DiscardProps) {
   const texts = useTexts(quarantineTexts)
-  const n = wish.kind === 'rows' ? wish.rows.length : wish.total
+  const n = selection.kind === 'rows' ? selection.rows.length : selection.total
   return (
     <ConfirmDialog
       title={texts.discardTitle(n)}
@@ -43,25 +46,26 @@ export function DiscardDialog({ wish, onConfirm, onClose }: DiscardProps) {
     >
       <p className={styles.words}>{texts.discardText(n)}</p>
       <ul className={styles.whose}>
-        <Whose wish={wish} />
+        <Whose selection={selection} />
       </ul>
     </ConfirmDialog>
   )
 }
 
-/** How many rows of whom. */
-function Whose({ wish }: { readonly wish: Wish }) {
+/** The number of rows per pipeline. */
+function Whose({ selection }: { readonly selection: Selection }) {
   const texts = useTexts(quarantineTexts)
-  if (wish.kind === 'all')
+  if (selection.kind === 'all')
     return (
       <li>
-        {wish.pipeline === null
-          ? `${texts.total(wish.total)} ${texts.discardFleet}`
-          : texts.discardOf(wish.total, wish.pipeline.name)}
+        {selection.pipeline === null
+          ? `${texts.total(selection.total)} ${texts.discardFleet}`
+          : texts.discardOf(selection.total, selection.pipeline.name)}
       </li>
     )
   const counts = new Map<string, number>()
-  for (const { pipeline_name } of wish.rows) counts.set(pipeline_name, (counts.get(pipeline_name) ?? 0) + 1)
+  for (const { pipeline_name } of selection.rows)
+    counts.set(pipeline_name, (counts.get(pipeline_name) ?? 0) + 1)
   return [...counts].map(([name, n]) => <li key={name}>{texts.discardOf(n, name)}</li>)
 }
 
@@ -70,7 +74,7 @@ interface ResultProps {
   readonly onClose: () => void
 }
 
-/** One that is refused does not hide behind those that worked. */
+/** Lists each failure, so that none is hidden. */
 export function ResultDialog({ settled, onClose }: ResultProps) {
   const texts = useTexts(quarantineTexts)
   const words = useTexts(shared)

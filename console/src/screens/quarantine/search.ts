@@ -1,7 +1,7 @@
 import type { QuarantineStatus } from '../../api/wire.js'
 import { searchText } from '../../components/search-text.js'
 
-/** `/quarantine?pipeline=&status=&row=`: whose rows, in which status, and the one that is looked at. */
+/** `/quarantine?pipeline=&status=&row=`: the filter, and the open row. */
 export interface QuarantineSearch {
   readonly pipeline?: string
   readonly status?: StatusFilter
@@ -26,5 +26,5 @@ export function readQuarantineSearch({ pipeline, status, row }: Record<string, u
   }
 }
 
-/** Anything else is nobody's id, and the server would refuse to look for it. */
+/** Anything else is not an id, and the server would reject it. */
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i

@@ -7,25 +7,25 @@ import { useTexts } from '../../i18n/texts.js'
 import { quarantineTexts } from './texts.js'
 
 export interface Settler {
-  /** Throws what the server refused altogether. */
+  /** Throws if the server rejects the whole request. */
   discard(choice: RowChoice): Promise<void>
-  /** Says itself what came of it. */
+  /** Reports the result itself. */
   replay(choice: RowChoice): Promise<void>
-  /** What became of each row, when some were refused. */
+  /** The result of each row, if some were rejected. */
   readonly result: SettledRows | null
   forget(): void
 }
 
-/** One request for one click; then a word about it, or a list of those that were refused. */
+/** One request per click; then a notification, or a list of rejected rows. */
 export function useSettling(onDone: () => void): Settler {
   const texts = useTexts(quarantineTexts)
   const [result, setResult] = useState<SettledRows | null>(null)
-  const settle = async (deed: Settling, choice: RowChoice) => {
-    const settled = await settleRows(deed, choice)
+  const settle = async (action: Settling, choice: RowChoice) => {
+    const settled = await settleRows(action, choice)
     onDone()
     if (settled.refused > 0) return setResult(settled)
-    const done = deed === 'replay' ? texts.didReplay(settled.rows) : texts.didDiscard(settled.rows)
-    toastDone(done, deed === 'replay' ? <Runs settled={settled} /> : undefined)
+    const done = action === 'replay' ? texts.didReplay(settled.rows) : texts.didDiscard(settled.rows)
+    toastDone(done, action === 'replay' ? <Runs settled={settled} /> : undefined)
   }
   return {
     discard: (choice) => settle('discard', choice),
@@ -36,7 +36,7 @@ export function useSettling(onDone: () => void): Settler {
   }
 }
 
-/** Where to see how the second try goes. */
+/** Links to the runs that replay the rows. */
 export function Runs({ settled: { pipelines } }: { readonly settled: SettledRows }) {
   const texts = useTexts(quarantineTexts)
   return (

@@ -1,7 +1,7 @@
 import type { RunDetail } from '../../api/wire.js'
 import { Badge } from '../../components/Badge.js'
 import { TimeText } from '../../components/TimeText.js'
-import { isHandedBack } from '../../facts/holder.js'
+import { isReleased } from '../../facts/holder.js'
 import { useTexts } from '../../i18n/texts.js'
 import styles from './run.module.css'
 import { runTexts } from './texts.js'
@@ -9,7 +9,7 @@ import { useRunSearch } from './use-run-search.js'
 
 type Past = RunDetail['attempt_history'][number]
 
-/** The attempts that did not end the run: what each of them failed with stays readable. */
+/** Earlier attempts with their errors. */
 export function Attempts({ run }: { readonly run: RunDetail }) {
   const { attempts: texts } = useTexts(runTexts)
   if (run.attempt_history.length === 0) return null
@@ -20,7 +20,7 @@ export function Attempts({ run }: { readonly run: RunDetail }) {
         {run.attempt_history.map((past) => (
           <Attempt key={past.attempt} past={past} />
         ))}
-        {isHandedBack(run) ? null : <Newest run={run} />}
+        {isReleased(run) ? null : <Newest run={run} />}
       </ol>
     </section>
   )

@@ -10,7 +10,7 @@ import styles from './run.module.css'
 import { runTexts } from './texts.js'
 
 interface Props {
-  /** Null: the address names one that is not loaded. */
+  /** Null: the batch in the address is not loaded. */
   readonly batch: Batch | null
   readonly number: number
   readonly onClose: () => void
@@ -66,7 +66,7 @@ function Facts({ batch }: { readonly batch: Batch }) {
   )
 }
 
-/** Where its time went. What was done ahead, while the batch before was written, is not part of its own time. */
+/** Time by phase. Work that overlapped with the previous batch does not count. */
 function Phases({ batch }: { readonly batch: Batch }) {
   const { batches: texts } = useTexts(runTexts)
   const format = useFormat()

@@ -5,6 +5,7 @@ import type { Batch, RunDetail } from '../../api/wire.js'
 import { DownloadButton } from '../../components/DownloadButton.js'
 import { Panel } from '../../components/Panel.js'
 import { activityOfRun } from '../../components/RunStatusBadge.js'
+import { Scrollable } from '../../components/Scrollable.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
 import { BatchDetail } from './BatchDetail.js'
@@ -13,7 +14,7 @@ import { Legend, type Span, spanOf, TimelineBar } from './Timeline.js'
 import { runTexts } from './texts.js'
 import { useRunSearch } from './use-run-search.js'
 
-/** Every new batch draws the others again; two hundred are drawn in no time. */
+/** Every new batch renders the others again, which is fast for two hundred. */
 const FIRST = 200
 
 export function BatchesPanel({ run }: { readonly run: RunDetail }) {
@@ -35,7 +36,7 @@ export function BatchesPanel({ run }: { readonly run: RunDetail }) {
   )
 }
 
-/** The page of a run has the last thousand. */
+/** The API returns the last thousand batches. */
 function AllOfThem({ run }: { readonly run: RunDetail }) {
   const { batches: texts } = useTexts(runTexts)
   const shown = run.batch_history.length
@@ -61,8 +62,7 @@ function BatchTable({ run, chosen }: { readonly run: RunDetail; readonly chosen:
   const rows = run.batch_history.slice(0, shown)
   const span = spanOf(rows)
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
-    <section className={styles.scroller} tabIndex={0} aria-label={texts.title}>
+    <Scrollable className={styles.scroller} label={texts.title}>
       <table className={styles.batches}>
         <thead>
           <tr>
@@ -101,7 +101,7 @@ function BatchTable({ run, chosen }: { readonly run: RunDetail; readonly chosen:
           {texts.more}
         </Button>
       ) : null}
-    </section>
+    </Scrollable>
   )
 }
 

@@ -2,27 +2,21 @@ import { useEffect, useState } from 'react'
 import { actions } from '../../api/actions.js'
 import type { RunDetail } from '../../api/wire.js'
 import { ActionButton } from '../../components/ActionButton.js'
-import { toastDone, toastProblem } from '../../components/toast.js'
+import { perform } from '../../components/perform.js'
 import { useTexts } from '../../i18n/texts.js'
 import { runTexts } from './texts.js'
 
-/** A batch takes a second or so. One that still has not ended is stuck, and waiting is no answer any more. */
+/** A batch usually takes at most a second. One that takes longer than this is stuck. */
 const PATIENCE_MS = 30_000
 
-/** When this tab first saw that a run was asked to stop; going to another page and back does not start the wait anew. */
+/** When this tab first saw the cancel request; navigation does not restart the wait. */
 const seen = new Map<string, number>()
 
 export function CancelButtons({ run }: { readonly run: RunDetail }) {
   const texts = useTexts(runTexts)
   const isLate = useLate(run)
-  const act = async (deed: (id: string) => Promise<unknown>, done: string) => {
-    try {
-      await deed(run.id)
-      toastDone(done)
-    } catch (error) {
-      toastProblem(texts.refused, error)
-    }
-  }
+  const act = (action: (id: string) => Promise<unknown>, done: string) =>
+    void perform(() => action(run.id), { done, failed: texts.failed })
   if (isLate)
     return (
       <ActionButton
@@ -30,7 +24,7 @@ export function CancelButtons({ run }: { readonly run: RunDetail }) {
         icon="stop"
         color="red"
         variant="light"
-        onClick={() => void act(actions.cutOff, texts.didForce)}
+        onClick={() => act(actions.cutOff, texts.didForce)}
       >
         {texts.force}
       </ActionButton>
@@ -40,14 +34,14 @@ export function CancelButtons({ run }: { readonly run: RunDetail }) {
       needs="operator"
       icon="stop"
       refusal={run.cancel_requested ? texts.cancelling : null}
-      onClick={() => void act(actions.cancel, texts.didCancel)}
+      onClick={() => act(actions.cancel, texts.didCancel)}
     >
       {texts.cancel}
     </ActionButton>
   )
 }
 
-/** It was asked to stop, and has not for so long that more has to be offered. */
+/** Whether cancelling takes so long that force stop is offered. */
 export function useLate({ id, cancel_requested: isAsked }: RunDetail): boolean {
   const [isLate, setLate] = useState(false)
   useEffect(() => {

@@ -30,7 +30,7 @@ export function LogPanel({ run, isActive }: Props) {
   const filter = filterOf(search)
   const { data, error, isFetching, refetch } = useQuery(runLogQuery(run.id, filter, search.line))
   const isMore = data?.isMore === true
-  // Who follows wants the end: page after page, until it is there.
+  // Follow mode loads page after page until the end.
   useEffect(() => {
     if (isFollowing && isMore && !isFetching && error === null) void refetch()
   }, [isFollowing, isMore, isFetching, error, refetch])
@@ -64,7 +64,7 @@ export function LogPanel({ run, isActive }: Props) {
   )
 }
 
-/** What the server is asked for. */
+/** The parameters of the request. */
 function filterOf({ log, attempt, q }: RunSearch): RunLogFilter {
   return {
     ...(log === 'errors' ? { errors_only: true } : {}),

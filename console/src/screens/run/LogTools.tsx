@@ -42,7 +42,7 @@ export function LogTools({ run, filter, pages, isWrapped, isFollowing, wrap, fol
   )
 }
 
-/** Looks through all lines, also those that are not loaded: the server does it. */
+/** The server searches all lines, including those that are not loaded. */
 function Search() {
   const { log: texts } = useTexts(runTexts)
   const [{ q }, change] = useRunSearch()
@@ -77,12 +77,12 @@ function AttemptChoice({ attempts }: { readonly attempts: number }) {
   )
 }
 
-/** What is loaded goes to the clipboard; the file has everything that the filter finds. */
+/** Copies the loaded lines; the download contains all matching lines. */
 function TakeAway({ runId, filter, pages }: { readonly runId: string } & Pick<Props, 'filter' | 'pages'>) {
   const words = useTexts(shared)
   const { log: texts } = useTexts(runTexts)
   return (
-    // Their place is kept while there is nothing to take.
+    // Reserves the space while the log is empty.
     <span className={styles.takeAway} data-empty={pages.length === 0 || undefined}>
       <CopyLoaded pages={pages} label={texts.copy} />
       <DownloadButton size="compact-sm" from={logAddress(runId, filter)} as={`run-${runId}.log`}>
@@ -102,7 +102,7 @@ function CopyLoaded({ pages, label }: { readonly pages: RunLog['pages']; readonl
           size="compact-sm"
           aria-label={label}
           onClick={() => {
-            // Made when it is wanted: of a hundred thousand lines it is a long text.
+            // Created on demand: the text of 100,000 lines is long.
             void navigator.clipboard?.writeText(logText(pages))
             copy()
           }}

@@ -7,7 +7,7 @@ import { Icon } from '../../theme/icons.js'
 import styles from './run.module.css'
 import { runTexts } from './texts.js'
 
-/** The run of the same pipeline before this one, and the one after it. */
+/** Links to the previous and the next run of the pipeline. */
 export function Neighbours({ run }: { readonly run: RunDetail }) {
   const texts = useTexts(runTexts)
   return (

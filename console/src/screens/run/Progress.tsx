@@ -7,7 +7,7 @@ import { useNow } from '../../time/clock.js'
 import styles from './run.module.css'
 import { runTexts } from './texts.js'
 
-/** Numbers that move from the first batch on. What may be wrong is there only when it is not zero. */
+/** Numbers that change from the first batch on. Possible problems are shown only if not zero. */
 export function Progress({ run }: { readonly run: RunDetail }) {
   const { progress: texts } = useTexts(runTexts)
   const format = useFormat()

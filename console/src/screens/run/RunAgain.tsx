@@ -12,7 +12,7 @@ interface Props {
   readonly children: ReactNode
 }
 
-/** Another run of the same pipeline; it goes on where its checkpoint is. */
+/** Starts another run of the same pipeline, from its checkpoint. */
 export function RunAgain({ run, children }: Props) {
   const texts = useTexts(runTexts)
   const again = async () => {
@@ -25,7 +25,7 @@ export function RunAgain({ run, children }: Props) {
         </Link>,
       )
     } catch (error) {
-      toastProblem(texts.refused, error)
+      toastProblem(texts.failed, error)
     }
   }
   return (

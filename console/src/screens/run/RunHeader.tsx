@@ -102,7 +102,7 @@ function Facts({ run }: Props) {
   )
 }
 
-/** Where requests are traced, a run belongs to the trace of its own. */
+/** With tracing enabled, a run has its own trace. */
 function traceOf(run: RunDetail): ReactNode {
   if (!('trace_id' in run) || typeof run.trace_id !== 'string' || run.trace_id === '') return null
   return <code className="v-mono">{run.trace_id}</code>
@@ -129,7 +129,7 @@ function Times({ run }: Props) {
   )
 }
 
-/** What is not known is not shown. */
+/** Unknown values are omitted. */
 function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
   if (children === null) return null
   return (

@@ -8,7 +8,7 @@ import { WaitingPage } from '../../app/shell/WaitingPage.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
 import { activityOfRun } from '../../components/RunStatusBadge.js'
 import { shared } from '../../components/texts.js'
-import { isHandedBack } from '../../facts/holder.js'
+import { isReleased } from '../../facts/holder.js'
 import { shareOf } from '../../facts/progress.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
@@ -28,7 +28,7 @@ export function RunScreen() {
   const texts = useTexts(runTexts)
   const { data, error, refetch } = useQuery(runQuery(id))
   useRunPage(id, data)
-  useRereading(id, data !== undefined && isHandedBack(data))
+  useRereading(id, data !== undefined && isReleased(data))
   if (data === undefined)
     return (
       <WaitingPage title={texts.run(id.slice(0, 8))} error={error} onRetry={refetch} lines={12} height={22} />
@@ -58,7 +58,7 @@ function useRunPage(id: string, run: RunDetail | undefined): void {
   const label = texts.run(id.slice(0, 8))
   const isRunning = run?.status === 'RUNNING'
   const share = isRunning ? shareOf(run.expected_rows_read, run.rows_read) : null
-  // Nothing before its pipeline is known: it comes between, and would push the rest aside.
+  // Wait for the pipeline: its name would move the rest.
   const pipeline =
     run === undefined
       ? []

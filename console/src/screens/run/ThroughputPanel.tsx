@@ -2,6 +2,7 @@ import { Button } from '@mantine/core'
 import { useState } from 'react'
 import type { Batch } from '../../api/wire.js'
 import { Panel } from '../../components/Panel.js'
+import { Scrollable } from '../../components/Scrollable.js'
 import { shared } from '../../components/texts.js'
 import { rateOf } from '../../facts/progress.js'
 import { useFormat } from '../../i18n/format.js'
@@ -17,7 +18,7 @@ interface Point {
 const WIDTH = 400
 const HEIGHT = 120
 
-/** Rows per second, batch by batch: a run that slows down is seen here first. */
+/** Rows per second by batch: shows when a run slows down. */
 export function ThroughputPanel({ batches }: { readonly batches: readonly Batch[] }) {
   const { throughput: texts } = useTexts(runTexts)
   const words = useTexts(shared)
@@ -83,8 +84,7 @@ function RateTable({ points }: { readonly points: readonly Point[] }) {
   const { throughput: texts, batches } = useTexts(runTexts)
   const format = useFormat()
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
-    <section className={styles.scroller} tabIndex={0} aria-label={texts.title}>
+    <Scrollable className={styles.scroller} label={texts.title}>
       <table className={styles.batches}>
         <thead>
           <tr>
@@ -103,6 +103,6 @@ function RateTable({ points }: { readonly points: readonly Point[] }) {
           ))}
         </tbody>
       </table>
-    </section>
+    </Scrollable>
   )
 }

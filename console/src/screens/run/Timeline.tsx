@@ -16,7 +16,7 @@ interface Stretch {
   readonly ms: number
 }
 
-/** In the order in which they happen. Reading and transforms may overlap with the batch before: they are done ahead. */
+/** In chronological order. Reading and transforms may overlap with the previous batch. */
 function stretchesOf(batch: Batch): readonly Stretch[] {
   const known = PHASES.map((phase) => ({ phase, ms: batch[`${phase}_ms`] ?? 0 })).filter(({ ms }) => ms > 0)
   return known.length === 0 ? [{ phase: 'write', ms: batch.duration_ms }] : known
@@ -33,7 +33,7 @@ export function spanOf(batches: readonly Batch[]): Span {
   return { from, ms: Math.max(1, Math.max(...ends) - from) }
 }
 
-/** Where in the run it was, how much of it, and what it spent its time with. The numbers are in the batch itself. */
+/** Position and length of a batch within the run, by phase. The batch details contain the numbers. */
 export function TimelineBar({ batch, from, ms }: { readonly batch: Batch } & Span) {
   const length = lengthOf(batch)
   const width = Math.min(100, Math.max(0.6, (length / ms) * 100))
@@ -56,7 +56,7 @@ export function TimelineBar({ batch, from, ms }: { readonly batch: Batch } & Spa
   )
 }
 
-/** Which colour is what; only what there is. */
+/** The legend; only phases that occur. */
 export function Legend({ batches }: { readonly batches: readonly Batch[] }) {
   const { batches: texts } = useTexts(runTexts)
   const there = PHASES.filter((phase) => batches.some((batch) => (batch[`${phase}_ms`] ?? 0) > 0))

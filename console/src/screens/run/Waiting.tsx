@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { runnersQuery } from '../../api/runners.js'
 import type { RunDetail } from '../../api/wire.js'
 import { activityOfRun } from '../../components/RunStatusBadge.js'
-import { type Holder, holderOf, isHandedBack } from '../../facts/holder.js'
+import { type Holder, holderOf, isReleased } from '../../facts/holder.js'
 import { fleetOf } from '../../facts/runners.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
@@ -17,7 +17,7 @@ interface Props {
   readonly run: RunDetail
 }
 
-/** What a run that has not ended waits for, and what Cancel would do. */
+/** What an active run waits for, and the effect of Cancel. */
 export function Waiting({ run }: Props) {
   return activityOfRun(run) === null ? null : <Sentences run={run} />
 }
@@ -33,12 +33,12 @@ function Sentences({ run }: Props) {
         {texts.waitsForRunner} · <ToRunners /> · {texts.cancelQueued}
       </p>
     )
-  if (isHandedBack(run) || holder?.state === 'stopped')
-    return <HandedBack run={run} others={fleetOf(runners ?? []).alive} />
+  if (isReleased(run) || holder?.state === 'stopped')
+    return <Released run={run} others={fleetOf(runners ?? []).alive} />
   if (holder?.state === 'silent') return <Silent run={run} holder={holder} isLate={isLate} />
   return (
     <p className="v-soft">
-      {/* A line of its own: a longer duration must not push the next sentence away. */}
+      {/* On its own line: a longer duration must not move the next sentence. */}
       <span className={styles.sign}>
         {holder === null && runners !== undefined ? null : <Sign holder={holder} />}
       </span>
@@ -51,7 +51,7 @@ function Sentences({ run }: Props) {
   )
 }
 
-/** Null: not known yet. */
+/** Null: unknown yet. */
 function Sign({ holder }: { readonly holder: Holder | null }) {
   const { holder: texts } = useTexts(runTexts)
   const format = useFormat()
@@ -63,7 +63,7 @@ interface SilentProps extends Props {
   readonly isLate: boolean
 }
 
-/** The holder is gone, most likely: what happens next, and when. */
+/** The holder has most likely failed: what happens next, and when. */
 function Silent({ run, holder, isLate }: SilentProps) {
   const { holder: texts, forceEffect } = useTexts(runTexts)
   const format = useFormat()
@@ -78,18 +78,18 @@ function Silent({ run, holder, isLate }: SilentProps) {
         {leaseLeftMs === null || leaseLeftMs === 0
           ? texts.leaseOver
           : texts.leaseLeft(format.duration(leaseLeftMs))}{' '}
-        {texts.goesOn(run.batches)}
+        {texts.resumes(run.batches)}
       </p>
       {isLate ? <p>{forceEffect(run.batches)}</p> : null}
       <p className="v-soft">
-        {others === 0 ? texts.nobody : texts.others(others)} <ToRunners />
+        {others === 0 ? texts.noOther : texts.others(others)} <ToRunners />
       </p>
     </section>
   )
 }
 
-/** No runner has the run: the last one handed it back in good order. */
-function HandedBack({ run, others }: Props & { readonly others: number }) {
+/** No runner holds the run: the last one released it. */
+function Released({ run, others }: Props & { readonly others: number }) {
   const { holder: texts, attempts } = useTexts(runTexts)
   const last = run.attempt_history.at(-1)
   return (
@@ -99,7 +99,7 @@ function HandedBack({ run, others }: Props & { readonly others: number }) {
         <strong>{attempts.ends[last?.attempt === run.attempt ? last.end : 'given_back']}</strong>
       </div>
       <p>
-        {texts.nextTakes} {texts.goesOn(run.batches)}
+        {texts.nextTakes} {texts.resumes(run.batches)}
       </p>
       <p className="v-soft">
         {others === 0 ? texts.startOne : texts.alive(others)} <ToRunners />

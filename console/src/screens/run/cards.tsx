@@ -16,11 +16,11 @@ interface Props {
   readonly run: RunDetail
 }
 
-/** Above everything: the code, the sentence with the facts, the remedy, and what stays. */
+/** The error at the top of the page: code, message, hint and committed batches. */
 export function RunErrorCard({ run }: Props) {
   const { error: texts } = useTexts(runTexts)
   if (run.error_code === null && run.error === null) return null
-  // An attempt failed and another is under way, or made it: worth telling, no reason for alarm.
+  // An earlier attempt failed and another is in progress or succeeded: a warning, not an error.
   const isFailed = run.status === 'FAILED'
   return (
     <section className={styles.error} data-failed={isFailed} role={isFailed ? 'alert' : 'status'}>
@@ -68,7 +68,7 @@ function ErrorButtons({ run }: Props) {
   )
 }
 
-/** What people do next: try again, or mend the query first. */
+/** The next steps: retry, or fix the query. */
 function Remedies({ run }: Props) {
   const { error: texts } = useTexts(runTexts)
   return (
@@ -88,7 +88,7 @@ function Remedies({ run }: Props) {
   )
 }
 
-/** A green run over a mart that nothing reached. */
+/** A successful run that wrote nothing. */
 export function WroteNothingCard({ run }: Props) {
   const { nothing: texts } = useTexts(runTexts)
   const format = useFormat()

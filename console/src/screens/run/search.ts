@@ -9,7 +9,7 @@ export interface RunSearch {
   readonly attempt?: number
   /** Lines with this text only. */
   readonly q?: string
-  /** The line that a link leads to. */
+  /** The selected line. */
   readonly line?: number
 }
 

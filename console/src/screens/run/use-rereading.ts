@@ -3,15 +3,15 @@ import { queryClient } from '../../api/query-client.js'
 import { RUN_KEY } from '../../api/runs.js'
 import { useLiveEvents } from '../../live/live.js'
 
-/** Lines of the log are written a moment after what they tell. */
+/** Log lines are written shortly after the event. */
 const SOON_MS = 1_000
-/** A run with a thousand batches is not small. */
+/** A run with a thousand batches is a large response. */
 const LATER_MS = 15_000
 
 /**
- * What events do not tell is read again: new lines of the log soon, whatever happened; the run itself (its hint, its
- * way, what holds it back, the keys of batches) soon when its status changed and later when it only went on. A run that
- * waited for a runner is read again with its next batch: another runner has it now.
+ * Requests data that events do not contain: new log lines soon after every event; the run itself (hint, route, held-back
+ * checkpoint, keys of batches) soon after a change of status, and later after progress. A run that waited for a runner is
+ * requested again with its next batch, because another runner holds it now.
  */
 export function useRereading(id: string, waitsForRunner: boolean): void {
   const log = useDelayed(() => queryClient.invalidateQueries({ queryKey: ['run-log', id] }))
@@ -26,7 +26,7 @@ export function useRereading(id: string, waitsForRunner: boolean): void {
   })
 }
 
-/** Once after the pause, however often it is asked for; never when the screen is gone. */
+/** Runs once after the delay, however often it is requested; never after unmounting. */
 function useDelayed(work: () => Promise<unknown>): (ms: number) => void {
   const timer = useRef<ReturnType<typeof setTimeout> | null>(null)
   useEffect(

@@ -1,7 +1,7 @@
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import type { RunSearch } from './search.js'
 
-/** What the address says, and how to change a part of it without moving the page. */
+/** The search parameters, and a function that changes some of them without scrolling. */
 export function useRunSearch(): [RunSearch, (change: Partial<RunSearch>) => Promise<void>] {
   const search = useSearch({ from: '/runs/$id' })
   const { id } = useParams({ from: '/runs/$id' })

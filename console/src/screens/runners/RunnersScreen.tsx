@@ -24,7 +24,7 @@ export function RunnersScreen() {
   const { data, error, refetch } = useQuery(runnersQuery)
   const { data: overview, isPending } = useQuery(overviewQuery())
   usePage({ title: [texts.title], path: [{ label: texts.title }] })
-  // Who waits is told above the runners, and would push them down.
+  // The queue is shown above the runners and would move them if it arrived later.
   if (data === undefined || (isPending && error === null))
     return <WaitingPage title={texts.title} error={error} onRetry={refetch} lines={5} height={32} />
   const gone = data.filter(({ stopped_at }) => stopped_at !== null)

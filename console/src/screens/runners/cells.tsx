@@ -16,7 +16,7 @@ interface CellProps {
   readonly runner: Runner
 }
 
-const LOOKS: Readonly<Record<RunnerState, { tone: Tone; icon: IconName }>> = {
+const BADGES: Readonly<Record<RunnerState, { tone: Tone; icon: IconName }>> = {
   alive: { tone: 'ok', icon: 'check' },
   silent: { tone: 'bad', icon: 'warn' },
   ended: { tone: 'rest', icon: 'stop' },
@@ -34,18 +34,18 @@ export function NameCell({ runner }: CellProps) {
   )
 }
 
-/** The age was told when the list was read; the clock of the database carries it on. */
+/** The age when the list was loaded plus the time since, by the clock of the database. */
 export function StateCell({ runner }: CellProps) {
   const texts = useTexts(runnersTexts)
   const words = useTexts(shared)
   const format = useFormat()
   const now = useNow()
   const silentMs = Math.max(runner.heartbeat_age_ms, now - Date.parse(runner.heartbeat_at))
-  // Until the next look nobody can know that a living one is still there: its age is what was told.
+  // Until the next request a heartbeat may have arrived: an alive runner keeps its reported age.
   const state = runnerStateOf(runner, runner.heartbeat_age_ms)
   const age = state === 'alive' ? runner.heartbeat_age_ms : silentMs
   return (
-    <Badge {...LOOKS[state]} more={state === 'ended' ? null : words.ago(format.duration(age))}>
+    <Badge {...BADGES[state]} more={state === 'ended' ? null : words.ago(format.duration(age))}>
       {texts[state]}
     </Badge>
   )

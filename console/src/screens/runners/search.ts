@@ -1,4 +1,4 @@
-/** `/runners?ended=1`: also those that ended in order. */
+/** `/runners?ended=1`: includes stopped runners. */
 export interface RunnersSearch {
   readonly ended?: '1'
 }

@@ -11,7 +11,7 @@ import styles from './runs.module.css'
 import { type RunsSearch, STATUS_FILTERS, statusesOf } from './search.js'
 import { runsTexts } from './texts.js'
 
-/** What is shown is in the address: it can be sent to somebody, and the back button undoes it. */
+/** Filters are kept in the address: it can be shared, and the back button undoes a change. */
 export function FilterBar({ search }: { readonly search: RunsSearch }) {
   const texts = useTexts(runsTexts)
   const navigate = useNavigate()

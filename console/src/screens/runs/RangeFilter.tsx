@@ -13,7 +13,7 @@ interface Props {
   readonly onChange: (change: Partial<RunsSearch>) => void
 }
 
-/** The last hours and days, or from when to when. */
+/** Predefined ranges, or a custom one. */
 export function RangeFilter({ search, onChange }: Props) {
   const texts = useTexts(runsTexts)
   return (
@@ -37,13 +37,13 @@ export function RangeFilter({ search, onChange }: Props) {
   )
 }
 
-/** In the zone of the switch, which is printed beside them. */
+/** In the selected time zone, which is shown next to the fields. */
 function FromTo({ search, onChange }: Props) {
   const texts = useTexts(runsTexts)
   const zone = useZone()
   const field = (name: 'since' | 'until') => (
     <TextInput
-      // Another zone shows the same moment as another time.
+      // Another zone shows the same moment as a different time.
       key={`${name} ${zone}`}
       type="datetime-local"
       aria-label={texts[name]}

@@ -1,14 +1,14 @@
 import type { RunsFilter } from '../../api/runs.js'
 import type { RunStatus } from '../../api/wire.js'
 
-/** `/runs?status=failed,cancelled&pipeline=&range=24h`, or `&since=&until=`. What is not understood is left out. */
+/** `/runs?status=failed,cancelled&pipeline=&range=24h`, or `&since=&until=`. Invalid values are ignored. */
 export interface RunsSearch {
-  /** Several, with commas between. */
+  /** Comma-separated. */
   readonly status?: string
   /** The id of a pipeline. */
   readonly pipeline?: string
   readonly range?: Range
-  /** Moments in UTC; they count when `range` is `custom`. */
+  /** UTC times; used if `range` is `custom`. */
   readonly since?: string
   readonly until?: string
 }
@@ -51,7 +51,7 @@ function momentIn(text: unknown): string | undefined {
   return typeof text === 'string' && !Number.isNaN(Date.parse(text)) ? text : undefined
 }
 
-/** What the server is asked for. */
+/** The parameters of the request. */
 export function filterOf({ status, pipeline, range, since, until }: RunsSearch): RunsFilter {
   const statuses = statusesOf({ status }).map((each) => STATUSES[each])
   return {

@@ -4,8 +4,8 @@ import type { LiveEvent } from '../../live/event.js'
 import { useLiveEvents } from '../../live/live.js'
 
 /**
- * Runs that are not in the list yet. They are counted, not put in: a list that moves while somebody reads it is no
- * good. `clear` when the list was read again.
+ * New runs that are not in the list yet. They are counted, not inserted, so that the list does not move while a user reads
+ * it. Call `clear` after reloading the list.
  */
 export function useNewRuns(known: readonly string[], filter: RunsFilter) {
   const [found, setFound] = useState<ReadonlySet<string>>(new Set())
@@ -18,7 +18,7 @@ export function useNewRuns(known: readonly string[], filter: RunsFilter) {
   return { count: fresh.length, clear: () => setFound(new Set()) }
 }
 
-/** Without a status, only what is new: an old run that ends is somewhere further down. */
+/** Without a status filter, only new runs count: an old run that ends is further down. */
 function isWanted(event: LiveEvent, { status, pipeline_id, until }: RunsFilter): boolean {
   if (event.kind !== 'run.status') return false
   if (pipeline_id !== undefined && event.pipeline_id !== pipeline_id) return false

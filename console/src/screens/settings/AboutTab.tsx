@@ -54,7 +54,7 @@ export function AboutTab() {
         ))}
       </nav>
       {isLoading ? (
-        // One after the other they would push each other down.
+        // Rendered separately, they would move each other.
         <Skeleton lines={14} height={24} />
       ) : (
         <>
@@ -116,7 +116,7 @@ function Server({ about }: { readonly about: About }) {
   )
 }
 
-/** The same that a load balancer asks for. */
+/** The readiness check that load balancers use. */
 function Health() {
   const texts = useTexts(aboutTexts)
   const { data } = useQuery(readinessQuery)

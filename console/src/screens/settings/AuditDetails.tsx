@@ -2,6 +2,7 @@ import { Button, CopyButton } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { AuditEntry } from '../../api/wire.js'
 import { DiffView } from '../../components/DiffView.js'
+import { Scrollable } from '../../components/Scrollable.js'
 import { TimeText } from '../../components/TimeText.js'
 import { shared } from '../../components/texts.js'
 import { useTexts } from '../../i18n/texts.js'
@@ -18,10 +19,9 @@ export function AuditDetails({ entry }: { readonly entry: AuditEntry }) {
   return (
     <div className={styles.entryMore}>
       {Object.keys(changes).length === 0 ? null : (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard.
-        <section className={styles.scroll} tabIndex={0} aria-label={texts.details(entry.action)}>
+        <Scrollable className={styles.scroll} label={texts.details(entry.action)}>
           <DiffView changes={changes} />
-        </section>
+        </Scrollable>
       )}
       <dl className={`${styles.facts} ${styles.wide}`}>
         <Fact name={texts.entry}>{entry.id}</Fact>

@@ -17,7 +17,7 @@ interface Props {
   readonly onReload: () => void
 }
 
-/** What is shown is in the address: it can be sent to somebody, and the back button undoes it. */
+/** Filters are kept in the address: it can be shared, and the back button undoes a change. */
 export function AuditFilters({ search, isLoading, onReload }: Props) {
   const texts = useTexts(auditTexts)
   const navigate = useNavigate()
@@ -81,7 +81,7 @@ export function AuditFilters({ search, isLoading, onReload }: Props) {
 
 const GROUPS = ['pipeline', 'run', 'quarantine', 'token', 'session'] as const
 
-/** `pipeline.` stands for every deed that begins so. */
+/** `pipeline.` matches every action that starts with it. */
 function useActions() {
   const { groups, every, actions } = useTexts(auditTexts)
   const all: Readonly<Record<string, string>> = every

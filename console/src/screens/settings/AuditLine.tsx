@@ -56,7 +56,7 @@ export function AuditLine({ entry, isOpenAtFirst }: Props) {
   )
 }
 
-/** What is still there can be opened; a token has no page, and what was deleted has none any more. */
+/** A link to the object if it still exists and has a page. */
 function Target({
   entry: { target_kind: kind, target_id: id, target_name: name, action },
 }: {
@@ -79,7 +79,7 @@ function Target({
   return text
 }
 
-/** One short change is told at once; of several only the fields. */
+/** A single short change is shown completely, several only by their fields. */
 function Summary({ entry }: { readonly entry: AuditEntry }) {
   const texts = useTexts(auditTexts)
   const format = useFormat()

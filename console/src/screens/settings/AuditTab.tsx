@@ -15,7 +15,7 @@ import { AuditFilters } from './AuditFilters.js'
 import { AuditLine } from './AuditLine.js'
 import { auditTexts } from './audit-texts.js'
 import { NotAllowed } from './NotAllowed.js'
-import { type AuditSearch, auditFilterOf, isFiltered, isOneDeed } from './search.js'
+import { type AuditSearch, auditFilterOf, isFiltered, isSingleEntry } from './search.js'
 import styles from './settings.module.css'
 import { useSettingsPage } from './use-settings-page.js'
 
@@ -32,8 +32,8 @@ function Audit() {
   const reread = () => void query.refetch()
   return (
     <>
-      {isOneDeed(search) ? (
-        <OneDeed search={search} />
+      {isSingleEntry(search) ? (
+        <SingleEntry search={search} />
       ) : (
         <AuditFilters search={search} isLoading={query.isRefetching} onReload={reread} />
       )}
@@ -48,8 +48,8 @@ function Audit() {
   )
 }
 
-/** Somebody followed a link to one entry, or to what one request did. */
-function OneDeed({ search: { entry, request } }: { readonly search: AuditSearch }) {
+/** One entry, or the entries of one request, opened by a link. */
+function SingleEntry({ search: { entry, request } }: { readonly search: AuditSearch }) {
   const texts = useTexts(auditTexts)
   return (
     <div className={styles.head}>
@@ -83,7 +83,7 @@ function Entries({ entries, search, isDimmed }: EntriesProps) {
       <div className={records.box}>
         <ol className={styles.entries} aria-label={texts.title} data-dimmed={isDimmed || undefined}>
           {entries.map((entry) => (
-            <AuditLine key={entry.id} entry={entry} isOpenAtFirst={isOneDeed(search)} />
+            <AuditLine key={entry.id} entry={entry} isOpenAtFirst={isSingleEntry(search)} />
           ))}
         </ol>
       </div>
@@ -95,11 +95,11 @@ function Entries({ entries, search, isDimmed }: EntriesProps) {
 }
 
 function Nothing({ search }: { readonly search: AuditSearch }) {
-  const { noDeed, none, empty } = useTexts(auditTexts)
-  if (isOneDeed(search))
+  const { noEntry, none, empty } = useTexts(auditTexts)
+  if (isSingleEntry(search))
     return (
-      <EmptyState icon="check" title={noDeed.title}>
-        {noDeed.text}
+      <EmptyState icon="check" title={noEntry.title}>
+        {noEntry.text}
       </EmptyState>
     )
   if (!isFiltered(search))

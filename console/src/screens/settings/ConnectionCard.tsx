@@ -8,7 +8,7 @@ import type { IconName } from '../../theme/icons.js'
 import { connectionsTexts } from './connections-texts.js'
 import styles from './settings.module.css'
 
-const LOOKS: Readonly<Record<Connection['state'], { tone: Tone; icon: IconName }>> = {
+const BADGES: Readonly<Record<Connection['state'], { tone: Tone; icon: IconName }>> = {
   reachable: { tone: 'ok', icon: 'check' },
   unreachable: { tone: 'bad', icon: 'cross' },
   not_configured: { tone: 'rest', icon: 'dash' },
@@ -30,7 +30,7 @@ export function ConnectionCard({ connection }: Props) {
           <h2>{title}</h2>
           {title === kindOf(texts, kind) ? null : <span className="v-soft">{kindOf(texts, kind)}</span>}
         </div>
-        <Badge {...LOOKS[state]}>{texts.state[state]}</Badge>
+        <Badge {...BADGES[state]}>{texts.state[state]}</Badge>
       </header>
       {name === 'main' ? <p className={styles.note}>{texts.mainText}</p> : null}
       {error === null ? null : (
@@ -86,7 +86,7 @@ function Facts({ connection }: Props) {
   )
 }
 
-/** What is not known is left out. */
+/** Unknown values are omitted. */
 function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
   if (children === null) return null
   return (

@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { connectionsQuery } from '../../api/connections.js'
-import type { ConnectionLook } from '../../api/wire.js'
+import type { ConnectionCheck } from '../../api/wire.js'
 import { Badge } from '../../components/Badge.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
 import { Skeleton } from '../../components/Skeleton.js'
@@ -23,40 +23,40 @@ export function ConnectionsTab() {
       {data === undefined ? (
         error === null && <Skeleton lines={8} height={28} />
       ) : (
-        <Look look={data} isLooking={isFetching} onAgain={again} />
+        <CheckResult check={data} isChecking={isFetching} onAgain={again} />
       )}
     </>
   )
 }
 
-interface LookProps {
-  readonly look: ConnectionLook
-  readonly isLooking: boolean
+interface CheckProps {
+  readonly check: ConnectionCheck
+  readonly isChecking: boolean
   readonly onAgain: () => void
 }
 
-function Look({ look, isLooking, onAgain }: LookProps) {
+function CheckResult({ check, isChecking, onAgain }: CheckProps) {
   const texts = useTexts(connectionsTexts)
-  const { host, pid } = look.looked_by
+  const { host, pid } = check.looked_by
   return (
     <>
       <div className={styles.head}>
-        <Summary look={look} />
+        <Summary check={check} />
         <span className={styles.space} />
         <Button
           variant="default"
           leftSection={<Icon name="retry" size={14} />}
-          loading={isLooking}
+          loading={isChecking}
           onClick={onAgain}
         >
           {texts.again}
         </Button>
       </div>
       <p className={styles.note}>
-        {texts.checked} <TimeText at={look.looked_at} /> {texts.lookedBy(host, pid)}. {texts.runnersDiffer}
+        {texts.checked} <TimeText at={check.looked_at} /> {texts.checkedBy(host, pid)}. {texts.runnersDiffer}
       </p>
-      <div className={styles.list} aria-busy={isLooking}>
-        {look.items.map((connection) => (
+      <div className={styles.list} aria-busy={isChecking}>
+        {check.items.map((connection) => (
           <ConnectionCard key={connection.name} connection={connection} />
         ))}
       </div>
@@ -64,8 +64,8 @@ function Look({ look, isLooking, onAgain }: LookProps) {
   )
 }
 
-/** What is not configured is no fault. */
-function Summary({ look: { items } }: { readonly look: ConnectionLook }) {
+/** Connections that are not configured do not count as failures. */
+function Summary({ check: { items } }: { readonly check: ConnectionCheck }) {
   const { summary } = useTexts(connectionsTexts)
   const meant = items.filter(({ state }) => state !== 'not_configured')
   const bad = meant.filter(({ state }) => state !== 'reachable').length

@@ -35,8 +35,8 @@ export function CreateTokenDialog({ onMade, onClose }: Props) {
     if (!isNamed || !isProven) return
     setBusy(true)
     try {
-      const wish = { name: name.trim(), role, expires_at: endOf(life), ownToken: ownToken.trim() }
-      const made = await tokenActions.create(wish)
+      const request = { name: name.trim(), role, expires_at: endOf(life), ownToken: ownToken.trim() }
+      const made = await tokenActions.create(request)
       toastDone(texts.didCreate(made.name))
       onMade(made)
     } catch (thrown) {

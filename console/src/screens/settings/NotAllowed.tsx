@@ -4,7 +4,7 @@ import { shared } from '../../components/texts.js'
 import { useTexts } from '../../i18n/texts.js'
 import { settingsTexts } from './texts.js'
 
-/** What somebody may not see is named, with the role it takes. */
+/** Names a section that the user may not see, with the required role. */
 export function NotAllowed({ what }: { readonly what: keyof (typeof settingsTexts)['en']['notAllowed'] }) {
   const { notAllowed } = useTexts(settingsTexts)
   const { needsRole } = useTexts(shared)

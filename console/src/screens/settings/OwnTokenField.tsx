@@ -8,7 +8,7 @@ interface Props {
   readonly onChange: (value: string) => void
 }
 
-/** The token of whoever is signed in, once more: a session that was taken over must not make tokens. */
+/** The token of the user, entered again: a stolen session must not be able to create tokens. */
 export function OwnTokenField({ value, isMissing, onChange }: Props) {
   const { confirmation } = useTexts(tokensTexts)
   return (

@@ -39,7 +39,7 @@ export function RevokeDialog({ token, onClose }: Props) {
   )
 }
 
-/** Whoever used it minutes ago will notice. */
+/** Recent use means that revoking affects a running program. */
 function LastUse({ token: { last_used_at: at, last_used_from: from } }: { readonly token: Token }) {
   const texts = useTexts(tokensTexts)
   if (at === null) return texts.revocation.neverUsed

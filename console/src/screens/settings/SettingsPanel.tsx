@@ -6,6 +6,7 @@ import type { Setting } from '../../api/wire.js'
 import { Panel } from '../../components/Panel.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
 import records from '../../components/records.module.css'
+import { Scrollable } from '../../components/Scrollable.js'
 import { useTexts } from '../../i18n/texts.js'
 import { Icon } from '../../theme/icons.js'
 import { aboutTexts } from './about-texts.js'
@@ -50,8 +51,7 @@ function Settings({ settings }: { readonly settings: readonly Setting[] }) {
   const texts = useTexts(aboutTexts)
   if (settings.length === 0) return <p className={`${styles.note} ${styles.tools}`}>{texts.noneFits}</p>
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard.
-    <section className={styles.scrolled} tabIndex={0} aria-label={texts.settings}>
+    <Scrollable className={styles.scrolled} label={texts.settings}>
       <table className={records.table}>
         <thead>
           <tr>
@@ -77,7 +77,7 @@ function Settings({ settings }: { readonly settings: readonly Setting[] }) {
           ))}
         </tbody>
       </table>
-    </section>
+    </Scrollable>
   )
 }
 

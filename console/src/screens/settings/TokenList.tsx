@@ -13,7 +13,7 @@ import { useNow } from '../../time/clock.js'
 import styles from './settings.module.css'
 import { tokensTexts } from './tokens-texts.js'
 
-interface Deeds {
+interface TokenActions {
   readonly onRotate: (token: Token) => void
   readonly onRevoke: (token: Token) => void
 }
@@ -22,34 +22,34 @@ interface CellProps {
   readonly token: Token
 }
 
-const LOOKS: Readonly<Record<TokenState, { tone: Tone; icon: IconName }>> = {
+const BADGES: Readonly<Record<TokenState, { tone: Tone; icon: IconName }>> = {
   valid: { tone: 'ok', icon: 'check' },
   ending: { tone: 'warn', icon: 'clock' },
   expired: { tone: 'rest', icon: 'clock' },
   revoked: { tone: 'rest', icon: 'ban' },
 }
 
-export function TokenList({ tokens, ...deeds }: Deeds & { readonly tokens: readonly Token[] }) {
+export function TokenList({ tokens, ...actions }: TokenActions & { readonly tokens: readonly Token[] }) {
   const { title, columns } = useTexts(tokensTexts)
   const isPhone = useMediaQuery('(max-width: 719px)', undefined, { getInitialValueInEffect: false }) ?? false
   if (isPhone)
     return (
       <div className={styles.list}>
         {tokens.map((token) => (
-          <TokenCard key={token.id} token={token} {...deeds} />
+          <TokenCard key={token.id} token={token} {...actions} />
         ))}
       </div>
     )
   return (
     <RecordTable title={title} columns={columns}>
       {tokens.map((token) => (
-        <TokenRow key={token.id} token={token} {...deeds} />
+        <TokenRow key={token.id} token={token} {...actions} />
       ))}
     </RecordTable>
   )
 }
 
-function TokenRow({ token, ...deeds }: CellProps & Deeds) {
+function TokenRow({ token, ...actions }: CellProps & TokenActions) {
   const state = tokenStateOf(token, useNow())
   return (
     <tr data-ended={hasEnded(state) || undefined}>
@@ -72,7 +72,7 @@ function TokenRow({ token, ...deeds }: CellProps & Deeds) {
         <ExpiresCell token={token} />
       </td>
       <td>
-        <Actions token={token} {...deeds} />
+        <Actions token={token} {...actions} />
       </td>
     </tr>
   )
@@ -112,7 +112,7 @@ function ExpiresCell({ token }: CellProps) {
       ) : state === 'valid' ? (
         <TimeText at={end} as="relative" />
       ) : (
-        <Badge {...LOOKS[state]} more={<TimeText at={end} as="relative" />}>
+        <Badge {...BADGES[state]} more={<TimeText at={end} as="relative" />}>
           {texts.state[state]}
         </Badge>
       )}
@@ -125,7 +125,7 @@ function ExpiresCell({ token }: CellProps) {
   )
 }
 
-function Actions({ token, onRotate, onRevoke }: CellProps & Deeds) {
+function Actions({ token, onRotate, onRevoke }: CellProps & TokenActions) {
   const texts = useTexts(tokensTexts)
   const refusal = hasEnded(tokenStateOf(token, useNow())) ? texts.hasEnded : null
   return (
@@ -154,7 +154,7 @@ function Actions({ token, onRotate, onRevoke }: CellProps & Deeds) {
   )
 }
 
-function TokenCard({ token, ...deeds }: CellProps & Deeds) {
+function TokenCard({ token, ...actions }: CellProps & TokenActions) {
   const { columns } = useTexts(tokensTexts)
   return (
     <article className={styles.card}>
@@ -180,7 +180,7 @@ function TokenCard({ token, ...deeds }: CellProps & Deeds) {
           <dd>{token.created_by}</dd>
         </div>
       </dl>
-      <Actions token={token} {...deeds} />
+      <Actions token={token} {...actions} />
     </article>
   )
 }

@@ -11,7 +11,7 @@ interface Props {
   readonly onClose: () => void
 }
 
-/** The only time that anybody sees the value: a click beside the dialog must not take it away. */
+/** The value is shown only here: a click outside must not close the dialog. */
 export function TokenValueDialog({ made, onClose }: Props) {
   const { value: texts } = useTexts(tokensTexts)
   const title = made.rotated_at === null ? texts.created(made.name) : texts.rotated(made.name)
@@ -38,7 +38,7 @@ export function TokenValueDialog({ made, onClose }: Props) {
   )
 }
 
-/** Where the browser does not let us copy (no HTTPS), the text is marked by one click. */
+/** Without HTTPS the browser forbids copying; one click selects the text instead. */
 function Copied({ label, text }: { readonly label: string; readonly text: string }) {
   const words = useTexts(shared)
   return (

@@ -24,8 +24,8 @@ import { TokenValueDialog } from './TokenValueDialog.js'
 import { tokensTexts } from './tokens-texts.js'
 import { useSettingsPage } from './use-settings-page.js'
 
-/** What is being done to which token; one thing at a time. */
-type Deed =
+/** The open dialog and its token. */
+type Action =
   | { readonly kind: 'create' }
   | { readonly kind: 'rotate' | 'revoke'; readonly token: Token }
   | { readonly kind: 'value'; readonly made: NewToken }
@@ -38,9 +38,9 @@ export function TokensTab() {
 function Tokens() {
   const texts = useTexts(tokensTexts)
   const query = useInfiniteQuery(tokensQuery)
-  const [deed, begin] = useState<Deed | null>(null)
+  const [action, begin] = useState<Action | null>(null)
   const tokens = query.data?.pages.flatMap(({ items }) => items)
-  // A dialog closes itself after its deed; by then a value may stand in its place, and that one stays.
+  // A dialog closes itself after its action; a new value that is shown in its place stays open.
   const end = () => begin((now) => (now?.kind === 'value' ? now : null))
   return (
     <>
@@ -63,11 +63,11 @@ function Tokens() {
         />
       )}
       <OlderButton query={query}>{texts.older}</OlderButton>
-      {deed === null ? null : (
+      {action === null ? null : (
         <Dialog
-          deed={deed}
+          action={action}
           onMade={(made) => begin({ kind: 'value', made })}
-          onKept={() => begin(null)}
+          onStored={() => begin(null)}
           onClose={end}
         />
       )}
@@ -76,17 +76,17 @@ function Tokens() {
 }
 
 interface DialogProps {
-  readonly deed: Deed
+  readonly action: Action
   readonly onMade: (made: NewToken) => void
-  readonly onKept: () => void
+  readonly onStored: () => void
   readonly onClose: () => void
 }
 
-function Dialog({ deed, onKept, ...rest }: DialogProps) {
-  if (deed.kind === 'create') return <CreateTokenDialog {...rest} />
-  if (deed.kind === 'value') return <TokenValueDialog made={deed.made} onClose={onKept} />
-  if (deed.kind === 'rotate') return <RotateDialog token={deed.token} {...rest} />
-  return <RevokeDialog token={deed.token} onClose={rest.onClose} />
+function Dialog({ action, onStored, ...rest }: DialogProps) {
+  if (action.kind === 'create') return <CreateTokenDialog {...rest} />
+  if (action.kind === 'value') return <TokenValueDialog made={action.made} onClose={onStored} />
+  if (action.kind === 'rotate') return <RotateDialog token={action.token} {...rest} />
+  return <RevokeDialog token={action.token} onClose={rest.onClose} />
 }
 
 function Ending({ tokens }: { readonly tokens: readonly Token[] }) {
@@ -108,7 +108,7 @@ interface ListedProps {
   readonly onRevoke: (token: Token) => void
 }
 
-function Listed({ tokens, ...deeds }: ListedProps) {
+function Listed({ tokens, ...actions }: ListedProps) {
   const texts = useTexts(tokensTexts)
   const { ended } = useSearch({ from: '/settings/tokens' })
   const gone = tokens.filter((token) => hasEnded(tokenStateOf(token, serverNow())))
@@ -116,7 +116,7 @@ function Listed({ tokens, ...deeds }: ListedProps) {
   return (
     <>
       {shown.length > 0 ? (
-        <TokenList tokens={shown} {...deeds} />
+        <TokenList tokens={shown} {...actions} />
       ) : (
         <EmptyState icon="user" title={texts.empty.title}>
           {texts.empty.text}

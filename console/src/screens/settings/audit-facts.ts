@@ -1,7 +1,7 @@
 import type { AuditEntry } from '../../api/wire.js'
 import type { FieldChanges } from '../../components/DiffView.js'
 
-/** The fields that changed. A pipeline that is new or gone changed in all of them: that is its configuration, no change. */
+/** The changed fields. Not for new and deleted pipelines, where that would be the whole configuration. */
 export function changesOf({ action, diff }: Pick<AuditEntry, 'action' | 'diff'>): FieldChanges {
   if (action === 'pipeline.create' || action === 'pipeline.delete') return {}
   return fieldsOf(diff)
@@ -11,7 +11,7 @@ export function fieldsOf(diff: AuditEntry['diff']): FieldChanges {
   return Object.fromEntries(Object.entries(diff).filter(([, value]) => isChange(value))) as FieldChanges
 }
 
-/** Everything else that was written down: how long an old value lives, which run was requested. */
+/** All other details: how long an old value is valid, which run was requested. */
 export function factsOf({ diff }: Pick<AuditEntry, 'diff'>): [name: string, value: string][] {
   return Object.entries(diff)
     .filter(([, value]) => !isChange(value) && value !== null)
@@ -22,7 +22,7 @@ function isChange(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'old' in value && 'new' in value
 }
 
-/** Times are written as the API writes all of them; people read them in their own zone. */
+/** A time in the format of the API, which is shown in the selected zone. */
 export function isMoment(value: string): boolean {
   return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value)
 }

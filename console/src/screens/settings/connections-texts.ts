@@ -4,14 +4,14 @@ export const connectionsTexts = defineTexts(
   {
     title: 'Connections',
     again: 'Check again',
-    lookedBy: (host: string, pid: number) => `by the API on ${host}, process ${pid}`,
+    checkedBy: (host: string, pid: number) => `by the API on ${host}, process ${pid}`,
     checked: 'Checked',
     runnersDiffer:
-      'Runners are processes of their own, with an environment and a network of their own: what the API reaches, a runner may not, and the other way round.',
+      'Runners are separate processes with their own environment and network. A connection that the API can reach may be unreachable for a runner, and vice versa.',
     summary: {
-      good: (n: number) => pluralEn(n, 'The only connection answers', 'All # connections answer'),
+      good: (n: number) => pluralEn(n, 'The only connection is reachable', 'All # connections are reachable'),
       bad: (bad: number, all: number) =>
-        `${bad} of ${pluralEn(all, '# connection', '# connections')} ${bad === 1 ? 'does' : 'do'} not answer`,
+        `${bad} of ${pluralEn(all, '# connection', '# connections')} ${bad === 1 ? 'is' : 'are'} unreachable`,
     },
     state: {
       reachable: 'reachable',
@@ -20,7 +20,7 @@ export const connectionsTexts = defineTexts(
       unknown: 'no address',
     },
     main: 'Main database',
-    mainText: 'Meta store, and what pipelines read and write unless they name another connection.',
+    mainText: 'Meta store. Also the source and target of pipelines that name no other connection.',
     kinds: {
       postgresql: 'PostgreSQL',
       elasticsearch: 'Elasticsearch',
@@ -31,19 +31,19 @@ export const connectionsTexts = defineTexts(
       address: 'Address',
       logins: 'Logins',
       version: 'Version',
-      latency: 'First answer',
-      says: 'It says',
+      latency: 'Latency',
+      says: 'Response',
     },
     allow: {
-      ALLOWED_SOURCE_SCHEMAS: 'May be read: schemas',
-      ALLOWED_TARGET_TABLES: 'May be written: tables',
-      ALLOWED_ES_INDEXES: 'May be written: indexes',
-      ALLOWED_CH_TABLES: 'May be written: tables',
-      ALLOWED_S3_PREFIXES: 'May be written: prefixes',
+      ALLOWED_SOURCE_SCHEMAS: 'Readable schemas',
+      ALLOWED_TARGET_TABLES: 'Writable tables',
+      ALLOWED_ES_INDEXES: 'Writable indexes',
+      ALLOWED_CH_TABLES: 'Writable tables',
+      ALLOWED_S3_PREFIXES: 'Writable prefixes',
     },
-    nothingAllowed: 'nothing',
+    nothingAllowed: 'none',
     used: (n: number) => pluralEn(n, 'Used by # pipeline', 'Used by # pipelines'),
-    unused: 'No pipeline uses it',
+    unused: 'Not used by any pipeline',
     reads: 'reads',
     writes: 'writes',
     both: 'reads and writes',
@@ -52,15 +52,15 @@ export const connectionsTexts = defineTexts(
   {
     title: 'Подключения',
     again: 'Проверить снова',
-    lookedBy: (host: string, pid: number) => `процессом API ${pid} на ${host}`,
+    checkedBy: (host: string, pid: number) => `процессом API ${pid} на ${host}`,
     checked: 'Проверено',
     runnersDiffer:
-      'Исполнители — отдельные процессы со своим окружением и своей сетью: до чего достаёт API, исполнитель может не достать, и наоборот.',
+      'Раннеры — отдельные процессы со своим окружением и сетью. Подключение, доступное API, может быть недоступно раннеру, и наоборот.',
     summary: {
       good: (n: number) =>
-        pluralRu(n, 'Отвечает # подключение', 'Отвечают все # подключения', 'Отвечают все # подключений'),
+        pluralRu(n, 'Доступно # подключение', 'Доступны все # подключения', 'Доступны все # подключений'),
       bad: (bad: number, all: number) =>
-        `Не ${bad === 1 ? 'отвечает' : 'отвечают'} ${bad} из ${pluralRu(all, '# подключения', '# подключений', '# подключений')}`,
+        `${bad === 1 ? 'Недоступно' : 'Недоступны'} ${bad} из ${pluralRu(all, '# подключения', '# подключений', '# подключений')}`,
     },
     state: {
       reachable: 'доступно',
@@ -68,8 +68,9 @@ export const connectionsTexts = defineTexts(
       not_configured: 'не настроено',
       unknown: 'нет адреса',
     },
-    main: 'Основная база',
-    mainText: 'Метаданные и всё, что пайплайны читают и пишут, если не названо другое подключение.',
+    main: 'Основная база данных',
+    mainText:
+      'Хранилище метаданных. Также источник и цель пайплайнов, в которых не указано другое подключение.',
     kinds: {
       postgresql: 'PostgreSQL',
       elasticsearch: 'Elasticsearch',
@@ -80,20 +81,20 @@ export const connectionsTexts = defineTexts(
       address: 'Адрес',
       logins: 'Логины',
       version: 'Версия',
-      latency: 'Первый ответ',
+      latency: 'Задержка',
       says: 'Ответ',
     },
     allow: {
-      ALLOWED_SOURCE_SCHEMAS: 'Можно читать: схемы',
-      ALLOWED_TARGET_TABLES: 'Можно писать: таблицы',
-      ALLOWED_ES_INDEXES: 'Можно писать: индексы',
-      ALLOWED_CH_TABLES: 'Можно писать: таблицы',
-      ALLOWED_S3_PREFIXES: 'Можно писать: префиксы',
+      ALLOWED_SOURCE_SCHEMAS: 'Схемы для чтения',
+      ALLOWED_TARGET_TABLES: 'Таблицы для записи',
+      ALLOWED_ES_INDEXES: 'Индексы для записи',
+      ALLOWED_CH_TABLES: 'Таблицы для записи',
+      ALLOWED_S3_PREFIXES: 'Префиксы для записи',
     },
-    nothingAllowed: 'ничего',
+    nothingAllowed: 'нет',
     used: (n: number) =>
       pluralRu(n, 'Используется # пайплайном', 'Используется # пайплайнами', 'Используется # пайплайнами'),
-    unused: 'Пайплайны его не используют',
+    unused: 'Не используется пайплайнами',
     reads: 'читает',
     writes: 'пишет',
     both: 'читает и пишет',

@@ -1,6 +1,6 @@
 import { serverNow } from '../../time/clock.js'
 
-/** How long a token may live, as people choose it. */
+/** The choices for the lifetime of a token. */
 export const LIVES = ['d30', 'd90', 'd365', 'never'] as const
 export type Life = (typeof LIVES)[number]
 

@@ -4,7 +4,7 @@ export interface PackageLicence {
   readonly licence: string
 }
 
-/** Written by the build from package-lock.json: see vite.config.ts. */
+/** Generated from package-lock.json during the build: see vite.config.ts. */
 declare const __LICENCES__: readonly PackageLicence[]
 
 export const LICENCES = __LICENCES__

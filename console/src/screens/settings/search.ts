@@ -1,7 +1,7 @@
 import type { AuditFilter } from '../../api/audit.js'
 import { searchText } from '../../components/search-text.js'
 
-/** `/settings/tokens?ended=1`: also those that expired or were revoked. */
+/** `/settings/tokens?ended=1`: includes expired and revoked tokens. */
 export interface TokensSearch {
   readonly ended?: '1'
 }
@@ -10,7 +10,7 @@ export function readTokensSearch({ ended }: Record<string, unknown>): TokensSear
   return { ended: ended === '1' ? '1' : undefined }
 }
 
-/** `/settings/sessions?of=everyone`: those of all tokens, for administrators. */
+/** `/settings/sessions?of=everyone`: sessions of all tokens, for administrators. */
 export interface SessionsSearch {
   readonly of?: 'everyone'
 }
@@ -21,7 +21,7 @@ export function readSessionsSearch({ of }: Record<string, unknown>): SessionsSea
 
 export const RANGES = ['24h', '7d', '30d', '90d', 'all'] as const
 export type Range = (typeof RANGES)[number]
-/** What is shown when nobody chose. */
+/** The default range. */
 export const USUAL_RANGE: Range = '7d'
 
 const HOUR_MS = 3_600_000
@@ -34,8 +34,8 @@ const RANGE_MS: Readonly<Record<Range, number | null>> = {
 }
 
 /**
- * `/settings/audit?who=&what=&pipeline=&range=`. `entry` and `request` lead to one entry, or to what one request did:
- * whenever that was.
+ * `/settings/audit?who=&what=&pipeline=&range=`. `entry` and `request` select one entry, or the entries of one request, in
+ * any range.
  */
 export interface AuditSearch {
   readonly who?: string
@@ -57,7 +57,7 @@ export function readAuditSearch(raw: Record<string, unknown>): AuditSearch {
   }
 }
 
-export function isOneDeed({ entry, request }: AuditSearch): boolean {
+export function isSingleEntry({ entry, request }: AuditSearch): boolean {
   return entry !== undefined || request !== undefined
 }
 

@@ -4,7 +4,7 @@ export const sessionsTexts = defineTexts(
   {
     title: 'Sessions',
     intro:
-      'Browsers that are signed in. A session ends when you sign out, after 12 hours without use, after seven days, or when its token is revoked. Signing out also ends the sessions that were opened with sign-in codes made in it.',
+      'Browsers that are signed in. A session ends when you sign out, after 12 hours without use, after seven days, or when its token is revoked. Signing out also ends sessions opened with sign-in codes from that session.',
     columns: {
       browser: 'Browser',
       token: 'Token',
@@ -23,17 +23,17 @@ export const sessionsTexts = defineTexts(
     end: 'End',
     endOf: (browser: string) => `End the session of ${browser}`,
     endOthers: 'End all others',
-    older: 'Older sessions',
+    older: 'Load older sessions',
     ending: {
-      text: 'The browser is signed out at once, together with those that signed in with codes made in it.',
-      own: 'This is the browser you are using: you will be signed out.',
-      othersOfMine: 'Every other browser that is signed in with your token is signed out at once.',
-      othersOfAll: 'Every other browser is signed out at once, whichever token it used.',
+      text: 'The browser is signed out immediately, together with browsers that signed in with codes from this session.',
+      own: 'This is your current browser: you will be signed out.',
+      othersOfMine: 'All other browsers signed in with your token are signed out immediately.',
+      othersOfAll: 'All other browsers are signed out immediately, whichever token they use.',
       end: 'End session',
       endAll: 'End sessions',
     },
-    didEnd: 'The session was ended.',
-    didEndOthers: (n: number) => pluralEn(n, '# session was ended.', '# sessions were ended.'),
+    didEnd: 'Session ended.',
+    didEndOthers: (n: number) => pluralEn(n, '# session ended.', '# sessions ended.'),
     empty: {
       title: 'No sessions',
       text: 'No browser is signed in.',
@@ -61,7 +61,7 @@ export const sessionsTexts = defineTexts(
     end: 'Завершить',
     endOf: (browser: string) => `Завершить сеанс: ${browser}`,
     endOthers: 'Завершить остальные',
-    older: 'Более ранние сеансы',
+    older: 'Загрузить более ранние сеансы',
     ending: {
       text: 'Из браузера сразу будет выполнен выход, как и из тех, где вошли по кодам из этого сеанса.',
       own: 'Это браузер, которым вы пользуетесь: вы выйдете из консоли.',

@@ -3,7 +3,7 @@ import { defineTexts } from '../../i18n/texts.js'
 export const settingsTexts = defineTexts(
   {
     title: 'Settings',
-    tabsLabel: 'Parts of the settings',
+    tabsLabel: 'Settings sections',
     tabs: {
       connections: 'Connections',
       tokens: 'Tokens',
@@ -12,9 +12,9 @@ export const settingsTexts = defineTexts(
       about: 'About',
     },
     notAllowed: {
-      tokens: 'Tokens are for administrators',
-      audit: 'The audit is for administrators',
-      settings: 'Settings in force',
+      tokens: 'Tokens are available to administrators only',
+      audit: 'The audit log is available to administrators only',
+      settings: 'Effective settings are available to administrators only',
     },
   },
   {
@@ -28,9 +28,9 @@ export const settingsTexts = defineTexts(
       about: 'О системе',
     },
     notAllowed: {
-      tokens: 'Токены доступны администраторам',
-      audit: 'Аудит доступен администраторам',
-      settings: 'Действующие настройки',
+      tokens: 'Токены доступны только администраторам',
+      audit: 'Журнал аудита доступен только администраторам',
+      settings: 'Действующие настройки доступны только администраторам',
     },
   },
 )

@@ -1,7 +1,7 @@
 import { Button, PasswordInput } from '@mantine/core'
 import { type FormEvent, useEffect, useState } from 'react'
 import { signIn } from '../../api/session.js'
-import { Mark } from '../../app/shell/Mark.js'
+import { Logo } from '../../app/shell/Logo.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
 import { useLanguage, useTexts } from '../../i18n/texts.js'
 import { setPreferences } from '../../preferences/preferences.js'
@@ -27,7 +27,7 @@ export function SignInScreen() {
       </Button>
       <section className={styles.card}>
         <div className={styles.brand}>
-          <Mark size={26} />
+          <Logo size={26} />
           Vitrina
         </div>
         <div>
@@ -43,7 +43,7 @@ export function SignInScreen() {
   )
 }
 
-/** Uncontrolled: the token is in the field and in the request, and nowhere else in the page. */
+/** Uncontrolled: the token is only in the field and in the request. */
 function TokenForm() {
   const texts = useTexts(signInTexts)
   const [error, setError] = useState<unknown>(null)

@@ -1,6 +1,6 @@
 /**
- * The one-time code of a sign-in link (`/ui/#code=…`). Taken out of the address before anything else happens, so that
- * it is neither in the history nor in a screenshot.
+ * The one-time code of a sign-in link (`/ui/#code=…`). Removed from the address first, so that it is neither in the
+ * history nor in a screenshot.
  */
 export function takeCode(): string | null {
   const code = new URLSearchParams(window.location.hash.slice(1)).get('code')

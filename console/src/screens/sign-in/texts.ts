@@ -3,20 +3,20 @@ import { defineTexts } from '../../i18n/texts.js'
 export const signInTexts = defineTexts(
   {
     title: 'Sign in',
-    lead: 'With a token of this server. It is exchanged for a session and not kept in the browser.',
+    lead: 'Use a token of this server. It is exchanged for a session and is not stored in the browser.',
     token: 'Token',
     submit: 'Sign in',
-    where: 'The administrator’s token was shown at the first start and is kept in',
-    orMake: 'Others are made with',
+    where: 'The administrator token was printed at the first start and is stored in',
+    orMake: 'To create another token, run',
     language: 'Русский',
   },
   {
     title: 'Вход',
-    lead: 'По токену этого сервера. Токен обменивается на сессию и в браузере не хранится.',
+    lead: 'Введите токен этого сервера. Он обменивается на сеанс и не хранится в браузере.',
     token: 'Токен',
     submit: 'Войти',
-    where: 'Токен администратора показан при первом запуске и лежит в',
-    orMake: 'Остальные создаёт команда',
+    where: 'Токен администратора выведен при первом запуске и хранится в',
+    orMake: 'Другой токен создаёт команда',
     language: 'English',
   },
 )

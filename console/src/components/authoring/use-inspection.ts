@@ -8,67 +8,67 @@ import type { Finding, Validation } from '../../api/wire.js'
 import { BLANK, queryOf, type Spec, toInput } from './spec.js'
 import { suggestTarget } from './suggest.js'
 
-/** Long enough that nobody is asked about half a word. */
+/** Long enough to not validate incomplete words. */
 const PAUSE_MS = 500
 
 export interface FieldProblem extends Pick<Finding, 'field' | 'code' | 'message' | 'hint'> {
   readonly tone: 'bad' | 'warn'
 }
 
-export interface Look {
-  /** Null: there is no query yet, or fields are wrong so that nothing can be looked at. */
+export interface Inspection {
+  /** Null: no query yet, or invalid fields prevent the validation. */
   readonly validation: Validation | null
   readonly problems: readonly FieldProblem[]
-  /** Of the last text that could be read: choices do not vanish with a slip of the pen. */
+  /** Of the last valid query: choices do not vanish with a typing error. */
   readonly columns: Validation['columns']
-  /** What is told is about an older text. */
+  /** The result belongs to an older draft. */
   readonly isBehind: boolean
   readonly error: unknown
   readonly isWhole: boolean
-  /** Looks again, also at what takes reading rows. */
-  lookWhole(): void
+  /** Validates again, including checks that read rows. */
+  inspectFully(): void
 }
 
-/** Validates while somebody writes, after each pause. */
-export function useLook(spec: Spec): Look {
+/** Validates a draft after each pause in typing. */
+export function useInspection(spec: Spec): Inspection {
   const { targets } = useSession()
   const [asked] = useDebouncedValue(spec, PAUSE_MS)
   const text = JSON.stringify(toInput(asked))
   const [whole, setWhole] = useState<string | null>(null)
   const isWhole = whole === text
-  // To check a query is to execute parts of it, and a viewer may not have any query executed.
-  const mayLook = useMay('operator')
-  const isOn = mayLook && queryOf(asked).trim() !== '' && asked.name !== '' && asked.target_table !== ''
+  // Validation executes parts of the query, which viewers may not do.
+  const mayInspect = useMay('operator')
+  const isOn = mayInspect && queryOf(asked).trim() !== '' && asked.name !== '' && asked.target_table !== ''
   const { data, error, isFetching } = useQuery({
-    queryKey: ['look', isWhole ? 'whole' : 'quick', text],
-    queryFn: () => look(asked, { isQuick: !isWhole, targets }),
+    queryKey: ['inspection', isWhole ? 'whole' : 'quick', text],
+    queryFn: () => inspect(asked, { isQuick: !isWhole, targets }),
     enabled: isOn,
     retry: false,
     staleTime: 60_000,
     gcTime: 60_000,
   })
-  const seen = isOn ? (data ?? null) : null
-  const columns = useLast(seen?.columns)
+  const result = isOn ? (data ?? null) : null
+  const columns = useLast(result?.columns)
   return {
-    validation: seen?.validation ?? null,
-    problems: seen?.problems ?? [],
+    validation: result?.validation ?? null,
+    problems: result?.problems ?? [],
     columns,
     isBehind: isOn && (isFetching || JSON.stringify(toInput(spec)) !== text),
     error: isOn ? error : null,
     isWhole: isWhole && !isFetching,
-    lookWhole: () => setWhole(JSON.stringify(toInput(spec))),
+    inspectFully: () => setWhole(JSON.stringify(toInput(spec))),
   }
 }
 
-interface Seen extends Pick<Look, 'problems' | 'columns' | 'validation'> {}
+interface Result extends Pick<Inspection, 'problems' | 'columns' | 'validation'> {}
 
-interface Manner {
+interface Options {
   readonly isQuick: boolean
   readonly targets: readonly string[]
 }
 
-/** Fields that cannot be read are refused by the API; whoever writes them sees one list of problems. */
-async function look(spec: Spec, { isQuick, targets }: Manner): Promise<Seen> {
+/** The API rejects malformed fields; they appear in the same list of problems. */
+async function inspect(spec: Spec, { isQuick, targets }: Options): Promise<Result> {
   try {
     const validation = await pipelineActions.validate(toInput(spec), isQuick)
     return { validation, problems: problemsOf(validation), columns: validation.columns }
@@ -80,7 +80,7 @@ async function look(spec: Spec, { isQuick, targets }: Manner): Promise<Seen> {
   }
 }
 
-/** The query alone, as if everything else were in order: whoever has to choose a column must see them. */
+/** Validates the query alone, so that columns can be selected while other fields are invalid. */
 async function columnsOf(spec: Spec, targets: readonly string[]): Promise<Validation['columns']> {
   const { source_connection } = spec
   const target_table = suggestTarget('draft', targets)

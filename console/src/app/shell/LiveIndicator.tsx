@@ -8,8 +8,8 @@ import styles from './shell.module.css'
 
 const STALE_MS = 20_000
 
-/** Whether what is on screen moves by itself. */
-export function LiveLamp() {
+/** Whether the screen updates automatically. */
+export function LiveIndicator() {
   const texts = useTexts(appTexts)
   const format = useFormat()
   const state = useLiveState()
@@ -22,9 +22,9 @@ export function LiveLamp() {
     <Tip label={isLive ? texts.liveHint : texts.staleHint}>
       <span className={styles.live} data-live={isStale ? 'stale' : state}>
         <span
-          className={`${styles.lamp} ${isLive ? styles.lampLive : state === 'connecting' ? '' : styles.lampBad}`}
+          className={`${styles.light} ${isLive ? styles.lightLive : state === 'connecting' ? '' : styles.lightBad}`}
         />
-        {/* On a phone only what is wrong is worth a word. */}
+        {/* A phone shows the text only for problems. */}
         <span
           className={`${styles.liveWord} ${isLive || state === 'connecting' ? styles.wide : ''}`}
           data-widest={texts.live.connecting}

@@ -1,5 +1,5 @@
-/** The sign of the house: a shop window seen from the front. */
-export function Mark({ size = 22 }: { readonly size?: number }) {
+/** The logo. */
+export function Logo({ size = 22 }: { readonly size?: number }) {
   return (
     <svg viewBox="0 0 32 32" width={size} height={size} aria-hidden="true" focusable="false">
       <rect width="32" height="32" rx="8" fill="#0b6bb0" />

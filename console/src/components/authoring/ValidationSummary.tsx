@@ -6,27 +6,27 @@ import { Badge } from '../Badge.js'
 import { FactList } from '../FactList.js'
 import styles from './authoring.module.css'
 import { Findings } from './Findings.js'
-import { lookTexts } from './look-texts.js'
+import { inspectionTexts } from './inspection-texts.js'
 import { ColumnList } from './PreviewTable.js'
 
 export function Verdict({ isValid }: { readonly isValid: boolean }) {
-  const texts = useTexts(lookTexts)
+  const texts = useTexts(inspectionTexts)
   return (
     <Badge tone={isValid ? 'ok' : 'bad'} icon={isValid ? 'check' : 'cross'}>
-      {isValid ? texts.wouldStart : texts.wouldNotStart}
+      {isValid ? texts.valid : texts.invalid}
     </Badge>
   )
 }
 
 interface Props {
   readonly validation: Validation
-  /** Also what the planner says, and the columns. */
+  /** Also show the planner's findings and the columns. */
   readonly isWhole?: boolean
 }
 
-/** How a run would go: how it reads and writes, what it promises, and what its owner should know. */
-export function Outlook({ validation, isWhole = false }: Props) {
-  const texts = useTexts(lookTexts)
+/** How a run would read and write, its guarantee, and warnings. */
+export function ValidationSummary({ validation, isWhole = false }: Props) {
+  const texts = useTexts(inspectionTexts)
   const format = useFormat()
   const { strategy, way, guarantee, reads, columns, creates_target, plan } = validation
   return (
@@ -39,9 +39,9 @@ export function Outlook({ validation, isWhole = false }: Props) {
               {strategy}
             </code>,
           ],
-          [texts.way, told(texts.ways, way)],
-          [texts.guarantee, told(texts.guarantees, guarantee)],
-          [texts.reads, told(texts.readsAs, reads)],
+          [texts.way, textOf(texts.ways, way)],
+          [texts.guarantee, textOf(texts.guarantees, guarantee)],
+          [texts.reads, textOf(texts.readsAs, reads)],
           [texts.columns, columns.length === 0 ? null : columns.length],
           [texts.expected, plan === null || !isWhole ? null : `~${format.number(plan.rows)}`],
           [texts.cost, plan === null || !isWhole ? null : format.number(Math.round(plan.total_cost))],
@@ -55,16 +55,16 @@ export function Outlook({ validation, isWhole = false }: Props) {
   )
 }
 
-/** A word of the API in our words, or as it came when it is new to us. */
-function told(words: Readonly<Record<string, string>>, word: string | null): string | null {
+/** The text for a value of the API, or the value itself if it is unknown. */
+function textOf(words: Readonly<Record<string, string>>, word: string | null): string | null {
   return word === null ? null : (words[word] ?? word)
 }
 
 type Plan = NonNullable<Validation['plan']>
 
-/** Only what is worth a thought: a small table is read whole because that is the fastest way. */
+/** Only relevant findings: a full scan of a small table is the fastest plan. */
 function PlanHints({ plan: { scans, indexes } }: { readonly plan: Plan }) {
-  const texts = useTexts(lookTexts)
+  const texts = useTexts(inspectionTexts)
   const format = useFormat()
   const worth = scans.filter(({ is_big, rows }) => is_big || rows === null)
   if (worth.length + indexes.length === 0) return null

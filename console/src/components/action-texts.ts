@@ -1,0 +1,41 @@
+import { defineTexts } from '../i18n/texts.js'
+
+/** Texts of the actions on a pipeline, the same on every screen. */
+export const actionTexts = defineTexts(
+  {
+    run: 'Run',
+    pause: 'Pause',
+    cancel: 'Cancel run',
+    enable: 'Enable',
+    disable: 'Disable',
+    isBusy: 'Already queued or running.',
+    isPausing: 'Already pausing.',
+    isNotRunning: 'Nothing is running.',
+    isDisabled: 'The pipeline is disabled.',
+    isCancelling: 'Stops after the current batch.',
+    didRun: (name: string) => `${name}: run requested`,
+    didPause: (name: string) => `${name}: pauses after the current batch`,
+    didCancel: (name: string) => `${name}: stops after the current batch; written rows are kept`,
+    didEnable: (name: string) => `${name}: enabled`,
+    didDisable: (name: string) => `${name}: disabled`,
+    failed: (name: string) => `${name}: request failed`,
+  },
+  {
+    run: 'Запустить',
+    pause: 'Пауза',
+    cancel: 'Отменить запуск',
+    enable: 'Включить',
+    disable: 'Выключить',
+    isBusy: 'Уже в очереди или работает.',
+    isPausing: 'Уже приостанавливается.',
+    isNotRunning: 'Активного запуска нет.',
+    isDisabled: 'Пайплайн выключен.',
+    isCancelling: 'Остановится после текущего пакета.',
+    didRun: (name: string) => `${name}: запуск запрошен`,
+    didPause: (name: string) => `${name}: приостановится после текущего пакета`,
+    didCancel: (name: string) => `${name}: остановится после текущего пакета; записанные строки сохранятся`,
+    didEnable: (name: string) => `${name}: включён`,
+    didDisable: (name: string) => `${name}: выключен`,
+    failed: (name: string) => `${name}: запрос не выполнен`,
+  },
+)

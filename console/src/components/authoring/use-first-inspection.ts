@@ -1,0 +1,21 @@
+import { useEffect, useState } from 'react'
+import type { Inspection } from './use-inspection.js'
+
+/**
+ * False until the first validation is complete: its findings appear above and between the fields and would move them.
+ * At most for `patienceMs`: a slow source should not hide fields that are available.
+ */
+export function useFirstInspection(
+  { isBehind }: Pick<Inspection, 'isBehind'>,
+  patienceMs: number | null,
+): boolean {
+  const [isOver, end] = useState(!isBehind)
+  useEffect(() => {
+    if (isOver) return
+    if (!isBehind) return end(true)
+    if (patienceMs === null) return
+    const timer = setTimeout(() => end(true), patienceMs)
+    return () => clearTimeout(timer)
+  }, [isBehind, isOver, patienceMs])
+  return isOver || !isBehind
+}
