@@ -46,7 +46,7 @@ export interface Position {
     readonly written?: RowCounts
     readonly begun?: PassStart
   }
-  /** When the last complete pass began. A comparison uses it to tell drift from rows still on their way. */
+  /** When the last complete pass began. A comparison uses it to distinguish drift from rows that are still on their way. */
   readonly read?: PassStart & {
     readonly fingerprint: string
     /** The transaction id of the rows of its last batch, and whether that batch wrote all rows of the pass. */

@@ -86,7 +86,7 @@ interface Staged extends Pick<Portion<string>, 'watermark' | 'phases'> {
   readonly count: number
 }
 
-/** Up to this size the result is written in a few seconds: nobody misses the chance to pause in between. */
+/** Up to this size the result is written in a few seconds: a pause between batches is not needed. */
 export const MAX_ROWS_AT_ONCE = 500_000
 
 /**
