@@ -9,10 +9,10 @@ export interface OpenedSink {
   readonly key: readonly string[]
 }
 
-/** What cuts a sink off. */
+/** Stops a sink: the abort signal and the lease. */
 export type Hold = Pick<SinkMart, 'signal' | 'requireLease'>
 
-/** Opens what stands behind the target of a pipeline, for rows with these columns, or says what is missing for it. */
+/** Opens the sink of a pipeline's target for rows with these columns, or throws what is missing. */
 export async function openSink(
   kind: SinkKind,
   pipeline: Pipeline,

@@ -13,12 +13,12 @@ import {
   unavailable,
 } from './problems.js'
 
-/** Lines of a bulk request that are settled one by one. */
+/** Lines of a bulk request whose items are settled individually. */
 export interface Bulk {
   readonly bytes: Buffer
-  /** Where each item ends in the bytes. */
+  /** Where each item ends in `bytes`. */
   readonly ends: readonly number[]
-  /** The row that each item comes from. */
+  /** The row of each item. */
   readonly rows: readonly number[]
 }
 
@@ -39,25 +39,25 @@ export interface Tally {
   noop: number
   deleted: number
   refused: Refusal[]
-  /** Items that answered with what they became, and that answer. */
+  /** Items whose resulting document was returned, with that document. */
   shown: { readonly item: Buffer; readonly source: Readonly<Record<string, unknown>> }[]
 }
 
 export interface BulkTarget {
-  /** As messages name it. */
+  /** As named in messages. */
   readonly target: string
-  /** The alias that is written through. It goes with its index, and nothing is created in its place: see mart.ts. */
+  /** The alias used for writes. It is deleted together with its index and never created implicitly: see mart.ts. */
   readonly alias: string
   readonly isVersioned: boolean
-  /** Goes before the items of every request; what becomes of it does not matter. */
+  /** Sent before the items of every request; its result is ignored. */
   readonly preamble?: Buffer
-  /** Asked before every request: one without versions would be taken however late it comes. */
+  /** Called before every request: without versions, the server accepts a request no matter how late it arrives. */
   readonly requireLease?: (() => void) | undefined
 }
 
 const FILTER = 'errors,items.*.status,items.*.result,items.*.error,items.*.get._source'
 
-/** Sends bulks, several at a time, and settles every item of them: done, refused, or sent again. */
+/** Sends several bulks at a time and settles every item: done, rejected or sent again. */
 export class BulkSender {
   readonly #cluster: Cluster
   readonly #parallel: number
@@ -69,7 +69,7 @@ export class BulkSender {
     this.#patienceMs = patienceMs
   }
 
-  /** Returns when every item is settled. After an error nothing is on its way any more that was not answered. */
+  /** Returns when every item is settled. After an error, no request is still in flight. */
   async send(bulks: Iterator<Bulk>, to: BulkTarget): Promise<Tally> {
     const tally: Tally = { created: 0, updated: 0, noop: 0, deleted: 0, refused: [], shown: [] }
     const failures: unknown[] = []
@@ -126,13 +126,13 @@ export class BulkSender {
     }
   }
 
-  /** Some item keeps the server from taking all the others: it is looked for by halves, and refused when it is alone. */
+  /** One item makes the server reject the whole request: find it by bisection and reject it alone. */
   async #settleHalves(bulk: Bulk, to: BulkTarget, tally: Tally, answer: Answer): Promise<void> {
     const count = bulk.rows.length
     if (count === 1) {
       const reason =
         answer.status === 413
-          ? `The document has ${bulk.bytes.length} bytes, more than the server takes in one request (413)`
+          ? `The document has ${bulk.bytes.length} bytes, more than the server accepts in one request (413)`
           : reasonOf(errorOf(answer))
       tally.refused.push({ row: bulk.rows[0]!, reason })
       return
@@ -151,12 +151,12 @@ export class BulkSender {
   }
 }
 
-/** One document that cannot be read (a field twice, nested too deep, a number of a thousand digits) makes the whole request so. */
+/** One unreadable document (duplicate field, nested too deeply, a number of a thousand digits) fails the whole request. */
 function isUnreadable(answer: Answer): boolean {
   return answer.status === 400 && /pars|stream_/.test(errorOf(answer).type)
 }
 
-/** One answer to one bulk, item by item: HTTP says 200 even when every document was refused. */
+/** Reads the response to one bulk item by item: HTTP returns 200 even when every document was rejected. */
 class Settlement {
   readonly #bulk: Bulk
   readonly #to: BulkTarget
@@ -168,13 +168,13 @@ class Settlement {
     this.#tally = tally
   }
 
-  /** What has to be sent again, and what is told when there is no time left for that. */
+  /** What has to be sent again, and the error to throw when no time is left for that. */
   read(items: readonly Item[]): { bulk: Bulk | null; count: number; problem: VitrinaError | null } {
     if (items.length !== this.#bulk.rows.length)
       throw new VitrinaError(
         'SINK_REFUSED',
-        `The answer to ${this.#bulk.rows.length} items of a bulk has ${items.length}.`,
-        'Something between Vitrina and Elasticsearch changes answers; see what ELASTICSEARCH_URL leads to.',
+        `The response to a bulk of ${this.#bulk.rows.length} items contains ${items.length}.`,
+        'Something between Vitrina and Elasticsearch alters responses; check where ELASTICSEARCH_URL leads.',
       )
     const again = new Set<number>()
     let problem: VitrinaError | null = null
@@ -198,7 +198,7 @@ class Settlement {
       return false
     }
     if (mayPass(status)) return false
-    // The document is not there: what should be taken out of it is not either.
+    // The document does not exist, so there is nothing to remove from it.
     if (error.type === 'document_missing_exception') return true
     if (status === 400 && error.type !== 'index_closed_exception') {
       this.#tally.refused.push({ row: this.#bulk.rows[index]!, reason: reasonOf(error) })
@@ -214,21 +214,21 @@ class Settlement {
   }
 }
 
-/** An answer that is no bulk's: what happened to the items is not known. */
+/** Throws when the body is not a bulk response: the outcome of its items is then unknown. */
 function itemsOf(body: string): Item[] {
   try {
     const { items } = JSON.parse(body) as { items: Record<string, Item>[] }
     return items.map((action) => Object.values(action)[0]!)
   } catch (error) {
-    throw new NoAnswer('something that is no answer to a bulk came back', { cause: error })
+    throw new NoAnswer('the response is not a bulk response', { cause: error })
   }
 }
 
 function stale(target: string, reason: string): VitrinaError {
   return new VitrinaError(
     'SINK_GONE',
-    `${target} holds documents of a later writer than this run: ${reason}`,
-    'If another runner took the pipeline over, all is well. If the pipeline was created anew or its database restored, its versions begin below those in the index: rebuild it with one run in full_strategy replace, or delete the index.',
+    `${target} contains documents of a later writer than this run: ${reason}`,
+    'If another runner has taken over the pipeline, no action is needed. If the pipeline was recreated or its database restored, its versions are lower than those in the index: rebuild the index with one run in full_strategy replace, or delete it.',
   )
 }
 
@@ -253,7 +253,7 @@ function gathered(items: readonly Buffer[], rows: readonly number[]): Bulk {
   return { bytes: Buffer.concat(items, end), ends, rows }
 }
 
-/** Items that are ready, in bulks of at most so many bytes. */
+/** Groups items that are ready into bulks of at most this many bytes. */
 export function* bulksOf(items: Iterable<Buffer>, bytes: number): Generator<Bulk> {
   let gathering: Buffer[] = []
   let size = 0

@@ -3,19 +3,19 @@ import type { ElasticsearchSettings } from './config.js'
 import { Patience } from './patience.js'
 import { errorOf, isUntrusted, mayPass, problemOf, unavailable } from './problems.js'
 
-/** Questions about an index are small: a server that does not answer them soon is down. */
+/** Requests about an index are small: a server that does not answer them within this time is down. */
 const ASK_MS = 5_000
 
 export interface Question extends Omit<Request, 'signal'> {
-  /** What it is about, as the messages name it: `es:film_dim`. */
+  /** The target as named in messages: `es:film_dim`. */
   readonly target: string
-  /** Statuses besides 2xx that are answers too. */
+  /** Statuses besides 2xx that are valid responses. */
   readonly accept?: readonly number[]
-  /** Asking twice gives something else: a scroll moves on with every question. */
+  /** Repeating the request would return something else: a scroll advances with every request. */
   readonly once?: boolean
 }
 
-/** The cluster as one attempt sees it: asks, waits a little, and says what an answer means. */
+/** The cluster as seen by one attempt: sends requests, retries for a while and classifies errors. */
 export class Cluster {
   readonly client: Client
   readonly signal: AbortSignal
@@ -30,7 +30,7 @@ export class Cluster {
     try {
       return { status, body: (body === '' ? null : JSON.parse(body)) as T }
     } catch (error) {
-      throw unavailable(new NoAnswer(`${this.client.address}: what came back is not JSON`, { cause: error }))
+      throw unavailable(new NoAnswer(`${this.client.address}: the response is not JSON`, { cause: error }))
     }
   }
 

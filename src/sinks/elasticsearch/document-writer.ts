@@ -10,12 +10,12 @@ import type { WriteMode } from './types.js'
 const MIB = 1024 * 1024
 
 /**
- * A delete with a version creates the index that it does not find, alias or not. An update does not, and where one item
- * of a request asks for an alias the whole request does. No row has this _id.
+ * A delete with a version creates a missing index even when an alias is required. An update does not, and if one item
+ * of a request requires an alias, the whole request does. No row has this _id.
  */
 const ALIAS_ONLY = Buffer.from('{"update":{"_id":"~!"}}\n{"doc":{}}\n')
 
-/** Batches and keys as bulk requests to the index behind an alias. */
+/** Writes batches and removes keys by bulk requests to the index behind an alias. */
 export class DocumentWriter {
   readonly #encoder: BulkEncoder
   readonly #sender: BulkSender
@@ -55,7 +55,7 @@ export class DocumentWriter {
     }
   }
 
-  /** How many were there. */
+  /** Returns how many existed. */
   async remove(ids: Iterable<string>, id: BatchId, alias: string): Promise<number> {
     const version = this.#isVersioned ? `,"version":${versionOf(id)},"version_type":"external_gte"` : ''
     const items = function* () {

@@ -58,7 +58,7 @@ export class ElasticsearchSink implements Sink {
   }
 
   async prepare(): Promise<void> {
-    // What is built anew is created when it is built.
+    // A replacement creates its index itself.
     if (this.#parts.replaces !== true) this.#index = (await this.#mart.prepare()).index
   }
 
@@ -90,7 +90,7 @@ export class ElasticsearchSink implements Sink {
   }
 
   async replacement(runId: string): Promise<Replacement> {
-    // Nobody else writes into an index that is being built: whole documents say the same as merged ones, and cost less.
+    // An index that is being built has no other writers: whole documents give the same result as merges, at lower cost.
     const documents = new DocumentWriter(this.#parts, 'index', this.#cluster, this.#settings)
     return IndexReplacement.open({
       mart: this.#mart,
@@ -129,7 +129,7 @@ export class ElasticsearchSink implements Sink {
     this.#cluster.client.close()
   }
 
-  /** Found once: when the index is replaced meanwhile, its alias goes with it and the write says so. */
+  /** Looked up once: if the index is replaced meanwhile, its alias disappears and the write fails with that reason. */
   async #alias(): Promise<string> {
     this.#index ??= (await this.#found()).index
     return writeAlias(this.#index)
@@ -137,7 +137,7 @@ export class ElasticsearchSink implements Sink {
 
   async #found(): Promise<IndexState> {
     const state = await this.#mart.find()
-    if (state === null) throw gone(this.#mart.target, 'there is no such index')
+    if (state === null) throw gone(this.#mart.target, 'the index does not exist')
     return state
   }
 }

@@ -1,6 +1,6 @@
 const LONGEST = 200
 
-/** A value that its column in the file cannot hold; the row is refused with this reason. */
+/** A value that its column cannot hold; the row is rejected with this reason. */
 export class Misfit extends Error {
   constructor(reason: string) {
     super(reason.length > LONGEST ? `${reason.slice(0, LONGEST)}…` : reason)
