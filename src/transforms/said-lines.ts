@@ -2,14 +2,14 @@ import type { Said } from '../ports/transforms.js'
 
 const MOST_LINES = 200
 
-/** Hands on what functions print, up to a bound for each batch. */
+/** Passes on lines printed by functions, up to a limit for each batch. */
 export class SaidLines {
   readonly #said: Said
   readonly #first: string
   #lines = 0
   #last = ''
 
-  /** `first` stands for lines that no function owns: those of files that are loaded. */
+  /** `first` owns lines printed outside any function, such as those of files being loaded. */
   constructor(said: Said, first: string) {
     this.#said = said
     this.#first = first
@@ -25,7 +25,7 @@ export class SaidLines {
     this.#lines += lines
   }
 
-  /** A traceback is told in full, whatever was said before. */
+  /** A traceback is always logged in full, regardless of the limit. */
   trace(transform: string, text: string): void {
     for (const line of text.trimEnd().split('\n')) this.#said({ transform, text: line })
   }

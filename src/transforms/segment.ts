@@ -15,14 +15,14 @@ import {
 import type { Answer, Gone, Host, Language, Problem } from './host.js'
 import { SaidLines } from './said-lines.js'
 
-/** How long one file may take to be loaded. */
+/** How long loading one file may take. */
 export const LOAD_MS = 20_000
 
 export interface SegmentPlan {
   readonly language: Language
   readonly files: readonly string[]
   readonly columns: readonly Column[]
-  /** Functions of one language that follow each other, with the columns that leave each of them. */
+  /** Consecutive functions of one language, with the columns after each of them. */
   readonly steps: readonly { readonly name: string; readonly columns: readonly Column[] }[]
 }
 
@@ -33,12 +33,12 @@ interface Waiting {
 }
 
 /**
- * Functions of one language in one host. Batches are handed to it as they come and answered in their order; it works on
- * one while the next lies ready in its socket.
+ * Functions of one language in one host. Batches are sent as they come and answered in order; the host works on one
+ * while the next is queued in its socket.
  *
  *   no host ──run──► loading ──ready──► working ──answer──► working
  *      ▲                │ failed           │ died, killed: the batch in work fails, the others go to a new host
- *      └────────────────┴──────────────────┘
+ *      ▲                │ failed           │ died, killed: the current batch fails, the others go to a new host
  */
 export class Segment {
   readonly #plan: SegmentPlan
@@ -49,9 +49,9 @@ export class Segment {
   #isReady = false
   #working: string
   #timer: NodeJS.Timeout | undefined
-  /** Why no more batches are taken. */
+  /** Why no more batches are accepted. */
   #over: { readonly reason: unknown } | null = null
-  /** The host before this one, until it is gone for good. */
+  /** The previous host, until it has ended. */
   #ending: Promise<void> = Promise.resolve()
   #starting: Promise<void> = Promise.resolve()
 
@@ -66,7 +66,7 @@ export class Segment {
     return this.#plan.steps.at(-1)!.columns
   }
 
-  /** Loads the files, so that what is wrong with them is told before the first row is read. */
+  /** Loads the files, so that their errors are reported before the first row is read. */
   open(): Promise<RowBatch> {
     return this.run(RowBatch.NONE)
   }
@@ -81,7 +81,7 @@ export class Segment {
     })
   }
 
-  /** Ends the host and refuses everything that waits. */
+  /** Ends the host and rejects everything that is queued. */
   async end(reason: unknown, how: 'close' | 'kill'): Promise<void> {
     this.#over ??= { reason }
     const host = this.#host
@@ -184,7 +184,7 @@ export class Segment {
     const host = this.#host
     this.#forget()
     if (host !== null) this.#ending = host.kill()
-    // The next batch must not be read while the old host may still hold memory.
+    // The next batch must not be read while the old host may still use memory.
     void this.#ending.then(() => this.#fail(error))
   }
 
@@ -195,7 +195,7 @@ export class Segment {
     this.#isReady = false
   }
 
-  /** The batch in work has failed; the others get a new host. */
+  /** The current batch has failed; the others get a new host. */
   #fail(error: unknown): void {
     this.#waiting.shift()?.reject(error)
     if (this.#waiting.length > 0 && this.#host === null) this.#starting = this.#start()
@@ -207,7 +207,7 @@ export class Segment {
     this.#watch()
   }
 
-  /** The clock of a batch begins when the host has nothing else before it. */
+  /** The timeout of a batch starts when the host has nothing else to do before it. */
   #watch(): void {
     if (this.#timer !== undefined || this.#host === null || this.#waiting.length === 0) return
     const patience = this.#isReady ? this.#limits.timeoutMs : LOAD_MS

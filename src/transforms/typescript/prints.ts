@@ -1,10 +1,10 @@
 import type { News } from '../news.js'
 
-/** Beyond these, lines of one batch are only counted: a loop that prints must not flood the runner. */
+/** Further lines of a batch are only counted: a loop that prints must not flood the runner. */
 const MOST_LINES = 200
 const LONGEST = 2_000
 
-/** What the console and the two streams of this thread are given becomes lines of the run. */
+/** Turns the output to the console and the two streams of this thread into lines of the run. */
 export function listenToPrints(tell: (news: News) => void) {
   let transform: string | null = null
   let lines = 0
@@ -26,7 +26,7 @@ export function listenToPrints(tell: (news: News) => void) {
   }
 }
 
-/** Answers a function that tells what was written without a newline. */
+/** Returns a function that reports text written without a newline. */
 function intoLines(stream: NodeJS.WriteStream, said: (text: string) => void): () => void {
   let rest = ''
   const cut = (text: string) => (text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text)

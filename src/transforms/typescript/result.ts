@@ -2,7 +2,7 @@ import type { HostColumn } from '../host.js'
 import { got, Refusal } from './refusal.js'
 import type { Row } from './task.js'
 
-/** What a function returned, as rows with exactly these columns. */
+/** The result of a function as rows with exactly these columns. */
 export async function checkedRows(result: unknown, columns: readonly HostColumn[]): Promise<Row[]> {
   const rows = await asList(await result)
   const names = columns.map(({ name }) => name)
@@ -38,7 +38,7 @@ function checkRow(row: unknown, place: number, names: readonly string[]): void {
     throw new Refusal(`a row has no column "${missing}"`, {
       row: place,
       sample: row,
-      hint: `Put it into every row, or declare that it is taken away: { drops: ['${missing}'] }.`,
+      hint: `Include it in every row, or declare that it is dropped: { drops: ['${missing}'] }.`,
     })
   const keys = Object.keys(row)
   const extra = keys.length > names.length ? keys.find((key) => !names.includes(key)) : undefined

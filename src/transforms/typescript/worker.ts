@@ -11,7 +11,7 @@ import { type Row, registered, type TaskFunction } from './task.js'
 
 const LONGEST_TRACE = 12_000
 
-/** Answers questions one after another, whatever the functions do meanwhile. */
+/** Answers requests one after another, regardless of what the functions do meanwhile. */
 export function serve(port: MessagePort): void {
   const post = port.postMessage.bind(port)
   const tell = (answer: Answer | News, payload?: Uint8Array) =>
@@ -21,7 +21,7 @@ export function serve(port: MessagePort): void {
   port.on('message', ({ question, payload }: { question: Question; payload: Uint8Array }) => {
     turn = turn.then(() => worker.answer(question, payload))
   })
-  // Ready for questions.
+  // Ready for requests.
   post(null)
 }
 
