@@ -14,9 +14,9 @@ export { refusalError } from './refusal.js'
 export type { GuardRules, Refusal, ServerAccepted, TextAccepted } from './verdict.js'
 
 /**
- * Whether a query may be run. Two layers judge the text; the third is how it is run: only `canonical`, in a session with
- * search_path = '' and time-outs, as a login with few rights, and read-only wherever nothing is written in the same
- * statement (docs/adr/0014).
+ * Decides whether a query may be run. Two layers check the text; the third is how it is run: only `canonical`, in a
+ * session with search_path = '' and time-outs, as a login with few privileges, and read-only wherever nothing is written
+ * in the same statement (docs/adr/0014).
  */
 export class SqlGuard implements QueryJudge {
   readonly #rules: GuardRules
@@ -26,9 +26,9 @@ export class SqlGuard implements QueryJudge {
     this.#rules = rules
   }
 
-  /** By the text alone. */
+  /** Checks the text alone. */
   check(sql: string): Promise<TextAccepted | Refusal>
-  /** By the text and then by the server. The session is opened for a text that passed, and closed in any case. */
+  /** Checks the text and then asks the server. Opens the session only for a text that passed, and always closes it. */
   check(sql: string, open: () => Promise<GuardSession>): Promise<ServerAccepted | Refusal>
   async check(
     sql: string,
@@ -49,7 +49,7 @@ export class SqlGuard implements QueryJudge {
     }
   }
 
-  /** The same two layers for whoever is going to run the query in this very session, which stays open. */
+  /** The same two layers for a caller that runs the query in this session, which stays open. */
   async textToRun(sql: string, session: JudgeSession, manner: JudgeManner = {}): Promise<string> {
     const verdict = await this.check(sql, async () => ({
       run: (text) => session.run(text),

@@ -2,10 +2,10 @@ import { VitrinaError } from '../model/errors.js'
 import type { JudgeManner } from '../ports/query-judge.js'
 import type { Problem, Refusal } from './verdict.js'
 
-/** More than somebody corrects at a time. */
+/** More than a user corrects at a time. */
 const MOST_TOLD = 3
 
-/** A refusal as an error, where there is no list to show: the places come first, as the API writes them. */
+/** A rejection as one error, where a list cannot be shown: positions come first, as in the API. */
 export function refusalError({ problems }: Refusal, { isDerived = false }: JudgeManner = {}): VitrinaError {
   const { code, hint } = problems[0]!
   const told = problems.slice(0, MOST_TOLD).map((problem) => (isDerived ? problem.message : said(problem)))

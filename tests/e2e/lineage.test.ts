@@ -91,7 +91,7 @@ describe('the lineage', () => {
     await aPipeline(stand().database, { name: 'broken', sourceQuery: 'SELECT FROM WHERE' })
     await page.getByRole('link', { name: 'Open broken' }).waitFor()
     await page.getByText('cannot be read').first().waitFor()
-    await page.getByText(/PostgreSQL does not understand the query/).waitFor()
+    await page.getByText(/The query has a syntax error/).waitFor()
   })
 
   it('is exported for other programs', async () => {
