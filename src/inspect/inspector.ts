@@ -43,7 +43,7 @@ import { keyWarnings, warningsFor } from './warnings.js'
 
 export interface InspectorSettings {
   readonly readerUrl: string
-  /** Sees the marts of the main database, and changes none. */
+  /** A login that can read the marts of the main database but not change them. */
   readonly martUrl: string
   readonly connections: ReadonlyMap<string, string>
   readonly targets: TargetRules<SinkKind>
@@ -54,12 +54,12 @@ export interface InspectorSettings {
   readonly patience?: PreviewPatience
 }
 
-/** Longer than any look should take, shorter than the patience of whoever waits for it. */
+/** Longer than an inspection should take, shorter than a user is willing to wait. */
 const LOOK_TIMEOUT = '10s'
 
 export class PipelineInspector implements Inspector {
   readonly #settings: InspectorSettings
-  /** Opening a session costs more than a verdict: those of the main database are kept for a while. */
+  /** Opening a session costs more than a verdict, so sessions of the main database are kept for a while. */
   readonly #kept: KeptSessions
   readonly #life = new AbortController()
 
@@ -78,7 +78,7 @@ export class PipelineInspector implements Inspector {
       const lasting = verdict.problems.filter(({ mayPass = false }) => !mayPass)
       return asFindings(lasting, pipeline)
     }
-    // Without the server nothing is known about the columns.
+    // Without the server the columns are unknown.
     return 'columns' in verdict ? missingKeys(pipeline, verdict.columns) : []
   }
 
@@ -86,7 +86,7 @@ export class PipelineInspector implements Inspector {
     const { guard } = this.#settings
     const query = readerQuery(pipeline)
     return guard.check(query, this.#forVerdict(pipeline, signal)).catch((error) => {
-      // A source that is down cannot say more than the text does.
+      // When the source is down, only the text can be checked.
       if (error instanceof VitrinaError && error.class === 'lost') return guard.check(query)
       throw lookError(error, 'The check of the source query', 'source')
     })
@@ -109,11 +109,11 @@ export class PipelineInspector implements Inspector {
       ...plan,
       ...scheduleFindings(pipeline),
       ...this.#targetFindings(pipeline),
-      // Which text is the query is not known of a plan that is wrong.
+      // An invalid plan does not determine the query.
       ...(plan.length > 0 ? [] : await this.#queryFindings(pipeline, signal)),
     ]
     if (errors.length > 0) return this.#invalid(pipeline, errors)
-    // Known also when something later is refused: whoever has to choose a key chooses among them.
+    // Returned even if a later check fails, so that the user can choose a key from them.
     let written: readonly Column[] = []
     try {
       return await this.#withSessions(pipeline, signal, async (source, target) => {
@@ -128,7 +128,7 @@ export class PipelineInspector implements Inspector {
             sink = await lookAtSink(kind, pipeline, written, signal)
             return sink.key
           }
-          table = await onSide('target', 'Looking at the target', () =>
+          table = await onSide('target', 'Inspecting the target', () =>
             findTarget(target, finalTarget(pipeline), written, pipeline.keyColumns),
           )
           return table?.key ?? pipeline.keyColumns
@@ -140,13 +140,13 @@ export class PipelineInspector implements Inspector {
         if (misfit !== null) return this.#invalid(pipeline, [asFinding(misfit, 'target_table')], looked)
         const plan = await queryPlan(source, pipeline, looked)
         const keys = depth === 'quick' ? [] : await keyWarnings(source, looked)
-        // Those that this mode does not need; a comparison uses the incremental key in every mode.
+        // Keys that this mode does not need; a comparison uses the incremental key in every mode.
         const unused = missingKeys(pipeline, examined.columns)
         const known = [...warningsFor(pipeline, looked), ...unused, ...keys, ...ofTarget(warnings)]
         return this.#valid(pipeline, { looked, plan }, known)
       })
     } catch (error) {
-      // Not a fault of the pipeline.
+      // Not an error of the pipeline.
       if (error instanceof VitrinaError && error.code === 'TOO_MANY_CHECKS') throw error
       const unknown = unknownTransforms(error, pipeline)
       const found = unknown ?? [asFinding(error, fieldOf(error, pipeline))]
@@ -163,7 +163,7 @@ export class PipelineInspector implements Inspector {
     )
   }
 
-  /** What reaches the mart. Also says whether the transforms can be loaded at all. */
+  /** The columns that reach the mart. Also reports transforms that cannot be loaded. */
   #writtenColumns(
     pipeline: Pipeline,
     columns: readonly Column[],
@@ -206,8 +206,8 @@ export class PipelineInspector implements Inspector {
     const { setting, names } = allowedInstead(target, this.#settings.targets)
     const error = new VitrinaError(
       'TARGET_REFUSED',
-      `"${target}" is not among the targets that are allowed (${names.join(', ')}).`,
-      `Choose an allowed target, or have an administrator extend ${setting}.`,
+      `"${target}" is not an allowed target (${names.join(', ')}).`,
+      `Choose an allowed target, or ask an administrator to extend ${setting}.`,
     )
     return [asFinding(error, 'target_table')]
   }
@@ -294,7 +294,7 @@ function planFindings(pipeline: Pipeline): Finding[] {
   return savedPlanMistakes(pipeline).map((found) => ({ ...found, hint: PLAN_HINT, position: null }))
 }
 
-/** A schedule that cannot be read starts no run. One written with SQL was not checked by anything before. */
+/** An invalid schedule starts no run. A schedule set with SQL has not been checked before. */
 function scheduleFindings({ scheduleInterval, scheduleTimezone }: Pipeline): Finding[] {
   if (scheduleInterval === null) return []
   try {
@@ -319,7 +319,7 @@ function asFindings(problems: Refusal['problems'], pipeline: Pipeline): Finding[
   }))
 }
 
-/** Sinks and warnings speak of the query; here it is known where that was given. */
+/** Sinks and warnings refer to the query; this maps them to the field that contains it. */
 function inReaderField(findings: readonly Finding[], pipeline: Pipeline): Finding[] {
   return findings.map((finding) =>
     finding.field === 'source_query' ? { ...finding, field: readerField(pipeline) } : finding,
