@@ -172,7 +172,7 @@ async function pickAColumn(page) {
   await page.getByRole('region', { name: /Path of the column|Путь колонки/ }).waitFor()
 }
 
-/** Somebody else is faster: a word that only this picture has. */
+/** Another user is faster: a word that only this picture has. */
 async function compareThreeWays(page) {
   await page.getByLabel('batch_size').fill('500')
   await page.getByLabel('quarantine_limit').fill('20')
