@@ -23,7 +23,8 @@ export async function chooseAccount(dataDir: string): Promise<Account | null> {
   const passwd = await readFile('/etc/passwd', 'utf8')
   const account = findAccount(passwd, 'postgres') ?? findAccount(passwd, 'nobody')
   if (account !== null) return account
-  throw embeddedFailed('PostgreSQL does not run as root, and neither account "postgres" nor "nobody" exists', { // words:allow
+  const accounts = '"postgres" or "nobody"' // words:allow
+  throw embeddedFailed(`PostgreSQL does not run as root, and no account ${accounts} exists`, {
     remedy: 'Start Vitrina as an ordinary user.',
   })
 }

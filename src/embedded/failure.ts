@@ -28,7 +28,8 @@ export function asFailure(error: unknown, home: string): VitrinaError {
 }
 
 function remedyFor(text: string): string {
-  if (/cannot run /.test(text)) return 'The binaries need glibc and a file system that allows programs to run.'
+  if (/cannot run /.test(text))
+    return 'The binaries need glibc and a file system that allows programs to run.'
   if (/ENOSPC|EDQUOT|No space left/.test(text)) return 'Free some disk space and start again.'
   if (/EACCES|EPERM|Permission denied|wrong ownership/.test(text))
     return 'Start it as the user who created the folder, or choose another folder.'

@@ -126,8 +126,7 @@ async function makeNew(path: string): Promise<boolean> {
 /** The system may have removed it. Its name is predictable and /var/tmp is world-writable: verify that it is ours. */
 async function reopenPrivate(path: string, account: Account | null): Promise<string> {
   await makeNew(path)
-  if (!(await isOurs(path)))
-    throw embeddedFailed(`${path} belongs to another user`, { remedy: 'Remove it.' })
+  if (!(await isOurs(path))) throw embeddedFailed(`${path} belongs to another user`, { remedy: 'Remove it.' })
   await openFor(path, account)
   return path
 }

@@ -1,6 +1,3 @@
-/** A value that its ClickHouse column cannot hold; the message gives the reason. */
-export class UnfitValue extends Error {}
-
 /** Converts values of one type to ClickHouse and back. */
 export interface Codec {
   /** The ClickHouse type without Nullable. */

@@ -2,7 +2,7 @@ import { requireBelowBrake } from '../../model/brake.js'
 import type { Server } from './client.js'
 import { quoted } from './quoting.js'
 import type { RowCodec } from './rows.js'
-import type { MartNames } from './table.js'
+import type { MartNames } from './schema.js'
 
 export interface Difference {
   readonly server: Server

@@ -24,8 +24,7 @@ const LATER = new Set([202, 252])
 
 const HINTS: Readonly<Partial<Record<ErrorCode, string>>> = {
   SINK_LOGIN: 'Correct CLICKHOUSE_USERNAME and CLICKHOUSE_PASSWORD, or the credentials in CLICKHOUSE_URL.',
-  SINK_OVERLOADED:
-    'If it persists, check the load of the server: memory, quotas, pending merges, disk.',
+  SINK_OVERLOADED: 'If it persists, check the load of the server: memory, quotas, pending merges, disk.',
   SINK_UNAVAILABLE:
     'Check that the HTTP interface of ClickHouse is reachable at CLICKHOUSE_URL; "vitrina doctor" tests it.',
   SINK_BLOCKED: 'Find out why the table or the user is read-only; the run resumes once it is writable.',

@@ -2,7 +2,7 @@ import type { Finding } from '../../model/validation.js'
 import type { Column } from '../../sql/selection.js'
 import { valueType } from '../../sql/value-types.js'
 import type { MartColumn, RowCodec } from './rows.js'
-import { targetFinding } from './table.js'
+import { targetFinding } from './schema.js'
 
 /** Findings about the query's columns that need no server. */
 export function examineColumns(

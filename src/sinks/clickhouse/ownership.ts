@@ -4,7 +4,7 @@ import type { BatchId } from '../../ports/sink.js'
 import type { Server } from './client.js'
 import { FENCE_CHECK } from './errors.js'
 import { literal, quote } from './quoting.js'
-import { findTable, type MartNames, VERSION } from './table.js'
+import { findTable, type MartNames, VERSION } from './schema.js'
 
 /**
  * The current writer of a table, stored in the table's comment. Each attempt of a run begins a new epoch: its rows are

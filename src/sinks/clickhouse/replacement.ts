@@ -2,7 +2,7 @@ import { VitrinaError } from '../../model/errors.js'
 import type { BatchId, Removal, Replacement, WriteResult } from '../../ports/sink.js'
 import type { RowBatch } from '../../sql/row-batch.js'
 import { requireBrake } from './difference.js'
-import { dropTable, tablesLike } from './table.js'
+import { dropTable, tablesLike } from './schema.js'
 import { BatchWriter, type MartParts } from './writer.js'
 
 /** A new table next to the data that replaces it by EXCHANGE, which is atomic for readers. */

@@ -2,10 +2,11 @@ import { hash } from 'node:crypto'
 import type { RowDigest } from '../../ports/sink.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import type { Column } from '../../sql/selection.js'
-import { type Codec, UnfitValue } from './codec.js'
+import type { Codec } from './codec.js'
 import type { Options } from './config.js'
 import { quote } from './quoting.js'
 import { canonicalOf, canonicalSqlOf, codecOf } from './types.js'
+import { UnfitValue } from './unfit-value.js'
 
 export interface MartColumn {
   readonly name: string

@@ -34,7 +34,7 @@ import {
   targetFinding,
   unfilled,
   VERSION,
-} from './table.js'
+} from './schema.js'
 import { BatchWriter, type MartParts } from './writer.js'
 
 /** A mart in ClickHouse. docs/guides/clickhouse.md describes it for readers and administrators. */

@@ -1,9 +1,10 @@
 import { withoutTrailingZeros } from '../../model/trim-end.js'
 import { formatArray, parseArray, type ValueType, valueType } from '../../sql/value-types.js'
-import { type Codec, UnfitValue } from './codec.js'
+import type { Codec } from './codec.js'
 import type { Options } from './config.js'
 import { floatCodec } from './floats.js'
 import { literal } from './quoting.js'
+import { UnfitValue } from './unfit-value.js'
 
 const same = (text: string) => text
 const asText = (expression: string) => `toString(${expression})`

@@ -3,13 +3,13 @@ import type { BatchId, Refusal, WriteResult } from '../../ports/sink.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import type { RowBatch } from '../../sql/row-batch.js'
 import type { Server } from './client.js'
-import { UnfitValue } from './codec.js'
 import { firstLine, isAboutValues, isLateWriter } from './errors.js'
 import type { Ownership } from './ownership.js'
 import { quoted } from './quoting.js'
 import { type EncodedRow, RowCodec } from './rows.js'
-import { DELETED, type MartNames, VERSION } from './table.js'
+import { DELETED, type MartNames, VERSION } from './schema.js'
 import { structure } from './types.js'
+import { UnfitValue } from './unfit-value.js'
 
 export interface MartParts {
   readonly server: Server
@@ -42,7 +42,7 @@ export class BatchWriter {
     const rows = [...new Map(fit.map((row) => [row.identity, row])).values()]
     const present = this.#parts.compare ? await this.find(rows) : new Map<string, string>()
     const changed = rows.filter((row) => present.get(row.identity) !== this.#digest(row, present))
-    const insert = new Insert(this.#parts, this.#table, id, version)
+    const insert = new Insert(this.#parts, this.#table, { id, version })
     for (const part of portions(changed, PART, (row) => row.line.length)) await insert.send(part)
     const left = new Set(insert.refused.map(({ row }) => row))
     const written = changed.filter(({ row }) => !left.has(row))
@@ -97,7 +97,7 @@ export class BatchWriter {
     const gone = [...new Map(named.map((one) => [one.identity, one])).values()].filter(({ identity }) =>
       present.has(identity),
     )
-    const insert = new Insert(this.#parts, this.#table, id, version)
+    const insert = new Insert(this.#parts, this.#table, { id, version })
     for (const part of portions(gone, PART, (one) => one.key.length)) await insert.sendGone(part)
     return gone.length
   }
@@ -118,7 +118,7 @@ class Insert {
   readonly #id: BatchId
   readonly #version: bigint
 
-  constructor(parts: MartParts, table: string, id: BatchId, version: bigint) {
+  constructor(parts: MartParts, table: string, { id, version }: { id: BatchId; version: bigint }) {
     this.#parts = parts
     this.#table = table
     this.#id = id

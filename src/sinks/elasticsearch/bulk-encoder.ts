@@ -5,12 +5,21 @@ import type { Bulk } from './bulk.js'
 import { CopyFields } from './copy-fields.js'
 import { documentId } from './document-id.js'
 import { JsonBytes } from './json-bytes.js'
-import { type FieldType, fieldType, Unfit, type WriteMode } from './types.js'
+import { type FieldType, fieldType, type WriteMode } from './types.js'
+import { UnfitValue } from './unfit-value.js'
 
 export interface BulkLimits {
   readonly bytes: number
   /** Bulk requests in flight at the same time. A large enough batch is split into this many. */
   readonly parallel: number
+}
+
+/** What a bulk is made of, and how large it gets. */
+interface BulkFormat {
+  readonly columns: readonly Column[]
+  readonly key: readonly string[]
+  readonly mode: WriteMode
+  readonly limits: BulkLimits
 }
 
 /** Smaller requests cost more in overhead than they gain from running in parallel. */
@@ -41,7 +50,7 @@ export class BulkEncoder {
   readonly #mode: WriteMode
   readonly #limits: BulkLimits
 
-  constructor(columns: readonly Column[], key: readonly string[], mode: WriteMode, limits: BulkLimits) {
+  constructor({ columns, key, mode, limits }: BulkFormat) {
     this.#fields = columns.map((column) => {
       const type = fieldType(column.type, mode)
       const isMerged = mode === 'update' && type.mapping.type === 'object' && !column.type.endsWith('[]')
@@ -132,7 +141,7 @@ export class BulkEncoder {
       try {
         json.text(type.literal(fields.text(row, column)!))
       } catch (error) {
-        if (error instanceof Unfit) return `${this.#fields[column]!.column.name} ${error.message}`
+        if (error instanceof UnfitValue) return `${this.#fields[column]!.column.name} ${error.message}`
         throw error
       }
     }

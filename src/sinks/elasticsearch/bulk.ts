@@ -1,17 +1,17 @@
 import { VitrinaError } from '../../model/errors.js'
 import type { Refusal } from '../../ports/sink.js'
-import { type Answer, NoAnswer } from './client.js'
+import { Backoff } from './backoff.js'
+import { type HttpResponse, NoResponse } from './client.js'
 import type { Cluster } from './cluster.js'
-import { Patience } from './patience.js'
 import {
   errorOf,
   isUntrusted,
   mayPass,
-  problemOf,
   reasonOf,
   type ServerError,
+  sinkError,
   unavailable,
-} from './problems.js'
+} from './errors.js'
 
 /** Lines of a bulk request whose items are settled individually. */
 export interface Bulk {
@@ -29,7 +29,7 @@ interface Item {
   readonly get?: { readonly _source?: Readonly<Record<string, unknown>> }
 }
 
-interface BulkAnswer extends Answer {
+interface BulkResponse extends HttpResponse {
   readonly items: readonly Item[]
 }
 
@@ -61,12 +61,12 @@ const FILTER = 'errors,items.*.status,items.*.result,items.*.error,items.*.get._
 export class BulkSender {
   readonly #cluster: Cluster
   readonly #parallel: number
-  readonly #patienceMs: number
+  readonly #retryMs: number
 
-  constructor(cluster: Cluster, parallel: number, patienceMs: number) {
+  constructor(cluster: Cluster, parallel: number, retryMs: number) {
     this.#cluster = cluster
     this.#parallel = parallel
-    this.#patienceMs = patienceMs
+    this.#retryMs = retryMs
   }
 
   /** Returns when every item is settled. After an error, no request is still in flight. */
@@ -87,26 +87,26 @@ export class BulkSender {
   }
 
   async #settle(bulk: Bulk, to: BulkTarget, tally: Tally): Promise<void> {
-    const patience = new Patience(this.#patienceMs, this.#cluster.signal)
+    const backoff = new Backoff(this.#retryMs, this.#cluster.signal)
     for (let pending: Bulk | null = bulk; pending !== null; ) {
       const answer = await this.#post(pending, to)
-      if (answer instanceof NoAnswer) {
-        if (isUntrusted(answer) || !(await patience.wait())) throw unavailable(answer)
+      if (answer instanceof NoResponse) {
+        if (isUntrusted(answer) || !(await backoff.wait())) throw unavailable(answer)
       } else if (answer.status === 413 || isUnreadable(answer)) {
         return this.#settleHalves(pending, to, tally, answer)
       } else if (answer.status !== 200) {
-        if (!mayPass(answer.status) || !(await patience.wait(answer.retryAfterMs)))
-          throw problemOf(answer.status, errorOf(answer), to.target)
+        if (!mayPass(answer.status) || !(await backoff.wait(answer.retryAfterMs)))
+          throw sinkError(answer.status, errorOf(answer), to.target)
       } else {
         const again = new Settlement(pending, to, tally).read(answer.items)
-        if (again.count < pending.rows.length) patience.progressed()
+        if (again.count < pending.rows.length) backoff.progressed()
         pending = again.bulk
-        if (pending !== null && !(await patience.wait())) throw again.problem
+        if (pending !== null && !(await backoff.wait())) throw again.problem
       }
     }
   }
 
-  async #post({ bytes }: Bulk, to: BulkTarget): Promise<BulkAnswer | NoAnswer> {
+  async #post({ bytes }: Bulk, to: BulkTarget): Promise<BulkResponse | NoResponse> {
     const { alias, preamble } = to
     to.requireLease?.()
     const body = preamble === undefined ? bytes : Buffer.concat([preamble, bytes])
@@ -121,13 +121,13 @@ export class BulkSender {
       const items = answer.status === 200 ? itemsOf(answer.body) : []
       return { ...answer, items: preamble === undefined ? items : items.slice(1) }
     } catch (error) {
-      if (error instanceof NoAnswer) return error
+      if (error instanceof NoResponse) return error
       throw error
     }
   }
 
   /** One item makes the server reject the whole request: find it by bisection and reject it alone. */
-  async #settleHalves(bulk: Bulk, to: BulkTarget, tally: Tally, answer: Answer): Promise<void> {
+  async #settleHalves(bulk: Bulk, to: BulkTarget, tally: Tally, answer: HttpResponse): Promise<void> {
     const count = bulk.rows.length
     if (count === 1) {
       const reason =
@@ -152,7 +152,7 @@ export class BulkSender {
 }
 
 /** One unreadable document (duplicate field, nested too deeply, a number of a thousand digits) fails the whole request. */
-function isUnreadable(answer: Answer): boolean {
+function isUnreadable(answer: HttpResponse): boolean {
   return answer.status === 400 && /pars|stream_/.test(errorOf(answer).type)
 }
 
@@ -181,7 +181,7 @@ class Settlement {
     for (const [index, item] of items.entries()) {
       if (this.#isSettled(index, item)) continue
       again.add(index)
-      problem ??= problemOf(item.status, item.error!, this.#to.target)
+      problem ??= sinkError(item.status, item.error!, this.#to.target)
     }
     const bulk = again.size === 0 ? null : portion(this.#bulk, (index) => again.has(index))
     return { bulk, count: again.size, problem }
@@ -204,7 +204,7 @@ class Settlement {
       this.#tally.refused.push({ row: this.#bulk.rows[index]!, reason: reasonOf(error) })
       return true
     }
-    throw problemOf(status, error, this.#to.target)
+    throw sinkError(status, error, this.#to.target)
   }
 
   #count(index: number, { result, get }: Item): void {
@@ -220,7 +220,7 @@ function itemsOf(body: string): Item[] {
     const { items } = JSON.parse(body) as { items: Record<string, Item>[] }
     return items.map((action) => Object.values(action)[0]!)
   } catch (error) {
-    throw new NoAnswer('the response is not a bulk response', { cause: error })
+    throw new NoResponse('the response is not a bulk response', { cause: error })
   }
 }
 

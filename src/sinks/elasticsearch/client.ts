@@ -5,7 +5,7 @@ import type { Socket } from 'node:net'
 import { VitrinaError } from '../../model/errors.js'
 import type { ElasticsearchSettings } from './config.js'
 
-export interface Answer {
+export interface HttpResponse {
   readonly status: number
   readonly body: string
   /** The `Retry-After` header; 0 without it. */
@@ -21,7 +21,7 @@ export interface Request {
 }
 
 /** No complete response arrived: it is unknown whether the server performed the request. */
-export class NoAnswer extends Error {}
+export class NoResponse extends Error {}
 
 interface Node {
   readonly url: URL
@@ -34,7 +34,7 @@ const SILENCE_MS = 90_000
 /** Without it, a host that drops packets would hold the request for the full inactivity timeout. */
 const CONNECT_MS = 10_000
 /** Enough for a page of documents or the errors of a whole bulk. A longer response is invalid. */
-const ANSWER_BYTES = 256 * 1024 * 1024
+const RESPONSE_BYTES = 256 * 1024 * 1024
 
 /**
  * HTTP to one cluster: keep-alive, time limits, the next node when one fails. Each request is sent once; the caller
@@ -61,7 +61,7 @@ export class Client {
     return this.#nodes[this.#current]!.label
   }
 
-  async send(request: Request): Promise<Answer> {
+  async send(request: Request): Promise<HttpResponse> {
     request.signal.throwIfAborted()
     const node = this.#nodes[this.#current]!
     try {
@@ -69,7 +69,7 @@ export class Client {
     } catch (error) {
       request.signal.throwIfAborted()
       this.#leave(node)
-      throw new NoAnswer(`${node.label}: ${plainReason(error)}`, { cause: error })
+      throw new NoResponse(`${node.label}: ${plainReason(error)}`, { cause: error })
     }
   }
 
@@ -83,7 +83,11 @@ export class Client {
   }
 }
 
-function exchange(node: Node, { method, path, body, signal }: Request, agent: http.Agent): Promise<Answer> {
+function exchange(
+  node: Node,
+  { method, path, body, signal }: Request,
+  agent: http.Agent,
+): Promise<HttpResponse> {
   const bytes = body === undefined ? null : Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body))
   const type = Buffer.isBuffer(body) ? 'application/x-ndjson' : 'application/json'
   const headers: http.OutgoingHttpHeaders = {
@@ -116,14 +120,14 @@ async function collect(response: http.IncomingMessage): Promise<string> {
   for await (const chunk of response) {
     chunks.push(chunk)
     size += chunk.length
-    if (size > ANSWER_BYTES) throw new Error(`response exceeds ${ANSWER_BYTES} bytes`)
+    if (size > RESPONSE_BYTES) throw new Error(`response exceeds ${RESPONSE_BYTES} bytes`)
   }
   // Node.js does not always report a body that ends early as an error; half a response must not count as one.
   if (!response.complete) throw new Error('the response was cut off')
   return Buffer.concat(chunks).toString('utf8')
 }
 
-function answerOf(response: http.IncomingMessage, body: string): Answer {
+function answerOf(response: http.IncomingMessage, body: string): HttpResponse {
   const seconds = Number(response.headers['retry-after'] ?? 0)
   return { status: response.statusCode ?? 0, body, retryAfterMs: seconds > 0 ? seconds * 1000 : 0 }
 }

@@ -42,7 +42,7 @@ function firstBulks(proxy: FaultProxy, count: number, fault: Fault): void {
   proxy.fault = ({ path }) => (path.includes('/_bulk') && left-- > 0 ? fault : null)
 }
 
-interface BulkAnswer {
+interface BulkResponse {
   errors: boolean
   items: { update: { status: number; result?: string; error?: unknown } }[]
 }
@@ -51,7 +51,7 @@ interface BulkAnswer {
 const failing =
   (every: number, status: number, type: string) =>
   (body: string): string => {
-    const answer = JSON.parse(body) as BulkAnswer
+    const answer = JSON.parse(body) as BulkResponse
     for (const [index, item] of answer.items.entries())
       if (index % every === 0) item.update = { status, error: { type, reason: 'the proxy says so' } }
     return JSON.stringify({ ...answer, errors: true })

@@ -3,8 +3,8 @@ import type { Examination } from '../../ports/sink.js'
 import type { Column } from '../../sql/selection.js'
 import type { Cluster } from './cluster.js'
 import type { ElasticsearchOptions } from './config.js'
-import { findProperty, fitFindings, lossFindings, nameFindings, type Properties } from './fit.js'
-import { gone, problemOf, type ServerError } from './problems.js'
+import { gone, type ServerError, sinkError } from './errors.js'
+import { findProperty, lossFindings, nameFindings, type Properties, schemaFindings } from './schema.js'
 import { fieldType } from './types.js'
 
 /** The index behind a name, which may be the index's own name or an alias. */
@@ -73,7 +73,7 @@ export class Mart {
     const fits =
       state === null || this.#replaces
         ? { errors: [], warnings: [] }
-        : fitFindings(this.columns, state.properties, mode)
+        : schemaFindings(this.columns, state.properties, mode)
     return {
       exists: state !== null,
       errors: [...nameFindings(this.columns), ...fits.errors],
@@ -107,7 +107,7 @@ export class Mart {
   /** Creates the index, or adds what is missing. Concurrent calls end up with the same index. */
   async prepare(): Promise<IndexState> {
     const state = (await this.find()) ?? (await this.#createOrFind())
-    const { errors } = fitFindings(this.columns, state.properties, this.options.write_mode)
+    const { errors } = schemaFindings(this.columns, state.properties, this.options.write_mode)
     const [problem] = [...nameFindings(this.columns), ...errors]
     if (problem !== undefined)
       throw new VitrinaError('TARGET_MISMATCH', `${this.target}: ${problem.message}`, problem.hint)
@@ -140,7 +140,7 @@ export class Mart {
       },
     })
     if (body.error !== undefined && body.error.type !== 'resource_already_exists_exception')
-      throw problemOf(status, body.error, this.target)
+      throw sinkError(status, body.error, this.target)
     return status === 200
   }
 

@@ -4,15 +4,15 @@ import { VitrinaError } from '../../model/errors.js'
 import type { BatchId, Removal, Replacement, WriteResult } from '../../ports/sink.js'
 import type { RowBatch } from '../../sql/row-batch.js'
 import type { Cluster } from './cluster.js'
-import type { DocumentWriter } from './document-writer.js'
 import { type IndexState, type Mart, writeAlias } from './mart.js'
 import type { Scan } from './scan.js'
+import type { BatchWriter } from './writer.js'
 
 interface Parts {
   readonly mart: Mart
   readonly scan: Scan
   readonly cluster: Cluster
-  readonly documents: DocumentWriter
+  readonly documents: BatchWriter
   readonly runId: string
   readonly brake: number
 }

@@ -2,13 +2,14 @@ import { hash } from 'node:crypto'
 import type { MartSummary, RowDigest } from '../../ports/sink.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import type { Column } from '../../sql/selection.js'
-import { NoAnswer } from './client.js'
+import { NoResponse } from './client.js'
 import type { Cluster } from './cluster.js'
 import { keyOfId } from './document-id.js'
+import { unavailable } from './errors.js'
 import { normalJson, parseExact } from './exact-json.js'
-import { findProperty, type Properties } from './fit.js'
-import { unavailable } from './problems.js'
-import { type FieldType, fieldType, Unfit, type WriteMode } from './types.js'
+import { findProperty, type Properties } from './schema.js'
+import { type FieldType, fieldType, type WriteMode } from './types.js'
+import { UnfitValue } from './unfit-value.js'
 
 export interface Hit {
   readonly _id: string
@@ -23,6 +24,12 @@ interface Page {
 
 const PORTION = 2000
 const KEEP = '5m'
+
+interface EdgeOrder {
+  readonly field: string
+  readonly column: string
+  readonly order: 'asc' | 'desc'
+}
 
 /** Reads an index as its readers see it. */
 export class Scan {
@@ -75,7 +82,7 @@ export class Scan {
   }
 
   /** The documents with the lowest or the highest values of a field. */
-  async edge(index: string, field: string, column: string, order: 'asc' | 'desc'): Promise<readonly Hit[]> {
+  async edge(index: string, { field, column, order }: EdgeOrder): Promise<readonly Hit[]> {
     const { hits } = await this.#page(
       `/${encodeURIComponent(index)}/_search?allow_partial_search_results=false`,
       {
@@ -116,7 +123,7 @@ export class Scan {
 
   #incomplete() {
     return unavailable(
-      new NoAnswer(`${this.#cluster.client.address}: not every shard of ${this.#target} responded`),
+      new NoResponse(`${this.#cluster.client.address}: not every shard of ${this.#target} responded`),
     )
   }
 }
@@ -152,7 +159,7 @@ function parsed(type: FieldType, text: string | null): unknown {
     return parseExact(type.literal(text))
   } catch (error) {
     // It was never written, so no document matches it.
-    if (error instanceof Unfit) return { unfit: text }
+    if (error instanceof UnfitValue) return { unfit: text }
     throw error
   }
 }
@@ -171,19 +178,23 @@ function sortField(properties: Properties, column: string): string | null {
   return ['object', 'nested', 'flattened', 'binary', undefined].includes(property.type) ? null : column
 }
 
+interface SummarisedColumn {
+  readonly index: string
+  readonly column: Column
+  readonly properties: Properties
+  readonly mode: WriteMode
+}
+
 export async function summarise(
   scan: Scan,
-  index: string,
-  column: Column,
-  properties: Properties,
-  mode: WriteMode,
+  { index, column, properties, mode }: SummarisedColumn,
 ): Promise<MartSummary> {
   const count = await scan.count(index)
   const field = sortField(properties, column.name)
   if (field === null) return { count, min: null, max: null }
   const type = fieldType(column.type, mode)
   const texts = async (order: 'asc' | 'desc') =>
-    (await scan.edge(index, field, column.name, order)).flatMap(
+    (await scan.edge(index, { field, column: column.name, order })).flatMap(
       ({ _source }) => type.text(_source[column.name]) ?? [],
     )
   const [least, greatest] = [await texts('asc'), await texts('desc')]

@@ -15,12 +15,12 @@ import type { RowBatch } from '../../sql/row-batch.js'
 import { Cluster } from './cluster.js'
 import type { ElasticsearchOptions, ElasticsearchSettings } from './config.js'
 import { documentId } from './document-id.js'
-import { DocumentWriter } from './document-writer.js'
+import { gone } from './errors.js'
 import { KeySet } from './key-set.js'
 import { type IndexState, Mart, writeAlias } from './mart.js'
-import { gone } from './problems.js'
 import { IndexReplacement } from './replacement.js'
 import { Digester, Scan, summarise } from './scan.js'
+import { BatchWriter } from './writer.js'
 
 /** A mart as an index of Elasticsearch or OpenSearch: one document for each row. */
 export class ElasticsearchSink implements Sink {
@@ -29,7 +29,7 @@ export class ElasticsearchSink implements Sink {
   readonly #cluster: Cluster
   readonly #mart: Mart
   readonly #scan: Scan
-  readonly #documents: DocumentWriter
+  readonly #documents: BatchWriter
   readonly #digester: Digester
   #index: string | null = null
 
@@ -48,7 +48,12 @@ export class ElasticsearchSink implements Sink {
       cluster: this.#cluster,
     })
     this.#scan = new Scan(this.#cluster, target)
-    this.#documents = new DocumentWriter(parts, options.write_mode, this.#cluster, settings)
+    this.#documents = new BatchWriter({
+      mart: parts,
+      mode: options.write_mode,
+      cluster: this.#cluster,
+      settings,
+    })
     this.#settings = settings
     this.#digester = new Digester(parts.columns, parts.key, options.write_mode)
   }
@@ -91,7 +96,12 @@ export class ElasticsearchSink implements Sink {
 
   async replacement(runId: string): Promise<Replacement> {
     // An index that is being built has no other writers: whole documents give the same result as merges, at lower cost.
-    const documents = new DocumentWriter(this.#parts, 'index', this.#cluster, this.#settings)
+    const documents = new BatchWriter({
+      mart: this.#parts,
+      mode: 'index',
+      cluster: this.#cluster,
+      settings: this.#settings,
+    })
     return IndexReplacement.open({
       mart: this.#mart,
       scan: this.#scan,
@@ -112,7 +122,12 @@ export class ElasticsearchSink implements Sink {
     const state = await this.#found()
     await this.#scan.refresh(name)
     const { write_mode: mode } = this.#mart.options
-    return summarise(this.#scan, name, columns.find((one) => one.name === column)!, state.properties, mode)
+    return summarise(this.#scan, {
+      index: name,
+      column: columns.find((one) => one.name === column)!,
+      properties: state.properties,
+      mode,
+    })
   }
 
   async *digests(): AsyncGenerator<readonly RowDigest[]> {

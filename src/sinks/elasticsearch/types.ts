@@ -1,5 +1,6 @@
 import { type ArrayTexts, parseArray, type ValueType, valueType } from '../../sql/value-types.js'
 import { numberOf } from './exact-json.js'
+import { UnfitValue } from './unfit-value.js'
 
 /*
  * Maps PostgreSQL's types to Elasticsearch's; docs/guides/elasticsearch.md shows the mapping as a table.
@@ -13,16 +14,13 @@ export interface FieldType {
   readonly mapping: Mapping
   /** How COPY's bytes become JSON: unchanged, quoted, or only by `literal`. */
   readonly copy: 'bare' | 'quoted' | null
-  /** PostgreSQL's text as JSON. Throws Unfit. */
+  /** PostgreSQL's text as JSON. Throws UnfitValue. */
   literal(text: string): string
   /** Back to PostgreSQL's text, from a value of parseExact; null when that is not possible. */
   text(value: unknown): string | null
   /** What is rounded, and how to keep it. */
   readonly loss: { readonly what: string; readonly remedy: string } | null
 }
-
-/** A value that a document cannot hold. */
-export class Unfit extends Error {}
 
 /** Digits that every long, and every double without rounding, can hold. */
 const LONG_DIGITS = 18
@@ -144,7 +142,7 @@ const LARGE_EXPONENT = /\d[eE]\+?\d{3}/
 /** The server reads the number 1e400 as a double and would store the string "Infinity" instead. */
 function mergeableJson(text: string): string {
   if (LARGE_EXPONENT.test(text) && hasInfinity(JSON.parse(text)))
-    throw new Unfit('contains a number larger than a double; write_mode "index" can store it')
+    throw new UnfitValue('contains a number larger than a double; write_mode "index" can store it')
   return oneLine(text)
 }
 
@@ -157,7 +155,7 @@ function hasInfinity(value: unknown): boolean {
 function finite(text: string): string {
   const last = text.charCodeAt(text.length - 1)
   if (last < 0x30 || last > 0x39)
-    throw new Unfit(
+    throw new UnfitValue(
       `is ${text}, which JSON cannot represent; use NULLIF(…, '${text}') in the query to make it NULL`,
     )
   // As an integer it would lose its sign.
@@ -171,7 +169,7 @@ const HYPHEN = '-'
 /** A four-digit year AD: strict formats reject PostgreSQL's other dates. */
 function requireDate(text: string): void {
   if (text[4] !== HYPHEN || text.endsWith('C'))
-    throw new Unfit(
+    throw new UnfitValue(
       `is ${text}, but Elasticsearch accepts only dates from 0001 to 9999; use NULLIF(…, '${text}') in the query to make it NULL`,
     )
 }

@@ -17,6 +17,13 @@ export interface StoredObject {
   readonly etag: string
 }
 
+interface NewObject {
+  readonly key: string
+  readonly body: Uint8Array
+  /** Media type. */
+  readonly type: string
+}
+
 /** Condition for a write: the object has this version, or does not exist. */
 export type Condition = { readonly etag: string } | 'absent'
 
@@ -90,15 +97,15 @@ export class Bucket {
   }
 
   async put(key: string, body: Uint8Array, type: string): Promise<void> {
-    await this.#try(`Writing ${key}`, () => this.#send(key, body, type))
+    await this.#try(`Writing ${key}`, () => this.#send({ key, body, type }))
   }
 
   /** Returns false if the object no longer meets the condition. */
-  async putIf(key: string, body: Uint8Array, type: string, condition: Condition): Promise<boolean> {
+  async putIf(object: NewObject, condition: Condition): Promise<boolean> {
     const header = condition === 'absent' ? { IfNoneMatch: '*' } : { IfMatch: condition.etag }
-    return this.#try(`Writing ${key}`, async () => {
+    return this.#try(`Writing ${object.key}`, async () => {
       try {
-        await this.#send(key, body, type, header)
+        await this.#send(object, header)
         return true
       } catch (error) {
         if (isConditionFailed(error) || (condition !== 'absent' && isAbsent(error))) return false
@@ -136,7 +143,7 @@ export class Bucket {
     } while (token !== undefined)
   }
 
-  #send(key: string, body: Uint8Array, type: string, condition: object = {}) {
+  #send({ key, body, type }: NewObject, condition: object = {}) {
     const command = new this.#sdk.PutObjectCommand({
       Bucket: this.name,
       Key: key,

@@ -57,14 +57,13 @@ export async function readManifest(bucket: Bucket, prefix: string): Promise<Seen
 
 /** Returns false if another session published meanwhile. */
 export function writeManifest(
-  bucket: Bucket,
-  prefix: string,
+  { bucket, prefix }: { readonly bucket: Bucket; readonly prefix: string },
   next: Manifest,
   seen: Seen | null,
 ): Promise<boolean> {
   const condition: Condition = seen === null ? 'absent' : { etag: seen.etag }
   const body = Buffer.from(`${JSON.stringify(next, null, 1)}\n`)
-  return bucket.putIf(prefix + MANIFEST, body, 'application/json', condition)
+  return bucket.putIf({ key: prefix + MANIFEST, body, type: 'application/json' }, condition)
 }
 
 function parse(bytes: Buffer, prefix: string): Manifest {

@@ -70,7 +70,8 @@ export class MartFiles {
     const whole = storages.length === this.#mart.storages.length || file.bytes <= WHOLE_BYTES
     const buffer = whole ? await this.#fetch(file) : this.#ranges(file)
     const reader = await ParquetFileReader.open(this.#mart.parquet, buffer)
-    if (reader.rows !== file.rows) throw this.#gone(file, `contains ${reader.rows} rows instead of ${file.rows}`)
+    if (reader.rows !== file.rows)
+      throw this.#gone(file, `contains ${reader.rows} rows instead of ${file.rows}`)
     for await (const columns of reader.portions(storages)) {
       this.#mart.signal.throwIfAborted()
       yield columns

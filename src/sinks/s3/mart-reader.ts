@@ -5,9 +5,9 @@ import { digestOfTexts } from './digests.js'
 import { around } from './key-ranges.js'
 import { type FileEntry, readManifest } from './manifest.js'
 import type { MartContext, MartFiles } from './mart-files.js'
-import { Misfit } from './misfit.js'
 import type { Columns } from './parquet.js'
 import type { Scalar, Storage } from './types.js'
+import { UnfitValue } from './unfit-value.js'
 
 /** The mart as its readers see it. */
 export class MartReader {
@@ -77,7 +77,7 @@ export class MartReader {
         try {
           return storage.text(storage.read(row[index]!))
         } catch (error) {
-          if (error instanceof Misfit) return row[index]!
+          if (error instanceof UnfitValue) return row[index]!
           throw error
         }
       }),

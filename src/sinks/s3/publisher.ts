@@ -71,7 +71,7 @@ export class Publisher {
       const before = publishedBefore(seen, publication)
       if (before !== null) return before
       const { manifest, deleted } = await this.#next(publication, seen)
-      if (!(await writeManifest(this.#mart.bucket, this.#mart.prefix, manifest, seen))) continue
+      if (!(await writeManifest(this.#mart, manifest, seen))) continue
       // The run is already visible to readers; leftovers only take space until the next run.
       await cleanUp(this.#mart, manifest, publication.marks).catch(() => {})
       return deleted

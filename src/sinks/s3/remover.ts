@@ -5,8 +5,8 @@ import { DigestSet, digestOfTexts } from './digests.js'
 import { addressOf, removalFile } from './layout.js'
 import { readManifest, stepOf } from './manifest.js'
 import type { MartContext, MartFiles } from './mart-files.js'
-import { Misfit } from './misfit.js'
 import { type Resolution, removalBody, resolve } from './resolution.js'
+import { UnfitValue } from './unfit-value.js'
 
 const KEYS_IN_PART = 100_000
 
@@ -66,7 +66,7 @@ export class Remover {
     try {
       return [this.#mart.keys.map((storage, index) => storage.text(storage.read(key[index]!)))]
     } catch (error) {
-      if (error instanceof Misfit) return null
+      if (error instanceof UnfitValue) return null
       throw error
     }
   }

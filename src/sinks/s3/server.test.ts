@@ -68,7 +68,9 @@ await describeS3('An S3 server', (s3) => {
     const mart = aMart(s3, { types, options: { partition_by: 'tags' } })
     const { exists, errors, warnings } = await (await mart.open()).examine()
     expect(exists).toBe(false)
-    expect(errors.map(({ message }) => message)).toEqual(['"tags" is an array; a partition needs a single value.'])
+    expect(errors.map(({ message }) => message)).toEqual([
+      '"tags" is an array; a partition needs a single value.',
+    ])
     expect(warnings.map(({ message }) => message)).toEqual([
       '"total" is numeric, but Parquet decimals have at most 38 digits and a fixed scale: it is stored as text.',
     ])

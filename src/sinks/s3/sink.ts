@@ -11,13 +11,13 @@ import type {
 } from '../../ports/sink.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import type { RowBatch } from '../../sql/row-batch.js'
-import { BatchWriter } from './batch-writer.js'
 import { readManifest, type Seen } from './manifest.js'
 import { type MartContext, MartFiles } from './mart-files.js'
 import { MartReader } from './mart-reader.js'
 import { Publisher } from './publisher.js'
 import { Remover } from './remover.js'
 import { problems, requireFit, warnings } from './schema.js'
+import { BatchWriter } from './writer.js'
 
 /** A mart of Parquet files. Batches add files; a manifest lists the files that make up the mart. */
 export class S3Sink implements Sink {

@@ -4,7 +4,7 @@ const FIRST_MS = 100
 const LONGEST_MS = 8_000
 
 /** Exponential backoff with jitter until a time limit. */
-export class Patience {
+export class Backoff {
   readonly #ms: number
   readonly #signal: AbortSignal
   #deadline: number

@@ -15,8 +15,15 @@ const MIB = 1024 * 1024
  */
 const ALIAS_ONLY = Buffer.from('{"update":{"_id":"~!"}}\n{"doc":{}}\n')
 
+interface BatchWriterParts {
+  readonly mart: SinkMart
+  readonly mode: WriteMode
+  readonly cluster: Cluster
+  readonly settings: ElasticsearchSettings
+}
+
 /** Writes batches and removes keys by bulk requests to the index behind an alias. */
-export class DocumentWriter {
+export class BatchWriter {
   readonly #encoder: BulkEncoder
   readonly #sender: BulkSender
   readonly #target: string
@@ -24,10 +31,11 @@ export class DocumentWriter {
   readonly #isVersioned: boolean
   readonly #requireLease: SinkMart['requireLease']
 
-  constructor(mart: SinkMart, mode: WriteMode, cluster: Cluster, settings: ElasticsearchSettings) {
+  constructor({ mart, mode, cluster, settings }: BatchWriterParts) {
     const parallel = settings.ELASTICSEARCH_PARALLEL_BULKS
     this.#bytes = settings.ELASTICSEARCH_BULK_MIB * MIB
-    this.#encoder = new BulkEncoder(mart.columns, mart.key, mode, { bytes: this.#bytes, parallel })
+    const limits = { bytes: this.#bytes, parallel }
+    this.#encoder = new BulkEncoder({ columns: mart.columns, key: mart.key, mode, limits })
     this.#sender = new BulkSender(cluster, parallel, settings.ELASTICSEARCH_RETRY_SECONDS * 1000)
     this.#target = settings.ES_TARGET_PREFIX + mart.name
     this.#isVersioned = mode === 'index'

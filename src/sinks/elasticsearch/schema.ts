@@ -65,13 +65,7 @@ export function nameFindings(columns: readonly Column[]): Finding[] {
     const problem = nameProblem(name, names)
     return problem === null
       ? []
-      : [
-          finding(
-            'TARGET_VALUE',
-            `Column "${name}" cannot be a field: ${problem}.`,
-            'Rename it with AS.',
-          ),
-        ]
+      : [finding('TARGET_VALUE', `Column "${name}" cannot be a field: ${problem}.`, 'Rename it with AS.')]
   })
 }
 
@@ -92,13 +86,17 @@ export function lossFindings(columns: readonly Column[], mode: WriteMode): Findi
   })
 }
 
-export interface Fits {
+export interface SchemaFindings {
   readonly errors: Finding[]
   readonly warnings: Finding[]
 }
 
 /** Checks whether the existing fields of an index accept the columns. Missing fields are added before the first row. */
-export function fitFindings(columns: readonly Column[], properties: Properties, mode: WriteMode): Fits {
+export function schemaFindings(
+  columns: readonly Column[],
+  properties: Properties,
+  mode: WriteMode,
+): SchemaFindings {
   const errors: Finding[] = []
   const warnings: Finding[] = []
   for (const { name, type } of columns) {

@@ -1,5 +1,5 @@
 import { VitrinaError } from '../../model/errors.js'
-import type { Answer, NoAnswer } from './client.js'
+import type { HttpResponse, NoResponse } from './client.js'
 
 /** An error as returned by the server, in a body or in an item of a bulk. */
 export interface ServerError {
@@ -25,7 +25,7 @@ export function reasonOf(error: ServerError): string {
 }
 
 /** The error of a failed request. A proxy may respond with a page or an empty body. */
-export function errorOf(answer: Answer): ServerError {
+export function errorOf(answer: HttpResponse): ServerError {
   try {
     const { error } = JSON.parse(answer.body) as { error?: ServerError | string }
     if (typeof error === 'object') return error
@@ -37,7 +37,7 @@ export function errorOf(answer: Answer): ServerError {
 }
 
 /** Classifies one status and error, of a request or of an item. */
-export function problemOf(status: number, error: ServerError, target: string): VitrinaError {
+export function sinkError(status: number, error: ServerError, target: string): VitrinaError {
   const reason = reasonOf(error)
   if (isBlock(error))
     return new VitrinaError(
@@ -80,11 +80,11 @@ function isBlock({ type }: ServerError): boolean {
 const UNTRUSTED = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ALTNAME|ERR_TLS|EPROTO|ERR_SSL/
 
 /** Retrying does not help when a certificate is not trusted. */
-export function isUntrusted(error: NoAnswer): boolean {
+export function isUntrusted(error: NoResponse): boolean {
   return UNTRUSTED.test(String((error.cause as NodeJS.ErrnoException | undefined)?.code))
 }
 
-export function unavailable(error: NoAnswer): VitrinaError {
+export function unavailable(error: NoResponse): VitrinaError {
   if (isUntrusted(error))
     return new VitrinaError(
       'SINK_REFUSED',

@@ -6,8 +6,8 @@ import { rangeOf } from './key-ranges.js'
 import { batchFile, LONGEST_PARTITION, partitionFolder } from './layout.js'
 import { type FileEntry, markOf } from './manifest.js'
 import type { MartContext, MartFiles } from './mart-files.js'
-import { Misfit } from './misfit.js'
 import type { Value } from './types.js'
+import { UnfitValue } from './unfit-value.js'
 
 const UPLOADS_AT_ONCE = 8
 /** Each is a file: a column with more values in one batch is a key, not a partition. */
@@ -67,7 +67,7 @@ export class BatchWriter {
     const values: Value[] = []
     for (const [index, storage] of storages.entries()) {
       const value = valueOr(() => storage.read(texts[index]!))
-      if (value instanceof Misfit) return `${storage.name}: ${value.message}`
+      if (value instanceof UnfitValue) return `${storage.name}: ${value.message}`
       values.push(value)
     }
     const key = keys.map((storage) => storage.text(values[storages.indexOf(storage)]!))
@@ -124,11 +124,11 @@ function byFolder(rows: readonly Row[]): Map<string, Row[]> {
   return folders
 }
 
-function valueOr(read: () => Value): Value | Misfit {
+function valueOr(read: () => Value): Value | UnfitValue {
   try {
     return read()
   } catch (error) {
-    if (error instanceof Misfit) return error
+    if (error instanceof UnfitValue) return error
     throw error
   }
 }
