@@ -112,8 +112,7 @@ const DANGEROUS = /^(pg_|lo_|dblink|txid_|ts_stat$|nextval$|currval$|setseed$|cu
 function checkIndirection(node: Tree, walk: Findings): void {
   for (const name of names(node.indirection)) {
     const reason = DANGEROUS.test(name) ? reasonAgainst(name) : null
-    if (reason !== null)
-      walk.refuse(`.${name} calls the function ${name}(), which ${reason}.`, 'Remove it.')
+    if (reason !== null) walk.refuse(`.${name} calls the function ${name}(), which ${reason}.`, 'Remove it.')
   }
 }
 
@@ -136,10 +135,7 @@ function checkSampling(method: readonly string[], walk: Findings): void {
 function checkValueFunction(node: Tree, walk: Findings): void {
   if (TIME_WORDS.has(String(node.op))) return
   const word = String(node.op).replace(/^SVFOP_/, '')
-  walk.refuse(
-    `${word} may not be used: it shows the session, not data.`,
-    'Remove it, or write a constant.',
-  )
+  walk.refuse(`${word} may not be used: it shows the session, not data.`, 'Remove it, or write a constant.')
 }
 
 /** The strings of a list of names, without `*` and subscripts. */

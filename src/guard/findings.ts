@@ -1,7 +1,7 @@
 import type { TableName } from '../sql/identifiers.js'
 
 /** A finding of the walk, with its byte position in the text. */
-export interface Finding {
+export interface TextFinding {
   readonly message: string
   readonly hint: string
   readonly byte: number

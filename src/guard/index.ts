@@ -2,16 +2,16 @@ import type { JudgeManner, JudgeSession, QueryJudge } from '../ports/query-judge
 import { KeptVerdicts } from './kept-verdicts.js'
 import { checkText } from './parse.js'
 import type { GuardSession } from './reach.js'
-import { refusalError } from './refusal.js'
+import { rejectionError } from './rejection-error.js'
 import { readByServer } from './server.js'
-import type { GuardRules, Refusal, ServerAccepted, TextAccepted } from './verdict.js'
+import type { GuardRules, Rejection, ServerAccepted, TextAccepted } from './verdict.js'
 
 export { AGGREGATES } from './functions.js'
 export { KeptSessions } from './kept-sessions.js'
 export { parseSql, type Tree } from './parser.js'
 export type { GuardSession } from './reach.js'
-export { refusalError } from './refusal.js'
-export type { GuardRules, Refusal, ServerAccepted, TextAccepted } from './verdict.js'
+export { rejectionError } from './rejection-error.js'
+export type { GuardRules, Rejection, ServerAccepted, TextAccepted } from './verdict.js'
 
 /**
  * Decides whether a query may be run. Two layers check the text; the third is how it is run: only `canonical`, in a
@@ -27,13 +27,13 @@ export class SqlGuard implements QueryJudge {
   }
 
   /** Checks the text alone. */
-  check(sql: string): Promise<TextAccepted | Refusal>
+  check(sql: string): Promise<TextAccepted | Rejection>
   /** Checks the text and then asks the server. Opens the session only for a text that passed, and always closes it. */
-  check(sql: string, open: () => Promise<GuardSession>): Promise<ServerAccepted | Refusal>
+  check(sql: string, open: () => Promise<GuardSession>): Promise<ServerAccepted | Rejection>
   async check(
     sql: string,
     open?: () => Promise<GuardSession>,
-  ): Promise<TextAccepted | ServerAccepted | Refusal> {
+  ): Promise<TextAccepted | ServerAccepted | Rejection> {
     const verdict = await checkText(sql, this.#rules)
     if (!verdict.ok || open === undefined) return verdict
     const session = await open()
@@ -56,7 +56,7 @@ export class SqlGuard implements QueryJudge {
       rows: (text, values) => session.rows(text, values),
       close: async () => {},
     }))
-    if (!verdict.ok) throw refusalError(verdict, manner)
+    if (!verdict.ok) throw rejectionError(verdict, manner)
     return verdict.canonical
   }
 }

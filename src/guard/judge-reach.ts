@@ -58,7 +58,11 @@ function judgeRelation(relation: ReachedRelation, rules: GuardRules): Reason[] {
   // A view reads its tables with the privileges of its owner.
   if (via !== null || readable === 'true') return []
   return [
-    reason(table, `The reader has no privilege to read ${table}.`, 'Grant it SELECT, or run "vitrina migrate".'),
+    reason(
+      table,
+      `The reader has no privilege to read ${table}.`,
+      'Grant it SELECT, or run "vitrina migrate".',
+    ),
   ]
 }
 

@@ -46,13 +46,19 @@ function unreadable(sql: string): Verdict | null {
       'Put a long list of values into a table.',
     )
   // C strings end there: the parser and the server would see different texts.
-  if (sql.includes('\0')) return refuse('The query contains a NUL character.', 'Remove it.', sql.indexOf('\0'))
+  if (sql.includes('\0'))
+    return refuse('The query contains a NUL character.', 'Remove it.', sql.indexOf('\0'))
   const broken = sql.search(/\p{Surrogate}/u)
-  if (broken >= 0) return refuse('The query contains half of a surrogate pair.', 'Save the text as UTF-8.', broken)
+  if (broken >= 0)
+    return refuse('The query contains half of a surrogate pair.', 'Save the text as UTF-8.', broken)
   const run = Array.from(sql.matchAll(/[-+*/<>=~!@#%^&|`?]{2,}/g)).find(([text]) => text.length > MAX_RUN)
   return run === undefined
     ? null
-    : refuse(`The query contains ${run[0].length} operator characters in a row.`, 'Shorten the row.', run.index)
+    : refuse(
+        `The query contains ${run[0].length} operator characters in a row.`,
+        'Shorten the row.',
+        run.index,
+      )
 
   function refuse(message: string, hint: string, offset = 0): Verdict {
     return refused({ code: 'SOURCE_REFUSED', message, hint, position: positionAt(sql, offset) })

@@ -9,7 +9,10 @@ export type Parsed =
   /** Deeper than any handwritten query, and deeper than the parser's stack may support. */
   | { readonly kind: 'deep' }
 
-type Answer = Parsed | { readonly kind: 'ready' } | { readonly kind: 'broken'; readonly reason: string }
+type ParserMessage =
+  | Parsed
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'broken'; readonly reason: string }
 
 /** JSON levels: a chain of 900 operators, 1,900 UNIONs or 200 nested selects pass. From about 2,600 on, a tree
  *  cannot be transferred between threads. */
@@ -94,13 +97,13 @@ export function parseSql(sql: string): Promise<Parsed> {
   return parser.parse(sql)
 }
 
-function ask(worker: Worker, sql: string): Promise<Answer> {
+function ask(worker: Worker, sql: string): Promise<ParserMessage> {
   const answer = nextAnswer(worker)
   worker.postMessage({ sql, maxDepth: MAX_DEPTH })
   return answer
 }
 
-function nextAnswer(worker: Worker): Promise<Answer> {
+function nextAnswer(worker: Worker): Promise<ParserMessage> {
   return new Promise((resolve) => {
     const broken = (reason: unknown) => done({ kind: 'broken', reason: String(reason) })
     const ended = () => broken('the thread ended')
@@ -108,7 +111,7 @@ function nextAnswer(worker: Worker): Promise<Answer> {
     const tooDeep = () => done({ kind: 'deep' })
     worker.once('message', done).once('messageerror', tooDeep).once('error', broken).once('exit', ended)
 
-    function done(answer: Answer): void {
+    function done(answer: ParserMessage): void {
       clearTimeout(timer)
       worker.off('message', done).off('messageerror', tooDeep).off('error', broken).off('exit', ended)
       resolve(answer)

@@ -20,7 +20,7 @@ export interface Problem {
   readonly position: Position | null
 }
 
-export interface Refusal {
+export interface Rejection {
   readonly ok: false
   readonly problems: readonly Problem[]
 }
@@ -36,7 +36,7 @@ export interface TextAccepted {
   readonly relations: readonly NamedRelation[]
 }
 
-export type Verdict = TextAccepted | Refusal
+export type Verdict = TextAccepted | Rejection
 
 /** A column of the query, with its type as the server writes it, schema included. */
 export interface GuardColumn {
@@ -63,8 +63,8 @@ export interface ServerAccepted extends TextAccepted {
   readonly mark: CatalogMark | null
 }
 
-export type ServerVerdict = ServerAccepted | Refusal
+export type ServerVerdict = ServerAccepted | Rejection
 
-export function refused(...problems: readonly Problem[]): Refusal {
+export function refused(...problems: readonly Problem[]): Rejection {
   return { ok: false, problems }
 }

@@ -1,7 +1,7 @@
 import type { TableName } from '../sql/identifiers.js'
 import { checkEnd, checkWrittenOut, mayBeCutShort } from './bombs.js'
 import { CHECKS } from './checks.js'
-import type { Finding, Findings, WalkRules } from './findings.js'
+import type { Findings, TextFinding, WalkRules } from './findings.js'
 import { INSTEAD, NODES, SAID } from './nodes.js'
 import type { Tree } from './parser.js'
 import { type Names, Scope } from './scope.js'
@@ -12,7 +12,7 @@ const MAX_FINDINGS = 20
 /** Visits every node of a statement and records what is not allowed. Uses only the text. */
 export class Walk implements Findings {
   readonly rules: WalkRules
-  readonly findings: Finding[] = []
+  readonly findings: TextFinding[] = []
   readonly #relations = new Map<string, TableName & { byte: number }>()
   /** Current position in bytes: most nodes have one, the others inherit it. */
   #place = 0

@@ -1,8 +1,8 @@
 import {
   type GuardSession,
   KeptSessions,
-  type Refusal,
-  refusalError,
+  type Rejection,
+  rejectionError,
   type ServerAccepted,
   type SqlGuard,
   type TextAccepted,
@@ -82,7 +82,7 @@ export class PipelineInspector implements Inspector {
     return 'columns' in verdict ? missingKeys(pipeline, verdict.columns) : []
   }
 
-  async #judge(pipeline: Pipeline, signal: AbortSignal): Promise<ServerAccepted | TextAccepted | Refusal> {
+  async #judge(pipeline: Pipeline, signal: AbortSignal): Promise<ServerAccepted | TextAccepted | Rejection> {
     const { guard } = this.#settings
     const query = readerQuery(pipeline)
     return guard.check(query, this.#forVerdict(pipeline, signal)).catch((error) => {
@@ -181,7 +181,7 @@ export class PipelineInspector implements Inspector {
       .catch((error) => {
         throw lookError(error, 'The check of the source query', 'source')
       })
-    if (!verdict.ok) throw refusalError(verdict, { isDerived: readsTable(pipeline) })
+    if (!verdict.ok) throw rejectionError(verdict, { isDerived: readsTable(pipeline) })
     const { canonical, columns } = verdict
     const source = await this.#openSource(pipeline.sourceConnection, signal)
     try {
@@ -305,7 +305,7 @@ function scheduleFindings({ scheduleInterval, scheduleTimezone }: Pipeline): Fin
   }
 }
 
-function asFindings(problems: Refusal['problems'], pipeline: Pipeline): Finding[] {
+function asFindings(problems: Rejection['problems'], pipeline: Pipeline): Finding[] {
   const field = readerField(pipeline)
   if (!readsTable(pipeline))
     return problems.map(({ code, message, hint, position, sqlstate = null }) => ({

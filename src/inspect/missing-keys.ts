@@ -11,7 +11,7 @@ export function missingKeys(pipeline: Keys, columns: readonly { readonly name: s
     .map(({ field, column }) => ({
       code: 'KEY_MISSING',
       field,
-      message: `The query does not return a column "${column}"; it returns ${names.join(', ')}.`,
+      message: `The query returns no column "${column}"; it returns ${names.join(', ')}.`,
       hint: `Add the column to the query, or correct ${field}.`,
       position: null,
     }))

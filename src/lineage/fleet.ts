@@ -1,4 +1,4 @@
-import { refusalError, type SqlGuard } from '../guard/index.js'
+import { rejectionError, type SqlGuard } from '../guard/index.js'
 import { VitrinaError } from '../model/errors.js'
 import type { LineageEdge, LineageGraph, LineageNode, LineageProblem } from '../model/lineage.js'
 import { finalTarget, type Pipeline, readerQuery } from '../model/pipeline.js'
@@ -73,7 +73,7 @@ async function readPipeline(
     nodeId: pipelineNode(pipeline),
     source: homes.of(pipeline.sourceConnection),
     reads: verdict.ok ? verdict.relations.map(({ schema, table }) => ({ schema, table })) : [],
-    error: planProblem(pipeline) ?? (verdict.ok ? null : toProblem(refusalError(verdict))),
+    error: planProblem(pipeline) ?? (verdict.ok ? null : toProblem(rejectionError(verdict))),
     target: targetOf(pipeline, homes, targets),
   }
 }
@@ -148,8 +148,7 @@ async function lookAt(
     return { tables: await readCatalog(url, names, signal) }
   } catch (error) {
     signal.throwIfAborted()
-    const known =
-      error instanceof VitrinaError ? error : databaseError(error, 'Reading its tables', 'source')
+    const known = error instanceof VitrinaError ? error : databaseError(error, 'Reading its tables', 'source')
     return { problem: toProblem(known) }
   }
 }

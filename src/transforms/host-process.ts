@@ -4,12 +4,12 @@ import type { Duplex, Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Confinement } from './confinement.js'
 import { FrameReader, frameOf } from './frames.js'
-import type { Answer, Gone, Host, HostEvents, Question } from './host.js'
+import type { Gone, Host, HostAnswer, HostEvents, Question } from './host.js'
 import { hostEnvironment } from './host-environment.js'
+import type { HostEvent } from './host-event.js'
+import { killLeftoverProcesses, MARKER } from './leftover-processes.js'
 import { OUT_OF_MEMORY, OVER_MEMORY } from './memory-end.js'
-import type { News } from './news.js'
 import { OutputLines } from './output-lines.js'
-import { killStrays, MARKER } from './strays.js'
 
 /** How long a host may take to exit on its own. */
 const GRACE_MS = 1_000
@@ -107,13 +107,14 @@ export class HostProcess implements Host {
   #take(reader: FrameReader, chunk: Buffer): void {
     if (this.#isOver) return
     try {
-      for (const { header, payload } of reader.take(chunk)) this.#deliver(header as Answer | News, payload)
+      for (const { header, payload } of reader.take(chunk))
+        this.#deliver(header as HostAnswer | HostEvent, payload)
     } catch {
       void this.#ended({ how: BROKEN, why: 'ended' })
     }
   }
 
-  #deliver(answer: Answer | News, payload: Buffer): void {
+  #deliver(answer: HostAnswer | HostEvent, payload: Buffer): void {
     if (answer.op !== 'loading' && answer.op !== 'loaded') this.#answers += 1
     const wanted = this.#marksOutput ? this.#answers : 0
     this.#delivery = this.#delivery
@@ -125,7 +126,7 @@ export class HostProcess implements Host {
       .catch(() => this.#ended({ how: BROKEN, why: 'ended' }))
   }
 
-  #pass(answer: Answer | News, payload: Buffer): void {
+  #pass(answer: HostAnswer | HostEvent, payload: Buffer): void {
     if (answer.op === 'said') this.#events.said(answer.transform, answer.text)
     else if (answer.op === 'unsaid') this.#events.unsaid(answer.lines)
     else if (answer.op === 'working') this.#events.working(answer.transform)
@@ -145,7 +146,7 @@ export class HostProcess implements Host {
   }
 
   async #killAll(): Promise<void> {
-    if (this.#child.pid !== undefined) await killStrays(this.#child.pid, this.#nonce)
+    if (this.#child.pid !== undefined) await killLeftoverProcesses(this.#child.pid, this.#nonce)
     await this.#exited
     await Promise.all(this.#outputs.map((output) => output.finish()))
     this.#questions.destroy()

@@ -40,7 +40,7 @@ export type Question =
     }
   | { readonly op: 'batch'; readonly rows: number }
 
-export type Answer =
+export type HostAnswer =
   | { readonly op: 'loading'; readonly file: string }
   | {
       readonly op: 'loaded'
@@ -76,7 +76,7 @@ export interface Refused {
 }
 
 export interface HostEvents {
-  answer(answer: Answer, payload: Buffer): void
+  answer(answer: HostAnswer, payload: Buffer): void
   /** A line printed by user code; null: outside any function, or before the first. */
   said(transform: string | null, text: string): void
   /** Number of further lines that were printed but dropped. */

@@ -1,5 +1,5 @@
 import { VitrinaError } from '../model/errors.js'
-import type { Answer, Gone, Host, Language, LoadedTask } from './host.js'
+import type { Gone, Host, HostAnswer, Language, LoadedTask } from './host.js'
 import { LOAD_MS } from './segment.js'
 
 export interface FileProblem {
@@ -46,7 +46,7 @@ async function scanUntilBroken(language: Language, files: readonly string[]): Pr
           resolve()
         }, LOAD_MS)
       }
-      const answer = (answer: Answer) => {
+      const answer = (answer: HostAnswer) => {
         patience()
         if (answer.op === 'ready') resolve()
         if (answer.op !== 'loaded') return

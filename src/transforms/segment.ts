@@ -1,6 +1,7 @@
 import type { Said } from '../ports/transforms.js'
 import { RowBatch } from '../sql/row-batch.js'
 import type { Column } from '../sql/selection.js'
+import { CapturedOutput } from './captured-output.js'
 import { forHost } from './columns.js'
 import {
   died,
@@ -12,8 +13,7 @@ import {
   tookTooLong,
   tookTooMuch,
 } from './failures.js'
-import type { Answer, Gone, Host, Language, Problem } from './host.js'
-import { SaidLines } from './said-lines.js'
+import type { Gone, Host, HostAnswer, Language, Problem } from './host.js'
 
 /** How long loading one file may take. */
 export const LOAD_MS = 20_000
@@ -43,7 +43,7 @@ interface Waiting {
 export class Segment {
   readonly #plan: SegmentPlan
   readonly #limits: Limits
-  readonly #said: SaidLines
+  readonly #output: CapturedOutput
   readonly #waiting: Waiting[] = []
   #host: Host | null = null
   #isReady = false
@@ -59,7 +59,7 @@ export class Segment {
     this.#plan = plan
     this.#limits = limits
     this.#working = plan.steps[0]!.name
-    this.#said = new SaidLines(said, this.#working)
+    this.#output = new CapturedOutput(said, this.#working)
   }
 
   get columns(): readonly Column[] {
@@ -98,8 +98,8 @@ export class Segment {
       await this.#ending
       const host = await language.start({
         answer: (answer, payload) => this.#answered(answer, payload),
-        said: (transform, text) => this.#said.take(transform, text),
-        unsaid: (lines) => this.#said.skip(lines),
+        said: (transform, text) => this.#output.take(transform, text),
+        unsaid: (lines) => this.#output.skip(lines),
         working: (transform) => {
           this.#working = transform
         },
@@ -114,7 +114,7 @@ export class Segment {
     }
   }
 
-  #answered(answer: Answer, payload: Buffer): void {
+  #answered(answer: HostAnswer, payload: Buffer): void {
     if (answer.op === 'loading') this.#restartTimer()
     else if (answer.op === 'loaded') this.#loaded(answer.file, answer.problem)
     else if (answer.op === 'ready') this.#ready()
@@ -123,7 +123,7 @@ export class Segment {
 
   #loaded(file: string, problem: Problem | null): void {
     if (problem === null) return
-    this.#said.trace(this.#working, problem.trace)
+    this.#output.trace(this.#working, problem.trace)
     this.#kill(notLoaded(file, problem))
   }
 
@@ -144,9 +144,9 @@ export class Segment {
     this.#host?.ask({ op: 'batch', rows: batch.count }, batch.bytes)
   }
 
-  #batchAnswered(answer: Extract<Answer, { op: 'rows' | 'failed' | 'refused' }>, payload: Buffer): void {
-    if (answer.op === 'failed') this.#said.trace(answer.transform, answer.trace)
-    this.#said.batchEnded()
+  #batchAnswered(answer: Extract<HostAnswer, { op: 'rows' | 'failed' | 'refused' }>, payload: Buffer): void {
+    if (answer.op === 'failed') this.#output.trace(answer.transform, answer.trace)
+    this.#output.batchEnded()
     if (answer.op === 'failed' && answer.kind !== 'raised') this.#kill(this.#errorOf(answer))
     else {
       const done = this.#waiting.shift()
@@ -156,7 +156,7 @@ export class Segment {
     }
   }
 
-  #errorOf(answer: Extract<Answer, { op: 'failed' | 'refused' }>): Error {
+  #errorOf(answer: Extract<HostAnswer, { op: 'failed' | 'refused' }>): Error {
     if (answer.op === 'refused') return refused(answer)
     const step = this.#plan.steps.findIndex(({ name }) => name === answer.transform)
     const columns = step > 0 ? this.#plan.steps[step - 1]!.columns : this.#plan.columns
@@ -170,7 +170,7 @@ export class Segment {
   #gone(gone: Gone): void {
     const error = this.#errorOfEnd(gone)
     this.#forget()
-    this.#said.batchEnded()
+    this.#output.batchEnded()
     this.#fail(error)
   }
 

@@ -4,7 +4,7 @@ import { COLUMNS, failureOf, GOOD, python, ROWS, task } from '../../../tests/sup
 import { columnsOf, someTasks } from '../../../tests/support/tasks.js'
 import { waitFor } from '../../../tests/support/wait.js'
 import { RowBatch } from '../../sql/row-batch.js'
-import { MARKER } from '../strays.js'
+import { MARKER } from '../leftover-processes.js'
 
 interface Fault {
   readonly body: string[]
@@ -18,7 +18,10 @@ const ENDLESS: Record<string, Fault> = {
     body: ['import signal', 'os.kill(os.getpid(), signal.SIGSTOP)'],
     message: /limit of 2 s/,
   },
-  hangs: { body: ['while True: pass'], message: /"hangs" exceeded the limit of 2 s for one batch and was killed/ },
+  hangs: {
+    body: ['while True: pass'],
+    message: /"hangs" exceeded the limit of 2 s for one batch and was killed/,
+  },
   hangs_in_c: { body: ['import re', 're.match(r"(a+)+$", "a" * 64 + "b")'], message: /limit of 2 s/ },
   sleeps_deaf: {
     body: ['import signal', 'for n in (1, 2, 15): signal.signal(n, signal.SIG_IGN)', 'time.sleep(600)'],
@@ -177,7 +180,8 @@ const NONSENSE: Record<string, { body: string; message: RegExp; hint?: RegExp }>
   },
   wrong_type: {
     body: 'rows[1]["title"] = 5; return rows',
-    message: /column "title" \(text\) requires a str, got int 5\. Row 2 of the batch: \{'id': 2, 'title': 5\}/,
+    message:
+      /column "title" \(text\) requires a str, got int 5\. Row 2 of the batch: \{'id': 2, 'title': 5\}/,
     hint: /str\(value\)/,
   },
   wrong_number: {
@@ -187,7 +191,10 @@ const NONSENSE: Record<string, { body: string; message: RegExp; hint?: RegExp }>
   half: { body: 'rows[0]["id"] = 1.5; return rows', message: /requires an int, got float 1\.5/ },
   a_bool: { body: 'rows[0]["id"] = True; return rows', message: /requires an int, got bool True/ },
   nul: { body: 'rows[2]["title"] = "a\\x00b"; return rows', message: /cannot contain the NUL character/ },
-  surrogate: { body: 'rows[2]["title"] = "\\ud800"; return rows', message: /cannot contain half of a surrogate pair/ },
+  surrogate: {
+    body: 'rows[2]["title"] = "\\ud800"; return rows',
+    message: /cannot contain half of a surrogate pair/,
+  },
   an_object: {
     body: 'rows[0]["title"] = object(); return rows',
     message: /requires a str, got object <object>|got object/,

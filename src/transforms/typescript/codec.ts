@@ -1,5 +1,5 @@
 import type { HostColumn } from '../host.js'
-import { got, Refusal } from './refusal.js'
+import { got, InvalidResult } from './invalid-result.js'
 import type { Row } from './task.js'
 import { type Reader, readerOf, type Writer, writerOf } from './values.js'
 
@@ -95,12 +95,13 @@ export class Codec {
   #text(value: unknown, place: number, column: Outgoing, row: Row): string {
     try {
       const text = column.write(value)
-      if (text.includes('\0')) throw new Refusal(`cannot contain the NUL character, got ${got(value)}`)
-      if (HALF.test(text)) throw new Refusal(`cannot contain half of a surrogate pair, got ${got(value)}`)
+      if (text.includes('\0')) throw new InvalidResult(`cannot contain the NUL character, got ${got(value)}`)
+      if (HALF.test(text))
+        throw new InvalidResult(`cannot contain half of a surrogate pair, got ${got(value)}`)
       return text
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error
-      throw new Refusal(`column "${column.name}" (${column.type}) ${error.message}`, {
+      if (!(error instanceof InvalidResult)) throw error
+      throw new InvalidResult(`column "${column.name}" (${column.type}) ${error.message}`, {
         row: place,
         sample: row,
         ...(error.hint !== null && { hint: error.hint }),

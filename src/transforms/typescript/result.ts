@@ -1,5 +1,5 @@
 import type { HostColumn } from '../host.js'
-import { got, Refusal } from './refusal.js'
+import { got, InvalidResult } from './invalid-result.js'
 import type { Row } from './task.js'
 
 /** The result of a function as rows with exactly these columns. */
@@ -16,7 +16,7 @@ async function asList(result: unknown): Promise<unknown[]> {
     if (Symbol.iterator in result) return [...(result as Iterable<unknown>)]
     if (Symbol.asyncIterator in result) return collect(result as AsyncIterable<unknown>)
   }
-  throw new Refusal(`it returned ${got(result)}, not a list of rows`, {
+  throw new InvalidResult(`it returned ${got(result)}, not a list of rows`, {
     hint: 'Return an array of objects; "=> {" needs a return.',
   })
 }
@@ -29,13 +29,13 @@ async function collect(rows: AsyncIterable<unknown>): Promise<unknown[]> {
 
 function checkRow(row: unknown, place: number, names: readonly string[]): void {
   if (typeof row !== 'object' || row === null || Array.isArray(row))
-    throw new Refusal(`a row is ${got(row)}, not an object`, {
+    throw new InvalidResult(`a row is ${got(row)}, not an object`, {
       row: place,
       hint: 'Return an array of objects.',
     })
   const missing = names.find((name) => (row as Row)[name] === undefined)
   if (missing !== undefined)
-    throw new Refusal(`a row has no column "${missing}"`, {
+    throw new InvalidResult(`a row has no column "${missing}"`, {
       row: place,
       sample: row,
       hint: `Include it in every row, or declare that it is dropped: { drops: ['${missing}'] }.`,
@@ -43,7 +43,7 @@ function checkRow(row: unknown, place: number, names: readonly string[]): void {
   const keys = Object.keys(row)
   const extra = keys.length > names.length ? keys.find((key) => !names.includes(key)) : undefined
   if (extra !== undefined)
-    throw new Refusal(`a row has the column "${extra}", which is not declared`, {
+    throw new InvalidResult(`a row has the column "${extra}", which is not declared`, {
       row: place,
       sample: row,
       hint: `Declare it with its PostgreSQL type: { adds: { ${extra}: 'text' } }.`,

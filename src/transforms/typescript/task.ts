@@ -46,7 +46,8 @@ export function task(name: string, options: TaskOptions, run: TaskFunction): voi
 export function task(name: string, ...rest: [TaskFunction] | [TaskOptions, TaskFunction]): void {
   const run = rest.at(-1) as TaskFunction
   const options = (rest.length > 1 ? rest[0] : {}) as TaskOptions
-  if (typeof name !== 'string') throw new TypeError(`the first argument of task() must be a name, got ${typeof name}`)
+  if (typeof name !== 'string')
+    throw new TypeError(`the first argument of task() must be a name, got ${typeof name}`)
   if (typeof run !== 'function')
     throw new TypeError(`the last argument of task("${name}") must be a function, got ${typeof run}`)
   const { adds = {}, drops = [] } = options ?? {}

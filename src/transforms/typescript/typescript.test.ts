@@ -141,7 +141,10 @@ const HOSTILE: Record<string, { code: string; message: RegExp }> = {
     message: /requires a whole number, got number 1.5/,
   },
   '(rows) => [{ ...rows[0], title: "a\\0b" }]': { code: 'TRANSFORM_RESULT', message: /NUL character/ },
-  '(rows) => [{ ...rows[0], title: "\\ud800" }]': { code: 'TRANSFORM_RESULT', message: /half of a surrogate pair/ },
+  '(rows) => [{ ...rows[0], title: "\\ud800" }]': {
+    code: 'TRANSFORM_RESULT',
+    message: /half of a surrogate pair/,
+  },
 }
 
 describe('a TypeScript function that misbehaves is stopped and reported', () => {
@@ -155,7 +158,11 @@ describe('a TypeScript function that misbehaves is stopped and reported', () => 
   )
   const someBad = (env: Record<string, string>) =>
     someTasks(typescript(...KILLED.map((body) => `task('${named(body)}', ${functionOf(body)})`)), env)
-  const expected = (body: string) => [body, HOSTILE[body]!.code, expect.stringMatching(HOSTILE[body]!.message)]
+  const expected = (body: string) => [
+    body,
+    HOSTILE[body]!.code,
+    expect.stringMatching(HOSTILE[body]!.message),
+  ]
   const reported = (body: string, { code, message }: { code: string; message: string }) => [
     body,
     code,

@@ -1,6 +1,6 @@
 import { withoutTrailingZeros } from '../../model/trim-end.js'
 import { type ArrayTexts, formatArray, parseArray, type ValueType } from '../../sql/value-types.js'
-import { got, Refusal } from './refusal.js'
+import { got, InvalidResult } from './invalid-result.js'
 import { JsonNull } from './task.js'
 
 type Kind = ValueType['kind']
@@ -127,8 +127,8 @@ function writeJson(value: unknown): string {
     const text = stringify(value, refuseLosses)
     if (typeof text === 'string') return text
   } catch (error) {
-    if (error instanceof Refusal) throw error
-    throw new Refusal(`cannot be converted to JSON: ${(error as Error).message.split('\n')[0]}`)
+    if (error instanceof InvalidResult) throw error
+    throw new InvalidResult(`cannot be converted to JSON: ${(error as Error).message.split('\n')[0]}`)
   }
   return refuse('a JSON value', value)
 }
@@ -138,7 +138,7 @@ function refuseLosses(_key: string, value: unknown): unknown {
   if (value === JsonNull) return null
   const isLost = typeof value === 'function' || typeof value === 'symbol' || typeof value === 'bigint'
   if (isLost || (typeof value === 'number' && !Number.isFinite(value)))
-    throw new Refusal(`cannot contain ${got(value)}: JSON has no such value`)
+    throw new InvalidResult(`cannot contain ${got(value)}: JSON has no such value`)
   return value
 }
 
@@ -155,5 +155,5 @@ function arrayWriter(type: ValueType): Writer {
 }
 
 function refuse(wanted: string, value: unknown, hint?: string): never {
-  throw new Refusal(`requires ${wanted}, got ${got(value)}`, hint === undefined ? {} : { hint })
+  throw new InvalidResult(`requires ${wanted}, got ${got(value)}`, hint === undefined ? {} : { hint })
 }

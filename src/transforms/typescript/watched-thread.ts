@@ -1,8 +1,8 @@
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
-import type { Answer, Gone } from '../host.js'
+import type { Gone, HostAnswer } from '../host.js'
 import { hostEnvironment } from '../host-environment.js'
+import type { HostEvent } from '../host-event.js'
 import { OUT_OF_MEMORY, OVER_MEMORY } from '../memory-end.js'
-import type { News } from '../news.js'
 import { Wire } from './wire.js'
 
 /** File descriptors of the connection to the runner. */
@@ -14,7 +14,7 @@ const MB = 1024 * 1024
 const COMPILER_MB = 32
 
 /** Messages of the thread: an answer with its rows, or null when it is ready for requests. */
-type Posted = { readonly answer: Answer | News; readonly payload?: Uint8Array } | null
+type Posted = { readonly answer: HostAnswer | HostEvent; readonly payload?: Uint8Array } | null
 
 /**
  * Runs functions in a thread, passes requests and answers between it and the runner, and monitors the memory of the

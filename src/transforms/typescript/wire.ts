@@ -1,8 +1,8 @@
 import { read, write } from 'node:fs'
 import { promisify } from 'node:util'
 import { type Frame, frameOf, LENGTHS } from '../frames.js'
-import type { Answer } from '../host.js'
-import type { News } from '../news.js'
+import type { HostAnswer } from '../host.js'
+import type { HostEvent } from '../host-event.js'
 
 const readSome = promisify(read)
 const writeSome = promisify(write)
@@ -31,7 +31,7 @@ export class Wire {
   }
 
   /** Sends in call order. Resolves when the data is written; never rejects: `receive` notices a runner that is gone. */
-  send(header: Answer | News, payload: Buffer | null = null): Promise<void> {
+  send(header: HostAnswer | HostEvent, payload: Buffer | null = null): Promise<void> {
     const pieces = frameOf(header, payload)
     this.#written = this.#written.then(() => this.#write(pieces)).catch(() => {})
     return this.#written

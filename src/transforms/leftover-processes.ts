@@ -4,14 +4,14 @@ import { readdir, readFile } from 'node:fs/promises'
 export const MARKER = 'VITRINA_TASK_HOST'
 
 /** Ends processes left behind by a host: its group and, on Linux, also those that left the group. */
-export async function killStrays(host: number, marker: string): Promise<void> {
+export async function killLeftoverProcesses(host: number, marker: string): Promise<void> {
   kill(-host)
   if (process.platform !== 'linux') return
   // Twice: one of them may have started another one meanwhile.
   for (let round = 0; round < 2; round++) {
-    const strays = await processesWith(`${MARKER}=${marker}`)
-    if (strays.length === 0) return
-    for (const pid of strays) kill(pid)
+    const leftovers = await processesWith(`${MARKER}=${marker}`)
+    if (leftovers.length === 0) return
+    for (const pid of leftovers) kill(pid)
   }
 }
 

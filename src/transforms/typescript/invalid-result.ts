@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 
 /** The result of a function cannot be written. */
-export class Refusal extends Error {
+export class InvalidResult extends Error {
   readonly row: number | null
   readonly sample: unknown
   readonly hint: string | null
