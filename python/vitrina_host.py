@@ -1,4 +1,4 @@
-"""Started by a runner, never by hand."""
+"""Started by a runner, never manually."""
 
 import os
 import sys

@@ -15,7 +15,7 @@ const VERSION = '4.32.5'
 const VENV = join(tmpdir(), `vitrina-schemathesis-${VERSION}`)
 const PATIENCE_MS = 180_000
 
-/** Throws what its description allows, and what it does not, at a live API: as administrator, as viewer, as nobody. */
+/** Sends valid and invalid requests, generated from its description, to a live API: as administrator, as viewer, anonymously. */
 endWithNpm()
 await main(async () => {
   await ensureInstalled()
@@ -69,7 +69,7 @@ async function withStand(use) {
     },
   })
   const ended = new Promise((resolve) => child.once('exit', resolve))
-  // We outlive whoever tells us to end, until nothing is left behind.
+  // Stay alive until everything is cleaned up, regardless of the process that ends us.
   const stop = () => child.kill('SIGTERM')
   process.on('SIGINT', stop).on('SIGTERM', stop)
   const work = async (url) => {

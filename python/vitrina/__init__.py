@@ -6,14 +6,14 @@
     def demo_film_dim(rows):
         return [{**row, "title": row["title"].strip()} for row in rows]
 
-A file with such functions belongs into the folder VITRINA_PYTHON_TASKS.
+Put a file with such functions into the folder VITRINA_PYTHON_TASKS.
 """
 
 __all__ = ["task", "JsonNull"]
 
 
 class _JsonNull:
-    """The JSON value null, which is not the same as no value (None): a jsonb column can hold either."""
+    """The JSON value null, as opposed to SQL NULL (None): a jsonb column can hold either."""
 
     __slots__ = ()
 
@@ -32,15 +32,15 @@ class _JsonNull:
 
 JsonNull = _JsonNull()
 
-# What was registered, in order; the host reads it after each file.
+# Registered tasks, in order; the host reads them after each file.
 _registered = []
 
 
 def task(name=None, *, adds=None, drops=()):
     """Registers a function rows -> rows under a name.
 
-    adds: columns that it adds, or whose type it changes, with their PostgreSQL types: {"segment": "text"}.
-    drops: columns that it takes away.
+    adds: columns that the function adds, or whose type it changes, with their PostgreSQL types: {"segment": "text"}.
+    drops: columns that it drops.
     """
     if callable(name):
         return _register(name, None, {}, ())
@@ -49,15 +49,15 @@ def task(name=None, *, adds=None, drops=()):
 
 def _register(function, name, adds, drops):
     if not callable(function):
-        raise TypeError("@task belongs above a function, got %s" % type(function).__name__)
+        raise TypeError("@task must be applied to a function, got %s" % type(function).__name__)
     own = getattr(function, "__name__", type(function).__name__)
     name = own if name is None else name
     if not isinstance(name, str):
-        raise TypeError('@task takes a name, as in @task("clean_titles"), got %s' % type(name).__name__)
+        raise TypeError('@task requires a name, as in @task("clean_titles"), got %s' % type(name).__name__)
     code = getattr(function, "__code__", None)
-    # 0x80 coroutine, 0x200 asynchronous generator: rows are worked on one batch after another.
+    # 0x80 coroutine, 0x200 asynchronous generator: batches are processed one after another.
     if code is not None and code.co_flags & 0x280:
-        raise TypeError("%s is async; a task is a plain function" % own)
+        raise TypeError("%s is async; a task must be a plain function" % own)
     _registered.append(
         {"name": name, "function": function, "adds": _columns(adds, name), "drops": _names(drops, name)}
     )

@@ -1,7 +1,7 @@
-"""Batches of COPY text, taken apart into rows and put together again, column by column.
+"""Batches of COPY text, decoded into rows and encoded again, column by column.
 
-A value that comes back as the very object that went out has the very text that came in: nothing is written anew, so
-nothing can be lost. Lists and dicts may have been changed in place; they are written, and compared with their text.
+A value that is returned as the same object keeps its original text: nothing is encoded again, so nothing can be lost.
+Lists and dicts may have been changed in place; they are encoded and compared with their text.
 """
 
 import re
@@ -17,7 +17,7 @@ _SPECIALS = "\\\t\n\r\b\f\v"
 _TO_ESCAPE = str.maketrans(
     {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\b": "\\b", "\f": "\\f", "\v": "\\v"}
 )
-#: Kinds whose text never holds a character that COPY escapes.
+#: Kinds whose text never contains a character that COPY escapes.
 _BARE = {"boolean", "int2", "int4", "int8", "numeric", "float4", "float8", "uuid", "date", "time", "timetz"}
 _BARE |= {"timestamp", "timestamptz"}
 
@@ -32,7 +32,7 @@ def _unescaped(found):
 
 
 def escape(text):
-    """Only a few texts have something to escape; looking is cheaper than translating."""
+    """Few texts need escapes; checking is cheaper than translating."""
     for special in _SPECIALS:
         if special in text:
             return text.translate(_TO_ESCAPE)
@@ -40,7 +40,7 @@ def escape(text):
 
 
 class Column:
-    """One column with how its values are read and written."""
+    """One column with the functions that read and write its values."""
 
     def __init__(self, name, kind):
         self.name = name
@@ -83,7 +83,7 @@ class Column:
         return [self._write_one(values[n], n) if text is None else text for n, text in enumerate(texts)]
 
     def _write_quickly(self, values):
-        """All of the type that the column is made for, and nothing to escape."""
+        """All values have the column's type, and nothing needs an escape."""
         types = set(map(type, values))
         if self.kind == "text" and types == {str}:
             together = "".join(values)
@@ -94,7 +94,7 @@ class Column:
         return None
 
     def _write_compared(self, values, before):
-        """Lists and dicts: the text that came, if what is in them now says the same."""
+        """Lists and dicts: the original text, if the content is still the same."""
         place_of = before.places().get
         texts = []
         for place, value in enumerate(values):
@@ -118,18 +118,18 @@ class Column:
             if self.is_bare:
                 return text
             if "\0" in text:
-                raise Refused("cannot hold the character NUL, got " + named(value))
+                raise Refused("cannot contain the NUL character, got " + named(value))
             text.encode()
             return escape(text)
         except UnicodeEncodeError:
-            raise Refused("cannot hold half of a character, got " + named(value), place, self) from None
+            raise Refused("cannot contain half of a surrogate pair, got " + named(value), place, self) from None
         except Refused as refused:
             refused.row, refused.column = place, self
             raise
 
 
 class Before:
-    """A column as it came: its COPY text, the same without escapes, and the values that were made of it."""
+    """An input column: its COPY text, the same without escapes, and the decoded values."""
 
     def __init__(self, raw, texts, values):
         self.raw = raw
@@ -137,7 +137,7 @@ class Before:
         self.values = values
 
     def text_of(self):
-        """The COPY text of a value by its id. While `values` hold them, no other object has the same."""
+        """The COPY text of a value by its id. While `values` holds them, no other object has the same id."""
         return dict(zip(map(id, self.values), self.raw)).get
 
     def places(self):
@@ -158,21 +158,21 @@ def _writer(kind):
 
 
 def row_maker(columns):
-    """A function values -> rows, made for these columns: twice as fast as dict(zip(names, values))."""
+    """A function values -> rows, generated for these columns: twice as fast as dict(zip(names, values))."""
     names = ["v%d" % place for place in range(len(columns))]
     pairs = ", ".join("%r: %s" % (column.name, name) for column, name in zip(columns, names))
     return eval("lambda rows: [{%s} for %s, in rows]" % (pairs, ", ".join(names)), {"__builtins__": {}})
 
 
 class Codec:
-    """For one chain: the columns that come and the columns that go."""
+    """Input and output columns of one chain."""
 
     def __init__(self, incoming, outgoing):
         self.incoming = incoming
         self.outgoing = outgoing
         self.make_rows = row_maker(incoming)
         places = {column.name: place for place, column in enumerate(incoming)}
-        #: For each column that goes, where it came from; None for one that is new or has another type.
+        #: For each output column, the input column; None for a new one or one with another type.
         self.origins = [
             places.get(one.name) if one.name in places and incoming[places[one.name]].type == one.type else None
             for one in outgoing
@@ -206,8 +206,8 @@ class Codec:
         for column, cells in zip(self.outgoing, texts):
             for place, text in enumerate(cells):
                 if any("\ud800" <= one <= "\udfff" for one in text):
-                    return Refused("cannot hold half of a character, got " + named(text), place, column)
-        return Refused("half of a character")
+                    return Refused("cannot contain half of a surrogate pair, got " + named(text), place, column)
+        return Refused("half of a surrogate pair")
 
 
 def checked(result, columns):
@@ -240,7 +240,7 @@ def _checked_row(row, place, columns):
         raise Refused(
             'a row has no column "%s"' % missing,
             place,
-            hint='Put it into every row, or declare that it is taken away: @task(…, drops=["%s"]).' % missing,
+            hint='Include it in every row, or declare that it is dropped: @task(…, drops=["%s"]).' % missing,
             sample=row,
         )
     if len(row) > len(columns):
@@ -256,7 +256,7 @@ def _checked_row(row, place, columns):
 
 
 def _as_dict(row, place):
-    """Also what only behaves like one, such as sqlite3.Row."""
+    """Also accepts objects that behave like a dict, such as sqlite3.Row."""
     try:
         return {key: row[key] for key in row.keys()}
     except Exception:

@@ -1,7 +1,7 @@
 """The process that runs registered functions for one chain.
 
-Frames come over one private socket and go over another: the lengths of a JSON header and of a payload, then both. What functions print
-goes another way, so that it can never be taken for an answer; marks between the lines say which function printed them.
+Frames arrive on one private socket and leave on another: the lengths of a JSON header and of a payload, then both.
+Output of functions is separate, so that it cannot be mistaken for an answer; marks between the lines name the function.
 """
 
 import atexit
@@ -19,12 +19,12 @@ from ._problems import Refused, shown
 from ._report import failure_of
 
 _LENGTHS = struct.Struct(">II")
-#: Beyond the numbers that careless code closes.
+#: Above the descriptors that careless code closes.
 _HIGH = 200
 
 
 class Wire:
-    """Everything that is needed is held here: user code may replace what modules offer."""
+    """Keeps references to everything it needs: user code may replace module attributes."""
 
     def __init__(self, questions, answers, nonce):
         self.questions, self.answers = _moved(questions), _moved(answers)
@@ -44,7 +44,7 @@ class Wire:
         return self.decode(str(self._exactly(header), "utf-8")), self._exactly(payload)
 
     def _exactly(self, length):
-        """None when the other side has closed before the first byte."""
+        """None if the other side closed before the first byte."""
         buffer = bytearray(length)
         view, at = memoryview(buffer), 0
         while at < length:
@@ -55,7 +55,7 @@ class Wire:
         return buffer
 
     def send(self, header, payload=b""):
-        # A copy of this process that came back from a fork must not answer in its place.
+        # A fork of this process must not answer in its place.
         if self.getpid() != self.pid:
             self.quit(0)
         text = self.encode(header).encode("utf-8", "backslashreplace")
@@ -68,7 +68,7 @@ class Wire:
             view = view[self.write(self.answers, view) :]
 
     def mark(self, text):
-        """Between the lines that functions print, on both ways."""
+        """Written between the lines that functions print, on both streams."""
         for stream in self.streams + [sys.stdout, sys.stderr]:
             try:
                 stream.flush()
@@ -147,13 +147,13 @@ def _failure(error, name, rows):
     try:
         return {"op": "failed", "transform": name, **failure_of(error, rows)}
     except MemoryError:
-        # Its frames still hold what filled the memory.
+        # Its frames still reference what filled the memory.
         error.__traceback__ = None
         return {"op": "failed", "transform": name, "kind": "memory", "line": "MemoryError", "trace": ""}
 
 
 def _refusal(refused, name, rows):
-    """A value is refused in the rows that came out, with their number; a whole row brings itself along."""
+    """A rejected value refers to its row in the result by number; a rejected row is included itself."""
     column, sample = refused.column, refused.sample
     what = refused.what if column is None else 'column "%s" (%s) %s' % (column.name, column.type["name"], refused.what)
     if column is not None:
@@ -171,11 +171,11 @@ def main():
     die_with(options["parent"])
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
-    # Compiled versions of user files are not left in user folders.
+    # No compiled versions of user files in user folders.
     sys.dont_write_bytecode = True
     if hasattr(sys, "set_int_max_str_digits"):
         sys.set_int_max_str_digits(0)
-    # Rows come and go by the ten thousand; the collector looks for cycles among them in vain.
+    # Rows are created and dropped by the ten thousand; the collector finds no cycles among them.
     gc.set_threshold(200_000, 20, 50)
     wire = Wire(3, 4, options["nonce"])
     sys.argv = [""]

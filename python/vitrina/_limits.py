@@ -1,4 +1,4 @@
-"""What keeps a function from harming more than itself."""
+"""Limits what a function can affect outside itself."""
 
 import os
 import sys
@@ -16,7 +16,7 @@ def bound_memory(megabytes):
     except ImportError:
         return
     _lower(resource, resource.RLIMIT_AS, megabytes * 1024 * 1024)
-    # A crash is told by its signal; nobody looks for a core file of this size.
+    # The signal already reports a crash; a core file of this size has no use.
     _lower(resource, resource.RLIMIT_CORE, 0)
 
 
@@ -30,7 +30,7 @@ def _lower(resource, which, wanted):
 
 
 def die_with(parent):
-    """A host whose runner was killed has nobody to answer to, also when it is in the middle of a long function."""
+    """Ends a host whose runner was killed, even in the middle of a long function."""
     if sys.platform.startswith("linux"):
         try:
             import ctypes
@@ -43,13 +43,13 @@ def die_with(parent):
 
 
 def refuse_processes(getpid=os.getpid):
-    """Their output, their memory and their end would be out of our hands."""
+    """Their output, their memory and their end would be beyond our control."""
     me = getpid()
 
     def audit(event, args):
         if event in _PROCESSES:
-            raise ProcessRefused("a transform may not start processes (%s)" % event)
+            raise ProcessRefused("a transform must not start processes (%s)" % event)
         if event in ("os.kill", "os.killpg") and args[0] not in (me, 0):
-            raise ProcessRefused("a transform may not send signals to other processes")
+            raise ProcessRefused("a transform must not send signals to other processes")
 
     sys.addaudithook(audit)

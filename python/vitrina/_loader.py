@@ -1,4 +1,4 @@
-"""Task files: each is run once, and what it registered is told."""
+"""Runs each task file once and reports what it registered."""
 
 import importlib
 import importlib.util
@@ -22,11 +22,11 @@ class Loader:
         self.folder = folder
         self.describe = describe
         self.functions = {}
-        # Behind everything else: a task file called random.py must not replace Python's own.
+        # After everything else: a task file called random.py must not replace Python's own.
         sys.path.append(folder)
 
     def load(self, name):
-        """What the file registered, or why it could not be loaded."""
+        """The tasks that the file registered, or why it could not be loaded."""
         del _registered[:]
         problem = None
         try:
@@ -50,7 +50,7 @@ class Loader:
             raise
 
     def _module_name(self, name, path):
-        """As an import statement of another task file would call it; None when one has imported it already."""
+        """The module name that another task file would import; None if it has been imported already."""
         natural = name[: -len(".py")].replace("/", ".")
         for module in list(sys.modules.values()):
             if getattr(module, "__file__", None) == path:

@@ -1,8 +1,8 @@
-"""What can be wrong with what a function gave back."""
+"""Problems with the result of a function."""
 
 
 class Refused(Exception):
-    """The result cannot be rows of the mart. `row` and `column` say where, when that is known; `sample` shows the row."""
+    """The result cannot be rows of the mart. `row` and `column` give the place, if known; `sample` shows the row."""
 
     def __init__(self, what, row=None, column=None, hint=None, sample=None):
         super().__init__(what)
@@ -17,7 +17,7 @@ _DEEPEST = 4
 
 
 def shown(value, limit=120, depth=0):
-    """A value for people: bounded, and without running code of whoever made it."""
+    """A readable value: bounded, and without running user code."""
     kind = type(value)
     if depth > _DEEPEST and kind in (dict, list, tuple, set):
         return "…"

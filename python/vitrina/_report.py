@@ -1,4 +1,4 @@
-"""How a function failed, for the person who wrote it."""
+"""Reports how a function failed, for its author."""
 
 import os
 import traceback
@@ -11,7 +11,7 @@ _MOST_SAMPLE = 1_000
 
 
 class ProcessRefused(RuntimeError):
-    """A transform tried to start a process, or to end another one."""
+    """A transform tried to start a process or to end another one."""
 
 
 def problem_of(error):
@@ -20,7 +20,7 @@ def problem_of(error):
 
 
 def kind_of(error):
-    """raised: its own mistake, the host lives on. The others end the host."""
+    """raised: an error in the function, the host continues. The others end the host."""
     seen = error
     while seen is not None:
         if isinstance(seen, ProcessRefused):
@@ -57,7 +57,7 @@ def trace_of(error):
 
 
 def _user_part(trace):
-    """Without the frames of this package, which say nothing to whoever wrote the function."""
+    """Without the frames of this package, which do not help the author of the function."""
     while trace is not None and _is_ours(trace.tb_frame.f_code.co_filename):
         trace = trace.tb_next
     return trace
@@ -87,7 +87,7 @@ def _is_near(file):
 
 
 def known_row(error, rows):
-    """The row that some frame had in its hands, or the first of the batch."""
+    """The row that some frame was processing, or the first of the batch."""
     places = {id(row): place for place, row in enumerate(rows)}
     frames = []
     trace = error.__traceback__

@@ -1,7 +1,7 @@
-"""Values between PostgreSQL's text and Python, kind by kind.
+"""Converts values between PostgreSQL's text and Python, kind by kind.
 
-A reader takes the text of a value; what does not fit into Python's type (infinity, years beyond 9999 or BC, 24:00) stays
-text. A writer takes whatever a function returned and gives text as PostgreSQL writes it, or raises Refused.
+A reader takes the text of a value; what Python's type cannot hold (infinity, years beyond 9999 or BC, 24:00) stays
+text. A writer takes whatever a function returned and gives text in PostgreSQL's format, or raises Refused.
 """
 
 import json
@@ -23,7 +23,7 @@ UTC = timezone.utc
 
 
 def _uuid_reader():
-    """UUID() checks five ways to be called; setting its two fields takes a third of the time."""
+    """UUID() checks five kinds of arguments; setting its two fields takes a third of the time."""
     new, unknown = UUID.__new__, SafeUUID.unknown
     try:
         set_int, set_safe = UUID.int.__set__, UUID.is_safe.__set__
@@ -44,7 +44,7 @@ _OLD_STAMP = re.compile(r"(\d{4}-\d\d-\d\d )?(\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?([+
 
 
 def _spelled_out(text):
-    """Before 3.11, fromisoformat wants all six digits and minutes in the offset."""
+    """Before 3.11, fromisoformat requires all six digits and minutes in the offset."""
     found = _OLD_STAMP.match(text)
     if found is None:
         raise ValueError(text)
@@ -65,7 +65,7 @@ else:
 
 
 def read_clock(text):
-    # Newer Pythons would take 24:00 for the beginning of the day.
+    # Newer Pythons would read 24:00 as the beginning of the day.
     if text.startswith("24"):
         raise ValueError(text)
     return read_time(text)
@@ -153,7 +153,7 @@ READERS = {
 
 
 def lenient(reader):
-    """What does not fit stays text, and goes back as it came."""
+    """What does not fit stays text, and is returned unchanged."""
 
     def read(text):
         try:
@@ -174,18 +174,18 @@ def write_boolean(value):
         return "f"
     if isinstance(value, str) and value in ("t", "f", "true", "false"):
         return value[0]
-    raise Refused("takes True or False, got " + named(value))
+    raise Refused("requires True or False, got " + named(value))
 
 
 def write_int(value):
     if isinstance(value, bool) or (isinstance(value, Decimal) and not value.is_finite()):
-        raise Refused("takes an int, got " + named(value))
+        raise Refused("requires an int, got " + named(value))
     if isinstance(value, (float, Decimal)) and value % 1 == 0:
         return str(int(value))
     try:
         return str(int(value)) if isinstance(value, str) else str(index(value))
     except (TypeError, ValueError):
-        raise Refused("takes an int, got " + named(value)) from None
+        raise Refused("requires an int, got " + named(value)) from None
 
 
 def write_numeric(value):
@@ -198,17 +198,17 @@ def write_numeric(value):
         try:
             return _decimal_text(Decimal(value))
         except InvalidOperation:
-            raise Refused("takes a Decimal, got " + named(value)) from None
+            raise Refused("requires a Decimal, got " + named(value)) from None
     return _number(value, "a Decimal, int or float")
 
 
 def _decimal_text(value):
-    """Without an exponent, as the database writes it: not every target reads one."""
+    """Without an exponent, in PostgreSQL's format: not every target accepts one."""
     text = Decimal.__str__(value)
     if "E" in text and -20000 < value.adjusted() < 20000:
         return Decimal.__format__(value, "f")
     if "sNaN" in text:
-        raise Refused("cannot hold a signalling NaN")
+        raise Refused("cannot store a signalling NaN")
     return "NaN" if "NaN" in text else text
 
 
@@ -221,7 +221,7 @@ def write_float(value):
         try:
             return float_text(float(value))
         except ValueError:
-            raise Refused("takes a float, got " + named(value)) from None
+            raise Refused("requires a float, got " + named(value)) from None
     return _number(value, "a float, int or Decimal")
 
 
@@ -239,13 +239,13 @@ def _number(value, wanted):
             return str(index(value))
         except TypeError:
             pass
-    raise Refused("takes %s, got %s" % (wanted, named(value)))
+    raise Refused("requires %s, got %s" % (wanted, named(value)))
 
 
 def write_text(value):
     if isinstance(value, str):
         return str.__str__(value)
-    raise Refused("takes a str, got " + named(value), hint="Write str(value) in the function.")
+    raise Refused("requires a str, got " + named(value), hint="Write str(value) in the function.")
 
 
 def write_uuid(value):
@@ -258,26 +258,26 @@ def write_uuid(value):
 
 
 def _refuse_uuid(value):
-    raise Refused("takes a UUID, got " + named(value))
+    raise Refused("requires a UUID, got " + named(value))
 
 
 def write_date(value):
     if isinstance(value, datetime):
         if datetime.time(value) != time(0) or value.tzinfo is not None:
-            raise Refused("takes a date, got " + named(value), hint="Write value.date() in the function.")
+            raise Refused("requires a date, got " + named(value), hint="Write value.date() in the function.")
         return date.isoformat(datetime.date(value))
     return _moment(value, date, date.isoformat, "a date")
 
 
 def write_time(value):
     if isinstance(value, time) and value.tzinfo is not None:
-        raise Refused("takes a time without time zone, got " + named(value))
+        raise Refused("requires a time without time zone, got " + named(value))
     return _moment(value, time, time.isoformat, "a time")
 
 
 def write_timetz(value):
     if isinstance(value, time) and value.tzinfo is None:
-        raise Refused("takes a time with time zone, got " + named(value))
+        raise Refused("requires a time with time zone, got " + named(value))
     return _moment(value, time, time.isoformat, "a time with time zone")
 
 
@@ -285,7 +285,7 @@ def write_timestamp(value):
     if isinstance(value, datetime):
         if value.tzinfo is not None:
             raise Refused(
-                "takes a datetime without time zone, got " + named(value),
+                "requires a datetime without time zone, got " + named(value),
                 hint="Write value.astimezone(timezone.utc).replace(tzinfo=None), or declare the column as timestamptz.",
             )
         return _trimmed(datetime.isoformat(value, " "))
@@ -296,7 +296,7 @@ def write_timestamptz(value):
     if isinstance(value, datetime):
         if value.utcoffset() is None:
             raise Refused(
-                "takes a datetime with time zone, got " + named(value),
+                "requires a datetime with time zone, got " + named(value),
                 hint="Write datetime.now(timezone.utc), or value.replace(tzinfo=timezone.utc) if it is UTC.",
             )
         try:
@@ -312,12 +312,12 @@ def _trimmed(text):
 
 
 def _moment(value, kind, write, wanted):
-    """Text is taken for what the database may have written itself: infinity, 0044-03-15 BC."""
+    """Text is accepted if the database may have written it itself: infinity, 0044-03-15 BC."""
     if isinstance(value, kind):
         return _trimmed(write(value)) if kind is time and value.tzinfo is None else write(value)
     if isinstance(value, str) and _MOMENT.match(value) is not None:
         return str.__str__(value)
-    raise Refused("takes %s, got %s" % (wanted, named(value)))
+    raise Refused("requires %s, got %s" % (wanted, named(value)))
 
 
 _MOMENT = re.compile(r"-?infinity\Z|\d[\d:.T+ -]*(?:Z| ?BC)?\Z")
@@ -329,16 +329,16 @@ def write_interval(value):
         return "%d days %.6f seconds" % (value.days, clock)
     if isinstance(value, str):
         return str.__str__(value)
-    raise Refused("takes a str such as '1 day 02:00:00', or a timedelta, got " + named(value))
+    raise Refused("requires a str such as '1 day 02:00:00', or a timedelta, got " + named(value))
 
 
 def write_bytes(value):
     if isinstance(value, (bytes, bytearray, memoryview)):
         return "\\x" + value.hex()
-    raise Refused("takes bytes, got " + named(value), hint="Write value.encode() if it is text.")
+    raise Refused("requires bytes, got " + named(value), hint="Write value.encode() if it is text.")
 
 
-# Decimals in JSON: the encoder of the standard library knows none, so that a mark stands for each until the end.
+# Decimals in JSON: the standard encoder does not support them, so each is replaced by a mark until the end.
 _MARK = "\x01" + os.urandom(12).hex()
 _MARKS = re.compile('"\\\\u0001' + _MARK[1:] + '"')
 
@@ -354,14 +354,14 @@ def write_json(value):
             return _MARK
         if one is JsonNull:
             return None
-        raise Refused("cannot hold %s: JSON has no such value" % named(one))
+        raise Refused("cannot contain %s: JSON has no such value" % named(one))
 
     try:
         text = _json_encoder(unknown).encode(value)
     except RecursionError:
-        raise Refused("cannot hold this as JSON: it is nested too deep") from None
+        raise Refused("cannot be converted to JSON: it is nested too deep") from None
     except (TypeError, ValueError) as error:
-        raise Refused("cannot hold this as JSON: %s" % str(error)[:200]) from None
+        raise Refused("cannot be converted to JSON: %s" % str(error)[:200]) from None
     if found:
         rest = iter(found)
         text = _MARKS.sub(lambda _mark: next(rest), text)
@@ -377,7 +377,7 @@ _SPECIAL = re.compile(r'(["\\])')
 
 
 def array_writer(element):
-    # In an array of JSON a list is a value, not a further dimension.
+    # In an array of JSON a list is a value, not another dimension.
     nests = element is not write_json
 
     def write_one(value):
@@ -391,10 +391,10 @@ def array_writer(element):
     def write_array(value):
         if isinstance(value, (list, tuple)):
             return "{" + ",".join(map(write_one, value)) + "}"
-        raise Refused("takes a list, got " + named(value))
+        raise Refused("requires a list, got " + named(value))
 
     def write(value):
-        # An array whose text could not be read came as text, and may go so.
+        # An array whose text could not be parsed arrived as text, and may be returned as text.
         return str.__str__(value) if isinstance(value, str) and value[:1] in "{[" else write_array(value)
 
     return write

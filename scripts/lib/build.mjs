@@ -104,7 +104,7 @@ async function compile() {
   if (code !== 0)
     throw failure(
       `TypeScript found mistakes:\n${output.trimEnd()}`,
-      'Mend them, or take a version from git that has none.',
+      'Fix them, or check out a version without errors.',
     )
 }
 

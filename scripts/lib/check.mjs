@@ -30,7 +30,7 @@ const STEPS = [
   { what: 'wording', args: ['scripts/check-words.mjs'] },
 ]
 
-/** True when all is well. Every step is run, so that all mistakes are told at once. */
+/** True if all steps pass. Every step runs, so that all problems are reported at once. */
 export async function check() {
   say('• Checking')
   const results = await Promise.all(STEPS.map(runStep))

@@ -107,7 +107,7 @@ async function enter(client, name, state, rows) {
   await client.query('BEGIN')
   await move('RUN_REQUESTED')
   if (state === 'queued') {
-    // Nobody takes it: it was disabled while it waited.
+    // No runner claims it: it was disabled while it waited.
     await client.query('UPDATE etl.etl_pipelines SET enabled = false WHERE name = $1', [name])
     return client.query('COMMIT')
   }

@@ -19,7 +19,7 @@ export async function ensureInstalled() {
   const progress = setInterval(() => say(`  … npm is still at work, ${seconds(since)}`), PROGRESS_MS)
   const done = await npm('ci').finally(() => clearInterval(progress))
   if (done.code !== 0) throw npmFailed(done)
-  // npm leaves its own file alone when nothing changed, and the lock would stay newer for ever.
+  // npm does not touch its own file when nothing changed, and the lock would stay newer permanently.
   writeFileSync(STAMP, checksum)
   say(`  installed in ${seconds(since)}`)
 }

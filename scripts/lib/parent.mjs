@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 const POLL_MS = 500
 
 /**
- * Ends this process as Ctrl-C would when the npm that started it is gone: killed with SIGKILL it can tell nobody.
+ * Ends this process as Ctrl-C would when the npm that started it is gone: after SIGKILL it cannot pass a signal on.
  * Between npm and us stands a shell that lives on, so its parent is watched too (on Linux).
  * Started by hand nothing is watched: `nohup node scripts/demo.mjs &` shall outlive its terminal.
  */
@@ -12,7 +12,7 @@ export function endWithNpm() {
   const before = ancestors()
   const timer = setInterval(() => {
     if (ancestors() === before) return
-    // Once: a second signal would mean that somebody cannot wait.
+    // Once: a second signal would request an immediate end.
     clearInterval(timer)
     process.kill(process.pid, 'SIGTERM')
   }, POLL_MS)

@@ -25,7 +25,7 @@ export function runHere(file, args, { env = process.env, cwd = ROOT } = {}) {
   })
 }
 
-/** Runs a program silently and answers its exit code with everything it said. */
+/** Runs a program silently and returns its exit code with all its output. */
 export function runQuietly(file, args) {
   const child = spawn(file, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] })
   const output = []

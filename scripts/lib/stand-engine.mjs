@@ -114,7 +114,7 @@ runroot = "${run}/storage"
   return files
 }
 
-/** Runs a program with a time limit and answers what it said; throws when it fails. */
+/** Runs a program with a time limit and returns its output; throws when it fails. */
 export function run(file, args, { env = process.env, cwd = ROOT, minutes = 2 } = {}) {
   return new Promise((resolve, reject) => {
     const options = { env, cwd, timeout: minutes * 60_000, killSignal: 'SIGKILL', maxBuffer: 2 ** 26 }

@@ -98,7 +98,7 @@ describe('a pipeline with a table as source', () => {
     expect(missing).toMatchObject({
       code: 'SOURCE_QUERY_FAILED',
       field: 'source_table',
-      message: 'PostgreSQL refused the query: relation "content.film_wrk" does not exist.',
+      message: 'PostgreSQL rejected the query: relation "content.film_wrk" does not exist.',
       hint: 'Did you mean content.film_work?',
       position: null,
     })

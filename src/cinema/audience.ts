@@ -7,11 +7,11 @@ import { CINEMA_OPENS, SIGN_UP_OPENS } from './time.js'
 import { idsOf, type Uuid } from './uuid.js'
 import { COUNTRIES, FIRST_NAMES, LAST_NAMES, OPINIONS } from './words.js'
 
-/** The films an audience meets, most popular first: the real ones of the sample or made-up ones. */
+/** The films an audience watches, most popular first: real ones of the sample or generated ones. */
 export interface Films {
   count: number
   id(film: number): Uuid
-  /** 1 to 10: what the average viewer thinks of it. */
+  /** 1 to 10: the opinion of the average viewer. */
   quality(film: number): number
 }
 
@@ -25,7 +25,7 @@ export interface AudienceSize {
 
 type Between = (to: CopyWriter, met: Encounter, random: Random) => void
 
-/** Users and what they leave behind. `tag` ends every login, so that two sets never share one. */
+/** Users and their activity. `tag` ends every login, so that two sets never share one. */
 export function audience(
   films: Films,
   size: AudienceSize,
@@ -104,7 +104,7 @@ class Crowd {
     return Math.min(10, Math.max(1, Math.round(this.#films.quality(film) + random.bell() * 4)))
   }
 
-  /** Rows that name a film and a user first and the times last; `between` writes what is special to them. */
+  /** Rows that begin with film and user and end with the times; `between` writes the columns in the middle. */
   #left(table: TableName, total: number, between: Between): TableRows {
     const [films, users, seed] = [this.#films, this.#users, this.#seed]
     const meet = encounters({ kind: table, seed, films: films.count, users, total })

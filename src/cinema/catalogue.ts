@@ -6,23 +6,23 @@ import { CATALOGUE_OPENS, EPOCH, SIGN_UP_OPENS } from './time.js'
 import { idsOf, type Uuid } from './uuid.js'
 import { ADJECTIVES, FIRST_NAMES, LAST_NAMES, NOUNS, PLACES, PREMISES } from './words.js'
 
-/** At most so many people work on a generated film, so its links have the numbers 8 × film … 8 × film + 7. */
+/** Maximum number of people in a generated film, so its links have the numbers 8 × film … 8 × film + 7. */
 export const CREW = 8
 
 export interface CatalogueSize {
   films: number
   persons: number
-  /** Ids of the genres, as the database has them. */
+  /** Ids of the genres in the database. */
   genres: readonly Uuid[]
 }
 
-/** Made-up films, as the audience sees them. */
+/** Generated films, as the audience sees them. */
 export function generatedFilms(count: number, seed: number): Films {
   const random = new Random(seed, 'film.quality')
   return { count, id: idsOf(seed, 'film'), quality: (film) => 6.3 + random.at(film).bell() * 3.2 }
 }
 
-/** Made-up films, people and who did what. */
+/** Generated films, people and their roles. */
 export function catalogue(films: Films, size: CatalogueSize, seed: number): TableRows[] {
   return [
     filmWorks(films, seed),
@@ -38,7 +38,7 @@ function filmWorks(films: Films, seed: number): TableRows {
     to.row()
       .uuid(films.id(n))
       .text(titleOf(random.at(n)))
-    // A share of films lacks something: marts must live with NULL.
+    // Some films lack a value: marts must handle NULL.
     to.text(random.chance(0.95) ? `The ${random.pick(NOUNS).toLowerCase()} ${random.pick(PREMISES)}` : null)
     to.date(random.chance(0.98) ? randomDate(random) : null)
     to.rating(random.chance(0.97) ? films.quality(n) : null)
@@ -85,7 +85,7 @@ function persons(count: number, seed: number): TableRows {
   return { table: 'content.person', items: count, write }
 }
 
-/** One to three genres. A fixed step around the shelf never meets the same genre twice, as 2 × 4 < 14. */
+/** One to three genres. A fixed step through the list never hits the same genre twice, as 2 × 4 < 14. */
 function genreLinks(films: Films, genres: readonly Uuid[], seed: number): TableRows {
   const id = idsOf(seed, 'genre_film_work')
   const random = new Random(seed, 'genre_film_work')
@@ -113,7 +113,7 @@ function crews(films: Films, people: number, seed: number): TableRows {
     const count = 3 + random.at(n).below(CREW - 2)
     const writers = random.chance(0.3) ? 2 : 1
     const star = Math.floor(random.next() ** 2 * people)
-    // The longest walk, (count - 1) × step, stays below the number of people: nobody is met twice.
+    // The longest walk, (count - 1) × step, is below the number of people, so no person occurs twice.
     const step = 1 + random.below(Math.floor((people - 1) / CREW))
     const created = enteredAt(random)
     for (let i = 0; i < count; i++) {

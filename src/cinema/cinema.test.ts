@@ -25,7 +25,7 @@ async function numberOf(client: Client, query: string): Promise<number> {
   return Number((await client.query(`SELECT count(*) FROM (${query}) q`)).rows[0].count)
 }
 
-/** Rows of ugc that point to nobody: no foreign key watches over them. */
+/** Rows of ugc that reference a missing film or user: no foreign key protects them. */
 async function strays(client: Client): Promise<number> {
   const tables = ['ratings', 'reviews', 'likes', 'views'].map(
     (table) => `SELECT 1 FROM ugc.${table} t
@@ -100,7 +100,7 @@ describe('the sample (R1.1, R1.5)', () => {
 })
 
 describe('a generated cinema (R1.5)', () => {
-  it('has exactly the films and ratings that were asked for', async () => {
+  it('has exactly the requested films and ratings', async () => {
     const client = await anEmptyDatabase()
     const added = await generate(client, SMALL)
     expect(added).toMatchObject({ 'content.film_work': 60, 'ugc.ratings': 1500 })
@@ -127,7 +127,7 @@ describe('a generated cinema (R1.5)', () => {
     expect(await rules(client)).toEqual(before)
   })
 
-  it('lets every user rate every film once and nobody twice', async () => {
+  it('lets every user rate every film at most once', async () => {
     const client = await anEmptyDatabase()
     await generate(client, { films: 7, users: 9, ratings: 63, seed: 1 })
     expect(await numberOf(client, 'SELECT DISTINCT film_id, user_id FROM ugc.ratings')).toBe(63)

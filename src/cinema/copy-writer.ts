@@ -1,7 +1,7 @@
 import type { Micros } from './time.js'
 import type { Uuid } from './uuid.js'
 
-/** Big enough that the cost per message vanishes, small enough that memory does not grow with the set. */
+/** Large enough that the cost per message is negligible, small enough that memory does not grow with the set. */
 const CHUNK_BYTES = 65_536
 const SIGNATURE = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1')
 const END = Buffer.from([0xff, 0xff])
@@ -9,8 +9,8 @@ const END = Buffer.from([0xff, 0xff])
 const Y2K_MS = Date.UTC(2000, 0, 1)
 
 /**
- * Rows in the binary format of COPY, column by column as the table names them. Binary because PostgreSQL parses
- * no uuids and times then: 2 million ratings took it 1.8 s, and 5.0 s as text.
+ * Rows in COPY's binary format, column by column in the order of the table. Binary, because PostgreSQL then parses
+ * no uuids and times: 2 million ratings took it 1.8 s, and 5.0 s as text.
  */
 export class CopyWriter {
   readonly #columns: number
@@ -27,7 +27,7 @@ export class CopyWriter {
     return this.#at >= CHUNK_BYTES
   }
 
-  /** Everything since the last call. The writer goes on in a new buffer, for the socket still reads this one. */
+  /** Everything since the last call. The writer continues in a new buffer, because the socket still reads this one. */
   takeChunk(): Buffer {
     const chunk = this.#buffer.subarray(0, this.#at)
     this.#startChunk()

@@ -18,7 +18,7 @@ export interface EncounterSet {
   total: number
 }
 
-/** The share of encounters that are changed later: a second thought about a rating. */
+/** Share of encounters that are changed later, such as a revised rating. */
 const CHANGED_LATER = 0.08
 /** Above 1 some users are busier than others; at 1.6 the busiest tenth makes about a quarter of the encounters. */
 const BUSY = 1.6
@@ -26,9 +26,9 @@ const BUSY = 1.6
 /**
  * Encounter n of a set, for any n, in order of time, no pair twice, and without a table of who met whom.
  *
- * The encounters lie in a row, film after film; `starts[film]` is where a film's own begin. Stepping through
- * that row with a stride that shares no factor with its length visits every place once, and visits the films
- * mixed, as in life. The place within the film then says which user it is.
+ * The encounters form a sequence, film after film; `starts[film]` is where a film's own begin. Stepping through
+ * that sequence with a stride that shares no factor with its length visits every position once, and mixes the films,
+ * as in reality. The position within the film determines the user.
  */
 export function encounters({ kind, seed, films, users, total }: EncounterSet): (n: number) => Encounter {
   const starts = shares(films, users, total)
@@ -54,16 +54,16 @@ export function encounters({ kind, seed, films, users, total }: EncounterSet): (
  */
 function nthUser(n: number, count: number, users: number, random: Random): number {
   const spread = Math.floor((users - count) * ((n + random.next()) / count) ** BUSY)
-  // Turned by a little, or the very first users would have met every film.
+  // Rotated slightly, or the very first users would have met every film.
   return (n + spread + random.below(users / 20)) % users
 }
 
 /**
  * Where each film's encounters begin, the total at the end. Film 0 is the most popular (Zipf with a flattened
- * head); what exceeds the number of users flows to the films behind it. Eight bytes a film.
+ * head); what exceeds the number of users overflows to the films behind it. Eight bytes a film.
  */
 function shares(films: number, users: number, total: number): Float64Array {
-  // What films from this one on weigh together: the integral of (x + 8)^-0.9. A running sum would drift.
+  // The weight of all films from this one on: the integral of (x + 8)^-0.9. A running sum would drift.
   const tail = (film: number) => (films + 8) ** 0.1 - (film + 8) ** 0.1
   const starts = new Float64Array(films + 1)
   for (let film = 0; film < films; film++) {
@@ -74,7 +74,7 @@ function shares(films: number, users: number, total: number): Float64Array {
   return starts
 }
 
-/** The last film that begins at or before the place; films without an encounter are passed over. */
+/** The last film that begins at or before the position; films without an encounter are skipped. */
 function lastAtMost(starts: Float64Array, place: number): number {
   let low = 0
   let high = starts.length - 1

@@ -7,7 +7,7 @@ import { analyzeCinema, inOneLoad, type LoadOptions, loadCinema, type TableRows 
 import { type Counts, createCinemaSchema, TABLE_NAMES } from './schema.js'
 import { type Uuid, uuidText } from './uuid.js'
 
-/** What is not given follows from the number of films and ratings. */
+/** Values that are not given are derived from the number of films and ratings. */
 export interface GenerateOptions extends Partial<AudienceSize> {
   films: number
   ratings: number
@@ -22,8 +22,8 @@ export interface GenerateOptions extends Partial<AudienceSize> {
 type Sizes = AudienceSize & { films: number; persons: number; seed: number }
 
 /**
- * Adds a generated set of any size, as one transaction, and answers how many rows it added.
- * Memory does not grow with the ratings: rows are made while PostgreSQL takes them.
+ * Adds a generated set of any size in one transaction, and returns how many rows it added.
+ * Memory does not grow with the ratings: rows are generated while PostgreSQL receives them.
  */
 export async function generate(
   client: Client,
@@ -44,7 +44,7 @@ export async function generate(
   return counts
 }
 
-/** The rows of a generated set, table by table; nothing is made before it is asked for. */
+/** The rows of a generated set, table by table, generated on demand. */
 function generateCinema({ films, persons, seed, ...size }: Sizes, genres: readonly Uuid[]): TableRows[] {
   const made = generatedFilms(films, seed)
   return [
@@ -55,7 +55,7 @@ function generateCinema({ films, persons, seed, ...size }: Sizes, genres: readon
 
 function sizesOf(options: GenerateOptions): Sizes {
   const { films, ratings, seed } = options
-  // Twenty ratings a head, and never more than half of all pairs, or every film would have the same viewers.
+  // Twenty ratings per user, and never more than half of all pairs, or every film would have the same viewers.
   const users = options.users ?? Math.max(50, Math.ceil(ratings / 20), Math.ceil((2 * ratings) / films))
   const pairs = films * users
   const sizes = {
@@ -81,13 +81,13 @@ function refuseImpossible(sizes: Sizes): void {
   for (const [name, value] of Object.entries(sizes) as [keyof Sizes, number][]) {
     const [from, to] = [least[name] ?? 0, most[name] ?? MOST_ROWS]
     if (!Number.isSafeInteger(value) || value < from || value > to)
-      throw refusal(`${name} is ${value}`, `Give a whole number from ${from} to ${to}.`)
+      throw refusal(`${name} is ${value}`, `Use a whole number from ${from} to ${to}.`)
   }
   for (const name of ['ratings', 'reviews', 'likes', 'views'] as const)
     if (sizes[name] > sizes.films * sizes.users)
       throw refusal(
         `${sizes.films} films and ${sizes.users} users cannot make ${sizes[name]} ${name}, one for each pair`,
-        'Ask for more films or users.',
+        'Increase the number of films or users.',
       )
 }
 
@@ -98,7 +98,7 @@ async function refuseRepetition(client: Client, seed: number): Promise<void> {
   if (rowCount !== 0)
     throw refusal(
       `The films generated from seed ${seed} are already in content.film_work`,
-      'Choose another seed to add more rows, or replace what is there.',
+      'Choose another seed to add more rows, or replace the existing ones.',
     )
 }
 

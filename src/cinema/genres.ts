@@ -2,7 +2,7 @@ import type { Client } from 'pg'
 import { CATALOGUE_OPENS } from './time.js'
 import { idOfName, parseUuid, type Uuid, uuidText } from './uuid.js'
 
-/** The shelves of the cinema, shared by the sample and every generated set. */
+/** The genres of the cinema, shared by the sample and every generated set. */
 const GENRES = {
   Action: 'Chases, fights and narrow escapes.',
   Adventure: 'Journeys to places worth the trouble.',
@@ -15,18 +15,18 @@ const GENRES = {
   Mystery: 'A question at the beginning, an answer near the end.',
   Romance: 'Two people and everything between them.',
   'Sci-Fi': 'What science might do to us, or we with it.',
-  Thriller: 'Nobody in the room leans back.',
+  Thriller: 'Nobody in the room leans back.', // words:allow
   War: 'The front, and those who wait behind it.',
   Western: 'Dust, horses and unsettled scores.',
 } as const
 
 export interface GenreIds {
   ids: Record<string, Uuid>
-  /** How many were missing. */
+  /** The number of genres that were added. */
   added: number
 }
 
-/** Adds the genres that are missing and tells the ids of all; a genre that was there keeps its own id. */
+/** Adds missing genres and returns the ids of all; an existing genre keeps its id. */
 export async function ensureGenres(client: Client): Promise<GenreIds> {
   const names = Object.keys(GENRES)
   const { rowCount } = await client.query(
@@ -43,7 +43,7 @@ export async function ensureGenres(client: Client): Promise<GenreIds> {
   )
   const { rows } = await client.query('SELECT name, id FROM content.genre WHERE name = ANY ($1)', [names])
   const known = new Map(rows.map(({ name, id }) => [name, parseUuid(id)]))
-  // In our order, not the database's: its collation would decide which genre a generated film gets.
+  // In our order: with the database's collation, a generated film might get another genre.
   const ids = names.map((name) => [name, known.get(name) ?? idOfName('genre', name)])
   return { ids: Object.fromEntries(ids), added: rowCount ?? 0 }
 }

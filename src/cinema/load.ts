@@ -13,7 +13,7 @@ export interface TableRows {
   write(n: number, to: CopyWriter): void
 }
 
-/** How far a table is, in items: rows, or films where a film brings several rows. */
+/** Progress of a table in items: rows, or films where a film has several rows. */
 export interface Progress {
   table: TableName
   done: number
@@ -25,12 +25,12 @@ export interface LoadOptions {
   signal?: AbortSignal | undefined
 }
 
-/** From here on building an index at the end is cheaper than growing it row by row. */
+/** From this size on, building an index at the end is cheaper than growing it row by row. */
 const MANY_ITEMS = 20_000
 
 /**
- * Runs `work` alone and as a whole: two loads at once would see the same empty tables,
- * and one that is broken off must not leave films without their people.
+ * Runs `work` exclusively and in one transaction: two concurrent loads would see the same empty tables, and an aborted
+ * one must not leave films without their people.
  */
 export async function inOneLoad<T>(client: Client, work: () => Promise<T>): Promise<T> {
   await client.query(`BEGIN; SELECT pg_advisory_xact_lock(hashtext('vitrina.cinema'))`)
@@ -39,13 +39,13 @@ export async function inOneLoad<T>(client: Client, work: () => Promise<T>): Prom
     await client.query('COMMIT')
     return result
   } catch (error) {
-    // A lost connection has rolled back by itself, and the first error is the one to tell.
+    // A lost connection has already rolled back, and the first error is the one to report.
     await client.query('ROLLBACK').catch(() => {})
     throw error
   }
 }
 
-/** Copies set after set into its table, and counts the rows that PostgreSQL took. */
+/** Copies set after set into its table, and counts the rows that PostgreSQL accepted. */
 export async function loadCinema(
   client: Client,
   sets: TableRows[],
@@ -60,7 +60,7 @@ export async function loadCinema(
   return counts
 }
 
-/** Without this the planner guesses until autovacuum comes by, and the first marts take the slow plan. */
+/** Without this the planner guesses until autovacuum runs, and the first marts get slow plans. */
 export async function analyzeCinema(client: Client): Promise<void> {
   await client.query(`ANALYZE ${TABLE_NAMES.join(', ')}`)
 }

@@ -1,14 +1,14 @@
 import type { TableName } from './schema.js'
 
-/** A mart of the sample cinema. How it is filled stands in its file; here is what the demo has to know besides. */
+/** A mart of the sample cinema. Its file defines how it is filled; this is what the demo needs besides. */
 export interface CinemaMart {
   /** The same in every installation; the first two are those of the documents (R2.5). */
   readonly id: string
-  /** Below examples/cinema. */
+  /** Path below examples/cinema. */
   readonly file: string
-  /** The tables that it is made of. */
+  /** Source tables. */
   readonly reads: readonly TableName[]
-  /** What people look at first: columns, and the order of rows in the words of its server. None: another mart has the same rows. */
+  /** Columns to show first, and the row order in the server's syntax. None: another mart has the same rows. */
   readonly shows: readonly string[]
   readonly order: string
   /** A column whose values are counted. */
@@ -24,7 +24,7 @@ const FILMS: readonly TableName[] = [
 ]
 const GENRES: readonly TableName[] = ['content.genre', 'content.genre_film_work']
 
-/** In the order in which their story is told. */
+/** In the order in which the demo shows them. */
 export const CINEMA_MARTS: readonly CinemaMart[] = [
   {
     id: '11111111-1111-1111-1111-111111111111',

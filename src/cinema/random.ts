@@ -1,21 +1,21 @@
 import { createHash } from 'node:crypto'
 
-/** Scrambles 32 bits and is a bijection: two different numbers never meet. (Wellons' lowbias32.) */
+/** Scrambles 32 bits and is a bijection: different numbers never collide. (Wellons' lowbias32.) */
 export function mix(x: number): number {
   x = Math.imul(x ^ (x >>> 16), 0x7feb352d)
   x = Math.imul(x ^ (x >>> 15), 0x846ca68b)
   return x ^ (x >>> 16)
 }
 
-/** Four words of key for one kind of thing in one generated set. */
+/** A key of four words for one kind of thing in one generated set. */
 export function keyOf(seed: number, kind: string): [number, number, number, number] {
   const digest = createHash('sha1').update(`${seed}:${kind}`).digest()
   return [digest.readInt32LE(0), digest.readInt32LE(4), digest.readInt32LE(8), digest.readInt32LE(12)]
 }
 
 /**
- * Numbers for a row that depend only on seed, kind and the row's number. So every row can be made alone,
- * in any order, and nothing has to be remembered between two tables that speak of the same film.
+ * Numbers for a row that depend only on seed, kind and the row's number. Every row can be generated alone, in any
+ * order, and two tables that refer to the same film need no shared state.
  */
 export class Random {
   readonly #key: number
@@ -30,7 +30,7 @@ export class Random {
     return this
   }
 
-  /** From 0 up to, but never, 1. */
+  /** In [0, 1). */
   next(): number {
     this.#state = (this.#state + 0x9e3779b9) | 0
     return (mix(this.#state) >>> 0) / 4294967296
@@ -48,7 +48,7 @@ export class Random {
     return from[this.below(from.length)]!
   }
 
-  /** A bell around 0 that ends at ±1. Three throws are enough: ratings have ten steps. */
+  /** A bell curve around 0 within ±1. Three samples are enough: ratings have ten steps. */
   bell(): number {
     return ((this.next() + this.next() + this.next()) * 2) / 3 - 1
   }

@@ -12,17 +12,17 @@ import { idOfName, type Uuid } from './uuid.js'
 type Film = (typeof records)[number]
 type Credit = { film: Film; role: string; name: string }
 
-/** Negative, so that no generated set, whose seeds are not, ever shares an id with the sample. */
+/** Negative, so that generated sets, whose seeds are not, never share an id with the sample. */
 const SAMPLE_SEED = -1977
 const AUDIENCE = { users: 200, ratings: 4000, reviews: 400, likes: 1500, views: 5000 }
 const ROLES = { director: 'directors', writer: 'writers', actor: 'actors' } as const
 
-/** The better known first: for films as old and loved as these, their rating is close to that. */
+/** Best known first: for such old and popular films the rating is a good approximation. */
 const films: Film[] = [...records].sort((a, b) => b.rating - a.rating)
 
 /**
- * Loads real films with an invented audience, as one transaction. A cinema that has films is left alone,
- * so it is safe before every start. Answers the rows that are there afterwards.
+ * Loads real films with a generated audience in one transaction. A cinema that has films is left unchanged,
+ * so it can be called before every start. Returns the number of rows afterwards.
  */
 export async function loadSample(client: Client): Promise<Counts> {
   await createCinemaSchema(client)
@@ -73,12 +73,12 @@ function writeCredit(to: CopyWriter, { film, role, name }: Credit): void {
   to.text(role).timestamp(CATALOGUE_OPENS)
 }
 
-/** Who did what, in the order of the titles. */
+/** People and their roles, in the order of the titles. */
 function creditsOf(film: Film): Credit[] {
   return Object.entries(ROLES).flatMap(([role, list]) => film[list].map((name) => ({ film, role, name })))
 }
 
-/** Title and date, for a remake has the title of the first. */
+/** Title and date, because a remake has the title of the original. */
 function filmId({ title, released }: Film): Uuid {
   return idOfName('film', `${title}:${released}`)
 }

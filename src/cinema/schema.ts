@@ -22,12 +22,12 @@ export type Counts = Record<TableName, number>
 
 export const TABLE_NAMES = Object.keys(TABLES) as TableName[]
 
-/** Creates what is missing of the schemas content, ugc and auth. Safe before every start, touches no row. */
+/** Creates what is missing in the schemas content, ugc and auth. Safe before every start, changes no row. */
 export async function createCinemaSchema(client: Client): Promise<void> {
   await client.query(await readFile(new URL('./schema.sql', import.meta.url), 'utf8'))
 }
 
-/** The rows that are there now. */
+/** The current number of rows. */
 export async function countRows(client: Client): Promise<Counts> {
   const counts = TABLE_NAMES.map((table) => `(SELECT count(*)::float8 FROM ${table}) AS "${table}"`)
   const { rows } = await client.query(`SELECT ${counts.join(', ')}`)

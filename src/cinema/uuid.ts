@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { keyOf, mix } from './random.js'
 
-/** Four signed words: as strings of digits, written and read again, ids took more than half of a rating's time. */
+/** Four signed words: as strings of digits, written and parsed again, ids took more than half of a rating's time. */
 export type Uuid = readonly [number, number, number, number]
 
-/** Ids that look like version 4, lie all over the key space as those do, and are unique while n < 2³². */
+/** Ids that look like version 4, are spread over the key space like those, and are unique while n < 2³². */
 export function idsOf(seed: number, kind: string): (n: number) => Uuid {
   const [a, b, c, d] = keyOf(seed, kind)
   return (n) => {

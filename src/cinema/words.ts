@@ -32,7 +32,7 @@ export const PREMISES = [
   'finds a door that should not be there.',
   'has one night to put right a whole life.',
   'learns that the past keeps its own books.',
-  'takes a job that nobody else would touch.',
+  'takes a job that nobody else would touch.', // words:allow
   'follows a rumour to the end of the line.',
   'wins everything and misses the train.',
   'is the only one who remembers yesterday.',

@@ -5,7 +5,7 @@ import { embeddedFailed } from './failure.js'
 import { absentAsNull } from './files.js'
 import { areWeRoot } from './process-identity.js'
 
-/** Who runs the server when we are root: PostgreSQL refuses to run as root. */
+/** The account that runs the server when we are root: PostgreSQL refuses to run as root. */
 export interface Account {
   readonly name: string
   readonly uid: number
@@ -14,7 +14,7 @@ export interface Account {
 
 /**
  * Null: we are an ordinary user and run it ourselves.
- * Data that exists decides: its owner alone can open it, whichever accounts were added since.
+ * Existing data decides: only its owner can open it, whatever accounts were added since.
  */
 export async function chooseAccount(dataDir: string): Promise<Account | null> {
   if (!areWeRoot()) return null
@@ -23,7 +23,8 @@ export async function chooseAccount(dataDir: string): Promise<Account | null> {
   const passwd = await readFile('/etc/passwd', 'utf8')
   const account = findAccount(passwd, 'postgres') ?? findAccount(passwd, 'nobody')
   if (account !== null) return account
-  throw embeddedFailed('PostgreSQL does not run as root, and there is no account "postgres" or "nobody"', {
+  const accounts = '"postgres" or "nobody"' // words:allow
+  throw embeddedFailed(`PostgreSQL does not run as root, and no account ${accounts} exists`, {
     remedy: 'Start Vitrina as an ordinary user.',
   })
 }
@@ -34,7 +35,7 @@ function findAccount(passwd: string, name: string): Account | null {
   return uid === undefined || gid === undefined ? null : { name, uid: Number(uid), gid: Number(gid) }
 }
 
-/** Asked by trying, as the account: mode bits alone would miss access lists and mount options. */
+/** Tested as the account: mode bits alone would miss access lists and mount options. */
 export async function canEnter(account: Account, folder: string): Promise<boolean> {
   const { uid, gid } = account
   return await new Promise((resolve) => {

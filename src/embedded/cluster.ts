@@ -18,21 +18,21 @@ export interface NewCluster {
   readonly signal: AbortSignal | undefined
 }
 
-/** False when there is none yet. Data that this version cannot open is never touched, only reported. */
+/** Returns false if no cluster exists yet. Data that this version cannot open is reported and never touched. */
 export async function hasCluster(dataDir: string, major: string): Promise<boolean> {
   if ((await absentAsNull(stat(dataDir))) === null) return false
   const version = (await absentAsNull(readFile(join(dataDir, 'PG_VERSION'), 'utf8')))?.trim()
   if (version === major) return true
   if (version === undefined)
-    throw embeddedFailed(`${dataDir} is not a data folder of PostgreSQL: it has no PG_VERSION`, {
-      remedy: 'Move it away to begin with an empty one.',
+    throw embeddedFailed(`${dataDir} is not a PostgreSQL data folder: it has no PG_VERSION`, {
+      remedy: 'Move it elsewhere to start with an empty one.',
     })
-  throw embeddedFailed(`${dataDir} was made by PostgreSQL ${version}, and this is PostgreSQL ${major}`, {
-    remedy: `Use the release of Vitrina that made it, or move the folder away to begin with an empty one.`,
+  throw embeddedFailed(`${dataDir} was created by PostgreSQL ${version}, but this is PostgreSQL ${major}`, {
+    remedy: `Use the Vitrina release that created it, or move the folder elsewhere to start with an empty one.`,
   })
 }
 
-/** Made in a folder beside it and renamed when it is whole, so that a kill never leaves half a cluster. */
+/** Created in a neighbouring folder and renamed when complete, so that a kill never leaves a partial cluster. */
 export async function createCluster(cluster: NewCluster): Promise<void> {
   const { base, dataDir } = cluster.place
   const draft = join(base, `${DRAFT_CLUSTER}${randomName()}`)
@@ -68,7 +68,7 @@ async function runInitdb(draft: string, cluster: NewCluster): Promise<void> {
   const code = await initdb.exited
   signal?.removeEventListener('abort', abort)
   signal?.throwIfAborted()
-  if (code !== 0) throw embeddedFailed(`initdb ended with code ${code}`, { log })
+  if (code !== 0) throw embeddedFailed(`initdb exited with code ${code}`, { log })
 }
 
 function initdbArguments(draft: string, durable: boolean): string[] {
@@ -78,7 +78,7 @@ function initdbArguments(draft: string, durable: boolean): string[] {
     `--pwfile=${join(draft, 'password')}`,
     '--auth=scram-sha-256',
     '--encoding=UTF8',
-    // The provider inside PostgreSQL: order and case rules are the same on every machine.
+    // PostgreSQL's builtin provider: sort order and case rules are the same on every machine.
     '--locale=C',
     '--locale-provider=builtin',
     '--builtin-locale=C.UTF-8',

@@ -8,13 +8,13 @@ export const ADMIN = 'vitrina_admin'
 
 export interface Credentials {
   readonly password: string
-  /** The port of the last start: a URL somebody noted keeps working while nobody else takes it. */
+  /** The port of the last start: a URL that a user has noted keeps working as long as the port is free. */
   readonly port: number | null
 }
 
 /**
- * Written before the cluster is made, and reused by every attempt: a kill at any moment leaves either no
- * cluster or one that this password opens.
+ * Written before the cluster is created, and reused by every attempt: a kill at any moment leaves either no
+ * cluster or one with this password.
  */
 export async function loadCredentials(folder: string, clusterExists: boolean): Promise<Credentials> {
   const path = credentialsPath(folder)
@@ -33,7 +33,7 @@ export async function saveCredentials(folder: string, credentials: Credentials):
 export interface Address {
   readonly port: number
   readonly database: string
-  /** Left out where the URL is shown to people. */
+  /** Left out where the URL is displayed. */
   readonly password?: string
 }
 
@@ -42,7 +42,7 @@ export function databaseUrl({ port, database, password }: Address): string {
   return `postgres://${login}@127.0.0.1:${port}/${encodeName(database)}`
 }
 
-/** pg decodes the path with decodeURI, which keeps %26 and the like as they are: write only what both read alike. */
+/** pg decodes the path with decodeURI, which keeps %26 and similar: use only what both decode in the same way. */
 function encodeName(database: string): string {
   return encodeURI(database).replace(/[?#]/g, encodeURIComponent)
 }
@@ -63,9 +63,9 @@ function parseCredentials(text: string): Credentials | null {
 
 function lostCredentials(path: string): Error {
   return embeddedFailed(
-    `there is a data folder, but its password is lost: ${path} is missing or unreadable`,
+    `the data folder exists, but its password is lost: ${path} is missing or unreadable`,
     {
-      remedy: 'Restore that file, or move the data folder away to begin with an empty one.',
+      remedy: 'Restore that file, or move the data folder elsewhere to start with an empty one.',
     },
   )
 }

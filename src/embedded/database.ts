@@ -7,7 +7,7 @@ import { hasCode } from './files.js'
 const CONNECT_MS = 5_000
 const WRONG_PASSWORD = '28P01'
 
-/** What a server that is coming up, or going down, may answer. */
+/** Errors of a server that is starting up or shutting down. */
 const NOT_YET = ['57P03', '57P01', '53300', 'ECONNREFUSED', 'ECONNRESET']
 
 export interface Login {
@@ -15,15 +15,15 @@ export interface Login {
   readonly password: string
 }
 
-/** False: not yet. */
+/** Returns false while the server is not ready. */
 export async function canConnect(login: Login): Promise<boolean> {
   try {
     await withClient(login, async (client) => await client.query('select 1'))
     return true
   } catch (error) {
     if (hasCode(error, WRONG_PASSWORD))
-      throw embeddedFailed('the password in credentials.json does not fit the data folder', {
-        remedy: 'Restore the file that belongs to the data, or move the data folder away.',
+      throw embeddedFailed('the password in credentials.json does not match the data folder', {
+        remedy: 'Restore the file that belongs to the data, or move the data folder elsewhere.',
         cause: error,
       })
     if (hasCode(error, ...NOT_YET) || isTimeout(error)) return false
@@ -48,7 +48,7 @@ async function withClient<T>({ port, password }: Login, use: (client: pg.Client)
     ssl: false,
     connectionTimeoutMillis: CONNECT_MS,
   })
-  // Without a listener, a server that dies now would take our process with it.
+  // Without a listener, a server that dies now would end our process too.
   client.on('error', () => {})
   try {
     await client.connect()

@@ -170,13 +170,13 @@ describe('a data folder', { timeout: LONG }, () => {
     const error = await failure()
     expect(error).toMatchObject({
       code: 'EMBEDDED_FAILED',
-      message: expect.stringContaining('made by PostgreSQL 17'),
+      message: expect.stringContaining('created by PostgreSQL 17'),
     })
     expect(error.hint).toContain('DATABASE_URL')
     expect(await readFile(join(dataDir, 'PG_VERSION'), 'utf8')).toBe('17\n')
   })
 
-  it('that is damaged is reported with the words of the server', async () => {
+  it('that is damaged is reported with the log of the server', async () => {
     const { dataDir } = await startPrepared()
     await servers[0]?.stop()
     await rm(join(dataDir, 'global/pg_control'))

@@ -4,7 +4,7 @@ import type { ServerLog } from './server-log.js'
 const OTHER_SERVER = 'Or set DATABASE_URL=postgres://… to use a PostgreSQL you already have.'
 
 export interface FailureFacts {
-  /** What to try first; the way out through DATABASE_URL is always added. */
+  /** What to try first; the DATABASE_URL alternative is always added. */
   readonly remedy?: string
   readonly log?: ServerLog
   readonly cause?: unknown
@@ -18,7 +18,7 @@ export function embeddedFailed(what: string, facts: FailureFacts = {}): VitrinaE
   return new VitrinaError('EMBEDDED_FAILED', detail, hint, { cause: facts.cause })
 }
 
-/** Everything below throws what the system gave it; here it becomes an error that a person can act on. */
+/** Turns system errors into one that a user can act on. */
 export function asFailure(error: unknown, home: string): VitrinaError {
   if (error instanceof VitrinaError) return error
   const reason = error instanceof Error ? error.message : String(error)
@@ -28,10 +28,11 @@ export function asFailure(error: unknown, home: string): VitrinaError {
 }
 
 function remedyFor(text: string): string {
-  if (/cannot run /.test(text)) return 'The binaries need glibc and a disk that allows programs to run.'
+  if (/cannot run /.test(text))
+    return 'The binaries need glibc and a file system that allows programs to run.'
   if (/ENOSPC|EDQUOT|No space left/.test(text)) return 'Free some disk space and start again.'
   if (/EACCES|EPERM|Permission denied|wrong ownership/.test(text))
-    return 'Start it as the user who made the folder, or choose another folder.'
-  if (/EROFS/.test(text)) return 'Choose a folder that can be written to.'
+    return 'Start it as the user who created the folder, or choose another folder.'
+  if (/EROFS/.test(text)) return 'Choose a writable folder.'
   return ''
 }

@@ -7,7 +7,7 @@ export function hasCode(error: unknown, ...codes: string[]): boolean {
   return error instanceof Error && 'code' in error && codes.includes(String(error.code))
 }
 
-/** Null when the file or folder is not there; every other trouble is thrown. */
+/** Null if the file or folder does not exist; every other error is thrown. */
 export async function absentAsNull<T>(answer: Promise<T>): Promise<T | null> {
   try {
     return await answer
@@ -21,7 +21,7 @@ export function randomName(): string {
   return randomBytes(6).toString('hex')
 }
 
-/** The file is there as a whole or not at all, readable for its owner alone. */
+/** Written atomically, readable only by its owner. */
 export async function replaceFile(path: string, text: string): Promise<void> {
   const draft = `${path}.${randomName()}`
   try {
@@ -33,14 +33,14 @@ export async function replaceFile(path: string, text: string): Promise<void> {
   }
 }
 
-/** After one start with sudo, the user whose folder it is must still be able to read the file. */
+/** After a start with sudo, the owner of the folder must still be able to read the file. */
 async function giveToOwnerOfFolder(path: string): Promise<void> {
   if (!areWeRoot()) return
   const folder = await stat(dirname(path))
   await chown(path, folder.uid, folder.gid)
 }
 
-/** A rename survives a power cut only when the folder it happened in was written out. */
+/** A rename survives a power failure only if its folder was synced. */
 export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path)
   try {

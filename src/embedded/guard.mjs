@@ -1,8 +1,8 @@
 /**
- * Runs one command and ends it when our parent is gone, even by SIGKILL: the parent holds the other end of
- * our stdin, and the kernel closes it with the process. PostgreSQL itself never notices that.
+ * Runs one command and ends it when our parent is gone, even after SIGKILL: the parent holds the other end of our
+ * stdin, which the kernel closes with the process. PostgreSQL itself does not detect that.
  *
- * Plain JavaScript, because it is started as a process of its own, from src/ in tests and from dist/ otherwise.
+ * Plain JavaScript, because it is started as a separate process, from src/ in tests and from dist/ otherwise.
  * Its stdout and stderr are the server's log.
  *
  * @typedef {{ file: string, args: string[], cwd: string, uid?: number, gid?: number }} Command
@@ -11,7 +11,7 @@ import { spawn } from 'node:child_process'
 import { fstatSync, ftruncateSync } from 'node:fs'
 import { constants } from 'node:os'
 
-/** INT: fast shutdown. QUIT: shutdown without a checkpoint. KILL: when even that does not answer. */
+/** INT: fast shutdown. QUIT: shutdown without a checkpoint. KILL: if that has no effect either. */
 const STEPS = /** @type {const} */ (['SIGINT', 'SIGQUIT', 'SIGKILL'])
 const STEP_MS = 10_000
 
@@ -42,7 +42,7 @@ child.once('exit', (code, signal) => {
 process.stdin.once('error', stop).once('close', stop).resume()
 for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) process.on(signal, stop)
 
-// The server appends to the file we share, so it goes on at the start of the emptied file.
+// The server appends to the shared file, so it continues at the start of the emptied file.
 setInterval(() => {
   if (fstatSync(STDERR).size > LOG_LIMIT) ftruncateSync(STDERR)
 }, LOG_CHECK_MS)

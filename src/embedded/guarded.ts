@@ -7,7 +7,7 @@ import { CHILD_ENV } from './child-env.js'
 
 const GUARD = fileURLToPath(new URL('./guard.mjs', import.meta.url))
 
-/** Longer than all the steps of the guard together. */
+/** Longer than all steps of the guard together. */
 const STOP_MS = 35_000
 
 export interface Command {
@@ -15,25 +15,25 @@ export interface Command {
   readonly args: readonly string[]
   readonly cwd: string
   readonly account: Account | null
-  /** Where its output goes. */
+  /** Destination of its output. */
   readonly logFd: number
 }
 
-/** A command that ends when this process ends, in whatever way. */
+/** A command that ends when this process ends, for whatever reason. */
 export interface GuardedProcess {
-  /** The command's exit code, 128 + n when signal n ended it; null while it runs. */
+  /** The command's exit code, 128 + n if it was ended by signal n; null while it runs. */
   readonly exitCode: number | null
   readonly exited: Promise<number>
-  /** Fast shutdown; returns when guard and command are gone. Safe to call again, and after the end. */
+  /** Fast shutdown; resolves when guard and command have exited. Can be called again, and after the end. */
   stop(): Promise<void>
-  /** Lets a program that does nothing else end; the guard then stops the command. */
+  /** Allows a program that does nothing else to exit; the guard then stops the command. */
   unref(): void
 }
 
 export function runGuarded({ file, args, cwd, account, logFd }: Command): GuardedProcess {
   const command = JSON.stringify({ file, args, cwd, uid: account?.uid, gid: account?.gid })
-  // Detached: Ctrl-C in a terminal goes to the whole foreground group, and would take the database away
-  // from a runner that still has a batch to finish.
+  // Detached: Ctrl-C in a terminal goes to the whole foreground group, and would stop the database while a
+  // runner still has a batch to finish.
   const guard = spawn(process.execPath, [GUARD, command], {
     cwd: '/',
     env: CHILD_ENV,

@@ -13,35 +13,35 @@ import { ServerLog } from './server-log.js'
 
 export { removeEmbedded } from './remove.js'
 
-/** A PostgreSQL of our own. It ends with this process, in whatever way that ends. */
+/** An embedded PostgreSQL. It ends with this process, however that ends. */
 export interface EmbeddedServer {
-  /** For the administrator, with the password: postgres://user:password@127.0.0.1:port/database */
+  /** The administrator's URL, with the password: postgres://user:password@127.0.0.1:port/database */
   readonly url: string
   readonly port: number
   readonly dataDir: string
-  /** Settles with the exit code when the server ends; another promise after `restart`. */
+  /** Resolves with the exit code when the server ends; a new promise after `restart`. */
   readonly exited: Promise<number>
-  /** Starts a server that ended by itself again, on the same port: every client knows only that one. */
+  /** Restarts a server that ended unexpectedly on the same port, which is the only one that clients know. */
   restart(signal?: AbortSignal): Promise<void>
-  /** Fast shutdown; returns when its processes are gone. Safe to call again. */
+  /** Fast shutdown; resolves when its processes have exited. Can be called again. */
   stop(): Promise<void>
 }
 
 export interface EmbeddedOptions {
-  /** Everything is kept below it; made when missing. As root, what the server's account cannot reach is kept
-   *  under /var/tmp, and `home/postgres/elsewhere` leads there. */
+  /** Base folder, created if missing. As root, what the server's account cannot reach is kept
+   *  under /var/tmp, and `home/postgres/elsewhere` links there. */
   readonly home: string
-  /** Made when missing. Default `vitrina`. */
+  /** Created if missing. Default `vitrina`. */
   readonly database?: string
   readonly settings?: Record<string, string>
-  /** Default true. False is for tests: a power cut may destroy the data. */
+  /** Default true. False is for tests: a power failure may destroy the data. */
   readonly durable?: boolean
   readonly onProgress?: (message: string) => void
-  /** Ends a start that is under way, and leaves no process and no half-made folder. */
+  /** Aborts a start in progress, leaving no process and no partial folder. */
   readonly signal?: AbortSignal
 }
 
-/** A start that fails is undone; only a finished runtime and a finished cluster stay for the next one. */
+/** A failed start is undone; only a complete runtime and a complete cluster are kept. */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
   const { signal, home } = options
   try {
@@ -97,7 +97,7 @@ async function bringUp(place: Place, log: ServerLog, options: EmbeddedOptions): 
   const { password } = credentials
   signal?.throwIfAborted()
   if (!exists) {
-    onProgress(`Creating a PostgreSQL ${binaries.major} in ${place.dataDir}.`)
+    onProgress(`Creating a PostgreSQL ${binaries.major} cluster in ${place.dataDir}.`)
     await createCluster({ place, runtime, password, durable: options.durable ?? true, log, signal })
   }
   onProgress('Starting PostgreSQL.')
@@ -110,7 +110,7 @@ function serverOptions({ durable = true, settings = {}, signal }: EmbeddedOption
   return { durable, settings, signal }
 }
 
-/** A guard that was killed leaves its server behind, and a killed server its pid file. */
+/** A killed guard leaves its server behind, and a killed server its pid file. */
 async function bringUpAgain({
   place,
   server,
@@ -145,7 +145,7 @@ async function handOver(made: HandOver): Promise<EmbeddedServer> {
   if (port !== credentials.port) await saveCredentials(place.folder, { password, port })
   await owner.announce(databaseUrl({ port, database }))
   signal?.throwIfAborted()
-  // From here on the caller decides how long the process lives; an idle server must not hold it.
+  // From here on the caller determines how long the process lives; an idle server must not keep it alive.
   server.process.unref()
   let stopped: Promise<void> | null = null
   return {
@@ -168,7 +168,7 @@ async function handOver(made: HandOver): Promise<EmbeddedServer> {
 
 async function stopServer({ dataDir }: Place, owner: Ownership, server: RunningServer): Promise<void> {
   await server.process.stop()
-  // Somebody may have killed the guard: then the server has heard nothing.
+  // If the guard was killed, the server has received no signal.
   await stopPostmaster(dataDir)
   await owner.release()
 }

@@ -17,7 +17,7 @@ const LONG = 60_000
 const SOURCES = fileURLToPath(new URL('..', import.meta.url))
 const NOBODY: Account = { name: 'nobody', uid: 65534, gid: 65534 }
 
-/** Starts a server, tells what happens, and ends without a word to the server when its stdin does. */
+/** Starts a server, prints its progress, and exits without stopping the server when its stdin closes. */
 const PROGRAM = `
 import { startEmbedded } from './embedded/index.js'
 const onProgress = (message) => console.log(message)
@@ -211,7 +211,7 @@ describe('the lifeline', { timeout: LONG }, () => {
   })
 })
 
-/** As somebody would who has only the home. */
+/** As a user who has only the home folder. */
 async function run(sql: string): Promise<unknown[]> {
   const text = await fs.readFile(join(home, 'postgres/credentials.json'), 'utf8')
   const client = new pg.Client({ host: '127.0.0.1', database: 'vitrina', ...JSON.parse(text) })

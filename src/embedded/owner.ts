@@ -4,7 +4,7 @@ import { VitrinaError } from '../model/errors.js'
 import { absentAsNull, hasCode, randomName, replaceFile } from './files.js'
 import { identityOf } from './process-identity.js'
 
-/** What the living owner tells those who come later. The URL has no password and is null while it starts. */
+/** What the current owner reports to later processes. The URL has no password and is null during the start. */
 interface OwnerRecord {
   readonly pid: number
   readonly identity: string
@@ -17,10 +17,10 @@ export interface Ownership {
 }
 
 /**
- * One process at a time may touch a base folder. Node has no file locks, so it is a row of numbered files:
- * the highest number owns. To follow a dead or released owner N one makes N+1, which only one process can.
- * A file that counts is never deleted (with "delete the stale lock, make mine", two processes that saw the
- * same stale lock could each delete the other's fresh one): release empties it, a successor removes the older.
+ * Only one process at a time may use a base folder. Node has no file locks, so ownership is a series of numbered files:
+ * the highest number is the owner. To succeed a dead or released owner N, a process creates N+1, which only one can.
+ * A file that counts is never deleted (with "delete the stale lock, create mine", two processes that saw the same stale
+ * lock could each delete the other's new one): release empties it, a successor removes older ones.
  */
 export async function takeOwnership(base: string): Promise<Ownership> {
   const record = { pid: process.pid, identity: identityOf(process.pid) ?? '', url: null }
@@ -29,7 +29,7 @@ export async function takeOwnership(base: string): Promise<Ownership> {
     if (last.record !== null && isAlive(last.record)) throw inUse(base, last.record)
     const number = last.number + 1
     if (!(await createOwner(base, number, record))) continue
-    // A slow process may have made a number that was already passed and tidied away: look again.
+    // A slow process may have created a number that was already superseded and removed: check again.
     if ((await newestOwner(base)).number === number) return await ownership(base, number, record)
     await rm(ownerPath(base, number), { force: true })
   }
@@ -62,7 +62,7 @@ async function newestOwner(base: string): Promise<{ number: number; record: Owne
   return { number, record: parseRecord(text ?? '') }
 }
 
-/** A living owner's file is always whole, so one that is not was released or lost in a power cut. */
+/** The file of a live owner is always complete; an incomplete one was released or lost in a power failure. */
 function parseRecord(text: string): OwnerRecord | null {
   try {
     return JSON.parse(text) as OwnerRecord
@@ -71,7 +71,7 @@ function parseRecord(text: string): OwnerRecord | null {
   }
 }
 
-/** Linked into place, so that nobody reads half a record. False when somebody else has the number. */
+/** Linked into place, so that no process reads a partial record. Returns false if another process has the number. */
 async function createOwner(base: string, number: number, record: OwnerRecord): Promise<boolean> {
   const draft = join(base, `.owner-${randomName()}`)
   await replaceFile(draft, JSON.stringify(record))
@@ -94,7 +94,7 @@ function inUse(base: string, record: OwnerRecord): VitrinaError {
   const where = record.url === null ? 'which is still starting it' : `at ${record.url}`
   return new VitrinaError(
     'EMBEDDED_IN_USE',
-    `the embedded PostgreSQL in ${base} is used by process ${record.pid}, ${where}`,
-    `Stop process ${record.pid}, or work in another folder. Or set DATABASE_URL=postgres://… to use another PostgreSQL.`,
+    `the embedded PostgreSQL in ${base} is in use by process ${record.pid}, ${where}`,
+    `Stop process ${record.pid}, or use another folder. Or set DATABASE_URL=postgres://… to use another PostgreSQL.`,
   )
 }

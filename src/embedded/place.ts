@@ -18,9 +18,9 @@ import { absentAsNull, hasCode } from './files.js'
 import { areWeRoot } from './process-identity.js'
 
 /**
- * Where everything is.
+ * Locations of all files.
  *
- *   home/postgres/            folder: credentials.json, server.log, elsewhere -> base when that is not here
+ *   home/postgres/            folder: credentials.json, server.log, elsewhere -> base if that is another folder
  *   base/                     runtime-<version>/, data/, owner.<n>.json; normally the same as folder
  */
 export interface Place {
@@ -30,11 +30,11 @@ export interface Place {
   readonly account: Account | null
 }
 
-/** Survives a reboot, unlike /tmp; the system may still remove what nobody touched for weeks. */
+/** Survives a reboot, unlike /tmp; the system may still remove files that were unused for weeks. */
 const ELSEWHERE = '/var/tmp'
 const NAMES = /^\/var\/tmp\/vitrina-[0-9a-f]{16}(-\d+)?$/
 
-/** initdb hands its paths to a shell in double quotes: these would break the command, or be run by it. */
+/** initdb passes its paths to a shell in double quotes: these characters would break the command, or be run by it. */
 const UNSAFE = /["$`\\\n]/
 
 export async function findPlace(home: string, onProgress: (message: string) => void): Promise<Place> {
@@ -46,31 +46,31 @@ export async function findPlace(home: string, onProgress: (message: string) => v
   if (obstacle === null) return placeIn(folder, folder, account)
   if ((await absentAsNull(stat(join(folder, 'data')))) !== null)
     throw embeddedFailed(obstacle, {
-      remedy: 'The data is there: allow the account to enter the folders above.',
+      remedy: 'The data is there: allow the account to enter the parent folders.',
     })
   const base = await moveElsewhere(folder, account)
   onProgress(`${obstacle}; the data is kept in ${base}`)
   return placeIn(folder, base, account)
 }
 
-/** Null when no server was ever made in this home. */
+/** Null if no server was ever created in this home. */
 export async function existingBase(folder: string): Promise<string | null> {
   const base = (await readElsewhere(folder)) ?? folder
   return (await absentAsNull(stat(base))) === null ? null : base
 }
 
-/** A link that leads to a place we never choose is not followed: root would open that place, or remove it. */
+/** A link to a location that we never choose is not followed: root would open that location, or remove it. */
 async function readElsewhere(folder: string): Promise<string | null> {
   const linked = await absentAsNull(readlink(join(folder, 'elsewhere')))
   if (linked === null || NAMES.test(linked)) return linked
-  throw embeddedFailed(`${folder}/elsewhere leads to ${linked}, which Vitrina did not make`)
+  throw embeddedFailed(`${folder}/elsewhere links to ${linked}, which Vitrina did not create`)
 }
 
 function placeIn(folder: string, base: string, account: Account | null): Place {
   return { folder, base, dataDir: join(base, 'data'), account }
 }
 
-/** A folder that root makes must be open to the server's account, whatever the umask says. */
+/** A folder created by root must be accessible to the server's account, regardless of the umask. */
 async function makeFolder(path: string): Promise<string> {
   const made = await mkdir(path, { recursive: true })
   if (made !== undefined && areWeRoot()) await chmod(path, 0o755)
@@ -91,7 +91,7 @@ async function moveElsewhere(folder: string, account: Account | null): Promise<s
     return base
   } catch (error) {
     if (!hasCode(error, 'EEXIST')) throw error
-    // Another process starts in the same home at this moment and was first.
+    // Another process is starting in the same home and was first.
     const chosen = await readlink(path)
     if (chosen !== base) await absentAsNull(rmdir(base))
     return chosen
@@ -99,8 +99,8 @@ async function moveElsewhere(folder: string, account: Account | null): Promise<s
 }
 
 /**
- * A folder of that name that no link leads to may belong to a home that was removed, or to one that was moved
- * and still needs it. We cannot know, so it is left alone and the next name is taken.
+ * A folder with that name but without a link may belong to a home that was removed, or to one that was moved and still
+ * needs it. We cannot know, so it is left alone and the next name is used.
  */
 async function claimPrivate(folder: string, account: Account | null): Promise<string> {
   const name = `vitrina-${createHash('sha256').update(folder).digest('hex').slice(0, 16)}`
@@ -123,11 +123,10 @@ async function makeNew(path: string): Promise<boolean> {
   }
 }
 
-/** The system may have removed it. Its name is known and everybody may write in /var/tmp: is it truly ours? */
+/** The system may have removed it. Its name is predictable and /var/tmp is world-writable: verify that it is ours. */
 async function reopenPrivate(path: string, account: Account | null): Promise<string> {
   await makeNew(path)
-  if (!(await isOurs(path)))
-    throw embeddedFailed(`${path} belongs to somebody else`, { remedy: 'Remove it.' })
+  if (!(await isOurs(path))) throw embeddedFailed(`${path} belongs to another user`, { remedy: 'Remove it.' })
   await openFor(path, account)
   return path
 }
@@ -137,7 +136,7 @@ async function isOurs(path: string): Promise<boolean> {
   return found.isDirectory() && found.uid === process.getuid?.() && (found.mode & 0o022) === 0
 }
 
-/** A start that was killed before it had made the link leaves this. */
+/** Left by a start that was killed before it created the link. */
 async function isEmptyAndOurs(path: string): Promise<boolean> {
   return (await isOurs(path)) && (await readdir(path)).length === 0
 }

@@ -13,7 +13,7 @@ export interface Postmaster {
   readonly ready: boolean
 }
 
-/** No kernel gives out such a number, so nobody lives under it. */
+/** No kernel assigns this number, so no process has it. */
 const NOBODY_PID = 2_147_483_646
 
 const STEP_MS = 10_000
@@ -30,8 +30,8 @@ function pidFile(dataDir: string): string {
 }
 
 /**
- * Is this process the server of this very folder? A postmaster works in its data folder and keeps its command
- * line; its children rename themselves ("postgres: checkpointer").
+ * Whether this process is the server of exactly this folder. A postmaster's working directory is its data folder, and
+ * it keeps its command line; its children rename themselves ("postgres: checkpointer").
  */
 export async function isPostmasterOf(pid: number, dataDir: string): Promise<boolean> {
   try {
@@ -52,11 +52,11 @@ async function commandLine(pid: number): Promise<string> {
   return stdout
 }
 
-/** True when there was one. Its owner must be known to be dead. */
+/** Returns true if a server was running. Its owner must be known to be dead. */
 export async function stopPostmaster(dataDir: string): Promise<boolean> {
   const found = await readPostmaster(dataDir)
   const identity = found === null ? null : identityOf(found.pid)
-  // A dead one is PostgreSQL's own affair: it also checks that no backend still holds the shared memory.
+  // PostgreSQL handles a dead one itself: it also checks that no backend still uses the shared memory.
   if (found === null || identity === null) return false
   if (!(await isPostmasterOf(found.pid, dataDir))) {
     await disownPid(dataDir)
@@ -67,10 +67,10 @@ export async function stopPostmaster(dataDir: string): Promise<boolean> {
 }
 
 /**
- * The number in the file belongs to some other process now, and PostgreSQL would refuse to start because of it.
+ * The pid in the file now belongs to another process, and PostgreSQL would refuse to start because of it.
  * Not deleted: the rest of the file leads PostgreSQL to the shared memory of the old server.
- * A server that is about to exit has no command line any more and is not recognized. It removes its file
- * itself, at any moment; `r+` does not bring the file back.
+ * A server that is about to exit no longer has a command line and is not recognized. It removes its file itself, at any
+ * moment; `r+` does not create the file again.
  */
 async function disownPid(dataDir: string): Promise<void> {
   const text = await absentAsNull(readFile(pidFile(dataDir), 'utf8'))

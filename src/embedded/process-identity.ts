@@ -9,8 +9,8 @@ export function areWeRoot(): boolean {
 }
 
 /**
- * What tells a process from a later one with the same number: its start time, on Linux with the boot it
- * belongs to. Null when it is gone; a zombie is gone, it only waits to be counted.
+ * Distinguishes a process from a later one with the same pid: its start time, on Linux with the boot id. Null if it is
+ * gone; a zombie counts as gone, it only waits to be reaped.
  */
 export function identityOf(pid: number): string | null {
   return process.platform === 'linux' ? linuxIdentity(pid) : psIdentity(pid)
@@ -19,14 +19,14 @@ export function identityOf(pid: number): string | null {
 function linuxIdentity(pid: number): string | null {
   const text = readProc(`/proc/${pid}/stat`)
   if (text === null) return null
-  // The name in parentheses may itself hold spaces and parentheses, so count from the last one.
+  // The name in parentheses may contain spaces and parentheses, so parse from the last one.
   const [state, ...rest] = text.slice(text.lastIndexOf(')') + 2).split(' ')
   if (state === 'Z' || state === 'X') return null
   const startTime = rest[18]
   return `${readProc('/proc/sys/kernel/random/boot_id')?.trim()}:${startTime}`
 }
 
-/** Sync on purpose: an asynchronous read of /proc waits behind the file system work of the whole process. */
+/** Synchronous on purpose: an asynchronous read of /proc queues behind the file system work of the whole process. */
 function readProc(path: string): string | null {
   try {
     return readFileSync(path, 'utf8')
@@ -47,7 +47,7 @@ function psIdentity(pid: number): string | null {
   }
 }
 
-/** False when the process still lives after `ms`. */
+/** Returns false if the process is still alive after `ms`. */
 export async function waitUntilGone(pid: number, identity: string, ms: number): Promise<boolean> {
   const deadline = performance.now() + ms
   while (identityOf(pid) === identity) {

@@ -5,8 +5,8 @@ import { existingBase } from './place.js'
 import { stopPostmaster } from './postmaster.js'
 
 /**
- * Removes the server of a home: binaries, data and password, also those that are kept elsewhere.
- * Throws EMBEDDED_IN_USE while somebody uses it. To remove only the home would leave data under /var/tmp behind.
+ * Removes the server of a home: binaries, data and password, including those kept elsewhere.
+ * Throws EMBEDDED_IN_USE while it is in use. Removing only the home would leave data under /var/tmp behind.
  */
 export async function removeEmbedded(home: string): Promise<void> {
   const folder = join(resolve(home), 'postgres')

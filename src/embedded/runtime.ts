@@ -4,12 +4,12 @@ import { dirname, join, relative } from 'node:path'
 import type { Binaries } from './binaries.js'
 import { absentAsNull, hasCode, randomName } from './files.js'
 
-/** Names of work in progress. A killed start leaves them; the next one removes them. */
+/** Names of unfinished work. A killed start leaves them; the next one removes them. */
 export const DRAFT_RUNTIME = '.runtime-'
 
 /**
- * The binaries, beside the data. The package alone will not do: its links are missing when npm ran no install
- * scripts, and the account that runs the server may not be able to reach node_modules.
+ * The binaries, next to the data. The package alone is not enough: its links are missing if npm ran no install scripts,
+ * and the account that runs the server may not be able to reach node_modules.
  */
 export async function ensureRuntime(base: string, binaries: Binaries): Promise<string> {
   const runtime = join(base, `runtime-${binaries.version}`)
@@ -35,7 +35,7 @@ async function mirror(from: string, to: string): Promise<void> {
     await mirror(join(from, name), join(to, name))
 }
 
-/** Linking 60 MB takes 0.1 s. A link shares its mode with node_modules, so a mode that will not do means a copy. */
+/** Linking 60 MB takes 0.1 s. A link shares its mode with node_modules, so an unsuitable mode requires a copy. */
 async function place(from: string, to: string): Promise<void> {
   const wanted = dirname(to).endsWith('/bin') ? 0o755 : 0o644
   const { mode } = await stat(from)
@@ -44,7 +44,7 @@ async function place(from: string, to: string): Promise<void> {
   await chmod(to, wanted)
 }
 
-/** Another file system, a file of another user, too many links: whatever the reason, a copy does as well. */
+/** Another file system, a file of another user, too many links: in every case a copy works too. */
 async function linked(from: string, to: string): Promise<boolean> {
   try {
     await link(from, to)
@@ -54,7 +54,7 @@ async function linked(from: string, to: string): Promise<boolean> {
   }
 }
 
-/** `native/pg-symlinks.json` is what the package's install script reads: `target` is to point at `source`. */
+/** `native/pg-symlinks.json` is read by the package's install script: `target` must point to `source`. */
 async function makeLinks(native: string, draft: string): Promise<void> {
   const text = await absentAsNull(readFile(join(native, 'pg-symlinks.json'), 'utf8'))
   const links = JSON.parse(text ?? '[]') as { source: string; target: string }[]
@@ -66,12 +66,12 @@ async function makeLinks(native: string, draft: string): Promise<void> {
   }
 }
 
-/** Old versions and unfinished work. Call it only as the owner, with no server running. */
+/** Removes old versions and unfinished work. Call it only as the owner, with no server running. */
 export async function removeLeftovers(base: string, keep: string, drafts: readonly string[]): Promise<void> {
   const names = await readdir(base)
   const old = names.filter((name) => name.startsWith('runtime-') && join(base, name) !== keep)
   const unfinished = names.filter((name) => drafts.some((prefix) => name.startsWith(prefix)))
-  // Retries: an initdb of the killed start may be writing its last files.
+  // Retries: an initdb of the killed start may still be writing its last files.
   for (const name of [...old, ...unfinished])
     await rm(join(base, name), { recursive: true, force: true, maxRetries: 10 })
 }

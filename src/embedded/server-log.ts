@@ -1,13 +1,13 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 
-/** Enough for a stack of FATAL, DETAIL and HINT lines, short enough to be read in a terminal. */
+/** Enough for several FATAL, DETAIL and HINT lines, short enough for a terminal. */
 const TAIL_LINES = 12
 const TAIL_BYTES = 8 * 1024
 
 /**
- * What initdb and the server print. They get the descriptor, not the path: the account they run as
- * may not be able to reach the folder.
+ * The output of initdb and the server. They get the descriptor, not the path: their account may not be able to reach
+ * the folder.
  */
 export class ServerLog {
   readonly path: string
@@ -18,10 +18,10 @@ export class ServerLog {
     this.fd = fd
   }
 
-  /** A new file each time. Removed and made exclusively: root must not follow a link somebody left there. */
+  /** A new file each time. Removed and created exclusively: root must not follow a link planted there. */
   static async open(path: string): Promise<ServerLog> {
     await rm(path, { force: true })
-    // 'a': the guard cuts the file when it is too long, and only appending writers then start again at 0.
+    // 'a': the guard truncates the file when it is too long, and only appending writers then continue at 0.
     return new ServerLog(path, openSync(path, 'ax+', 0o600))
   }
 

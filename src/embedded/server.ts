@@ -16,7 +16,7 @@ export interface Launch {
   readonly place: Place
   readonly runtime: string
   readonly password: string
-  /** Taken when it is free. Fixed: no other will do. */
+  /** Used if it is free. Fixed: no other port is acceptable. */
   readonly port: { readonly number: number | null; readonly isFixed: boolean }
   readonly settings: Record<string, string>
   readonly durable: boolean
@@ -29,7 +29,7 @@ export interface RunningServer {
   readonly process: GuardedProcess
 }
 
-/** Returns when the server answers. A port that somebody took meanwhile only costs another try. */
+/** Resolves when the server accepts connections. A port that was taken meanwhile only costs another try. */
 export async function launchServer(launch: Launch): Promise<RunningServer> {
   const deadline = performance.now() + READY_MS
   const { number: wanted, isFixed } = launch.port
@@ -45,7 +45,7 @@ export async function launchServer(launch: Launch): Promise<RunningServer> {
     }
     const said = launch.log.tail(logStart)
     if (performance.now() > deadline || !isPassing(said))
-      throw embeddedFailed(`PostgreSQL in ${launch.place.dataDir} ended with code ${server.exitCode}`, {
+      throw embeddedFailed(`PostgreSQL in ${launch.place.dataDir} exited with code ${server.exitCode}`, {
         log: launch.log,
       })
     if (!isFixed) port = await freePort(0)
@@ -53,7 +53,7 @@ export async function launchServer(launch: Launch): Promise<RunningServer> {
   }
 }
 
-/** Somebody took the port; or the backends of a server that was killed have not noticed yet and will soon. */
+/** The port was taken; or the backends of a killed server have not noticed yet and soon will. */
 function isPassing(said: string): boolean {
   return /could not bind|Address already in use|pre-existing shared memory block/.test(said)
 }
@@ -66,7 +66,7 @@ function spawnServer({ place, runtime, log, settings, durable }: Launch, port: n
     log_timezone: 'UTC',
     ...(durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
     ...settings,
-    // Last: nobody but this machine may come in, and only by the port we give out.
+    // Last: accept only connections from this machine, and only on the port we publish.
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '',
     port: String(port),
@@ -89,27 +89,27 @@ interface Wait {
   readonly deadline: number
 }
 
-/** False when the server ended. */
+/** Returns false if the server ended. */
 async function untilReady({ launch, server, port, deadline }: Wait): Promise<boolean> {
   const { place, password, log, signal } = launch
   while (server.exitCode === null) {
     signal?.throwIfAborted()
     if ((await isListening(place.dataDir, port)) && (await canConnect({ port, password }))) return true
     if (performance.now() > deadline)
-      throw embeddedFailed(`PostgreSQL did not answer within ${READY_MS / 1000} s`, { log })
+      throw embeddedFailed(`PostgreSQL did not respond within ${READY_MS / 1000} s`, { log })
     await delay(POLL_MS)
   }
   return false
 }
 
-/** Asked before the first connection: until our server has the port, our password might go to another one. */
+/** Checked before the first connection: until our server has the port, our password might go to another one. */
 async function isListening(dataDir: string, port: number): Promise<boolean> {
   const found = await readPostmaster(dataDir)
   if (!found?.ready || found.port !== port) return false
   return await isPostmasterOf(found.pid, dataDir)
 }
 
-/** `wanted` when it is free, else any. */
+/** `wanted` if it is free, otherwise any free port. */
 async function freePort(wanted: number): Promise<number> {
   return await new Promise((resolve, reject) => {
     const probe = createServer()

@@ -5,8 +5,8 @@ import { arraySize, callSize, textSize, typeSize } from './text-size.js'
 import { tablesWrittenOut } from './written-out.js'
 
 /*
- * Queries that cannot end well and say so themselves. What only turns out while running is the business of the
- * time-outs; here a refusal is worth more than an hour of waiting for one.
+ * Queries that are visibly too expensive. Time-outs handle what only shows at run time; here an early rejection is
+ * better than an hour of waiting for one.
  */
 
 const MAX_SERIES = 100_000_000
@@ -14,24 +14,24 @@ const MAX_TEXT = 10_000_000
 const MAX_ELEMENTS = 1_000_000
 const MAX_TABLES = 2_000
 
-/** generate_series(1, 1e12), repeat('x', 1000 * 1000 * 540), array_fill(0, '{1e9}'): sizes that the text shows. */
+/** generate_series(1, 1e12), repeat('x', 1000 * 1000 * 540), array_fill(0, '{1e9}'): sizes visible in the text. */
 export function checkSize(name: string, args: readonly Tree[], walk: Findings): void {
   const rows = name === 'generate_series' ? seriesLength(args) : 0
   if (rows > MAX_SERIES)
-    walk.refuse(`generate_series() would make ${shown(rows)} rows.`, 'Make a shorter series.')
+    walk.refuse(`generate_series() would produce ${shown(rows)} rows.`, 'Use a shorter series.')
   const size = callSize(name, args)
   if (size > MAX_TEXT)
-    walk.refuse(`${name}() would make a text of ${shown(size)} characters.`, 'Make a shorter text.')
+    walk.refuse(`${name}() would produce a text of ${shown(size)} characters.`, 'Use a shorter text.')
   const elements = name === 'array_fill' ? arraySize(args[1]) : 0
   if (elements > MAX_ELEMENTS)
-    walk.refuse(`array_fill() would make ${shown(elements)} elements.`, 'Make a smaller array.')
+    walk.refuse(`array_fill() would produce ${shown(elements)} elements.`, 'Use a smaller array.')
 }
 
 /** 'x' || repeat('y', …), each part within its limit. */
 export function checkOperatorSize(node: Tree, walk: Findings): void {
   const size = textSize({ A_Expr: node })
   if (size > MAX_TEXT)
-    walk.refuse(`The query would make a text of ${shown(size)} characters.`, 'Make a shorter text.')
+    walk.refuse(`The query would produce a text of ${shown(size)} characters.`, 'Use a shorter text.')
 }
 
 /** 1::bit(80000000) */
@@ -41,12 +41,12 @@ export function checkTypeSize(node: Tree, walk: Findings): void {
     walk.refuse(`A value of this type has ${shown(size)} characters.`, 'Use a shorter type.')
 }
 
-/** Aggregates that make one value of all their rows, as long as all of them together. */
+/** Aggregates whose result is as long as all their input rows together. */
 const GATHERING = new Set(
   'array_agg string_agg json_agg jsonb_agg json_object_agg jsonb_object_agg xmlagg'.split(' '),
 )
 
-/** string_agg(repeat('x', 1000), '') over a series of a million. A condition or a group may leave few rows of it. */
+/** string_agg(repeat('x', 1000), '') over a series of a million. A condition or a group may leave few of the rows. */
 export function checkGathered(select: Tree, walk: Findings): void {
   if (select.whereClause !== undefined || select.groupClause !== undefined) return
   const rows = ((select.fromClause ?? []) as Tree[]).reduce((all, from) => all * rowsOf(from), 1)
@@ -60,11 +60,11 @@ export function checkGathered(select: Tree, walk: Findings): void {
     const each = ((call.args ?? []) as Tree[]).reduce((all, arg) => all + textSize(arg), 0)
     const size = rows * Math.max(1, each)
     if (size > MAX_TEXT)
-      walk.refuse(`${name}() would make a value of ${shown(size)} characters.`, 'Gather fewer rows.')
+      walk.refuse(`${name}() would produce a value of ${shown(size)} characters.`, 'Aggregate fewer rows.')
   }
 }
 
-/** At least; 1 for what the text does not show. */
+/** A lower bound; 1 for what the text does not show. */
 function rowsOf(from: Tree): number {
   const join = from.JoinExpr as Tree | undefined
   if (join !== undefined)
@@ -86,12 +86,12 @@ function seriesLength(args: readonly Tree[]): number {
   return Math.floor((last - first) / (by || 1)) + 1
 }
 
-/** Whole, and not in the notation of physicists. */
+/** As an integer, without scientific notation. */
 function shown(size: number): string {
   return size < 1e15 ? String(Math.trunc(size)) : 'more than 10^15'
 }
 
-/** `WITH RECURSIVE n AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)` with nothing that could ever stop it. */
+/** `WITH RECURSIVE n AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)` without anything that could stop it. */
 export function checkEnd(query: Tree, walk: Findings): void {
   const select = (query.ctequery as Tree | undefined)?.SelectStmt as Tree | undefined
   const step = select?.rarg as Tree | undefined
@@ -107,32 +107,32 @@ export function checkEnd(query: Tree, walk: Findings): void {
   if (from.length !== 1 || itself?.schemaname !== undefined || itself?.relname !== query.ctename) return
   const known = new Set(['targetList', 'fromClause', 'limitOption', 'op', 'sortClause'])
   if (!Object.keys(step).every((field) => known.has(field))) return
-  // A function may return no rows, and so end it.
+  // A function may return no rows and so end the recursion.
   if (JSON.stringify(step.targetList).includes('"FuncCall"')) return
   walk.refuse(
     `The WITH RECURSIVE query "${String(query.ctename)}" never ends.`,
-    'Give the part after UNION ALL a WHERE that stops it.',
+    'Add a WHERE that stops it to the part after UNION ALL.',
   )
 }
 
-/** More than anybody joins; 2,000 cost the planner 2 s. */
+/** More than any real query joins; 2,000 cost the planner 2 s. */
 export function checkWrittenOut(statement: Tree, walk: Findings): void {
   const tables = tablesWrittenOut(statement)
   if (tables > MAX_TABLES)
     walk.refuse(
-      `Written out, the query names ${tables} tables.`,
-      'Name fewer of them; leave NOT MATERIALIZED away where a WITH query is named more than once.',
+      `Expanded, the query names ${tables} tables.`,
+      'Use fewer tables, or remove NOT MATERIALIZED from WITH queries that are referenced more than once.',
     )
 }
 
-/** An XML entity is a file to read or a text that grows without end. PostgreSQL loads none; nobody needs to try. */
+/** An XML entity reads a file or expands without end. PostgreSQL loads none, and no query needs one. */
 export function checkConstant(node: Tree, walk: Findings): void {
   const text = (node.sval as Tree | undefined)?.sval
   if (typeof text === 'string' && /<!ENTITY/i.test(text))
     walk.refuse('The query defines an XML entity.', 'Write the text itself instead of the entity.')
 }
 
-/** A LIMIT or an EXISTS anywhere may end what has no end of its own. */
+/** A LIMIT or an EXISTS anywhere may stop an endless query. */
 export function mayBeCutShort(statement: Tree): boolean {
   return /"(limitCount|EXISTS_SUBLINK)"/.test(JSON.stringify(statement))
 }

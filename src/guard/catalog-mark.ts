@@ -4,9 +4,9 @@ import type { Reach } from './reach.js'
 import type { CatalogMark } from './verdict.js'
 
 /**
- * Null where a verdict rests on more than relations and enums: a domain runs the functions of its CHECK, and a mark of
- * all that would cost as much as asking again. Taken in the transaction of the view, whose locks keep the tables as they
- * are until then.
+ * Null where a verdict depends on more than relations and enums: a domain runs the functions of its CHECK, and a mark
+ * that covers all of that would cost as much as a new check. Read in the transaction of the view, whose locks keep the
+ * tables unchanged until then.
  */
 export async function markOf(session: JudgeSession, reach: Reach): Promise<CatalogMark | null> {
   if (!reach.objects.every(({ catalog, type_kind }) => catalog === 'pg_type' && type_kind === 'e'))
@@ -25,15 +25,15 @@ async function digestOf(
   { relations, types }: Omit<CatalogMark, 'digest'>,
 ): Promise<string> {
   const [row] = await session.rows(DIGEST, [relations, types]).catch((error) => {
-    throw databaseError(error, 'Reading what the source query leads to', 'source')
+    throw databaseError(error, 'Resolving the source query', 'source')
   })
   return row!.digest!
 }
 
 /**
  * Every change of a catalog row gives it a new xmin: of a table, its columns and the grants on both, of the query of a
- * view, of a schema. Partitions and children are counted by their parents. What is new among casts, operators and
- * functions might change what an expression means.
+ * view, of a schema. Partitions and children are counted by their parents. New casts, operators and functions might
+ * change the meaning of an expression.
  */
 const DIGEST = `
 SELECT pg_catalog.md5(pg_catalog.string_agg(line, ' ' ORDER BY line)) AS digest FROM (

@@ -7,7 +7,7 @@ import { isKnownType, SAMPLING } from './types.js'
 
 type Check = (node: Tree, walk: Findings, scope: Names) => void
 
-/** What has to hold for a node besides that its kind is known. */
+/** Requirements of a node beyond its kind being allowed. */
 export const CHECKS: Readonly<Record<string, Check>> = {
   RangeVar: checkRelation,
   FuncCall: (node, walk) => checkFunction(node, walk),
@@ -34,7 +34,7 @@ function checkRelation(node: Tree, walk: Findings, scope: Names): void {
   if (schema === null && !table.startsWith('pg_')) {
     const example = allowed[0] === undefined ? '' : `, for example ${allowed[0]}.${table}`
     walk.refuse(
-      `"${table}" names neither a WITH query nor a table with its schema.`,
+      `"${table}" is neither a WITH query nor a table with its schema.`,
       `Write schema.table${example}.`,
     )
   } else if (schema === null || isSystemSchema(schema) || !allowed.includes(schema)) {
@@ -44,7 +44,7 @@ function checkRelation(node: Tree, walk: Findings, scope: Names): void {
   }
 }
 
-/** Not even when somebody put it into ALLOWED_SOURCE_SCHEMAS: what a server says of itself is no source. */
+/** Never allowed, even if listed in ALLOWED_SOURCE_SCHEMAS: system catalogs are not a source. */
 export function isSystemSchema(schema: string): boolean {
   return schema.startsWith('pg_') || schema === 'information_schema'
 }
@@ -58,14 +58,14 @@ function checkFunction(node: Tree, walk: Findings): void {
   const [name = '', schema = 'pg_catalog', ...more] = names(node.funcname).reverse()
   if (schema !== 'pg_catalog' || more.length > 0) {
     walk.refuse(
-      `${names(node.funcname).join('.')}() is not a function of PostgreSQL itself, so what it does is not known.`,
-      'Use functions of pg_catalog only; what else is needed can be a transform.',
+      `${names(node.funcname).join('.')}() is not a built-in function of PostgreSQL; its effects are unknown.`,
+      'Use only functions of pg_catalog, or a transform for everything else.',
     )
   } else if (!FUNCTIONS.has(name)) {
     const reason = reasonAgainst(name)
     walk.refuse(
-      `${name}() may not be called: it ${reason ?? 'is not on the list of functions that only compute'}.`,
-      'Use a function that only computes, or do it in a transform.',
+      `${name}() may not be called: it ${reason ?? 'is not on the list of functions without side effects'}.`,
+      'Use a function that only computes, or a transform.',
     )
   } else {
     checkSize(name, (node.args ?? []) as Tree[], walk)
@@ -89,31 +89,30 @@ function checkKnownType(name: string, written: string, walk: Findings): void {
   if (/^_?reg/.test(name))
     walk.refuse(
       `The type ${written} may not be used: it looks up tables, functions or roles by name.`,
-      'Leave the cast out.',
+      'Remove the cast.',
     )
   else
     walk.refuse(
       `"${written}" is not a type that a source query may use.`,
-      'Write the schema of a type of your own, as in content.mood; types of PostgreSQL need none.',
+      'Write a user-defined type with its schema, as in content.mood; built-in types need none.',
     )
 }
 
 function checkOperator(operator: readonly string[], walk: Findings): void {
   if (operator.length < 2 || (operator.length === 2 && operator[0] === 'pg_catalog')) return
   walk.refuse(
-    `OPERATOR(${operator.join('.')}) is not an operator of PostgreSQL itself.`,
-    'Use operators of pg_catalog only.',
+    `OPERATOR(${operator.join('.')}) is not a built-in operator of PostgreSQL.`,
+    'Use only operators of pg_catalog.',
   )
 }
 
 const DANGEROUS = /^(pg_|lo_|dblink|txid_|ts_stat$|nextval$|currval$|setseed$|current_setting$)|_to_xml/
 
-/** `('/etc/passwd').pg_read_file` is a call without looking like one. The server's own text shows all the others. */
+/** `('/etc/passwd').pg_read_file` is a call that does not look like one. The server's own text shows all the others. */
 function checkIndirection(node: Tree, walk: Findings): void {
   for (const name of names(node.indirection)) {
     const reason = DANGEROUS.test(name) ? reasonAgainst(name) : null
-    if (reason !== null)
-      walk.refuse(`.${name} calls the function ${name}(), which ${reason}.`, 'Leave it out.')
+    if (reason !== null) walk.refuse(`.${name} calls the function ${name}(), which ${reason}.`, 'Remove it.')
   }
 }
 
@@ -136,13 +135,10 @@ function checkSampling(method: readonly string[], walk: Findings): void {
 function checkValueFunction(node: Tree, walk: Findings): void {
   if (TIME_WORDS.has(String(node.op))) return
   const word = String(node.op).replace(/^SVFOP_/, '')
-  walk.refuse(
-    `${word} may not be used: it shows the session, not data.`,
-    'Leave it out, or write a constant.',
-  )
+  walk.refuse(`${word} may not be used: it shows the session, not data.`, 'Remove it, or write a constant.')
 }
 
-/** The strings of a list of names; `*` and subscripts are none. */
+/** The strings of a list of names, without `*` and subscripts. */
 function names(list: unknown): string[] {
   if (!Array.isArray(list)) return []
   return (list as Tree[]).flatMap((each) => {

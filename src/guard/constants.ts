@@ -2,7 +2,7 @@ import type { Tree } from './parser.js'
 
 type Operation = (left: number, right: number) => number
 
-/** Operators whose result the text alone gives. Good enough to tell a million from a billion, not to compute with. */
+/** Operators whose result follows from the text alone. Accurate enough to distinguish a million from a billion, not more. */
 const BINARY: Readonly<Record<string, Operation>> = {
   '+': (left, right) => left + right,
   '-': (left, right) => left - right,
@@ -37,11 +37,11 @@ const FUNCTIONS: Readonly<Record<string, (...values: number[]) => number>> = {
   mod: (left, right) => left! % right!,
   pow: Math.pow,
   power: Math.pow,
-  // To a number of places, which changes nothing that matters here.
+  // The number of decimal places is irrelevant here.
   round: (value) => Math.round(value!),
   sqrt: Math.sqrt,
   trunc: (value) => Math.trunc(value!),
-  // A type's name called as a function is a cast.
+  // A type name called as a function is a cast.
   int2: (value) => value!,
   int4: (value) => value!,
   int8: (value) => value!,
@@ -50,7 +50,7 @@ const FUNCTIONS: Readonly<Record<string, (...values: number[]) => number>> = {
   float8: (value) => value!,
 }
 
-/** The number that an expression comes to whatever the data; null when the text does not show it. */
+/** The value of an expression that does not depend on data; null if the text does not show it. */
 export function constant(node: Tree | undefined): number | null {
   if (node === undefined) return null
   const [kind = '', inner] = Object.entries(node)[0] ?? []
@@ -91,7 +91,7 @@ function foldFunction({ funcname, args = [] }: Tree): number | null {
   return values === null ? null : fold(...values)
 }
 
-/** Of the arguments that are known: for a limit, too large a GREATEST is found, too small a LEAST is not refused. */
+/** Only known arguments: for a limit, too large a GREATEST is found, and too small a LEAST is not rejected. */
 function foldExtreme(pick: (...values: number[]) => number, { args = [] }: Tree): number | null {
   const values = known((args as Tree[]).map(constant))
   return values === null || values.length === 0 ? null : pick(...values)

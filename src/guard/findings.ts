@@ -1,7 +1,7 @@
 import type { TableName } from '../sql/identifiers.js'
 
-/** What the walk found, with its place in bytes of the text. */
-export interface Finding {
+/** A finding of the walk, with its byte position in the text. */
+export interface TextFinding {
   readonly message: string
   readonly hint: string
   readonly byte: number
@@ -9,14 +9,14 @@ export interface Finding {
 
 export interface WalkRules {
   readonly sourceSchemas: readonly string[]
-  /** A text that the server wrote: it names types where the author did not, and pg_depend judges them better. */
+  /** A text written by the server: it names types where the author did not, and pg_depend is better at judging them. */
   readonly canonical: boolean
 }
 
-/** Where a check leaves what it found. */
+/** Collects the findings of a check. */
 export interface Findings {
   readonly rules: WalkRules
   refuse(message: string, hint: string): void
-  /** A table or view that the text names, here. */
+  /** A table or view that the text names at this place. */
   names(relation: TableName): void
 }

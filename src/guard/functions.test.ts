@@ -52,7 +52,7 @@ function overloads(): Promise<Overload[]> {
 /** Of more than 500 texts `npm test` asks this many. */
 const SAMPLE = 200
 
-/** Texts that the guard refuses, with its reason. */
+/** Texts that the guard rejects, with its reason. */
 async function refusals(texts: readonly string[]): Promise<string[]> {
   const refusals: string[] = []
   for (const sql of someOf(texts, SAMPLE, (text) => text)) {
@@ -69,7 +69,7 @@ describe('every allowed function', () => {
     expect([...FUNCTIONS].filter((name) => !there.has(name) && !isKnownType(name))).toEqual([])
   })
 
-  it('only computes: it is not volatile, but for those that tell the time or throw dice', async () => {
+  it('only computes: it is not volatile, except those for time and random numbers', async () => {
     const volatile = (await overloads()).filter((one) => one.volatile).map(({ name }) => name)
     // PostgreSQL 14 wrongly calls the conversion of a time with a zone volatile.
     const known = major === 14 ? [...VOLATILE, 'timezone'] : VOLATILE

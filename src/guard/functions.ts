@@ -1,9 +1,9 @@
 /**
  * The functions of pg_catalog that a source query may call, by name. Each of them only computes: no overload of these
  * names runs SQL text, takes a table by name, reads a file, a setting or the server's state, waits, locks or writes.
- * functions.test.ts holds that against the real pg_proc. Unknown is refused.
+ * functions.test.ts verifies that against the real pg_proc. Unknown functions are rejected.
  *
- * random(), clock_timestamp() and their like are allowed: harmless, though they make a mart differ from run to run.
+ * random(), clock_timestamp() and the like are allowed: harmless, though they make a mart differ from run to run.
  */
 const STRING = `ascii bit_length btrim casefold char_length character_length chr concat concat_ws convert convert_from
   convert_to crc32 crc32c decode encode format get_bit get_byte hashint4 hashint8 hashtext hashtextextended initcap
@@ -61,13 +61,13 @@ const OTHER = `abbrev broadcast family host hostmask inet_merge inet_same_family
   xml_is_well_formed xml_is_well_formed_content xml_is_well_formed_document xmlcomment xmlexists xmltext xpath
   xpath_exists pg_column_size pg_size_bytes pg_size_pretty pg_typeof`
 
-/** A type's name called as a function is a cast: date(created), int4('7'), tstzrange(a, b). */
+/** A type name called as a function is a cast: date(created), int4('7'), tstzrange(a, b). */
 const CASTS = `bit bool box bpchar bytea char cidr circle date datemultirange daterange float4 float8 inet int2
   int4 int4multirange int4range int8 int8multirange int8range interval json jsonb line lseg macaddr macaddr8 money name
   numeric nummultirange numrange path point polygon text time timestamp timestamptz timetz tsmultirange tsrange
   tstzmultirange tstzrange uuid varbit varchar xml`
 
-/** Those that make one value of many rows. */
+/** Functions that make one value of many rows. */
 export const AGGREGATES: ReadonlySet<string> = new Set(AGGREGATE.split(/\s+/))
 
 export const FUNCTIONS: ReadonlySet<string> = new Set(
@@ -76,20 +76,20 @@ export const FUNCTIONS: ReadonlySet<string> = new Set(
   ),
 )
 
-/** Why a function that people ask for is not on the list: the first pattern that fits gives the sentence. */
+/** Why a common function is not on the list: the first matching pattern gives the reason. */
 const REASONS: readonly (readonly [RegExp, string])[] = [
   [/^pg_sleep/, 'only makes the server wait'],
   [/^(query|cursor)_to_xml|^ts_stat$|^ts_rewrite$|^crosstab|^connectby$/, 'runs SQL text of its own'],
-  [/^(table|schema|database)_to_xml/, 'reads tables by name, past the allowed schemas'],
+  [/^(table|schema|database)_to_xml/, 'reads tables by name, bypassing the allowed schemas'],
   [
     /^(pg_read_|pg_ls_|pg_stat_file$|pg_file_|lo_|loread$|lowrite$)/,
-    'reaches files or large objects of the server',
+    'accesses files or large objects of the server',
   ],
   [
     /^dblink|^postgres_fdw|^pg_logical|^pg_replication|_replication_slot/,
-    'reaches other servers or replication',
+    'accesses other servers or replication',
   ],
-  [/^(nextval|setval|currval|lastval)$|^pg_sequence/, 'reads or moves a sequence'],
+  [/^(nextval|setval|currval|lastval)$|^pg_sequence/, 'reads or advances a sequence'],
   [/^set_config$|^setseed$|^pg_reload_conf$/, 'changes settings'],
   [/^(current_setting|pg_show_|pg_settings_|pg_config|pg_conf_)/, 'shows settings of the server'],
   [
@@ -99,9 +99,9 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
   [/advisory|^pg_notify$|^pg_listening/, 'locks or signals other sessions'],
   [
     /^(txid_|pg_current_xact|pg_snapshot|pg_current_snapshot|pg_xact|pg_export_snapshot)/,
-    'belongs to transactions',
+    'controls or shows transactions',
   ],
-  [/^(has_|pg_has_role|row_security_active|acl|makeaclitem)/, 'shows rights of roles'],
+  [/^(has_|pg_has_role|row_security_active|acl|makeaclitem)/, 'shows privileges of roles'],
   [
     /^(version|inet_|current_|session_user$|user$|system_user$|getpgusername|pg_backend_pid|pg_postmaster)/,
     'shows the server or the session, not data',
@@ -112,14 +112,14 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
   ],
 ]
 
-/** Null for a name that nobody warned of. */
+/** Null for a name without a known reason. */
 export function reasonAgainst(name: string): string | null {
   if (FUNCTIONS.has(name)) return null
   const found = REASONS.find(([pattern]) => pattern.test(name))
-  return found?.[1] ?? (name.startsWith('pg_') ? 'belongs to the inside of the server' : null)
+  return found?.[1] ?? (name.startsWith('pg_') ? 'is internal to the server' : null)
 }
 
-/** SQL's functions without brackets that only tell the time. The others tell who is asking. */
+/** SQL functions without parentheses that only return the time. The others return the current user or schema. */
 export const TIME_WORDS: ReadonlySet<string> = new Set([
   'SVFOP_CURRENT_DATE',
   'SVFOP_CURRENT_TIME',

@@ -2,21 +2,21 @@ import type { JudgeManner, JudgeSession, QueryJudge } from '../ports/query-judge
 import { KeptVerdicts } from './kept-verdicts.js'
 import { checkText } from './parse.js'
 import type { GuardSession } from './reach.js'
-import { refusalError } from './refusal.js'
+import { rejectionError } from './rejection-error.js'
 import { readByServer } from './server.js'
-import type { GuardRules, Refusal, ServerAccepted, TextAccepted } from './verdict.js'
+import type { GuardRules, Rejection, ServerAccepted, TextAccepted } from './verdict.js'
 
 export { AGGREGATES } from './functions.js'
 export { KeptSessions } from './kept-sessions.js'
 export { parseSql, type Tree } from './parser.js'
 export type { GuardSession } from './reach.js'
-export { refusalError } from './refusal.js'
-export type { GuardRules, Refusal, ServerAccepted, TextAccepted } from './verdict.js'
+export { rejectionError } from './rejection-error.js'
+export type { GuardRules, Rejection, ServerAccepted, TextAccepted } from './verdict.js'
 
 /**
- * Whether a query may be run. Two layers judge the text; the third is how it is run: only `canonical`, in a session with
- * search_path = '' and time-outs, as a login with few rights, and read-only wherever nothing is written in the same
- * statement (docs/adr/0014).
+ * Decides whether a query may be run. Two layers check the text; the third is how it is run: only `canonical`, in a
+ * session with search_path = '' and time-outs, as a login with few privileges, and read-only wherever nothing is written
+ * in the same statement (docs/adr/0014).
  */
 export class SqlGuard implements QueryJudge {
   readonly #rules: GuardRules
@@ -26,14 +26,14 @@ export class SqlGuard implements QueryJudge {
     this.#rules = rules
   }
 
-  /** By the text alone. */
-  check(sql: string): Promise<TextAccepted | Refusal>
-  /** By the text and then by the server. The session is opened for a text that passed, and closed in any case. */
-  check(sql: string, open: () => Promise<GuardSession>): Promise<ServerAccepted | Refusal>
+  /** Checks the text alone. */
+  check(sql: string): Promise<TextAccepted | Rejection>
+  /** Checks the text and then asks the server. Opens the session only for a text that passed, and always closes it. */
+  check(sql: string, open: () => Promise<GuardSession>): Promise<ServerAccepted | Rejection>
   async check(
     sql: string,
     open?: () => Promise<GuardSession>,
-  ): Promise<TextAccepted | ServerAccepted | Refusal> {
+  ): Promise<TextAccepted | ServerAccepted | Rejection> {
     const verdict = await checkText(sql, this.#rules)
     if (!verdict.ok || open === undefined) return verdict
     const session = await open()
@@ -49,14 +49,14 @@ export class SqlGuard implements QueryJudge {
     }
   }
 
-  /** The same two layers for whoever is going to run the query in this very session, which stays open. */
+  /** The same two layers for a caller that runs the query in this session, which stays open. */
   async textToRun(sql: string, session: JudgeSession, manner: JudgeManner = {}): Promise<string> {
     const verdict = await this.check(sql, async () => ({
       run: (text) => session.run(text),
       rows: (text, values) => session.rows(text, values),
       close: async () => {},
     }))
-    if (!verdict.ok) throw refusalError(verdict, manner)
+    if (!verdict.ok) throw rejectionError(verdict, manner)
     return verdict.canonical
   }
 }

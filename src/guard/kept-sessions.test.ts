@@ -25,7 +25,7 @@ async function livingSessions(): Promise<number> {
   return rows.length
 }
 
-it('answers one question after another on one session, refused or not', async () => {
+it('runs several checks on one session, rejected or not', async () => {
   const sessions = new KeptSessions(open)
   for (const sql of ['SELECT 1 AS a', 'SELECT no_such_column', 'SELECT 2 AS a'])
     await guard.check(sql, sessions.borrow)
@@ -52,7 +52,7 @@ it('opens another when the server ended the one it kept', async () => {
   await sessions.end()
 })
 
-it('closes what nobody asked for a while, and everything in the end', async () => {
+it('closes idle sessions after a while, and all of them in the end', async () => {
   const sessions = new KeptSessions(open, { idleMs: 50 })
   await guard.check('SELECT 1 AS a', sessions.borrow)
   await waitFor(async () => (await livingSessions()) === 0, { what: 'the idle session to be closed' })

@@ -2,19 +2,19 @@ import type { JudgeSession } from '../ports/query-judge.js'
 import { isUnchanged } from './catalog-mark.js'
 import type { ServerAccepted } from './verdict.js'
 
-/** A hundred pipelines with long queries. */
+/** Enough for a hundred pipelines with long queries. */
 const MOST_CHARACTERS = 2_000_000
-/** The same text may be asked of several databases. */
+/** The same text may be checked in several databases. */
 const MOST_FOR_A_TEXT = 4
 
 /**
- * Verdicts of servers, each as long as the catalogs behind it are unchanged. Asking makes a temporary view, and its rows
- * in pg_class, pg_attribute and pg_depend are dead weight in the source until a vacuum: 1,500 columns are 700 kB. A
- * pipeline that runs every minute asks once (docs/adr/0039).
+ * Verdicts of servers, each valid while the catalogs behind it are unchanged. A check makes a temporary view, and its
+ * rows in pg_class, pg_attribute and pg_depend bloat the source until a vacuum: 1,500 columns are 700 kB. A pipeline
+ * that runs every minute is checked once (docs/adr/0039).
  */
 export class KeptVerdicts {
   readonly #most: number
-  /** In the order of their last use: a Map keeps the order in which keys came. */
+  /** In order of last use: a Map keeps the insertion order. */
   readonly #kept = new Map<string, readonly ServerAccepted[]>()
   #characters = 0
 
@@ -22,7 +22,7 @@ export class KeptVerdicts {
     this.#most = most
   }
 
-  /** The verdict that this session's server would give; null: it has to be asked. */
+  /** The verdict that this session's server would give; null: a new check is needed. */
   async find(sql: string, session: JudgeSession): Promise<ServerAccepted | null> {
     for (const verdict of this.#kept.get(sql) ?? []) {
       if (verdict.mark === null || !(await isUnchanged(session, verdict.mark))) continue

@@ -2,17 +2,17 @@ import { isTooLong } from '../model/table-name.js'
 
 export interface LongName {
   readonly name: string
-  /** Where it begins, in UTF-16 units. */
+  /** Start position in UTF-16 units. */
   readonly offset: number
 }
 
-/** Texts, names, comments and blanks, each as one piece; what opens a comment or a dollar quote is closed below. */
+/** Texts, names, comments and blanks, each as one token; comments and dollar quotes are closed below. */
 const PIECES =
   /[eE]'(?:[^'\\]|\\.|'')*'|'(?:[^']|'')*'|([uU]&)?"((?:[^"]|"")*)"|\$(?:[\p{L}_][\p{L}\p{N}_]*)?\$|--[^\n]*|\/\*|([\p{L}_][\p{L}\p{N}_$]*)|\s+|./gsu
 
 /**
- * Names that PostgreSQL would cut off, in a text that it can read. It does so with a notice only, and two columns whose
- * names differ further behind would become one.
+ * Names that PostgreSQL would truncate, in a text that it can parse. It only raises a notice, and two columns whose
+ * names differ beyond the limit would become one.
  */
 export function longNames(sql: string): LongName[] {
   const found: LongName[] = []
@@ -32,7 +32,7 @@ function unquote(quoted: string, isEscaped: boolean): string {
   return isEscaped ? name.replace(/\\(?:\+[0-9a-f]{6}|[0-9a-f]{4}|\\)/gi, '?') : name
 }
 
-/** Comments of PostgreSQL nest. */
+/** PostgreSQL's comments nest. */
 function endOfComment(sql: string, start: number): number {
   const marks = /\/\*|\*\//g
   marks.lastIndex = start

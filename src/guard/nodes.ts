@@ -1,10 +1,10 @@
 /**
- * Every kind of node that a reading query may hold, with every field it may have. What is not here is refused: a node
- * that a later PostgreSQL invents, and a field of a known node that would make it more than a read.
- * `field:Kind` marks a field that holds its node bare; the others hold `{Kind: {…}}`, lists of it, or plain values.
+ * Every kind of node that a reading query may contain, with every field it may have. Everything else is rejected: a
+ * node that a later PostgreSQL adds, and a field of a known node that would make it more than a read.
+ * `field:Kind` marks a field that contains its node directly; the others contain `{Kind: {…}}`, lists or plain values.
  */
 const FIELDS: Readonly<Record<string, string>> = {
-  // intoClause and lockingClause are missing on purpose.
+  // intoClause and lockingClause are omitted intentionally.
   SelectStmt:
     'distinctClause targetList fromClause whereClause groupClause groupDistinct havingClause windowClause valuesLists sortClause limitOffset limitCount limitOption op all withClause:WithClause larg:SelectStmt rarg:SelectStmt',
   WithClause: 'ctes recursive location',
@@ -102,7 +102,7 @@ function readField(field: string): [string, string | null] {
   return [name, bare]
 }
 
-/** What a refused node is called by people. */
+/** Readable names of rejected nodes. */
 export const SAID: Readonly<Record<string, string>> = {
   InsertStmt: 'INSERT',
   UpdateStmt: 'UPDATE',
@@ -136,8 +136,8 @@ export const SAID: Readonly<Record<string, string>> = {
   MergeSupportFunc: 'merge_action()',
 }
 
-/** What to do instead, where it is not plain. */
+/** What to use instead, where it is not obvious. */
 export const INSTEAD: Readonly<Record<string, string>> = {
   ParamRef:
-    'Write the value itself. What is new since the last run, an incremental pipeline finds by itself.',
+    'Write the value itself. An incremental pipeline selects the rows that are new since its last run.',
 }

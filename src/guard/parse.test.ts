@@ -20,13 +20,13 @@ describe('checkText', () => {
     })
   })
 
-  it('tells all problems at once, each with its place', async () => {
+  it('reports all problems at once, each with its place', async () => {
     const found = await problems('SELECT pg_sleep(1),\n  version()\nFROM auth.users, film_work')
     expect(found.map(({ position, message }) => [position?.line, position?.column, message])).toEqual([
       [1, 8, 'pg_sleep() may not be called: it only makes the server wait.'],
       [2, 3, 'version() may not be called: it shows the server or the session, not data.'],
       [3, 6, 'auth.users may not be read.'],
-      [3, 18, '"film_work" names neither a WITH query nor a table with its schema.'],
+      [3, 18, '"film_work" is neither a WITH query nor a table with its schema.'],
     ])
     expect(found[2]?.hint).toBe(
       'A source query may read content.* and ugc.*: ALLOWED_SOURCE_SCHEMAS=content,ugc.',
@@ -44,7 +44,7 @@ describe('checkText', () => {
   it('points at the second of two statements', async () => {
     const [problem] = await problems('SELECT 1 AS a;\n\n  DELETE FROM content.genre')
     expect(problem).toMatchObject({
-      message: 'The text holds 2 statements.',
+      message: 'The text contains 2 statements.',
       position: { line: 3, column: 3 },
     })
   })
@@ -71,25 +71,25 @@ describe('checkText', () => {
     expect(lines).toEqual(tables.map((_, n) => n + 2))
   })
 
-  it('says that a blank is none when it was pasted from a document', async () => {
+  it('reports an invisible character that was pasted from a document', async () => {
     const [problem] = await problems('SELECT id\u00a0FROM content.genre x y')
     expect(problem?.hint).toContain('U+00A0')
   })
 
-  it('reads no system schema even when somebody allowed it', async () => {
+  it('reads no system schema even when it is allowed', async () => {
     const rules = { sourceSchemas: ['pg_catalog', 'information_schema', 'pg_temp'] }
     for (const table of ['pg_catalog.pg_authid', 'information_schema.tables', 'pg_temp.x', 'pg_authid'])
       expect(await checkText(`SELECT * FROM ${table}`, rules)).toMatchObject({ ok: false })
   })
 
-  it('refuses everything when nothing is allowed, and still computes', async () => {
+  it('rejects everything when nothing is allowed, and still computes', async () => {
     expect(await checkText('SELECT * FROM content.genre', { sourceSchemas: [] })).toMatchObject({ ok: false })
     expect(await checkText('SELECT 1 AS a', { sourceSchemas: [] })).toMatchObject({ ok: true })
   })
 })
 
 describe('the parser', () => {
-  it('goes on after texts that overflow its stack', async () => {
+  it('keeps working after texts that overflow its stack', async () => {
     // Without a fresh thread each time, the 29th of them breaks the parser for everybody.
     for (let time = 0; time < 40; time++) {
       const sql = `SELECT 1${'+1'.repeat(20_000)}, ${time}`

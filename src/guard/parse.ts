@@ -7,27 +7,27 @@ import { positionAt, positionOfByte, positionOfCharacter, positionsOfBytes } fro
 import { type GuardRules, type Problem, refused, type Verdict } from './verdict.js'
 import { Walk } from './walk.js'
 
-/** A mart of 2,000 columns fits ten times. */
+/** Ten times the text of a mart with 2,000 columns. */
 const MAX_BYTES = 256 * 1024
 /**
- * Rulers in comments are shorter, operators much shorter. PostgreSQL reads such a run to its end for each comment that is
- * opened in it: 100,000 of them took more than 20 s.
+ * Lines of characters in comments are shorter, operators much shorter. PostgreSQL scans such a run to its end for each
+ * comment opened in it: 100,000 of them took more than 20 s.
  */
 const MAX_RUN = 1_000
 
-/** The first layer: what the text says, read by PostgreSQL's own parser. No server is asked. */
+/** The first layer: checks the text with PostgreSQL's own parser. Needs no server. */
 export async function checkText(sql: string, rules: GuardRules): Promise<Verdict> {
   return unreadable(sql) ?? remembered(sql, { ...rules, canonical: false })
 }
 
-/** The same walk over a text that the server wrote. */
+/** The same walk over a text written by the server. */
 export async function checkCanonical(sql: string, rules: GuardRules): Promise<Verdict> {
   return remembered(sql, { ...rules, canonical: true })
 }
 
 const passed = new PassedTexts()
 
-/** What a text says depends on nothing but the text and the rules. */
+/** The result depends only on the text and the rules. */
 async function remembered(sql: string, rules: WalkRules): Promise<Verdict> {
   const key = JSON.stringify([rules.canonical, rules.sourceSchemas, sql])
   const known = passed.find(key)
@@ -37,22 +37,28 @@ async function remembered(sql: string, rules: WalkRules): Promise<Verdict> {
   return verdict
 }
 
-/** Texts that do not mean the same to everybody who reads them, before anybody does. */
+/** Rejects texts that different parsers may read differently, before any of them does. */
 function unreadable(sql: string): Verdict | null {
-  if (sql.trim() === '') return refuse('There is no query.', 'Write a SELECT.')
+  if (sql.trim() === '') return refuse('The query is empty.', 'Write a SELECT.')
   if (Buffer.byteLength(sql) > MAX_BYTES)
     return refuse(
       `The query is longer than ${MAX_BYTES / 1024} kB.`,
       'Put a long list of values into a table.',
     )
-  // C ends a text there: the parser would see less than the server, or the other way round.
-  if (sql.includes('\0')) return refuse('The query holds a NUL character.', 'Remove it.', sql.indexOf('\0'))
+  // C strings end there: the parser and the server would see different texts.
+  if (sql.includes('\0'))
+    return refuse('The query contains a NUL character.', 'Remove it.', sql.indexOf('\0'))
   const broken = sql.search(/\p{Surrogate}/u)
-  if (broken >= 0) return refuse('The query holds half of a character.', 'Save the text as UTF-8.', broken)
+  if (broken >= 0)
+    return refuse('The query contains half of a surrogate pair.', 'Save the text as UTF-8.', broken)
   const run = Array.from(sql.matchAll(/[-+*/<>=~!@#%^&|`?]{2,}/g)).find(([text]) => text.length > MAX_RUN)
   return run === undefined
     ? null
-    : refuse(`The query holds ${run[0].length} operator characters in a row.`, 'Shorten the row.', run.index)
+    : refuse(
+        `The query contains ${run[0].length} operator characters in a row.`,
+        'Shorten the row.',
+        run.index,
+      )
 
   function refuse(message: string, hint: string, offset = 0): Verdict {
     return refused({ code: 'SOURCE_REFUSED', message, hint, position: positionAt(sql, offset) })
@@ -64,7 +70,7 @@ function judge(sql: string, parsed: Parsed, rules: WalkRules): Verdict {
   if (parsed.kind === 'deep' || parsed.statements.length !== 1) return refused(shapeProblem(sql, parsed))
   const walk = walkOver((parsed.statements[0]?.stmt ?? {}) as Tree, rules)
   if (walk === null) return refused(tooDeep(sql))
-  // What the server wrote has no long names any more.
+  // The server's text contains no long names.
   const long = rules.canonical ? [] : longNames(sql)
   if (long.length > 0) return refused(...long.map(({ name, offset }) => longProblem(sql, name, offset)))
   if (walk.findings.length === 0) return { ok: true, relations: placed(sql, walk.relations) }
@@ -96,7 +102,7 @@ function walkOver(statement: Tree, rules: WalkRules): Walk | null {
     walk.statement(statement)
     return walk
   } catch (error) {
-    // How much a stack holds depends on who called; the parser's limit is only a good guess.
+    // The available stack depends on the caller; the parser's limit is only an estimate.
     if (error instanceof RangeError) return null
     throw error
   }
@@ -107,11 +113,11 @@ function syntaxProblem(sql: string, { message, character }: { message: string; c
   const strange = /[\u00a0\u2000-\u200f\u2028\u2029\u3000\ufeff]/.exec(sql)
   return {
     code: 'SOURCE_QUERY_FAILED',
-    message: `PostgreSQL does not understand the query: ${message}.`,
+    message: `The query has a syntax error: ${message}.`,
     hint:
       strange === null
-        ? 'Correct the text at this place.'
-        : `The text holds an invisible character (U+${strange[0].charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}), often pasted from a document: type the blank again.`,
+        ? 'Correct the text at this position.'
+        : `The text contains an invisible character (U+${strange[0].charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}), often pasted from a document: replace it with a space.`,
     position: positionOfCharacter(sql, character),
   }
 }
@@ -122,15 +128,15 @@ function shapeProblem(sql: string, parsed: Parsed): Problem {
   if (second === undefined)
     return {
       code: 'SOURCE_REFUSED',
-      message: 'There is no query, only comments.',
+      message: 'The query is empty: it contains only comments.',
       hint: 'Write a SELECT.',
       position: positionAt(sql, 0),
     }
   const start = Number(second.stmt_location ?? 0)
   return {
     code: 'SOURCE_REFUSED',
-    message: `The text holds ${parsed.statements.length} statements.`,
-    hint: 'Write one SELECT and nothing after it.',
+    message: `The text contains ${parsed.statements.length} statements.`,
+    hint: 'Write a single SELECT.',
     position: positionOfByte(sql, start + leadingBlanks(sql, start)),
   }
 }
@@ -138,7 +144,7 @@ function shapeProblem(sql: string, parsed: Parsed): Problem {
 function tooDeep(sql: string): Problem {
   return {
     code: 'SOURCE_REFUSED',
-    message: 'The query is nested too deeply, or a chain of operators in it is too long.',
+    message: 'The query is nested too deeply or contains too long a chain of operators.',
     hint: 'Split it with WITH, or use = ANY (ARRAY[…]) and concat() instead of long chains.',
     position: positionAt(sql, 0),
   }

@@ -3,12 +3,12 @@ import { parentPort } from 'node:worker_threads'
 import { loadModule, parseSync, SqlError } from 'libpg-query'
 
 /*
- * PostgreSQL's own parser, in a thread that can be thrown away. A text that overflows its stack leaves the WebAssembly
- * memory damaged: after 29 such texts (measured) the parser answers nothing any more, whatever it is asked.
+ * PostgreSQL's own parser, in a disposable thread. A text that overflows its stack damages the WebAssembly memory:
+ * after 29 such texts (measured) the parser no longer answers at all.
  */
 
-// The optimizing compiler takes 60 MB that the process does not get back when the thread ends, and the first long texts
-// are read four times faster without it. Nothing else here is WebAssembly.
+// The optimizing compiler takes 60 MB that are not returned to the process when the thread ends, and the first long
+// texts are parsed four times faster without it. Nothing else here is WebAssembly.
 setFlagsFromString('--liftoff-only')
 await loadModule()
 parentPort.on('message', ({ sql, maxDepth }) => parentPort.postMessage(answer(sql, maxDepth)))
@@ -25,7 +25,7 @@ function answer(sql, maxDepth) {
   }
 }
 
-/** Without recursion, because depth is what it is afraid of. */
+/** Without recursion, because depth is what it has to limit. */
 function deeperThan(tree, limit) {
   let level = [tree]
   for (let depth = 0; level.length > 0; depth++) {

@@ -6,27 +6,30 @@ export type Tree = { readonly [field: string]: unknown }
 export type Parsed =
   | { readonly kind: 'tree'; readonly statements: readonly Tree[] }
   | { readonly kind: 'syntax'; readonly message: string; readonly character: number }
-  /** More than anybody writes by hand, and more than the parser's stack may bear. */
+  /** Deeper than any handwritten query, and deeper than the parser's stack may support. */
   | { readonly kind: 'deep' }
 
-type Answer = Parsed | { readonly kind: 'ready' } | { readonly kind: 'broken'; readonly reason: string }
+type ParserMessage =
+  | Parsed
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'broken'; readonly reason: string }
 
-/** JSON levels: a chain of 900 operators, 1,900 UNIONs or 200 selects inside each other pass. From about 2,600 on a tree
- *  cannot be handed from thread to thread any more. */
+/** JSON levels: a chain of 900 operators, 1,900 UNIONs or 200 nested selects pass. From about 2,600 on, a tree
+ *  cannot be transferred between threads. */
 const MAX_DEPTH = 2_000
-/** 256 kB take 1 s on a slow machine. Everybody else waits as long. */
+/** 256 kB take 1 s on a slow machine, and all other texts wait. */
 const TIME_LIMIT_MS = 10_000
 /** Texts come in groups: the author's, then the server's, then the next pipeline's. */
 const IDLE_MS = 5_000
 
 /**
- * PostgreSQL's parser in a thread of its own, which is there only while texts come: it reserves 137 MB of addresses, and
- * a runner that knows its texts needs none of it.
+ * PostgreSQL's parser in its own thread, which exists only while texts arrive: it reserves 137 MB of address space, and
+ * a runner that knows its texts does not need it.
  */
 export class Parser {
   readonly #idleMs: number
   #thread: Promise<Worker> | null = null
-  /** One text at a time, so that a crash or a time-out falls on the text that caused it. */
+  /** One text at a time, so that a crash or a time-out is attributed to the text that caused it. */
   #turn: Promise<unknown> = Promise.resolve()
   #idle: NodeJS.Timeout | undefined
 
@@ -55,7 +58,7 @@ export class Parser {
       this.#thread = null
       throw error
     })
-    // Idle it keeps no process alive; while it works it does, or a command would end in the middle of its question.
+    // An idle thread does not keep the process alive; a working one does, or a command would end during its own check.
     worker.ref()
     const answer = await ask(worker, sql)
     worker.unref()
@@ -72,7 +75,7 @@ export class Parser {
     const ready = await nextAnswer(worker)
     if (ready.kind !== 'ready') throw new Error(`The SQL parser did not start: ${JSON.stringify(ready)}`)
     worker.on('error', () => {})
-    // A thread that died between two questions must not be asked the next one.
+    // A thread that died between two requests must not get the next one.
     worker.once('exit', () => {
       this.#thread = null
     })
@@ -80,7 +83,7 @@ export class Parser {
     return worker
   }
 
-  /** Waits for its end, so that the next text finds no thread and starts one. */
+  /** Waits for its end, so that the next text starts a new thread. */
   async #end(worker: Worker): Promise<void> {
     await worker.terminate()
     this.#thread = null
@@ -94,13 +97,13 @@ export function parseSql(sql: string): Promise<Parsed> {
   return parser.parse(sql)
 }
 
-function ask(worker: Worker, sql: string): Promise<Answer> {
+function ask(worker: Worker, sql: string): Promise<ParserMessage> {
   const answer = nextAnswer(worker)
   worker.postMessage({ sql, maxDepth: MAX_DEPTH })
   return answer
 }
 
-function nextAnswer(worker: Worker): Promise<Answer> {
+function nextAnswer(worker: Worker): Promise<ParserMessage> {
   return new Promise((resolve) => {
     const broken = (reason: unknown) => done({ kind: 'broken', reason: String(reason) })
     const ended = () => broken('the thread ended')
@@ -108,7 +111,7 @@ function nextAnswer(worker: Worker): Promise<Answer> {
     const tooDeep = () => done({ kind: 'deep' })
     worker.once('message', done).once('messageerror', tooDeep).once('error', broken).once('exit', ended)
 
-    function done(answer: Answer): void {
+    function done(answer: ParserMessage): void {
       clearTimeout(timer)
       worker.off('message', done).off('messageerror', tooDeep).off('error', broken).off('exit', ended)
       resolve(answer)

@@ -1,15 +1,15 @@
 import type { TextAccepted } from './verdict.js'
 
-/** A hundred pipelines with long queries; 2 MB at most. */
+/** Enough for a hundred pipelines with long queries; 2 MB at most. */
 const MOST_CHARACTERS = 1_000_000
 
 /**
- * Texts that passed, and what they name. A pipeline is judged before every run and its text seldom changes: a runner that
- * has seen it needs no parser for it again. Refusals are not kept, because a time-out is one, too.
+ * Texts that passed, and the names in them. A pipeline is checked before every run and its text seldom changes: a runner
+ * that has seen it needs no parser for it again. Rejections are not kept, because a time-out is one too.
  */
 export class PassedTexts {
   readonly #most: number
-  /** In the order of their last use: a Map keeps the order in which keys came. */
+  /** In order of last use: a Map keeps the insertion order. */
   readonly #kept = new Map<string, TextAccepted>()
   #characters = 0
 

@@ -1,4 +1,4 @@
-/** A place in a text: offset counts UTF-16 units from 0, as JavaScript does; line and column count from 1, as people do. */
+/** A position in a text: offset counts UTF-16 units from 0, as in JavaScript; line and column count from 1. */
 export interface Position {
   readonly offset: number
   readonly line: number
@@ -11,17 +11,17 @@ export function positionAt(text: string, offset: number): Position {
   return {
     offset: before.length,
     line: before.split('\n').length,
-    // By code points: an emoji is one column.
+    // Code points: an emoji is one column.
     column: [...before.slice(lineStart)].length + 1,
   }
 }
 
-/** The parser counts bytes of UTF-8 in its tree … */
+/** The parser counts UTF-8 bytes in its tree … */
 export function positionOfByte(text: string, byte: number): Position {
   return positionsOfBytes(text, [byte])[0]!
 }
 
-/** Reads the text once, however many places are asked for: once for each of 17,000 tables took 90 s. */
+/** Reads the text once for any number of positions: once for each of 17,000 tables took 90 s. */
 export function positionsOfBytes(text: string, bytes: readonly number[]): Position[] {
   const found = new Map<number, Position>()
   const wanted = [...new Set(bytes)].sort((a, b) => a - b)

@@ -2,13 +2,13 @@ import type { JudgeSession } from '../ports/query-judge.js'
 import type { TextRow } from '../postgres/session.js'
 import type { GuardColumn } from './verdict.js'
 
-/** The view that a question makes of a query, and that nobody ever sees. */
+/** The temporary view that a check makes of a query; it is never visible to other sessions. */
 export const VIEW = 'vitrina_guard'
 
-/** What the guard needs of a session. It must be allowed to make a temporary view; what it makes is rolled back. */
+/** What the guard needs of a session. It must be allowed to make a temporary view, which is rolled back. */
 export type GuardSession = JudgeSession & { close(): Promise<void> }
 
-/** A table, a view or a partition that the query leads to. `via` is null for what the query itself names. */
+/** A table, view or partition that the query depends on. `via` is null for relations named by the query itself. */
 export interface ReachedRelation extends TextRow {
   oid: string
   schema: string
@@ -18,11 +18,11 @@ export interface ReachedRelation extends TextRow {
   via: string | null
   /** pg_class.relkind of `via`. */
   via_kind: string | null
-  /** Whether this login may read the columns that are used. */
+  /** Whether this login may read the columns in use. */
   readable: string
 }
 
-/** A function, an operator, a type, …: what is not a relation and is not pinned, that is, not PostgreSQL's own. */
+/** A function, operator, type or similar: not a relation, and not pinned, that is, not built in. */
 export interface ReachedObject extends TextRow {
   oid: string
   catalog: string
@@ -33,7 +33,7 @@ export interface ReachedObject extends TextRow {
   via: string | null
 }
 
-/** SQL that a view or a domain on the way would run. */
+/** SQL that a view or a domain would run. */
 export interface HiddenText extends TextRow {
   owner: string
   text: string
@@ -47,11 +47,11 @@ export interface Reach {
   readonly hidden: readonly HiddenText[]
 }
 
-/** Reads what the view in this session's transaction leads to. The search_path must be empty, so that names come with their schema. */
+/** Reads the dependencies of the view in this session's transaction. The search_path must be empty, so that names include their schema. */
 export async function reachOfView(session: JudgeSession): Promise<Reach> {
   const rows = await session.rows(COLUMNS)
   const direct = await session.rows<Direct>(DIRECT)
-  // Most queries name plain tables only. Planning the two longer questions takes 3 of 8 ms, so they are asked at need.
+  // Most queries name only plain tables. Planning the two longer queries takes 3 of 8 ms, so they run only if needed.
   const leadsOn = direct.some(({ leads_on }) => leads_on === 'true')
   const relations = leadsOn ? await session.rows<ReachedRelation>(RELATIONS) : direct.filter(isRelation)
   const views = relations.filter(({ kind }) => kind === 'v' || kind === 'm').map(({ oid }) => oid)
@@ -87,7 +87,7 @@ SELECT a.attname AS name, pg_catalog.format_type(a.atttypid, a.atttypmod) AS typ
  WHERE a.attrelid = 'pg_temp.${VIEW}'::pg_catalog.regclass AND a.attnum > 0
  ORDER BY a.attnum`
 
-/** What the query itself depends on; name is null for what is not a relation. */
+/** Direct dependencies of the query; name is null for anything but a relation. */
 interface Direct extends ReachedRelation {
   leads_on: string | null
 }
@@ -105,7 +105,7 @@ SELECT d.refobjid AS oid, n.nspname AS schema, c.relname AS name, c.relkind::tex
    AND (d.refclassid, d.refobjid) <> ('pg_catalog.pg_class'::pg_catalog.regclass, w.ev_class)
  GROUP BY d.refclassid, d.refobjid, n.nspname, c.relname, c.relkind, c.relhassubclass`
 
-/** Through the rule that makes a view a view, and down to partitions and children: reading a parent reads them. */
+/** Follows view rules, and partitions and children: reading a parent reads them. */
 const RELATIONS = `
 WITH RECURSIVE edge(oid, via) AS (
   SELECT 'pg_temp.${VIEW}'::pg_catalog.regclass::pg_catalog.oid, NULL::pg_catalog.oid
@@ -139,7 +139,7 @@ SELECT DISTINCT d.refobjid AS oid, c.relname AS catalog, i.identity, i.schema, t
  CROSS JOIN LATERAL pg_catalog.pg_identify_object(d.refclassid, d.refobjid, 0) i
  WHERE w.ev_class = 'pg_temp.${VIEW}'::pg_catalog.regclass OR w.ev_class = ANY ($1::pg_catalog.oid[])`
 
-/** A domain may rest on a domain, and a type be an array of them: a cast to it runs the CHECK of each. */
+/** A domain may be based on a domain, and a type be an array of them: a cast runs the CHECK of each. */
 const DOMAINS = (parameter: string) => `
 WITH RECURSIVE domain(oid) AS (
   SELECT pg_catalog.unnest(${parameter}::pg_catalog.oid[])

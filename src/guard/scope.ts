@@ -1,9 +1,9 @@
 type Queries<T> = ReadonlyMap<string, { readonly place: number; readonly known: T }>
 
-/** Names that stand for a WITH query at one place of the text, each with what is known of it. */
+/** Names of WITH queries visible at one place of the text, each with what is known of it. */
 export class Scope<T> {
   readonly #outer: Scope<T> | null
-  /** All of one WITH, shared by the scopes of its queries: ten thousand copies of ten thousand names took 11 s. */
+  /** All names of one WITH, shared by the scopes of its queries: ten thousand copies of ten thousand names took 11 s. */
   readonly #queries: Queries<T>
   readonly #seen: number
 
@@ -17,13 +17,13 @@ export class Scope<T> {
     return new Scope<T>(null, new Map(), 0)
   }
 
-  /** With the queries of one WITH, all of them. */
+  /** With all queries of one WITH. */
   plus(queries: readonly (readonly [name: string, known: T])[]): Scope<T> {
     const placed = queries.map(([name, known], place) => [name, { place, known }] as const)
     return new Scope(this, new Map(placed), queries.length)
   }
 
-  /** As the query at this place of the WITH sees it: only those before it. */
+  /** As seen by the query at this place of the WITH: only those before it. */
   before(place: number): Scope<T> {
     return new Scope(this.#outer, this.#queries, place)
   }
@@ -35,5 +35,5 @@ export class Scope<T> {
   }
 }
 
-/** Where only the names matter. */
+/** For callers that need only the names. */
 export type Names = Scope<true>

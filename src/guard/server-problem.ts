@@ -14,7 +14,7 @@ interface Said {
   readonly position?: string
 }
 
-/** What the server says about the query is a verdict; that it cannot answer now is an error like any other, and thrown. */
+/** An error about the query is a verdict; that the server cannot answer now is an ordinary error, and thrown. */
 export function problemOfServer(error: unknown, sql: string, prefixLength: number): Problem {
   const state = sqlstateOf(error)
   const { message, hint, position } = error as Said
@@ -27,24 +27,24 @@ export function problemOfServer(error: unknown, sql: string, prefixLength: numbe
   const character = Number(position ?? 0) - 1 - prefixLength
   return {
     code: 'SOURCE_QUERY_FAILED',
-    message: `PostgreSQL refused the query: ${cutText(message, MOST_CHARACTERS)}.`,
+    message: `PostgreSQL rejected the query: ${cutText(message, MOST_CHARACTERS)}.`,
     hint: ourHint(state, message) ?? hint ?? 'Correct the query.',
     sqlstate: state,
     position: character < 0 ? null : positionOfCharacter(sql, character),
-    // A schema, table, column or type that is not there yet; a right that is not granted yet.
+    // A schema, table, column or type that does not exist yet; a privilege that is not granted yet.
     mayPass: /^(3F000|42P01|42703|42704|42501)$/.test(state),
   }
 }
 
-/** Where we know more than PostgreSQL does: it has no idea that the search_path is empty on purpose. */
+/** Better hints than PostgreSQL's: it does not know that the search_path is empty on purpose. */
 function ourHint(state: string, message: string): string | null {
-  if (state === '42701') return 'Give each column a name of its own with AS.'
+  if (state === '42701') return 'Give each column a unique name with AS.'
   if (/ has pseudo-type /.test(message))
-    return 'A mart has no column of this type: take its fields one by one, or write to_jsonb(…).'
+    return 'A mart cannot have a column of this type: select its fields one by one, or use to_jsonb(…).'
   if (state === '42704' && message.startsWith('type'))
     return 'Write the schema of the type, as in content.mood.'
   if (state === '42883')
-    return 'Only functions and operators of PostgreSQL itself may be used; compare the types of what is given to them.'
+    return 'Only built-in functions and operators of PostgreSQL may be used; check the types of the arguments.'
   if (state === '42501')
     return 'Grant the reader USAGE on the schema and SELECT on the table, or run "vitrina migrate".'
   return null
@@ -54,7 +54,7 @@ function cannotAsk(message: string, cause: unknown): VitrinaError {
   return new VitrinaError(
     'SOURCE_REFUSED',
     `The query cannot be checked on this server: ${message}.`,
-    'The check makes a temporary view and rolls it back: connect to a primary server, and GRANT TEMPORARY ON DATABASE to the reader.',
+    'The check creates a temporary view and rolls it back: connect to a primary server, and GRANT TEMPORARY ON DATABASE to the reader.',
     { cause },
   )
 }

@@ -23,7 +23,7 @@ afterEach(() => session.close())
 const check = (sql: string) => guard.check(sql, borrowed(session))
 
 describe('the server', () => {
-  it('tells the columns with their types, and the text to run', async () => {
+  it('returns the columns with their types, and the text to run', async () => {
     const sql = 'SELECT f.*, mood, score, now() AS at FROM content.film_short f, content.document -- all\n;'
     expect(await check(sql)).toMatchObject({
       ok: true,
@@ -63,7 +63,7 @@ describe('the server', () => {
       problems: [
         {
           code: 'SOURCE_REFUSED',
-          message: 'auth.users, which content.leaky leads to, may not be read.',
+          message: 'auth.users, which content.leaky reads, may not be read.',
           hint: 'A source query may read content.* and ugc.*: ALLOWED_SOURCE_SCHEMAS=content,ugc.',
           position: { offset: 21, line: 2, column: 8 },
         },
@@ -71,7 +71,7 @@ describe('the server', () => {
     })
   })
 
-  it('points at the place of the text that it does not understand', async () => {
+  it('points at the place of the text with the syntax error', async () => {
     const verdict = await check("SELECT '😀' AS a,\n  no_such_column FROM content.genre")
     expect(verdict).toMatchObject({
       ok: false,
@@ -91,7 +91,7 @@ describe('the server', () => {
     expect(await check('SELECT open FROM content.partly')).toMatchObject({ ok: true })
     expect(await check('SELECT secret FROM content.partly')).toMatchObject({
       ok: false,
-      problems: [{ message: 'The reader has no right to read content.partly.' }],
+      problems: [{ message: 'The reader has no privilege to read content.partly.' }],
     })
   })
 
@@ -115,8 +115,8 @@ describe('the server', () => {
   })
 })
 
-describe('a server that cannot be asked', () => {
-  it('is told apart from a bad query', async () => {
+describe('a server that cannot be queried', () => {
+  it('is distinguished from an invalid query', async () => {
     const own = await aDatabase({ cinema: true })
     const name = new URL(own.url).pathname.slice(1)
     await own.query(`REVOKE TEMPORARY ON DATABASE ${name} FROM PUBLIC, vitrina_reader`)
@@ -131,7 +131,7 @@ describe('a server that cannot be asked', () => {
     }
   })
 
-  it('is told apart when the connection is gone', async () => {
+  it('is distinguished when the connection is lost', async () => {
     const lost = await Session.open(
       database.loginUrl('reader'),
       'vitrina-guard',

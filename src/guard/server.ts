@@ -12,15 +12,15 @@ import { type GuardRules, type NamedRelation, type Problem, refused, type Server
 const PREFIX = `CREATE TEMPORARY VIEW ${VIEW} AS\n`
 
 /**
- * READ WRITE, because a temporary view writes catalog rows; they never commit. With an empty search_path a name means
- * one thing only, and standard strings are how our parser read the text. How long to wait is the session's own business:
- * a person at the API has less patience than a run at night.
+ * READ WRITE, because a temporary view writes catalog rows; they never commit. With an empty search_path a name has one
+ * meaning, and standard strings match how our parser read the text. The session sets its own time limits:
+ * a user at the API waits less than a run at night.
  */
 const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
 SET LOCAL search_path = ''; SET LOCAL standard_conforming_strings = on; SET LOCAL quote_all_identifiers = off;
 SET LOCAL jit = off`
 
-/** A text that passed checkText, and what that found. */
+/** A text that passed checkText, with its findings. */
 export interface Question {
   readonly sql: string
   readonly rules: GuardRules
@@ -28,27 +28,27 @@ export interface Question {
 }
 
 /**
- * The second layer: how the server itself reads a text that passed the first. Making a view of it resolves every name,
- * and plans and runs nothing. The text must have passed: only then is it one SELECT after the prefix too.
+ * The second layer: how the server itself reads a text that passed the first. Creating a view resolves every name, and
+ * plans and runs nothing. The text must have passed: only then is it one SELECT after the prefix too.
  */
 export async function readByServer(session: JudgeSession, question: Question): Promise<ServerVerdict> {
   try {
     const problem = await makeView(session, question.sql)
     if (problem !== null) return refused(await withSuggestion(session, problem, question))
     const reach = await reachOfView(session).catch((error) => {
-      throw databaseError(error, 'Reading what the source query leads to', 'source')
+      throw databaseError(error, 'Resolving the source query', 'source')
     })
     const verdict = await judge(reach, question)
     return verdict.ok ? { ...verdict, mark: await markOf(session, reach) } : verdict
   } finally {
-    // A connection that is lost has nothing to roll back.
+    // A lost connection has nothing to roll back.
     await session.run('ROLLBACK').catch(() => {})
   }
 }
 
 const NO_SUCH_TABLE = '42P01'
 
-/** A misspelt table is the most common mistake, and PostgreSQL has no advice for it. */
+/** A misspelt table is the most common mistake, and PostgreSQL gives no hint for it. */
 async function withSuggestion(
   session: JudgeSession,
   problem: Problem,
@@ -57,7 +57,7 @@ async function withSuggestion(
   if (problem.sqlstate !== NO_SUCH_TABLE) return problem
   await session.run('ROLLBACK')
   const meant = await similarTable(session, rules, relations).catch((error) => {
-    throw databaseError(error, 'Looking for a similar table', 'source')
+    throw databaseError(error, 'Searching for a similar table', 'source')
   })
   const hint =
     meant === null ? 'Check the name, or create the table before the first run.' : `Did you mean ${meant}?`
@@ -67,7 +67,7 @@ async function withSuggestion(
 async function makeView(session: JudgeSession, sql: string): Promise<Problem | null> {
   try {
     await session.run(BEGIN)
-    // By the extended protocol: a second statement in the text would be refused here as well.
+    // By the extended protocol, which also rejects a second statement in the text.
     await session.rows(PREFIX + sql)
     return null
   } catch (error) {
@@ -78,7 +78,7 @@ async function makeView(session: JudgeSession, sql: string): Promise<Problem | n
 async function judge(reach: Reach, { rules, relations: named }: Question): Promise<ServerVerdict> {
   const { canonical, columns, relations } = reach
   if (columns.length === 0)
-    return refused(refusal('The query returns no columns.', 'Name at least one after SELECT.', null))
+    return refused(refusal('The query returns no columns.', 'Select at least one.', null))
   const verdict = await checkCanonical(canonical, rules)
   const reasons = await judgeReach(reach, rules)
   if (reasons.length > 0) {
@@ -87,7 +87,7 @@ async function judge(reach: Reach, { rules, relations: named }: Question): Promi
       ...reasons.map(({ root, message, hint }) => refusal(message, hint, placeOf(root, reach, places))),
     )
   }
-  // Its places are those of the server's text, which the author has never seen.
+  // Its positions refer to the server's text, which the author has never seen.
   if (!verdict.ok)
     return refused(...verdict.problems.map(({ message, hint }) => refusal(message, hint, null)))
   const reached = relations
@@ -96,10 +96,10 @@ async function judge(reach: Reach, { rules, relations: named }: Question): Promi
   return { ok: true, relations: named, canonical, columns, reached, mark: null }
 }
 
-/** From what was reached back to what the author wrote. */
+/** From a dependency back to what the author wrote. */
 function placeOf(name: string | null, reach: Reach, places: ReadonlyMap<string, Position>): Position | null {
   const via = new Map(reach.relations.map((one) => [`${one.schema}.${one.name}`, one.via]))
-  // No chain is longer than all relations; a bound, should two views ever name each other.
+  // No chain is longer than the number of relations; a bound, in case two views ever refer to each other.
   for (let at = name, step = 0; at !== null && step <= via.size; at = via.get(at) ?? null, step++) {
     const place = places.get(at)
     if (place !== undefined) return place

@@ -2,10 +2,10 @@ import type { JudgeSession } from '../ports/query-judge.js'
 import { quoteTable, type TableName } from '../sql/identifiers.js'
 import type { GuardRules } from './verdict.js'
 
-/** More than a catalogue that a person can know; a longer one is not searched for a misspelt name. */
+/** A larger catalog is not searched for a misspelt name. */
 const MOST_TABLES = 5_000
 
-/** What this login may read. */
+/** The tables that this login may read. */
 const TABLES = `
 SELECT n.nspname AS schema, c.relname AS table
   FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -13,7 +13,7 @@ SELECT n.nspname AS schema, c.relname AS table
    AND pg_catalog.has_schema_privilege(n.oid, 'USAGE') AND pg_catalog.has_any_column_privilege(c.oid, 'SELECT')
  ORDER BY 1, 2 LIMIT ${MOST_TABLES}`
 
-/** The table that was probably meant by one that does not exist. Null: none is similar enough. */
+/** The table that was probably meant instead of one that does not exist. Null: none is similar enough. */
 export async function similarTable(
   session: JudgeSession,
   rules: GuardRules,
@@ -34,18 +34,18 @@ function textOf({ schema, table }: TableName): string {
   return `${schema}.${table}`
 }
 
-/** With quotes only where they are needed. */
+/** Quoted only where necessary. */
 function written(name: TableName): string {
   const text = textOf(name)
   return /^[a-z_][a-z0-9_]*\.[a-z_][a-z0-9_]*$/.test(text) ? text : quoteTable(name)
 }
 
-/** The right table in the wrong schema is one mistake, however the schemas are called. */
+/** The right table in the wrong schema is one mistake, however different the schema names are. */
 function distanceBetween(one: TableName, other: TableName): number {
   return lettersBetween(one.table, other.table) + (one.schema === other.schema ? 0 : 1)
 }
 
-/** How many letters have to be added, removed or changed, without regard to case. */
+/** Number of letters to add, remove or change, ignoring case. */
 function lettersBetween(one: string, other: string): number {
   const a = one.toLowerCase()
   const b = other.toLowerCase()

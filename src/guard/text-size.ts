@@ -1,7 +1,7 @@
 import { constant, lastName } from './constants.js'
 import type { Tree } from './parser.js'
 
-/** How many characters an expression makes whatever the data; 0 when the text does not show it. */
+/** Characters that an expression produces regardless of the data; 0 if the text does not show it. */
 export function textSize(node: Tree | undefined): number {
   if (node === undefined) return 0
   const [kind = '', inner] = Object.entries(node)[0] ?? []
@@ -28,7 +28,7 @@ const CALLS: Readonly<Record<string, (args: readonly Tree[]) => number>> = {
   replace: ([text, from, instead]) => (textSize(text) / atLeastOne(from)) * textSize(instead),
   regexp_replace: ([text, , instead]) => textSize(text) * textSize(instead),
   array_to_string: ([array, delimiter]) => elements(array) * (1 + textSize(delimiter)),
-  // What changes no length, or only doubles it.
+  // Functions that keep the length, or only double it.
   upper: ([text]) => textSize(text),
   lower: ([text]) => textSize(text),
   initcap: ([text]) => textSize(text),
@@ -42,14 +42,14 @@ export function callSize(name: string, args: readonly Tree[]): number {
   return CALLS[name]?.(args) ?? 0
 }
 
-/** Of an array_fill() with constant bounds; 0 for any other array. */
+/** Size of an array_fill() with constant bounds; 0 for any other array. */
 function elements(node: Tree | undefined): number {
   const call = node?.FuncCall as Tree | undefined
   if (call === undefined || lastName(call.funcname) !== 'array_fill') return 0
   return arraySize((call.args as Tree[] | undefined)?.[1])
 }
 
-/** Of the numbers in ARRAY[2, 3] or '{2,3}'; 0 when the text does not show them. */
+/** Product of the numbers in ARRAY[2, 3] or '{2,3}'; 0 if the text does not show them. */
 export function arraySize(node: Tree | undefined): number {
   const cast = node?.TypeCast as Tree | undefined
   if (cast !== undefined) return arraySize(cast.arg as Tree)
@@ -62,14 +62,14 @@ export function arraySize(node: Tree | undefined): number {
   return sizes.reduce((all: number, size) => all * (size ?? 0), 1)
 }
 
-/** `bit(1000000000)` is as long as it says, whatever is cast to it. */
+/** `bit(1000000000)` has the declared length, whatever is cast to it. */
 export function typeSize(type: Tree | undefined): number {
   const name = lastName(type?.names)
   if (name !== 'bit' && name !== 'bpchar') return 0
   return count((type?.typmods as Tree[] | undefined)?.[0])
 }
 
-/** A width: `%10s`, `%2$-10s`. A star takes the next argument, or the one that it names. */
+/** A width: `%10s`, `%2$-10s`. A star uses the next argument, or the one it names. */
 const WIDTH = /%%|%(?:\d{1,9}\$)?-?(?:(\d+)(?![\d$])|(\*))/g
 
 function formatSize([pattern, ...args]: readonly Tree[]): number {

@@ -1,6 +1,6 @@
 /**
- * Types of pg_catalog that a query may name. Missing are those that look up tables, functions or roles by name
- * (regclass and its kin, all but the text search ones) and those of the server's inside. The server writes
+ * Types of pg_catalog that a query may name. Excluded are types that look up tables, functions or roles by name
+ * (regclass and similar, except those for text search) and internal types. The server writes
  * jsonb_build_object('a', NULL) with NULL::unknown.
  */
 const NAMES = `bit bool box bpchar bytea char cid cidr circle date datemultirange daterange float4 float8 inet int2 int4
@@ -11,10 +11,10 @@ const NAMES = `bit bool box bpchar bytea char cid cidr circle date datemultirang
 
 const TYPES: ReadonlySet<string> = new Set(NAMES.split(/\s+/))
 
-/** `_text` is how the catalog calls text[]. */
+/** `_text` is the catalog's name for text[]. */
 export function isKnownType(name: string): boolean {
   return TYPES.has(name) || (name.startsWith('_') && TYPES.has(name.slice(1)))
 }
 
-/** The sampling methods that PostgreSQL has without an extension. */
+/** The sampling methods that are built into PostgreSQL. */
 export const SAMPLING: ReadonlySet<string> = new Set(['system', 'bernoulli'])

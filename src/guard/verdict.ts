@@ -7,20 +7,20 @@ export interface GuardRules {
   readonly sourceSchemas: readonly string[]
 }
 
-/** One reason why a query may not be run, for the person who wrote it. */
+/** One reason why a query may not be run, for its author. */
 export interface Problem {
   readonly code: Extract<ErrorCode, 'SOURCE_REFUSED' | 'SOURCE_QUERY_FAILED'>
   readonly message: string
   readonly hint: string
-  /** Where the server refused the query. */
+  /** Set if the server rejected the query. */
   readonly sqlstate?: string
-  /** It may come right without another text: a table that is not there yet. */
+  /** The query may become valid without a change: a table does not exist yet. */
   readonly mayPass?: boolean
-  /** In the text as it was written; null when the reason lies outside of it, for example inside a view. */
+  /** Position in the original text; null when the reason is elsewhere, for example inside a view. */
   readonly position: Position | null
 }
 
-export interface Refusal {
+export interface Rejection {
   readonly ok: false
   readonly problems: readonly Problem[]
 }
@@ -29,14 +29,14 @@ export interface NamedRelation extends TableName {
   readonly position: Position
 }
 
-/** What the text alone says. */
+/** The result of checking the text alone. */
 export interface TextAccepted {
   readonly ok: true
   /** Every table or view it names, once each, in the order of the text. */
   readonly relations: readonly NamedRelation[]
 }
 
-export type Verdict = TextAccepted | Refusal
+export type Verdict = TextAccepted | Rejection
 
 /** A column of the query, with its type as the server writes it, schema included. */
 export interface GuardColumn {
@@ -45,26 +45,26 @@ export interface GuardColumn {
   readonly typeOid: number
 }
 
-/** What the catalogs say about everything a verdict rests on, as a digest. Reading it writes nothing. */
+/** Digest of the catalog entries that a verdict depends on. Reading it writes nothing. */
 export interface CatalogMark {
   readonly relations: readonly string[]
   readonly types: readonly string[]
   readonly digest: string
 }
 
-/** What the server says, too. */
+/** The result that includes the server's check. */
 export interface ServerAccepted extends TextAccepted {
   /** The query as the server reads it, without a semicolon: the only text that may be run, with search_path = ''. */
   readonly canonical: string
   readonly columns: readonly GuardColumn[]
-  /** Also what views and partitions lead to. */
+  /** Includes the tables behind views and partitions. */
   readonly reached: readonly TableName[]
-  /** By which it is seen whether the verdict still holds; null: it cannot be seen. */
+  /** Shows whether the verdict is still valid; null: that cannot be determined. */
   readonly mark: CatalogMark | null
 }
 
-export type ServerVerdict = ServerAccepted | Refusal
+export type ServerVerdict = ServerAccepted | Rejection
 
-export function refused(...problems: readonly Problem[]): Refusal {
+export function refused(...problems: readonly Problem[]): Rejection {
   return { ok: false, problems }
 }

@@ -1,22 +1,22 @@
 import type { TableName } from '../sql/identifiers.js'
 import { checkEnd, checkWrittenOut, mayBeCutShort } from './bombs.js'
 import { CHECKS } from './checks.js'
-import type { Finding, Findings, WalkRules } from './findings.js'
+import type { Findings, TextFinding, WalkRules } from './findings.js'
 import { INSTEAD, NODES, SAID } from './nodes.js'
 import type { Tree } from './parser.js'
 import { type Names, Scope } from './scope.js'
 
-/** More tell nobody more. */
+/** Further findings would not help the author. */
 const MAX_FINDINGS = 20
 
-/** Visits every node of a statement and notes what may not be there. Knows nothing that is not in the text. */
+/** Visits every node of a statement and records what is not allowed. Uses only the text. */
 export class Walk implements Findings {
   readonly rules: WalkRules
-  readonly findings: Finding[] = []
+  readonly findings: TextFinding[] = []
   readonly #relations = new Map<string, TableName & { byte: number }>()
-  /** Where the walk is, in bytes: most nodes know their place, the rest take that of what holds them. */
+  /** Current position in bytes: most nodes have one, the others inherit it. */
   #place = 0
-  /** Asked once, and only when there is something recursive. */
+  /** Computed once, and only for a recursive query. */
   #cutShort: boolean | null = null
   #root: Tree = {}
 
@@ -24,7 +24,7 @@ export class Walk implements Findings {
     this.rules = rules
   }
 
-  /** Once each, with the place of the first mention. */
+  /** Once each, with the position of the first mention. */
   get relations(): (TableName & { byte: number })[] {
     return [...this.#relations.values()]
   }
@@ -71,7 +71,7 @@ export class Walk implements Findings {
     for (const [field, value] of Object.entries(node)) {
       const bare = fields.get(field)
       if (bare === undefined) this.#unknownField(field, node)
-      // Its queries were visited on the way to the scope.
+      // Its queries were visited when the scope was built.
       else if (bare !== 'WithClause') this.#value(bare, value, scope)
     }
   }
@@ -79,18 +79,18 @@ export class Walk implements Findings {
   #unknownField(field: string, node: Tree): void {
     const value = node[field]
     if (value === false || (Array.isArray(value) && value.length === 0)) return
-    // Neither knows its place: the table that would be written or locked does.
+    // Neither has a position: the table to be written or locked does.
     if (field === 'intoClause')
-      this.refuse('INTO may not be part of a source query: it writes.', 'Leave it out.', placeIn(value))
+      this.refuse('INTO may not be part of a source query: it writes.', 'Remove it.', placeIn(value))
     else if (field === 'lockingClause')
       this.refuse(
         'FOR UPDATE or FOR SHARE may not be part of a source query: it locks.',
-        'Leave it out.',
+        'Remove it.',
         placeIn(value) ?? placeIn(node.fromClause),
       )
     else if (field === 'catalogname')
-      this.refuse('A table of another database was named.', 'Write schema.table.')
-    else this.refuse(`This form of the query is not known to be safe (${field}).`, 'Write it in another way.')
+      this.refuse('The query names a table of another database.', 'Write schema.table.')
+    else this.refuse(`This form of the query is not known to be safe (${field}).`, 'Rewrite the query.')
   }
 
   #value(bare: string | null, value: unknown, scope: Names): void {
@@ -99,12 +99,12 @@ export class Walk implements Findings {
   }
 
   #node(bare: string | null, value: Tree, scope: Names): void {
-    // `{}` stands for an empty place in a list: DISTINCT without ON has one.
+    // `{}` marks an empty position in a list: DISTINCT without ON has one.
     const [kind = '', node = {}] = bare === null ? only(value) : [bare, value]
     if (Object.keys(value).length > 0) this.#visit(kind, node as Tree, scope)
   }
 
-  /** The names that WITH brings: each query sees those before it, and with RECURSIVE all of them. */
+  /** The names defined by WITH: each query sees those before it, and with RECURSIVE all of them. */
   #with(node: Tree, outer: Names): Names {
     const clause = node.withClause as Tree | undefined
     if (clause === undefined) return outer
@@ -124,7 +124,7 @@ export class Walk implements Findings {
   }
 }
 
-/** The first place that a node in it knows. */
+/** The first position of a node inside it. */
 function placeIn(value: unknown): number | undefined {
   if (value === null || typeof value !== 'object') return undefined
   const { location } = value as Tree

@@ -1,12 +1,12 @@
 import type { Tree } from './parser.js'
 import { Scope } from './scope.js'
 
-/** For how many tables a WITH query stands wherever it is named. */
+/** The number of tables that a WITH query expands to wherever it is referenced. */
 type Counts = Scope<() => number>
 
 /**
- * How many tables the planner gets to see. It writes a WITH query that is NOT MATERIALIZED out wherever it is named: thirty
- * of them, each naming the one before it twice, are a billion tables, and no time-out stops the planner in time.
+ * The number of tables in the planner's view. It expands a WITH query that is NOT MATERIALIZED wherever it is referenced:
+ * thirty of them, each referencing the previous one twice, are a billion tables, and no time-out stops the planner in time.
  */
 export function tablesWrittenOut(statement: Tree): number {
   return count(statement, Scope.empty())
@@ -35,7 +35,7 @@ function within(clause: Tree, outer: Counts): Counts {
 
 const ONE = () => 1
 
-/** A query that names itself is not written out, so for itself it counts as one. */
+/** A query that references itself is not expanded, so it counts as one for itself. */
 function once(work: () => number): () => number {
   let known: number | null = null
   return () => {

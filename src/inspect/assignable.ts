@@ -2,8 +2,8 @@ import type { Session } from '../postgres/session.js'
 import { requireAssignable, type Target } from '../sinks/postgres/target.js'
 
 /**
- * Whether the values of the query can be assigned to the columns of the table. Asked of an empty copy of it that nobody
- * else sees: the login that looks may not insert into the table itself.
+ * Whether the values of the query can be assigned to the columns of the table. Tested with an empty temporary copy: the
+ * inspecting login may not insert into the table itself.
  */
 export async function assignableProblem(session: Session, target: Target): Promise<unknown | null> {
   await session.run('BEGIN')

@@ -6,22 +6,22 @@ import { asRelation } from '../sql/selection.js'
 /** A value longer than this is cut in a preview. */
 const MOST_CHARACTERS = 2_000
 
-/** How long a preview waits, in milliseconds. */
+/** Time limits of a preview, in milliseconds. */
 export interface PreviewPatience {
   /** For each statement. */
   readonly query: number
-  /** For the functions of users, which are not waited for as long as in a run. */
+  /** For user functions, which get less time than in a run. */
   readonly transforms: number
 }
 
 export const PREVIEW_PATIENCE: PreviewPatience = { query: 5_000, transforms: 10_000 }
 
-/** In a snapshot that cannot write, within a few seconds. */
+/** A read-only snapshot with a time limit. */
 export function inASnapshot({ query }: PreviewPatience): string {
   return `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = ${query}; SET LOCAL search_path = ''`
 }
 
-/** Only the text that the server itself wrote is run. */
+/** Runs only the text that the server wrote. */
 export async function readFirstRows(
   session: Session,
   canonical: string,
@@ -38,7 +38,7 @@ export async function readFirstRows(
   return { columns: columns.map(({ name, type }) => ({ name, type })), ...cutValues(values) }
 }
 
-/** Values that are too long to show are cut, and it is said. */
+/** Long values are truncated and marked as such. */
 export function cutValues(
   values: readonly (readonly (string | null)[])[],
 ): Pick<Preview, 'rows' | 'truncated'> {

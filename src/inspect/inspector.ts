@@ -1,8 +1,8 @@
 import {
   type GuardSession,
   KeptSessions,
-  type Refusal,
-  refusalError,
+  type Rejection,
+  rejectionError,
   type ServerAccepted,
   type SqlGuard,
   type TextAccepted,
@@ -43,7 +43,7 @@ import { keyWarnings, warningsFor } from './warnings.js'
 
 export interface InspectorSettings {
   readonly readerUrl: string
-  /** Sees the marts of the main database, and changes none. */
+  /** A login that can read the marts of the main database but not change them. */
   readonly martUrl: string
   readonly connections: ReadonlyMap<string, string>
   readonly targets: TargetRules<SinkKind>
@@ -54,12 +54,12 @@ export interface InspectorSettings {
   readonly patience?: PreviewPatience
 }
 
-/** Longer than any look should take, shorter than the patience of whoever waits for it. */
+/** Longer than an inspection should take, shorter than a user is willing to wait. */
 const LOOK_TIMEOUT = '10s'
 
 export class PipelineInspector implements Inspector {
   readonly #settings: InspectorSettings
-  /** Opening a session costs more than a verdict: those of the main database are kept for a while. */
+  /** Opening a session costs more than a verdict, so sessions of the main database are kept for a while. */
   readonly #kept: KeptSessions
   readonly #life = new AbortController()
 
@@ -78,15 +78,15 @@ export class PipelineInspector implements Inspector {
       const lasting = verdict.problems.filter(({ mayPass = false }) => !mayPass)
       return asFindings(lasting, pipeline)
     }
-    // Without the server nothing is known about the columns.
+    // Without the server the columns are unknown.
     return 'columns' in verdict ? missingKeys(pipeline, verdict.columns) : []
   }
 
-  async #judge(pipeline: Pipeline, signal: AbortSignal): Promise<ServerAccepted | TextAccepted | Refusal> {
+  async #judge(pipeline: Pipeline, signal: AbortSignal): Promise<ServerAccepted | TextAccepted | Rejection> {
     const { guard } = this.#settings
     const query = readerQuery(pipeline)
     return guard.check(query, this.#forVerdict(pipeline, signal)).catch((error) => {
-      // A source that is down cannot say more than the text does.
+      // When the source is down, only the text can be checked.
       if (error instanceof VitrinaError && error.class === 'lost') return guard.check(query)
       throw lookError(error, 'The check of the source query', 'source')
     })
@@ -131,13 +131,13 @@ export class PipelineInspector implements Inspector {
         if (misfit !== null) return this.#invalid(pipeline, [asFinding(misfit, 'target_table')], looked)
         const plan = await queryPlan(source, pipeline, looked)
         const keys = depth === 'quick' ? [] : await keyWarnings(source, looked)
-        // Those that this mode does not need; a comparison uses the incremental key in every mode.
+        // Keys that this mode does not need; a comparison uses the incremental key in every mode.
         const unused = missingKeys(pipeline, examined.columns)
         const known = [...warningsFor(pipeline, looked), ...unused, ...keys, ...ofTarget(warnings)]
         return this.#valid(pipeline, { looked, plan }, known)
       })
     } catch (error) {
-      // Not a fault of the pipeline.
+      // Not an error of the pipeline.
       if (error instanceof VitrinaError && error.code === 'TOO_MANY_CHECKS') throw error
       const unknown = unknownTransforms(error, pipeline)
       const found = unknown ?? [asFinding(error, fieldOf(error, pipeline))]
@@ -165,7 +165,7 @@ export class PipelineInspector implements Inspector {
       : { query, columns: await describeQuery(source, query) }
   }
 
-  /** What reaches the mart. Also says whether the transforms can be loaded at all. */
+  /** The columns that reach the mart. Also reports transforms that cannot be loaded. */
   #writtenColumns(
     pipeline: Pipeline,
     columns: readonly Column[],
@@ -183,7 +183,7 @@ export class PipelineInspector implements Inspector {
       .catch((error) => {
         throw lookError(error, 'The check of the source query', 'source')
       })
-    if (!verdict.ok) throw refusalError(verdict, { isDerived: readsTable(pipeline) })
+    if (!verdict.ok) throw rejectionError(verdict, { isDerived: readsTable(pipeline) })
     const { canonical, columns } = verdict
     const source = await this.#openSource(pipeline.sourceConnection, signal)
     try {
@@ -310,7 +310,7 @@ function planFindings(pipeline: Pipeline): Finding[] {
   return savedPlanMistakes(pipeline).map((found) => ({ ...found, hint: PLAN_HINT, position: null }))
 }
 
-/** A schedule that cannot be read starts no run. One written with SQL was not checked by anything before. */
+/** An invalid schedule starts no run. A schedule set with SQL has not been checked before. */
 function scheduleFindings({ scheduleInterval, scheduleTimezone }: Pipeline): Finding[] {
   if (scheduleInterval === null) return []
   try {
@@ -321,7 +321,7 @@ function scheduleFindings({ scheduleInterval, scheduleTimezone }: Pipeline): Fin
   }
 }
 
-function asFindings(problems: Refusal['problems'], pipeline: Pipeline): Finding[] {
+function asFindings(problems: Rejection['problems'], pipeline: Pipeline): Finding[] {
   const field = readerField(pipeline)
   if (!readsTable(pipeline))
     return problems.map(({ code, message, hint, position, sqlstate = null }) => ({
@@ -335,7 +335,7 @@ function asFindings(problems: Refusal['problems'], pipeline: Pipeline): Finding[
   }))
 }
 
-/** Sinks and warnings speak of the query; here it is known where that was given. */
+/** Sinks and warnings refer to the query; this maps them to the field that contains it. */
 function inReaderField(findings: readonly Finding[], pipeline: Pipeline): Finding[] {
   return findings.map((finding) =>
     finding.field === 'source_query' ? { ...finding, field: readerField(pipeline) } : finding,

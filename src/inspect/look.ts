@@ -4,14 +4,14 @@ import type { Column } from '../sql/selection.js'
 import type { Examined } from '../transfers/examine.js'
 import type { SinkLook } from './sink-look.js'
 
-/** What was seen of both sides. */
+/** The result of inspecting both sides. */
 export interface Looked extends Examined {
   /** How a run would move the rows. */
   readonly way: Way
-  /** What reaches the mart: the columns of the query, or what the transforms make of them. */
+  /** The columns that reach the mart: those of the query, or the output of the transforms. */
   readonly written: readonly Column[]
-  /** The table; null: it is not there yet and will be created, or the mart is no table. */
+  /** The table; null: it does not exist yet and will be created, or the mart is not a table. */
   readonly target: Target | null
-  /** What stands behind a sink; null: the mart is a table. */
+  /** The examination by a sink; null: the mart is a table. */
   readonly sink: SinkLook | null
 }

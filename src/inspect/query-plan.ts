@@ -5,7 +5,7 @@ import { parseTable, quoteIdentifier } from '../sql/identifiers.js'
 import { asRelation, type Column } from '../sql/selection.js'
 import type { Examined } from '../transfers/examine.js'
 
-/** Below this an index saves nobody a second. */
+/** Below this number of rows an index saves no noticeable time. */
 const BIG_TABLE = 10_000
 
 interface PlanNode {
@@ -19,9 +19,9 @@ interface PlanNode {
 }
 
 /**
- * What the planner says of reading the query once. No row is read, but the planner computes what depends on no row.
- * VERBOSE repeats each of those values in every node above it, and is only asked for where two schemas have a table of
- * the same name: elsewhere the examination knows the schema.
+ * The planner's estimate for reading the query once. No row is read, but constant expressions are evaluated.
+ * VERBOSE repeats each of those values in every node above, and is only requested when two schemas have a table of the
+ * same name: otherwise the examination already knows the schema.
  */
 export async function queryPlan(source: Session, pipeline: Pipeline, examined: Examined): Promise<QueryPlan> {
   const schemas = schemaByTable(examined.facts.relations)
@@ -36,7 +36,7 @@ export async function queryPlan(source: Session, pipeline: Pipeline, examined: E
   }
 }
 
-/** Null: a name alone does not say which table it is. */
+/** Null: the name alone does not identify the table. */
 function schemaByTable(relations: readonly string[]): ReadonlyMap<string, string> | null {
   const names = relations.map(parseTable)
   const schemas = new Map(names.map(({ schema, table }) => [table, schema]))
@@ -51,7 +51,7 @@ async function wholeScans(
   const nodes = flatten(root).flatMap((node) => {
     const table = node['Relation Name'] ?? ''
     const schema = node.Schema ?? schemas.get(table)
-    // Another path of the same query may scan a table that the examination's plan did not name.
+    // This plan may scan a table that the examination's plan did not contain.
     return node['Node Type'] === 'Seq Scan' && schema !== undefined ? [{ ...node, schema, table }] : []
   })
   const names = nodes.map(({ schema, table }) => `${quoteIdentifier(schema)}.${quoteIdentifier(table)}`)
@@ -73,8 +73,8 @@ async function wholeScans(
 }
 
 /**
- * An incremental run asks for the rows beyond its checkpoint: without an index that begins with the key, the database
- * reads the whole table to find them. A key that is computed has no table to put an index on.
+ * An incremental run reads the rows beyond its checkpoint: without an index that begins with the key, the database
+ * reads the whole table to find them. A computed key has no table for an index.
  */
 async function missingIndexes(
   source: Session,

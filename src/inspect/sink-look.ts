@@ -8,7 +8,7 @@ export interface SinkLook extends Examination {
   readonly key: readonly string[]
 }
 
-/** What stands behind a sink, for rows with these columns. Nothing is changed. */
+/** Examines the target of a sink for rows with these columns. Changes nothing. */
 export async function lookAtSink(
   kind: SinkKind,
   pipeline: Pipeline,
@@ -22,7 +22,7 @@ export async function lookAtSink(
   }
 }
 
-/** A sink speaks of its target unless it says otherwise. */
+/** Findings of a sink refer to its target unless they say otherwise. */
 export function ofTarget(findings: readonly Finding[]): Finding[] {
   return findings.map((finding) => ({ ...finding, field: finding.field || 'target_table' }))
 }

@@ -1,10 +1,10 @@
 import type { SourceTable, SourceTables } from '../model/validation.js'
 import type { Session } from '../postgres/session.js'
 
-/** More than anybody completes; their columns are a megabyte at the most. */
+/** Enough for completion; their columns take a megabyte at most. */
 const MOST_TABLES = 2_000
 
-/** Only what the guard lets through: no foreign tables, and partitions only by the table that they are parts of. */
+/** Only what the guard accepts: no foreign tables, and partitions only through their partitioned table. */
 const TABLES = `
 SELECT n.nspname AS schema, c.relname AS name, c.relkind::text AS kind,
        CASE WHEN c.reltuples >= 0 AND c.relkind <> 'v' THEN c.reltuples::bigint::text END AS rows,
@@ -19,7 +19,7 @@ SELECT n.nspname AS schema, c.relname AS name, c.relkind::text AS kind,
  ORDER BY n.nspname, c.relname
  LIMIT ${MOST_TABLES + 1}`
 
-/** What this login may read in these schemas. */
+/** The tables in these schemas that this login may read. */
 export async function sourceTables(session: Session, schemas: readonly string[]): Promise<SourceTables> {
   const rows = await session.rows(TABLES, [schemas])
   const tables = rows.slice(0, MOST_TABLES).map(

@@ -7,7 +7,7 @@ import { RowBatch } from '../sql/row-batch.js'
 import { asRelation, type Column, columnList } from '../sql/selection.js'
 import { cutValues, inASnapshot, type PreviewPatience } from './first-rows.js'
 
-/** More than this is not read for a preview, however large the values. */
+/** A preview reads at most this much, however large the values are. */
 const MOST_BYTES = 32 * 1024 * 1024
 const NEWLINE = 0x0a
 
@@ -23,7 +23,7 @@ interface FirstRows {
   readonly patience: PreviewPatience
 }
 
-/** Opens the transforms of a pipeline as a run would, for as long as `use` takes. Null: it has none. */
+/** Opens the transforms of a pipeline as a run would, for the duration of `use`. Null: it has none. */
 export async function withTransforms<T>(
   { hosts, pipeline, signal, patience: { transforms: patienceMs } }: Looking,
   columns: readonly Column[],
@@ -44,7 +44,7 @@ export async function withTransforms<T>(
   }
 }
 
-/** The first rows as they would be written: read as a run reads them, and sent through the chain. */
+/** The first rows as they would be written: read as in a run, and sent through the transforms. */
 export async function transformFirstRows(
   session: Session,
   canonical: string,
@@ -53,7 +53,7 @@ export async function transformFirstRows(
 ): Promise<Preview> {
   const batch = await readBatch(session, canonical, columns, { limit, patience })
   const rows = (await chain.run(batch)).rows.slice(0, limit)
-  // COPY writes t where a cast to text writes true, and people read the latter.
+  // COPY writes t where a cast to text writes true; show the latter.
   const isBoolean = chain.columns.map(({ type }) => type === 'boolean')
   const readable = rows.map((row) =>
     row.map((text, n) => (isBoolean[n] && text !== null ? String(text === 't') : text)),
@@ -88,7 +88,7 @@ function countOf(lines: Buffer): number {
   return count
 }
 
-/** One finding for each name that is not registered, at the task that names it; null for any other error. */
+/** One finding for each name that is not registered, at its task; null for any other error. */
 export function unknownTransforms(error: unknown, pipeline: Pipeline): Finding[] | null {
   if (!(error instanceof VitrinaError) || error.code !== 'TRANSFORM_UNKNOWN') return null
   const unknown = (error.facts.unknown ?? []) as readonly { transform: string; detail: string }[]
@@ -100,7 +100,7 @@ export function unknownTransforms(error: unknown, pipeline: Pipeline): Finding[]
   })
 }
 
-/** The task that an error of a transform speaks of: the first one, unless its name stands in the sentence. */
+/** The task that an error of a transform refers to: the first one, unless the message contains its name. */
 export function transformField(error: unknown, pipeline: Pipeline): string | null {
   if (!(error instanceof VitrinaError) || !error.code.startsWith('TRANSFORM_')) return null
   const named = pipeline.tasks.findIndex(
@@ -112,7 +112,7 @@ export function transformField(error: unknown, pipeline: Pipeline): string | nul
 function tooSlow(names: readonly string[], patienceMs: number): VitrinaError {
   return new VitrinaError(
     'TRANSFORM_KILLED',
-    `The transforms ${names.join(', ')} did not answer within ${patienceMs / 1000} s for the first rows and were stopped.`,
-    'A run gives them VITRINA_TASK_TIMEOUT_SECONDS for each batch; look for a loop or a wait in them.',
+    `The transforms ${names.join(', ')} did not return the first rows within ${patienceMs / 1000} s and were stopped.`,
+    'A run allows VITRINA_TASK_TIMEOUT_SECONDS for each batch; look for a loop or a wait in the functions.',
   )
 }

@@ -6,7 +6,7 @@ import { asRelation, columnList } from '../sql/selection.js'
 import type { Examined } from '../transfers/examine.js'
 import type { Looked } from './look.js'
 
-/** What works, but not as its owner may think. */
+/** Valid configurations that may not do what their owner expects. */
 export function warningsFor(pipeline: Pipeline, examined: Looked): Finding[] {
   return [
     ...indexWarnings(pipeline, examined),
@@ -22,7 +22,7 @@ function indexWarnings(pipeline: Pipeline, { paged, facts, order }: Examined): F
     warning(
       'INDEX_MISSING',
       'incremental_key',
-      `No index serves the order (${columns}): every run reads all of ${facts.relations.join(', ')}.`,
+      `No index supports the order (${columns}): every run reads all of ${facts.relations.join(', ')}.`,
       `CREATE INDEX ON ${facts.relations[0]} (${columns})`,
     ),
   ]
@@ -35,8 +35,8 @@ function guaranteeWarnings(pipeline: Pipeline, { guarantee, facts }: Examined): 
       warning(
         'GUARANTEE_BOUNDED',
         pipeline.capture === 'xmin' ? 'capture' : 'incremental_key',
-        'A row of the mart is made of several rows of the source: one that is deleted there, or moves to another group, is not noticed.',
-        'Set deletes to "sweep", which computes everything again at the end of a run, or run it in full from time to time.',
+        'A row of the mart is made of several source rows: a source row that is deleted, or moves to another group, is not noticed.',
+        'Set deletes to "sweep", which recomputes everything at the end of a run, or run the pipeline in full from time to time.',
       ),
     ]
   }
@@ -45,8 +45,8 @@ function guaranteeWarnings(pipeline: Pipeline, { guarantee, facts }: Examined): 
       warning(
         'GUARANTEE_BOUNDED',
         'source_query',
-        'Whether a row is returned depends on the clock: one that comes in without a change of its own is not noticed.',
-        'Leave the time out of the conditions, or run it in full from time to time.',
+        'Whether a row is returned depends on the current time: a row that appears without being changed is not noticed.',
+        'Remove the time from the conditions, or run the pipeline in full from time to time.',
       ),
     ]
   }
@@ -54,13 +54,13 @@ function guaranteeWarnings(pipeline: Pipeline, { guarantee, facts }: Examined): 
     warning(
       'GUARANTEE_BOUNDED',
       'incremental_key',
-      'The order of these keys says nothing about the order of commits: a row that is committed late with a lower key is missed.',
-      'Use a key that the database sets (a timestamp or a sequence), or capture "xmin".',
+      'The order of these keys does not follow the order of commits: a row committed late with a lower key is missed.',
+      'Use a key set by the database (a timestamp or a sequence), or capture "xmin".',
     ),
   ]
 }
 
-/** Assignment may round, cut or convert; the table's owner decided so, but should know. */
+/** Assignment may round, truncate or convert; the owner of the table should know. */
 function typeWarnings({ target }: Pick<Looked, 'target'>): Finding[] {
   if (target === null) return []
   return target.columns.flatMap((column, index) =>
@@ -70,14 +70,14 @@ function typeWarnings({ target }: Pick<Looked, 'target'>): Finding[] {
           warning(
             'TYPE_DIFFERS',
             'target_table',
-            `Column "${column.name}" is ${column.type} in the query and ${target.types[index]} in the table: values are converted when they are written.`,
-            `Write "${column.name}"::${target.types[index]} in the query to see what arrives.`,
+            `Column "${column.name}" is ${column.type} in the query and ${target.types[index]} in the table: values are converted on write.`,
+            `Write "${column.name}"::${target.types[index]} in the query to see the converted values.`,
           ),
         ],
   )
 }
 
-/** A key that is not unique makes rows of the mart replace each other. Looked for a moment only. */
+/** With a key that is not unique, rows of the mart replace each other. Checked for two seconds at most. */
 export async function keyWarnings(source: Session, { query, key, facts }: Examined): Promise<Finding[]> {
   const columns = columnList(key)
   if (facts.aggregates) return []
@@ -90,8 +90,8 @@ export async function keyWarnings(source: Session, { query, key, facts }: Examin
       warning(
         'KEY_UNCHECKED',
         'key_columns',
-        `Whether (${columns}) is unique could not be told within 2 s.`,
-        'A unique index on these columns in the source would say so.',
+        `Could not determine within 2 s whether (${columns}) is unique.`,
+        'A unique index on these columns in the source would prove it.',
       ),
     ]
   return found.length === 0
@@ -100,7 +100,7 @@ export async function keyWarnings(source: Session, { query, key, facts }: Examin
         warning(
           'KEY_NOT_UNIQUE',
           'key_columns',
-          `The query returns several rows with the same (${columns}): the last one of each batch wins, the others are counted as duplicates.`,
+          `The query returns several rows with the same (${columns}): the last row of each batch wins, the others are counted as duplicates.`,
           'Choose key_columns that identify a row, or aggregate in the query.',
         ),
       ]

@@ -1,26 +1,26 @@
 import { READ_ONLY, Session } from '../postgres/session.js'
 import type { TableName } from '../sql/identifiers.js'
 
-/** A table or a view, as the catalog of its database describes it. */
+/** A table or a view as described in the catalog of its database. */
 export interface KnownTable extends TableName {
   readonly isView: boolean
   readonly columns: readonly { readonly name: string; readonly type: string }[]
-  /** Of a view: its query, and what that names. */
+  /** For a view: its query, and the tables it names. */
   readonly definition: string | null
   readonly reads: readonly TableName[]
 }
 
-/** By `schema.table`, both as they are. */
+/** By `schema.table`, both unquoted. */
 export type KnownTables = ReadonlyMap<string, KnownTable>
 
 export function keyOf({ schema, table }: TableName): string {
   return JSON.stringify([schema, table])
 }
 
-/** Longer than any look at a catalog should take. */
+/** Longer than reading a catalog should take. */
 const TIMEOUT = '10s'
 
-/** The tables of these names, and everything that the views among them lead to: one question for a whole fleet. */
+/** The tables with these names, and everything behind the views among them: one query for a whole fleet. */
 export async function readCatalog(
   url: string,
   names: readonly TableName[],
@@ -51,7 +51,7 @@ function toTable(row: Record<string, string | null>): KnownTable {
   }
 }
 
-/** The rule that makes a view a view depends on everything that its query names. */
+/** The rewrite rule of a view depends on everything that its query names. */
 const READS = `
   FROM pg_catalog.pg_rewrite w
   JOIN pg_catalog.pg_depend d ON d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass AND d.objid = w.oid

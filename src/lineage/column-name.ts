@@ -1,14 +1,14 @@
 import type { Tree } from '../guard/index.js'
 import { listOf, namesOf, nodeOf } from './tree.js'
 
-/** How PostgreSQL names a column that nobody named (FigureColname in its source). */
+/** The name that PostgreSQL gives an unnamed column (FigureColname in its source). */
 export function columnName(value: unknown): string {
   return figure(value)?.name ?? '?column?'
 }
 
 interface Figured {
   readonly name: string
-  /** A weak name gives way to that of the cast or the CASE around it. */
+  /** A weak name is overridden by the cast or the CASE around it. */
   readonly weak: boolean
 }
 

@@ -2,13 +2,13 @@ import type { ColumnUse, SourceColumn } from '../model/lineage.js'
 
 export type ValueKind = 'constant' | 'direct' | 'expression' | 'aggregate'
 
-/** Where a value comes from, by one reading of a text. */
+/** Where a value comes from, according to one analysis of a text. */
 export interface Derived {
   readonly kind: ValueKind
   readonly sources: ReadonlyMap<string, SourceColumn>
-  /** How it is computed, for people; null: taken as it is. */
+  /** The expression, for display; null: taken unchanged. */
   readonly text: string | null
-  /** Why there may be more to it than `sources`; null: that is all. */
+  /** Why there may be more than `sources`; null: they are complete. */
   readonly unresolved: string | null
 }
 
@@ -17,7 +17,7 @@ export interface Field {
   readonly derived: Derived
 }
 
-/** Columns in their order. `open` tells why there may be more of them, at places that are not known. */
+/** Columns in order. `open`: why there may be more of them, at unknown positions. */
 export interface Table {
   readonly fields: readonly Field[]
   readonly open: string | null
@@ -60,7 +60,7 @@ export function either(left: Derived, right: Derived): Derived {
   }
 }
 
-/** What stands for a value inside the text of another. */
+/** The text of a value inside the text of another. */
 export function saidIn({ kind, sources, text }: Derived): string | null {
   if (text !== null) return text
   const [only, ...more] = sources.values()
@@ -74,12 +74,12 @@ function plain(name: string): string {
 
 export function renamed({ fields, open }: Table, names: readonly string[]): Table {
   if (names.length === 0) return { fields, open }
-  // Which of them is the second is not known when there may be more.
+  // If there may be more, it is unknown which one is second.
   if (open !== null) return { fields: names.map((name) => ({ name, derived: unresolved(open) })), open }
   return { fields: fields.map((field, n) => ({ ...field, name: names[n] ?? field.name })), open }
 }
 
-/** The columns that decide which rows there are, with what they do. */
+/** The columns used in row filters, with their role. */
 export class Shaping {
   readonly #found = new Map<string, { source: SourceColumn; uses: Set<ColumnUse> }>()
 

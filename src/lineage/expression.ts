@@ -4,12 +4,12 @@ import { columnOfItem, findColumn, findItem, type Item, type Scope, wholeRow } f
 import { childrenOf, endsWithStar, listOf, namesOf, nodeOf } from './tree.js'
 import type { Place, Work } from './work.js'
 
-/** Where an expression stands. */
+/** The context of an expression. */
 export interface Here extends Place {
   readonly scope: Scope
 }
 
-/** How the text of an expression is cut out; null: it has none of its own. */
+/** How to extract the text of an expression; null: it has no text of its own. */
 export type Said = ((replacements: ReadonlyMap<number, string>) => string) | null
 
 /** Where the value of an expression comes from. */
@@ -38,13 +38,13 @@ function resolve(node: Tree, { scope }: Here): Derived {
   return item === null ? unresolved(`"${names.join('.')}" is not known`) : columnOfItem(item, column)
 }
 
-/** The item before `.*`, or that a name alone stands for. */
+/** The item before `.*`, or a name that refers to a whole item. */
 export function itemNamed(names: readonly string[], scope: Scope): Item | null {
   const [table = '', schema = null] = [...names].reverse()
   return findItem(table, schema, scope)
 }
 
-/** Everything that goes into one expression. */
+/** Everything that an expression depends on. */
 class Gathering {
   readonly #work: Work
   readonly #here: Here
@@ -94,7 +94,7 @@ class Gathering {
       this.#replacements.set(node.location, derived.kind === 'direct' ? said : inBrackets(said))
   }
 
-  /** `(f).title` is a column of f; of anything else it is a part of the value. */
+  /** `(f).title` is a column of f; for anything else it is a part of the value. */
   #indirection(node: Tree): void {
     const item = rowNamed(node.arg, this.#here.scope)
     const [field] = namesOf(node.indirection)
@@ -103,7 +103,7 @@ class Gathering {
     this.#children(listOf(node.indirection))
   }
 
-  /** OVER w: what the named window looks at. */
+  /** OVER w: the columns of the named window. */
   #window({ name, refname }: Tree): void {
     const window = this.#here.scope.windows.get(String(name ?? refname))
     if (window !== undefined) this.#children(window)
@@ -115,7 +115,7 @@ class Gathering {
     this.#children([node.testexpr])
     const type = String(node.subLinkType)
     if (/^(EXPR|ARRAY)_SUBLINK$/.test(type)) return void this.#parts.push(firstValue(result))
-    // What EXISTS and IN say depends on the rows, so on everything that decides which rows there are.
+    // The results of EXISTS and IN depend on the rows, and so on everything that filters them.
     this.#parts.push({ ...CONSTANT, kind: 'expression', sources: shaping.sources })
     if (type !== 'EXISTS_SUBLINK') this.#parts.push(wholeRow(result))
   }
@@ -132,7 +132,7 @@ function firstValue({
   fields: readonly { derived: Derived }[]
   open: string | null
 }): Derived {
-  return fields[0]?.derived ?? unresolved(open ?? 'the subquery gives no column')
+  return fields[0]?.derived ?? unresolved(open ?? 'the subquery returns no column')
 }
 
 function rowNamed(value: unknown, scope: Scope): Item | null {
@@ -154,7 +154,7 @@ function isAggregate(kind: string, node: Tree): boolean {
   )
 }
 
-/** A call or a name needs none. */
+/** Whether parentheses are needed: a call or a name needs none. */
 function inBrackets(text: string): string {
   return /^[\w."]+(\([^()]*\))?$/.test(text) ? text : `(${text})`
 }

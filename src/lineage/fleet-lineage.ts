@@ -18,7 +18,7 @@ export interface LineageSettings {
   readonly transforms: TransformCatalog
 }
 
-/** Beyond that nobody reads columns, and every query would have to be read once more. */
+/** A larger graph is shown without columns, which would require every query to be analysed again. */
 const MOST_WITH_COLUMNS = 150
 
 export class FleetLineage implements Lineage {
@@ -87,7 +87,7 @@ export class FleetLineage implements Lineage {
   #columns(fleet: Fleet): ColumnReader {
     let known: Promise<readonly TransformInfo[]> | null = null
     return new ColumnReader(fleet, () => {
-      // Functions that cannot be listed are functions that are not known.
+      // If functions cannot be listed, they are treated as unknown.
       known ??= this.#settings.transforms.list().then(
         ({ items }) => items,
         () => [],
@@ -108,7 +108,7 @@ function findNode({ nodes, readings }: Fleet, wanted: string): string | null {
   return readings.find(({ pipeline }) => pipeline.name === name)?.nodeId ?? null
 }
 
-/** What the query names, then what the views among it lead to. */
+/** The tables named by the query, then those behind its views. */
 function readsOf({ nodes, edges }: Fleet, pipeline: string): PipelineLineage['reads'] {
   const found = new Map<string, { node: string; kind: 'table' | 'view'; via: string | null }>()
   const queue = [pipeline]

@@ -1,4 +1,4 @@
-import { refusalError, type SqlGuard } from '../guard/index.js'
+import { rejectionError, type SqlGuard } from '../guard/index.js'
 import { VitrinaError } from '../model/errors.js'
 import type { LineageEdge, LineageGraph, LineageNode, LineageProblem } from '../model/lineage.js'
 import { finalTarget, type Pipeline, readerQuery } from '../model/pipeline.js'
@@ -16,7 +16,7 @@ export interface FleetSettings {
   readonly guard: SqlGuard
 }
 
-/** A pipeline with what its text says about where it reads and writes. */
+/** A pipeline with the sources and the target found in its text. */
 export interface Reading {
   readonly pipeline: Pipeline
   readonly nodeId: string
@@ -26,18 +26,18 @@ export interface Reading {
   readonly target: Target
 }
 
-/** Where the rows go: a table of a database, or the address of another sink. */
+/** The target: a table of a database, or the address of another sink. */
 type Target =
   | { readonly table: TableName; readonly home: Home; readonly nodeId: string }
   | { readonly table: null; readonly home: null; readonly nodeId: string }
 
-/** What a look at the catalogs brought. */
+/** The result of reading the catalogs. */
 interface Catalogs {
   readonly known: ReadonlyMap<string | null, KnownTables>
   readonly problems: LineageGraph['problems']
 }
 
-/** Every node and every edge, before anybody asked for a part of them. */
+/** Every node and every edge of the whole graph. */
 export interface Fleet extends Catalogs {
   readonly readings: readonly Reading[]
   readonly nodes: ReadonlyMap<string, LineageNode>
@@ -46,7 +46,7 @@ export interface Fleet extends Catalogs {
   readonly tables: ReadonlyMap<string, { readonly name: TableName; readonly home: Home }>
 }
 
-/** Reads the text of every pipeline and asks every database once. */
+/** Reads the text of every pipeline and queries every database once. */
 export async function readFleet(
   settings: FleetSettings,
   pipelines: readonly Pipeline[],
@@ -73,7 +73,7 @@ async function readPipeline(
     nodeId: pipelineNode(pipeline),
     source: homes.of(pipeline.sourceConnection),
     reads: verdict.ok ? verdict.relations.map(({ schema, table }) => ({ schema, table })) : [],
-    error: planProblem(pipeline) ?? (verdict.ok ? null : toProblem(refusalError(verdict))),
+    error: planProblem(pipeline) ?? (verdict.ok ? null : toProblem(rejectionError(verdict))),
     target: targetOf(pipeline, homes, targets),
   }
 }
@@ -94,7 +94,7 @@ function pipelineNode({ id }: Pick<Pipeline, 'id'>): string {
 function targetOf(pipeline: Pipeline, homes: Homes, rules: TargetRules): Target {
   const target = finalTarget(pipeline)
   const other: Target = { table: null, home: null, nodeId: target }
-  // Also an address whose kind is not configured here, or that is no name of a table at all.
+  // Also for an address whose kind is not configured here, or that is not a table name.
   if (kindOf(target, rules) !== null || /^[a-z0-9]+:/.test(target)) return other
   try {
     const table = parseTable(target)
@@ -130,7 +130,7 @@ async function readCatalogs(readings: readonly Reading[], signal: AbortSignal): 
   return { known, problems }
 }
 
-/** A source that is down takes its columns away, not the graph. */
+/** If a source is down, the graph lacks its columns. */
 async function lookAt(
   { connection, url }: Home,
   names: readonly TableName[],
@@ -140,16 +140,15 @@ async function lookAt(
     return {
       problem: {
         code: 'CONNECTION_UNKNOWN',
-        message: `There is no connection "${connection}".`,
-        hint: `Set VITRINA_CONNECTION_${connection?.toUpperCase()}_URL for API and runner.`,
+        message: `The connection "${connection}" is not configured.`,
+        hint: `Set VITRINA_CONNECTION_${connection?.toUpperCase()}_URL for the API and the runners.`,
       },
     }
   try {
     return { tables: await readCatalog(url, names, signal) }
   } catch (error) {
     signal.throwIfAborted()
-    const known =
-      error instanceof VitrinaError ? error : databaseError(error, 'Looking at its tables', 'source')
+    const known = error instanceof VitrinaError ? error : databaseError(error, 'Reading its tables', 'source')
     return { problem: toProblem(known) }
   }
 }
@@ -219,7 +218,7 @@ class Drawing {
     return id
   }
 
-  /** A view is shown with what it is made of: both are true, and people look for either. */
+  /** A view is shown together with its tables: both are correct, and users search for either. */
   #beneath(id: string, view: KnownTable | undefined, home: Home): void {
     for (const name of view?.reads ?? []) this.edge(this.table(name, home), id)
   }

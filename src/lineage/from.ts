@@ -6,7 +6,7 @@ import { allColumns, fieldNames, type Item, namedIn, type Scope } from './scope.
 import { listOf, namesOf, nodeOf } from './tree.js'
 import type { Place, Work } from './work.js'
 
-/** What stands in FROM, from left to right: each may look at those before it where LATERAL says so. */
+/** The items of FROM, from left to right: with LATERAL each can refer to those before it. */
 export function itemsOf(work: Work, list: unknown, place: Place): Item[] {
   const items: Item[] = []
   for (const value of listOf(list)) items.push(...itemsOfOne(work, value, place, items))
@@ -39,7 +39,7 @@ function relation(work: Work, node: Tree, { queries }: Place): Item {
   return {
     ...item(alias, work.limited({ fields, open })),
     schema: node.alias === undefined ? schema : null,
-    // Renamed columns are not called what the table calls them.
+    // Renamed columns do not have the names of the table's columns.
     base: alias.columns.length === 0 || open === null ? { schema, table } : null,
   }
 }
@@ -91,7 +91,7 @@ interface Sides {
   readonly merged: readonly string[]
 }
 
-/** The columns of USING once, then the others. Its sides can still be called by their names unless it has one itself. */
+/** The columns of USING once, then the others. The sides keep their names unless the join has an alias. */
 function joined(work: Work, node: Tree, { left, right, merged }: Sides): Item[] {
   const others = (side: readonly Item[]) => {
     const { fields, open } = allColumns(side)
@@ -123,7 +123,7 @@ function mergedNames(node: Tree, left: readonly Item[], right: readonly Item[]):
   return fieldNames(left).filter((name) => names.has(name))
 }
 
-/** Its value is that of the side that always has one; of a full join it is that of either. */
+/** The value of the side that always has one; for a full join, of either side. */
 function mergedColumn(node: Tree, name: string, left: readonly Item[], right: readonly Item[]): Derived {
   const type = String(node.jointype)
   if (node.isNatural === true) {

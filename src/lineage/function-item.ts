@@ -5,7 +5,7 @@ import type { Item } from './scope.js'
 import { childrenOf, listOf, namesOf, nodeOf } from './tree.js'
 import type { Work } from './work.js'
 
-/** Functions whose columns have names of their own. */
+/** Functions whose columns have fixed names. */
 const OUT: Readonly<Record<string, readonly string[]>> = {
   json_each: ['key', 'value'],
   json_each_text: ['key', 'value'],
@@ -16,10 +16,10 @@ const OUT: Readonly<Record<string, readonly string[]>> = {
   jsonb_array_elements: ['value'],
   jsonb_array_elements_text: ['value'],
 }
-/** They give as many columns as a type has that only the server knows. */
+/** The number of columns depends on a type that only the server knows. */
 const OF_A_TYPE = /^(unnest|jsonb?_populate_record(set|_valid)?)$/
 
-/** A function in FROM: all that it gives comes from what it was given. */
+/** A function in FROM: its output depends on its arguments. */
 export function functionItem(work: Work, { kind, node }: { kind: string; node: Tree }, here: Here): Item {
   const calls = kind === 'RangeFunction' ? listOf(node.functions).map(callOf) : []
   const alias = node.alias as Tree | undefined
@@ -48,7 +48,7 @@ interface Call {
   readonly location: number | null
 }
 
-/** A list of the call and of the columns that it was said to give. */
+/** The call and its column definition list. */
 function callOf(value: Tree): Call {
   const [call = {}, ...columns] = listOf((value.List as Tree | undefined)?.items)
   const node = nodeOf(call)?.node ?? {}
@@ -80,7 +80,7 @@ function columnsOfCalls(work: Work, calls: readonly Call[], { node, here, alias 
   return {
     fields,
     rest,
-    open: unknown === undefined ? null : `how many columns ${unknown.name}() gives depends on a type`,
+    open: unknown === undefined ? null : `the number of columns of ${unknown.name}() depends on a type`,
   }
 }
 
@@ -90,7 +90,7 @@ function saidOf(work: Work, { location }: Call) {
     : (replaced: ReadonlyMap<number, string>) => work.text.call(location, replaced)
 }
 
-/** What it gives is never the column itself. */
+/** The output is never the column itself. */
 function computed(derived: Derived): Derived {
   return derived.kind === 'direct' ? { ...derived, kind: 'expression' } : derived
 }
@@ -103,7 +103,7 @@ function columnDefName(value: Tree): string {
   return String(nodeOf(value)?.node.colname)
 }
 
-/** XMLTABLE and JSON_TABLE say which columns they give. */
+/** XMLTABLE and JSON_TABLE declare their columns. */
 function columnsOfTable(work: Work, node: Tree, here: Here) {
   const rest = all(
     childrenOf(node)

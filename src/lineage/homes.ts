@@ -1,13 +1,13 @@
 import type { TableName } from '../sql/identifiers.js'
 
-/** A server and a database on it, as far as names need it. */
+/** A server and a database on it, as needed for names. */
 export interface Home {
   /** Null: the main database. */
   readonly connection: string | null
   readonly url: string | null
 }
 
-/** Which database a connection leads to. Two names for the same one are one database, or a mart would be two. */
+/** The database that a connection leads to. Two names for one database must not become two marts. */
 export class Homes {
   readonly #main: string
   readonly #connections: ReadonlyMap<string, string>
@@ -31,7 +31,7 @@ export class Homes {
   }
 }
 
-/** Host, port and database: what makes two addresses the same. Never user or password. */
+/** Host, port and database: what identifies a database. Never user or password. */
 export function partsOf(url: string): { host: string; port: string; database: string } {
   const { hostname, port, pathname, searchParams } = new URL(url)
   return {
@@ -46,7 +46,7 @@ function placeOf(url: string): string {
   return `${host === '127.0.0.1' ? 'localhost' : host}:${port}/${database}`
 }
 
-/** `content.film_work`, with quotes only where PostgreSQL needs them, and with its connection when it has one. */
+/** `content.film_work`, quoted only where necessary, and with its connection if it has one. */
 export function tableId({ schema, table }: TableName, { connection }: Pick<Home, 'connection'>): string {
   const name = tableText({ schema, table })
   return connection === null ? name : `${name}@${connection}`

@@ -12,7 +12,7 @@ export interface Neighbourhood {
 
 type Direction = ReadonlyMap<string, readonly string[]>
 
-/** A part of the graph around one node, or all of it. A node says how many of its neighbours are left out. */
+/** The part of the graph around one node, or all of it. Each node has the number of neighbours left out. */
 export function neighbourhood(
   whole: Whole,
   focus: string | null,
@@ -45,8 +45,8 @@ function directed(edges: readonly LineageEdge[], ends: (edge: LineageEdge) => [s
 }
 
 /**
- * A hop leads through a pipeline to what stands behind it, or through a view: a pipeline alone at the edge of the graph
- * would say nothing.
+ * A hop leads through a pipeline or a view to what is behind it: a pipeline alone at the edge of the graph would not be
+ * informative.
  */
 function reach(whole: Whole, focus: string, direction: Direction, hops: number): Set<string> {
   const distance = new Map([[focus, 0]])

@@ -9,12 +9,12 @@ import { type Home, tableId } from './homes.js'
 import { lineageOf } from './query-lineage.js'
 import { throughTransforms } from './through-transforms.js'
 
-/** A view longer than this is not worth the wait; a query of a pipeline cannot be. */
+/** A longer view is not worth the wait; the query of a pipeline is always shorter. */
 const LONGEST_VIEW = 256 * 1024
 
 const NOTHING = { type: null, kind: null, sources: [], expression: null, through: [], reason: null } as const
 
-/** The columns of nodes, each worked out when it is asked for the first time. */
+/** The columns of nodes, computed on first use. */
 export class ColumnReader {
   readonly #fleet: Fleet
   readonly #transforms: () => Promise<readonly TransformInfo[]>
@@ -35,7 +35,7 @@ export class ColumnReader {
     return found
   }
 
-  /** The columns of tables that a column comes from, beneath all views. Null: a view on the way cannot be followed. */
+  /** The table columns that a column comes from, beneath all views. Null: a view on the way cannot be analysed. */
   async base(sources: readonly NodeColumnRef[]): Promise<NodeColumnRef[] | null> {
     const found = new Map<string, NodeColumnRef>()
     for (const source of sources) {
@@ -80,13 +80,13 @@ export class ColumnReader {
 
   async #ofView(home: Home, definition: string, given: readonly NodeColumn[]): Promise<NodeColumns> {
     if (definition.length > LONGEST_VIEW)
-      return { columns: given, open: 'the view is too long to be followed', shaping: [] }
+      return { columns: given, open: 'the view is too long to analyse', shaping: [] }
     const query = await this.#derive(definition, home)
-    // A view may have been given other names for its columns than its query has; their order is the same.
+    // A view may name its columns differently from its query; the order is the same.
     const isWhole = query.open === null && query.columns.length === given.length
     const columns = given.map((column, n): NodeColumn => {
       const derived = isWhole ? query.columns[n] : query.columns.find(({ name }) => name === column.name)
-      const reason = query.open ?? 'the view cannot be followed'
+      const reason = query.open ?? 'the view cannot be analysed'
       return derived === undefined
         ? { ...column, kind: 'unresolved', reason }
         : { ...derived, name: column.name, type: column.type }
@@ -94,7 +94,7 @@ export class ColumnReader {
     return { ...query, columns, open: null }
   }
 
-  /** What its pipelines write, and what else the table has. */
+  /** The columns that its pipelines write, and the table's other columns. */
   async #ofMart(writers: readonly Reading[], given: readonly NodeColumn[]): Promise<NodeColumns> {
     const columns = new Map(given.map((column) => [column.name, column]))
     let open: string | null = null
@@ -113,7 +113,7 @@ export class ColumnReader {
   async #derive(sql: string, home: Home): Promise<NodeColumns> {
     const parsed = await parseSql(sql)
     const statement = parsed.kind === 'tree' ? parsed.statements[0]?.stmt : undefined
-    if (statement === undefined) return { columns: [], open: 'the text cannot be read', shaping: [] }
+    if (statement === undefined) return { columns: [], open: 'the query cannot be parsed', shaping: [] }
     const known = this.#fleet.known.get(home.connection)
     const columnsOf = (schema: string, table: string) =>
       known?.get(keyOf({ schema, table }))?.columns.map(({ name }) => name) ?? null

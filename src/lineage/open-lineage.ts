@@ -9,18 +9,18 @@ import type { ColumnReader } from './node-columns.js'
 
 const PRODUCER = 'urn:vitrina'
 const SPEC = 'https://openlineage.io/spec'
-/** Job namespaces name the scheduler; ours is the product, and pipelines have unique names in it. */
+/** A job namespace identifies the scheduler; ours is the product, in which pipelines have unique names. */
 const NAMESPACE = 'vitrina'
 
-/** How OpenLineage calls a set of data, whoever speaks of it. */
+/** The OpenLineage name of a dataset, the same for every producer. */
 interface DatasetName {
   readonly namespace: string
   readonly name: string
 }
 
 /**
- * What every pipeline is, not what a run did: a JobEvent for each (OpenLineage 2-0-2). A pipeline whose query cannot be
- * read has no inputs and says so in its documentation.
+ * The definition of every pipeline, not what a run did: a JobEvent for each (OpenLineage 2-0-2). A pipeline whose query
+ * cannot be parsed has no inputs and says so in its documentation.
  */
 export async function jobEvents(
   fleet: Fleet,
@@ -92,7 +92,7 @@ const USES: Readonly<Record<ColumnUse, string>> = {
   sort: 'SORT',
 }
 
-/** Columns that are not known for certain are left out: silence is not a statement, a wrong source would be one. */
+/** Uncertain columns are left out: a missing source is better than a wrong one. */
 function columnLineage(naming: Naming, { columns, shaping }: NodeColumns) {
   const known = columns.filter(({ kind }) => kind !== 'unresolved' && kind !== 'opaque')
   return facet('1-2-0', 'ColumnLineageDatasetFacet', {
@@ -117,7 +117,7 @@ function transformation(type: 'DIRECT' | 'INDIRECT', subtype: string, descriptio
   return { type, subtype, description, masking: false }
 }
 
-/** Names as the specification wants them: the server as namespace, without any credentials. */
+/** Names as the specification requires: the server as namespace, without credentials. */
 class Naming {
   readonly #fleet: Fleet
   readonly #targets: TargetRules<SinkKind>
@@ -144,7 +144,7 @@ class Naming {
   #sink(address: string): DatasetName {
     const found = kindOf(address, this.#targets)
     const named = found?.kind.datasetName?.(found.name) ?? null
-    // Not configured here: its prefix is all that is known of the server.
+    // Not configured here: only the prefix of the server is known.
     return named ?? { namespace: address.split(':')[0]!, name: address.slice(address.indexOf(':') + 1) }
   }
 }

@@ -29,7 +29,7 @@ async function said(sql: string): Promise<string[]> {
 }
 
 describe('how a column came about', () => {
-  it('is told with the names of the sources in place of aliases', async () => {
+  it('is shown with the names of the sources in place of aliases', async () => {
     const sql = `
       SELECT f.id AS film_id, upper(f.title) || '!' shout, avg(r.rating) AS rating, count(*) AS votes, 'x' AS mark
         FROM content.film_work f LEFT JOIN ugc.ratings r ON r.film_id = f.id GROUP BY f.id`
@@ -89,8 +89,8 @@ describe('how a column came about', () => {
   })
 })
 
-describe('what cannot be told for certain', () => {
-  it('is unresolved with the reason, and the rest is told', async () => {
+describe('what cannot be determined', () => {
+  it('is unresolved with the reason, and the rest is resolved', async () => {
     const sql =
       'SELECT f.title, note, m.text, upper(note) AS n FROM content.film_work f, content.mystery m ORDER BY 1'
     const unknown = 'the columns of content.mystery are not known'

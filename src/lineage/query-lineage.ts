@@ -6,9 +6,9 @@ import { nodeOf } from './tree.js'
 import { type KnownColumns, TooComplex, Work } from './work.js'
 
 /**
- * Where the columns of a query come from, by its text and the columns of the tables that it names. Pure: no server is
- * asked. What cannot be told for certain is unresolved, with the reason; no column ever gets a source that it has not.
- * The text must have passed the guard, so that every table carries its schema.
+ * Where the columns of a query come from, based on its text and the columns of its tables. Pure: needs no server. What
+ * cannot be determined is unresolved, with the reason; a column never gets a wrong source.
+ * The text must have passed the guard, so that every table has its schema.
  */
 export function lineageOf(sql: string, statement: Tree, columns: KnownColumns): QueryLineage {
   const work = new Work(sql, columns, select)
@@ -20,9 +20,9 @@ export function lineageOf(sql: string, statement: Tree, columns: KnownColumns): 
       shaping: work.shaping.list().map(({ source, uses }) => ({ ...source, uses })),
     }
   } catch (error) {
-    // How much a stack holds depends on who called.
+    // The available stack depends on the caller.
     if (!(error instanceof TooComplex) && !(error instanceof RangeError)) throw error
-    return { columns: [], open: 'the query is too long or nested too deeply to be followed', shaping: [] }
+    return { columns: [], open: 'the query is too long or nested too deeply to analyse', shaping: [] }
   }
 }
 

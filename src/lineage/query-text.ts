@@ -1,21 +1,21 @@
-/** Texts longer than this tell nobody more. */
+/** Longer texts are cut for display. */
 const LONGEST = 600
 
 /** Quoted texts and names, dollar quotes, comments, words, blanks, anything else. One byte is one character here. */
 const PIECES =
   /[eE]'(?:[^'\\]|\\.|'')*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(?:[A-Za-z_]\w*)?\$|--[^\n]*|\/\*[\s\S]*?\*\/|[\w\x80-\xff$]+|\s+|./gs
-/** What ends an item of SELECT when it stands outside of all brackets. */
+/** What ends an item of SELECT outside all parentheses. */
 const AFTER = /^(from|where|group|having|window|union|intersect|except|order|limit|offset|fetch|for|into|;)$/i
 const NAME =
   /(?:"(?:[^"]|"")*"|[A-Za-z_\x80-\xff][\w\x80-\xff$]*)(?:\.(?:"(?:[^"]|"")*"|[A-Za-z_\x80-\xff][\w\x80-\xff$]*))*/y
 const BLANK = /^(?:\s|--|\/\*)/
 
-/** What stands for the name that begins at a place of the text. */
+/** The replacement for the name that begins at a position of the text. */
 export type Replacements = ReadonlyMap<number, string>
 
-/** The text that a tree was made of. The tree tells where things begin, in bytes; where they end is found here. */
+/** The text of a tree. The tree contains start positions in bytes; the ends are found here. */
 export class QueryText {
-  /** A character for each byte, so that places of the tree are indexes. */
+  /** One character for each byte, so that positions of the tree are indexes. */
   readonly #bytes: string
 
   constructor(sql: string) {
@@ -28,7 +28,7 @@ export class QueryText {
     return cut(name === null ? whole : withoutName(whole, name))
   }
 
-  /** A call, up to its closing bracket. */
+  /** A call, up to its closing parenthesis. */
   call(start: number, replacements: Replacements): string {
     return cut(this.#said(start, this.#end(start, 'call'), replacements))
   }
@@ -38,7 +38,7 @@ export class QueryText {
     return full.length <= LONGEST ? full : this.#oneLine(start, end, new Map())
   }
 
-  /** Comments are blanks, and blanks are one; those inside quotes stay. */
+  /** Comments become blanks, and blanks one space, except inside quotes. */
   #oneLine(start: number, end: number, replacements: Replacements): string {
     const parts: string[] = []
     for (const { text, at, jump } of this.#pieces(start)) {
@@ -98,7 +98,7 @@ function addBlank(parts: string[]): void {
 
 function ends(text: string, before: string): boolean {
   if (!AFTER.test(text) || before === 'as' || before === '') return false
-  // IS DISTINCT FROM and WITHIN GROUP are no ends.
+  // IS DISTINCT FROM and WITHIN GROUP do not end an item.
   return !(before === 'distinct' && /^from$/i.test(text)) && !(before === 'within' && /^group$/i.test(text))
 }
 

@@ -1,21 +1,21 @@
 import type { SourceColumn } from '../model/lineage.js'
 import { columnOf, type Derived, type Field, type Table, union, unresolved } from './derived.js'
 
-/** Something in FROM, under the name by which the rest of the query may call it. */
+/** An item of FROM, under the name that the rest of the query uses for it. */
 export interface Item extends Table {
   readonly name: string | null
-  /** Only a table without an alias can be called by its schema as well. */
+  /** Only a table without an alias can also be referred to by its schema. */
   readonly schema: string | null
-  /** The table itself: its columns may be named though nobody knows them all. */
+  /** The table itself: its columns may be named even if they are unknown. */
   readonly base: Pick<SourceColumn, 'schema' | 'table'> | null
-  /** What every column comes from that is not listed: a function gives nothing but what it was given. */
+  /** The source of every column that is not listed: the output of a function depends on its arguments. */
   readonly rest: Derived | null
-  /** `*` and names without a table mean its columns. Those of a join with USING stand in for those of its sides. */
+  /** `*` and names without a table include its columns. The columns of a join with USING replace those of its sides. */
   readonly showsColumns: boolean
   readonly showsName: boolean
 }
 
-/** What a name can mean at one place of a query: what stands in FROM, and what stands around the query. */
+/** What names refer to at one place of a query: the items of FROM, and the enclosing query. */
 export interface Scope {
   readonly items: readonly Item[]
   readonly outer: Scope | null
@@ -24,7 +24,7 @@ export interface Scope {
 
 const SYSTEM = new Set(['ctid', 'xmin', 'xmax', 'cmin', 'cmax', 'tableoid'])
 
-/** A name without a table. Null: no column is called so, at any level. */
+/** A name without a table. Null: no column has this name, at any level. */
 export function findColumn(name: string, scope: Scope | null): Derived | null {
   if (scope === null) return null
   const shown = scope.items.filter(({ showsColumns }) => showsColumns)
@@ -34,7 +34,7 @@ export function findColumn(name: string, scope: Scope | null): Derived | null {
   return inOpenItem(name, shown, scope) ?? findColumn(name, scope.outer)
 }
 
-/** Where columns are not known, the name may be one of them, or one of a level further out. */
+/** If columns are unknown, the name may be one of them, or belong to an outer level. */
 function inOpenItem(name: string, shown: readonly Item[], scope: Scope): Derived | null {
   const open = shown.filter((item) => item.open !== null)
   if (open.length === 0) return null
@@ -73,7 +73,7 @@ export function wholeRow({ fields, open, rest }: Table & Partial<Pick<Item, 'res
   return { kind: 'expression', sources: union(parts), text: null, unresolved: reason }
 }
 
-/** What `*` stands for. */
+/** The columns of `*`. */
 export function allColumns(items: readonly Item[]): Table {
   const shown = items.filter(({ showsColumns }) => showsColumns)
   return {
@@ -82,7 +82,7 @@ export function allColumns(items: readonly Item[]): Table {
   }
 }
 
-/** Columns by their names for a join: the first of that name, or what can be said of it. */
+/** Columns by name for a join: the first with that name, or the reason why it is unresolved. */
 export function namedIn(items: readonly Item[], name: string): Derived {
   return findColumn(name, { items, outer: null, windows: new Map() }) ?? unresolved(`no column "${name}"`)
 }

@@ -9,7 +9,7 @@ import { endsWithStar, listOf, namesOf, nodeOf } from './tree.js'
 import { withQueries } from './with-queries.js'
 import type { Place, Work } from './work.js'
 
-/** The columns that a SELECT gives. What decides about its rows is noted on the way. */
+/** The columns that a SELECT returns. Row filters are recorded on the way. */
 export function select(work: Work, node: Tree, place: Place): Table {
   const within: Place = { ...place, queries: withQueries(work, node, place) }
   if (isSetOperation(node)) return setOperation(work, node, within)
@@ -49,7 +49,7 @@ function unionOf(work: Work, left: Table, right: Table): Table {
   })
 }
 
-/** EXCEPT and INTERSECT give rows of the left side; the right one only decides which. */
+/** EXCEPT and INTERSECT return rows of the left side; the right side only filters them. */
 function keptBy(work: Work, left: Table, right: Table): Table {
   for (const { derived } of [...left.fields, ...right.fields]) work.shaping.add(derived, 'filter')
   return left
@@ -122,7 +122,7 @@ function shape(work: Work, node: Tree, here: Here, table: Table): void {
   sortShape(work, node, here, table)
 }
 
-/** A name of the input comes first here; only then one of the output. */
+/** A name of the input takes precedence over one of the output here. */
 function grouped(work: Work, value: unknown, here: Here, table: Table): Derived {
   const derived = derive(work, value, here)
   return derived.unresolved === null ? derived : (called(value, table) ?? derived)

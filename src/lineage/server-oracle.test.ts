@@ -20,7 +20,7 @@ const QUERIES = [...(await readDemoPipelines()).map(({ query }) => query), ...HO
 )
 /** A row as a whole leaves no trace of its columns in pg_depend. */
 const WHOLE_ROW = /\bSELECT f AS film\b|\((f|x)(\.\*)?\)|count\(d\)/
-/** Columns of an inner query that nobody reads count for the server. */
+/** The server counts unused columns of an inner query. */
 const UNREAD = /^WITH a AS \(TABLE|unread/
 const known = new Map<string, string[]>()
 let database: TestDatabase
@@ -102,7 +102,7 @@ describe('agrees with the server', () => {
       if (isWhole && !UNREAD.test(sql)) expect(said).toEqual(expect.arrayContaining(server.uses))
       if (!isWhole) return
       expect(lineage.columns.map(({ name }) => name)).toEqual(server.columns)
-      // The same query as the server writes it: stars spelled out, other aliases, casts where there were none.
+      // The same query as the server writes it: stars expanded, other aliases, additional casts.
       expect(sourcesOf(await derived(server.canonical))).toEqual(sourcesOf(lineage))
     })
   }

@@ -10,9 +10,9 @@ export interface Passing {
 }
 
 /**
- * What functions in Python or TypeScript leave of the columns. Nobody reads their code, so a column is followed by its
- * name: one that goes in and comes out is taken for the same (`transform`), one that a function says it adds or changes
- * is of its making (`opaque`). A function that is not registered leaves nothing certain.
+ * Column lineage through Python and TypeScript functions. Their code is not analysed, so a column is followed by its
+ * name: one that goes in and comes out counts as the same (`transform`), one that a function declares to add or change
+ * is computed by it (`opaque`). After a function that is not registered, everything is uncertain.
  */
 export function throughTransforms<C extends Passing>(
   columns: readonly C[],

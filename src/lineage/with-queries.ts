@@ -3,10 +3,10 @@ import { type Derived, type Field, renamed, type Table, union, unresolved } from
 import { listOf, namesOf, nodeOf } from './tree.js'
 import type { Place, WithQueries, Work } from './work.js'
 
-/** A column may need a round for each column before it; more rounds than that bring nothing new. */
+/** A column may need a round for each column before it; further rounds change nothing. */
 const MOST_ROUNDS = 20
 
-/** The names that WITH brings, each read when it is asked for the first time, or at the latest here. */
+/** The names defined by WITH, each analysed on first use, or at the latest here. */
 export function withQueries(work: Work, node: Tree, place: Place): WithQueries {
   const clause = node.withClause as Tree | undefined
   if (clause === undefined) return place.queries
@@ -21,7 +21,7 @@ export function withQueries(work: Work, node: Tree, place: Place): WithQueries {
     queries.set(String(query.ctename), ask)
     added.push(ask)
   }
-  // Also one that nobody names is run.
+  // A WITH query runs even if it is not referenced.
   for (const ask of added) ask()
   return queries
 }
@@ -42,7 +42,7 @@ class WithQuery {
     this.#mayRecur = mayRecur
   }
 
-  /** What is known so far, while it is being read: that is how a recursive query sees itself. */
+  /** What is known so far during the analysis: a recursive query sees itself this way. */
   table(): Table {
     if (this.#known !== null && !this.#isReading) return this.#known
     if (this.#isReading) {
@@ -56,7 +56,7 @@ class WithQuery {
     return this.#known
   }
 
-  /** What a recursive query begins with: the left side of its UNION. Null: it has none. */
+  /** The left side of a recursive query's UNION. Null: it has none. */
   #firstTerm(): Table | null {
     const query = this.#query()
     if (!this.#mayRecur || query.op !== 'SETOP_UNION') return null
@@ -89,7 +89,7 @@ class WithQuery {
     return { fields: [...fields, ...this.#searchColumns(fields), ...this.#cycleColumns(fields)], open }
   }
 
-  /** SEARCH … SET column: an order that comes of the columns that it names. */
+  /** SEARCH … SET column: an order that depends on the columns that it names. */
   #searchColumns(fields: readonly Field[]): Field[] {
     const search = this.#node.search_clause as Tree | undefined
     if (search === undefined) return []
@@ -114,7 +114,7 @@ function computedOf(fields: readonly Field[], names: unknown): Derived {
   }
 }
 
-/** By what counts: sources and kinds. Texts would grow with every round. */
+/** Compares sources and kinds. Texts would grow with every round. */
 function isSame(before: Table, after: Table): boolean {
   return (
     before.fields.length === after.fields.length &&

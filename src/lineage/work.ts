@@ -3,31 +3,31 @@ import { Shaping, type Table } from './derived.js'
 import { QueryText } from './query-text.js'
 import type { Scope } from './scope.js'
 
-/** What a database has under a name. Null: no such table, or nobody could look. */
+/** The table with this name in a database. Null: it does not exist or could not be read. */
 export type KnownColumns = (schema: string, table: string) => readonly string[] | null
 
-/** The WITH queries that can be named at a place. */
+/** The WITH queries visible at a place. */
 export type WithQueries = ReadonlyMap<string, () => Table>
 
 export interface Place {
   readonly queries: WithQueries
-  /** The query around this one; null: none, or it may not be seen from here. */
+  /** The enclosing query; null: none, or not visible from here. */
   readonly outer: Scope | null
 }
 
-/** More than any query that people write: 256 kB of joins and stars need a tenth. */
+/** More than any real query: 256 kB of joins and stars need a tenth. */
 const MOST_WORK = 400_000
-/** PostgreSQL itself allows no more columns. */
+/** PostgreSQL's limit of columns. */
 const MOST_COLUMNS = 1_664
 
-/** The query asks for more than it is worth, on purpose or not. */
+/** The analysis would be too expensive, intentionally or not. */
 export class TooComplex extends Error {}
 
-/** What all parts of one reading share. */
+/** State shared by all parts of one analysis. */
 export class Work {
   readonly text: QueryText
   readonly columns: KnownColumns
-  /** Handed in, because FROM, expressions and SELECT need each other. */
+  /** Passed in, because FROM, expressions and SELECT depend on each other. */
   readonly select: (node: Tree, place: Place) => Table
   #shaping = new Shaping()
   #spent = 0
@@ -42,7 +42,7 @@ export class Work {
     return this.#shaping
   }
 
-  /** Counts what grows: a CTE of a CTE of a CTE can double with every line. */
+  /** Limits growth: nested CTEs can double with every level. */
   spend(units: number): void {
     this.#spent += units + 1
     if (this.#spent > MOST_WORK) throw new TooComplex()
@@ -54,7 +54,7 @@ export class Work {
     return table
   }
 
-  /** What shapes the rows of a part, apart from the rest; the rest gets it, too. */
+  /** Row filters of a part, separately; they are also added to the whole. */
   shapingOf<T>(part: () => T): { result: T; shaping: Shaping } {
     const outer = this.#shaping
     const shaping = new Shaping()

@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream'
 import pg from 'pg'
 import { limitMessages } from './message-limit.js'
 
-/** What pg does not declare: called once, with the stream that messages arrive on, before the first of them. */
+/** Not declared by pg: called once, with the stream that messages arrive on, before the first of them. */
 interface Wire {
   attachListeners(stream: Duplex): void
 }

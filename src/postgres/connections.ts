@@ -1,6 +1,6 @@
 import { VitrinaError } from '../model/errors.js'
 
-/** Where a pipeline reads or writes: the main database, or one of those that the environment names. */
+/** Where a pipeline reads or writes: the main database, or one configured in the environment. */
 export function connectionUrl(
   connections: ReadonlyMap<string, string>,
   name: string | null,
@@ -12,7 +12,7 @@ export function connectionUrl(
   const known = [...connections.keys()].join(', ') || 'none'
   throw new VitrinaError(
     'CONNECTION_UNKNOWN',
-    `There is no connection "${name}"; configured: ${known}.`,
-    `Set VITRINA_CONNECTION_${name.toUpperCase()}_URL for API and runner.`,
+    `The connection "${name}" is not configured; configured: ${known}.`,
+    `Set VITRINA_CONNECTION_${name.toUpperCase()}_URL for the API and the runners.`,
   )
 }

@@ -4,29 +4,29 @@ import { isHopeless, isLostConnection, sqlstateOf } from '../sql/sqlstate.js'
 
 const MOST_CHARACTERS = 1_500
 
-/** A lost connection has one face everywhere; what the server refused goes on unchanged. */
+/** Turns a lost connection into one uniform error; errors of the server pass unchanged. */
 export function lostOr(error: unknown): unknown {
   if (error instanceof VitrinaError || !isLostConnection(error)) return error
   return new VitrinaError(
     'DATABASE_UNAVAILABLE',
     `The connection to the database failed: ${(error as Error).message || String((error as { code?: string }).code)}.`,
-    'See whether the server runs and accepts connections; "vitrina doctor" tries each of them.',
+    'Check that the server is running and accepts connections; "vitrina doctor" tests each of them.',
     { cause: error },
   )
 }
 
-/** Which database a statement was meant for. Often two of them are the same server, and still not the same cause. */
+/** The database that a statement was for. Two of them are often the same server, but not the same cause. */
 export type Side = 'source' | 'target' | 'meta store'
 
-/** The code and the remedy of a statement that cannot succeed when it is tried again. */
+/** The code and the remedy of a statement for which a retry cannot succeed. */
 const HOPELESS = {
   source: {
     code: 'SOURCE_QUERY_FAILED',
-    hint: 'Correct the source query or the grants of the login that reads, then run again.',
+    hint: 'Correct the source query or the grants of the reader login, then run the pipeline again.',
   },
   target: {
     code: 'TARGET_FAILED',
-    hint: 'Correct the target or the grants of the login that writes, then run again.',
+    hint: 'Correct the target or the grants of the writer login, then run the pipeline again.',
   },
   'meta store': {
     code: 'META_STORE_FAILED',
@@ -34,7 +34,7 @@ const HOPELESS = {
   },
 } as const satisfies Record<Side, { code: ErrorCode; hint: string }>
 
-/** Gives what PostgreSQL refuses during `work` the code of its side. Everything else passes unchanged. */
+/** Gives errors of PostgreSQL during `work` the code of its side. Everything else passes unchanged. */
 export async function onSide<T>(side: Side, doing: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -45,7 +45,7 @@ export async function onSide<T>(side: Side, doing: string, work: () => Promise<T
   }
 }
 
-/** What PostgreSQL said, as an error of ours: hopeless, worth another try, or a lost connection. */
+/** Classifies an error of PostgreSQL: permanent, worth a retry, or a lost connection. */
 export function databaseError(error: unknown, doing: string, side: Side): VitrinaError {
   const known = lostOr(error)
   if (known instanceof VitrinaError) return known
@@ -58,18 +58,13 @@ export function databaseError(error: unknown, doing: string, side: Side): Vitrin
     .join(' ')
   const options = { cause: error, ...(state === null ? {} : { sqlstate: state }) }
   if (state === null)
-    return new VitrinaError(
-      'INTERNAL',
-      `${doing}: ${facts}`,
-      'See the log for what happened before.',
-      options,
-    )
-  // 28 is the login, 3D a database that does not exist: neither says anything about a query or a table.
+    return new VitrinaError('INTERNAL', `${doing}: ${facts}`, 'Check the log for earlier errors.', options)
+  // 28 is the login, 3D a database that does not exist: neither is about a query or a table.
   if (/^(28|3D)/.test(state))
     return new VitrinaError(
       'DATABASE_LOGIN',
       `${doing}: the ${side} refused the connection: ${facts} (SQLSTATE ${state}).`,
-      hint ?? `Correct the address, the login or the password of the ${side}; "vitrina doctor" tries each.`,
+      hint ?? `Correct the address, the login or the password of the ${side}; "vitrina doctor" tests each.`,
       side === 'meta store' ? options : { ...options, field: `${side}_connection` },
     )
   if (isHopeless(error))
@@ -82,26 +77,26 @@ export function databaseError(error: unknown, doing: string, side: Side): Vitrin
   return new VitrinaError(
     'DATABASE_ERROR',
     `${doing}: ${facts} (SQLSTATE ${state}).`,
-    hint ?? 'If it stays, see the log of the server.',
+    hint ?? 'If it persists, check the server log.',
     options,
   )
 }
 
-/** The same for somebody who waits for the answer: a query that outlasts his patience is the query's fault, not ours. */
+/** The same for a user who waits for the result: a query that exceeds the time limit is an error of the query. */
 export function lookError(error: unknown, doing: string, side: Side): VitrinaError {
   const known = databaseError(error, doing, side)
   const { cause } = known
-  // 57014 is the time-out of the session; the signal's own comes when the server does not hear it.
+  // 57014 is the session's time-out; the signal's own applies when the server does not respond.
   if (known.sqlstate === '57014' || (cause as Error | undefined)?.name === 'TimeoutError')
     return new VitrinaError(
       'SOURCE_TOO_SLOW',
-      `${doing} was cut off: the query takes too long.`,
-      'Make it cheaper, for example with an index or a WHERE. A run has more patience: an hour for a statement.',
+      `${doing} exceeded its time limit: the query takes too long.`,
+      'Make it cheaper, for example with an index or a WHERE. A run allows an hour for a statement.',
       { cause },
     )
-  // PostgreSQL's word for what it did not expect of a query.
+  // PostgreSQL's code for an internal error caused by a query.
   if (known.sqlstate === 'XX000')
-    return new VitrinaError('SOURCE_QUERY_FAILED', known.message, 'Write the query in another way.', {
+    return new VitrinaError('SOURCE_QUERY_FAILED', known.message, 'Rewrite the query.', {
       cause,
       sqlstate: known.sqlstate,
     })

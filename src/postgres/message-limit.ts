@@ -3,7 +3,7 @@ import { VitrinaError } from '../model/errors.js'
 
 const MEGABYTE = 1024 * 1024
 const MAX_MESSAGE = 64 * MEGABYTE
-/** The type byte, then the length as int32. The length counts itself and not the type. */
+/** The type byte, then the length as int32. The length includes itself but not the type. */
 const HEADER = 5
 const LENGTH = 4
 /** CopyData carries rows of a transfer. pg-copy-streams passes them on in pieces and never holds a whole one. */
@@ -35,7 +35,7 @@ class Frames {
   /** Bytes of the current message that are still to come. */
   #left = 0
 
-  /** The size of the first message that is too large; null when there is none. */
+  /** The size of the first message that is too large, or null. */
   follow(chunk: Buffer): number | null {
     let at = this.#left
     const end = chunk.length
@@ -58,7 +58,7 @@ class Frames {
     return null
   }
 
-  /** Adds what the chunk has of a header that lies in several pieces; false when more is to come. */
+  /** Adds the chunk's part of a header that is split into several pieces; returns false when more is to come. */
   #gather(chunk: Buffer, at: number): boolean {
     const known = this.#known
     const copied = chunk.copy(this.#header, known, at)

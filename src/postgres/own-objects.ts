@@ -1,2 +1,2 @@
-/** The first number of an object that somebody added: PostgreSQL's own have smaller ones, whatever schema they are in. */
+/** The first OID of user-defined objects: built-in ones are lower, whatever schema they are in. */
 export const FIRST_ADDED = 16_384

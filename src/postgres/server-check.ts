@@ -15,7 +15,7 @@ const SECOND_CLIENT_MS = 3_000
 const ROUNDS = 3
 
 /**
- * Refuses a server that is too old, and a pooler that does not keep one session of the server for the connection:
+ * Rejects a server that is too old, and a pooler that does not keep one server session for the connection:
  * settings and temporary tables of a run would end up in the sessions of other clients.
  */
 export async function checkServer(client: pg.Client, url: string): Promise<CheckedServer> {
@@ -37,8 +37,8 @@ async function askServer(client: pg.Client): Promise<ServerVersion & { pid: numb
 }
 
 /**
- * Two clients that are connected at the same time never have the same session of the server, and neither changes it,
- * unless sessions go back to the pool after each transaction.
+ * Two clients that are connected at the same time never share a server session, and neither changes it, unless sessions
+ * return to the pool after each transaction.
  */
 async function isSessionKept(client: pg.Client, url: string): Promise<boolean> {
   const own = await pidOf(client)

@@ -11,10 +11,10 @@ const AS_TEXT: pg.CustomTypesConfig = { getTypeParser: () => (text: string | Buf
 
 /**
  * The text of a value depends on these; with them it is the same in every database and reads back as the same value.
- * The time-outs free what a runner held that can no longer speak.
+ * The time-outs release what a disconnected runner held.
  */
 const SETTINGS = {
-  // A name means PostgreSQL's own object or carries its schema: nobody can put one of his own in its place.
+  // A name refers to a built-in object or includes its schema: no user can substitute an object of his own.
   search_path: '',
   client_encoding: 'UTF8',
   TimeZone: 'UTC',
@@ -32,13 +32,13 @@ const SETTINGS = {
   idle_in_transaction_session_timeout: '5min',
 }
 
-/** For a session that only reads: every transaction of it sees one moment and can change nothing. */
+/** For a read-only session: every transaction sees one snapshot and can change nothing. */
 export const READ_ONLY =
   'SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY'
 
 export type TextRow = Record<string, string | null>
 
-/** A result column with where it came from: tableId is 0 for an expression. */
+/** A result column with its origin: tableId is 0 for an expression. */
 export interface Field {
   readonly name: string
   readonly typeOid: number
@@ -86,7 +86,7 @@ export class Session {
     }
   }
 
-  /** The server then notices a client that is gone also in the middle of a long statement. */
+  /** Lets the server notice a disconnected client even during a long statement. */
   async #noticeLostClients(): Promise<void> {
     try {
       await this.run("SET client_connection_check_interval = '5s'")
@@ -96,7 +96,7 @@ export class Session {
     }
   }
 
-  /** Statements without parameters; several may stand in one text. */
+  /** Statements without parameters; one text may contain several. */
   async run(text: string): Promise<void> {
     await this.#guarded(() => this.#client.query(text))
   }
@@ -105,7 +105,7 @@ export class Session {
     return (await this.#guarded(() => this.#client.query(one(text, values)))).rows as R[]
   }
 
-  /** How many rows a writing statement touched. */
+  /** The number of rows affected by a writing statement. */
   async count(text: string, values: readonly unknown[] = []): Promise<number> {
     return (await this.#guarded(() => this.#client.query(one(text, values)))).rowCount ?? 0
   }
@@ -124,11 +124,11 @@ export class Session {
   /** The bytes of COPY … TO STDOUT, as the server sends them. */
   copyOut(text: string): Readable {
     const bytes = this.#client.query(copyTo(text))
-    // Whoever reads hears of an error; when nobody reads any more, it must not end the process.
+    // The reader gets the error; without a reader, it must not end the process.
     return bytes.on('error', () => {})
   }
 
-  /** Feeds COPY … FROM STDIN; returns how many rows went in. */
+  /** Feeds COPY … FROM STDIN; returns the number of rows copied. */
   async copyIn(text: string, bytes: Readable): Promise<number> {
     const sink = this.#client.query(copyFrom(text))
     const readToEnd = new Promise<void>((resolve) =>
@@ -138,7 +138,7 @@ export class Session {
       await this.#guarded(() => flow(bytes, sink))
     } catch (error) {
       sink.destroy(error as Error)
-      // What is left has to be read: before that, the session that sends it takes no other statement.
+      // The rest must be read: until then, the sending session accepts no other statement.
       bytes.unpipe().resume()
       await readToEnd
       throw error
@@ -152,8 +152,8 @@ export class Session {
   }
 
   /**
-   * Waits until nobody else uses the session; whoever is called has to end its turn. Reading ahead and the checkpoint
-   * ask the same session, and one connection answers one question at a time.
+   * Waits until the session is free; the caller must end its turn. Reading ahead and the checkpoint share a session, and
+   * one connection runs one statement at a time.
    */
   async turn(): Promise<() => void> {
     const before = this.#lastTurn
@@ -171,7 +171,7 @@ export class Session {
       this.#signal.throwIfAborted()
       return await work()
     } catch (error) {
-      // After an abort the cut socket is only the consequence: the reason is what the caller wants to hear.
+      // After an abort the closed socket is only the consequence: report the reason.
       this.#signal.throwIfAborted()
       throw lostOr(error)
     } finally {
@@ -180,12 +180,12 @@ export class Session {
   }
 }
 
-/** The extended protocol takes one statement only: a query with a second one smuggled in is refused by the server. */
+/** The extended protocol accepts only one statement: the server rejects a query that contains a second one. */
 function one(text: string, values: readonly unknown[]): pg.QueryConfig {
   return { text, values: [...values], queryMode: 'extended' } as pg.QueryConfig
 }
 
-/** Node's own pipeline() waits until the sink is destroyed, and one that the server has refused never says that it is. */
+/** Node's pipeline() waits until the sink is destroyed, and a sink that the server has rejected never reports that. */
 function flow(bytes: Readable, sink: Writable): Promise<void> {
   return new Promise((resolve, reject) => {
     for (const stream of [bytes, sink] as NodeJS.EventEmitter[]) stream.on('error', reject)

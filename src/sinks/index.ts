@@ -4,13 +4,13 @@ import { clickhouse } from './clickhouse/index.js'
 import { elasticsearch } from './elasticsearch/index.js'
 import { s3 } from './s3/index.js'
 
-/** What a folder of this room exports: its settings, and what is made of them. */
+/** A sink folder exports its settings and a factory. */
 export interface SinkModule<Table extends SettingsTable = SettingsTable> {
   readonly settings: Table
   create(settings: SettingsOf<Table>): SinkKind
 }
 
-/** Every sink besides PostgreSQL. A new one is a folder and a line here. */
+/** Every sink except PostgreSQL. A new one is a folder and a line here. */
 export const SINKS: readonly SinkModule[] = [clickhouse, elasticsearch, s3]
 
 export function sinkKinds(environment: NodeJS.ProcessEnv, sinks = SINKS): SinkKind[] {

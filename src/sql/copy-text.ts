@@ -9,7 +9,7 @@ const BACKSLASH = 0x5c
 const NULL_MARK = Buffer.from('\\N')
 const LETTERS = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v', '\\': '\\' } as const
 
-/** The byte that stands for an escape letter, and the letter that stands for a byte; 0 where there is none. */
+/** Maps an escape letter to its byte, and a byte to its letter; 0 where no mapping exists. */
 const UNESCAPED = new Uint8Array(256)
 const ESCAPED = new Uint8Array(256)
 for (const [letter, char] of Object.entries(LETTERS)) {

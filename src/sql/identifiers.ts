@@ -19,13 +19,13 @@ export function quoteList(names: readonly string[], prefix = ''): string {
   return names.map((name) => prefix + quoteIdentifier(name)).join(', ')
 }
 
-/** The table that a target names. Throws TARGET_REFUSED. */
+/** The table of a target. Throws TARGET_REFUSED. */
 export function parseTable(text: string): TableName {
   const name = readTableName(text)
   if (name === null)
     throw new VitrinaError(
       'TARGET_REFUSED',
-      `"${text}" is not a table name with its schema.`,
+      `"${text}" is not a table name with a schema.`,
       'Write the target as schema.table, for example analytics.film_dim.',
     )
   const long = [name.schema, name.table].find(isTooLong)
@@ -34,7 +34,7 @@ export function parseTable(text: string): TableName {
   return name
 }
 
-/** What is said about a name that PostgreSQL would cut off. */
+/** The message about a name that PostgreSQL would truncate. */
 export function tooLong(name: string): string {
   return `The name "${name}" has ${Buffer.byteLength(name)} bytes; PostgreSQL keeps only the first ${LONGEST_NAME}.`
 }

@@ -1,6 +1,6 @@
 import { decodeLines, encodeLines, type TextValues } from './copy-text.js'
 
-/** Rows on their way, as the database wrote them. They are taken apart only when somebody has to look into them. */
+/** Rows as the database wrote them. They are parsed only when their values are needed. */
 export class RowBatch {
   readonly count: number
   #bytes: Buffer | null
@@ -23,7 +23,7 @@ export class RowBatch {
     return new RowBatch(rows.length, null, rows)
   }
 
-  /** In COPY's text format: goes into COPY … FROM STDIN as it is. */
+  /** In COPY's text format: passed to COPY … FROM STDIN unchanged. */
   get bytes(): Buffer {
     this.#bytes ??= Buffer.concat([...encodeLines(this.#rows!)].map((piece) => Buffer.from(piece)))
     return this.#bytes

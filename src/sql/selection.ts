@@ -8,17 +8,17 @@ export interface Column {
   readonly typeOid: number
   /** The table column it is taken from unchanged; null for an expression. */
   readonly base: { readonly tableId: string; readonly attribute: number } | null
-  /** True only when the database vouches for it. */
+  /** True only if the database guarantees it. */
   readonly notNull: boolean
 }
 
-/** The column that a setting of the pipeline names. */
+/** The column named in a setting of the pipeline. */
 export function requireColumn(columns: readonly Column[], name: string, setting: string): Column {
   const found = columns.find((column) => column.name === name)
   if (found !== undefined) return found
   throw new VitrinaError(
     'KEY_MISSING',
-    `The query returns no column "${name}", which ${setting} names; it returns ${columns.map((column) => column.name).join(', ')}.`,
+    `The query does not return the column "${name}" named in ${setting}; it returns ${columns.map((column) => column.name).join(', ')}.`,
     `Add the column to the query, or correct ${setting}.`,
     /^\w+$/.test(setting) ? { field: setting } : {},
   )
@@ -27,7 +27,7 @@ export function requireColumn(columns: readonly Column[], name: string, setting:
 /** Values of the order columns of a row, as database text. Compared by the database only, never in JavaScript. */
 export type Cursor = readonly string[]
 
-/** The order in which a pass walks through the rows of a query. */
+/** The order in which a pass reads the rows of a query. */
 export interface Order {
   readonly columns: readonly Column[]
 }
@@ -37,12 +37,12 @@ export function asRelation(query: string): string {
   return `(\n${withoutEnding(query)}\n) AS source`
 }
 
-/** Quoted texts and names, comments, blanks: what has to be read as one piece to find where a statement really ends. */
+/** Quoted texts and names, comments, blanks: tokens that must be recognized to find the end of a statement. */
 const PIECES =
   /[eE]'(?:[^'\\]|\\.|'')*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(?:[A-Za-z_]\w*)?\$|--[^\n]*|\/\*[\s\S]*?\*\/|\s+|;|\w+|./gs
 const NOTHING = /^(?:--|\/\*|\s|;)/
 
-/** Without the semicolons, comments and blanks after its last word: a bracket is going to follow. */
+/** Without trailing semicolons, comments and blanks, because a parenthesis follows. */
 function withoutEnding(query: string): string {
   let end = 0
   PIECES.lastIndex = 0
@@ -66,7 +66,7 @@ export function orderBy(order: Order, direction: 'ASC' | 'DESC' = 'ASC'): string
 
 /**
  * `(k, id) > ('…'::timestamptz, '…'::uuid)`: literals with their type, so that the planner sees their values.
- * A cursor shorter than the order speaks of the first columns only.
+ * A cursor shorter than the order refers to the first columns only.
  */
 export function beyond(order: Order, operator: '>' | '<=', cursor: Cursor): string {
   const columns = order.columns.slice(0, cursor.length)

@@ -1,12 +1,12 @@
-/** What the SQLSTATE of a failure says about trying again. */
+/** Whether a failure is worth a retry, by its SQLSTATE. */
 export function sqlstateOf(error: unknown): string | null {
   const code = (error as { code?: unknown } | null)?.code
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('E') ? code : null
 }
 
-/** Node's own codes for a socket that is gone or was never there. */
+/** Node's codes for a socket that was closed or never connected. */
 const SOCKET = /^(ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|EADDRNOTAVAIL)/
-/** What pg says without any code when the server goes away. */
+/** Messages of pg without a code when the server goes away. */
 const GONE =
   /Connection terminated|connection is not queryable|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has encountered a connection error|Client was closed/i
 
@@ -20,14 +20,14 @@ export function isLostConnection(error: unknown): boolean {
   )
 }
 
-/** The data of a single row was refused: other rows of the batch may be fine. */
+/** The data of a single row was rejected: other rows of the batch may be fine. */
 export function isPoison(error: unknown): boolean {
   // 54000: a value too long for an index.
   return /^(22|23|54000)/.test(sqlstateOf(error) ?? '')
 }
 
-/** The configuration, the schema, the rights or the data are wrong: trying again cannot help. */
+/** The configuration, the schema, the privileges or the data are wrong: a retry cannot help. */
 export function isHopeless(error: unknown): boolean {
-  // 10 is a wrong XPath, 54 a value or a statement that is larger than PostgreSQL takes.
+  // 10 is an invalid XPath, 54 a value or a statement that exceeds PostgreSQL's limits.
   return /^(0A|10|21|22|23|28|3D|3F|42|54)/.test(sqlstateOf(error) ?? '')
 }

@@ -1,4 +1,4 @@
-/** What a value is, whatever its spelling: enough to write it somewhere that is not PostgreSQL. */
+/** The kind of a value regardless of its type's spelling: enough to write it to other systems. */
 export type ValueType =
   | { readonly kind: ScalarKind }
   /** Null: any number of digits. */
@@ -23,7 +23,7 @@ export type ScalarKind =
   | 'bytea'
   | 'json'
   | 'jsonb'
-  /** An enum, a range, a composite, an extension's type: its text is all that we know of it. */
+  /** An enum, a range, a composite, an extension's type: only its text is known. */
   | 'other'
 
 const NAMES: Readonly<Record<string, ScalarKind>> = {
@@ -64,10 +64,10 @@ export function valueType(type: string): ValueType {
   }
 }
 
-/** The elements of an array, nested as deep as it is; each a text, null is NULL. */
+/** The elements of an array, nested to any depth; each a text, null is NULL. */
 export type ArrayTexts = readonly (string | null | ArrayTexts)[]
 
-/** What array_out wrote: `{a,"b,c",NULL,{…}}`, with bounds in front when they do not begin at 1. */
+/** The output of array_out: `{a,"b,c",NULL,{…}}`, with bounds in front if they do not begin at 1. */
 export function parseArray(text: string): ArrayTexts {
   return new ArrayReader(text).read()
 }

@@ -6,12 +6,12 @@ import type { Language, LoadedTask } from './host.js'
 import { type FileProblem, type Scanned, scan } from './scan.js'
 import { fingerprint, taskFiles } from './task-files.js'
 
-/** A list, and why there is none when the host cannot even be started. */
+/** A list of tasks, or the reason why the host could not be started. */
 export interface LanguageList extends TransformList {
   readonly missing: VitrinaError | null
 }
 
-/** What one language has registered. Looked up again only when a file has changed. */
+/** The tasks registered in one language. Loaded again only when a file has changed. */
 export class LanguageCatalog {
   readonly language: Language
   #known: { readonly mark: string; readonly list: Promise<LanguageList> } | null = null
@@ -66,7 +66,7 @@ function listOf(language: Language['name'], scanned: Scanned): TransformList {
 
 function problemOf({ name, adds, drops }: LoadedTask): string | null {
   if (!TRANSFORM_NAME.test(name))
-    return `"${name}" cannot be the name of a task: letters, digits, _ and - only, a letter or _ first.`
+    return `"${name}" is not a valid task name: use letters, digits, _ and -, beginning with a letter or _.`
   const wrong = Object.entries(adds).find(([, type]) => declaredType(type) === null)
   if (wrong !== undefined) return `Task "${name}" adds "${wrong[0]}" as "${wrong[1]}", which is not a type.`
   const both = drops.find((column) => Object.hasOwn(adds, column))

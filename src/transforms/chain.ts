@@ -3,7 +3,7 @@ import { RowBatch } from '../sql/row-batch.js'
 import type { Column } from '../sql/selection.js'
 import type { Segment } from './segment.js'
 
-/** The transforms of one plan: segments one after another, each with a host of its own. */
+/** The transforms of one plan: consecutive segments, each with its own host. */
 export class Chain implements TransformChain {
   readonly columns: readonly Column[]
   readonly #segments: readonly Segment[]
@@ -30,7 +30,7 @@ export class Chain implements TransformChain {
     await Promise.all(this.#segments.map((segment) => segment.open()))
   }
 
-  /** No rows, no call: functions are never asked about nothing. */
+  /** Without rows, no function is called. */
   run(batch: RowBatch): Promise<RowBatch> {
     const before = this.#turn
     const mine = batch.count === 0 ? Promise.resolve(RowBatch.NONE) : this.#through(batch)

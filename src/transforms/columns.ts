@@ -7,7 +7,7 @@ import type { HostColumn } from './host.js'
 
 type Declared = Pick<TransformInfo, 'name' | 'adds' | 'drops'>
 
-/** What comes out of a transform: without what it drops, with what it adds at the end. */
+/** The output columns of a transform: without those it drops, with those it adds at the end. */
 export function columnsAfter(columns: readonly Column[], { name, adds, drops }: Declared): Column[] {
   const kept = columns.filter((column) => !drops.includes(column.name))
   const changed = kept.map((column) => (Object.hasOwn(adds, column.name) ? made(column.name, adds) : column))
@@ -18,7 +18,7 @@ export function columnsAfter(columns: readonly Column[], { name, adds, drops }: 
   throw new VitrinaError(
     'TRANSFORM_RESULT',
     `Transform "${name}" drops every column.`,
-    'Leave at least one column: a row of the mart needs a key.',
+    'Keep at least one column: a row of the mart needs a key.',
   )
 }
 
@@ -31,13 +31,13 @@ export function forHost(columns: readonly Column[]): HostColumn[] {
   return columns.map(({ name, type }) => ({ name, type: { ...valueType(type), name: type } }))
 }
 
-/** A dict has each name once, so that a second column of the name would vanish. */
+/** A dict has each name once, so a second column with the same name would be lost. */
 export function requireDistinct(columns: readonly Column[]): void {
   const doubled = columns.find(({ name }, n) => columns.findIndex((one) => one.name === name) !== n)
   if (doubled === undefined) return
   throw new VitrinaError(
     'PIPELINE_INVALID',
-    `The query returns two columns called "${doubled.name}", and transforms know columns by their names.`,
-    'Give one of them another name with AS.',
+    `The query returns two columns named "${doubled.name}", but transforms identify columns by name.`,
+    'Rename one of them with AS.',
   )
 }

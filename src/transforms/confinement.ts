@@ -4,9 +4,9 @@ import type { Settings } from '../config/settings.js'
 import { VitrinaError } from '../model/errors.js'
 import { hostEnvironment } from './host-environment.js'
 
-/** What keeps a host from the processes of Vitrina. */
+/** Isolates a host from the processes of Vitrina. */
 export interface Confinement {
-  /** Comes before the command of a host. */
+  /** Prepended to the command of a host. */
   readonly prefix: readonly string[]
   /** Null: the user of this process. */
   readonly user: TaskUser | null
@@ -20,8 +20,8 @@ export interface TaskUser {
 type ConfinementSettings = Pick<Settings, 'VITRINA_TASK_ISOLATION' | 'VITRINA_TASK_USER'>
 
 /**
- * A process in a user namespace of its own has no right over processes outside, although it has the same user: the
- * kernel refuses it their memory, their descriptors, their environment and ptrace. Files stay as they were.
+ * A process in its own user namespace has no rights over processes outside, even with the same user: the kernel denies
+ * access to their memory, descriptors, environment and ptrace. File permissions do not change.
  */
 const OWN_NAMESPACE = ['unshare', '--user', '--map-current-user', '--'] as const
 const PATIENCE_MS = 10_000
@@ -36,12 +36,12 @@ export class Confining {
     this.#user = settings.VITRINA_TASK_USER === undefined ? null : taskUser(settings.VITRINA_TASK_USER)
   }
 
-  /** For this program, with this folder of tasks. Tried out once: what the kernel and its policies allow differs. */
+  /** For this program and this task folder. Tested once: what the kernel and its policies allow differs. */
   of(program: string, folder: string): Promise<Confinement> {
     const key = `${program}\0${folder}`
     const known = this.#known.get(key) ?? this.#find(program, folder)
     this.#known.set(key, known)
-    // What is missing may be installed, or granted, without a restart.
+    // A missing program or permission may be added without a restart.
     known.catch(() => this.#known.delete(key))
     return known
   }
@@ -60,7 +60,7 @@ export class Confining {
   }
 }
 
-/** Tried, not computed: mode bits alone would miss namespaces, access lists and mount options. */
+/** Tested instead of computed: mode bits alone would miss namespaces, access lists and mount options. */
 function holds({ prefix, user }: Confinement, test: readonly string[]): Promise<boolean> {
   const [file = '', ...args] = [...prefix, 'test', ...test]
   const options = { cwd: '/', env: hostEnvironment(), timeout: PATIENCE_MS, ...user }
@@ -72,15 +72,15 @@ function taskUser(text: string): TaskUser {
   if (process.getuid?.() !== 0)
     throw new VitrinaError(
       'SETTING_INVALID',
-      `VITRINA_TASK_USER is "${text}", and this process is not root: it cannot start a process of another user.`,
+      `VITRINA_TASK_USER is "${text}", but this process is not root and cannot start processes as another user.`,
       'Remove VITRINA_TASK_USER, or start the process as root.',
     )
   const [, uid, gid] = /^(\d+):(\d+)$/.exec(text) ?? accountOf(text)
   if (uid === undefined || gid === undefined || Number(uid) === 0)
     throw new VitrinaError(
       'SETTING_INVALID',
-      `VITRINA_TASK_USER is "${text}", which is either root or not an account of this machine.`,
-      'Give the name of an account, or its numbers as uid:gid.',
+      `VITRINA_TASK_USER is "${text}", which is root or not an account on this machine.`,
+      'Use the name of an account, or uid:gid.',
     )
   return { uid: Number(uid), gid: Number(gid) }
 }
@@ -97,7 +97,7 @@ function unreadable(folder: string, { uid }: TaskUser): VitrinaError {
   return new VitrinaError(
     'TRANSFORM_HOST_MISSING',
     `The user of VITRINA_TASK_USER (uid ${uid}) cannot read ${folder}.`,
-    'Give it the right to read this folder and to enter those above it.',
+    'Grant it read access to this folder and search access to its parents.',
   )
 }
 
@@ -105,14 +105,14 @@ function unusable(program: string, { uid }: TaskUser): VitrinaError {
   return new VitrinaError(
     'TRANSFORM_HOST_MISSING',
     `The user of VITRINA_TASK_USER (uid ${uid}) cannot run ${program}.`,
-    'Install it where every account can run it; VITRINA_PYTHON says which Python is used.',
+    'Install it where every account can run it; VITRINA_PYTHON selects the Python interpreter.',
   )
 }
 
 function notIsolated(): VitrinaError {
   return new VitrinaError(
     'TRANSFORM_HOST_MISSING',
-    'Task functions cannot be started in a user namespace of their own, and VITRINA_TASK_ISOLATION is "required".',
+    'Task functions cannot be started in their own user namespace, but VITRINA_TASK_ISOLATION is "required".',
     'Install unshare (util-linux) and allow user namespaces, or set VITRINA_TASK_ISOLATION to "auto".',
   )
 }

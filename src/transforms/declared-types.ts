@@ -42,11 +42,11 @@ const OIDS: Readonly<Record<string, number>> = {
   jsonb: 3802,
 }
 
-/** A name, perhaps with a schema, or words that the standard has: nothing that could be more than a type in a CREATE TABLE. */
+/** A name, optionally with a schema, or one of the standard's multi-word types: nothing that could be more than a type in CREATE TABLE. */
 const TYPE =
   /^(?:"[^"]+"|[\p{L}_][\p{L}\p{N}_]*)(?:\.(?:"[^"]+"|[\p{L}_][\p{L}\p{N}_]*))?$|^(?:double precision|(?:character|bit) varying|time(?:stamp)? with(?:out)? time zone)$/u
 
-/** `timestamptz(3)[]` becomes `timestamp(3) with time zone[]`; null when it is no type at all. */
+/** `timestamptz(3)[]` becomes `timestamp(3) with time zone[]`; null if it is not a type. */
 export function declaredType(text: string): string | null {
   const array = /(\[\])+$/.exec(text.trim())?.[0] ?? ''
   const element = text.trim().slice(0, text.trim().length - array.length)
@@ -61,7 +61,7 @@ export function declaredType(text: string): string | null {
   return withModifier + (array === '' ? '' : '[]')
 }
 
-/** Of the types that everybody has; 0 for one that only the database knows. */
+/** OIDs of built-in types; 0 for a type that only the database knows. */
 export function oidOf(type: string): number {
   return OIDS[type.replace(/\([^()]*\)/, '')] ?? 0
 }

@@ -2,7 +2,7 @@ import { didYouMean } from '../config/suggest.js'
 import { VitrinaError } from '../model/errors.js'
 import type { Problem, Raised, Refused } from './host.js'
 
-/** How much code of a user may take. */
+/** Limits for user code. */
 export interface Limits {
   readonly timeoutMs: number
   readonly memoryMb: number
@@ -19,37 +19,37 @@ export function raised(answer: Raised, columns: readonly string[], limits: Limit
   )
 }
 
-/** A result that is not rows of the mart. */
+/** The result cannot be written to the mart. */
 export function refused(answer: Refused): VitrinaError {
   return new VitrinaError(
     'TRANSFORM_RESULT',
-    `What transform "${answer.transform}" returned cannot be written: ${answer.what}.${sampleOf(answer)}`,
-    answer.hint ?? 'Return values of the types that docs/guides/python-tasks.md lists.',
+    `The result of transform "${answer.transform}" cannot be written: ${answer.what}.${sampleOf(answer)}`,
+    answer.hint ?? 'Return values of the types listed in docs/guides/python-tasks.md.',
   )
 }
 
-/** The host is gone in the middle of a batch. */
+/** The host ended in the middle of a batch. */
 export function died(transform: string, how: string): VitrinaError {
   return new VitrinaError(
     'TRANSFORM_KILLED',
     `The host of transform "${transform}" ${how} in the middle of a batch.`,
-    'A transform returns rows or raises; it must not end its process. What it said last is in the log of the run.',
+    'A transform must return rows or raise an exception; it must not end its process. Its last output is in the log of the run.',
   )
 }
 
 export function tookTooLong(transform: string, { timeoutMs }: Limits): VitrinaError {
   return new VitrinaError(
     'TRANSFORM_KILLED',
-    `Transform "${transform}" worked on one batch for more than ${timeoutMs / 1000} s and was killed.`,
-    'Look for an endless loop or a wait in it, make batch_size smaller, or raise VITRINA_TASK_TIMEOUT_SECONDS.',
+    `Transform "${transform}" exceeded the limit of ${timeoutMs / 1000} s for one batch and was killed.`,
+    'Look for an endless loop or a wait, reduce batch_size, or raise VITRINA_TASK_TIMEOUT_SECONDS.',
   )
 }
 
 export function tookTooMuch(transform: string, { memoryMb }: Limits): VitrinaError {
   return new VitrinaError(
     'TRANSFORM_KILLED',
-    `Transform "${transform}" took more than ${memoryMb} MB of memory and was killed.`,
-    'Make batch_size smaller, keep less between batches, or raise VITRINA_TASK_MEMORY_MB.',
+    `Transform "${transform}" used more than ${memoryMb} MB of memory and was killed.`,
+    'Reduce batch_size, keep less data between batches, or raise VITRINA_TASK_MEMORY_MB.',
   )
 }
 
@@ -57,16 +57,16 @@ export function notStarted(language: string, how: string): VitrinaError {
   return new VitrinaError(
     'TRANSFORM_HOST_MISSING',
     `The host of ${language} transforms ${how}.`,
-    'Run "vitrina doctor"; what it printed is in the log.',
+    'Run "vitrina doctor"; the output of the host is in the log.',
   )
 }
 
-/** A file that was fine when it was listed, and is not any more. */
+/** A file that loaded when the tasks were listed, but no longer does. */
 export function notLoaded(file: string, problem: Pick<Problem, 'line'>): VitrinaError {
   return new VitrinaError(
     'TRANSFORM_UNKNOWN',
-    `${file} cannot be loaded any more: ${problem.line}.`,
-    'Mend the file; "vitrina tasks list" shows what is wrong with it.',
+    `${file} can no longer be loaded: ${problem.line}.`,
+    'Fix the file; "vitrina tasks list" shows the error.',
   )
 }
 
@@ -75,8 +75,8 @@ function ended(transform: string, kind: Problem['kind'], line: string, limits: L
   if (kind === 'process')
     return new VitrinaError(
       'TRANSFORM_KILLED',
-      `Transform "${transform}" tried to start or to end a process and was killed: ${line}.`,
-      'A transform works with its rows only; threads are allowed, processes are not.',
+      `Transform "${transform}" tried to start or end a process and was killed: ${line}.`,
+      'A transform may use threads, but must not start or end processes.',
     )
   return new VitrinaError(
     'TRANSFORM_KILLED',
@@ -94,6 +94,6 @@ function hintFor({ key, line }: Raised, columns: readonly string[]): string {
   if (key !== null && !columns.includes(key))
     return `The rows have the columns ${columns.slice(0, 30).join(', ')}.${didYouMean(key, columns)}`
   if (line.includes('NoneType') || line.includes('of null'))
-    return 'A value is NULL there, which arrives as none: the function has to expect it.'
-  return 'Mend the function; the next run takes the changed file.'
+    return 'A value is NULL: the function must handle missing values.'
+  return 'Fix the function; the next run uses the changed file.'
 }

@@ -1,6 +1,6 @@
-/** Of header and payload, before both. */
+/** Lengths of header and payload, sent before both. */
 export const LENGTHS = 8
-/** No answer says more than this beside its rows. */
+/** The longest header of an answer, which does not include its rows. */
 const MOST_HEADER = 16 * 1024 * 1024
 
 export interface Frame {
@@ -18,13 +18,13 @@ export function frameOf(header: object, payload: Buffer | null): Buffer[] {
   return payload === null || payload.length === 0 ? [head] : [head, payload]
 }
 
-/** Puts frames together again from the pieces in which they arrive. */
+/** Reassembles frames from the chunks in which they arrive. */
 export class FrameReader {
   #pieces: Buffer[] = []
   #length = 0
   #wanted = LENGTHS
 
-  /** The frames that this piece completes. Throws when it is no frame: user code has found the socket. */
+  /** The frames completed by this chunk. Throws if it is not a frame: user code has written to the socket. */
   take(piece: Buffer): Frame[] {
     this.#pieces.push(piece)
     this.#length += piece.length
@@ -45,7 +45,7 @@ export class FrameReader {
     return frames
   }
 
-  /** Joined only when a frame is complete, so that large ones are copied once. */
+  /** Joined only once a frame is complete, so that large ones are copied once. */
   #joined(): Buffer {
     const bytes = this.#pieces.length === 1 ? this.#pieces[0]! : Buffer.concat(this.#pieces)
     this.#pieces = [bytes]

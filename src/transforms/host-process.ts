@@ -4,32 +4,32 @@ import type { Duplex, Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Confinement } from './confinement.js'
 import { FrameReader, frameOf } from './frames.js'
-import type { Answer, Gone, Host, HostEvents, Question } from './host.js'
+import type { Gone, Host, HostAnswer, HostEvents, Question } from './host.js'
 import { hostEnvironment } from './host-environment.js'
+import type { HostEvent } from './host-event.js'
+import { killLeftoverProcesses, MARKER } from './leftover-processes.js'
 import { OUT_OF_MEMORY, OVER_MEMORY } from './memory-end.js'
-import type { News } from './news.js'
 import { OutputLines } from './output-lines.js'
-import { killStrays, MARKER } from './strays.js'
 
-/** How long a host may take to end by itself. */
+/** How long a host may take to exit on its own. */
 const GRACE_MS = 1_000
-/** Marks are written before the answer; only code that closed the streams lets us wait. */
+/** Marks are written before the answer; a wait is needed only if user code closed the streams. */
 const DRAIN_MS = 200
-const BROKEN = 'sent something that is not an answer'
+const BROKEN = 'sent an invalid answer'
 
 export interface HostProgram {
-  /** The program and what comes before its options. */
+  /** The program and its leading arguments. */
   readonly command: readonly string[]
   readonly confinement: Confinement
   readonly cwd: string
   readonly memoryMb: number
-  /** It writes marks between the lines that functions print. Otherwise it reports them as news. */
+  /** It writes marks between printed lines. Otherwise it reports them as events. */
   readonly marksOutput: boolean
 }
 
 /**
- * One process with functions: questions and answers over sockets of their own, prints over stdout and stderr. Two
- * sockets, because writing to a process that has just ended closes the socket, with the answers that are still in it.
+ * One process with functions: requests and answers over their own sockets, printed lines over stdout and stderr. Two
+ * sockets, because writing to a process that has just ended closes the socket together with unread answers.
  */
 export class HostProcess implements Host {
   readonly #child: ChildProcess
@@ -40,7 +40,7 @@ export class HostProcess implements Host {
   readonly #outputs: OutputStream[]
   readonly #marksOutput: boolean
   readonly #exited: Promise<Gone>
-  /** Answers wait here until everything that was printed before them has been reported. */
+  /** Answers are queued until everything printed before them has been reported. */
   #delivery: Promise<void> = Promise.resolve()
   #answers = 0
   #isOver = false
@@ -53,7 +53,7 @@ export class HostProcess implements Host {
     this.#child = spawn(file, [...args, options], {
       cwd,
       env: { ...hostEnvironment(), [MARKER]: this.#nonce },
-      // A group of its own: killed as a whole, and no Ctrl-C of a terminal reaches it.
+      // Its own process group: killed as a whole, and not reached by Ctrl-C in a terminal.
       detached: true,
       ...confinement.user,
       stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'],
@@ -91,14 +91,14 @@ export class HostProcess implements Host {
 
   #listen(): void {
     const reader = new FrameReader()
-    // Writing to one that has just ended: its end is reported by 'exit'.
+    // Writing to a process that has just ended: its end is reported by 'exit'.
     this.#questions.on('error', () => {})
     this.#replies.on('error', () => {})
     this.#replies.on('data', (chunk: Buffer) => this.#take(reader, chunk))
-    // One that closed its end cannot answer any more, even if it lives on.
+    // A process that closed its end can no longer answer, even if it keeps running.
     const closed = new Promise((resolve) => this.#replies.once('close', resolve))
     void closed.then(() => this.#ended(null))
-    // Its last answers may still be on their way; the wait is bounded, because a stray may keep its end open.
+    // The last answers may still arrive; the wait is bounded, because a leftover process may keep the stream open.
     void this.#exited
       .then(() => Promise.race([closed, delay(GRACE_MS, undefined, { ref: false })]))
       .then(() => this.#ended(null))
@@ -107,13 +107,14 @@ export class HostProcess implements Host {
   #take(reader: FrameReader, chunk: Buffer): void {
     if (this.#isOver) return
     try {
-      for (const { header, payload } of reader.take(chunk)) this.#deliver(header as Answer | News, payload)
+      for (const { header, payload } of reader.take(chunk))
+        this.#deliver(header as HostAnswer | HostEvent, payload)
     } catch {
       void this.#ended({ how: BROKEN, why: 'ended' })
     }
   }
 
-  #deliver(answer: Answer | News, payload: Buffer): void {
+  #deliver(answer: HostAnswer | HostEvent, payload: Buffer): void {
     if (answer.op !== 'loading' && answer.op !== 'loaded') this.#answers += 1
     const wanted = this.#marksOutput ? this.#answers : 0
     this.#delivery = this.#delivery
@@ -121,11 +122,11 @@ export class HostProcess implements Host {
       .then(() => {
         if (!this.#isOver) this.#pass(answer, payload)
       })
-      // What looks like an answer and is not one must not end the runner.
+      // Something that looks like an answer but is not one must not end the runner.
       .catch(() => this.#ended({ how: BROKEN, why: 'ended' }))
   }
 
-  #pass(answer: Answer | News, payload: Buffer): void {
+  #pass(answer: HostAnswer | HostEvent, payload: Buffer): void {
     if (answer.op === 'said') this.#events.said(answer.transform, answer.text)
     else if (answer.op === 'unsaid') this.#events.unsaid(answer.lines)
     else if (answer.op === 'working') this.#events.working(answer.transform)
@@ -133,7 +134,7 @@ export class HostProcess implements Host {
     else this.#events.answer(answer, payload)
   }
 
-  /** Reported after the answers, as the last of them may have led to a kill; `gone`: it is ended because of this. */
+  /** Reported after the answers, because the last one may have caused a kill; `gone`: it is being ended for this reason. */
   async #ended(gone: Gone | null): Promise<void> {
     if (gone === null) await this.#delivery
     if (this.#isOver) return
@@ -145,7 +146,7 @@ export class HostProcess implements Host {
   }
 
   async #killAll(): Promise<void> {
-    if (this.#child.pid !== undefined) await killStrays(this.#child.pid, this.#nonce)
+    if (this.#child.pid !== undefined) await killLeftoverProcesses(this.#child.pid, this.#nonce)
     await this.#exited
     await Promise.all(this.#outputs.map((output) => output.finish()))
     this.#questions.destroy()
@@ -161,7 +162,7 @@ class OutputStream {
   readonly #closed: Promise<void>
   #transform: string | null = null
   #ends = 0
-  /** Waited for once in vain. */
+  /** A wait has already timed out once. */
   #isMute = false
   #heard = () => {}
 
@@ -176,7 +177,7 @@ class OutputStream {
     this.#closed = new Promise((resolve) => stream.once('close', resolve))
   }
 
-  /** Until the end of the n-th answer's output; bounded, as user code may have put an end to the stream. */
+  /** Waits for the end of the n-th answer's output; bounded, because user code may have closed the stream. */
   async reached(answers: number): Promise<void> {
     const isThere = () => this.#ends >= answers || this.#stream.destroyed
     if (isThere() || this.#isMute) return
@@ -206,7 +207,7 @@ class OutputStream {
 function endOf(code: number | null, signal: NodeJS.Signals | null): Gone {
   if (signal === OVER_MEMORY) return OUT_OF_MEMORY
   return {
-    how: signal === null ? `exited with code ${code}` : `was ended by the signal ${signal}`,
+    how: signal === null ? `exited with code ${code}` : `was ended by signal ${signal}`,
     why: 'ended',
   }
 }

@@ -1,6 +1,6 @@
 import type { ValueType } from '../sql/value-types.js'
 
-/** A column as a host needs it: the name of its type for people, its kind for choosing how values are read. */
+/** A column as a host needs it: the readable type name, and the kind that selects how values are read. */
 export interface HostColumn {
   readonly name: string
   readonly type: ValueType & { readonly name: string }
@@ -16,7 +16,7 @@ export interface LoadedTask {
   readonly drops: readonly string[]
 }
 
-/** What happened to code of a user. All but `raised` mean that its host cannot be used any more. */
+/** The outcome of user code. After anything but `raised` the host cannot be used again. */
 export interface Problem {
   readonly kind: 'raised' | 'exit' | 'memory' | 'process'
   /** The last line of the traceback. */
@@ -24,7 +24,7 @@ export interface Problem {
   readonly trace: string
 }
 
-/** What a host is asked. It answers one question after another, in their order. */
+/** Requests to a host. It answers them one at a time, in order. */
 export type Question =
   | {
       readonly op: 'load'
@@ -40,7 +40,7 @@ export type Question =
     }
   | { readonly op: 'batch'; readonly rows: number }
 
-export type Answer =
+export type HostAnswer =
   | { readonly op: 'loading'; readonly file: string }
   | {
       readonly op: 'loaded'
@@ -53,7 +53,7 @@ export type Answer =
   | Raised
   | Refused
 
-/** A function raised, or ended its host in an orderly way. */
+/** A function raised an exception, or exited its host in an orderly way. */
 export interface Raised extends Problem {
   readonly op: 'failed'
   readonly transform: string
@@ -61,11 +61,11 @@ export interface Raised extends Problem {
   readonly where: string | null
   readonly row: number | null
   readonly sample: string | null
-  /** The key that was looked for in vain. */
+  /** The missing key, for a lookup error. */
   readonly key: string | null
 }
 
-/** What a function returned cannot be written. */
+/** The result of a function cannot be written. */
 export interface Refused {
   readonly op: 'refused'
   readonly transform: string
@@ -76,14 +76,14 @@ export interface Refused {
 }
 
 export interface HostEvents {
-  answer(answer: Answer, payload: Buffer): void
-  /** A line that user code printed; null: outside any function, or before the first. */
+  answer(answer: HostAnswer, payload: Buffer): void
+  /** A line printed by user code; null: outside any function, or before the first. */
   said(transform: string | null, text: string): void
-  /** So many more lines were printed, which nobody wants to read. */
+  /** Number of further lines that were printed but dropped. */
   unsaid(lines: number): void
-  /** This function is called now. */
+  /** This function has been called. */
   working(transform: string): void
-  /** It ended without having been asked to. Reported once, after everything else. */
+  /** It ended without a request. Reported once, after everything else. */
   gone(gone: Gone): void
 }
 
@@ -94,18 +94,18 @@ export interface Gone {
   readonly why: 'missing' | 'memory' | 'ended'
 }
 
-/** What runs functions of users. */
+/** Runs functions of users. */
 export interface Host {
   ask(question: Question, payload?: Buffer): void
-  /** Lets it end by itself for a moment, then kills it and all that it started. */
+  /** Lets it exit on its own for a moment, then kills it and everything that it started. */
   close(): Promise<void>
   kill(): Promise<void>
 }
 
-/** Where the tasks of one language come from and what runs them. */
+/** Where the tasks of one language come from, and the program that runs them. */
 export interface Language {
   readonly name: 'python' | 'typescript'
-  /** Of task files. */
+  /** File extensions of task files. */
   readonly extensions: readonly string[]
   readonly folder: string
   start(events: HostEvents): Promise<Host>

@@ -29,17 +29,17 @@ export function createTransforms(settings: TransformSettings): TransformRegistry
   return new TransformRegistry([...python, ...typescript], limits)
 }
 
-/** Functions of another team, or of a package, need not be copied: their folder is named beside one's own. */
+/** Several folders, so that functions of another team or package need not be copied. */
 export function foldersOf(setting: string): string[] {
   return list(setting).map((folder) => resolve(folder))
 }
 
-/** How functions would be started here. Throws where VITRINA_TASK_ISOLATION or VITRINA_TASK_USER cannot be respected. */
+/** How functions are started here. Throws if VITRINA_TASK_ISOLATION or VITRINA_TASK_USER cannot be respected. */
 export function confinementHere(settings: TransformSettings): Promise<Confinement> {
   return new Confining(settings).of(process.execPath, '/')
 }
 
-/** For the doctor too, who only asks for the interpreter. */
+/** Also used by the doctor, which only looks up the interpreter. */
 export function pythonOf(
   settings: TransformSettings,
   { folder = resolve('.'), confining = new Confining(settings) } = {},

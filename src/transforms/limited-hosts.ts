@@ -5,11 +5,11 @@ import type { TransformChain, TransformHosts } from '../ports/transforms.js'
 interface Options {
   /** Chains that may be open at the same time. */
   readonly most: number
-  /** How long the next one waits for a place. */
+  /** How long to wait for a free slot. */
   readonly patienceMs?: number
 }
 
-/** Hosts for checks: each chain starts processes of its own, and 25 validations at once started 26 interpreters. */
+/** Hosts for checks: each chain starts its own processes, and 25 concurrent validations started 26 interpreters. */
 export function limitedHosts(hosts: TransformHosts, { most, patienceMs = 5_000 }: Options): TransformHosts {
   const places = new Places(most)
   return {
@@ -43,7 +43,7 @@ class Places {
     this.#left = most
   }
 
-  /** What it returns frees the place; calling it again does nothing. */
+  /** Returns a function that frees the slot; calling it again has no effect. */
   async take(patienceMs: number, signal: AbortSignal): Promise<() => void> {
     if (this.#left === 0) await this.#wait(patienceMs, signal)
     else this.#left -= 1
@@ -54,7 +54,7 @@ class Places {
     }
   }
 
-  /** A place is handed over, so that nobody who comes later takes it first. */
+  /** A slot is handed over directly, so that no later request can take it first. */
   async #wait(patienceMs: number, signal: AbortSignal): Promise<void> {
     const ended = new AbortController()
     let called = () => {}
@@ -68,7 +68,7 @@ class Places {
       if ((await Promise.race([turn, patience])) === 'late') throw busy()
     } catch (error) {
       const at = this.#waiting.indexOf(called)
-      // Called in the very moment of giving up: the place goes to the next.
+      // Resolved at the moment of the timeout: pass the slot to the next one.
       if (at < 0) this.#free()
       else this.#waiting.splice(at, 1)
       throw error
@@ -87,8 +87,8 @@ class Places {
 function busy(): VitrinaError {
   return new VitrinaError(
     'TOO_MANY_CHECKS',
-    'All places for checks with functions of a task plan are taken.',
-    'Wait until one has ended, then try again; API_MAX_TASK_HOSTS sets the limit.',
+    'All slots for checks with task functions are in use.',
+    'Try again when another check has finished; API_MAX_TASK_HOSTS sets the limit.',
     { facts: { retry_after_seconds: 5 } },
   )
 }

@@ -1,9 +1,9 @@
 import type { Gone } from './host.js'
 
-/** A host that takes too much memory ends itself with it at once, in the middle of whatever its function does. */
+/** A host that exceeds its memory limit exits immediately with this, while its function is still running. */
 export const OVER_MEMORY: NodeJS.Signals = 'SIGUSR2'
 
 export const OUT_OF_MEMORY: Gone = {
-  how: 'took more memory than VITRINA_TASK_MEMORY_MB allows',
+  how: 'used more memory than VITRINA_TASK_MEMORY_MB allows',
   why: 'memory',
 }

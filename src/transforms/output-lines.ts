@@ -2,8 +2,8 @@ const LONGEST = 2_000
 const NEWLINE = 0x0a
 
 /**
- * Lines of one output stream, without ever holding more than one line can show. Marks of the host between them tell which
- * function printed what follows, and where the output of a batch ends.
+ * Lines of one output stream, holding at most one displayable line in memory. Marks from the host identify the function
+ * that printed the lines that follow, and the end of a batch's output.
  */
 export class OutputLines {
   readonly #mark: string
@@ -28,7 +28,7 @@ export class OutputLines {
     this.#keep(chunk.subarray(start))
   }
 
-  /** Tells what was printed without a newline. */
+  /** Reports text printed without a newline. */
   end(): void {
     const text = Buffer.concat(this.#kept).toString('utf8').trimEnd()
     const isCut = this.#length > LONGEST

@@ -17,7 +17,7 @@ def upper(rows, *, cut: int = 3):
 `
 
 describe('the list of transforms', () => {
-  it('tells name, language, signature, docstring, place, columns', async () => {
+  it('lists name, language, signature, docstring, place, columns', async () => {
     const tasks = await someTasks({
       'python/a.py': PLAIN,
       'typescript/b.ts': `import { task } from 'vitrina'
@@ -56,7 +56,7 @@ task('trim', { adds: { size: 'timestamptz(3)[]' } }, async function trim(rows: o
     expect(await tasks.hosts.list()).toEqual({ items: [], problems: [] })
   })
 
-  it('goes on behind files that cannot be loaded, whatever they do, and says what is wrong with each', async () => {
+  it('continues after files that cannot be loaded, whatever they do, and reports the problem of each', async () => {
     const tasks = await someTasks({
       'python/a_syntax.py': 'def broken(:\n',
       'python/b_import.py': 'import nothing_of_this_name\n',
@@ -80,14 +80,14 @@ task('trim', { adds: { size: 'timestamptz(3)[]' } }, async function trim(rows: o
       'a_syntax.py': expect.stringMatching(/^SyntaxError: .*\(line 1\)$/),
       'b_import.py': "ModuleNotFoundError: No module named 'nothing_of_this_name' (line 1)",
       'c_exit.py': 'SystemExit: 1 (line 2)',
-      'd_gone.py': 'The host exited with code 5 while it was loaded.',
-      'e_forks.py': expect.stringContaining('may not start processes'),
+      'd_gone.py': 'The host exited with code 5 while loading it.',
+      'e_forks.py': expect.stringContaining('must not start processes'),
       'f_async.py': expect.stringContaining('x is async'),
       'g_adds.py': expect.stringContaining('must be a dict of column: type'),
       'h_type.py:2': expect.stringContaining('which is not a type'),
       'i_name.py:2': expect.stringContaining('cannot be the name of a task'),
       'a.ts': expect.stringContaining('SyntaxError'),
-      'b.ts': 'The host exited with code 3 while it was loaded.',
+      'b.ts': 'The host exited with code 3 while loading it.',
       'c.ts': expect.stringContaining('missing.js'),
     })
   })

@@ -15,12 +15,12 @@ import type { Limits } from './failures.js'
 import type { Language } from './host.js'
 import { Segment, type SegmentPlan } from './segment.js'
 
-/** All transforms of all languages, under one set of names. */
+/** All transforms of all languages, with unique names. */
 export class TransformRegistry implements TransformHosts {
   readonly #catalogs: readonly LanguageCatalog[]
   readonly #limits: Limits
   readonly #open = new Set<Chain>()
-  /** Which folder an entry of a list came from: the same file may be in two of them. */
+  /** The folder of an entry: the same file name may exist in two of them. */
   readonly #languages = new WeakMap<TransformInfo, Language>()
 
   constructor(languages: readonly Language[], limits: Limits) {
@@ -75,7 +75,7 @@ export class TransformRegistry implements TransformHosts {
     return { ...whole, missing: lists.find(({ missing }) => missing !== null)?.missing ?? null }
   }
 
-  /** Functions of one folder that follow each other share a host: values pass between them as they are. */
+  /** Consecutive functions of one folder share a host: values pass between them unchanged. */
   #plan(infos: readonly TransformInfo[], columns: readonly Column[]): SegmentPlan[] {
     const plans: (SegmentPlan & { steps: { name: string; columns: Column[] }[]; files: string[] })[] = []
     let current = columns
@@ -101,12 +101,12 @@ function fileOf({ file }: TransformInfo): string {
 function findAll(names: readonly string[], list: LanguageList): TransformInfo[] {
   const found = names.map((name) => list.items.find((item) => item.name === name))
   const unknown = names.filter((_, n) => found[n] === undefined)
-  // Nobody can tell whether it is registered where no file can be looked at.
+  // If the files cannot be read, it is unknown whether the task is registered.
   if (unknown.length > 0) throw list.missing ?? unknownTransforms(unknown, list)
   return found as TransformInfo[]
 }
 
-/** All of them together, each with a sentence of its own. */
+/** All missing names together, each with its own sentence. */
 function unknownTransforms(names: readonly string[], { items, problems }: TransformList): VitrinaError {
   const known = items.map((item) => item.name)
   const unknown = [...new Set(names)].map((transform) => {
@@ -121,7 +121,7 @@ function unknownTransforms(names: readonly string[], { items, problems }: Transf
     unknown.map(({ detail }) => detail).join(' '),
     known.length === 0
       ? `Register it in a file of VITRINA_PYTHON_TASKS or VITRINA_TYPESCRIPT_TASKS.${files}`
-      : `"vitrina tasks list" shows those that are.${files}`,
+      : `"vitrina tasks list" shows the registered tasks.${files}`,
     { facts: { unknown } },
   )
 }
@@ -129,7 +129,7 @@ function unknownTransforms(names: readonly string[], { items, problems }: Transf
 const told = ({ file, message }: TransformList['problems'][number]) =>
   message.includes(file) ? message : `${file}: ${message}`
 
-/** Two functions of one name: none of them is taken, for it might be the wrong one. */
+/** Two functions with the same name: neither is used, because it might be the wrong one. */
 function withoutDoubled({ items, problems }: TransformList): TransformList {
   const places = new Map<string, TransformInfo[]>()
   for (const item of items) places.set(item.name, [...(places.get(item.name) ?? []), item])

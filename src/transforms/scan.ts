@@ -1,5 +1,5 @@
 import { VitrinaError } from '../model/errors.js'
-import type { Answer, Gone, Host, Language, LoadedTask } from './host.js'
+import type { Gone, Host, HostAnswer, Language, LoadedTask } from './host.js'
 import { LOAD_MS } from './segment.js'
 
 export interface FileProblem {
@@ -12,7 +12,7 @@ export interface Scanned {
   readonly problems: readonly FileProblem[]
 }
 
-/** Loads files only to see what they register. One that breaks its host costs itself, not the others. */
+/** Loads files to find out what they register. A file that breaks its host does not affect the others. */
 export async function scan(language: Language, files: readonly string[]): Promise<Scanned> {
   const tasks: LoadedTask[] = []
   const problems: FileProblem[] = []
@@ -26,7 +26,7 @@ export async function scan(language: Language, files: readonly string[]): Promis
 }
 
 interface Look extends Scanned {
-  /** How many of the files were dealt with, at least one. */
+  /** Number of files processed, at least one. */
   readonly seen: number
 }
 
@@ -42,11 +42,11 @@ async function scanUntilBroken(language: Language, files: readonly string[]): Pr
       const patience = () => {
         clearTimeout(timer)
         timer = setTimeout(() => {
-          blame(`It was still not loaded after ${LOAD_MS / 1000} s.`)
+          blame(`It did not load within ${LOAD_MS / 1000} s.`)
           resolve()
         }, LOAD_MS)
       }
-      const answer = (answer: Answer) => {
+      const answer = (answer: HostAnswer) => {
         patience()
         if (answer.op === 'ready') resolve()
         if (answer.op !== 'loaded') return
@@ -56,7 +56,7 @@ async function scanUntilBroken(language: Language, files: readonly string[]): Pr
       }
       const gone = ({ how, why }: Gone) => {
         if (why === 'missing' || seen === files.length) return reject(hostMissing(language, how))
-        blame(`The host ${how} while it was loaded.`)
+        blame(`The host ${how} while loading it.`)
         resolve()
       }
       patience()
@@ -74,7 +74,7 @@ async function scanUntilBroken(language: Language, files: readonly string[]): Pr
   return { tasks, problems, seen }
 }
 
-/** ` (line 7)`, when the trace tells where in this file. */
+/** ` (line 7)`, if the trace contains a line of this file. */
 function placeIn(trace: string, file: string): string {
   const name = file.slice(file.lastIndexOf('/') + 1).replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
   const places = [...trace.matchAll(new RegExp(`${name}"?(?:, line |:)(\\d+)`, 'g'))]

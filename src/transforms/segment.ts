@@ -1,6 +1,7 @@
 import type { Said } from '../ports/transforms.js'
 import { RowBatch } from '../sql/row-batch.js'
 import type { Column } from '../sql/selection.js'
+import { CapturedOutput } from './captured-output.js'
 import { forHost } from './columns.js'
 import {
   died,
@@ -12,17 +13,16 @@ import {
   tookTooLong,
   tookTooMuch,
 } from './failures.js'
-import type { Answer, Gone, Host, Language, Problem } from './host.js'
-import { SaidLines } from './said-lines.js'
+import type { Gone, Host, HostAnswer, Language, Problem } from './host.js'
 
-/** How long one file may take to be loaded. */
+/** How long loading one file may take. */
 export const LOAD_MS = 20_000
 
 export interface SegmentPlan {
   readonly language: Language
   readonly files: readonly string[]
   readonly columns: readonly Column[]
-  /** Functions of one language that follow each other, with the columns that leave each of them. */
+  /** Consecutive functions of one language, with the columns after each of them. */
   readonly steps: readonly { readonly name: string; readonly columns: readonly Column[] }[]
 }
 
@@ -33,25 +33,25 @@ interface Waiting {
 }
 
 /**
- * Functions of one language in one host. Batches are handed to it as they come and answered in their order; it works on
- * one while the next lies ready in its socket.
+ * Functions of one language in one host. Batches are sent as they come and answered in order; the host works on one
+ * while the next is queued in its socket.
  *
  *   no host ──run──► loading ──ready──► working ──answer──► working
  *      ▲                │ failed           │ died, killed: the batch in work fails, the others go to a new host
- *      └────────────────┴──────────────────┘
+ *      ▲                │ failed           │ died, killed: the current batch fails, the others go to a new host
  */
 export class Segment {
   readonly #plan: SegmentPlan
   readonly #limits: Limits
-  readonly #said: SaidLines
+  readonly #output: CapturedOutput
   readonly #waiting: Waiting[] = []
   #host: Host | null = null
   #isReady = false
   #working: string
   #timer: NodeJS.Timeout | undefined
-  /** Why no more batches are taken. */
+  /** Why no more batches are accepted. */
   #over: { readonly reason: unknown } | null = null
-  /** The host before this one, until it is gone for good. */
+  /** The previous host, until it has ended. */
   #ending: Promise<void> = Promise.resolve()
   #starting: Promise<void> = Promise.resolve()
 
@@ -59,14 +59,14 @@ export class Segment {
     this.#plan = plan
     this.#limits = limits
     this.#working = plan.steps[0]!.name
-    this.#said = new SaidLines(said, this.#working)
+    this.#output = new CapturedOutput(said, this.#working)
   }
 
   get columns(): readonly Column[] {
     return this.#plan.steps.at(-1)!.columns
   }
 
-  /** Loads the files, so that what is wrong with them is told before the first row is read. */
+  /** Loads the files, so that their errors are reported before the first row is read. */
   open(): Promise<RowBatch> {
     return this.run(RowBatch.NONE)
   }
@@ -81,7 +81,7 @@ export class Segment {
     })
   }
 
-  /** Ends the host and refuses everything that waits. */
+  /** Ends the host and rejects everything that is queued. */
   async end(reason: unknown, how: 'close' | 'kill'): Promise<void> {
     this.#over ??= { reason }
     const host = this.#host
@@ -98,8 +98,8 @@ export class Segment {
       await this.#ending
       const host = await language.start({
         answer: (answer, payload) => this.#answered(answer, payload),
-        said: (transform, text) => this.#said.take(transform, text),
-        unsaid: (lines) => this.#said.skip(lines),
+        said: (transform, text) => this.#output.take(transform, text),
+        unsaid: (lines) => this.#output.skip(lines),
         working: (transform) => {
           this.#working = transform
         },
@@ -114,7 +114,7 @@ export class Segment {
     }
   }
 
-  #answered(answer: Answer, payload: Buffer): void {
+  #answered(answer: HostAnswer, payload: Buffer): void {
     if (answer.op === 'loading') this.#restartTimer()
     else if (answer.op === 'loaded') this.#loaded(answer.file, answer.problem)
     else if (answer.op === 'ready') this.#ready()
@@ -123,7 +123,7 @@ export class Segment {
 
   #loaded(file: string, problem: Problem | null): void {
     if (problem === null) return
-    this.#said.trace(this.#working, problem.trace)
+    this.#output.trace(this.#working, problem.trace)
     this.#kill(notLoaded(file, problem))
   }
 
@@ -144,9 +144,9 @@ export class Segment {
     this.#host?.ask({ op: 'batch', rows: batch.count }, batch.bytes)
   }
 
-  #batchAnswered(answer: Extract<Answer, { op: 'rows' | 'failed' | 'refused' }>, payload: Buffer): void {
-    if (answer.op === 'failed') this.#said.trace(answer.transform, answer.trace)
-    this.#said.batchEnded()
+  #batchAnswered(answer: Extract<HostAnswer, { op: 'rows' | 'failed' | 'refused' }>, payload: Buffer): void {
+    if (answer.op === 'failed') this.#output.trace(answer.transform, answer.trace)
+    this.#output.batchEnded()
     if (answer.op === 'failed' && answer.kind !== 'raised') this.#kill(this.#errorOf(answer))
     else {
       const done = this.#waiting.shift()
@@ -156,7 +156,7 @@ export class Segment {
     }
   }
 
-  #errorOf(answer: Extract<Answer, { op: 'failed' | 'refused' }>): Error {
+  #errorOf(answer: Extract<HostAnswer, { op: 'failed' | 'refused' }>): Error {
     if (answer.op === 'refused') return refused(answer)
     const step = this.#plan.steps.findIndex(({ name }) => name === answer.transform)
     const columns = step > 0 ? this.#plan.steps[step - 1]!.columns : this.#plan.columns
@@ -170,7 +170,7 @@ export class Segment {
   #gone(gone: Gone): void {
     const error = this.#errorOfEnd(gone)
     this.#forget()
-    this.#said.batchEnded()
+    this.#output.batchEnded()
     this.#fail(error)
   }
 
@@ -184,7 +184,7 @@ export class Segment {
     const host = this.#host
     this.#forget()
     if (host !== null) this.#ending = host.kill()
-    // The next batch must not be read while the old host may still hold memory.
+    // The next batch must not be read while the old host may still use memory.
     void this.#ending.then(() => this.#fail(error))
   }
 
@@ -195,7 +195,7 @@ export class Segment {
     this.#isReady = false
   }
 
-  /** The batch in work has failed; the others get a new host. */
+  /** The current batch has failed; the others get a new host. */
   #fail(error: unknown): void {
     this.#waiting.shift()?.reject(error)
     if (this.#waiting.length > 0 && this.#host === null) this.#starting = this.#start()
@@ -207,7 +207,7 @@ export class Segment {
     this.#watch()
   }
 
-  /** The clock of a batch begins when the host has nothing else before it. */
+  /** The timeout of a batch starts when the host has nothing else to do before it. */
   #watch(): void {
     if (this.#timer !== undefined || this.#host === null || this.#waiting.length === 0) return
     const patience = this.#isReady ? this.#limits.timeoutMs : LOAD_MS

@@ -2,15 +2,15 @@ import type { Dirent } from 'node:fs'
 import { access, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Folders of tools, and what is private by its name. */
+/** Folders of tools, and names that mark private files. */
 const SKIPPED = /^(?:[._].*|node_modules|site-packages)$/
 
-/** Task files below a folder, with slashes, in a fixed order. A folder that is not there holds none. */
+/** Task files below a folder, with slashes, sorted. A missing folder has none. */
 export async function taskFiles(folder: string, extensions: readonly string[]): Promise<string[]> {
   return (await filesBelow(folder)).filter((file) => isTaskFile(file, extensions)).sort()
 }
 
-/** Changes whenever one of the files does, or a file that they may import. */
+/** Changes whenever one of the files, or a file that they may import, changes. */
 export async function fingerprint(folder: string, extensions: readonly string[]): Promise<string> {
   const files = (await filesBelow(folder)).filter((file) => extensions.some((end) => file.endsWith(end)))
   const marks = await Promise.all(

@@ -243,7 +243,7 @@ describe.each(LANGUAGES)('values of $language functions (invariant 7)', ({ same,
     expect(byType(types, RowBatch.ofRows(back))).toEqual(byType(types, batch))
   })
 
-  it('mean the same to the database when they were made anew', async () => {
+  it('mean the same to the database when they were created by the function', async () => {
     const types = TYPES.filter(({ values }) => values.length > 0)
     const tasks = await someTasks(FILES)
     const batch = await copied(types)

@@ -93,23 +93,23 @@ describe('a task', { timeout: TIMEOUT }, () => {
     expect(await api().log(task, try_number)).toContain('There is no pipeline \\"no_such_mart\\"')
   })
 
-  it('cancels its run when somebody ends it', async () => {
+  it('cancels its run when a user ends it', async () => {
     const { id, open } = await heldPipeline()
     const task = await start('one_run', id)
     const runId = await untilRunning(id)
     await api().markFailed(task)
-    await untilRun(runId, 'the wish to cancel', (run) => run.cancel_requested)
+    await untilRun(runId, 'the request to cancel', (run) => run.cancel_requested)
     open()
     await untilRun(runId, 'the run to be cancelled', ({ status }) => status === 'CANCELLED')
   })
 
-  it('pauses its pipeline instead when told so, and goes on when it is cleared', async () => {
+  it('pauses its pipeline instead if configured, and continues when it is cleared', async () => {
     const { id, open } = await heldPipeline()
     const task = await start('one_run_paused_when_killed', id)
     const runId = await untilRunning(id)
     await api().markFailed(task)
     const isPausing = async () => (await stand().statusOf(id)) === 'PAUSE_REQUESTED'
-    await waitFor(isPausing, { what: 'the wish to pause', timeoutMs: TIMEOUT })
+    await waitFor(isPausing, { what: 'the request to pause', timeoutMs: TIMEOUT })
     open()
     await untilRun(runId, 'the run to be paused', ({ status }) => status === 'PAUSED')
     await api().clear(task)
@@ -119,7 +119,7 @@ describe('a task', { timeout: TIMEOUT }, () => {
 })
 
 describe('a task that is tried again', { timeout: TIMEOUT }, () => {
-  it('finds the run that its killed predecessor had asked for', async () => {
+  it('finds the run that its killed predecessor had requested', async () => {
     const { id, open } = await heldPipeline()
     const task = await start('one_run_retried', id)
     const runId = await untilRunning(id)
@@ -148,7 +148,7 @@ describe('a task that is tried again', { timeout: TIMEOUT }, () => {
     expect([seen[0], new Set(seen.slice(1))]).toEqual(['SUCCESS', new Set(['FAILED'])])
   })
 
-  it('asks for another run when somebody clears it after a success', async () => {
+  it('requests another run when it is cleared after a success', async () => {
     const { id } = await stand().pipeline()
     const task = await start('one_run', id)
     await api().untilTask(task, 'success')
@@ -164,14 +164,14 @@ describe('a task that is tried again', { timeout: TIMEOUT }, () => {
     const task = await start('one_run', id)
     const runId = await untilRunning(id)
     await api().clear(task)
-    await untilRun(runId, 'the wish to cancel', (run) => run.cancel_requested)
+    await untilRun(runId, 'the request to cancel', (run) => run.cancel_requested)
     open()
     const isDone = async () => (await statuses(id)).join() === 'SUCCESS,CANCELLED'
     await waitFor(isDone, { what: 'another run', timeoutMs: TIMEOUT })
     await api().untilTask(task, 'success')
   })
 
-  it('waits for the run of somebody else and then has its own', async () => {
+  it('waits for the run of another client and then starts its own', async () => {
     const { id, open } = await heldPipeline()
     const first = await start('one_run', id)
     const runId = await untilRunning(id)
@@ -214,7 +214,7 @@ describe('a deferred task', { timeout: TIMEOUT }, () => {
     await untilTriggered(task)
     const runId = await untilRunning(id)
     await api()[action](task)
-    await untilRun(runId, 'the wish to cancel', (run) => run.cancel_requested)
+    await untilRun(runId, 'the request to cancel', (run) => run.cancel_requested)
     open()
     await untilRun(runId, 'the run to be cancelled', ({ status }) => status === 'CANCELLED')
     if (action === 'clear') await api().untilTask(task, 'success')

@@ -3,7 +3,7 @@ import { onEveryRoute, rowTexts } from '../support/stand.js'
 
 onEveryRoute((stand) => {
   it.each(['full', 'incremental'] as const)(
-    '%s: leaves rows in the mart that the source lost, until a sweep is asked for',
+    '%s: keeps rows that the source has deleted until a sweep is requested',
     async (mode) => {
       const table = `swept_${mode}`
       await stand().source.query(`

@@ -67,7 +67,7 @@ onEveryRoute((stand) => {
     expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', rows_read: 2, rows_inserted: 1 })
   })
 
-  it('misses nothing of a session that does not tell what it does', async () => {
+  it('misses nothing of a session that does not report its activity', async () => {
     await stand().source.query(
       'CREATE TABLE content.silent (id int PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())',
     )

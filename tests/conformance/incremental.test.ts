@@ -89,7 +89,7 @@ onEveryRoute((stand) => {
     await expectEqual(stand(), table, `analytics."keys ${name}"`)
   })
 
-  it('goes on in the middle of rows that compare equal', async () => {
+  it('resumes in the middle of rows that compare equal', async () => {
     await stand().source.query(`
       CREATE TABLE content.broken_off (id int PRIMARY KEY, kind text NOT NULL, at timestamptz NOT NULL);
       INSERT INTO content.broken_off SELECT n, 'kind', '2024-01-01' FROM generate_series(1, 100) n`)
@@ -213,7 +213,7 @@ onEveryRoute((stand) => {
     await expectEqual(stand(), `(${sourceQuery}) AS q`, 'analytics.reel')
   })
 
-  it('begins anew when the key is another one, and goes on from a checkpoint that somebody set', async () => {
+  it('starts from scratch when the key changes, and resumes from a checkpoint that was set manually', async () => {
     await stand().source.query(`
       CREATE TABLE content.turned (id int PRIMARY KEY, version int NOT NULL, at timestamptz NOT NULL);
       INSERT INTO content.turned SELECT n, 101 - n, '2024-01-01'::timestamptz + n * interval '1 day' FROM generate_series(1, 100) n`)

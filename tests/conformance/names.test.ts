@@ -18,7 +18,7 @@ async function shadow({ source, target }: Stand): Promise<void> {
 
 describe('names', () => {
   onEveryRoute((stand) => {
-    it('mean what they meant, whatever somebody puts in their way between two runs', async () => {
+    it('keep their meaning, whatever objects are created between two runs', async () => {
       await stand().source.query(`
         CREATE TABLE content.word_source (id int PRIMARY KEY, word varchar(20) NOT NULL UNIQUE);
         INSERT INTO content.word_source SELECT n, 'word ' || n FROM generate_series(1, 50) n`)

@@ -150,7 +150,7 @@ onEveryRoute((stand) => {
     expect(run.batches).toBeGreaterThan(1)
   })
 
-  it('R4.3: goes on where a full pass broke off, and misses none of its rows', async () => {
+  it('R4.3: resumes where a full pass was interrupted, and misses none of its rows', async () => {
     await stand().source.query(
       "CREATE TABLE content.resumed (id int PRIMARY KEY, note text); INSERT INTO content.resumed SELECT n, repeat('x', n % 500) FROM generate_series(1, 2000) n; ANALYZE content.resumed",
     )
@@ -188,7 +188,7 @@ onEveryRoute((stand) => {
     }
   })
 
-  it('pauses between batches and goes on at the very next row', async () => {
+  it('pauses between batches and resumes at the very next row', async () => {
     await stand().source.query(
       'CREATE TABLE content.paused (id int PRIMARY KEY); INSERT INTO content.paused SELECT generate_series(1, 3000); ANALYZE content.paused',
     )

@@ -40,7 +40,7 @@ onEveryRoute((stand) => {
   const { api, compare, repair } = comparing(stand)
 
   for (const { name, spec, removes } of MODES)
-    it(`R5.5 tells drift from rows that wait for the next run, and repairs only drift: ${name}`, async () => {
+    it(`R5.5 distinguishes drift from rows that wait for the next run, and repairs only drift: ${name}`, async () => {
       const { source, target } = stand()
       const { id } = await stand().pipeline({ ...(await aTable(stand(), name, 100)), ...spec })
       expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', rows_inserted: 100 })
@@ -127,7 +127,7 @@ onEveryRoute((stand) => {
     expect(await compare(id)).toEqual(EQUAL)
   })
 
-  it('tells an aggregate that waits for the next run from one that somebody changed', async () => {
+  it('distinguishes an aggregate that waits for the next run from one that was changed in the mart', async () => {
     const { source, target } = stand()
     await aTable(stand(), 'summed', 200)
     const { id } = await stand().pipeline({
@@ -137,7 +137,7 @@ onEveryRoute((stand) => {
     })
     await stand().run(id)
     expect(await compare(id)).toEqual(EQUAL)
-    // A row that is deleted leaves no trace in the source: that nobody touched the mart is what tells.
+    // A deleted row leaves no trace in the source: only the unchanged mart shows it.
     await source.query('DELETE FROM content.summed WHERE id = 1')
     await source.query('UPDATE content.summed SET value = -value WHERE id = 2')
     await source.query('INSERT INTO content.summed VALUES (900, 900, 900)')
@@ -179,7 +179,7 @@ onEveryRoute((stand) => {
     expect(await compare(id)).toEqual(EQUAL)
   })
 
-  it('tells differences as they are when nobody is on the way to them', async () => {
+  it('reports differences as drift when no run is going to remove them', async () => {
     const { main, source } = stand()
     const { id } = await stand().pipeline({ ...(await aTable(stand(), 'edited', 100)) })
     await stand().run(id)

@@ -69,7 +69,7 @@ onEveryRoute((stand) => {
     ).toEqual(['(2)'])
   })
 
-  it('does not empty the mart when the source is empty, unless it is told to', async () => {
+  it('does not empty the mart when the source is empty, unless the brake allows it', async () => {
     const id = await aMart(stand(), 'braked')
     await stand().source.query('DELETE FROM content.braked WHERE id <= 51')
     const run = await stand().run(id)

@@ -59,7 +59,7 @@ describe('a table as source', () => {
       expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', rows_inserted: 1, rows_updated: 0 })
     })
 
-    it('that is missing, forbidden or badly written ends the run before anything is read', async () => {
+    it('that does not exist, is forbidden or misspelt ends the run before anything is read', async () => {
       const failed = async (sourceTable: string, sourceColumns: string[] = []) => {
         const { id } = await stand().pipeline({ sourceQuery: null, sourceTable, sourceColumns })
         const { status, error_code, error, error_hint } = await stand().run(id)
@@ -68,7 +68,7 @@ describe('a table as source', () => {
       expect(await failed('content.film_wrk')).toEqual({
         status: 'FAILED',
         error_code: 'VTR-2002',
-        error: 'PostgreSQL refused the query: relation "content.film_wrk" does not exist.',
+        error: 'PostgreSQL rejected the query: relation "content.film_wrk" does not exist.',
         error_hint: 'Did you mean content.film_work?',
       })
       expect(await failed('auth.users')).toMatchObject({

@@ -157,7 +157,7 @@ onEveryRoute((stand) => {
       'CREATE UNIQUE INDEX ON',
     ],
     [
-      'with an IDENTITY ALWAYS column that is no key',
+      'with an IDENTITY ALWAYS column that is not a key',
       'CREATE TABLE %s (id int PRIMARY KEY, note text, amount int GENERATED ALWAYS AS IDENTITY)',
       'VTR-4002',
       'cannot be updated',
@@ -177,7 +177,7 @@ onEveryRoute((stand) => {
 
   it.each([
     ['outside of what is allowed', { targetTable: 'public.mart' }, 'VTR-4001'],
-    ['that is no name', { targetTable: 'analytics' }, 'VTR-4001'],
+    ['that is not a valid name', { targetTable: 'analytics' }, 'VTR-4001'],
     ['that is the meta store', { targetTable: 'etl.etl_state' }, 'VTR-4001'],
     ['without a key to create it with', { targetTable: 'analytics.nokey', keyColumns: [] }, 'VTR-4003'],
     [
@@ -196,7 +196,7 @@ onEveryRoute((stand) => {
   })
 
   it.each([
-    ['is no SQL', 'SELECT FROM WHERE', 'VTR-2002'],
+    ['is not SQL', 'SELECT FROM WHERE', 'VTR-2002'],
     ['is empty', ' ', 'VTR-1101'],
     ['reads what is not there', 'SELECT id FROM content.nowhere', 'VTR-2002'],
     ['fails on a row', 'SELECT id, 1 / (id - 5) AS x FROM generate_series(1, 9) AS s (id)', 'VTR-2002'],

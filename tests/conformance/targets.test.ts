@@ -227,7 +227,7 @@ onEveryRoute((stand) => {
   })
 
   it.each([{ capture: 'key', incrementalKey: 'id' }, { capture: 'xmin' }] as const)(
-    'R4.4 fills a mart anew that was dropped, by $capture',
+    'R4.4 fills a mart that was dropped from scratch, by $capture',
     async (spec) => {
       const { capture } = spec
       await aSource(

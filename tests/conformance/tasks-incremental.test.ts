@@ -13,7 +13,7 @@ task('thinned', {}, (rows: Row[]) =>
   rows.filter((row) => row.id % 3 === 0).map((row) => ({ ...row, at: '1999-01-01 00:00:00+00' })))
 `
 
-it('R4.2 R4.8 an incremental plan goes on behind the last row that was read, whatever the functions make of the rows', async () => {
+it('R4.2 R4.8 an incremental plan resumes after the last row that was read, whatever the functions return', async () => {
   const database = await aDatabase()
   const { folder } = await someTasks({ 'typescript/thinned.ts': THINNED })
   await database.query(`

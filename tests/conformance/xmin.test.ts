@@ -80,7 +80,7 @@ onEveryRoute((stand) => {
     expect(run).toMatchObject({ status: 'SUCCESS', rows_read: 5, rows_updated: 5 })
   })
 
-  it('does not go back to numbers that were no use when everything had to be read again', async () => {
+  it('does not return to obsolete transaction numbers when everything had to be read again', async () => {
     await stand().source.query(
       'CREATE TABLE content.restored (id int PRIMARY KEY); INSERT INTO content.restored SELECT generate_series(1, 20)',
     )
@@ -125,7 +125,7 @@ onEveryRoute((stand) => {
     await expectEqual(stand(), 'SELECT id FROM content.dropped', 'analytics.dropped')
   })
 
-  it('loses neither a late commit nor what stands behind a savepoint', async () => {
+  it('loses neither a late commit nor rows written after a savepoint', async () => {
     await stand().source.query(
       'CREATE TABLE content.late (id int PRIMARY KEY, note text); INSERT INTO content.late SELECT generate_series(1, 10)',
     )

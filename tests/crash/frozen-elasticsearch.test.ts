@@ -37,7 +37,7 @@ async function aStand(write_mode: string): Promise<{ database: TestDatabase; id:
 
 /**
  * A runner that is frozen at its first bulk until another one has taken over, and has written newer values. `when` is
- * told how to freeze it, and what becomes of the bulk then.
+ * gets a function that freezes it, and decides what happens to the bulk then.
  */
 async function freezeAtBulk(
   write_mode: string,

@@ -47,7 +47,7 @@ const AT_ONCE = 4
 
 /**
  * All cases, a few at once, before the first test: tests of one file run one after another, and each case
- * waits for a lease. A case that throws is told by its own test.
+ * waits for a lease. A case that throws is reported by its own test.
  */
 export async function strikeAll<T>(
   cases: readonly Case[],

@@ -72,7 +72,7 @@ describe('R7.2 what processes expose', () => {
     }
   })
 
-  it('tells successes and failures, durations, rows, lag and what comes next', () => {
+  it('reports successes and failures, durations, rows, lag and the next runs', () => {
     for (const text of [texts.api, texts.runner]) {
       expect(text).toContain('vitrina_runs_total{pipeline="good",status="SUCCESS"} 1')
       expect(text).toContain('vitrina_runs_total{pipeline="bad",status="FAILED"} 1')

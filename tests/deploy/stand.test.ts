@@ -127,7 +127,7 @@ function userOf(pid: number): string {
 }
 
 describe('R7.3 the containers of the stand, as processes', () => {
-  it('migrate, serve, run a task plan on two runners, and end in order when they are told to', async () => {
+  it('migrate, serve, run a task plan on two runners, and shut down in order', async () => {
     const database = await aDatabase({ migrated: false })
     await database.query(
       "CREATE SCHEMA content; CREATE TABLE content.film (id integer PRIMARY KEY, title text); INSERT INTO content.film SELECT n, 'film ' || n FROM generate_series(1, 40) AS n",

@@ -1,4 +1,4 @@
-/** Every document that somebody follows at a keyboard, by what has to be there before. */
+/** Every document with commands to follow, by what they require. */
 export const DOCUMENTS = {
   emptyDatabase: ['README.md', 'docs/guides/first-mart.md', 'docs/guides/new-sink.md'],
   elasticsearch: 'docs/guides/elasticsearch.md',

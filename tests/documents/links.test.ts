@@ -7,7 +7,7 @@ import { codeIn, documents, proseOf } from '../support/prose.js'
 const FOLDERS = 'src|tests|scripts|bench|console|examples|python|deploy|docs|schemas|bin'
 const PATH = new RegExp(`^(?:${FOLDERS})(?:/[\\w.@-]+)+/?$`)
 const FILE_NAME = /^[\w-]+\.(?:ts|tsx|mjs|cjs)$/
-/** `name` (`src/file.ts`), `name` in `src/file.ts`: the name stands in that file. */
+/** `name` (`src/file.ts`), `name` in `src/file.ts`: the file must contain the name. */
 const ANCHOR = /`([A-Za-z_]\w*(?:\.\w+)*)`(?: \(| in )`((?:src|console)\/[^`]+\.\w+)`/g
 /** What is made by a build, or by the reader. */
 const NOT_HERE = new Set(['console/dist', 'deploy/.env', 'src/sinks/jsonl', 'utils.ts'])
@@ -43,7 +43,7 @@ function problemOf(file: string, link: string): string | null {
   return `${link}: ${target} has no such heading`
 }
 
-/** The console's own page speaks of its own folders. */
+/** The console's own page refers to its own folders. */
 function exists(file: string, path: string): boolean {
   return [path, join(dirname(file), path)].some((place) => existsSync(join(ROOT, place)))
 }
@@ -63,7 +63,7 @@ describe.each(documents())('R7.7 %s', (file) => {
     expect(gone).toEqual([])
   })
 
-  it('names what stands in the file that it names beside it', () => {
+  it('names only what the file next to it contains', () => {
     const anchors = [...proseOf(file).matchAll(ANCHOR)]
     const gone = anchors.filter(([, name, path]) => {
       const code = readFileSync(join(ROOT, path!), 'utf8')

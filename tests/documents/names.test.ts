@@ -44,7 +44,7 @@ describe('R7.7 docs/API.md', () => {
   }
   const routes = Object.keys(paths).map((path) => path.replace('/api/v1', ''))
 
-  it('tells of every route', () => {
+  it('describes every route', () => {
     const page = proseOf('docs/API.md')
     const isTold = (route: string) =>
       page.includes(`${route}\``) ||
@@ -82,7 +82,7 @@ describe('R7.7 docs/requirements.md', () => {
 describe('R7.7 docs/adr', () => {
   const decisions = documents().filter((file) => /docs\/adr\/\d{4}-/.test(file))
 
-  it.each(decisions)('%s has a status, and stands in the list', (file) => {
+  it.each(decisions)('%s has a status, and is in the list', (file) => {
     expect(textOf(file)).toMatch(/^# \d{4} .+\n\nStatus: (accepted|superseded)/)
     expect(textOf('docs/adr/README.md')).toContain(`](${basename(file)})`)
   })

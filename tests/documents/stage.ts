@@ -5,7 +5,7 @@ import { aFolder } from '../support/folders.js'
 import { freePorts } from '../support/ports.js'
 import type { Stage } from '../support/reader.js'
 
-/** A folder to work in, and a port that nobody else has. No server yet: some documents start it themselves. */
+/** A working folder and a free port. No server yet: some documents start it themselves. */
 export async function aStage(database: TestDatabase): Promise<Stage> {
   const [port] = await freePorts(1)
   return {

@@ -94,7 +94,7 @@ describe('the lineage', () => {
     await aPipeline(stand().database, { name: 'broken', sourceQuery: 'SELECT FROM WHERE' })
     await page.getByRole('link', { name: 'Open broken' }).waitFor()
     await page.getByText('invalid query').first().waitFor()
-    await page.getByText(/PostgreSQL does not understand the query/).waitFor()
+    await page.getByText(/The query has a syntax error/).waitFor()
   })
 
   it('is exported for other programs', async () => {

@@ -95,7 +95,7 @@ function secondsOf(seen: CinemaRows['views']): number {
   return seen.reduce((sum, { progress_seconds }) => sum + Number(progress_seconds), 0)
 }
 
-/** What somebody watches at least 1.25 times as much as everybody does, of what takes at least 6 % of the time. */
+/** Genres that a user watches at least 1.25 times as much as the average, with at least 6 % of the time. */
 function tasteOf(
   own: readonly GenreTime[],
   usual: ReadonlyMap<string, Fraction | null>,

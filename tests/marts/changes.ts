@@ -2,7 +2,7 @@
 const id = (n: number) => `'00000000-0000-4000-8000-${String(n).padStart(12, '0')}'`
 const film = (title: string) => `(SELECT id FROM content.film_work WHERE title = '${title}')`
 
-/** Two films that nobody has seen share a place; somebody comes who only likes, somebody who watches nothing of a film. */
+/** Two unseen films share a rank; a new user only likes, another one watches nothing of a film. */
 const INSERTS = `
   INSERT INTO content.genre (id, name) VALUES (${id(1)}, 'Noir'), (${id(2)}, 'Silent');
   INSERT INTO content.film_work (id, title, creation_date, rating, type) VALUES
@@ -28,7 +28,7 @@ const INSERTS = `
 /** Names that stand in many rows of a mart, and numbers that move films past each other. */
 const UPDATES = `
   UPDATE content.genre SET name = 'Science Fiction' WHERE name = 'Sci-Fi';
-  UPDATE content.person SET full_name = 'Somebody Else' WHERE full_name = 'Harrison Ford';
+  UPDATE content.person SET full_name = 'Another Person' WHERE full_name = 'Harrison Ford';
   UPDATE content.film_work SET title = 'Alien!', description = NULL WHERE title = 'Alien';
   UPDATE content.film_work SET rating = 9.9, modified = '2020-01-01' WHERE title = 'Andor';
   UPDATE content.person_film_work SET role = 'director' WHERE id = ${id(42)};
@@ -37,12 +37,12 @@ const UPDATES = `
   UPDATE ugc.reviews SET sentiment = 'negative' WHERE id IN (SELECT id FROM ugc.reviews ORDER BY id LIMIT 50);
   UPDATE ugc.views SET progress_seconds = duration_seconds, finished = true WHERE film_id = ${film('Interstellar')}`
 
-/** A film goes, and what was said about it stays behind: each service answers for its own schema. */
+/** A film is deleted, and its ratings and reviews stay: each service owns its schema. */
 const DELETES = `
   DELETE FROM content.film_work WHERE title IN ('Inception', 'Twin');
   DELETE FROM content.genre WHERE name = 'Western';
   DELETE FROM content.genre_film_work WHERE id = ${id(33)};
-  DELETE FROM content.person WHERE full_name = 'Somebody Else';
+  DELETE FROM content.person WHERE full_name = 'Another Person';
   DELETE FROM ugc.ratings WHERE film_id = ${film('Interstellar')} OR id IN (SELECT id FROM ugc.ratings ORDER BY id DESC LIMIT 200);
   UPDATE ugc.ratings SET film_id = ${film('Alien!')} WHERE id = ${id(51)};
   DELETE FROM ugc.views WHERE user_id IN (SELECT user_id FROM ugc.views GROUP BY user_id ORDER BY user_id LIMIT 10);

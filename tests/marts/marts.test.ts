@@ -95,7 +95,7 @@ describe('film_rating_agg_incremental', () => {
     await expectEqual(pipeline, 'updates')
   })
 
-  it('R5.5: finds deleted ratings when it is compared, and a repair mends exactly those films', async () => {
+  it('R5.5: finds deleted ratings in a comparison, and a repair fixes exactly those films', async () => {
     await aCinema(pipeline)
     await database.query(`${CHANGES.inserts}; ${CHANGES.updates}`)
     await run(database, pipeline.id)
@@ -147,7 +147,7 @@ describe('scrolling_showcase', () => {
     expect([...seen].filter((one) => one !== before && one !== after)).toEqual([])
   })
 
-  it('R4.3: lets somebody who began to scroll before a refresh scroll to the old end', async () => {
+  it('R4.3: lets a reader who began to scroll before a refresh scroll to the old end', async () => {
     await aCinema(pipeline)
     await run(database, pipeline.id)
     const scroll = (after: number) => ({

@@ -33,7 +33,7 @@ async function pack(folder: string): Promise<Packed> {
   return (JSON.parse(npm.stdout) as [Packed])[0]
 }
 
-/** As somebody does who wants to hear of every package that refuses their Node. */
+/** With engine-strict, which reports every package that does not support this Node. */
 async function install(folder: string, archive: string, { skip }: TestContext): Promise<void> {
   await writeFile(join(folder, 'package.json'), '{ "private": true }\n')
   const args = ['install', '--prefer-offline', '--engine-strict', '--no-audit', '--no-fund', archive]

@@ -115,7 +115,7 @@ describe('guessing tokens', () => {
       try {
         guesses.wrong(ATTACKER)
       } catch {
-        // It is stopped, and goes on.
+        // It is stopped, and continues.
       }
     }
     for (let n = 0; n < LIMIT + 1; n++) guess()
@@ -151,7 +151,7 @@ describe('X-Forwarded-For', () => {
     expect(answers[429]).toBeGreaterThan(40)
   })
 
-  it('tells clients of a trusted proxy apart, and only its own entry counts', async () => {
+  it('distinguishes clients of a trusted proxy, and only its own entry counts', async () => {
     const { api, ask } = aGuardedApi({ trustedProxies: ['10.0.0.0/8'] })
     const proxy = '10.1.2.3'
     let n = 0
@@ -165,7 +165,7 @@ describe('X-Forwarded-For', () => {
     expect(items.find((item: { id: string }) => item.id === id).last_used_from).toBe('203.0.113.7')
   })
 
-  it('is not believed when it is no address', async () => {
+  it('is ignored when it is not an address', async () => {
     const { ask } = aGuardedApi({ trustedProxies: ['10.0.0.1'] })
     let n = 0
     const answers = await count(100, () => ask(wrong(), '10.0.0.1', via(`nonsense ${++n}`)))

@@ -35,7 +35,7 @@ async function isStopped(attempt: () => Promise<number>, most: number): Promise<
   return false
 }
 
-describe('a route that is open to anybody', () => {
+describe('a route without authentication', () => {
   it.each(['/openapi.json', '/docs', '/health/ready', '/api/v1/health/ready', '/nowhere'])(
     'has a limit: %s',
     async (path) => {
@@ -82,7 +82,7 @@ describe('the database', () => {
   })
 
   it('is not asked about tokens beyond the limit', async () => {
-    // A port that was free a moment ago: whoever asks the database gets 503.
+    // A port that was free a moment ago: a request that needs the database gets 503.
     const server = createServer()
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.address() as AddressInfo

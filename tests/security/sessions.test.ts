@@ -183,7 +183,7 @@ describe('a cookie of the version before', () => {
 })
 
 describe('sessions', () => {
-  it('are listed with what tells them apart, and without their secrets', async () => {
+  it('are listed with distinguishing details, and without their secrets', async () => {
     const { id, token } = await aToken('operator')
     const first = await signIn(api, { token }, { 'user-agent': 'Firefox on a desk' })
     const second = await signIn(api, { code: await codeOf(first) })

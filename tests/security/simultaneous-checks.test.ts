@@ -108,7 +108,7 @@ describe('checks at the same time', () => {
     const waiting = Array.from({ length: 5 }, () => ask(first, '/validate', DRAFT))
     // One runs, four wait, and the sixth is answered while they do.
     expect((await Promise.race(waiting)).json()).toMatchObject({ code: 'TOO_MANY_CHECKS' })
-    // Nobody waits behind another caller's queue.
+    // No caller waits behind another caller's queue.
     const other = ask(second, '/validate', DRAFT)
     await silent.callers(2)
     silent.letGo()

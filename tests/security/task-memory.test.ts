@@ -99,7 +99,7 @@ describe('a TypeScript function that takes more memory than allowed', () => {
       expect(run).toMatchObject({
         status: 'FAILED',
         error_code: vtr('TRANSFORM_KILLED'),
-        error: `Transform "${name}" took more than ${LIMIT_MB} MB of memory and was killed.`,
+        error: `Transform "${name}" used more than ${LIMIT_MB} MB of memory and was killed.`,
         error_hint: expect.stringContaining('VITRINA_TASK_MEMORY_MB'),
       })
       expect(peak).toBeGreaterThan(0)

@@ -31,7 +31,7 @@ async function anAttack(commands: readonly string[], env: Readonly<Record<string
   const secrets = {
     DATABASE_URL: address.href,
     VITRINA_API_TOKEN: secret,
-    VITRINA_CONNECTION_ELSEWHERE_URL: `postgres://somebody:${secret}@127.0.0.1:1/x`,
+    VITRINA_CONNECTION_ELSEWHERE_URL: `postgres://user:${secret}@127.0.0.1:1/x`,
     AWS_SECRET_ACCESS_KEY: secret,
     SOME_OTHER_SECRET: secret,
   }

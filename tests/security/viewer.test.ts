@@ -51,7 +51,7 @@ describe('a viewer', () => {
     },
   )
 
-  it('validates a saved pipeline and gets the code and the SQLSTATE, not what the server said', async () => {
+  it("validates a saved pipeline and gets the code and the SQLSTATE, not the server's message", async () => {
     const id = await aQuotingPipeline()
     const error = { code: 'SOURCE_QUERY_FAILED', sqlstate: '22P02' }
     const seen = await ask('operator', 'POST', `/pipelines/${id}/validate`)
@@ -63,7 +63,7 @@ describe('a viewer', () => {
     expect(hidden.body).not.toContain('invalid input syntax')
   })
 
-  it('compares a mart and gets the code and the SQLSTATE, not what the server said', async () => {
+  it("compares a mart and gets the code and the SQLSTATE, not the server's message", async () => {
     const id = await aQuotingPipeline()
     const seen = await ask('operator', 'GET', `/pipelines/${id}/reconcile`)
     expect(seen.json()).toMatchObject({ code: 'SOURCE_QUERY_FAILED', sqlstate: '22P02' })

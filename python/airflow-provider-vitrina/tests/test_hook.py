@@ -1,4 +1,4 @@
-"""The hook against a real API: VITRINA_TEST_URL and VITRINA_TEST_TOKEN say where."""
+"""Tests the hook against a real API, given by VITRINA_TEST_URL and VITRINA_TEST_TOKEN."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Requests(unittest.TestCase):
         self.assertEqual(hook().pipeline_id(FILM_DIM.upper()), FILM_DIM)
 
     def test_says_which_pipeline_is_not_there(self):
-        with self.assertRaisesRegex(VitrinaApiError, 'PIPELINE_NOT_FOUND: There is no pipeline "film_di"'):
+        with self.assertRaisesRegex(VitrinaApiError, 'PIPELINE_NOT_FOUND: The pipeline "film_di" does not exist'):
             hook().pipeline_id("film_di")
 
     def test_gives_the_same_run_for_the_same_key_and_marks_the_repetition(self):
@@ -85,7 +85,7 @@ class Refusals(unittest.TestCase):
 
     def test_asks_again_while_nobody_answers_and_then_says_so(self):
         with patch("vitrina_provider.hooks.vitrina.time.sleep") as slept:
-            with self.assertRaisesRegex(VitrinaApiError, "SERVER_UNREACHABLE: No Vitrina API answers"):
+            with self.assertRaisesRegex(VitrinaApiError, "SERVER_UNREACHABLE: No Vitrina API responds"):
                 hook(host="http://127.0.0.1:9", extra={"retry_limit": 3}).get_status(FILM_DIM)
         self.assertEqual([call.args[0] for call in slept.call_args_list], [1, 2, 4])
 
@@ -108,7 +108,7 @@ class Connections(unittest.TestCase):
                 server_of(SimpleNamespace(**{"conn_id": "c", "host": "h", "password": "p", **fields}))
 
     def test_is_tested_by_the_form(self):
-        self.assertEqual(hook().test_connection(), (True, f"Vitrina answers at {URL}."))
+        self.assertEqual(hook().test_connection(), (True, f"Vitrina responds at {URL}."))
         good, message = hook(password="wrong").test_connection()
         self.assertFalse(good)
         self.assertIn("UNAUTHENTICATED", message)

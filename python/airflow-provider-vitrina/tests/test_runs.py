@@ -1,4 +1,4 @@
-"""How a task calls its runs, and what it makes of their ends."""
+"""How a task identifies its runs, and how it handles their results."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ import { runQuietly } from '../run.mjs'
 
 const OLDEST = 17
 
-/** The Java in PATH: where it is, and whether it has a compiler. Null when there is none of version 17 or newer. */
+/** The Java in PATH: where it is, and whether it has a compiler. Null if none of version 17 or newer is found. */
 export async function findJava() {
   const { output } = await runQuietly('java', ['-XshowSettings:properties', '-version']).catch(() => ({
     output: '',

@@ -1,7 +1,7 @@
 import type { Session } from '../../postgres/session.js'
 import type { GuardSession } from '../index.js'
 
-/** The guard closes the session it is given; a test that asks hundreds of times lends one and keeps it. */
+/** The guard closes the session it is given; a test with hundreds of checks lends one and keeps it. */
 export function borrowed(session: Session): () => Promise<GuardSession> {
   return async () => ({
     run: (text) => session.run(text),

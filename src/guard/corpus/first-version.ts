@@ -1,6 +1,6 @@
 const firstVersions = new Map<string, number>()
 
-/** Marks a query that servers before this major version do not understand. */
+/** Marks a query that servers before this major version do not support. */
 export function since(major: number, query: string): string {
   firstVersions.set(query, major)
   return query

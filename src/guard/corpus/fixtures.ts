@@ -1,4 +1,4 @@
-/** What the corpora need beside the sample cinema: friendly things, and traps that an administrator may have left. */
+/** Objects that the corpora need besides the sample cinema: harmless ones, and traps that an administrator may have left. */
 export const FIXTURES = `
 CREATE SCHEMA archive;
 CREATE TYPE content.mood AS ENUM ('sad', 'ok', 'happy');
@@ -56,7 +56,7 @@ CREATE TABLE archive.scattered_1 PARTITION OF content.scattered FOR VALUES FROM 
 CREATE TABLE content.parent (id bigint);
 CREATE TABLE archive.child () INHERITS (content.parent);
 
--- A type whose casts and whose equality run code of somebody.
+-- A type whose casts and whose equality run user code.
 CREATE TYPE content.odd AS (n integer);
 CREATE FUNCTION content.odd_to_int(content.odd) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN $1.n; END';
 CREATE CAST (content.odd AS integer) WITH FUNCTION content.odd_to_int(content.odd) AS IMPLICIT;

@@ -1,6 +1,6 @@
 import { since } from './first-version.js'
 
-/** Queries that people write. Each must be accepted by both layers, with the sample cinema and fixtures.ts in place. */
+/** Legitimate queries. Both layers must accept each of them, with the sample cinema and fixtures.ts in place. */
 export const HONEST: readonly string[] = [
   // Plain reading
   `SELECT modified AS last_update, created AS deleted_at, type AS insert_into, id AS truncate, title AS merge, rating AS call FROM content.film_work`,
@@ -316,7 +316,7 @@ export const HONEST: readonly string[] = [
   `SELECT id FROM content.event_2025`,
   `SELECT id, n FROM content.odd_ones CROSS JOIN LATERAL (SELECT (odd).n AS n) o`,
 
-  // Long, but not strange
+  // Long but legitimate
   `SELECT id FROM content.film_work WHERE rating IN (${Array.from({ length: 2_000 }, (_, n) => n / 100).join(', ')})`,
   `SELECT id FROM content.film_work WHERE ${Array.from({ length: 300 }, (_, n) => `title = 'film ${n}'`).join(' OR ')}`,
   `SELECT ${Array.from({ length: 500 }, (_, n) => `${n} AS c${n}`).join(', ')}`,

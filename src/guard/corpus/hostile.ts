@@ -1,4 +1,4 @@
-/** A text that must be refused, and what it is after. */
+/** A text that must be rejected, and its attack. */
 export interface Hostile {
   readonly tries: string
   readonly sql: string
@@ -10,9 +10,9 @@ function group(tries: string, ...queries: readonly string[]): Hostile[] {
 
 const q = String.raw
 
-export const ENDLESS = 'never coming to an end, or to a good one'
+export const ENDLESS = 'endless or too expensive queries'
 
-/** Each names the one before it twice. */
+/** Each references the previous one twice. */
 function writtenOut(queries: number): string {
   const first = 'c0 AS NOT MATERIALIZED (SELECT id FROM content.genre)'
   const rest = Array.from(
@@ -24,7 +24,7 @@ function writtenOut(queries: number): string {
 
 export const HOSTILE: readonly Hostile[] = [
   ...group(
-    'another statement than SELECT',
+    'statements other than SELECT',
     `INSERT INTO content.genre (id, name) VALUES (gen_random_uuid(), 'x')`,
     `UPDATE content.film_work SET title = 'x'`,
     `DELETE FROM ugc.ratings`,
@@ -114,7 +114,7 @@ export const HOSTILE: readonly Hostile[] = [
     `\\gexec`,
   ),
   ...group(
-    'writing inside of a SELECT',
+    'writes inside a SELECT',
     `WITH gone AS (DELETE FROM ugc.ratings RETURNING *) SELECT * FROM gone`,
     `WITH added AS (INSERT INTO content.genre (id, name) VALUES (gen_random_uuid(), 'x') RETURNING id) SELECT id FROM added`,
     `WITH changed AS (UPDATE content.film_work SET title = title RETURNING id) SELECT id FROM changed`,
@@ -136,7 +136,7 @@ export const HOSTILE: readonly Hostile[] = [
     `SELECT id FROM content.film_work WHERE CURRENT OF c`,
   ),
   ...group(
-    'tables outside of the allowed schemas',
+    'tables outside the allowed schemas',
     `SELECT * FROM auth.users`,
     `SELECT login, email FROM auth.users WHERE country = 'RU'`,
     `SELECT f.id FROM content.film_work f JOIN auth.users u ON true`,
@@ -186,7 +186,7 @@ export const HOSTILE: readonly Hostile[] = [
     `SELECT * FROM notes`,
   ),
   ...group(
-    'a name that looks like a WITH query but is none in this place',
+    'a name that looks like a WITH query but is not one at this place',
     `WITH users AS (SELECT 1 AS id) SELECT id FROM auth.users`,
     `SELECT (WITH notes AS (SELECT 1 AS a) SELECT a FROM notes) AS a, n.id FROM notes n`,
     `WITH a AS (SELECT * FROM b), b AS (SELECT 1 AS x) SELECT x FROM a`,
@@ -328,7 +328,7 @@ export const HOSTILE: readonly Hostile[] = [
     `SELECT obj_description('auth.users'::regclass) AS a`,
   ),
   ...group(
-    'what the server and the session are',
+    'information about the server and the session',
     `SELECT version() AS a`,
     `SELECT current_setting('data_directory') AS a`,
     `SELECT current_setting('is_superuser', true) AS a`,
@@ -354,7 +354,7 @@ export const HOSTILE: readonly Hostile[] = [
     `SELECT pg_database_size('postgres') AS a`,
   ),
   ...group(
-    'types that look things up by name',
+    'types that look up objects by name',
     `SELECT 'auth.users'::regclass AS a`,
     `SELECT 'auth.users'::regclass::oid AS a`,
     `SELECT 'auth.users'::pg_catalog.regclass AS a`,
@@ -385,7 +385,7 @@ export const HOSTILE: readonly Hostile[] = [
     `SELECT 'x'::cstring AS a`,
   ),
   ...group(
-    'functions and operators that are not PostgreSQL’s own',
+    'functions and operators that are not built in',
     `SELECT content.wipe() AS a`,
     `SELECT content.shout('x') AS a`,
     `SELECT public.shout('x') AS a`,
@@ -422,7 +422,7 @@ export const HOSTILE: readonly Hostile[] = [
     `SELECT x.pg_sleep AS a FROM (SELECT 1 AS y) x`,
   ),
   ...group(
-    'what hides behind a view, a table or a type of an allowed schema',
+    'objects behind a view, a table or a type of an allowed schema',
     `SELECT * FROM content.leaky`,
     `SELECT * FROM content.leaky_twice`,
     `SELECT f.id FROM content.film_work f WHERE f.title IN (SELECT login FROM content.leaky)`,
@@ -452,7 +452,7 @@ export const HOSTILE: readonly Hostile[] = [
     `SELECT film_id FROM content.no_such_table`,
   ),
   ...group(
-    'texts that confuse readers',
+    'texts that confuse parsers',
     ``,
     `   \n\t `,
     `-- nothing`,
@@ -543,7 +543,7 @@ export const HOSTILE: readonly Hostile[] = [
     `SELECT id FROM content.film_work WHERE 5 IN (WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT i FROM n)`,
   ),
   ...group(
-    'backslashes and quotes that mean something else elsewhere',
+    'backslashes and quotes with other meanings elsewhere',
     q`SELECT '\'; DELETE FROM content.genre; --' AS a; SELECT 1`,
     q`SELECT '\' || (SELECT email FROM auth.users LIMIT 1) || '' AS a`,
     q`SELECT E'\'' || (SELECT email FROM auth.users LIMIT 1) AS a`,

@@ -1,6 +1,6 @@
 import { since } from '../../guard/corpus/first-version.js'
 
-/** Queries whose names are hard to follow. All run against the sample cinema with the guard's fixtures. */
+/** Queries whose names are hard to resolve. All run against the sample cinema with the guard's fixtures. */
 export const TWISTED: readonly string[] = [
   // Joins that merge columns
   'SELECT film_work_id, genre_id, person_id FROM content.genre_film_work JOIN content.person_film_work USING (film_work_id)',

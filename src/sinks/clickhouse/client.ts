@@ -9,15 +9,15 @@ import { mayPass, sinkError } from './errors.js'
 
 export type ClientModule = Pick<typeof import('@clickhouse/client'), 'createClient'>
 
-/** An optional dependency: loaded when a pipeline needs it. */
+/** An optional dependency, loaded when a pipeline needs it. */
 export const loadClient = (): Promise<ClientModule> => import('@clickhouse/client')
 
-/** The version that package.json names; a test compares them. */
+/** The version in package.json; a test compares them. */
 export const CLIENT_PACKAGE = '@clickhouse/client@1.23.1'
 
 /**
- * A profile of the server could set each of these otherwise, and then values would change on their way: NULL become a
- * default, a first row be taken for a heading, floats be read roughly, an answer come before the rows are stored.
+ * A server profile could override each of these, and values would change on the way: NULL becomes a default, the first
+ * row is taken for a header, floats are parsed imprecisely, the response arrives before the rows are stored.
  */
 const SETTINGS: ClickHouseSettings = {
   async_insert: 0,
@@ -32,9 +32,9 @@ const SETTINGS: ClickHouseSettings = {
   input_format_tsv_empty_as_default: 0,
   output_format_decimal_trailing_zeros: 0,
   precise_float_parsing: 1,
-  // Keys are sent inside the statement.
+  // Keys are sent as part of the statement.
   max_query_size: String(64 * 1024 * 1024),
-  // Comparing two sets of keys goes to disk rather than fail.
+  // Comparing two sets of keys spills to disk instead of failing.
   max_bytes_before_external_group_by: String(1024 * 1024 * 1024),
   max_table_size_to_drop: '0',
 }
@@ -44,16 +44,16 @@ const WAITS_MS = [100, 300, 900]
 
 export interface Statement {
   readonly sql: string
-  /** Ends the sentence "… at http://…: refused". */
+  /** Begins the error message: "… at http://…: access denied". */
   readonly doing: string
 }
 
-/** The server, for one attempt or one look. */
+/** The server, for one attempt or one inspection. */
 export class Server {
   readonly #client: ClickHouseClient
   readonly #origin: string
   readonly #signal: AbortSignal
-  /** One for each attempt: a token must not stop what a later attempt sends on purpose. */
+  /** Differs between attempts: the token must not suppress what a later attempt sends intentionally. */
   readonly #attempt = randomUUID()
   #inserts = 0
 
@@ -67,7 +67,7 @@ export class Server {
       application: 'vitrina',
       request_timeout: REQUEST_TIMEOUT_MS,
       clickhouse_settings: SETTINGS,
-      // The client logs errors by itself; here they are thrown.
+      // Errors are thrown here; the client would log them too.
       log: { level: 127 },
     })
   }
@@ -80,7 +80,7 @@ export class Server {
     await this.#again(statement, () => this.#command(statement.sql))
   }
 
-  /** Not sent again by itself: for what must not be done twice. */
+  /** Never sent again automatically: for statements that must not run twice. */
   async commandOnce({ sql, doing }: Statement): Promise<void> {
     await this.#command(sql).catch((error) => {
       throw this.error(error, doing)
@@ -118,9 +118,9 @@ export class Server {
     })
   }
 
-  /** Sends lines in TabSeparated. What the server says of it goes on as it is: the writer looks at it first. */
+  /** Sends lines in TabSeparated. Throws the client's original error, which the writer inspects first. */
   async insert(into: string, body: string, name: string): Promise<void> {
-    // Counted over the attempt: a batch may write rows and remove others, and the server must not take one for the other.
+    // Counted per attempt: a batch may write rows and remove others, and the server must not take one for the other.
     const token = `${this.#attempt}/${name}/${this.#inserts++}`
     const send = async () => {
       const { stream } = await this.#client.exec({
@@ -139,7 +139,7 @@ export class Server {
   }
 
   error(error: unknown, doing: string): unknown {
-    // What the holder was told matters, not how the request noticed.
+    // The reason for the abort matters, not how the request noticed it.
     if (this.#signal.aborted) return this.#signal.reason
     return sinkError(error, doing, this.#origin)
   }
@@ -150,7 +150,7 @@ export class Server {
     })
   }
 
-  /** Sent again only when the server asked for it or was not reached; the token makes a lost answer harmless. */
+  /** Retries only when the server requested it or was not reached; the token makes a lost response harmless. */
   async #patiently<T>(request: () => Promise<T>): Promise<T> {
     for (const waitMs of WAITS_MS) {
       try {
@@ -164,7 +164,7 @@ export class Server {
   }
 }
 
-/** Null when it is not installed. */
+/** Null if the package is not installed. */
 export async function findClient(load: () => Promise<ClientModule>): Promise<ClientModule | null> {
   try {
     return await load()
@@ -176,15 +176,15 @@ export async function findClient(load: () => Promise<ClientModule>): Promise<Cli
 
 const OLDEST = [24, 8] as const
 
-/** The version, or why this server cannot be used. */
+/** Returns the version; throws if it is too old. */
 export async function requireVersion(server: Server): Promise<string> {
-  const [row] = await server.rows({ sql: 'SELECT version()', doing: 'Asking for the version' })
+  const [row] = await server.rows({ sql: 'SELECT version()', doing: 'Reading the version' })
   const version = row?.[0] ?? ''
   const [major = 0, minor = 0] = version.split('.').map(Number)
   if (major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])) return version
   throw new VitrinaError(
     'SINK_REFUSED',
-    `ClickHouse at ${server.origin} is version ${version || 'unknown'}; ${OLDEST.join('.')} is the oldest that is supported.`,
-    'Update the server.',
+    `ClickHouse at ${server.origin} is version ${version || 'unknown'}; the oldest supported version is ${OLDEST.join('.')}.`,
+    'Upgrade the server.',
   )
 }

@@ -1,17 +1,14 @@
-/** A value that its column in ClickHouse cannot hold; the message says why. */
-export class UnfitValue extends Error {}
-
-/** How the values of one type get into ClickHouse and back. */
+/** Converts values of one type to ClickHouse and back. */
 export interface Codec {
-  /** In ClickHouse, without Nullable. */
+  /** The ClickHouse type without Nullable. */
   readonly type: string
-  /** An array cannot be NULL there. */
+  /** False for arrays: ClickHouse has no NULL array. */
   readonly isNullable: boolean
-  /** Stands in quotes inside an array. */
+  /** Quoted inside an array. */
   readonly isQuoted: boolean
-  /** From PostgreSQL's text to what TabSeparated wants. Throws UnfitValue. */
+  /** From PostgreSQL's text to TabSeparated. Throws UnfitValue. */
   encode(text: string): string
-  /** One text for each value, the same here and in `canonicalSql`; for comparing. Never throws. */
+  /** One text for equal values, the same as `canonicalSql` returns; used to compare. Never throws. */
   canonical(text: string): string
   canonicalSql(expression: string): string
   /** From the canonical text to PostgreSQL's. */

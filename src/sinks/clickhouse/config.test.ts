@@ -22,8 +22,8 @@ describe('the kind ch:', () => {
     const absent = async (): Promise<ClientModule> => import('not-installed' as string)
     const kind = clickhouse.create(settingsOf({ CLICKHOUSE_URL: 'http://localhost:8123' }), absent)
     expect(await kind.missing()).toEqual({
-      message: 'The client of ClickHouse is not installed.',
-      hint: `Install it beside Vitrina: npm install --save-exact ${CLIENT_PACKAGE}`,
+      message: 'The ClickHouse client is not installed.',
+      hint: `Install it next to Vitrina: npm install --save-exact ${CLIENT_PACKAGE}`,
     })
   })
 
@@ -66,7 +66,7 @@ describe('the kind ch:', () => {
       problems: [
         { field: 'numeric', message: 'must be decimal or string' },
         { field: 'compare', message: 'must be true or false' },
-        { field: 'shards', message: 'is no option of ch: targets (numeric, compare)' },
+        { field: 'shards', message: 'is not an option of ch: targets (numeric, compare)' },
       ],
     })
   })

@@ -9,44 +9,43 @@ export const SETTINGS = {
       .refine((text) => /^https?:\/\//.test(text) && URL.canParse(text), 'must be an http:// or https:// URL')
       .optional(),
     means:
-      'HTTP interface of the ClickHouse for targets ch:…, with user, password and database if you like. Unset: there are no such targets.',
+      'HTTP interface of ClickHouse for ch: targets, optionally with user, password and database. Unset: ch: targets are not available.',
     example: 'http://etl:secret@clickhouse:8123/analytics',
     isSecret: true,
   },
   CLICKHOUSE_USERNAME: {
     schema: z.string().optional(),
-    means: 'User of ClickHouse. Unset: that of CLICKHOUSE_URL, or default.',
+    means: 'ClickHouse user. Unset: the user in CLICKHOUSE_URL, or default.',
     example: 'etl',
   },
   CLICKHOUSE_PASSWORD: {
     schema: z.string().optional(),
-    means: 'Password of that user. Unset: that of CLICKHOUSE_URL, or none.',
+    means: 'Password of that user. Unset: the password in CLICKHOUSE_URL, or none.',
     example: 'secret',
     isSecret: true,
   },
   CLICKHOUSE_DATABASE: {
     schema: z.string().min(1).optional(),
-    means:
-      'Database of a target that names none (ch:film_dim). Unset: the path of CLICKHOUSE_URL, or default.',
+    means: 'Database of targets without one (ch:film_dim). Unset: the path of CLICKHOUSE_URL, or default.',
     example: 'analytics',
   },
   ALLOWED_CH_TABLES: {
     schema: z.string().default('analytics.*').transform(list),
     means:
-      'Marts a pipeline may write in ClickHouse, as the target names them after ch: exact names or patterns with *.',
+      'ClickHouse marts that pipelines may write, as named in the target after ch: exact names or patterns with *.',
     example: 'analytics.*,film_dim',
   },
 } as const satisfies SettingsTable
 
 export type Settings = SettingsOf<typeof SETTINGS>
 
-/** Where the server is and who we are there. */
+/** Address of the server and credentials. */
 export interface Address {
-  /** Without user and password: this one may be shown. */
+  /** Without user and password, so that it can be shown. */
   readonly origin: string
   readonly username: string
   readonly password: string
-  /** Of marts that name none. */
+  /** Database of marts that name none. */
   readonly database: string
 }
 
@@ -62,9 +61,9 @@ export function addressOf(settings: Settings): Address | null {
 }
 
 export interface Options {
-  /** What `numeric` without a precision becomes: Decimal(76, 38), or its text. */
+  /** Type of `numeric` without a precision: Decimal(76, 38) or String. */
   readonly numeric: 'decimal' | 'string'
-  /** Look up which rows of a batch are there already and leave unchanged ones alone. */
+  /** Look up which rows of a batch exist and skip unchanged ones. */
   readonly compare: boolean
 }
 
@@ -78,13 +77,13 @@ export const readOptions: SinkKind['readOptions'] = (raw) => {
   if (parsed.success) return { options: parsed.data }
   const problems = parsed.error.issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'
-      ? issue.keys.map((field) => ({ field, message: 'is no option of ch: targets (numeric, compare)' }))
+      ? issue.keys.map((field) => ({ field, message: 'is not an option of ch: targets (numeric, compare)' }))
       : [{ field: issue.path.join('.'), message: issue.message }],
   )
   return { problems }
 }
 
-/** A file of the server is named after every table, with what we append to it. */
+/** The server names a file after every table, and we append a suffix. */
 const LONGEST = 150
 const RESERVED = /^(system|information_schema)$/i
 
@@ -95,11 +94,11 @@ export function nameProblem(name: string): string | null {
   if (parts.some((part) => part.length > LONGEST)) return `must not be longer than ${LONGEST} characters`
   if (parts.length === 2 && RESERVED.test(parts[0]!)) return `must not be in the database ${parts[0]}`
   if (/__(data$|new_|keys_)/.test(parts.at(-1)!))
-    return 'must not contain __data, __new_ or __keys_: the tables behind a mart are called so'
+    return 'must not contain __data, __new_ or __keys_, which name the tables behind a mart'
   return null
 }
 
-/** `film_dim` and `analytics.film_dim` are one table where analytics is the database of marts that name none. */
+/** `film_dim` and `analytics.film_dim` are the same table if analytics is the default database. */
 export function otherNames(name: string, database: string | null): string[] {
   if (database === null) return []
   if (!name.includes('.')) return [`${database}.${name}`]

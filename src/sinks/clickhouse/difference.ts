@@ -2,18 +2,18 @@ import { requireBelowBrake } from '../../model/brake.js'
 import type { Server } from './client.js'
 import { quoted } from './quoting.js'
 import type { RowCodec } from './rows.js'
-import type { MartNames } from './table.js'
+import type { MartNames } from './schema.js'
 
 export interface Difference {
   readonly server: Server
   readonly names: MartNames
   readonly codec: RowCodec
-  /** The tables: what the mart holds, and what is to stay. */
+  /** The table with the mart's rows, and the table with the keys to keep. */
   readonly data: string
   readonly kept: string
 }
 
-/** Keys of both tables with where they are. Grouping, not a join: the server can do it on disk. */
+/** Keys of both tables and where they occur. Grouping instead of a join: the server can do it on disk. */
 function keysOfBoth({ names, codec, data, kept }: Difference): string {
   const key = quoted(codec.key.map(({ name }) => name))
   return `(SELECT ${key}, max(_is_there) AS _is_there, max(_stays) AS _stays FROM (
@@ -21,12 +21,12 @@ function keysOfBoth({ names, codec, data, kept }: Difference): string {
       UNION ALL SELECT ${key}, 0, 1 FROM ${names.full(kept)} FINAL) GROUP BY ${key})`
 }
 
-/** SELECT … FROM the keys that would disappear. */
+/** SELECT … FROM the keys that would be removed. */
 export function absentSql(difference: Difference, what: string): string {
   return `SELECT ${what} FROM ${keysOfBoth(difference)} WHERE _is_there = 1 AND _stays = 0`
 }
 
-/** How many rows would disappear, and how many stay; throws BRAKE when these are too many. */
+/** Counts the rows to remove and to keep; throws BRAKE when too many would be removed. */
 export async function requireBrake(
   difference: Difference,
   brake: number,

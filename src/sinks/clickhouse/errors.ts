@@ -1,36 +1,35 @@
 import { type ErrorCode, VitrinaError } from '../../model/errors.js'
 
-/** The name of the check that keeps late writers out; it is found in the server's words when one was refused. */
+/** Name of the CHECK that rejects late writers; it appears in the server's error message. */
 export const FENCE_CHECK = 'vitrina_fence'
 
-/** Error codes of ClickHouse (ErrorCodes.cpp) by what they mean to a run. */
+/** Error codes of ClickHouse (ErrorCodes.cpp) by their meaning for a run. */
 const MEANINGS: Readonly<Partial<Record<ErrorCode, readonly number[]>>> = {
   SINK_LOGIN: [192, 193, 194, 516],
   // Timeouts, memory, quotas, too many queries or parts, no space.
   SINK_OVERLOADED: [159, 201, 202, 203, 241, 243, 252, 439, 745],
   SINK_UNAVAILABLE: [209, 210, 279, 425, 999],
   SINK_BLOCKED: [164, 242, 479],
-  // A table, a database or a column that was there is not, or is another one.
+  // A table, database or column no longer exists or has changed.
   SINK_GONE: [8, 10, 16, 60, 81, 218],
 }
 
-/** What the server says of a value, not of the statement. */
+/** Errors about a value, not about the statement. */
 const OF_VALUES = new Set([
   6, 25, 26, 27, 33, 38, 41, 43, 53, 69, 70, 72, 117, 131, 190, 321, 349, 376, 407, 441, 467, 469, 675,
 ])
 
-/** The server asks to come again later: worth a short wait within the attempt. */
+/** Temporary errors that are worth a short wait within the attempt. */
 const LATER = new Set([202, 252])
 
 const HINTS: Readonly<Partial<Record<ErrorCode, string>>> = {
-  SINK_LOGIN: 'Correct CLICKHOUSE_USERNAME and CLICKHOUSE_PASSWORD, or what CLICKHOUSE_URL says of them.',
-  SINK_OVERLOADED:
-    'If it stays, look at the load of the server: memory, quotas, merges that do not keep up, disk.',
+  SINK_LOGIN: 'Correct CLICKHOUSE_USERNAME and CLICKHOUSE_PASSWORD, or the credentials in CLICKHOUSE_URL.',
+  SINK_OVERLOADED: 'If it persists, check the load of the server: memory, quotas, pending merges, disk.',
   SINK_UNAVAILABLE:
-    'See whether the HTTP interface of ClickHouse answers at CLICKHOUSE_URL; "vitrina doctor" tries it.',
-  SINK_BLOCKED: 'See why the table or the user is read-only; the run goes on when it no longer is.',
-  SINK_GONE: 'If somebody dropped or changed it on purpose, validate the pipeline and run it again.',
-  SINK_REFUSED: 'Correct the table, the grants of the user or the options of the target.',
+    'Check that the HTTP interface of ClickHouse is reachable at CLICKHOUSE_URL; "vitrina doctor" tests it.',
+  SINK_BLOCKED: 'Find out why the table or the user is read-only; the run resumes once it is writable.',
+  SINK_GONE: 'If it was dropped or changed intentionally, validate the pipeline and run it again.',
+  SINK_REFUSED: 'Correct the table, the grants of the user or target_options.',
 }
 
 function serverCode(error: unknown): number | null {
@@ -60,7 +59,7 @@ function isNetwork(error: unknown): boolean {
   return NETWORK.test(`${code} ${message}`)
 }
 
-/** What the server or the way to it said, as an error of ours. */
+/** Classifies an error of the server or of the connection. */
 export function sinkError(error: unknown, doing: string, origin: string): VitrinaError {
   if (error instanceof VitrinaError) return error
   const code = serverCode(error)
@@ -77,7 +76,7 @@ function meaningOf(code: number): ErrorCode {
   return found === undefined ? 'SINK_REFUSED' : (found[0] as ErrorCode)
 }
 
-/** The rest quotes rows and statements at length. */
+/** The remaining lines quote rows and statements at length. */
 export function firstLine(error: unknown): string {
   const { message, code } = error as { message?: string; code?: string }
   const line = (message || code || String(error)).split('\n')[0]!.trim().replace(/:$/, '')

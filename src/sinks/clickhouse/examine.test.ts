@@ -5,7 +5,7 @@ import { aMart, batch, messagesOf, rowsOf } from '../../../tests/support/clickho
 const server = await aClickHouse()
 
 describe('examining a mart (real engine, HTTP front of our own)', () => {
-  it('names the column that is missing or of another type, and the statement that mends it', async () => {
+  it('names the column that is missing or of another type, and the statement that fixes it', async () => {
     const mart = aMart(server)
     await (await mart.open()).prepare()
     const sink = await mart.open({ columns: { id: 'bigint', title: 'integer', year: 'integer' } })
@@ -58,7 +58,7 @@ describe('examining a mart (real engine, HTTP front of our own)', () => {
     expect(await mart.read()).toEqual([['1', 'one']])
   })
 
-  it('refuses another engine, another key, and a name that is taken', async () => {
+  it('rejects another engine, another key, and a name that is in use', async () => {
     const mart = aMart(server)
     await server.rows(`CREATE DATABASE ${mart.database}`)
     await server.rows(`CREATE TABLE ${mart.database}.mart (id Int64) ENGINE = MergeTree ORDER BY id`)
@@ -67,7 +67,7 @@ describe('examining a mart (real engine, HTTP front of our own)', () => {
     )
     const messages = messagesOf((await (await mart.open()).examine()).errors)
     expect(messages).toEqual([
-      expect.stringContaining('exists and is not a mart of Vitrina but a table (MergeTree)'),
+      expect.stringContaining('exists and is not a Vitrina mart but a table (MergeTree)'),
       expect.stringContaining('has the engine MergeTree'),
       expect.stringMatching(/is ordered by \(?id % 3\)?, but the key of the pipeline is id/),
       expect.stringContaining('no column "_vitrina_version"'),
@@ -86,7 +86,7 @@ describe('examining a mart (real engine, HTTP front of our own)', () => {
     expect(await mart.read()).toEqual([['1', 'one']])
   })
 
-  it('refuses keys that cannot identify a row, and names of the hidden columns', async () => {
+  it('rejects keys that cannot identify a row, and reserved column names', async () => {
     const mart = aMart(server, {
       columns: { at: 'double precision', tags: 'text[]', _vitrina_version: 'bigint' },
       key: ['at', 'tags'],

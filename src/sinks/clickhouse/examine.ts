@@ -2,9 +2,9 @@ import type { Finding } from '../../model/validation.js'
 import type { Column } from '../../sql/selection.js'
 import { valueType } from '../../sql/value-types.js'
 import type { MartColumn, RowCodec } from './rows.js'
-import { targetFinding } from './table.js'
+import { targetFinding } from './schema.js'
 
-/** What can be said of the query's columns without a server. */
+/** Findings about the query's columns that need no server. */
 export function examineColumns(
   columns: readonly Column[],
   codec: RowCodec,
@@ -33,14 +33,14 @@ function nameProblem({ name }: Column): Finding[] {
   return [
     targetFinding(
       'TARGET_VALUE',
-      `The query returns a column "${name}"; names that begin with _vitrina_ are those of the hidden columns.`,
-      'Give the column another name in the query.',
+      `The query returns a column "${name}"; names that begin with _vitrina_ are reserved for hidden columns.`,
+      'Rename the column in the query.',
       'source_query',
     ),
   ]
 }
 
-/** Where the contract of docs/guides/clickhouse.md does not say "as it is". */
+/** Deviations from the exact mapping in docs/guides/clickhouse.md. */
 function contractWarning({ name, type, notNull }: Column, { codec }: MartColumn): Finding[] {
   const warn = (message: string, hint: string) => [
     targetFinding('TARGET_VALUE', `Column "${name}" (${type}) ${message}`, hint, 'source_query'),
@@ -48,18 +48,18 @@ function contractWarning({ name, type, notNull }: Column, { codec }: MartColumn)
   const value = valueType(type)
   if (value.kind === 'array' && !notNull)
     return warn(
-      'becomes an empty array where it is NULL: ClickHouse has no array that is NULL.',
-      'If the difference matters, add a column that tells it, such as "x IS NULL AS x_is_null".',
+      'becomes an empty array where it is NULL: ClickHouse has no NULL arrays.',
+      'If the difference matters, add a column such as "x IS NULL AS x_is_null".',
     )
   if (value.kind !== 'numeric') return []
   if (codec.type === 'String')
     return warn(
-      'is stored as text, which is exact but neither sorted nor added up as a number.',
+      'is stored as text, which is exact but does not sort or sum as a number.',
       'Cast it to numeric(p,s) with at most 76 digits in the query.',
     )
   if (value.precision === null)
     return warn(
-      `is stored as ${codec.type}; rows with more digits are refused, never rounded.`,
+      `is stored as ${codec.type}; rows with more digits are rejected, never rounded.`,
       'Cast it to numeric(p,s) in the query for a smaller type, or set the option numeric to string.',
     )
   return []

@@ -12,7 +12,7 @@ async function prepared() {
   return { mart, sink }
 }
 
-describe('rows that are refused (real engine, HTTP front of our own)', () => {
+describe('rejected rows (real engine, HTTP front of our own)', () => {
   it('are found before they are sent, and the others are written', async () => {
     const mart = aMart(server, { columns: { id: 'bigint', day: 'date', price: 'numeric' } })
     const sink = await mart.open()
@@ -23,9 +23,9 @@ describe('rows that are refused (real engine, HTTP front of our own)', () => {
     )
     expect(result).toMatchObject({ inserted: 1, refused: [{ row: 1 }, { row: 2 }, { row: 3 }] })
     expect(result.refused.map(({ reason }) => reason)).toEqual([
-      'Column "day": infinity is not within 1900-01-01 and 2299-12-31.',
-      'Column "id" is NULL, which a key cannot be.',
-      'Column "price": NaN is no number of Decimal.',
+      'Column "day": infinity is not between 1900-01-01 and 2299-12-31.',
+      'Column "id" is NULL; a key must not be NULL.',
+      'Column "price": NaN is not a valid Decimal.',
     ])
     expect(await mart.read('id')).toEqual([['1']])
   })
@@ -45,8 +45,8 @@ describe('rows that are refused (real engine, HTTP front of our own)', () => {
   })
 })
 
-describe('a server that does not do as asked (real engine, HTTP front of our own)', () => {
-  it('is asked again when it is busy for a moment only', async () => {
+describe('a failing server (real engine, HTTP front of our own)', () => {
+  it('is retried when it is busy for a moment', async () => {
     const { mart, sink } = await prepared()
     await server.fail({ pattern: '^INSERT', times: 2, code: 252, type: 'TOO_MANY_PARTS' })
     await sink.write(rowsOf(['1', 'one']), batch(1, 1))
@@ -87,7 +87,7 @@ describe('a server that does not do as asked (real engine, HTTP front of our own
     await expect(sink.write(rowsOf(['2', 'two']), batch(1, 2))).rejects.toMatchObject({ code: 'SINK_GONE' })
   })
 
-  it('is told by name when a column was dropped in the middle of a run', async () => {
+  it('names the column when a column was dropped in the middle of a run', async () => {
     const { mart, sink } = await prepared()
     await sink.write(rowsOf(['1', 'one']), batch(1, 1))
     await server.rows(`ALTER TABLE ${mart.database}.mart__data DROP COLUMN title`)
@@ -96,7 +96,7 @@ describe('a server that does not do as asked (real engine, HTTP front of our own
     })
   })
 
-  it('is given up when the holder is told to stop', async () => {
+  it('stops when the holder is aborted', async () => {
     const { mart } = await prepared()
     const stop = new AbortController()
     const sink = await mart.open({ signal: stop.signal })
@@ -108,7 +108,7 @@ describe('a server that does not do as asked (real engine, HTTP front of our own
     await server.fail()
   })
 
-  it('does not let a wrong password in, and the message holds none', async () => {
+  it('rejects a wrong password without showing it', async () => {
     const kind = kindFor(server, { CLICKHOUSE_PASSWORD: 'no secret at all' })
     const refused = kind.ping(new AbortController().signal)
     await expect(refused).rejects.toMatchObject({ code: 'SINK_LOGIN' })

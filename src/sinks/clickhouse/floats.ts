@@ -1,6 +1,6 @@
 import type { Codec } from './codec.js'
 
-/** Bits, because the two servers write one number in different ways: 1e+20 and 100000000000000000000. */
+/** Bits, because the two servers format the same number differently: 1e+20 and 100000000000000000000. */
 export function floatCodec(plain: Codec, size: 32 | 64): Codec {
   return {
     ...plain,
@@ -35,7 +35,7 @@ function fromBits(text: string, size: 32 | 64): number {
   return view.getFloat32(0)
 }
 
-/** As PostgreSQL writes it: the fewest digits that name the number, with an exponent from 15 (6) digits on. */
+/** In PostgreSQL's format: the shortest exact digits, with an exponent from 15 (6) digits on. */
 function format(value: number, size: 32 | 64): string {
   if (!Number.isFinite(value)) return value > 0 ? 'Infinity' : '-Infinity'
   if (value === 0) return Object.is(value, -0) ? '-0' : '0'

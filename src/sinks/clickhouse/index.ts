@@ -27,13 +27,13 @@ class ClickHouseKind implements SinkKind {
   async missing(): ReturnType<SinkKind['missing']> {
     if (addressOf(this.#settings) === null)
       return {
-        message: 'CLICKHOUSE_URL is not set, so that there is no ClickHouse to write to.',
+        message: 'CLICKHOUSE_URL is not set; no ClickHouse is configured.',
         hint: 'Set CLICKHOUSE_URL to its HTTP interface, for example http://etl:secret@clickhouse:8123/analytics.',
       }
     if ((await findClient(this.#load)) === null)
       return {
-        message: 'The client of ClickHouse is not installed.',
-        hint: `Install it beside Vitrina: npm install --save-exact ${CLIENT_PACKAGE}`,
+        message: 'The ClickHouse client is not installed.',
+        hint: `Install it next to Vitrina: npm install --save-exact ${CLIENT_PACKAGE}`,
       }
     return null
   }

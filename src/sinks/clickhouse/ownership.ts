@@ -4,34 +4,34 @@ import type { BatchId } from '../../ports/sink.js'
 import type { Server } from './client.js'
 import { FENCE_CHECK } from './errors.js'
 import { literal, quote } from './quoting.js'
-import { findTable, type MartNames, VERSION } from './table.js'
+import { findTable, type MartNames, VERSION } from './schema.js'
 
 /**
- * Who writes a table, kept in its comment. Each attempt of a run begins an epoch of its own: its rows are later than all
- * rows before, and a CHECK makes the server refuse rows of earlier epochs, so that what a frozen runner or a request
- * that was given up sends late does not get in (invariant 4).
+ * The current writer of a table, stored in the table's comment. Each attempt of a run begins a new epoch: its rows are
+ * later than all existing rows, and a CHECK makes the server reject rows of earlier epochs, so that late requests of a
+ * frozen runner or of an abandoned attempt have no effect (invariant 4).
  *
- * Not the fence alone: it counts for one pipeline, and a mart may be filled by another one after it, or by the same one
- * made anew. Its small fences would then lose against rows that are long there.
+ * The fence alone is not enough: it counts per pipeline, and another or a recreated pipeline may fill the mart later.
+ * Its lower fences would lose against the existing rows.
  */
 interface Holding {
   readonly pipeline: string
   readonly fence: number
   readonly epoch: bigint
-  /** The run that built this table to replace another; null for one that grew. */
+  /** The run that built this table as a replacement; null for a table filled in place. */
   readonly run: string | null
-  /** Names the attempt, so that it sees whether its word was the last. */
+  /** Identifies the attempt, so that it can check whether its comment is the latest. */
   readonly by: string
-  /** Names the mart: a replacement keeps it, a table that was dropped and created again has another. */
+  /** Identifies the mart: a replacement keeps it, a table that was dropped and created again gets a new one. */
   readonly mart: string
 }
 
 const MARK = 'vitrina '
-/** Room for the number of a batch beside the epoch. */
+/** Bits for the batch number, next to the epoch. */
 const NUMBER_BITS = 24n
 const ROUNDS = 3
 
-/** The right of one attempt to write a table. */
+/** The right of one attempt to write to a table. */
 export class Ownership {
   readonly #server: Server
   readonly #names: MartNames
@@ -43,19 +43,19 @@ export class Ownership {
     this.#names = names
   }
 
-  /** The version of the rows of a batch; takes the mart over when it is the first one. */
+  /** Version of the rows of a batch. The first call takes over the mart. */
   async version(id: BatchId): Promise<bigint> {
     this.#epoch ??= await this.#take(id)
     return (this.#epoch << NUMBER_BITS) + BigInt(id.number)
   }
 
-  /** Lets nobody earlier into a table that is being built, and notes which run builds it. */
+  /** Rejects earlier writers of a table that is being built, and records the run that builds it. */
   async extendTo(table: string, id: BatchId): Promise<void> {
     await this.version(id)
     await this.#note(table, this.#holding(id, this.#epoch!, { run: id.runId, mart: await this.identify() }))
   }
 
-  /** Gives the mart a name when it has none, and answers it. */
+  /** Returns the identity of the mart, and assigns one if it has none. */
   async identify(): Promise<string> {
     const { data } = this.#names
     const holder = await this.#read(data)
@@ -76,14 +76,14 @@ export class Ownership {
     return (await this.#read(table))?.run ?? null
   }
 
-  /** The check refused our rows: somebody took over. */
+  /** The error for rows rejected by the CHECK: another writer took over. */
   async lost(id: BatchId): Promise<VitrinaError> {
     const holder = await this.#read(this.#names.data)
     if (holder === null || holder.pipeline === id.pipelineId) return this.#stale()
     return new VitrinaError(
       'SINK_GONE',
-      `Pipeline ${holder.pipeline} took ${this.#names.shown()} over while this one was writing it.`,
-      'Let one pipeline fill a mart of ClickHouse, or run them one after another.',
+      `Pipeline ${holder.pipeline} took over ${this.#names.shown()} while this pipeline was writing to it.`,
+      'Let only one pipeline fill a ClickHouse mart, or run them one after another.',
     )
   }
 
@@ -94,7 +94,7 @@ export class Ownership {
       const epoch = (holder?.epoch ?? (await this.#lastEpoch())) + 1n
       const { run = null, mart = randomUUID() } = holder ?? {}
       await this.#note(this.#names.data, this.#holding(id, epoch, { run, mart }))
-      // ALTER knows no "if nobody else did": look whether ours was the last.
+      // ALTER has no compare-and-set: check whether ours was the last one.
       if ((await this.#read(this.#names.data))?.by === this.#by) return epoch
     }
     throw await this.lost(id)
@@ -109,11 +109,11 @@ export class Ownership {
     return facts === null ? null : parse(facts.comment)
   }
 
-  /** When somebody changed the comment, the rows themselves know. */
+  /** If the comment was edited, the rows still contain the latest version. */
   async #lastEpoch(): Promise<bigint> {
     const [row] = await this.#server.rows({
       sql: `SELECT toString(max(${quote(VERSION)})) FROM ${this.#names.full(this.#names.data)}`,
-      doing: `Looking for the last version in ${this.#names.shown()}`,
+      doing: `Reading the latest version in ${this.#names.shown()}`,
     })
     return BigInt(row![0]!) >> NUMBER_BITS
   }
@@ -131,8 +131,8 @@ export class Ownership {
   #stale(): VitrinaError {
     return new VitrinaError(
       'LEASE_LOST',
-      `${this.#names.shown()} is written by a later holder of the pipeline.`,
-      'Nothing has to be done: the later holder goes on.',
+      `${this.#names.shown()} is now written by a later holder of the pipeline.`,
+      'No action is needed: the later holder continues.',
     )
   }
 }

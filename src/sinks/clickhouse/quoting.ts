@@ -1,4 +1,4 @@
-/** Names and texts in the SQL of ClickHouse, which reads backslashes in both. */
+/** Quotes names and texts for ClickHouse's SQL, which interprets backslashes in both. */
 
 export function quote(name: string): string {
   return `\`${name.replace(/[\\`]/g, '\\$&')}\``

@@ -55,7 +55,7 @@ describe('a replacement (real engine, HTTP front of our own)', () => {
     expect([...seen].sort()).toEqual(['10', '2'])
   })
 
-  it('goes on after a crash with what was built, repeating the last batch', async () => {
+  it('resumes after a crash with what was built, repeating the last batch', async () => {
     const { mart } = await filled()
     const first = await (await mart.open()).replacement(RUN)
     expect(first.isResumable).toBe(true)
@@ -110,7 +110,7 @@ describe('a replacement (real engine, HTTP front of our own)', () => {
       await expect(replacement.publish(batch(2, 2), { rows, rewritten: 0, marks: [] })).rejects.toMatchObject(
         {
           code: 'SINK_GONE',
-          message: expect.stringContaining(`holds 2 rows, but ${rows} were written`),
+          message: expect.stringContaining(`contains 2 rows, but ${rows} were written`),
         },
       )
     expect(await mart.read()).toEqual([
@@ -166,7 +166,7 @@ describe('a replacement (real engine, HTTP front of our own)', () => {
     expect(await mart.read()).toEqual([['1', 'anew']])
   })
 
-  it('keeps what an administrator gave the table, and batches go on in it', async () => {
+  it('keeps what an administrator gave the table, and later batches use it', async () => {
     const { mart } = await filled()
     await server.rows(`ALTER TABLE ${mart.database}.mart__data ADD INDEX by_title title TYPE bloom_filter`)
     const replacement = await (await mart.open()).replacement(RUN)

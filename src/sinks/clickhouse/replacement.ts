@@ -2,10 +2,10 @@ import { VitrinaError } from '../../model/errors.js'
 import type { BatchId, Removal, Replacement, WriteResult } from '../../ports/sink.js'
 import type { RowBatch } from '../../sql/row-batch.js'
 import { requireBrake } from './difference.js'
-import { dropTable, tablesLike } from './table.js'
+import { dropTable, tablesLike } from './schema.js'
 import { BatchWriter, type MartParts } from './writer.js'
 
-/** A table beside the data, which takes its place by EXCHANGE: the server does that at one moment for all readers. */
+/** A new table next to the data that replaces it by EXCHANGE, which is atomic for readers. */
 export class TableReplacement implements Replacement {
   readonly isResumable = true
   readonly #parts: MartParts
@@ -15,7 +15,7 @@ export class TableReplacement implements Replacement {
   #writer: Promise<BatchWriter> | null = null
 
   private constructor(parts: MartParts, runId: string, brake: number) {
-    // Always: how many rows are new is what the count of the whole is checked against.
+    // Always compare: the total is checked against the number of new rows.
     this.#parts = { ...parts, compare: true }
     this.#runId = runId
     this.#brake = brake
@@ -34,7 +34,7 @@ export class TableReplacement implements Replacement {
       if (table !== this.#fresh) await dropTable(server, names, table)
     if ((await ownership.runThatBuilt(names.data)) === this.#runId) return
     await server.command({
-      // As the data: engine, order, settings and whatever an administrator gave it.
+      // Same definition as the data: engine, order, settings and anything an administrator changed.
       sql: `CREATE TABLE IF NOT EXISTS ${names.full(this.#fresh)} AS ${names.full(names.data)}`,
       doing: `Creating ${names.shown(this.#fresh)}`,
     })
@@ -45,7 +45,7 @@ export class TableReplacement implements Replacement {
     return (await this.#writer).write(batch, id)
   }
 
-  /** A batch that is repeated after the exchange belongs where the new table is now. */
+  /** A batch repeated after the exchange belongs to the table that is now in place. */
   async #begin(id: BatchId): Promise<BatchWriter> {
     const { names, ownership } = this.#parts
     if (await this.#isPublished()) return new BatchWriter(this.#parts, names.data)
@@ -59,7 +59,7 @@ export class TableReplacement implements Replacement {
   ): Promise<Removal> {
     const { server, names, ownership, codec } = this.#parts
     await ownership.version(id)
-    // An exchange whose answer was lost must not be undone by a second one.
+    // An exchange whose response was lost must not be undone by a second one.
     if (await this.#isPublished()) return this.#tidy(0)
     await ownership.extendTo(this.#fresh, id)
     const difference = { server, names, codec, data: names.data, kept: this.#fresh }
@@ -81,12 +81,12 @@ export class TableReplacement implements Replacement {
     if (count <= rows && count >= rows - rewritten) return
     throw new VitrinaError(
       'SINK_GONE',
-      `${this.#parts.names.shown(this.#fresh)} holds ${count} rows, but ${rows} were written${rewritten > 0 ? ` (${rewritten} of them perhaps twice)` : ''}.`,
-      'See whether somebody else wrote to that table; the next run builds it anew.',
+      `${this.#parts.names.shown(this.#fresh)} contains ${count} rows, but ${rows} were written${rewritten > 0 ? ` (${rewritten} of them possibly twice)` : ''}.`,
+      'Check whether another session wrote to that table; the next run rebuilds it.',
     )
   }
 
-  /** What is in the way of removing the old rows must not fail a run whose mart is right; the next one tries again. */
+  /** A failure to remove the old rows must not fail a run whose mart is correct; the next run tries again. */
   async #tidy(deleted: number): Promise<Removal> {
     const { server, names } = this.#parts
     await dropTable(server, names, this.#fresh).catch(() => {})

@@ -2,37 +2,38 @@ import { hash } from 'node:crypto'
 import type { RowDigest } from '../../ports/sink.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import type { Column } from '../../sql/selection.js'
-import { type Codec, UnfitValue } from './codec.js'
+import type { Codec } from './codec.js'
 import type { Options } from './config.js'
 import { quote } from './quoting.js'
 import { canonicalOf, canonicalSqlOf, codecOf } from './types.js'
+import { UnfitValue } from './unfit-value.js'
 
 export interface MartColumn {
   readonly name: string
   readonly codec: Codec
-  /** In ClickHouse, with Nullable where NULL is possible. */
+  /** The ClickHouse type, with Nullable where NULL is possible. */
   readonly type: string
   readonly isKey: boolean
 }
 
-/** A row ready to be sent. */
+/** A row ready to send. */
 export interface EncodedRow {
   /** Its place in the batch. */
   readonly row: number
-  /** The same for two rows of the same key. */
+  /** Equal for two rows with the same key. */
   readonly identity: string
-  /** The key in TabSeparated, without newline. */
+  /** The key in TabSeparated, without the newline. */
   readonly key: string
-  /** All of it in TabSeparated, without newline. */
+  /** The whole row in TabSeparated, without the newline. */
   readonly line: string
   readonly values: TextValues
 }
 
 const NULL_MARK = '\\N'
-/** PostgreSQL has no text with this character. */
+/** No text in PostgreSQL contains this character. */
 const BETWEEN = '\0'
 
-/** What is known of the rows of a mart: how they are written, named and compared. */
+/** Encodes, identifies and compares the rows of a mart. */
 export class RowCodec {
   readonly columns: readonly MartColumn[]
   readonly key: readonly MartColumn[]
@@ -50,7 +51,7 @@ export class RowCodec {
     this.key = this.#keyIndexes.map((index) => this.columns[index]!)
   }
 
-  /** Throws UnfitValue, with the column that is the reason. */
+  /** Throws UnfitValue with the column responsible. */
   encode(values: TextValues, row: number): EncodedRow {
     const fields = this.columns.map((column, index) => encodeField(column, values[index]!))
     return {
@@ -62,7 +63,7 @@ export class RowCodec {
     }
   }
 
-  /** A key alone; null when no row of the mart can have it. */
+  /** Encodes a key alone; null when no row of the mart can have it. */
   encodeKey(values: TextValues): { readonly identity: string; readonly key: string } | null {
     try {
       const fields = this.key.map((column, index) => encodeField(column, values[index]!))
@@ -77,7 +78,7 @@ export class RowCodec {
     return this.key.map((column, index) => column.codec.canonical(key[index]!)).join(BETWEEN)
   }
 
-  /** What `identitySql` gave, as one text. */
+  /** The result of `identitySql` as one text. */
   static identityOf(fields: TextValues): string {
     return fields.join(BETWEEN)
   }
@@ -96,7 +97,7 @@ export class RowCodec {
     return hash('sha256', text).slice(0, DIGEST_BYTES * 2)
   }
 
-  /** What `digest` computes, for the server. */
+  /** Computes `digest` on the server. */
   get digestSql(): string {
     const texts = this.columns.map((column) => canonicalSqlOf(quote(column.name), column.codec))
     return `lower(hex(substring(SHA256(arrayStringConcat([${texts.join(', ')}])), 1, ${DIGEST_BYTES})))`
@@ -122,7 +123,7 @@ function encodeField(column: MartColumn, text: string | null): string {
 
 function encodeNull(column: MartColumn): string {
   if (column.type.startsWith('Nullable(')) return NULL_MARK
-  // The contract of ch: targets says so, and examine() warns: ClickHouse has no array that is NULL.
+  // Part of the contract of ch: targets, and examine() warns about it: ClickHouse has no NULL arrays.
   if (!column.codec.isNullable && !column.isKey) return '[]'
-  throw new UnfitValue(`Column "${column.name}" is NULL, which ${column.isKey ? 'a key' : 'it'} cannot be.`)
+  throw new UnfitValue(`Column "${column.name}" is NULL; ${column.isKey ? 'a key' : 'it'} must not be NULL.`)
 }

@@ -25,7 +25,7 @@ describe('a mart in ClickHouse (real engine, HTTP front of our own)', () => {
     expect(await mart.read()).toEqual([['1', 'one', '7.5']])
   })
 
-  it('tells inserted, updated and unchanged rows apart, and writes no unchanged one', async () => {
+  it('distinguishes inserted, updated and unchanged rows, and writes no unchanged one', async () => {
     const mart = aMart(server)
     const sink = await mart.open()
     await sink.prepare()
@@ -138,7 +138,7 @@ describe('late writers (real engine, HTTP front of our own)', () => {
     expect(await mart.read()).toEqual([['1', 'second']])
   })
 
-  it('lets a pipeline that was made anew, with small fences again, change old rows', async () => {
+  it('lets a recreated pipeline, whose fences are small again, change old rows', async () => {
     const mart = aMart(server)
     const old = await mart.open()
     await old.prepare()
@@ -150,7 +150,7 @@ describe('late writers (real engine, HTTP front of our own)', () => {
     await expect(old.write(rowsOf(['1', 'old']), batch(900, 41))).rejects.toMatchObject({ code: 'SINK_GONE' })
   })
 
-  it('goes on above the last version when somebody took the comment away', async () => {
+  it('continues above the last version when the comment was removed', async () => {
     const mart = aMart(server)
     const first = await mart.open()
     await first.prepare()

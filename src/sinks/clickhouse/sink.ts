@@ -34,10 +34,10 @@ import {
   targetFinding,
   unfilled,
   VERSION,
-} from './table.js'
+} from './schema.js'
 import { BatchWriter, type MartParts } from './writer.js'
 
-/** A mart in ClickHouse. docs/guides/clickhouse.md tells what readers and administrators see of it. */
+/** A mart in ClickHouse. docs/guides/clickhouse.md describes it for readers and administrators. */
 export class ClickHouseSink implements Sink {
   readonly #mart: MartDefinition
   readonly #server: Server
@@ -70,7 +70,7 @@ export class ClickHouseSink implements Sink {
         targetFinding(
           'TARGET_MISMATCH',
           `${names.shown(names.data)} has a column "${column}" that the query does not return.`,
-          'Every row that is written gets the default of that column; the mart does not show it.',
+          'Every written row gets the default of that column; the mart does not show it.',
         ),
       )
     return { exists: data !== null, errors, warnings }
@@ -116,7 +116,7 @@ export class ClickHouseSink implements Sink {
       await this.#gather(keys, kept)
       return { deleted: await this.#markAbsent(kept, version) }
     } finally {
-      // Left behind by an error of the server, it is dropped by the next run.
+      // If this fails, the next run drops the table.
       await dropTable(this.#server, names, kept).catch(() => {})
     }
   }
@@ -128,7 +128,7 @@ export class ClickHouseSink implements Sink {
       `CREATE TABLE ${this.#names.full(table)} (${columns.join(', ')}) ENGINE = ReplacingMergeTree ORDER BY (${quoted(key.map(({ name }) => name))})`,
     )
     for await (const texts of keys) {
-      // A key that cannot be written is not there, so nothing has to be said of it.
+      // A key that cannot be encoded does not exist in the mart, so there is nothing to keep.
       const lines = texts.flatMap((one) => this.#codec.encodeKey(one) ?? []).map((one) => `${one.key}\n`)
       if (lines.length > 0) await this.#insertKeys(table, lines.join(''))
     }
@@ -157,7 +157,7 @@ export class ClickHouseSink implements Sink {
     return TableReplacement.open(this.#parts, runId, this.#mart.brake)
   }
 
-  /** Readers see a row as soon as the server has it. */
+  /** Nothing to do: rows are visible as soon as the server has them. */
   async publish(): Promise<void> {}
 
   async summary(column: string): Promise<MartSummary> {
@@ -180,14 +180,14 @@ export class ClickHouseSink implements Sink {
     for await (const portion of portions) yield portion.map((fields) => this.#digestFrom(fields))
   }
 
-  /** A server that fails in the middle of an answer ends it with a line of its own. */
+  /** A server that fails in the middle of a response ends it with an error line. */
   #digestFrom(fields: TextValues): RowDigest {
     const digest = fields.at(-1)!
     if (fields.length !== this.#codec.key.length + 1 || !/^[0-9a-f]{32}$/.test(digest))
       throw new VitrinaError(
         'SINK_UNAVAILABLE',
-        `ClickHouse broke off while ${this.#names.shown()} was read: ${fields.join(' ').slice(0, 300)}`,
-        'Try again; if it stays, see the log of the server.',
+        `ClickHouse broke off while reading ${this.#names.shown()}: ${fields.join(' ').slice(0, 300)}`,
+        'Try again; if it persists, check the server log.',
       )
     return { key: this.#codec.keyTexts(fields.slice(0, -1)), digest }
   }
@@ -201,7 +201,7 @@ export class ClickHouseSink implements Sink {
   }
 }
 
-/** Two orders are not those of PostgreSQL: a UUID is not ordered like its text, and NaN is not the greatest number. */
+/** Two orders differ from PostgreSQL's: a UUID does not sort like its text, and NaN is not the greatest number. */
 function endSql(end: 'min' | 'max', column: string, codec: Codec): string {
   const name = quote(column)
   if (codec.type === 'UUID') return `ifNull(${end}(toString(${name})), '')`

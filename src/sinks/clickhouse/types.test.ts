@@ -132,7 +132,7 @@ describe('values (real engine, HTTP front of our own)', () => {
       await sink.write(rowsOf(...texts.map((text) => [text])), batch(1, 1))
       const keys = [...(await digestsOf(sink)).keys()].sort()
       expect(keys).toEqual(texts.map((text) => sink.digestOf([text]).key[0]).sort())
-      // A numeric without precision loses the zeros at its end, which are no part of its value.
+      // A numeric without precision loses the zeros at its end, which are not part of its value.
       if (type !== 'numeric') expect(keys).toEqual([...texts].sort())
       expect(
         await sink.remove(
@@ -163,17 +163,17 @@ describe('values (real engine, HTTP front of our own)', () => {
   })
 })
 
-describe('values that have no place in ClickHouse', () => {
+describe('values that ClickHouse cannot store', () => {
   const UNFIT: readonly [type: string, text: string, reason: RegExp][] = [
-    ['date', '1899-12-31', /not within/],
-    ['date', 'infinity', /not within/],
-    ['date', '10000-01-01', /not within/],
-    ['date', '2024-01-01 BC', /not within/],
-    ['timestamp without time zone', '2300-01-01 00:00:00', /not within/],
-    ['timestamp with time zone', '-infinity', /not within/],
+    ['date', '1899-12-31', /not between/],
+    ['date', 'infinity', /not between/],
+    ['date', '10000-01-01', /not between/],
+    ['date', '2024-01-01 BC', /not between/],
+    ['timestamp without time zone', '2300-01-01 00:00:00', /not between/],
+    ['timestamp with time zone', '-infinity', /not between/],
     ['timestamp with time zone', '2024-01-01 00:00:00+03', /UTC/],
-    ['numeric', 'NaN', /no number/],
-    ['numeric', 'Infinity', /no number/],
+    ['numeric', 'NaN', /not a valid Decimal/],
+    ['numeric', 'Infinity', /not a valid Decimal/],
     ['numeric', `1${'0'.repeat(38)}`, /does not fit/],
     ['numeric', `0.${'0'.repeat(38)}1`, /does not fit/],
     ['integer[]', '{{1,2},{3,4}}', /dimensions/],

@@ -1,14 +1,15 @@
 import { withoutTrailingZeros } from '../../model/trim-end.js'
 import { formatArray, parseArray, type ValueType, valueType } from '../../sql/value-types.js'
-import { type Codec, UnfitValue } from './codec.js'
+import type { Codec } from './codec.js'
 import type { Options } from './config.js'
 import { floatCodec } from './floats.js'
 import { literal } from './quoting.js'
+import { UnfitValue } from './unfit-value.js'
 
 const same = (text: string) => text
 const asText = (expression: string) => `toString(${expression})`
 
-/** What most types need: the same text on both sides. */
+/** The default: the same text on both sides. */
 function plainCodec(type: string, changes: Partial<Codec> = {}): Codec {
   return {
     type,
@@ -62,24 +63,24 @@ function codecFor(type: ValueType, options: Pick<Options, 'numeric'>): Codec {
   if (type.kind !== 'numeric') return SCALARS[type.kind]
   const { precision, scale } = type
   if (precision === null || scale === null) return options.numeric === 'string' ? STRING : ANY_DECIMAL
-  // numeric(2,-3) and numeric(2,5) are types of PostgreSQL, too.
+  // PostgreSQL also allows numeric(2,-3) and numeric(2,5).
   const digits = Math.max(precision - Math.min(scale, 0), scale)
   return digits > MOST_DIGITS ? STRING : decimalCodec(digits, Math.max(scale, 0), Math.max(scale, 0))
 }
 
 const MOST_DIGITS = 76
-/** 38 digits before the point and 38 behind it: what avg() and sum() give fits, and nothing is ever rounded. */
+/** 38 digits before and after the point: results of avg() and sum() fit, and nothing is rounded. */
 const ANY_DECIMAL = decimalCodec(MOST_DIGITS, 38, 0)
 
-/** `shown`: digits behind the point that PostgreSQL always writes. */
+/** `shown`: the number of fraction digits that PostgreSQL always writes. */
 function decimalCodec(precision: number, scale: number, shown: number): Codec {
   return plainCodec(`Decimal(${precision}, ${scale})`, {
     isQuoted: false,
     encode: (text) => {
       const plain = shortDecimal(text)
       const found = /^-?(\d+)(?:\.(\d+))?$/.exec(plain)
-      if (found === null) throw new UnfitValue(`${shorten(text)} is no number of Decimal`)
-      // Digits too many behind the point would be cut off by the server without a word.
+      if (found === null) throw new UnfitValue(`${shorten(text)} is not a valid Decimal`)
+      // The server would silently truncate excess fraction digits.
       if (found[1]!.replace(/^0+/, '').length > precision - scale || (found[2] ?? '').length > scale)
         throw new UnfitValue(`${shorten(text)} does not fit into Decimal(${precision}, ${scale})`)
       return plain
@@ -98,14 +99,14 @@ function withScale(text: string, scale: number): string {
   return `${whole}.${fraction.padEnd(scale, '0')}`
 }
 
-/** Out of this range the server would silently store its nearest end. */
+/** Outside this range the server would silently store the nearest bound. */
 const FIRST_DAY = '1900-01-01'
 const LAST_DAY = '2299-12-31'
 
 function requireDate(text: string): string {
   const day = text.slice(0, 10)
   if (!/^\d{4}-\d\d-\d\d(?!.*BC)/.test(text) || day < FIRST_DAY || day > LAST_DAY)
-    throw new UnfitValue(`${shorten(text)} is not within ${FIRST_DAY} and ${LAST_DAY}`)
+    throw new UnfitValue(`${shorten(text)} is not between ${FIRST_DAY} and ${LAST_DAY}`)
   return text
 }
 
@@ -120,7 +121,7 @@ function timestampCodec(zone: '' | '+00'): Codec {
     encode: (text) => {
       requireDate(text)
       const plain = withMicroseconds(text)
-      if (plain === null) throw new UnfitValue(`${shorten(text)} is no time in UTC`)
+      if (plain === null) throw new UnfitValue(`${shorten(text)} is not a valid time in UTC`)
       return plain
     },
     canonical: (text) => withMicroseconds(text) ?? text,
@@ -156,7 +157,7 @@ function textOf(one: ReturnType<typeof parseArray>[number], of: Codec): string |
   const isArray = typeof one !== 'string'
   if (isArray === of.isNullable)
     throw new UnfitValue(
-      `the array has ${isArray ? 'more' : 'fewer'} dimensions than its type; they are not stored in ClickHouse`,
+      `the array has ${isArray ? 'more' : 'fewer'} dimensions than its type, which ClickHouse cannot store`,
     )
   return anyText(one)
 }
@@ -164,14 +165,14 @@ function textOf(one: ReturnType<typeof parseArray>[number], of: Codec): string |
 function encodeElement(text: string | null, of: Codec): string {
   if (text === null) {
     if (of.isNullable) return 'NULL'
-    throw new UnfitValue('NULL stands where ClickHouse needs an array')
+    throw new UnfitValue('NULL where ClickHouse requires an array')
   }
   return of.isQuoted ? `'${of.encode(text)}'` : of.encode(text)
 }
 
-/** With its length, so that ("a", "bc") and ("ab", "c") differ. */
+/** Prefixed with its length, so that ("a", "bc") and ("ab", "c") differ. */
 export function canonicalOf(text: string | null, codec: Codec): string {
-  // What ClickHouse makes of it, see `isNullable`.
+  // ClickHouse stores an empty array, see `isNullable`.
   if (text === null && !codec.isNullable) return canonicalOf('{}', codec)
   if (text === null) return 'N'
   const canonical = codec.canonical(text)
@@ -203,7 +204,7 @@ function shorten(text: string): string {
   return text.length > 60 ? `${text.slice(0, 60)}…` : text
 }
 
-/** `id Int64, at DateTime64(6, 'UTC')`, as a literal of the table functions. */
+/** `id Int64, at DateTime64(6, 'UTC')`, as a literal for table functions. */
 export function structure(codecs: readonly Codec[]): string {
   return literal(codecs.map((codec, index) => `k${index} ${codec.type}`).join(', '))
 }

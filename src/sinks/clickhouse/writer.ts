@@ -3,13 +3,13 @@ import type { BatchId, RejectedRow, WriteResult } from '../../ports/sink.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import type { RowBatch } from '../../sql/row-batch.js'
 import type { Server } from './client.js'
-import { UnfitValue } from './codec.js'
 import { firstLine, isAboutValues, isLateWriter } from './errors.js'
 import type { Ownership } from './ownership.js'
 import { quoted } from './quoting.js'
 import { type EncodedRow, RowCodec } from './rows.js'
-import { DELETED, type MartNames, VERSION } from './table.js'
+import { DELETED, type MartNames, VERSION } from './schema.js'
 import { structure } from './types.js'
+import { UnfitValue } from './unfit-value.js'
 
 export interface MartParts {
   readonly server: Server
@@ -19,10 +19,10 @@ export interface MartParts {
   readonly compare: boolean
 }
 
-/** Characters that go in one request. */
+/** Characters per request. */
 const PART = 16 * 1024 * 1024
 const KEYS_PART = 4 * 1024 * 1024
-/** A row that the server refuses is found by halving, some 17 requests in a batch of 50,000. */
+/** A rejected row is found by bisection, about 17 requests in a batch of 50,000. */
 const MOST_REFUSED = 1000
 
 /** Writes batches to one table. */
@@ -42,7 +42,7 @@ export class BatchWriter {
     const rows = [...new Map(fit.map((row) => [row.identity, row])).values()]
     const present = this.#parts.compare ? await this.find(rows) : new Map<string, string>()
     const changed = rows.filter((row) => present.get(row.identity) !== this.#digest(row, present))
-    const insert = new Insert(this.#parts, this.#table, id, version)
+    const insert = new Insert(this.#parts, this.#table, { id, version })
     for (const part of portions(changed, PART, (row) => row.line.length)) await insert.send(part)
     const left = new Set(insert.refused.map(({ row }) => row))
     const written = changed.filter(({ row }) => !left.has(row))
@@ -56,7 +56,7 @@ export class BatchWriter {
     }
   }
 
-  /** Only needed for a row that is there. */
+  /** Only needed for rows that exist. */
   #digest(row: EncodedRow, present: ReadonlyMap<string, string>): string | null {
     return present.has(row.identity) ? this.#parts.codec.digest(row.values) : null
   }
@@ -73,7 +73,7 @@ export class BatchWriter {
     })
   }
 
-  /** Which of these keys the table holds, with the digests of their rows. */
+  /** Finds which of these keys exist, with the digests of their rows. */
   async find(rows: readonly { readonly key: string }[]): Promise<Map<string, string>> {
     const { server, codec, names } = this.#parts
     const found = new Map<string, string>()
@@ -88,7 +88,7 @@ export class BatchWriter {
     return found
   }
 
-  /** Says of keys that they are gone. Answers how many were there. */
+  /** Marks keys as deleted. Returns how many existed. */
   async remove(keys: readonly TextValues[], id: BatchId): Promise<number> {
     const { codec, ownership } = this.#parts
     const version = await ownership.version(id)
@@ -97,20 +97,20 @@ export class BatchWriter {
     const gone = [...new Map(named.map((one) => [one.identity, one])).values()].filter(({ identity }) =>
       present.has(identity),
     )
-    const insert = new Insert(this.#parts, this.#table, id, version)
+    const insert = new Insert(this.#parts, this.#table, { id, version })
     for (const part of portions(gone, PART, (one) => one.key.length)) await insert.sendGone(part)
     return gone.length
   }
 }
 
-/** The keys as a relation: one text that the server takes apart, however many there are. */
+/** The keys as a relation: one text that the server parses, regardless of their number. */
 function keysSql(codec: RowCodec, rows: readonly { readonly key: string }[]): string {
   const lines = rows.map(({ key }) => `${key}\n`).join('')
-  // $ ends the text, so that none may stand in it.
+  // $ ends the text, so it must not occur inside.
   return `format(TabSeparated, ${structure(codec.key.map((column) => column.codec))}, $vitrina$${lines.replaceAll('$', '\\x24')}$vitrina$)`
 }
 
-/** The rows of one batch on their way into one table. */
+/** Inserts the rows of one batch into one table. */
 class Insert {
   readonly refused: RejectedRow[] = []
   readonly #parts: MartParts
@@ -118,14 +118,14 @@ class Insert {
   readonly #id: BatchId
   readonly #version: bigint
 
-  constructor(parts: MartParts, table: string, id: BatchId, version: bigint) {
+  constructor(parts: MartParts, table: string, { id, version }: { id: BatchId; version: bigint }) {
     this.#parts = parts
     this.#table = table
     this.#id = id
     this.#version = version
   }
 
-  /** Halves what the server refuses until it stands alone. */
+  /** Bisects what the server rejects until each rejected row is alone. */
   async send(rows: readonly EncodedRow[]): Promise<void> {
     const lines = rows.map(({ line }) => `${line}\t${this.#version}\n`).join('')
     const columns = [...this.#parts.codec.columns.map(({ name }) => name), VERSION]
@@ -148,7 +148,7 @@ class Insert {
     return `Writing to ${this.#parts.names.shown(this.#table)}`
   }
 
-  /** Null when the server has it; what it says of the values otherwise. */
+  /** Returns null on success, or the server's error about the values. */
   async #request(columns: readonly string[], lines: string): Promise<unknown> {
     const { server, names, ownership } = this.#parts
     const { pipelineId, runId, fence, number } = this.#id
@@ -168,13 +168,13 @@ class Insert {
     if (this.refused.length < MOST_REFUSED) return
     throw new VitrinaError(
       'ROWS_REFUSED',
-      `ClickHouse refused ${MOST_REFUSED} rows of one batch for ${this.#parts.names.shown()}, the last one because: ${firstLine(problem)}`,
-      'Compare the columns of the table and its constraints with what the query returns.',
+      `ClickHouse rejected ${MOST_REFUSED} rows of one batch for ${this.#parts.names.shown()}, the last one because: ${firstLine(problem)}`,
+      'Compare the columns and constraints of the table with the columns of the query.',
     )
   }
 }
 
-/** Cut where the sum of sizes passes the limit. */
+/** Splits where the sum of sizes exceeds the limit. */
 function* portions<T>(all: readonly T[], limit: number, sizeOf: (one: T) => number): Generator<readonly T[]> {
   let start = 0
   let size = 0

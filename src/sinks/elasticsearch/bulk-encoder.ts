@@ -5,15 +5,24 @@ import type { Bulk } from './bulk.js'
 import { CopyFields } from './copy-fields.js'
 import { documentId } from './document-id.js'
 import { JsonBytes } from './json-bytes.js'
-import { type FieldType, fieldType, Unfit, type WriteMode } from './types.js'
+import { type FieldType, fieldType, type WriteMode } from './types.js'
+import { UnfitValue } from './unfit-value.js'
 
 export interface BulkLimits {
   readonly bytes: number
-  /** Bulks that travel at the same time: a batch is cut into so many, where it is large enough. */
+  /** Bulk requests in flight at the same time. A large enough batch is split into this many. */
   readonly parallel: number
 }
 
-/** Fewer documents in a request cost more in requests than parallel work gains. */
+/** What a bulk is made of, and how large it gets. */
+interface BulkFormat {
+  readonly columns: readonly Column[]
+  readonly key: readonly string[]
+  readonly mode: WriteMode
+  readonly limits: BulkLimits
+}
+
+/** Smaller requests cost more in overhead than they gain from running in parallel. */
 const FEW = 1000
 
 interface Field {
@@ -21,11 +30,11 @@ interface Field {
   readonly type: FieldType
   /** `"name":` */
   readonly name: Buffer
-  /** Merging would keep what the last object had and this one has not. */
+  /** A merge would keep keys of the previous object that this one no longer has. */
   readonly isMerged: boolean
 }
 
-/** Of two batches of a pipeline the later one has the greater version (invariant 4). */
+/** The later of two batches of a pipeline has the greater version (invariant 4). */
 export function versionOf({ fence, number }: BatchId): bigint {
   return (BigInt(fence) << 32n) + BigInt(number)
 }
@@ -34,14 +43,14 @@ const NULL = Buffer.from('null')
 const COMMA = Buffer.from(',')
 const IS_OBJECT = /^\s*\{/
 
-/** Writes rows as lines of a bulk request, straight from COPY's bytes: nothing in between is built as an object. */
+/** Encodes rows as lines of a bulk request directly from COPY's bytes, without building objects in between. */
 export class BulkEncoder {
   readonly #fields: readonly Field[]
   readonly #key: readonly number[]
   readonly #mode: WriteMode
   readonly #limits: BulkLimits
 
-  constructor(columns: readonly Column[], key: readonly string[], mode: WriteMode, limits: BulkLimits) {
+  constructor({ columns, key, mode, limits }: BulkFormat) {
     this.#fields = columns.map((column) => {
       const type = fieldType(column.type, mode)
       const isMerged = mode === 'update' && type.mapping.type === 'object' && !column.type.endsWith('[]')
@@ -52,7 +61,7 @@ export class BulkEncoder {
     this.#limits = limits
   }
 
-  /** The last row of each _id, and what cannot be written at all. */
+  /** The last row of each _id, and the rows that cannot be written at all. */
   open(batch: RowBatch): EncodedBatch {
     const fields = new CopyFields(batch, this.#fields.length)
     const last = new Map<string, number>()
@@ -65,7 +74,7 @@ export class BulkEncoder {
     return { fields, last, refused, duplicates: batch.count - refused.length - last.size }
   }
 
-  /** Bulks one after another, each only when it is asked for. What does not fit goes to `refused`. */
+  /** Yields bulks lazily, one at a time. Rows that do not fit are added to `refused`. */
   *bulks({ fields, last, refused }: EncodedBatch, id: BatchId): Generator<Bulk> {
     const most = Math.max(FEW, Math.ceil(last.size / this.#limits.parallel))
     let bulk = this.#begin(fields.bytes.length)
@@ -99,7 +108,7 @@ export class BulkEncoder {
     return { json: new JsonBytes(size), rows: [], ends: [] }
   }
 
-  /** Action and document. Why not, when a value has no place in it. */
+  /** Writes action and document. Returns the reason when a value cannot be stored. */
   #item(json: JsonBytes, fields: CopyFields, row: number, documentId: string, id: BatchId): string | null {
     const isUpdate = this.#mode === 'update'
     const quoted = JSON.stringify(documentId)
@@ -115,7 +124,7 @@ export class BulkEncoder {
       if (field.isMerged && IS_OBJECT.test(fields.text(row, column) ?? '')) merged.push(field.column.name)
     }
     json.withoutComma()
-    // What the merged objects became is asked for, because it may be more than what was sent.
+    // Request the merged objects back, because they may contain more than was sent.
     const shown = merged.length === 0 ? '' : `,"_source":${JSON.stringify(merged)}`
     json.text(isUpdate ? `},"doc_as_upsert":true${shown}}\n` : '}\n')
     return null
@@ -132,7 +141,7 @@ export class BulkEncoder {
       try {
         json.text(type.literal(fields.text(row, column)!))
       } catch (error) {
-        if (error instanceof Unfit) return `${this.#fields[column]!.column.name} ${error.message}`
+        if (error instanceof UnfitValue) return `${this.#fields[column]!.column.name} ${error.message}`
         throw error
       }
     }
@@ -142,7 +151,7 @@ export class BulkEncoder {
 
   #nullKey(fields: CopyFields, row: number): string {
     const column = this.#key.find((index) => fields.isNull(row, index))!
-    return `${this.#fields[column]!.column.name} is NULL, and a key column has to identify the document`
+    return `${this.#fields[column]!.column.name} is NULL, but a key column must identify the document`
   }
 }
 
@@ -158,7 +167,7 @@ function closed({ json, rows, ends }: OpenBulk): Bulk {
 
 export interface EncodedBatch {
   readonly fields: CopyFields
-  /** The row of each _id that is written. */
+  /** The row to write for each _id. */
   readonly last: ReadonlyMap<string, number>
   readonly refused: RejectedRow[]
   readonly duplicates: number

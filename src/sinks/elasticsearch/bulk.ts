@@ -1,24 +1,24 @@
 import { VitrinaError } from '../../model/errors.js'
 import type { RejectedRow } from '../../ports/sink.js'
-import { type Answer, NoAnswer } from './client.js'
+import { Backoff } from './backoff.js'
+import { type HttpResponse, NoResponse } from './client.js'
 import type { Cluster } from './cluster.js'
-import { Patience } from './patience.js'
 import {
   errorOf,
   isUntrusted,
   mayPass,
-  problemOf,
   reasonOf,
   type ServerError,
+  sinkError,
   unavailable,
-} from './problems.js'
+} from './errors.js'
 
-/** Lines of a bulk request that are settled one by one. */
+/** Lines of a bulk request whose items are settled individually. */
 export interface Bulk {
   readonly bytes: Buffer
-  /** Where each item ends in the bytes. */
+  /** Where each item ends in `bytes`. */
   readonly ends: readonly number[]
-  /** The row that each item comes from. */
+  /** The row of each item. */
   readonly rows: readonly number[]
 }
 
@@ -29,7 +29,7 @@ interface Item {
   readonly get?: { readonly _source?: Readonly<Record<string, unknown>> }
 }
 
-interface BulkAnswer extends Answer {
+interface BulkResponse extends HttpResponse {
   readonly items: readonly Item[]
 }
 
@@ -39,37 +39,37 @@ export interface Tally {
   noop: number
   deleted: number
   refused: RejectedRow[]
-  /** Items that answered with what they became, and that answer. */
+  /** Items whose resulting document was returned, with that document. */
   shown: { readonly item: Buffer; readonly source: Readonly<Record<string, unknown>> }[]
 }
 
 export interface BulkTarget {
-  /** As messages name it. */
+  /** As named in messages. */
   readonly target: string
-  /** The alias that is written through. It goes with its index, and nothing is created in its place: see mart.ts. */
+  /** The alias used for writes. It is deleted together with its index and never created implicitly: see mart.ts. */
   readonly alias: string
   readonly isVersioned: boolean
-  /** Goes before the items of every request; what becomes of it does not matter. */
+  /** Sent before the items of every request; its result is ignored. */
   readonly preamble?: Buffer
-  /** Asked before every request: one without versions would be taken however late it comes. */
+  /** Called before every request: without versions, the server accepts a request no matter how late it arrives. */
   readonly requireLease?: (() => void) | undefined
 }
 
 const FILTER = 'errors,items.*.status,items.*.result,items.*.error,items.*.get._source'
 
-/** Sends bulks, several at a time, and settles every item of them: done, refused, or sent again. */
+/** Sends several bulks at a time and settles every item: done, rejected or sent again. */
 export class BulkSender {
   readonly #cluster: Cluster
   readonly #parallel: number
-  readonly #patienceMs: number
+  readonly #retryMs: number
 
-  constructor(cluster: Cluster, parallel: number, patienceMs: number) {
+  constructor(cluster: Cluster, parallel: number, retryMs: number) {
     this.#cluster = cluster
     this.#parallel = parallel
-    this.#patienceMs = patienceMs
+    this.#retryMs = retryMs
   }
 
-  /** Returns when every item is settled. After an error nothing is on its way any more that was not answered. */
+  /** Returns when every item is settled. After an error, no request is still in flight. */
   async send(bulks: Iterator<Bulk>, to: BulkTarget): Promise<Tally> {
     const tally: Tally = { created: 0, updated: 0, noop: 0, deleted: 0, refused: [], shown: [] }
     const failures: unknown[] = []
@@ -87,26 +87,26 @@ export class BulkSender {
   }
 
   async #settle(bulk: Bulk, to: BulkTarget, tally: Tally): Promise<void> {
-    const patience = new Patience(this.#patienceMs, this.#cluster.signal)
+    const backoff = new Backoff(this.#retryMs, this.#cluster.signal)
     for (let pending: Bulk | null = bulk; pending !== null; ) {
       const answer = await this.#post(pending, to)
-      if (answer instanceof NoAnswer) {
-        if (isUntrusted(answer) || !(await patience.wait())) throw unavailable(answer)
+      if (answer instanceof NoResponse) {
+        if (isUntrusted(answer) || !(await backoff.wait())) throw unavailable(answer)
       } else if (answer.status === 413 || isUnreadable(answer)) {
         return this.#settleHalves(pending, to, tally, answer)
       } else if (answer.status !== 200) {
-        if (!mayPass(answer.status) || !(await patience.wait(answer.retryAfterMs)))
-          throw problemOf(answer.status, errorOf(answer), to.target)
+        if (!mayPass(answer.status) || !(await backoff.wait(answer.retryAfterMs)))
+          throw sinkError(answer.status, errorOf(answer), to.target)
       } else {
         const again = new Settlement(pending, to, tally).read(answer.items)
-        if (again.count < pending.rows.length) patience.progressed()
+        if (again.count < pending.rows.length) backoff.progressed()
         pending = again.bulk
-        if (pending !== null && !(await patience.wait())) throw again.problem
+        if (pending !== null && !(await backoff.wait())) throw again.problem
       }
     }
   }
 
-  async #post({ bytes }: Bulk, to: BulkTarget): Promise<BulkAnswer | NoAnswer> {
+  async #post({ bytes }: Bulk, to: BulkTarget): Promise<BulkResponse | NoResponse> {
     const { alias, preamble } = to
     to.requireLease?.()
     const body = preamble === undefined ? bytes : Buffer.concat([preamble, bytes])
@@ -121,18 +121,18 @@ export class BulkSender {
       const items = answer.status === 200 ? itemsOf(answer.body) : []
       return { ...answer, items: preamble === undefined ? items : items.slice(1) }
     } catch (error) {
-      if (error instanceof NoAnswer) return error
+      if (error instanceof NoResponse) return error
       throw error
     }
   }
 
-  /** Some item keeps the server from taking all the others: it is looked for by halves, and refused when it is alone. */
-  async #settleHalves(bulk: Bulk, to: BulkTarget, tally: Tally, answer: Answer): Promise<void> {
+  /** One item makes the server reject the whole request: find it by bisection and reject it alone. */
+  async #settleHalves(bulk: Bulk, to: BulkTarget, tally: Tally, answer: HttpResponse): Promise<void> {
     const count = bulk.rows.length
     if (count === 1) {
       const reason =
         answer.status === 413
-          ? `The document has ${bulk.bytes.length} bytes, more than the server takes in one request (413)`
+          ? `The document has ${bulk.bytes.length} bytes, more than the server accepts in one request (413)`
           : reasonOf(errorOf(answer))
       tally.refused.push({ row: bulk.rows[0]!, reason })
       return
@@ -151,12 +151,12 @@ export class BulkSender {
   }
 }
 
-/** One document that cannot be read (a field twice, nested too deep, a number of a thousand digits) makes the whole request so. */
-function isUnreadable(answer: Answer): boolean {
+/** One unreadable document (duplicate field, nested too deeply, a number of a thousand digits) fails the whole request. */
+function isUnreadable(answer: HttpResponse): boolean {
   return answer.status === 400 && /pars|stream_/.test(errorOf(answer).type)
 }
 
-/** One answer to one bulk, item by item: HTTP says 200 even when every document was refused. */
+/** Reads the response to one bulk item by item: HTTP returns 200 even when every document was rejected. */
 class Settlement {
   readonly #bulk: Bulk
   readonly #to: BulkTarget
@@ -168,20 +168,20 @@ class Settlement {
     this.#tally = tally
   }
 
-  /** What has to be sent again, and what is told when there is no time left for that. */
+  /** What has to be sent again, and the error to throw when no time is left for that. */
   read(items: readonly Item[]): { bulk: Bulk | null; count: number; problem: VitrinaError | null } {
     if (items.length !== this.#bulk.rows.length)
       throw new VitrinaError(
         'SINK_REFUSED',
-        `The answer to ${this.#bulk.rows.length} items of a bulk has ${items.length}.`,
-        'Something between Vitrina and Elasticsearch changes answers; see what ELASTICSEARCH_URL leads to.',
+        `The response to a bulk of ${this.#bulk.rows.length} items contains ${items.length}.`,
+        'Something between Vitrina and Elasticsearch alters responses; check where ELASTICSEARCH_URL leads.',
       )
     const again = new Set<number>()
     let problem: VitrinaError | null = null
     for (const [index, item] of items.entries()) {
       if (this.#isSettled(index, item)) continue
       again.add(index)
-      problem ??= problemOf(item.status, item.error!, this.#to.target)
+      problem ??= sinkError(item.status, item.error!, this.#to.target)
     }
     const bulk = again.size === 0 ? null : portion(this.#bulk, (index) => again.has(index))
     return { bulk, count: again.size, problem }
@@ -198,13 +198,13 @@ class Settlement {
       return false
     }
     if (mayPass(status)) return false
-    // The document is not there: what should be taken out of it is not either.
+    // The document does not exist, so there is nothing to remove from it.
     if (error.type === 'document_missing_exception') return true
     if (status === 400 && error.type !== 'index_closed_exception') {
       this.#tally.refused.push({ row: this.#bulk.rows[index]!, reason: reasonOf(error) })
       return true
     }
-    throw problemOf(status, error, this.#to.target)
+    throw sinkError(status, error, this.#to.target)
   }
 
   #count(index: number, { result, get }: Item): void {
@@ -214,21 +214,21 @@ class Settlement {
   }
 }
 
-/** An answer that is no bulk's: what happened to the items is not known. */
+/** Throws when the body is not a bulk response: the outcome of its items is then unknown. */
 function itemsOf(body: string): Item[] {
   try {
     const { items } = JSON.parse(body) as { items: Record<string, Item>[] }
     return items.map((action) => Object.values(action)[0]!)
   } catch (error) {
-    throw new NoAnswer('something that is no answer to a bulk came back', { cause: error })
+    throw new NoResponse('the response is not a bulk response', { cause: error })
   }
 }
 
 function stale(target: string, reason: string): VitrinaError {
   return new VitrinaError(
     'SINK_GONE',
-    `${target} holds documents of a later writer than this run: ${reason}`,
-    'If another runner took the pipeline over, all is well. If the pipeline was created anew or its database restored, its versions begin below those in the index: rebuild it with one run in full_strategy replace, or delete the index.',
+    `${target} contains documents of a later writer than this run: ${reason}`,
+    'If another runner has taken over the pipeline, no action is needed. If the pipeline was recreated or its database restored, its versions are lower than those in the index: rebuild the index with one run in full_strategy replace, or delete it.',
   )
 }
 
@@ -253,7 +253,7 @@ function gathered(items: readonly Buffer[], rows: readonly number[]): Bulk {
   return { bytes: Buffer.concat(items, end), ends, rows }
 }
 
-/** Items that are ready, in bulks of at most so many bytes. */
+/** Groups items that are ready into bulks of at most this many bytes. */
 export function* bulksOf(items: Iterable<Buffer>, bytes: number): Generator<Bulk> {
   let gathering: Buffer[] = []
   let size = 0

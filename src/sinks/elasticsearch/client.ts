@@ -5,23 +5,23 @@ import type { Socket } from 'node:net'
 import { VitrinaError } from '../../model/errors.js'
 import type { ElasticsearchSettings } from './config.js'
 
-export interface Answer {
+export interface HttpResponse {
   readonly status: number
   readonly body: string
-  /** What `Retry-After` asks for; 0 without it. */
+  /** The `Retry-After` header; 0 without it. */
   readonly retryAfterMs: number
 }
 
 export interface Request {
   readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE'
   readonly path: string
-  /** A buffer is NDJSON and is sent as it is; anything else becomes JSON. */
+  /** A buffer is NDJSON and sent unchanged; anything else is serialized as JSON. */
   readonly body?: Buffer | object
   readonly signal: AbortSignal
 }
 
-/** No answer came, or not all of it: whether the server did what was asked is not known. */
-export class NoAnswer extends Error {}
+/** No complete response arrived: it is unknown whether the server performed the request. */
+export class NoResponse extends Error {}
 
 interface Node {
   readonly url: URL
@@ -29,16 +29,16 @@ interface Node {
   readonly authorization: string | null
 }
 
-/** Node.js gives up on a server that says nothing for this long. A bulk request is acknowledged in seconds. */
+/** Inactivity timeout of a request. A bulk request is acknowledged within seconds. */
 const SILENCE_MS = 90_000
-/** A host that swallows packets would otherwise hold the request as long. */
+/** Without it, a host that drops packets would hold the request for the full inactivity timeout. */
 const CONNECT_MS = 10_000
-/** A portion of documents, or what is wrong with each of a bulk. More than this is not an answer to one of our questions. */
-const ANSWER_BYTES = 256 * 1024 * 1024
+/** Enough for a page of documents or the errors of a whole bulk. A longer response is invalid. */
+const RESPONSE_BYTES = 256 * 1024 * 1024
 
 /**
- * HTTP to one cluster: keep-alive, time limits, the next node when one fails. One request is sent once; who may repeat
- * it decides.
+ * HTTP to one cluster: keep-alive, time limits, the next node when one fails. Each request is sent once; the caller
+ * decides whether to repeat it.
  */
 export class Client {
   readonly #nodes: readonly Node[]
@@ -56,12 +56,12 @@ export class Client {
     this.#agent = isTls ? new https.Agent({ ...options, ...trusted(settings) }) : new http.Agent(options)
   }
 
-  /** Where the next request goes, without credentials. */
+  /** The address of the next request, without credentials. */
   get address(): string {
     return this.#nodes[this.#current]!.label
   }
 
-  async send(request: Request): Promise<Answer> {
+  async send(request: Request): Promise<HttpResponse> {
     request.signal.throwIfAborted()
     const node = this.#nodes[this.#current]!
     try {
@@ -69,7 +69,7 @@ export class Client {
     } catch (error) {
       request.signal.throwIfAborted()
       this.#leave(node)
-      throw new NoAnswer(`${node.label}: ${plainReason(error)}`, { cause: error })
+      throw new NoResponse(`${node.label}: ${plainReason(error)}`, { cause: error })
     }
   }
 
@@ -77,13 +77,17 @@ export class Client {
     this.#agent.destroy()
   }
 
-  /** Requests run in parallel: only the first that fails at a node moves on to the next one. */
+  /** Requests run in parallel: only the first one that fails at a node switches to the next node. */
   #leave(node: Node): void {
     if (this.#nodes[this.#current] === node) this.#current = (this.#current + 1) % this.#nodes.length
   }
 }
 
-function exchange(node: Node, { method, path, body, signal }: Request, agent: http.Agent): Promise<Answer> {
+function exchange(
+  node: Node,
+  { method, path, body, signal }: Request,
+  agent: http.Agent,
+): Promise<HttpResponse> {
   const bytes = body === undefined ? null : Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body))
   const type = Buffer.isBuffer(body) ? 'application/x-ndjson' : 'application/json'
   const headers: http.OutgoingHttpHeaders = {
@@ -97,7 +101,7 @@ function exchange(node: Node, { method, path, body, signal }: Request, agent: ht
     const request = send(url, { method, headers, agent, signal }, (response) => {
       collect(response).then((text) => resolve(answerOf(response, text)), reject)
     })
-    request.on('timeout', () => request.destroy(new Error('no answer in time')))
+    request.on('timeout', () => request.destroy(new Error('response timed out')))
     request.on('error', reject)
     request.on('socket', (socket) => limitConnecting(socket, request))
     request.end(bytes)
@@ -106,7 +110,7 @@ function exchange(node: Node, { method, path, body, signal }: Request, agent: ht
 
 function limitConnecting(socket: Socket, request: http.ClientRequest): void {
   if (!socket.connecting) return
-  const timer = setTimeout(() => request.destroy(new Error('no connection in time')), CONNECT_MS)
+  const timer = setTimeout(() => request.destroy(new Error('connection timed out')), CONNECT_MS)
   for (const event of ['connect', 'close']) socket.once(event, () => clearTimeout(timer))
 }
 
@@ -116,14 +120,14 @@ async function collect(response: http.IncomingMessage): Promise<string> {
   for await (const chunk of response) {
     chunks.push(chunk)
     size += chunk.length
-    if (size > ANSWER_BYTES) throw new Error(`an answer of more than ${ANSWER_BYTES} bytes`)
+    if (size > RESPONSE_BYTES) throw new Error(`response exceeds ${RESPONSE_BYTES} bytes`)
   }
-  // A body that ends early is not always an error to Node.js: half of an answer must not count as one.
-  if (!response.complete) throw new Error('the answer was cut off')
+  // Node.js does not always report a body that ends early as an error; half a response must not count as one.
+  if (!response.complete) throw new Error('the response was cut off')
   return Buffer.concat(chunks).toString('utf8')
 }
 
-function answerOf(response: http.IncomingMessage, body: string): Answer {
+function answerOf(response: http.IncomingMessage, body: string): HttpResponse {
   const seconds = Number(response.headers['retry-after'] ?? 0)
   return { status: response.statusCode ?? 0, body, retryAfterMs: seconds > 0 ? seconds * 1000 : 0 }
 }
@@ -151,14 +155,14 @@ function trusted({ ELASTICSEARCH_CA_FILE: file }: ElasticsearchSettings): { ca?:
   } catch (error) {
     throw new VitrinaError(
       'SETTING_INVALID',
-      `ELASTICSEARCH_CA_FILE names ${file}, which cannot be read.`,
-      'Name a readable PEM file, or unset it.',
+      `ELASTICSEARCH_CA_FILE is ${file}, which cannot be read.`,
+      'Set it to a readable PEM file, or unset it.',
       { cause: error },
     )
   }
 }
 
-/** Errors of sockets have codes, those of several addresses only inside. */
+/** Socket errors have codes; with several addresses, the codes are on the nested errors. */
 function plainReason(error: unknown): string {
   const { code, message, errors } = error as NodeJS.ErrnoException & { errors?: Error[] }
   return message || errors?.[0]?.message || code || String(error)

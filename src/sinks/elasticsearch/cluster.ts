@@ -1,21 +1,21 @@
-import { type Answer, Client, NoAnswer, type Request } from './client.js'
+import { Backoff } from './backoff.js'
+import { Client, type HttpResponse, NoResponse, type Request } from './client.js'
 import type { ElasticsearchSettings } from './config.js'
-import { Patience } from './patience.js'
-import { errorOf, isUntrusted, mayPass, problemOf, unavailable } from './problems.js'
+import { errorOf, isUntrusted, mayPass, sinkError, unavailable } from './errors.js'
 
-/** Questions about an index are small: a server that does not answer them soon is down. */
+/** Requests about an index are small: a server that does not answer them within this time is down. */
 const ASK_MS = 5_000
 
 export interface Question extends Omit<Request, 'signal'> {
-  /** What it is about, as the messages name it: `es:film_dim`. */
+  /** The target as named in messages: `es:film_dim`. */
   readonly target: string
-  /** Statuses besides 2xx that are answers too. */
+  /** Statuses besides 2xx that are valid responses. */
   readonly accept?: readonly number[]
-  /** Asking twice gives something else: a scroll moves on with every question. */
+  /** Repeating the request would return something else: a scroll advances with every request. */
   readonly once?: boolean
 }
 
-/** The cluster as one attempt sees it: asks, waits a little, and says what an answer means. */
+/** The cluster as seen by one attempt: sends requests, retries for a while and classifies errors. */
 export class Cluster {
   readonly client: Client
   readonly signal: AbortSignal
@@ -30,30 +30,30 @@ export class Cluster {
     try {
       return { status, body: (body === '' ? null : JSON.parse(body)) as T }
     } catch (error) {
-      throw unavailable(new NoAnswer(`${this.client.address}: what came back is not JSON`, { cause: error }))
+      throw unavailable(new NoResponse(`${this.client.address}: the response is not JSON`, { cause: error }))
     }
   }
 
-  async askText({ target, accept = [], once = false, ...request }: Question): Promise<Answer> {
-    const patience = new Patience(once ? 0 : ASK_MS, this.signal)
+  async askText({ target, accept = [], once = false, ...request }: Question): Promise<HttpResponse> {
+    const backoff = new Backoff(once ? 0 : ASK_MS, this.signal)
     for (;;) {
       const answer = await this.#try(request)
-      if (answer instanceof NoAnswer) {
-        if (isUntrusted(answer) || !(await patience.wait())) throw unavailable(answer)
+      if (answer instanceof NoResponse) {
+        if (isUntrusted(answer) || !(await backoff.wait())) throw unavailable(answer)
         continue
       }
       const { status } = answer
       if ((status >= 200 && status < 300) || accept.includes(status)) return answer
-      if (!mayPass(status) || !(await patience.wait(answer.retryAfterMs)))
-        throw problemOf(status, errorOf(answer), target)
+      if (!mayPass(status) || !(await backoff.wait(answer.retryAfterMs)))
+        throw sinkError(status, errorOf(answer), target)
     }
   }
 
-  async #try(request: Omit<Request, 'signal'>): Promise<Answer | NoAnswer> {
+  async #try(request: Omit<Request, 'signal'>): Promise<HttpResponse | NoResponse> {
     try {
       return await this.client.send({ ...request, signal: this.signal })
     } catch (error) {
-      if (error instanceof NoAnswer) return error
+      if (error instanceof NoResponse) return error
       throw error
     }
   }

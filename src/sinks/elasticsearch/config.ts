@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { count, list, type SettingsOf, type SettingsTable } from '../../config/settings.js'
 
-/** The message never repeats the value: it may hold a password. */
+/** The message never repeats the value, which may contain a password. */
 const addresses = z
   .string()
   .transform(list)
@@ -29,13 +29,13 @@ export const SETTINGS = {
   },
   ELASTICSEARCH_API_KEY: {
     schema: z.string().min(1).optional(),
-    means: 'API key for Elasticsearch, in its encoded form. Wins over user and password.',
+    means: 'API key for Elasticsearch, in its encoded form. Takes precedence over user and password.',
     example: 'VnVhQ2ZHY0JDZGJrUW0tZTVhT3g6dWkybHAyYXhUTm1zeWFrdzl0dk5udw==',
     isSecret: true,
   },
   ELASTICSEARCH_USERNAME: {
     schema: z.string().min(1).optional(),
-    means: 'User of Elasticsearch. Unset: the one in ELASTICSEARCH_URL, if any.',
+    means: 'Elasticsearch user. Unset: the user in ELASTICSEARCH_URL, if any.',
     example: 'vitrina',
   },
   ELASTICSEARCH_PASSWORD: {
@@ -47,30 +47,30 @@ export const SETTINGS = {
   ELASTICSEARCH_CA_FILE: {
     schema: z.string().min(1).optional(),
     means:
-      "PEM file with the authority that signed Elasticsearch's certificate. Unset: those that Node.js trusts.",
+      "PEM file with the certificate authority that signed Elasticsearch's certificate. Unset: the authorities trusted by Node.js.",
     example: '/etc/vitrina/es-ca.crt',
   },
   ELASTICSEARCH_BULK_MIB: {
     schema: count(1, 95).default(5),
-    means: 'Largest bulk request, in MiB. A document that is larger travels alone.',
+    means: 'Maximum size of a bulk request, in MiB. A larger document is sent alone.',
     example: '5',
   },
   ELASTICSEARCH_PARALLEL_BULKS: {
-    // Each further one makes the server write more and smaller segments: 77 µs of its time for a document with one,
+    // Each further one makes the server write more and smaller segments: 77 µs of server time for each document with one,
     // 96 with three.
     schema: count(1, 32).default(2),
-    means: 'Bulk requests of one pipeline that are on their way at the same time.',
+    means: 'Bulk requests that one pipeline sends in parallel.',
     example: '4',
   },
   ELASTICSEARCH_RETRY_SECONDS: {
     schema: count(0, 3600).default(60),
     means:
-      'How long a write that Elasticsearch cannot take now (overloaded, restarting) is tried again before the attempt fails.',
+      'How long to retry a write that Elasticsearch cannot accept at the moment (overloaded, restarting) before the attempt fails.',
     example: '60',
   },
   ES_TARGET_PREFIX: {
     schema: z.string().min(1).default('es:'),
-    means: 'How the address of a target in Elasticsearch begins.',
+    means: 'Prefix of targets in Elasticsearch.',
     example: 'es:',
   },
   ALLOWED_ES_INDEXES: {
@@ -83,7 +83,7 @@ export const SETTINGS = {
 export type ElasticsearchSettings = SettingsOf<typeof SETTINGS>
 
 const optionsSchema = z.strictObject({
-  /** `update` keeps fields that others wrote; `index` writes whole documents and refuses late writers. */
+  /** `update` keeps fields written by others; `index` writes whole documents and rejects late writers. */
   write_mode: z.enum(['update', 'index']).default('update'),
   shards: z.number().int().min(1).max(1024).optional(),
   replicas: z.number().int().min(0).max(100).optional(),

@@ -6,10 +6,10 @@ const NEWLINE = 0x0a
 const BACKSLASH = 0x5c
 const LETTER_N = 0x4e
 
-/** Where every value of a batch begins and ends in its bytes, so that values are looked at without being taken apart. */
+/** Where every value of a batch begins and ends in its bytes, so that values can be read without splitting them. */
 export class CopyFields {
   readonly bytes: Buffer
-  /** One more than there are values: each ends one byte before the next begins. */
+  /** One more than the number of values: each value ends one byte before the next begins. */
   readonly #starts: Uint32Array
   readonly #columns: number
 

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
 import type { TextValues } from '../../sql/copy-text.js'
 
-/** What Elasticsearch allows for an _id. */
+/** The longest _id that Elasticsearch allows. */
 const MAX_BYTES = 512
 const HASHED = '~#'
 
 /**
- * The _id of a row: the text of its key, so that people find it. `~` escapes, so that no two keys meet: a single text
- * that begins with it gets another one, parts of a longer key are separated by `|` and escaped inside, the empty text
- * is `~`, and what is too long is `~#` and its SHA-256. Null: a part is NULL, and NULL identifies nothing.
+ * The _id of a row: the readable text of its key. `~` escapes, so that no two keys share an _id: a single text
+ * that begins with `~` gets another one, parts of a longer key are separated by `|` and escaped inside, the empty text
+ * is `~`, and a text that is too long becomes `~#` and its SHA-256. Null: a part is NULL, which identifies nothing.
  */
 export function documentId(key: TextValues): string | null {
   const id = key.length === 1 ? single(key[0]!) : composite(key)

@@ -46,7 +46,12 @@ function combinations(parts: readonly string[], count: number): string[][] {
 
 describe('a bulk', () => {
   const encoder = (bytes: number, parallel = 1) =>
-    new BulkEncoder(['id integer', 'body text'].map(toColumn), ['id'], 'index', { bytes, parallel })
+    new BulkEncoder({
+      columns: ['id integer', 'body text'].map(toColumn),
+      key: ['id'],
+      mode: 'index',
+      limits: { bytes, parallel },
+    })
   const encode = (rows: string[][], bytes: number, parallel?: number) => {
     const one = encoder(bytes, parallel)
     const opened = one.open(RowBatch.ofRows(rows))

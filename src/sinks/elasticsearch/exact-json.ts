@@ -1,8 +1,8 @@
-/** What JSON.parse would round stays a text, behind this mark. PostgreSQL's texts never hold it. */
+/** Prefix of numbers that JSON.parse would round; they stay texts. PostgreSQL's texts never contain it. */
 const MARK = '\u0000'
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"?|-?\d[\d.eE+-]*/g
 
-/** JSON with every number as it is written: 9007199254740993 stays that number. */
+/** Parses JSON and keeps every number as written: 9007199254740993 stays that number. */
 export function parseExact(text: string): unknown {
   return JSON.parse(text.replace(STRING_OR_NUMBER, (part) => (part[0] === '"' ? part : `"\\u0000${part}"`)))
 }
@@ -13,8 +13,8 @@ export function numberOf(value: unknown): string | null {
 }
 
 /**
- * One text for everything that means the same. The server writes a document anew when it merges into it: fractions
- * become doubles (1.50 is 1.5 then), integers of any length stay as they are, the order of fields may change.
+ * One text for all equal values. The server rewrites a document when it merges into it: fractions become doubles
+ * (1.50 becomes 1.5), integers of any length are kept, the order of fields may change.
  */
 export function normalJson(value: unknown): string {
   const number = numberOf(value)

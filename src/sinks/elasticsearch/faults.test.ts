@@ -42,16 +42,16 @@ function firstBulks(proxy: FaultProxy, count: number, fault: Fault): void {
   proxy.fault = ({ path }) => (path.includes('/_bulk') && left-- > 0 ? fault : null)
 }
 
-interface BulkAnswer {
+interface BulkResponse {
   errors: boolean
   items: { update: { status: number; result?: string; error?: unknown } }[]
 }
 
-/** Every n-th item of the answer is told to have failed, though the server did it. */
+/** Every n-th item of the answer is reported as failed, though the server did it. */
 const failing =
   (every: number, status: number, type: string) =>
   (body: string): string => {
-    const answer = JSON.parse(body) as BulkAnswer
+    const answer = JSON.parse(body) as BulkResponse
     for (const [index, item] of answer.items.entries())
       if (index % every === 0) item.update = { status, error: { type, reason: 'the proxy says so' } }
     return JSON.stringify({ ...answer, errors: true })
@@ -64,7 +64,7 @@ describe('a batch is written completely', () => {
       status: 429,
       body: { error: { type: 'es_rejected_execution_exception' } },
     },
-    'when the server asks to come back later': {
+    'when the server sends Retry-After': {
       kind: 'answer',
       status: 429,
       headers: { 'retry-after': '1' },
@@ -75,7 +75,7 @@ describe('a batch is written completely', () => {
     'when the connection is cut before the server hears of it': { kind: 'cut' },
     'when the connection is cut after the server did it': { kind: 'lose' },
     'when the answer ends in the middle': { kind: 'half' },
-    'when the answer is not one': { kind: 'pass', change: () => '{"items":' },
+    'when the response is invalid': { kind: 'pass', change: () => '{"items":' },
     'when some items are refused for now (429)': {
       kind: 'pass',
       change: failing(3, 429, 'es_rejected_execution_exception'),
@@ -118,7 +118,7 @@ it('halves a bulk that is too large (413), and refuses a document that is too la
   expect(inserted).toBe(1199)
   expect(refused).toHaveLength(1)
   expect(refused[0]!.row).toBe(77)
-  expect(refused[0]!.reason).toMatch(/The document has \d+ bytes, more than the server takes/)
+  expect(refused[0]!.reason).toMatch(/The document has \d+ bytes, more than the server accepts/)
   expect(await lab.count(name)).toBe(1199)
 })
 
@@ -146,7 +146,7 @@ describe('a clear state', () => {
     'no answer for longer than we wait': {
       fault: { kind: 'cut' },
       code: 'SINK_UNAVAILABLE',
-      says: /does not answer/,
+      says: /does not respond/,
     },
     'credentials that are not accepted': {
       fault: {
@@ -165,7 +165,7 @@ describe('a clear state', () => {
     'an answer with fewer items': {
       fault: { kind: 'pass', change: (body) => JSON.stringify({ ...JSON.parse(body), items: [] }) },
       code: 'SINK_REFUSED',
-      says: /items of a bulk has 0/,
+      says: /bulk of \d+ items contains 0/,
     },
   }
   for (const [what, { fault, code, says }] of Object.entries(lasting)) {
@@ -193,7 +193,7 @@ describe('a clear state', () => {
     }
   })
 
-  it('for TLS where there is none', async () => {
+  it('for a server without TLS', async () => {
     const sink = await openSink({
       url: lab.url.replace('http:', 'https:'),
       name: 'x',
@@ -217,7 +217,7 @@ it('goes to the next node when one does not answer', async () => {
   expect(await write(sink)).toMatchObject({ inserted: ROWS.length })
 })
 
-it('sends the credentials that the environment holds', async () => {
+it('sends the credentials from the environment', async () => {
   const seen: (string | undefined)[] = []
   const proxy = await FaultProxy.before(lab.url)
   proxy.fault = ({ headers }) => {
@@ -252,7 +252,7 @@ it('stops waiting when the run is stopped', async () => {
   await expect(write(sink)).rejects.toMatchObject({ name: 'AbortError' })
 })
 
-it('does not take a scan for whole whose answer was lost', async () => {
+it('does not accept a scan whose response was lost as complete', async () => {
   const { proxy, sink } = await aMart()
   await write(sink)
   proxy.fault = ({ path }) => (path.includes('_search') ? { kind: 'lose' } : null)

@@ -22,25 +22,25 @@ export const elasticsearch = {
 }
 
 const MISSING = {
-  message: 'ELASTICSEARCH_URL is not set, so there is no Elasticsearch to write to.',
+  message: 'ELASTICSEARCH_URL is not set; no Elasticsearch is configured.',
   hint: 'Set ELASTICSEARCH_URL, for example to http://localhost:9200, for the API and for the runners.',
 }
 
-/** The server allows 255 bytes; the names of replacements and of the alias that is written through are longer than the mart's. */
+/** The server allows 255 bytes; names of replacements and of the write alias are longer than the name of the mart. */
 const MAX_BYTES = 200
 
-/** The rules of the server for the name of an index. */
+/** The server's rules for index names. */
 function nameProblem(name: string): string | null {
   if (name === '') return 'the name of the index is missing'
-  if (name !== name.toLowerCase()) return 'the name of an index is in lower case'
+  if (name !== name.toLowerCase()) return 'an index name must be in lower case'
   if (/[\\/*?"<>| ,#:\p{Cc}]/u.test(name))
-    return 'the name of an index holds none of \\ / * ? " < > | , # : and no space'
-  if (/^[-_+.]/.test(name)) return 'the name of an index does not begin with - _ + or a dot'
-  if (Buffer.byteLength(name) > MAX_BYTES) return `the name of an index has at most ${MAX_BYTES} bytes`
+    return 'an index name must not contain \\ / * ? " < > | , # : or a space'
+  if (/^[-_+.]/.test(name)) return 'an index name must not begin with - _ + or a dot'
+  if (Buffer.byteLength(name) > MAX_BYTES) return `an index name must not exceed ${MAX_BYTES} bytes`
   return null
 }
 
-/** Of several nodes the first stands for the cluster. */
+/** The first of several nodes identifies the cluster. */
 function datasetName({ ELASTICSEARCH_URL: urls }: ElasticsearchSettings, name: string) {
   if (urls?.[0] === undefined) return null
   const { hostname, port, protocol } = new URL(urls[0])
@@ -64,7 +64,7 @@ async function ping(settings: ElasticsearchSettings, signal: AbortSignal): Promi
 async function version(settings: ElasticsearchSettings, signal: AbortSignal): Promise<string> {
   const cluster = new Cluster(settings, signal)
   try {
-    // Not the greeting at "/": a cluster may be built without it, and this needs no more rights than its health.
+    // Not GET /: a cluster may disable it, and this needs no privilege beyond reading the cluster health.
     const { body } = await cluster.ask<{ nodes: Record<string, { version: string }> }>({
       method: 'GET',
       path: '/_nodes/_local?filter_path=nodes.*.version',

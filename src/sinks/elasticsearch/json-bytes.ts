@@ -3,15 +3,15 @@ const BACKSLASH = 0x5c
 const SPACE = 0x20
 const COMMA = 0x2c
 const LETTER_V = 0x76
-/** Shorter runs are copied byte by byte: the call costs more than they do. */
+/** Shorter runs are copied byte by byte, which is cheaper than a call. */
 const LONG_RUN = 48
 
-/** Bytes that stand for themselves, in COPY's text and in a JSON string. */
+/** Bytes that need no escape, neither in COPY's text format nor in a JSON string. */
 const PLAIN = new Uint8Array(256)
 for (let byte = 0; byte < 256; byte++)
   PLAIN[byte] = byte >= SPACE && byte !== QUOTE && byte !== BACKSLASH ? 1 : 0
 
-/** The escapes that COPY and JSON share, letter by letter. */
+/** The escapes that COPY and JSON share. */
 const SHARED = new Uint8Array(256)
 for (const letter of 'bfnrt\\') SHARED[letter.charCodeAt(0)] = 1
 
@@ -28,12 +28,12 @@ export class JsonBytes {
     return this.#length
   }
 
-  /** Forgets everything after `length`. */
+  /** Discards everything after `length`. */
   cut(length: number): void {
     this.#length = length
   }
 
-  /** What was written, for good: nothing may be added afterwards. */
+  /** The bytes written. Nothing may be added afterwards. */
   taken(): Buffer {
     return this.#buffer.subarray(0, this.#length)
   }
@@ -49,12 +49,12 @@ export class JsonBytes {
     this.#length += this.#buffer.write(text, this.#length)
   }
 
-  /** The last byte, when it is a comma, is taken back. */
+  /** Removes the last byte if it is a comma. */
   withoutComma(): void {
     if (this.#buffer[this.#length - 1] === COMMA) this.#length -= 1
   }
 
-  /** Bytes of a number, as they are. */
+  /** Bytes of a number, unchanged. */
   bare(from: Buffer, start: number, end: number): void {
     this.#reserve(end - start)
     this.#copy(from, start, end)

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 
-/** A million texts in 16 to 32 MB, where a Set takes 100: 64 bits of each one's SHA-256, in an open table. */
+/** A set of texts. A million take 16 to 32 MB instead of a Set's 100: 64 bits of each SHA-256, in an open table. */
 export class KeySet {
   #table = new Uint32Array(2 * 1024)
   #size = 0
@@ -15,7 +15,7 @@ export class KeySet {
     if (place(this.#table, high, low)) this.#size += 1
   }
 
-  /** Two of a million texts are taken for the same once in 37 million such sets; the row then stays. */
+  /** Among a million texts, two collide once in 37 million such sets; the row is then kept. */
   has(text: string): boolean {
     const [high, low] = halves(text)
     return this.#table[slotOf(this.#table, high, low)] !== 0
@@ -29,7 +29,7 @@ export class KeySet {
   }
 }
 
-/** Never 0 in front: that is an empty slot. */
+/** Never 0 in the first half: that marks an empty slot. */
 function halves(text: string): [number, number] {
   const digest = hash('sha256', text, 'buffer')
   return [digest.readUInt32LE(0) || 1, digest.readUInt32LE(4)]
@@ -43,7 +43,7 @@ function place(table: Uint32Array, high: number, low: number): boolean {
   return true
 }
 
-/** Where the two halves stand, or the empty slot where they would. */
+/** The slot of the two halves, or the empty slot where they belong. */
 function slotOf(table: Uint32Array, high: number, low: number): number {
   const mask = table.length - 1
   let slot = (low * 2) & mask & ~1

@@ -102,7 +102,7 @@ describe('a mart as an index', () => {
       ['TARGET_MISMATCH', 'target_table'],
     ])
     expect(errors[0]!.message).toContain(
-      'Column "title" is text, which is "text" in Elasticsearch, and the field of the index is "long"',
+      'Column "title" is text, which maps to "text" in Elasticsearch, but the field of the index is "long"',
     )
     expect(errors[1]!.message).toContain('"facts"')
     expect(warnings).toMatchObject([{ code: 'TYPE_DIFFERS', message: expect.stringContaining('"n"') }])
@@ -190,7 +190,7 @@ describe('a mart as an index', () => {
   })
 })
 
-describe('what can be told without a server', () => {
+describe('what is known without a server', () => {
   const kind = elasticsearch.create(readTable(elasticsearch.settings, {}))
 
   it('R4.12 says where targets begin and which are allowed, by configuration', () => {

@@ -3,11 +3,11 @@ import type { Examination } from '../../ports/sink.js'
 import type { Column } from '../../sql/selection.js'
 import type { Cluster } from './cluster.js'
 import type { ElasticsearchOptions } from './config.js'
-import { findProperty, fitFindings, lossFindings, nameFindings, type Properties } from './fit.js'
-import { gone, problemOf, type ServerError } from './problems.js'
+import { gone, type ServerError, sinkError } from './errors.js'
+import { findProperty, lossFindings, nameFindings, type Properties, schemaFindings } from './schema.js'
 import { fieldType } from './types.js'
 
-/** The index behind a name, which may be its own or an alias. */
+/** The index behind a name, which may be the index's own name or an alias. */
 export interface IndexState {
   readonly index: string
   readonly aliases: readonly string[]
@@ -23,26 +23,26 @@ interface IndexBody {
   readonly data_stream?: string
 }
 
-/** How long deleted documents keep their version, so that a late writer does not bring them back. */
+/** How long deleted documents keep their version, so that a late writer cannot restore them. */
 const REMEMBER_DELETED = '1h'
 
 /**
- * Until the first run into a new index is through. Each refresh leaves a segment, and an update looks for its document
- * in all of them: every second, they cost the server a third of its time. Readers see documents of a load that takes
- * longer, or never ends, after half a minute.
+ * Applies until the first run into a new index is complete. Each refresh leaves a segment, and an update searches all
+ * of them for its document: refreshing every second costs the server a third of its time. Readers see documents of a
+ * longer or unfinished load after half a minute.
  */
 const WHILE_LOADING = { refresh_interval: '30s' }
 
 /**
- * Elasticsearch creates an index that is written to and missing, with whatever types the first document suggests: after
- * somebody deletes the mart in the middle of a run, the next bulk would make a wrong one. Writes therefore go through an
- * alias that disappears with its index, and ask for an alias.
+ * Elasticsearch creates a missing index on write, with types guessed from the first document: if the mart is deleted
+ * during a run, the next bulk would create a wrong one. Writes therefore go through an alias that disappears with its
+ * index, and require an alias.
  */
 export function writeAlias(index: string): string {
   return `${index}.vitrina`
 }
 
-/** A mart as an index: what it looks like, and what it should look like. */
+/** A mart as an index: its actual and its required definition. */
 export class Mart {
   readonly name: string
   readonly target: string
@@ -73,7 +73,7 @@ export class Mart {
     const fits =
       state === null || this.#replaces
         ? { errors: [], warnings: [] }
-        : fitFindings(this.columns, state.properties, mode)
+        : schemaFindings(this.columns, state.properties, mode)
     return {
       exists: state !== null,
       errors: [...nameFindings(this.columns), ...fits.errors],
@@ -81,7 +81,7 @@ export class Mart {
     }
   }
 
-  /** Null: there is nothing by this name. */
+  /** Null: no index or alias has this name. */
   async find(name = this.name): Promise<IndexState | null> {
     const { status, body } = await this.#cluster.ask<Record<string, IndexBody>>({
       method: 'GET',
@@ -104,10 +104,10 @@ export class Mart {
     }
   }
 
-  /** Creates the index, or adds to it what it lacks. Two that do so at once meet in the same index. */
+  /** Creates the index, or adds what is missing. Concurrent calls end up with the same index. */
   async prepare(): Promise<IndexState> {
     const state = (await this.find()) ?? (await this.#createOrFind())
-    const { errors } = fitFindings(this.columns, state.properties, this.options.write_mode)
+    const { errors } = schemaFindings(this.columns, state.properties, this.options.write_mode)
     const [problem] = [...nameFindings(this.columns), ...errors]
     if (problem !== undefined)
       throw new VitrinaError('TARGET_MISMATCH', `${this.target}: ${problem.message}`, problem.hint)
@@ -116,7 +116,7 @@ export class Mart {
     return state
   }
 
-  /** False: it is there already. */
+  /** Returns false if it already exists. */
   async create(index: string, settings: object, meta: object = {}): Promise<boolean> {
     const { shards, replicas } = this.options
     const { status, body } = await this.#cluster.ask<{ error?: ServerError }>({
@@ -140,11 +140,11 @@ export class Mart {
       },
     })
     if (body.error !== undefined && body.error.type !== 'resource_already_exists_exception')
-      throw problemOf(status, body.error, this.target)
+      throw sinkError(status, body.error, this.target)
     return status === 200
   }
 
-  /** From now on the server makes documents visible as soon as it usually does. */
+  /** Restores the server's usual refresh interval. */
   async endLoading(): Promise<void> {
     const state = await this.find()
     const { loading, ...vitrina } = (state?.meta.vitrina ?? {}) as { loading?: boolean }
@@ -159,7 +159,7 @@ export class Mart {
   async #createOrFind(): Promise<IndexState> {
     await this.create(this.name, WHILE_LOADING, { loading: true })
     const state = await this.find()
-    if (state === null) throw gone(this.target, 'it was created and is not there')
+    if (state === null) throw gone(this.target, 'it was created but does not exist')
     return state
   }
 
@@ -191,8 +191,8 @@ export class Mart {
   #noSingleIndex(count: number): VitrinaError {
     return new VitrinaError(
       'TARGET_MISMATCH',
-      `${this.target} is ${count > 1 ? `an alias of ${count} indexes` : 'a data stream'}, and a mart is one index.`,
-      'Let the alias lead to one index, or choose another target.',
+      `${this.target} is ${count > 1 ? `an alias of ${count} indexes` : 'a data stream'}, but a mart must be one index.`,
+      'Point the alias to one index, or choose another target.',
     )
   }
 }

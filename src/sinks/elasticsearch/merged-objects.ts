@@ -1,17 +1,17 @@
 import type { Tally } from './bulk.js'
 import { normalJson } from './exact-json.js'
 
-/** A document whose objects kept keys that the row has no longer. */
+/** A document whose objects kept keys that the row no longer has. */
 export interface Leftover {
-  /** Takes the objects out. */
+  /** Removes the objects. */
   readonly emptied: Buffer
-  /** What was sent, as it was sent. */
+  /** The original item. */
   readonly item: Buffer
 }
 
 /**
- * `update` merges objects into each other: a key that left the jsonb stays in the document, and nobody is told. What the
- * server made of them came back with the answer; where it is not what was sent, they are taken out and set again.
+ * `update` merges objects: a key that was removed from the jsonb silently stays in the document. The response contains
+ * the merged objects; where they differ from those sent, they are removed and set again.
  */
 export function leftoversOf(shown: Tally['shown']): Leftover[] {
   return shown.flatMap(({ item, source }) => {

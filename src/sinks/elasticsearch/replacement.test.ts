@@ -72,7 +72,7 @@ it('rebuilds a mart whose types have changed, which an upsert may not', async ()
   expect(await lab.source(name, '1')).toBe('{"id":1,"title":7}')
 })
 
-it('goes on with what the run built, and removes what another run left', async () => {
+it('resumes with what the run built, and removes what another run left', async () => {
   const name = lab.name()
   const sink = await aSink(name)
   const first = await sink.replacement('run 1')

@@ -4,23 +4,23 @@ import { VitrinaError } from '../../model/errors.js'
 import type { BatchId, Removal, Replacement, WriteResult } from '../../ports/sink.js'
 import type { RowBatch } from '../../sql/row-batch.js'
 import type { Cluster } from './cluster.js'
-import type { DocumentWriter } from './document-writer.js'
 import { type IndexState, type Mart, writeAlias } from './mart.js'
 import type { Scan } from './scan.js'
+import type { BatchWriter } from './writer.js'
 
 interface Parts {
   readonly mart: Mart
   readonly scan: Scan
   readonly cluster: Cluster
-  readonly documents: DocumentWriter
+  readonly documents: BatchWriter
   readonly runId: string
   readonly brake: number
 }
 
-/** Nobody reads it yet: no copies, no refreshes, until it is whole. */
+/** It has no readers yet: no replicas and no refreshes until it is complete. */
 const WHILE_BUILDING = { refresh_interval: '-1', number_of_replicas: 0 }
 
-/** A new index beside the one that people read; one change of aliases puts it in its place. */
+/** A new index next to the current one; one atomic change of aliases publishes it. */
 export class IndexReplacement implements Replacement {
   readonly isResumable = true
   readonly #parts: Parts
@@ -31,7 +31,7 @@ export class IndexReplacement implements Replacement {
     this.#index = index
   }
 
-  /** Goes on with what this run built so far; what other runs left unfinished is removed. */
+  /** Resumes what this run has built so far; unfinished indexes of other runs are removed. */
   static async open(parts: Parts): Promise<IndexReplacement> {
     const { mart, runId } = parts
     const index = `${mart.name}-${hash('sha256', runId, 'hex').slice(0, 10)}`
@@ -51,7 +51,7 @@ export class IndexReplacement implements Replacement {
   ): Promise<Removal> {
     const { mart, scan, brake } = this.#parts
     const old = await mart.find()
-    // It was published, and the process died before it could say so.
+    // It was published, but the process died before reporting it.
     if (old?.index === this.#index) return this.#finish(0)
     await scan.refresh(this.#index)
     const count = await scan.count(this.#index)
@@ -68,12 +68,12 @@ export class IndexReplacement implements Replacement {
     if (count <= rows && count >= rows - rewritten) return
     throw new VitrinaError(
       'SINK_GONE',
-      `The new index of ${this.#parts.mart.target} has ${count} documents, and ${rows} rows were written (${rewritten} of them perhaps twice): it does not take the place of the old one.`,
-      'See who else writes to or deletes from the indexes of this mart. The old one is as it was; run the pipeline again.',
+      `The new index of ${this.#parts.mart.target} has ${count} documents, but ${rows} rows were written (${rewritten} of them possibly twice); it was not published.`,
+      'Check what else writes to or deletes from the indexes of this mart. The current index is unchanged; run the pipeline again.',
     )
   }
 
-  /** As an index that people read should be; its copies are made from now on. */
+  /** Applies the settings of an index with readers; replicas are created from here on. */
   async #settle(): Promise<void> {
     const { cluster, mart } = this.#parts
     await cluster.ask({
@@ -84,7 +84,7 @@ export class IndexReplacement implements Replacement {
     })
   }
 
-  /** Readers see the old mart until this moment and the new one from it on; an index of that name makes room for the alias. */
+  /** Switches readers from the old mart to the new one atomically; an index with the alias's name is removed. */
   async #swap(old: IndexState | null): Promise<void> {
     const { cluster, mart } = this.#parts
     const away =
@@ -102,12 +102,12 @@ export class IndexReplacement implements Replacement {
   }
 
   async #finish(deleted: number): Promise<Removal> {
-    // The new mart is there; an old index that stays is removed by the next run.
+    // The new mart is published; the next run removes an old index that is left behind.
     await this.#removeOthers().catch(() => null)
     return { deleted }
   }
 
-  /** Indexes that were built for this mart and that it is not: old ones, and those of runs that never ended. */
+  /** Indexes built for this mart that are not in use: old ones, and those of unfinished runs. */
   async #removeOthers(): Promise<void> {
     const { cluster, mart } = this.#parts
     const { body } = await cluster.ask<Record<string, IndexBody>>({
@@ -132,7 +132,7 @@ interface IndexBody {
   readonly mappings: { readonly _meta?: { readonly vitrina?: { readonly mart?: string } } }
 }
 
-/** Ours, built for this mart, and nobody reads it: only our own alias leads to it. */
+/** Built by Vitrina for this mart, and without readers: only our own alias points to it. */
 function isLeftover(index: string, { aliases, mappings }: IndexBody, name: string): boolean {
   return (
     mappings._meta?.vitrina?.mart === name &&

@@ -2,13 +2,14 @@ import { hash } from 'node:crypto'
 import type { MartSummary, RowDigest } from '../../ports/sink.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import type { Column } from '../../sql/selection.js'
-import { NoAnswer } from './client.js'
+import { NoResponse } from './client.js'
 import type { Cluster } from './cluster.js'
 import { keyOfId } from './document-id.js'
+import { unavailable } from './errors.js'
 import { normalJson, parseExact } from './exact-json.js'
-import { findProperty, type Properties } from './fit.js'
-import { unavailable } from './problems.js'
-import { type FieldType, fieldType, Unfit, type WriteMode } from './types.js'
+import { findProperty, type Properties } from './schema.js'
+import { type FieldType, fieldType, type WriteMode } from './types.js'
+import { UnfitValue } from './unfit-value.js'
 
 export interface Hit {
   readonly _id: string
@@ -24,7 +25,13 @@ interface Page {
 const PORTION = 2000
 const KEEP = '5m'
 
-/** Looks at an index as its readers see it. */
+interface EdgeOrder {
+  readonly field: string
+  readonly column: string
+  readonly order: 'asc' | 'desc'
+}
+
+/** Reads an index as its readers see it. */
 export class Scan {
   readonly #cluster: Cluster
   readonly #target: string
@@ -34,7 +41,7 @@ export class Scan {
     this.#target = target
   }
 
-  /** Lets everybody see what was written until now. */
+  /** Makes everything written so far visible. */
   async refresh(index: string): Promise<void> {
     await this.#cluster.ask({
       method: 'POST',
@@ -49,12 +56,12 @@ export class Scan {
       path: `/${encodeURIComponent(index)}/_count`,
       target: this.#target,
     })
-    // A count without one of the shards would let a half mart pass for a whole one.
+    // A count that misses a shard would let a partial mart pass as complete.
     if (body._shards.failed > 0) throw this.#incomplete()
     return body.count
   }
 
-  /** Every document in portions, as of the first one. A scroll is what Elasticsearch and OpenSearch both have. */
+  /** Every document in pages, as of the first one. Both Elasticsearch and OpenSearch support scrolls. */
   async *documents(index: string, source: boolean): AsyncGenerator<readonly Hit[]> {
     let page = await this.#page(
       `/${encodeURIComponent(index)}/_search?scroll=${KEEP}&allow_partial_search_results=false`,
@@ -74,8 +81,8 @@ export class Scan {
     }
   }
 
-  /** The documents with the least values of a field, or the greatest. */
-  async edge(index: string, field: string, column: string, order: 'asc' | 'desc'): Promise<readonly Hit[]> {
+  /** The documents with the lowest or the highest values of a field. */
+  async edge(index: string, { field, column, order }: EdgeOrder): Promise<readonly Hit[]> {
     const { hits } = await this.#page(
       `/${encodeURIComponent(index)}/_search?allow_partial_search_results=false`,
       {
@@ -89,7 +96,7 @@ export class Scan {
     return hits.hits
   }
 
-  /** Asked once: when the answer to a scroll is lost, the next question would skip a portion. */
+  /** Not repeated: when the response to a scroll is lost, the next request would skip a page. */
   async #page(path: string, body: object): Promise<Page> {
     const answer = await this.#cluster.askText({
       method: 'POST',
@@ -110,18 +117,18 @@ export class Scan {
       body: { scroll_id: id },
       target: this.#target,
     } as const
-    // It is forgotten after a while in any case, and what was read is not worse for it.
+    // The server drops the scroll after a while anyway, and what was read is valid.
     await this.#cluster.ask({ ...question, accept: [404], once: true }).catch(() => null)
   }
 
   #incomplete() {
     return unavailable(
-      new NoAnswer(`${this.#cluster.client.address}: not every shard of ${this.#target} took part`),
+      new NoResponse(`${this.#cluster.client.address}: not every shard of ${this.#target} responded`),
     )
   }
 }
 
-/** Rows as digests, the same from a document as from the row that it was made of. */
+/** Digests of rows, equal for a document and the row that it was made from. */
 export class Digester {
   readonly #columns: readonly { readonly name: string; readonly type: FieldType }[]
   readonly #key: readonly number[]
@@ -151,19 +158,19 @@ function parsed(type: FieldType, text: string | null): unknown {
   try {
     return parseExact(type.literal(text))
   } catch (error) {
-    // It was never written: no document is like it.
-    if (error instanceof Unfit) return { unfit: text }
+    // It was never written, so no document matches it.
+    if (error instanceof UnfitValue) return { unfit: text }
     throw error
   }
 }
 
-/** A field that is missing is not one that is NULL: the document was not written by us. */
+/** A missing field differs from NULL: the document was not written by Vitrina. */
 function digest(values: readonly unknown[]): string {
   const text = values.map((value) => (value === undefined ? '' : normalJson(value))).join('\n')
   return hash('sha256', text, 'base64')
 }
 
-/** The field that a column can be sorted by; null: none. */
+/** The field by which a column can be sorted, or null. */
 function sortField(properties: Properties, column: string): string | null {
   const property = findProperty(properties, column)
   if (property === null) return null
@@ -171,24 +178,28 @@ function sortField(properties: Properties, column: string): string | null {
   return ['object', 'nested', 'flattened', 'binary', undefined].includes(property.type) ? null : column
 }
 
+interface SummarisedColumn {
+  readonly index: string
+  readonly column: Column
+  readonly properties: Properties
+  readonly mode: WriteMode
+}
+
 export async function summarise(
   scan: Scan,
-  index: string,
-  column: Column,
-  properties: Properties,
-  mode: WriteMode,
+  { index, column, properties, mode }: SummarisedColumn,
 ): Promise<MartSummary> {
   const count = await scan.count(index)
   const field = sortField(properties, column.name)
   if (field === null) return { count, min: null, max: null }
   const type = fieldType(column.type, mode)
   const texts = async (order: 'asc' | 'desc') =>
-    (await scan.edge(index, field, column.name, order)).flatMap(
+    (await scan.edge(index, { field, column: column.name, order })).flatMap(
       ({ _source }) => type.text(_source[column.name]) ?? [],
     )
   const [least, greatest] = [await texts('asc'), await texts('desc')]
   if (type.mapping.type === 'date') {
-    // Sorted by milliseconds; the microseconds are in the texts.
+    // Sorted by milliseconds; the microseconds are only in the texts.
     least.sort()
     greatest.sort().reverse()
   }

@@ -156,7 +156,7 @@ for (const write_mode of ['update', 'index'] as const) {
       expect(await lab.ids(name)).toEqual([A, B])
     })
 
-    it('tells rows from documents, least and greatest value, and digests that agree with the rows', async () => {
+    it('reports count, minimum, maximum, and digests that match the rows', async () => {
       const columns = [
         'id bigint',
         'at timestamp with time zone',
@@ -193,7 +193,7 @@ for (const write_mode of ['update', 'index'] as const) {
       expect(await sink.summary('facts')).toEqual({ count: 3, min: null, max: null })
     })
 
-    it('says that the index is gone when somebody deletes it, and creates no other in its place', async () => {
+    it('reports a deleted index, and does not create another one', async () => {
       const { sink, name } = await aMart({ options })
       await write(sink, [[A, 'a', '1']])
       await lab.call('DELETE', `/${name}`)
@@ -210,7 +210,7 @@ for (const write_mode of ['update', 'index'] as const) {
       expect(mapping[name]!.mappings.dynamic).toBe('strict')
     })
 
-    it('says so when the index is locked against writing, and goes on when the lock is gone', async () => {
+    it('reports a write block on the index, and continues when it is removed', async () => {
       const { sink, name } = await aMart({ options, environment: { ELASTICSEARCH_RETRY_SECONDS: '1' } })
       for (const block of ['index.blocks.write', 'index.blocks.read_only_allow_delete']) {
         await lab.call('PUT', `/${name}/_settings`, { [block]: true })

@@ -15,12 +15,12 @@ import type { RowBatch } from '../../sql/row-batch.js'
 import { Cluster } from './cluster.js'
 import type { ElasticsearchOptions, ElasticsearchSettings } from './config.js'
 import { documentId } from './document-id.js'
-import { DocumentWriter } from './document-writer.js'
+import { gone } from './errors.js'
 import { KeySet } from './key-set.js'
 import { type IndexState, Mart, writeAlias } from './mart.js'
-import { gone } from './problems.js'
 import { IndexReplacement } from './replacement.js'
 import { Digester, Scan, summarise } from './scan.js'
+import { BatchWriter } from './writer.js'
 
 /** A mart as an index of Elasticsearch or OpenSearch: one document for each row. */
 export class ElasticsearchSink implements Sink {
@@ -29,7 +29,7 @@ export class ElasticsearchSink implements Sink {
   readonly #cluster: Cluster
   readonly #mart: Mart
   readonly #scan: Scan
-  readonly #documents: DocumentWriter
+  readonly #documents: BatchWriter
   readonly #digester: Digester
   #index: string | null = null
 
@@ -48,7 +48,12 @@ export class ElasticsearchSink implements Sink {
       cluster: this.#cluster,
     })
     this.#scan = new Scan(this.#cluster, target)
-    this.#documents = new DocumentWriter(parts, options.write_mode, this.#cluster, settings)
+    this.#documents = new BatchWriter({
+      mart: parts,
+      mode: options.write_mode,
+      cluster: this.#cluster,
+      settings,
+    })
     this.#settings = settings
     this.#digester = new Digester(parts.columns, parts.key, options.write_mode)
   }
@@ -58,7 +63,7 @@ export class ElasticsearchSink implements Sink {
   }
 
   async prepare(): Promise<void> {
-    // What is built anew is created when it is built.
+    // A replacement creates its index itself.
     if (this.#parts.replaces !== true) this.#index = (await this.#mart.prepare()).index
   }
 
@@ -90,8 +95,13 @@ export class ElasticsearchSink implements Sink {
   }
 
   async replacement(runId: string): Promise<Replacement> {
-    // Nobody else writes into an index that is being built: whole documents say the same as merged ones, and cost less.
-    const documents = new DocumentWriter(this.#parts, 'index', this.#cluster, this.#settings)
+    // An index that is being built has no other writers: whole documents give the same result as merges, at lower cost.
+    const documents = new BatchWriter({
+      mart: this.#parts,
+      mode: 'index',
+      cluster: this.#cluster,
+      settings: this.#settings,
+    })
     return IndexReplacement.open({
       mart: this.#mart,
       scan: this.#scan,
@@ -112,7 +122,12 @@ export class ElasticsearchSink implements Sink {
     const state = await this.#found()
     await this.#scan.refresh(name)
     const { write_mode: mode } = this.#mart.options
-    return summarise(this.#scan, name, columns.find((one) => one.name === column)!, state.properties, mode)
+    return summarise(this.#scan, {
+      index: name,
+      column: columns.find((one) => one.name === column)!,
+      properties: state.properties,
+      mode,
+    })
   }
 
   async *digests(): AsyncGenerator<readonly RowDigest[]> {
@@ -129,7 +144,7 @@ export class ElasticsearchSink implements Sink {
     this.#cluster.client.close()
   }
 
-  /** Found once: when the index is replaced meanwhile, its alias goes with it and the write says so. */
+  /** Looked up once: if the index is replaced meanwhile, its alias disappears and the write fails with that reason. */
   async #alias(): Promise<string> {
     this.#index ??= (await this.#found()).index
     return writeAlias(this.#index)
@@ -137,7 +152,7 @@ export class ElasticsearchSink implements Sink {
 
   async #found(): Promise<IndexState> {
     const state = await this.#mart.find()
-    if (state === null) throw gone(this.#mart.target, 'there is no such index')
+    if (state === null) throw gone(this.#mart.target, 'the index does not exist')
     return state
   }
 }

@@ -1,9 +1,10 @@
 import { type ArrayTexts, parseArray, type ValueType, valueType } from '../../sql/value-types.js'
 import { numberOf } from './exact-json.js'
+import { UnfitValue } from './unfit-value.js'
 
 /*
- * The contract between PostgreSQL's types and Elasticsearch's; docs/guides/elasticsearch.md shows it as a table.
- * What the document holds is exact, or the row is refused, or examine() has told what is rounded.
+ * Maps PostgreSQL's types to Elasticsearch's; docs/guides/elasticsearch.md shows the mapping as a table.
+ * A document is exact, or the row is rejected, or examine() has reported what is rounded.
  */
 
 export type WriteMode = 'update' | 'index'
@@ -11,24 +12,21 @@ export type Mapping = Readonly<Record<string, unknown>> & { readonly type: strin
 
 export interface FieldType {
   readonly mapping: Mapping
-  /** How the value's bytes of COPY become JSON: as they are, in quotes, or only by `literal`. */
+  /** How COPY's bytes become JSON: unchanged, quoted, or only by `literal`. */
   readonly copy: 'bare' | 'quoted' | null
-  /** The text that PostgreSQL wrote as JSON. Throws Unfit. */
+  /** PostgreSQL's text as JSON. Throws UnfitValue. */
   literal(text: string): string
-  /** Back to PostgreSQL's text, from what parseExact read; null when there is no way back. */
+  /** Back to PostgreSQL's text, from a value of parseExact; null when that is not possible. */
   text(value: unknown): string | null
   /** What is rounded, and how to keep it. */
   readonly loss: { readonly what: string; readonly remedy: string } | null
 }
 
-/** A value that has no place in a document. */
-export class Unfit extends Error {}
-
-/** A long holds 18 digits of any kind, a double 15 without changing one of them. */
+/** Digits that every long, and every double without rounding, can hold. */
 const LONG_DIGITS = 18
 const DOUBLE_DIGITS = 15
 
-/** Longer texts stay in the document and are not searched whole: a term may have 32,766 bytes, a character four. */
+/** Longer texts are stored but not searchable as a whole: a term is limited to 32,766 bytes, a character takes up to four. */
 const KEYWORD = { type: 'keyword', ignore_above: 8191 }
 const TEXT = { type: 'text', fields: { keyword: { type: 'keyword', ignore_above: 256 } } }
 
@@ -86,7 +84,7 @@ function textField(mapping: Mapping): FieldType {
   return { mapping, copy: 'quoted', literal: JSON.stringify, text: asString, loss: null }
 }
 
-/** Digits as they are: JSON has no width, and JavaScript's numbers are not asked. */
+/** The digits unchanged: JSON has no width limit, and no JavaScript number is involved. */
 function integerField(type: string): FieldType {
   return { mapping: { type }, copy: 'bare', literal: (text) => text, text: digits, loss: null }
 }
@@ -98,8 +96,8 @@ function arrayOf(element: FieldType): FieldType {
 }
 
 /**
- * An integer of any length survives in the document. A fraction survives as a number up to 15 digits; where more are
- * declared it is a string. Where nothing is declared (avg() has 16 and more) people expect a number: see `loss`.
+ * An integer of any length is kept exactly. A fraction is kept as a number up to 15 digits; where more are declared it
+ * is a string. Where nothing is declared (avg() returns 16 and more), users expect a number: see `loss`.
  */
 function numericField(type: ValueType & { kind: 'numeric' }, mode: WriteMode): FieldType {
   const { precision, scale } = type
@@ -117,7 +115,7 @@ function numericField(type: ValueType & { kind: 'numeric' }, mode: WriteMode): F
 const UNDECLARED = {
   what: 'fractions with more than 15 digits are rounded to a double when Elasticsearch merges a document',
   remedy:
-    'Declare the digits, as in ::numeric(38,10), to keep all of them as a string; choose write_mode "index"; or round() what is an average anyway.',
+    'Declare the digits, as in ::numeric(38,10), to keep all of them as a string; choose write_mode "index"; or round() the value.',
 }
 
 function jsonField(mode: WriteMode): FieldType {
@@ -125,8 +123,8 @@ function jsonField(mode: WriteMode): FieldType {
     what: 'fractions inside it with more than 15 digits are rounded to a double when Elasticsearch merges a document',
     remedy: 'Choose write_mode "index" if they matter.',
   }
-  // Not enabled: any JSON is kept as it is, nothing in it becomes a field. A field that is one day an object and the
-  // next day a number would otherwise be refused.
+  // Not enabled: any JSON is stored unchanged and nothing in it becomes a field. Otherwise a field that is an object in
+  // one row and a number in the next would be rejected.
   const mapping = { type: 'object', enabled: false }
   return {
     ...field(mapping, mode === 'update' ? mergeableJson : oneLine, () => null),
@@ -134,17 +132,17 @@ function jsonField(mode: WriteMode): FieldType {
   }
 }
 
-/** A line feed would end the line of a bulk; in JSON it stands between tokens only, never in a string. */
+/** A line feed would end the bulk line; in JSON it occurs only between tokens, never in a string. */
 function oneLine(text: string): string {
   return /[\n\r]/.test(text) ? text.replace(/[\n\r]/g, ' ') : text
 }
 
 const LARGE_EXPONENT = /\d[eE]\+?\d{3}/
 
-/** The server reads the number 1e400 as a double and would write the string "Infinity" in its place. */
+/** The server reads the number 1e400 as a double and would store the string "Infinity" instead. */
 function mergeableJson(text: string): string {
   if (LARGE_EXPONENT.test(text) && hasInfinity(JSON.parse(text)))
-    throw new Unfit('holds a number that is larger than a double; write_mode "index" can keep it')
+    throw new UnfitValue('contains a number larger than a double; write_mode "index" can store it')
   return oneLine(text)
 }
 
@@ -153,12 +151,12 @@ function hasInfinity(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.values(value).some(hasInfinity)
 }
 
-/** NaN, Infinity and -Infinity are no JSON, and no field takes them. */
+/** JSON has no NaN, Infinity or -Infinity, and no field accepts them. */
 function finite(text: string): string {
   const last = text.charCodeAt(text.length - 1)
   if (last < 0x30 || last > 0x39)
-    throw new Unfit(
-      `is ${text}, and JSON has no such number; NULLIF(…, '${text}') in the query makes it NULL`,
+    throw new UnfitValue(
+      `is ${text}, which JSON cannot represent; use NULLIF(…, '${text}') in the query to make it NULL`,
     )
   // As an integer it would lose its sign.
   return text === '-0' ? '-0.0' : text
@@ -168,11 +166,11 @@ const TIMESTAMP = { type: 'date', format: 'strict_date_optional_time_nanos' }
 const DATE_LENGTH = 10
 const HYPHEN = '-'
 
-/** Four digits for the year, and after Christ: the other dates of PostgreSQL have no place in strict formats. */
+/** A four-digit year AD: strict formats reject PostgreSQL's other dates. */
 function requireDate(text: string): void {
   if (text[4] !== HYPHEN || text.endsWith('C'))
-    throw new Unfit(
-      `is ${text}, and Elasticsearch takes dates from 0001 to 9999 only; NULLIF(…, '${text}') in the query makes it NULL`,
+    throw new UnfitValue(
+      `is ${text}, but Elasticsearch accepts only dates from 0001 to 9999; use NULLIF(…, '${text}') in the query to make it NULL`,
     )
 }
 

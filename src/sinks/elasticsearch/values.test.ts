@@ -28,7 +28,7 @@ async function texts(expressions: readonly string[]): Promise<(string | null)[]>
 interface Case {
   readonly type: string
   readonly value: string
-  /** As the document holds it, text for text; two of them when merging writes numbers anew. */
+  /** As the document holds it, text for text; two of them when merging rewrites numbers. */
   readonly json: string
   readonly merged?: string
 }
@@ -140,7 +140,7 @@ for (const write_mode of ['update', 'index'] as const) {
   })
 }
 
-describe('what has no place in a document is refused with the reason', () => {
+describe('a value that a document cannot hold is rejected with the reason', () => {
   const UNFIT = [
     ['double precision', 'NaN'],
     ['real', 'Infinity'],

@@ -4,10 +4,10 @@ import type { S3Settings } from './config.js'
 import { isAbsent, isConditionFailed, type Place, sinkError } from './errors.js'
 import { loadClient } from './libraries.js'
 
-/** Long enough for a slow network; a server that is not there refuses at once. */
+/** Long enough for a slow network; a server that is down refuses connections at once. */
 const CONNECT_MS = 5_000
 const SILENCE_MS = 60_000
-/** What the client sends again itself, waiting a little longer each time: lost connections, 5xx, "slow down". */
+/** Retries by the client itself, with growing delays: lost connections, 5xx, "slow down". */
 const ATTEMPTS = 3
 const DELETED_AT_ONCE = 1000
 const LISTENERS = 100
@@ -17,10 +17,17 @@ export interface StoredObject {
   readonly etag: string
 }
 
-/** What the object has to be like for a write to happen: a version, or not there at all. */
+interface NewObject {
+  readonly key: string
+  readonly body: Uint8Array
+  /** Media type. */
+  readonly type: string
+}
+
+/** Condition for a write: the object has this version, or does not exist. */
 export type Condition = { readonly etag: string } | 'absent'
 
-/** One bucket. Every failure is a VitrinaError; whether a request is worth another try, its class says. */
+/** One bucket. Every failure is a VitrinaError whose class says whether a retry makes sense. */
 export class Bucket {
   readonly name: string
   readonly #client: S3Client
@@ -38,7 +45,7 @@ export class Bucket {
     this.name = settings.S3_BUCKET
     this.#place = { bucket: settings.S3_BUCKET, endpoint: settings.S3_ENDPOINT }
     this.#signal = signal
-    // Each request under way listens to it, and a batch with partitions has many.
+    // Every request in progress adds a listener, and a batch with partitions has many.
     setMaxListeners(LISTENERS, signal)
   }
 
@@ -55,10 +62,10 @@ export class Bucket {
 
   async requireThere(): Promise<void> {
     const command = new this.#sdk.HeadBucketCommand({ Bucket: this.name })
-    await this.#try('Looking for the bucket', () => this.#client.send(command, { abortSignal: this.#signal }))
+    await this.#try('Checking the bucket', () => this.#client.send(command, { abortSignal: this.#signal }))
   }
 
-  /** Null: there is no such object. `range` is [first, end). */
+  /** Null if the object does not exist. `range` is [first, end). */
   async get(key: string, range: readonly [number, number] | null = null): Promise<StoredObject | null> {
     const command = new this.#sdk.GetObjectCommand({
       Bucket: this.name,
@@ -76,10 +83,10 @@ export class Bucket {
     })
   }
 
-  /** Bytes of an object; null: there is none. */
+  /** Size of an object in bytes; null if it does not exist. */
   async size(key: string): Promise<number | null> {
     const command = new this.#sdk.HeadObjectCommand({ Bucket: this.name, Key: key })
-    return this.#try(`Looking at ${key}`, async () => {
+    return this.#try(`Checking ${key}`, async () => {
       try {
         return (await this.#client.send(command, { abortSignal: this.#signal })).ContentLength ?? 0
       } catch (error) {
@@ -90,15 +97,15 @@ export class Bucket {
   }
 
   async put(key: string, body: Uint8Array, type: string): Promise<void> {
-    await this.#try(`Writing ${key}`, () => this.#send(key, body, type))
+    await this.#try(`Writing ${key}`, () => this.#send({ key, body, type }))
   }
 
-  /** False: the object is not as the condition says any more. */
-  async putIf(key: string, body: Uint8Array, type: string, condition: Condition): Promise<boolean> {
+  /** Returns false if the object no longer meets the condition. */
+  async putIf(object: NewObject, condition: Condition): Promise<boolean> {
     const header = condition === 'absent' ? { IfNoneMatch: '*' } : { IfMatch: condition.etag }
-    return this.#try(`Writing ${key}`, async () => {
+    return this.#try(`Writing ${object.key}`, async () => {
       try {
-        await this.#send(key, body, type, header)
+        await this.#send(object, header)
         return true
       } catch (error) {
         if (isConditionFailed(error) || (condition !== 'absent' && isAbsent(error))) return false
@@ -136,7 +143,7 @@ export class Bucket {
     } while (token !== undefined)
   }
 
-  #send(key: string, body: Uint8Array, type: string, condition: object = {}) {
+  #send({ key, body, type }: NewObject, condition: object = {}) {
     const command = new this.#sdk.PutObjectCommand({
       Bucket: this.name,
       Key: key,

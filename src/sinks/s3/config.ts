@@ -4,7 +4,7 @@ import { list, type SettingsOf, type SettingsTable } from '../../config/settings
 export const SETTINGS = {
   S3_BUCKET: {
     schema: z.string().min(3).optional(),
-    means: 'The bucket of s3: targets. Unset: such targets fail validation.',
+    means: 'Bucket of s3: targets. Unset: such targets fail validation.',
     example: 'marts-of-the-cinema',
   },
   S3_ENDPOINT: {
@@ -12,7 +12,7 @@ export const SETTINGS = {
       .string()
       .regex(/^https?:\/\//, 'must begin with http:// or https://')
       .optional(),
-    means: 'Address of a server that speaks S3, such as MinIO or SeaweedFS. Unset: that of AWS.',
+    means: 'Address of an S3-compatible server, such as MinIO or SeaweedFS. Unset: AWS.',
     example: 'http://localhost:9000',
   },
   S3_REGION: {
@@ -23,24 +23,24 @@ export const SETTINGS = {
   S3_ACCESS_KEY_ID: {
     schema: z.string().min(1).optional(),
     means:
-      'Access key for the bucket. Unset: the usual AWS chain (environment, profile, role of the machine).',
+      'Access key for the bucket. Unset: the default AWS credential chain (environment, profile, instance role).',
     example: 'AKIAIOSFODNN7EXAMPLE',
     isSecret: true,
   },
   S3_SECRET_ACCESS_KEY: {
     schema: z.string().min(1).optional(),
-    means: 'The secret of S3_ACCESS_KEY_ID.',
+    means: 'Secret key that belongs to S3_ACCESS_KEY_ID.',
     example: 'change-me',
     isSecret: true,
   },
   S3_FORCE_PATH_STYLE: {
     schema: z.enum(['true', 'false']).optional(),
-    means: 'Whether the bucket stands in the path instead of the host name. Unset: only with S3_ENDPOINT.',
+    means: 'Whether to put the bucket into the path instead of the host name. Unset: only with S3_ENDPOINT.',
     example: 'true',
   },
   ALLOWED_S3_PREFIXES: {
     schema: z.string().default('marts/*').transform(list),
-    means: 'Prefixes in the bucket that s3: targets may use: exact names or patterns with *',
+    means: 'Prefixes in the bucket that s3: targets may use: exact names or patterns with *.',
     example: 'marts/*',
   },
 } as const satisfies SettingsTable
@@ -68,14 +68,14 @@ export function readOptions(raw: Readonly<Record<string, unknown>>) {
 }
 
 const LONGEST_PREFIX = 400
-/** What a mart keeps below its prefix; a mart inside one of these would be cleaned away with it. */
+/** Folders of a mart below its prefix; a mart inside one of them would be removed by the cleanup. */
 const OWN_FOLDERS = ['data', 'removed']
 
 export function nameProblem(name: string): string | null {
   const segments = name.split('/')
   const odd = segments.find((segment) => !/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(segment))
   if (odd !== undefined)
-    return `"${odd}" is no part of a prefix: letters, digits, ".", "_" and "-", beginning with a letter or a digit, parts separated by one "/".`
+    return `"${odd}" is not a valid part of a prefix: letters, digits, ".", "_" and "-", beginning with a letter or a digit, parts separated by one "/".`
   const own = segments.slice(1).find((segment) => OWN_FOLDERS.includes(segment))
   if (own !== undefined) return `"${own}" is the name of a folder inside a mart.`
   return name.length > LONGEST_PREFIX ? `It is longer than ${LONGEST_PREFIX} characters.` : null

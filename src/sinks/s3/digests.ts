@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { TextValues } from '../../sql/copy-text.js'
 
-/** 128 bits of SHA-256: a collision would remove a row that nobody asked to remove. */
+/** 128 bits of SHA-256: a collision would remove the wrong row. */
 export function digestOfTexts(texts: TextValues): Buffer {
   return hash('sha256', JSON.stringify(texts), 'buffer').subarray(0, WORDS * 4)
 }
@@ -10,7 +10,7 @@ const WORDS = 4
 const FIRST_SLOTS = 1024
 const FULL = 0.7
 
-/** Digests in one block of memory: 16 bytes each and room to grow; a Set of strings takes eight times as much. */
+/** Digests in one block of memory, 16 bytes each plus spare capacity; a Set of strings takes eight times as much. */
 export class DigestSet {
   #words = new Uint32Array(FIRST_SLOTS * WORDS)
   #slots = FIRST_SLOTS
@@ -20,7 +20,7 @@ export class DigestSet {
     return this.#at(digest).found
   }
 
-  /** False: it was there. */
+  /** Returns false if it was already present. */
   add(digest: Buffer): boolean {
     if (this.size >= this.#slots * FULL) this.#grow()
     const { found, slot } = this.#at(digest)
@@ -30,7 +30,7 @@ export class DigestSet {
     return true
   }
 
-  /** Its place, or the free one where it belongs. All zeros mean free: no digest in a lifetime is. */
+  /** The slot of the digest, or the free slot where it belongs. All zeros mean free; no real digest is zero. */
   #at(digest: Buffer): { found: boolean; slot: number } {
     const [a, b, c, d] = [
       digest.readUInt32LE(0),
@@ -66,7 +66,7 @@ export class DigestSet {
   }
 }
 
-/** Which rows of a file no longer count: a bit each. */
+/** The rows of a file that are superseded, one bit each. */
 export class DeadRows {
   readonly #bits: Uint8Array
   count = 0

@@ -1,12 +1,12 @@
 import { VitrinaError } from '../../model/errors.js'
 
-/** Where a request went, for the sentence. */
+/** Where a request was sent, for the message. */
 export interface Place {
   readonly bucket: string
   readonly endpoint: string | undefined
 }
 
-/** What the AWS client throws, as far as we look at it. */
+/** The relevant part of errors of the AWS client. */
 interface ServiceError {
   readonly name?: string
   readonly code?: string
@@ -41,7 +41,7 @@ function statusOf(error: unknown): number | null {
   return (error as ServiceError)?.$metadata?.httpStatusCode ?? null
 }
 
-/** Somebody wrote the object between our look and our write. */
+/** The object was written by another session between our read and our write. */
 export function isConditionFailed(error: unknown): boolean {
   const status = statusOf(error)
   return CONDITION.has((error as ServiceError)?.name ?? '') || status === 412 || status === 409
@@ -51,7 +51,7 @@ export function isAbsent(error: unknown): boolean {
   return (error as ServiceError)?.name !== 'NoSuchBucket' && statusOf(error) === 404
 }
 
-/** The class decides about retries. Messages of the server are told, but nothing of the request: it is signed. */
+/** The class decides about retries. Includes the server's message but nothing of the request, which is signed. */
 export function sinkError(error: unknown, what: string, place: Place): VitrinaError {
   if (error instanceof VitrinaError) return error
   const { name = 'Error', message = String(error) } = (error ?? {}) as ServiceError
@@ -62,25 +62,25 @@ export function sinkError(error: unknown, what: string, place: Place): VitrinaEr
   if (name === 'NoSuchBucket' || (name === 'NotFound' && status === 404))
     return new VitrinaError(
       'SINK_REFUSED',
-      `There is no ${where}.`,
+      `The ${where} does not exist.`,
       'Create the bucket, or correct S3_BUCKET and S3_ENDPOINT.',
     )
   if (BUSY.has(name) || status === 429 || status === 503)
     return new VitrinaError(
       'SINK_OVERLOADED',
       sentence,
-      'It is tried again; a server that stays busy needs less work or more room.',
+      'Vitrina retries automatically; if the server stays busy, reduce its load or add capacity.',
     )
   if (status === null || status >= 500)
     return new VitrinaError(
       'SINK_UNAVAILABLE',
       sentence,
-      'See whether the server is up and reached from here (S3_ENDPOINT, S3_REGION, network).',
+      'Check that the server is running and reachable from here (S3_ENDPOINT, S3_REGION, network).',
     )
   return new VitrinaError(
     'SINK_REFUSED',
     sentence,
-    'See what the server says about the request: rights, quotas, policies of the bucket.',
+    'Check the reason given by the server: permissions, quotas, bucket policies.',
   )
 }
 
@@ -88,6 +88,6 @@ function loginError(sentence: string): VitrinaError {
   return new VitrinaError(
     'SINK_LOGIN',
     sentence,
-    'Correct S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, and let them list the bucket and read, write and delete objects in it.',
+    'Correct S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, and grant permission to list the bucket and to read, write and delete its objects.',
   )
 }

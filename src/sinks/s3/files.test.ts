@@ -26,7 +26,7 @@ await describeS3('Files of a mart', (s3) => {
     const run = new TestRun()
     const { refused } = await run.write(sink, rows)
     expect(refused).toEqual([
-      { row: 7, reason: 'genre: the name of the partition would be longer than 255 characters' },
+      { row: 7, reason: 'genre: the name of the partition would exceed 255 characters' },
     ])
     await run.publish(sink)
     const { files } = (await mart.manifest())!
@@ -162,7 +162,7 @@ await describeS3('Files of a mart', (s3) => {
     expect(await mart.read()).toEqual([...films(1, 1), ...films(2, 2, ' new'), ...films(3, 4)])
   })
 
-  it('are whole for whoever reads while runs are published', async () => {
+  it('are complete for readers while runs are published', async () => {
     const mart = aMart(s3)
     await runOnce(mart, films(1, 50, ' run 1'))
     let ended = false

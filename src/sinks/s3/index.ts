@@ -12,7 +12,7 @@ export const s3 = {
   create: (settings: S3Settings): SinkKind => s3Kind(settings, () => new Date()),
 }
 
-/** With a clock, because what is kept for a day cannot be waited for in a test. */
+/** Takes a clock, because a test cannot wait for a retention of a day. */
 export function s3Kind(settings: S3Settings, now: () => Date): SinkKind {
   return {
     kind: 's3',
@@ -33,7 +33,7 @@ function missing(settings: S3Settings): { message: string; hint: string } | null
   if (settings.S3_BUCKET === undefined)
     return {
       message: 'S3_BUCKET is not set.',
-      hint: 'Set S3_BUCKET, and S3_ENDPOINT if the server is not that of AWS.',
+      hint: 'Set S3_BUCKET, and S3_ENDPOINT if the server is not AWS.',
     }
   const absent = missingPackages()
   return absent.length === 0 ? null : { message: `Not installed: ${absent.join(', ')}.`, hint: INSTALL_HINT }

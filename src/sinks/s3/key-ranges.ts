@@ -1,16 +1,16 @@
 import type { Columns } from './parquet.js'
 import type { Scalar, Storage } from './types.js'
 
-/** The least and the greatest value of the first key column, as texts; in marks and manifest beside each file. */
+/** Minimum and maximum of the first key column, as texts; stored in marks and in the manifest for each file. */
 export interface KeyRange {
   readonly least: string
   readonly greatest: string
 }
 
-/** A manifest is read whole: keys that are books themselves have no place in it. */
+/** A manifest is read as a whole, so very long keys are left out. */
 const LONGEST = 100
 
-/** Null: not known, so it may hold any key. */
+/** Null: unknown, so the file may contain any key. */
 export function rangeOf(storage: Storage, values: Columns[number]): KeyRange | null {
   const { compare } = storage
   if (compare === null || values.length === 0) return null
@@ -22,7 +22,7 @@ export function rangeOf(storage: Storage, values: Columns[number]): KeyRange | n
   return short({ least: storage.text(least)!, greatest: storage.text(greatest)! })
 }
 
-/** One range around all of them. */
+/** The range that covers all of them. */
 export function around(storage: Storage, ranges: readonly (KeyRange | null)[]): KeyRange | null {
   if (ranges.length === 0 || ranges.includes(null)) return null
   const known = ranges as readonly KeyRange[]
@@ -39,10 +39,10 @@ interface Span {
   greatest: Scalar
 }
 
-/** Ranges on the line of one column. Says which others can share a key with them. */
+/** Ranges of one column; finds others that may share a key with them. */
 export class KeySpans {
   readonly #storage: Storage
-  /** Apart from each other, in order; null: some range is not known, and everything may meet. */
+  /** Disjoint and sorted; null: some range is unknown, so any key may be shared. */
   readonly #spans: readonly Span[] | null
 
   constructor(storage: Storage, ranges: readonly (KeyRange | null)[]) {

@@ -3,29 +3,29 @@ import type { BatchId } from '../../ports/sink.js'
 /*
  * <prefix>/manifest.json                                   what readers see
  * <prefix>/data/<run>/[<column>=<value>/]<fence>-<batch>.parquet   rows of one batch
- * <prefix>/data/<run>/[<column>=<value>/]<fence>-m<sha>.parquet    rows of older files, put together anew
+ * <prefix>/data/<run>/[<column>=<value>/]<fence>-m<sha>.parquet    rows of older files, merged
  * <prefix>/removed/<run>/<fence>-<batch>-<part>.json       keys that a run removes
  */
 export const MANIFEST = 'manifest.json'
 export const FOLDERS = ['data/', 'removed/'] as const
 
-/** `s3:marts/film_dim`, as the pipeline has it. */
+/** `s3:marts/film_dim`, as in the pipeline. */
 export function addressOf(prefix: string): string {
   return `s3:${prefix.slice(0, -1)}`
 }
 
-/** As Hive and DuckDB write a missing value. */
+/** Hive's and DuckDB's notation of a missing value. */
 const NONE = '__HIVE_DEFAULT_PARTITION__'
-/** A key of S3 has 1,024 bytes, and the prefix wants its share. */
+/** An S3 key is limited to 1,024 bytes, including the prefix. */
 export const LONGEST_PARTITION = 255
 
-/** The folder of one value of the partition column; null: the value is too long for a name. */
+/** The folder of one value of the partition column; null: the value is too long. */
 export function partitionFolder(column: string, value: string | null): string | null {
   const folder = `${nameOf(column)}=${value === null ? NONE : valueName(value)}/`
   return folder.length > LONGEST_PARTITION ? null : folder
 }
 
-/** The value that a path stands for; undefined: it stands for none. */
+/** The partition value in a path; undefined: the path has none. */
 export function partitionOf(path: string): string | null | undefined {
   const value = /\/[^/=]+=([^/]*)\/[^/]+$/.exec(path)?.[1]
   if (value === undefined) return undefined
@@ -33,7 +33,7 @@ export function partitionOf(path: string): string | null | undefined {
 }
 
 function valueName(value: string): string {
-  // A text that is spelled like the sign for none must not be read as it.
+  // A text that equals the notation for NULL must not be read as NULL.
   return value === NONE ? `%5F${NONE.slice(1)}` : nameOf(value)
 }
 
@@ -44,7 +44,7 @@ function nameOf(text: string): string {
   )
 }
 
-/** Deterministic, so a batch that is repeated replaces its own file; with the fence, so a stale holder replaces nobody's. */
+/** Deterministic, so a repeated batch replaces its own file; with the fence, so a stale holder replaces no other file. */
 export function batchFile(id: BatchId, folder: string): string {
   return `data/${id.runId}/${folder}${id.fence}-${id.number}.parquet`
 }

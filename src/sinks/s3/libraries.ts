@@ -1,13 +1,13 @@
 import { createRequire } from 'node:module'
 import { VitrinaError } from '../../model/errors.js'
 
-/** Optional dependencies: loaded by the first pipeline that needs them, never by anybody else. */
+/** Optional dependencies, loaded only by the first pipeline that needs them. */
 const PACKAGES = ['@aws-sdk/client-s3', 'hyparquet', 'hyparquet-writer'] as const
-export const INSTALL_HINT = `Install them beside Vitrina: npm install ${PACKAGES.join(' ')}`
+export const INSTALL_HINT = `Install them next to Vitrina: npm install ${PACKAGES.join(' ')}`
 
 const { resolve } = createRequire(import.meta.url)
 
-/** The packages that are not there. Looks for files only; the S3 client alone takes a third of a second to load. */
+/** Packages that are not installed. Only checks for files: loading the S3 client takes a third of a second. */
 export function missingPackages(): string[] {
   return PACKAGES.filter((name) => {
     try {
@@ -31,7 +31,7 @@ export async function loadParquet(): Promise<ParquetLibrary> {
 }
 
 export async function loadClient(): Promise<typeof import('@aws-sdk/client-s3')> {
-  // On Node 20 it warns about versions of next year; ours is pinned, and the warning would be in everybody's log.
+  // On Node 20 it warns about versions of next year; ours is pinned, and the warning would fill the log.
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true'
   return import('@aws-sdk/client-s3').catch(notThere)
 }

@@ -14,16 +14,16 @@ const file = z.object({
   sha256: z.string(),
   /** The value of the partition column, as PostgreSQL writes it; absent in marts without partitions. */
   partition: z.string().nullable().optional(),
-  /** Of the first key column; absent where that is not known. Files beside which no new key can stand are not read again. */
+  /** Range of the first key column; absent if unknown. Files that cannot contain a new key are not read again. */
   range: z.object({ least: z.string(), greatest: z.string() }).optional(),
 })
 
 const manifest = z.object({
   format: z.literal('vitrina-manifest'),
   version: z.literal(1),
-  /** Where the paths begin: s3://bucket/prefix/ */
+  /** Base of the paths: s3://bucket/prefix/ */
   location: z.string(),
-  /** Counts the versions of this manifest. */
+  /** Version number of this manifest. */
   sequence: z.number().int().positive(),
   published_at: z.string(),
   rows: z.number().int().nonnegative(),
@@ -31,9 +31,9 @@ const manifest = z.object({
   partition_by: z.string().nullable(),
   columns: z.array(z.object({ name: z.string(), type: z.string(), stored: z.string() })),
   files: z.array(file),
-  /** No longer part of the mart, kept a while for those who read an older manifest. */
+  /** No longer part of the mart, kept for a while for readers of an older manifest. */
   retired: z.array(z.object({ path: z.string(), at: z.string() })),
-  /** What each pipeline published last. A holder with a smaller fence is stale. */
+  /** The last publication of each pipeline. A holder with a smaller fence is stale. */
   writers: z.record(
     z.string(),
     z.object({ run: z.string(), fence: z.number(), published: z.string(), deleted: z.number() }),
@@ -43,7 +43,7 @@ const manifest = z.object({
 export type FileEntry = Readonly<z.output<typeof file>>
 export type Manifest = z.output<typeof manifest>
 
-/** The manifest of one mart, and which version of it was seen. */
+/** The manifest of one mart, and the version that was read. */
 export interface Seen {
   readonly manifest: Manifest
   readonly etag: string
@@ -55,16 +55,15 @@ export async function readManifest(bucket: Bucket, prefix: string): Promise<Seen
   return { manifest: parse(object.bytes, prefix), etag: object.etag }
 }
 
-/** False: somebody else published meanwhile. */
+/** Returns false if another session published meanwhile. */
 export function writeManifest(
-  bucket: Bucket,
-  prefix: string,
+  { bucket, prefix }: { readonly bucket: Bucket; readonly prefix: string },
   next: Manifest,
   seen: Seen | null,
 ): Promise<boolean> {
   const condition: Condition = seen === null ? 'absent' : { etag: seen.etag }
   const body = Buffer.from(`${JSON.stringify(next, null, 1)}\n`)
-  return bucket.putIf(prefix + MANIFEST, body, 'application/json', condition)
+  return bucket.putIf({ key: prefix + MANIFEST, body, type: 'application/json' }, condition)
 }
 
 function parse(bytes: Buffer, prefix: string): Manifest {
@@ -72,7 +71,7 @@ function parse(bytes: Buffer, prefix: string): Manifest {
   if (parsed.success) return parsed.data
   throw new VitrinaError(
     'SINK_REFUSED',
-    `${prefix}${MANIFEST} is no manifest of this version: ${z.prettifyError(parsed.error)}`,
+    `${prefix}${MANIFEST} is not a manifest of this version: ${z.prettifyError(parsed.error)}`,
     'Choose another prefix, or remove the object and run the pipeline in full.',
   )
 }
@@ -92,11 +91,11 @@ export function requireHolder(seen: Seen | null, id: BatchId): void {
   throw new VitrinaError(
     'LEASE_LOST',
     `Another runner published the mart meanwhile (fence ${last.fence}, ours is ${id.fence}).`,
-    'Nothing has to be done: the other runner continues.',
+    'No action is needed: the other runner continues.',
   )
 }
 
-/** What the sink asks to be kept until it publishes: the file, and what the manifest will tell of it. */
+/** A mark that is kept until publication: the file and its future entry in the manifest. */
 export function markOf({ path, rows, bytes, sha256, range }: FileEntry): string {
   const facts = new URLSearchParams({ rows: String(rows), bytes: String(bytes), sha256, ...range })
   return `${path}?${facts}`
@@ -120,7 +119,7 @@ export function stepOf(mark: string): Step {
 function strangeMark(mark: string): VitrinaError {
   return new VitrinaError(
     'SINK_GONE',
-    `The checkpoint names something that is no file of this sink: ${mark.slice(0, 200)}`,
+    `The checkpoint contains an invalid file entry: ${mark.slice(0, 200)}`,
     'Reset the pipeline and run it in full.',
   )
 }

@@ -11,17 +11,17 @@ import { type Columns, ParquetFileReader, ParquetFileWriter } from './parquet.js
 import type { Shape } from './schema.js'
 import type { Storage } from './types.js'
 
-/** A file below this is fetched whole: a second request costs more than the bytes. */
+/** Smaller files are read with one request: a second one costs more than the bytes. */
 const WHOLE_BYTES = 1_000_000
 const LOOKS_AT_ONCE = 16
 
 /** For files that no manifest names yet. */
 const RESET = 'Reset the pipeline and run it in full.'
-/** A full run reads the files that the manifest names, so that it would miss them too. */
+/** For files in the manifest: a full run reads them too and would fail the same way. */
 const REBUILD =
-  'If the object cannot be brought back, remove manifest.json there, reset the pipeline and run it in full: the mart is then built anew.'
+  'If the object cannot be restored, remove manifest.json there, reset the pipeline and run it in full to rebuild the mart.'
 
-/** What everything that touches the files of a mart needs. */
+/** The context of everything that works on the files of a mart. */
 export interface MartContext extends Shape {
   readonly bucket: Bucket
   readonly parquet: ParquetLibrary
@@ -52,7 +52,7 @@ export class MartFiles {
     return entryOf({ path, rows: writer.rows, bytes: bytes.length, sha256 }, range)
   }
 
-  /** A manifest that names a file which is not there would break every reader. */
+  /** A manifest with a missing file would break every reader. */
   async requireThere(entries: readonly FileEntry[]): Promise<void> {
     for (let start = 0; start < entries.length; start += LOOKS_AT_ONCE) {
       await Promise.all(entries.slice(start, start + LOOKS_AT_ONCE).map((entry) => this.#requireSize(entry)))
@@ -61,28 +61,29 @@ export class MartFiles {
 
   async #requireSize(file: FileEntry): Promise<void> {
     const bytes = await this.#mart.bucket.size(this.#mart.prefix + file.path)
-    if (bytes === null) throw this.#gone(file, 'is not there', RESET)
+    if (bytes === null) throw this.#gone(file, 'does not exist', RESET)
     if (bytes !== file.bytes) throw this.#gone(file, `has ${bytes} bytes instead of ${file.bytes}`, RESET)
   }
 
-  /** Portions of some columns, in the order of the rows. */
+  /** Portions of some columns, in row order. */
   async *portions(file: FileEntry, storages: readonly Storage[]): AsyncGenerator<Columns> {
     const whole = storages.length === this.#mart.storages.length || file.bytes <= WHOLE_BYTES
     const buffer = whole ? await this.#fetch(file) : this.#ranges(file)
     const reader = await ParquetFileReader.open(this.#mart.parquet, buffer)
-    if (reader.rows !== file.rows) throw this.#gone(file, `holds ${reader.rows} rows instead of ${file.rows}`)
+    if (reader.rows !== file.rows)
+      throw this.#gone(file, `contains ${reader.rows} rows instead of ${file.rows}`)
     for await (const columns of reader.portions(storages)) {
       this.#mart.signal.throwIfAborted()
       yield columns
     }
   }
 
-  /** Whole rows, in portions. */
+  /** Complete rows, in portions. */
   allColumns(file: FileEntry): AsyncGenerator<Columns> {
     return this.portions(file, this.#mart.storages)
   }
 
-  /** Every row's key, as texts. */
+  /** The key of every row, as texts. */
   async *keys(file: FileEntry): AsyncGenerator<{ readonly row: number; readonly key: TextValues }> {
     const { keys } = this.#mart
     let row = 0
@@ -106,7 +107,7 @@ export class MartFiles {
 
   async #fetch(file: FileEntry): Promise<AsyncBuffer> {
     const object = await this.#mart.bucket.get(this.#mart.prefix + file.path)
-    if (object === null) throw this.#gone(file, 'is not there')
+    if (object === null) throw this.#gone(file, 'does not exist')
     if (object.bytes.length !== file.bytes)
       throw this.#gone(file, `has ${object.bytes.length} bytes instead of ${file.bytes}`)
     const buffer = arrayBuffer(object.bytes)
@@ -118,7 +119,7 @@ export class MartFiles {
       byteLength: file.bytes,
       slice: async (start, end = file.bytes) => {
         const object = await this.#mart.bucket.get(this.#mart.prefix + file.path, [start, end])
-        if (object === null) throw this.#gone(file, 'is not there')
+        if (object === null) throw this.#gone(file, 'does not exist')
         return arrayBuffer(object.bytes)
       },
     }
@@ -128,12 +129,12 @@ export class MartFiles {
     return new VitrinaError(
       'SINK_GONE',
       `${this.#mart.prefix}${file.path} in bucket ${this.#mart.bucket.name} ${what}.`,
-      `Something else changes objects below the prefix. ${remedy}`,
+      `Another program changes objects below the prefix. ${remedy}`,
     )
   }
 }
 
-/** Of its own, however small: Node hands out small buffers as parts of a larger one. */
+/** A separate buffer even when small: Node.js allocates small buffers inside a shared one. */
 function arrayBuffer(bytes: Buffer): ArrayBuffer {
   return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer
 }

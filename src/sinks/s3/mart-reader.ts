@@ -5,9 +5,9 @@ import { digestOfTexts } from './digests.js'
 import { around } from './key-ranges.js'
 import { type FileEntry, readManifest } from './manifest.js'
 import type { MartContext, MartFiles } from './mart-files.js'
-import { Misfit } from './misfit.js'
 import type { Columns } from './parquet.js'
 import type { Scalar, Storage } from './types.js'
+import { UnfitValue } from './unfit-value.js'
 
 /** The mart as its readers see it. */
 export class MartReader {
@@ -22,7 +22,7 @@ export class MartReader {
   async summary(column: string): Promise<MartSummary> {
     const storage = this.#mart.storages.find(({ name }) => name === column)
     if (storage === undefined)
-      throw new VitrinaError('KEY_MISSING', `The mart has no column "${column}".`, 'Name one of its columns.')
+      throw new VitrinaError('KEY_MISSING', `The mart has no column "${column}".`, 'Use one of its columns.')
     const files = await this.#listed()
     const count = files.reduce((sum, { rows }) => sum + rows, 0)
     const known =
@@ -70,14 +70,14 @@ export class MartReader {
     )
   }
 
-  /** A row that would be refused is equal to none: its digest is that of its texts. */
+  /** A row that would be rejected equals no stored row: its digest is computed from its texts. */
   digestOf(row: TextValues): RowDigest {
     return this.#digest(
       this.#mart.storages.map((storage, index) => {
         try {
           return storage.text(storage.read(row[index]!))
         } catch (error) {
-          if (error instanceof Misfit) return row[index]!
+          if (error instanceof UnfitValue) return row[index]!
           throw error
         }
       }),

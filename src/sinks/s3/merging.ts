@@ -9,7 +9,7 @@ import type { Columns, ParquetFileWriter } from './parquet.js'
 import type { Resolution } from './resolution.js'
 import type { Storage, Value } from './types.js'
 
-/** So many small files of about one size, and they become one. */
+/** This many small files of similar size are merged into one. */
 const TOGETHER = 8
 const SMALLEST = 16_384
 const ROWS_IN_GROUP = 100_000
@@ -22,8 +22,8 @@ interface Living {
 }
 
 /**
- * Files of the next manifest: as they are where every row counts, rewritten where some do not. Small ones are put
- * together, files of one size at a time, so that a row is copied a few times in its life and readers open a few files.
+ * Files of the next manifest: unchanged where all rows are current, rewritten where some are superseded. Small files of
+ * similar size are merged, so that each row is copied only a few times and readers open few files.
  */
 export async function merge(
   mart: MartContext,
@@ -90,7 +90,7 @@ async function rewrite(
   return files.put(name, writer, range)
 }
 
-/** Rows that count, gathered into row groups of a decent size. */
+/** Collects current rows into row groups of a reasonable size. */
 class Output {
   readonly #files: MartFiles
   readonly #writer: ParquetFileWriter

@@ -9,10 +9,10 @@ const CODECS = { snappy: 'SNAPPY', gzip: 'GZIP', uncompressed: 'UNCOMPRESSED' } 
 const deflate = { GZIP: (input: Uint8Array) => new Uint8Array(gzipSync(input)) }
 const inflate = { GZIP: (input: Uint8Array) => new Uint8Array(gunzipSync(input)) }
 
-/** Columns side by side: `columns[i][row]`. */
+/** Columnar: `columns[i][row]`. */
 export type Columns = readonly (readonly Value[])[]
 
-/** Rows on their way into one file. The same rows in the same portions give the same bytes. */
+/** Builds one file. The same rows in the same portions give the same bytes. */
 export class ParquetFileWriter {
   readonly #storages: readonly Storage[]
   readonly #bytes: InstanceType<ParquetLibrary['writer']['ByteWriter']>
@@ -53,7 +53,7 @@ export class ParquetFileWriter {
     return this.#bytes.getBytes()
   }
 
-  /** They leave NaN out, and to DuckDB NaN is the greatest number: it would skip rows that it should find. */
+  /** Statistics leave NaN out, but NaN is the greatest number in DuckDB, which would skip matching rows. */
   #forgetFloatBounds(): void {
     for (const { columns } of this.#writer.row_groups) {
       for (const { meta_data: chunk } of columns) {
@@ -69,7 +69,7 @@ function schemaOf(storages: readonly Storage[], which: 'elements' | 'footer'): S
   return [{ name: 'root', num_children: storages.length }, ...storages.flatMap((storage) => storage[which])]
 }
 
-/** One file, a row group at a time. */
+/** Reads one file, a row group at a time. */
 export class ParquetFileReader {
   readonly rows: number
   readonly #library: ParquetLibrary
@@ -105,14 +105,14 @@ export class ParquetFileReader {
   }
 }
 
-/** Bounds of columns are read with the footer; ours may be cut, and cut JSON is no JSON. */
+/** Column bounds are read with the footer; ours may be truncated, and truncated JSON is invalid. */
 const AS_THEY_ARE = {
   jsonFromBytes: (bytes: Uint8Array) => bytes,
   stringFromBytes: (bytes: Uint8Array) => bytes,
   uuidFromBytes: (bytes: Uint8Array) => bytes,
 }
 
-/** Without what makes the reader turn decimals into doubles and microseconds into dates. */
+/** Without the annotations that make the reader convert decimals to doubles and microseconds to dates. */
 function physical(element: SchemaElement): SchemaElement {
   if (element.type === undefined) return element
   const { converted_type: _converted, logical_type: _logical, ...rest } = element

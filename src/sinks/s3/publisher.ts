@@ -18,20 +18,20 @@ import { merge } from './merging.js'
 import { type Resolution, resolve } from './resolution.js'
 import { describeColumns } from './schema.js'
 
-/** Two pipelines may fill one mart; whoever loses the race begins again with what the other left. */
+/** Two pipelines may fill one mart; the one that loses the race starts over from the other's manifest. */
 const TRIES = 5
 
 interface Publication {
   readonly kind: 'append' | 'replace'
   readonly marks: readonly string[]
   readonly id: BatchId
-  /** Looks at what would be published, and throws when it must not be. */
+  /** Checks what would be published, and throws if it must not be. */
   readonly inspect: (resolution: Resolution, seen: Seen | null) => void
 }
 
 /**
- * Writes manifests. What a run wrote is seen by readers when its manifest is there, and not before: that is one object,
- * and it is replaced only if nobody replaced it since it was read.
+ * Writes manifests. Readers see the rows of a run once its manifest exists, and not before: it is a single object, and
+ * it is replaced only if it has not changed since it was read.
  */
 export class Publisher {
   readonly #mart: MartContext
@@ -46,7 +46,7 @@ export class Publisher {
     await this.#publish({ kind: 'append', marks, id, inspect: () => {} })
   }
 
-  /** The files of these marks and no others. Returns how many rows of the old mart are gone with it. */
+  /** Publishes exactly the files of these marks. Returns how many rows of the old mart this removes. */
   async replace(
     marks: readonly string[],
     id: BatchId,
@@ -71,15 +71,15 @@ export class Publisher {
       const before = publishedBefore(seen, publication)
       if (before !== null) return before
       const { manifest, deleted } = await this.#next(publication, seen)
-      if (!(await writeManifest(this.#mart.bucket, this.#mart.prefix, manifest, seen))) continue
-      // Readers see the run already; what is left lying costs a little room until the next run.
+      if (!(await writeManifest(this.#mart, manifest, seen))) continue
+      // The run is already visible to readers; leftovers only take space until the next run.
       await cleanUp(this.#mart, manifest, publication.marks).catch(() => {})
       return deleted
     }
     throw new VitrinaError(
       'SINK_GONE',
-      `The manifest of ${this.#mart.prefix} was changed by others each of ${TRIES} times that it was to be written.`,
-      'See whether several pipelines write to this prefix.',
+      `The manifest of ${this.#mart.prefix} was changed by other sessions during each of ${TRIES} attempts to write it.`,
+      'Check whether several pipelines write to this prefix.',
     )
   }
 
@@ -126,13 +126,13 @@ export class Publisher {
     }
   }
 
-  /** So that there is a file with the columns to read, also where there are no rows. */
+  /** Ensures a file with the columns, even when there are no rows. */
   #emptyFile(id: BatchId): Promise<FileEntry> {
     return this.#files.put(emptyFile(id), this.#files.newWriter(), null)
   }
 }
 
-/** What was said when this was published; null: it was not. A crash after the manifest was written asks for it again. */
+/** The result of an earlier publication, or null. It is needed again after a crash that followed the manifest's write. */
 function publishedBefore(seen: Seen | null, { kind, marks, id }: Publication): number | null {
   if (seen === null) return null
   if (kind === 'append' && marks.length === 0) return 0
@@ -145,7 +145,7 @@ function withoutOlder(resolution: Resolution, marks: readonly string[]): Resolut
   return { ...resolution, files: resolution.files.filter(({ path }) => written.has(path)) }
 }
 
-/** A replacement that lost a file on the way would look like a mart with fewer rows. */
+/** A replacement that lost a file would look like a mart with fewer rows. */
 function requireCount(
   prefix: string,
   marks: readonly string[],
@@ -158,7 +158,7 @@ function requireCount(
   if (count <= rows && count >= rows - rewritten) return
   throw new VitrinaError(
     'SINK_GONE',
-    `The new files of ${prefix} hold ${count} rows, and ${rows} were written.`,
-    'Run the pipeline again: it builds the mart anew.',
+    `The new files of ${prefix} contain ${count} rows, but ${rows} were written.`,
+    'Run the pipeline again to rebuild the mart.',
   )
 }

@@ -5,12 +5,12 @@ import { DigestSet, digestOfTexts } from './digests.js'
 import { addressOf, removalFile } from './layout.js'
 import { readManifest, stepOf } from './manifest.js'
 import type { MartContext, MartFiles } from './mart-files.js'
-import { Misfit } from './misfit.js'
 import { type Resolution, removalBody, resolve } from './resolution.js'
+import { UnfitValue } from './unfit-value.js'
 
 const KEYS_IN_PART = 100_000
 
-/** Writes down which keys are to go; they go when the run is published. */
+/** Records the keys to remove; they disappear when the run is published. */
 export class Remover {
   readonly #mart: MartContext
   readonly #files: MartFiles
@@ -20,7 +20,7 @@ export class Remover {
     this.#files = files
   }
 
-  /** Which of them are there is not looked up: that would read the keys of the whole mart. */
+  /** Does not check which of them exist: that would read the keys of the whole mart. */
   async remove(keys: readonly TextValues[], id: BatchId): Promise<Removal> {
     const wanted = keys.flatMap((key) => this.#canonical(key) ?? [])
     return { deleted: wanted.length, marks: await this.#note(wanted, id) }
@@ -61,12 +61,12 @@ export class Remover {
     return absent
   }
 
-  /** As the files spell it; null: no row can have this key. */
+  /** The key as stored in the files; null: no row can have it. */
   #canonical(key: TextValues): [TextValues] | null {
     try {
       return [this.#mart.keys.map((storage, index) => storage.text(storage.read(key[index]!)))]
     } catch (error) {
-      if (error instanceof Misfit) return null
+      if (error instanceof UnfitValue) return null
       throw error
     }
   }

@@ -6,7 +6,7 @@ const films = (from: number, to: number, mark = '') =>
   Array.from({ length: to - from + 1 }, (_, index) => [String(from + index), `film ${from + index}${mark}`])
 const keys = (from: number, to: number) => films(from, to).map(([id]) => [id!])
 
-/** Builds the mart anew, a batch for each list of rows. */
+/** Rebuilds the mart, a batch for each list of rows. */
 async function replaceWith(mart: TestMart, batches: string[][][], run = new TestRun(2), brake = 0.5) {
   const sink = await mart.open({ brake })
   const replacement = await sink.replacement(run.id)
@@ -97,7 +97,7 @@ await describeS3('Replacing a mart of files', (s3) => {
     expect(await mart.read()).toEqual([])
   })
 
-  it('goes on in another attempt, and is published once when it is asked twice', async () => {
+  it('continues in another attempt, and is published once when requested twice', async () => {
     const mart = aMart(s3)
     await runOnce(mart, films(1, 4))
     const first = await replaceWith(mart, [films(1, 3, ' new')])

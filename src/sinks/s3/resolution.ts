@@ -7,23 +7,23 @@ import type { FileEntry, Step } from './manifest.js'
 import type { MartContext, MartFiles } from './mart-files.js'
 import type { Scalar } from './types.js'
 
-/** Digests that are held at once: 64 MB. More keys than that are looked at in several rounds. */
+/** Digests in memory at once: 64 MB. More keys are processed in several rounds. */
 const KEYS_AT_ONCE = 2_000_000
 
-/** Which rows count when these steps are done, one after another, on these files. */
+/** The rows that remain current after these steps are applied, in order, to these files. */
 export interface Resolution {
-  /** Files of the steps and older ones, whether or not a row of them counts. */
+  /** Files of the steps and older ones, even those without a current row. */
   readonly files: readonly FileEntry[]
-  /** Rows that a later step wrote again or removed, by path. */
+  /** Rows that a later step replaced or removed, by path. */
   readonly dead: ReadonlyMap<string, DeadRows>
-  /** Rows of older files whose key no step names. */
+  /** Rows of older files whose key occurs in no step. */
   readonly untouched: number
 }
 
 /**
- * Goes through the steps from the last to the first: the first time that a key is met is the one that counts, and every
- * row with this key that comes after, in an earlier step or an older file, is dead. The same steps give the same answer
- * even when some of them were published before.
+ * Processes the steps from the last to the first: the first occurrence of a key is the current one, and every further
+ * row with this key, in an earlier step or an older file, is dead. The result is the same even when some of the steps
+ * were published before.
  */
 export async function resolve(
   mart: MartContext,
@@ -60,7 +60,7 @@ interface Work {
   readonly apart: readonly FileEntry[]
 }
 
-/** Leaves out what need not be read: a full pass in the order of the key reads nothing again. */
+/** Skips files that need not be read: a full pass in key order reads nothing again. */
 async function prepare(
   mart: MartContext,
   steps: readonly Step[],
@@ -93,7 +93,7 @@ async function readSteps(mart: MartContext, steps: readonly Step[]): Promise<Rea
   const seen = new Set<string>()
   for (const step of steps) {
     const path = step.kind === 'rows' ? step.file.path : step.path
-    // A batch that was repeated under the same name is one file.
+    // A batch repeated under the same name is one file.
     if (seen.has(path)) continue
     seen.add(path)
     if (step.kind === 'rows') read.push({ ...step, range: step.file.range ?? null })
@@ -102,7 +102,7 @@ async function readSteps(mart: MartContext, steps: readonly Step[]): Promise<Rea
   return read
 }
 
-/** Steps whose keys no other step can have. */
+/** Steps that share no key with another step. */
 function loners(mart: MartContext, steps: readonly ReadStep[]): ReadonlySet<ReadStep> {
   const compare = mart.keys[0]!.compare
   if (compare === null || steps.some(({ range }) => range === null)) return new Set()
@@ -127,7 +127,7 @@ function loners(mart: MartContext, steps: readonly ReadStep[]): ReadonlySet<Read
 const bound = (mart: MartContext, text: string) => mart.keys[0]!.read(text) as Scalar
 const rowsOf = (files: readonly FileEntry[]) => files.reduce((sum, { rows }) => sum + rows, 0)
 
-/** The keys that the steps name, each counted where it is met last; earlier rows with it are noted as dead. */
+/** The keys of the steps, each with its last occurrence; earlier rows with the same key are marked as dead. */
 async function laterKeys(
   files: MartFiles,
   steps: readonly ReadStep[],
@@ -154,7 +154,7 @@ async function laterKeys(
   return later
 }
 
-/** Rows of one older file; returns how many no step names. */
+/** Reads one older file; returns how many rows have a key that occurs in no step. */
 async function settle(
   files: MartFiles,
   file: FileEntry,
@@ -183,8 +183,8 @@ async function readRemoval({ bucket, prefix, keys: [first] }: MartContext, path:
   if (object === null)
     throw new VitrinaError(
       'SINK_GONE',
-      `${prefix}${path} in bucket ${bucket.name} is not there.`,
-      'Something else changes objects below the prefix. Reset the pipeline and run it in full.',
+      `${prefix}${path} in bucket ${bucket.name} does not exist.`,
+      'Another program changes objects below the prefix. Reset the pipeline and run it in full.',
     )
   const { keys } = removal.parse(JSON.parse(object.bytes.toString('utf8')))
   const range = rangeOf(

@@ -7,7 +7,7 @@ import { addressOf, MANIFEST } from './layout.js'
 import type { Manifest } from './manifest.js'
 import { decimalShape, type Storage, storageOf, WIDEST_DECIMAL } from './types.js'
 
-/** What a run would write, before anything is opened. */
+/** The mart that a run would write. */
 export interface Shape {
   /** `marts/film_dim/` */
   readonly prefix: string
@@ -23,7 +23,7 @@ export function describeColumns(
   return storages.map(({ name, label }, index) => ({ name, type: columns[index]!.type, stored: label }))
 }
 
-/** What speaks against these columns: by themselves, and beside the mart that is there. */
+/** Problems of these columns, on their own and compared with the existing mart. */
 export function problems(shape: Shape, manifest: Manifest | null): Finding[] {
   const { columns, options } = shape
   const names = columns.map(({ name }) => name)
@@ -34,7 +34,7 @@ export function problems(shape: Shape, manifest: Manifest | null): Finding[] {
     finding(
       'KEY_MISSING',
       `The query returns no column "${name}".`,
-      'Add the column, or correct key and partition_by.',
+      'Add the column, or correct key_columns and partition_by.',
       'target_options',
     ),
   )
@@ -45,7 +45,7 @@ export function problems(shape: Shape, manifest: Manifest | null): Finding[] {
       : [
           finding(
             'TARGET_VALUE',
-            `"${list.name}" is an array; a partition has one value.`,
+            `"${list.name}" is an array; a partition needs a single value.`,
             'Choose another column for partition_by.',
             'target_options',
           ),
@@ -63,22 +63,22 @@ function differences(shape: Shape, manifest: Manifest): Finding[] {
     ...[...before].flatMap(([name, stored]) => {
       const other = now.get(name)
       if (other === undefined) return [`column "${name}" (${stored}) is missing`]
-      return other === stored ? [] : [`column "${name}" was ${stored} and is ${other} now`]
+      return other === stored ? [] : [`column "${name}" was ${stored} and is now ${other}`]
     }),
     ...(manifest.key.join() === shape.key.join()
       ? []
-      : [`the key was ${manifest.key.join(', ')} and is ${shape.key.join(', ')} now`]),
+      : [`the key was ${manifest.key.join(', ')} and is now ${shape.key.join(', ')}`]),
     ...(manifest.partition_by === shape.options.partition_by
       ? []
       : [
-          `partition_by was ${manifest.partition_by ?? 'none'} and is ${shape.options.partition_by ?? 'none'} now`,
+          `partition_by was ${manifest.partition_by ?? 'none'} and is now ${shape.options.partition_by ?? 'none'}`,
         ]),
   ]
-  const hint = `Make the query fit, choose another prefix, or remove ${shape.prefix}${MANIFEST} and run the pipeline in full: the mart is then built anew.`
+  const hint = `Change the query to match, choose another prefix, or remove ${shape.prefix}${MANIFEST} and run the pipeline in full to rebuild the mart.`
   return told.map((what) =>
     finding(
       'TARGET_MISMATCH',
-      `The files of ${addressOf(shape.prefix)} do not fit: ${what}.`,
+      `The existing files of ${addressOf(shape.prefix)} do not match: ${what}.`,
       hint,
       'source_query',
     ),
@@ -93,7 +93,7 @@ export function warnings(columns: readonly Column[]): Finding[] {
     return [
       finding(
         'TARGET_VALUE',
-        `"${name}" is ${type}, and a decimal of Parquet has at most ${WIDEST_DECIMAL} digits and a fixed scale: it is kept as text.`,
+        `"${name}" is ${type}, but Parquet decimals have at most ${WIDEST_DECIMAL} digits and a fixed scale: it is stored as text.`,
         `Cast it in the query, for example "${name}"::numeric(18,4).`,
         'source_query',
       ),
@@ -101,7 +101,7 @@ export function warnings(columns: readonly Column[]): Finding[] {
   })
 }
 
-/** The same as an error, for a run. */
+/** Throws the same findings as an error, for a run. */
 export function requireFit(shape: Shape, manifest: Manifest | null): void {
   const [first] = problems(shape, manifest)
   if (first !== undefined) throw new VitrinaError(first.code as 'TARGET_MISMATCH', first.message, first.hint)

@@ -27,14 +27,14 @@ await describeS3('An S3 server', (s3) => {
     ['there is no such bucket', 'SINK_REFUSED', { S3_BUCKET: 'no-such-bucket' }],
     ['the secret is wrong', 'SINK_LOGIN', { S3_SECRET_ACCESS_KEY: 'wrong-secret-of-a-test' }],
     ['the key is unknown', 'SINK_LOGIN', { S3_ACCESS_KEY_ID: 'unknown' }],
-    ['the key may do nothing', 'SINK_LOGIN', { S3_ACCESS_KEY_ID: 'nobody', S3_SECRET_ACCESS_KEY: 'nobody' }],
-    ['nobody listens there', 'SINK_UNAVAILABLE', { S3_ENDPOINT: 'http://127.0.0.1:9' }],
-  ])('is told apart when %s: %s', async (_, code, settings) => {
+    ['the key may do nothing', 'SINK_LOGIN', { S3_ACCESS_KEY_ID: 'nobody', S3_SECRET_ACCESS_KEY: 'nobody' }], // words:allow
+    ['the port is closed', 'SINK_UNAVAILABLE', { S3_ENDPOINT: 'http://127.0.0.1:9' }],
+  ])('is classified when %s: %s', async (_, code, settings) => {
     const mart = aMart(s3, { settings: settings! })
     const errors = [
       await mart.kind.ping(signal).catch((error) => error),
       await (await mart.open()).prepare().catch((error) => error),
-      // SeaweedFS makes a bucket for whoever writes into it, so a run must have looked before.
+      // SeaweedFS creates a missing bucket on write, so a run must check before.
       ...(code === 'SINK_REFUSED'
         ? []
         : [await new TestRun().write(await mart.open(), ROW).catch((error) => error)]),
@@ -54,11 +54,11 @@ await describeS3('An S3 server', (s3) => {
     const sink = await mart.open({ types, options: { partition_by: 'added' } })
     const { exists, errors } = await sink.examine()
     expect(exists).toBe(true)
-    expect(errors.map(({ message }) => message.replace(/^.*do not fit: /, ''))).toEqual([
+    expect(errors.map(({ message }) => message.replace(/^.*do not match: /, ''))).toEqual([
       'column "added" (string) is new.',
       'column "title" (string) is missing.',
-      'column "price" was decimal(4,2) and is decimal(6,2) now.',
-      'partition_by was none and is added now.',
+      'column "price" was decimal(4,2) and is now decimal(6,2).',
+      'partition_by was none and is now added.',
     ])
     await expect(sink.prepare()).rejects.toMatchObject({ code: 'TARGET_MISMATCH' })
   })
@@ -68,9 +68,11 @@ await describeS3('An S3 server', (s3) => {
     const mart = aMart(s3, { types, options: { partition_by: 'tags' } })
     const { exists, errors, warnings } = await (await mart.open()).examine()
     expect(exists).toBe(false)
-    expect(errors.map(({ message }) => message)).toEqual(['"tags" is an array; a partition has one value.'])
+    expect(errors.map(({ message }) => message)).toEqual([
+      '"tags" is an array; a partition needs a single value.',
+    ])
     expect(warnings.map(({ message }) => message)).toEqual([
-      '"total" is numeric, and a decimal of Parquet has at most 38 digits and a fixed scale: it is kept as text.',
+      '"total" is numeric, but Parquet decimals have at most 38 digits and a fixed scale: it is stored as text.',
     ])
     const missing = await (await mart.open({ options: { partition_by: 'none' } })).examine()
     expect(missing.errors.map(({ message }) => message)).toEqual(['The query returns no column "none".'])
@@ -87,7 +89,7 @@ await describeS3('An S3 server', (s3) => {
     await expect(run.publish(sink)).rejects.toMatchObject({ code: 'SINK_GONE' })
   })
 
-  it('does not publish what somebody removed or changed meanwhile', async () => {
+  it('does not publish files that were removed or changed meanwhile', async () => {
     const mart = aMart(s3)
     const sink = await mart.open()
     const run = new TestRun()
@@ -99,7 +101,7 @@ await describeS3('An S3 server', (s3) => {
       message: /14 bytes instead of/,
     })
     await s3.client.send(new DeleteObjectCommand({ Bucket: s3.bucket, Key: key }))
-    await expect(run.publish(sink)).rejects.toMatchObject({ code: 'SINK_GONE', message: /is not there/ })
+    await expect(run.publish(sink)).rejects.toMatchObject({ code: 'SINK_GONE', message: /does not exist/ })
     expect(await mart.manifest()).toBeNull()
   })
 

@@ -172,8 +172,8 @@ await describeS3('The S3 sink', (s3) => {
     expect(inserted).toBe(1)
     expect(refused).toEqual([
       { row: 1, reason: 'id: a key column is NULL' },
-      { row: 2, reason: 'at: infinity is no timestamp that Parquet can hold' },
-      { row: 3, reason: 'price: NaN has no place in a decimal(4,2)' },
+      { row: 2, reason: 'at: infinity is not a timestamp that Parquet can store' },
+      { row: 3, reason: 'price: NaN does not fit into decimal(4,2)' },
     ])
     await run.publish(sink)
     expect(await mart.read('SELECT id::VARCHAR FROM mart')).toEqual([['1']])
@@ -190,7 +190,7 @@ await describeS3('The S3 sink', (s3) => {
     expect(await mart.read()).toEqual(films(1, 1))
   })
 
-  it('tells rows, bounds and digests as readers see them', async () => {
+  it('reports count, bounds and digests as readers see them', async () => {
     const mart = aMart(s3)
     await runOnce(mart, films(1, 12))
     const sink = await mart.open()

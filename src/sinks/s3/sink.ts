@@ -11,15 +11,15 @@ import type {
 } from '../../ports/sink.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import type { RowBatch } from '../../sql/row-batch.js'
-import { BatchWriter } from './batch-writer.js'
 import { readManifest, type Seen } from './manifest.js'
 import { type MartContext, MartFiles } from './mart-files.js'
 import { MartReader } from './mart-reader.js'
 import { Publisher } from './publisher.js'
 import { Remover } from './remover.js'
 import { problems, requireFit, warnings } from './schema.js'
+import { BatchWriter } from './writer.js'
 
-/** A mart of Parquet files. Batches add files; a manifest says which of them are the mart. */
+/** A mart of Parquet files. Batches add files; a manifest lists the files that make up the mart. */
 export class S3Sink implements Sink {
   readonly #mart: MartContext
   readonly #writer: BatchWriter
@@ -43,7 +43,7 @@ export class S3Sink implements Sink {
     return { exists: seen !== null, errors, warnings: warnings(this.#mart.columns) }
   }
 
-  /** There is nothing to create but the bucket, and whose bucket it is, an administrator has to say. */
+  /** Creates nothing: an administrator has to create the bucket. */
   async prepare(): Promise<void> {
     const seen = await this.#look()
     requireFit(this.#mart, seen?.manifest ?? null)
@@ -102,13 +102,13 @@ export class S3Sink implements Sink {
     return readManifest(this.#mart.bucket, this.#mart.prefix)
   }
 
-  /** Without this, a mart whose manifest was removed would consist of the rows of the last run. */
+  /** Otherwise a mart whose manifest was removed would consist of the rows of the last run only. */
   async #requireStillThere(): Promise<void> {
     if (!this.#wasThere || (await readManifest(this.#mart.bucket, this.#mart.prefix)) !== null) return
     throw new VitrinaError(
       'SINK_GONE',
       `The manifest of ${this.#mart.prefix} in bucket ${this.#mart.bucket.name} disappeared during the run.`,
-      'Reset the pipeline and run it in full: the mart is then built anew.',
+      'Reset the pipeline and run it in full to rebuild the mart.',
     )
   }
 }

@@ -1,5 +1,5 @@
 import { trimEnd } from '../../model/trim-end.js'
-import { Misfit } from './misfit.js'
+import { UnfitValue } from './unfit-value.js'
 
 const DAY = 86_400_000_000n
 const DATE = /^(\d{4,7})-(\d\d)-(\d\d)( BC)?$/
@@ -7,13 +7,13 @@ const TIME = /^(\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?$/
 const STAMP =
   /^(\d{4,7}-\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d{1,6})?)(?:([+-])(\d\d)(?::(\d\d))?(?::(\d\d))?)?( BC)?$/
 const LEAST = -(2n ** 63n)
-/** DuckDB keeps the very last value for infinity. */
+/** DuckDB reserves the very last value for infinity. */
 const GREATEST = 2n ** 63n - 2n
 
-/** Days since 1970-01-01, in the calendar that PostgreSQL and Parquet share (Gregorian, also before 1582). */
+/** Days since 1970-01-01 in the calendar shared by PostgreSQL and Parquet (Gregorian, also before 1582). */
 export function daysOf(text: string): number {
   const parts = DATE.exec(text)
-  if (parts === null) throw new Misfit(`${text} is no date that Parquet can hold`)
+  if (parts === null) throw new UnfitValue(`${text} is not a date that Parquet can store`)
   const year = parts[4] === undefined ? Number(parts[1]) : 1 - Number(parts[1])
   return daysFromCivil(year, Number(parts[2]), Number(parts[3]))
 }
@@ -24,10 +24,10 @@ export function dateOf(days: number): string {
   return `${String(shown).padStart(4, '0')}-${two(month)}-${two(day)}${year > 0 ? '' : ' BC'}`
 }
 
-/** Microseconds since midnight; 24:00:00 is a time in PostgreSQL. */
+/** Microseconds since midnight; 24:00:00 is a valid time in PostgreSQL. */
 export function microsOfTime(text: string): bigint {
   const parts = TIME.exec(text)
-  if (parts === null) throw new Misfit(`${text} is no time of day`)
+  if (parts === null) throw new UnfitValue(`${text} is not a time of day`)
   const seconds = Number(parts[1]) * 3600 + Number(parts[2]) * 60 + Number(parts[3])
   return BigInt(seconds) * 1_000_000n + BigInt((parts[4] ?? '').padEnd(6, '0'))
 }
@@ -39,13 +39,14 @@ export function timeOf(micros: bigint): string {
   return fraction === '' ? clock : `${clock}.${fraction}`
 }
 
-/** Microseconds since 1970. Never through a JavaScript date: it would drop the last three digits. */
+/** Microseconds since 1970. Avoids JavaScript's Date, which would drop the last three digits. */
 export function microsOfTimestamp(text: string): bigint {
   const parts = STAMP.exec(text)
-  if (parts === null) throw new Misfit(`${text} is no timestamp that Parquet can hold`)
+  if (parts === null) throw new UnfitValue(`${text} is not a timestamp that Parquet can store`)
   const days = BigInt(daysOf(parts[1]! + (parts[7] ?? '')))
   const micros = days * DAY + microsOfTime(parts[2]!) - offsetOf(parts)
-  if (micros < LEAST || micros > GREATEST) throw new Misfit(`${text} is beyond the timestamps of Parquet`)
+  if (micros < LEAST || micros > GREATEST)
+    throw new UnfitValue(`${text} is outside the range of Parquet timestamps`)
   return micros
 }
 
@@ -64,7 +65,7 @@ export function timestampOf(micros: bigint, zone: '' | '+00'): string {
 
 const two = (value: number) => String(value).padStart(2, '0')
 
-/** Howard Hinnant's days_from_civil: exact for every year, with no table. */
+/** Howard Hinnant's days_from_civil: exact for every year, without a table. */
 function daysFromCivil(year: number, month: number, day: number): number {
   const y = month <= 2 ? year - 1 : year
   const era = Math.floor(y / 400)

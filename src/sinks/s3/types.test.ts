@@ -327,17 +327,17 @@ describe('Values of PostgreSQL', () => {
   })
 
   it.each([
-    ['integer', '2147483648', 'no whole number'],
-    ['bigint', '9223372036854775808', 'no whole number'],
+    ['integer', '2147483648', 'not an integer'],
+    ['bigint', '9223372036854775808', 'not a 64-bit integer'],
     ['numeric(4,2)', '100', 'more digits'],
     ['numeric(4,2)', '1.234', 'more than 2 decimals'],
-    ['numeric(4,2)', 'Infinity', 'no place'],
-    ['date', 'infinity', 'no date'],
-    ['timestamp without time zone', '294276-12-31 00:00:00', 'beyond'],
-    ['timestamp with time zone', '-infinity', 'no timestamp'],
+    ['numeric(4,2)', 'Infinity', 'does not fit'],
+    ['date', 'infinity', 'not a date'],
+    ['timestamp without time zone', '294276-12-31 00:00:00', 'outside the range'],
+    ['timestamp with time zone', '-infinity', 'not a timestamp'],
     ['boolean', 'maybe', 'neither'],
-    ['uuid', 'abc', 'no uuid'],
-    ['double precision', '', 'no number'],
+    ['uuid', 'abc', 'not a uuid'],
+    ['double precision', '', 'not a number'],
     ['integer[]', '{{1,2},{3,4}}', 'more than one dimension'],
   ])('of type %s cannot be %s', (type, text, reason) => {
     expect(() => storageOf({ name: 'c', type }).read(text)).toThrow(reason)

@@ -8,24 +8,24 @@ import {
   type ValueType,
   valueType,
 } from '../../sql/value-types.js'
-import { Misfit } from './misfit.js'
 import { decimalOf, floatOf, floatText, integerOf, longOf, signedOf, unscaledOf } from './numbers.js'
 import { dateOf, daysOf, microsOfTime, microsOfTimestamp, timeOf, timestampOf } from './times.js'
+import { UnfitValue } from './unfit-value.js'
 
-/** What the Parquet writer takes and, put right by `restore`, the reader gives: never a Date, never a rounded number. */
+/** What the Parquet writer accepts and the reader returns after `restore`: never a Date, never a rounded number. */
 export type Scalar = boolean | number | bigint | Uint8Array
 export type Value = Scalar | null | readonly (Scalar | null)[]
 
 type Leaf = Omit<SchemaElement, 'name' | 'repetition_type'>
 
-/** How values of one type are kept. */
+/** How values of one type are stored. */
 interface ScalarStorage {
-  /** What people call it: `decimal(10,2)`. */
+  /** The readable name: `decimal(10,2)`. */
   readonly label: string
   readonly leaf: Leaf
-  /** What only the footer may say: the writer would quote JSON once more if it knew. */
+  /** Annotations for the footer only: with them, the writer would quote JSON a second time. */
   readonly footer?: Leaf
-  /** The writer's dictionaries take 0 and -0 for one value, so floats have none. */
+  /** The writer's dictionaries treat 0 and -0 as one value, so floats use none. */
   readonly encoding?: 'PLAIN'
   read(text: string): Scalar
   restore(raw: Scalar): Scalar
@@ -39,12 +39,12 @@ export interface Storage {
   readonly label: string
   /** Elements of the schema, the column itself first. */
   readonly elements: readonly SchemaElement[]
-  /** The same as the footer has to tell them. */
+  /** The same for the footer. */
   readonly footer: readonly SchemaElement[]
   readonly encoding: 'PLAIN' | undefined
-  /** Null for lists and documents: they have no order worth telling. */
+  /** Null for lists and documents, which have no useful order. */
   readonly compare: ((left: Scalar, right: Scalar) => number) | null
-  /** Throws Misfit. */
+  /** Throws UnfitValue. */
   read(text: string | null): Value
   restore(raw: unknown): Value
   text(value: Value): string | null
@@ -55,7 +55,7 @@ const UTF8 = { converted_type: 'UTF8', logical_type: { type: 'STRING' } } as con
 const same = (raw: Scalar) => raw
 const order = <T>(left: T, right: T) => (left < right ? -1 : left > right ? 1 : 0)
 
-/** A storage whose values are of one JavaScript type; the casts stay here. */
+/** A storage whose values are of one JavaScript type; confines the casts. */
 function storage<T extends Scalar>(parts: {
   readonly label: string
   readonly leaf: Leaf
@@ -74,7 +74,7 @@ const textStorage = (label: string, leaf: Leaf, footer?: Leaf) =>
     label,
     leaf,
     ...(footer === undefined ? {} : { footer }),
-    // Bytes, not strings: the writer orders strings by UTF-16, and readers would skip files that hold what they seek.
+    // Bytes, not strings: the writer orders strings by UTF-16, and readers would skip files with matching rows.
     read: (text) => Buffer.from(text, 'utf8'),
     text: (value) => utf8(value),
     compare: (left, right) => Buffer.compare(left, right),
@@ -109,7 +109,7 @@ const float = (label: string, type: 'FLOAT' | 'DOUBLE', digits: 6 | 15) =>
     encoding: 'PLAIN',
     read: (text) => (type === 'FLOAT' ? Math.fround(floatOf(text)) : floatOf(text)),
     text: (value) => floatText(value, digits),
-    // PostgreSQL's order: NaN is greater than everything.
+    // PostgreSQL's order: NaN is greater than every number.
     compare: (left, right) => Number(Number.isNaN(left)) - Number(Number.isNaN(right)) || order(left, right),
   })
 
@@ -128,7 +128,7 @@ const SCALARS: Readonly<Record<ScalarKind, ScalarStorage>> = {
     read: truth,
     text: (value) => (value ? 't' : 'f'),
   }),
-  // Not the logical type INTEGER: the writer gives its width in four bytes instead of one, and DuckDB refuses the file.
+  // Not the logical type INTEGER: the writer encodes its width in four bytes instead of one, and DuckDB rejects the file.
   int2: integer('int16', { type: 'INT32', converted_type: 'INT_16' }, 16),
   int4: integer('int32', { type: 'INT32' }, 32),
   int8: storage<bigint>({ label: 'int64', leaf: { type: 'INT64' }, read: longOf, text: String }),
@@ -170,10 +170,10 @@ const SCALARS: Readonly<Record<ScalarKind, ScalarStorage>> = {
   other: TEXT,
 }
 
-/** Parquet's widest decimal that readers agree on. */
+/** The widest decimal that Parquet readers support. */
 export const WIDEST_DECIMAL = 38
 
-/** Precision and scale in Parquet's terms (0 ≤ scale ≤ precision); null: a numeric that no decimal can promise to hold. */
+/** Precision and scale in Parquet's terms (0 ≤ scale ≤ precision); null: a numeric that may not fit into any decimal. */
 export function decimalShape(type: ValueType): { readonly precision: number; readonly scale: number } | null {
   if (type.kind !== 'numeric' || type.precision === null) return null
   const scale = Math.max(type.scale ?? 0, 0)
@@ -197,7 +197,7 @@ function decimal(precision: number, scale: number): ScalarStorage {
   return storage<bigint>({
     label: `decimal(${precision},${scale})`,
     leaf: { ...physical, ...annotation },
-    // A bigint is written as it is; a number would go through a double.
+    // A bigint is written exactly; a number would pass through a double.
     read: (text) => unscaledOf(text, precision, scale),
     restore: (raw) => (raw instanceof Uint8Array ? signedOf(raw) : BigInt(raw)),
     text: (value) => decimalOf(value, scale),
@@ -211,7 +211,7 @@ function scalarStorage(type: ValueType): ScalarStorage {
   return shape === null ? TEXT : decimal(shape.precision, shape.scale)
 }
 
-/** How a column is kept. */
+/** How a column is stored. */
 export function storageOf(column: Pick<Column, 'name' | 'type'>): Storage {
   const type = valueType(column.type)
   return type.kind === 'array'
@@ -259,7 +259,7 @@ function readList(text: string, scalar: ScalarStorage): (Scalar | null)[] {
   return parseArray(text).map((one) => {
     if (one === null) return null
     if (typeof one === 'string') return scalar.read(one)
-    throw new Misfit('the array has more than one dimension, and the column is a list')
+    throw new UnfitValue('the array has more than one dimension, but the column is a list')
   })
 }
 
@@ -272,12 +272,12 @@ const isNone = (raw: unknown) => raw === null || raw === undefined
 function truth(text: string): boolean {
   if (text === 't' || text === 'true') return true
   if (text === 'f' || text === 'false') return false
-  throw new Misfit(`${text} is neither true nor false`)
+  throw new UnfitValue(`${text} is neither true nor false`)
 }
 
 function uuidBytes(text: string): Uint8Array {
   const hex = text.replaceAll('-', '')
-  if (!/^[0-9a-f]{32}$/i.test(hex)) throw new Misfit(`${text} is no uuid`)
+  if (!/^[0-9a-f]{32}$/i.test(hex)) throw new UnfitValue(`${text} is not a uuid`)
   return Buffer.from(hex, 'hex')
 }
 
@@ -288,6 +288,6 @@ function uuidText(value: Uint8Array): string {
 }
 
 function byteaBytes(text: string): Uint8Array {
-  if (!/^\\x(?:[0-9a-f]{2})*$/i.test(text)) throw new Misfit('the bytes are not in hex')
+  if (!/^\\x(?:[0-9a-f]{2})*$/i.test(text)) throw new UnfitValue('the bytes are not in hex format')
   return Buffer.from(text.slice(2), 'hex')
 }

@@ -4,16 +4,16 @@ import { quoteIdentifier, quoteList, quoteTable } from '../../sql/identifiers.js
 import type { Column } from '../../sql/selection.js'
 import { sqlstateOf } from '../../sql/sqlstate.js'
 
-/** From which transaction on row versions are new, and of which cluster that number speaks. */
+/** The first transaction whose row versions are new, and the cluster that the number belongs to. */
 export interface SweepFrom {
   readonly from: string
   readonly system: string
 }
 
-/** Half of what an xid can count: beyond that, old and new cannot be told apart. */
+/** Half the range of an xid: beyond that, old and new cannot be distinguished. */
 const OLDEST_AGE = 1_500_000_000
 
-/** The oldest transaction that is still open now: whatever commits later has a number from here on. */
+/** The oldest transaction that is still open: whatever commits later has this number or a higher one. */
 export async function sweepStart(session: Session): Promise<SweepFrom> {
   const [row] = await session.rows(
     `SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS "from", ${SYSTEM} AS system`,
@@ -21,17 +21,17 @@ export async function sweepStart(session: Session): Promise<SweepFrom> {
   return { from: row!.from!, system: row!.system! }
 }
 
-// The identifier of the cluster and its timeline: after a restore or a promotion the numbers mean something else.
+// The identifier of the cluster and its timeline: after a restore or a promotion the numbers have another meaning.
 const SYSTEM = `(SELECT system_identifier FROM pg_control_system())::text || '/' || (SELECT timeline_id FROM pg_control_checkpoint())::text`
 
-/** The same where it only helps: null on a server that does not tell its identity to this login. */
+/** The same where it is optional: null on a server that hides its identity from this login. */
 export function momentOf(session: Session): Promise<SweepFrom | null> {
   return sweepStart(session).catch(nullIfHidden)
 }
 
 /**
- * What had been committed by now. Not down to the oldest open transaction: that would leave out what others, and our own
- * other pipelines, have committed since it began.
+ * Everything committed so far. Not limited by the oldest open transaction: that would leave out what others, including
+ * our own pipelines, have committed since it began.
  */
 export async function committedBy(
   session: Session,
@@ -54,33 +54,33 @@ function nullIfHidden(error: unknown): null {
 
 const INSUFFICIENT_PRIVILEGE = '42501'
 
-/** False: the numbers of the last sweep mean nothing here any more, everything has to be read again. */
+/** False: the numbers of the last sweep are no longer valid here, everything has to be read again. */
 export async function canSweepFrom(session: Session, last: SweepFrom): Promise<boolean> {
   return isComparable(await sweepStart(session), last)
 }
 
-/** Whether the numbers of a moment can be held against those of now. */
+/** Whether earlier transaction numbers can be compared with current ones. */
 export function isComparable(now: SweepFrom | null, last: SweepFrom | null): boolean {
   if (now === null || last === null) return false
   const age = BigInt(now.from) - BigInt(last.from)
   return now.system === last.system && age >= 0n && age < BigInt(OLDEST_AGE)
 }
 
-/** SQL that is true for a row, called t, whose version is new since then. */
+/** SQL condition for a row, called t, whose version is new since then. */
 export function isNewSince({ from }: SweepFrom): string {
   return `age(t.xmin) <= age(${xid(from)})`
 }
 
-/** As the system columns write it: without the count of how often the numbers began anew. */
+/** As system columns show it: without the epoch. */
 export function xid(from: string): string {
   return `'${BigInt(from) % 4_294_967_296n}'::xid`
 }
 
 /**
- * A query for the keys of the mart behind every row version that is new since `from`.
+ * A query for the mart keys affected by every row version that is new since `from`.
  *
- * The key of the mart must be a column of one of the tables that the query reads. A change in that table names its key
- * itself; a change in another table is followed along every foreign key that can lead there: from that table, to that
+ * The key of the mart must be a column of one of the tables that the query reads. A change in that table contains its
+ * key; a change in another table is followed along every foreign key that can lead there: from that table, to that
  * table, or through a link table. The query may join by any of them.
  */
 export async function changedKeysSql(
@@ -96,14 +96,14 @@ export async function changedKeysSql(
     if (ways.length > 0) return ways.map((way) => `${way} WHERE ${isNewSince(from)}`)
     throw new VitrinaError(
       'CAPTURE_UNSUPPORTED',
-      `The query reads ${relation}, but no foreign key leads from it to the key of the mart (${base.relation}: ${base.columns.join(', ')}), so a change there could not be followed.`,
-      'Declare the foreign key, choose capture "key" with a column that moves with every change, or mode "full".',
+      `The query reads ${relation}, but no foreign key connects it to the key of the mart (${base.relation}: ${base.columns.join(', ')}), so its changes cannot be followed.`,
+      'Declare the foreign key, choose capture "key" with a column that advances with every change, or use mode "full".',
     )
   })
   return branches.join(' UNION ')
 }
 
-/** Queries from rows of `relation`, called t, to the keys that they may be part of. */
+/** Queries from rows of `relation`, called t, to the keys that they may contribute to. */
 function waysToKey(relation: string, base: KeyTable, links: readonly ForeignKey[]): string[] {
   const own = relation === base.relation ? [`SELECT ${quoteList(base.columns, 't.')} FROM ${relation} t`] : []
   const towards = links.filter((link) => leadsToKey(link, base))
@@ -127,7 +127,7 @@ function waysToKey(relation: string, base: KeyTable, links: readonly ForeignKey[
   return [...own, ...direct, ...outward, ...through]
 }
 
-/** A foreign key as a condition: the table that has it is l, the table that it names is t. */
+/** A foreign key as a condition: l is the referencing table, t the referenced one. */
 function joined(link: ForeignKey): string {
   return link.fromColumns
     .map((column, index) => `l.${quoteIdentifier(column)} = t.${quoteIdentifier(link.toColumns[index]!)}`)
@@ -146,7 +146,7 @@ async function keyTable(session: Session, key: readonly Column[]): Promise<KeyTa
     throw new VitrinaError(
       'CAPTURE_UNSUPPORTED',
       `The key columns (${key.map((column) => column.name).join(', ')}) are not plain columns of one table, so changed rows cannot be traced to them.`,
-      'Take the key from one table unchanged, choose capture "key", or mode "full".',
+      'Take the key unchanged from one table, choose capture "key", or use mode "full".',
     )
   }
   const rows = await session.rows(

@@ -4,7 +4,7 @@ import type { Field, Session } from '../../postgres/session.js'
 import { quoteIdentifier } from '../../sql/identifiers.js'
 import { asRelation, type Column } from '../../sql/selection.js'
 
-/** The columns that a judged query returns, asked of the server itself. Nothing is executed. */
+/** The columns that a checked query returns, as reported by the server. Nothing is executed. */
 export async function describeQuery(session: Session, query: string): Promise<Column[]> {
   const fields = await session.fields(`SELECT * FROM ${asRelation(query)} LIMIT 0`).catch((error) => {
     throw databaseError(error, 'The source query', 'source')
@@ -19,7 +19,7 @@ export async function describeQuery(session: Session, query: string): Promise<Co
   }))
 }
 
-/** After the rows were read: a source that was changed before that has given other values than its columns say. */
+/** Called after the rows were read: if the source changed before that, the values do not match the columns. */
 export async function requireSameTypes(
   session: Session,
   query: string,
@@ -33,11 +33,11 @@ export async function requireSameTypes(
   throw new VitrinaError(
     'SOURCE_CHANGED',
     `The source was changed while the run was reading: ${changed.map((column) => column.name).join(', ')}.`,
-    'Look at the query and the mart, then run again: it goes on from the last checkpoint.',
+    'Check the query and the mart, then run the pipeline again: it resumes from the last checkpoint.',
   )
 }
 
-/** The protocol names a domain by the type beneath it; the server itself knows better. Nothing is executed here either. */
+/** The protocol reports the base type of a domain; pg_typeof returns the domain. Nothing is executed here either. */
 async function withDomains(session: Session, query: string, fields: readonly Field[]): Promise<Field[]> {
   const types = fields.map(
     (field, index) => `pg_catalog.pg_typeof(source.${quoteIdentifier(field.name)})::oid AS t${index}`,
@@ -55,7 +55,7 @@ async function typesOf(
   session: Session,
   fields: readonly Field[],
 ): Promise<{ type: string; notNull: boolean }[]> {
-  // The search_path of a session is empty, so format_type writes the schema of every type that is not PostgreSQL's own.
+  // The search_path of a session is empty, so format_type includes the schema of every type that is not built in.
   const rows = await session.rows(
     `SELECT pg_catalog.format_type(f.type, f.modifier) AS type, coalesce(a.attnotnull, false)::text AS not_null
        FROM unnest($1::oid[], $2::int4[], $3::oid[], $4::int2[]) WITH ORDINALITY AS f(type, modifier, relation, attribute, position)
@@ -71,20 +71,20 @@ async function typesOf(
   return rows.map((row) => ({ type: row.type!, notNull: row.not_null === 'true' }))
 }
 
-/** What the planner would do with a statement: enough to tell a walk along an index from a whole computation. */
+/** What the planner would do with a statement: enough to distinguish an index scan from a full computation. */
 export interface PlanFacts {
-  /** How many rows the planner expects. */
+  /** The planner's estimate of the number of rows. */
   readonly rows: number
-  /** Every node is a walk along an index: each batch reads its own rows and no others. */
+  /** Every node follows an index: each batch reads only its own rows. */
   readonly walksIndex: boolean
-  /** A row may appear with NULLs in place of a table's columns. */
+  /** A row may have NULLs in place of a table's columns. */
   readonly outerJoin: boolean
   readonly aggregates: boolean
   /** More than one table is read, or one of them more than once. */
   readonly joins: boolean
-  /** Only some of the rows are returned: which ones, the others decide. */
+  /** Only some of the rows are returned, depending on the others. */
   readonly limits: boolean
-  /** Whether a row is returned depends on the time at which it is asked for. */
+  /** Whether a row is returned depends on the current time. */
   readonly watchesClock: boolean
   /** The tables it reads, as regclass text. */
   readonly relations: readonly string[]
@@ -113,14 +113,14 @@ const WALK = new Set([
   'Incremental Sort',
 ])
 
-/** Asked for the first rows of a statement, so that an index that gives them in order is worth while. */
+/** Plans for the first rows of a statement, so that the planner prefers an index in the right order. */
 export async function planFacts(session: Session, statement: string): Promise<PlanFacts> {
   const [row] = await session
     .rows(`EXPLAIN (FORMAT JSON, VERBOSE) ${statement} LIMIT 10000`)
     .catch((error) => {
       throw databaseError(error, 'The source query', 'source')
     })
-  // Beneath that LIMIT.
+  // Without that LIMIT.
   const [, ...nodes] = flatten((JSON.parse(row!['QUERY PLAN']!) as { Plan: PlanNode }[])[0]!.Plan)
   return {
     rows: nodes[0]?.['Plan Rows'] ?? 0,
@@ -143,8 +143,8 @@ export async function planFacts(session: Session, statement: string): Promise<Pl
 }
 
 /**
- * A row of the mart is made of several rows of the source. One that goes away, or moves to another group, leaves no
- * trace by which the row it was part of could be found: only computing everything again finds it.
+ * A row of the mart is made of several rows of the source. A source row that is deleted, or moves to another group,
+ * leaves no trace that leads to the mart row it belonged to: only a full computation finds it.
  */
 export function isSpread({ aggregates, joins, limits }: PlanFacts): boolean {
   return aggregates || joins || limits

@@ -9,23 +9,23 @@ import type { Column } from '../../sql/selection.js'
 /**
  * How far the checkpoint of an incremental pipeline may move.
  *
- * A transaction that is open now may still commit rows with keys that we have passed. So every visible row is
+ * A transaction that is open now may still commit rows with keys below the current position. Every visible row is
  * delivered at once, but the checkpoint stops before the first key that such a transaction could have: the next run
  * reads from there again. Measured on a busy source, the usual cursor lost 6 to 12 % of the rows; this one lost none.
  */
 export interface Watermark {
-  /** Keys on this side of the limit cannot be undercut by any open transaction. Null: none is safe. */
+  /** No open transaction can commit a key below the limit. Null: no key is safe. */
   readonly limit: { readonly operator: '<' | '<='; readonly key: string } | null
   readonly heldBack: HeldBack | null
 }
 
-/** SQL that is true for a safe key. Infinity never becomes a checkpoint, because nothing is beyond it. */
+/** SQL condition for a safe key. Infinity never becomes a checkpoint, because nothing is beyond it. */
 export function isSafe(watermark: Watermark, key: Column, expression: string): string {
   if (watermark.limit === null) return 'false'
   return `${expression} ${watermark.limit.operator} ${quoteLiteral(watermark.limit.key)}::${key.type} AND ${hasPlace(key, expression)}`
 }
 
-/** Infinity is on no clock, so a time needs no test; the numbers that can be infinite can also be NaN. */
+/** No clock shows infinity, so a time needs no test; numeric types with infinity also have NaN. */
 function hasPlace(key: Column, expression: string): string {
   return /^(numeric|real|double)/.test(key.type) ? `(${expression})::text !~* 'inf|nan'` : 'true'
 }
@@ -38,7 +38,7 @@ export interface Seen {
 
 const TIMES = /^(timestamp|date)/
 const NUMBERS = /^(smallint|integer|bigint|numeric)/
-/** A transaction is dated when its first statement arrives and shows up microseconds later; this is 10,000 of them. */
+/** A transaction is dated when its first statement arrives and becomes visible microseconds later; this is 10,000 of them. */
 const SETTLE_MS = 10
 
 export class Horizon {
@@ -56,7 +56,7 @@ export class Horizon {
     this.#self = options.self
   }
 
-  /** Refuses a source where open transactions cannot be seen: there the checkpoint would pass rows unnoticed. */
+  /** Rejects a source where open transactions are not visible: there the checkpoint would silently skip rows. */
   async requireSight(): Promise<void> {
     const [row] = await this.#session.rows(
       `SELECT pg_is_in_recovery()::text AS replica, pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')::text AS sees`,
@@ -64,14 +64,14 @@ export class Horizon {
     if (row!.replica === 'true') {
       throw new VitrinaError(
         'HORIZON_BLIND',
-        'The source is a replica: the open transactions of its primary cannot be seen there.',
+        'The source is a replica, where the open transactions of its primary are not visible.',
         'Read from the primary, or choose capture "xmin".',
       )
     }
     if (row!.sees !== 'true') {
       throw new VitrinaError(
         'HORIZON_BLIND',
-        'The login that reads the source may not see when other transactions began.',
+        'The login that reads the source is not allowed to see when other transactions began.',
         `As an administrator of the source: GRANT pg_read_all_stats TO the login (${LOGINS.reader}), or choose capture "xmin".`,
       )
     }
@@ -79,7 +79,7 @@ export class Horizon {
 
   /**
    * Taken before the rows are read. `newest` is the highest key that was visible before this call; it matters for keys
-   * from a sequence, which tell nothing about time: they are safe once every transaction that was open then has ended.
+   * from a sequence, which contain no time: they are safe once every transaction that was open then has ended.
    */
   async watermark(newest: Seen | null): Promise<Watermark> {
     return isClockKey(this.#key) ? this.#byClock() : this.#bySight(newest)
@@ -116,7 +116,7 @@ export class Horizon {
     return { limit: { operator: this.#repeats ? '<' : '<=', key: newest.key }, heldBack: null }
   }
 
-  /** The highest key in the table behind the query, and when it was seen. Null when it cannot be told cheaply. */
+  /** The highest key in the table behind the query, and when it was seen. Null if it cannot be found cheaply. */
   async newest(): Promise<Seen | null> {
     const { base } = this.#key
     if (base === null) return null
@@ -127,7 +127,7 @@ export class Horizon {
     const [row] = await this.#session.rows(
       `SELECT ${column!.name}::text AS key FROM ${column!.relation} WHERE ${column!.name} IS NOT NULL AND ${hasPlace(this.#key, column!.name!)} ORDER BY ${column!.name} DESC LIMIT 1`,
     )
-    // The clock is read after the key: every transaction that could still undercut it was open by then.
+    // The clock is read after the key: every transaction that could still commit a lower key was open by then.
     return row === undefined ? null : { key: row.key!, seenAt: await this.now() }
   }
 
@@ -141,7 +141,7 @@ export class Horizon {
          FROM (SELECT 1) one LEFT JOIN LATERAL (
            SELECT a.pid, coalesce(a.xact_start, a.query_start, a.backend_start) AS began, a.application_name, a.state
              FROM pg_stat_activity a
-            -- disabled: with track_activities off a session does not tell what it does, and may do anything.
+            -- disabled: with track_activities off a session does not report what it does, and may do anything.
             WHERE (a.xact_start IS NOT NULL OR a.state IN ('active', 'disabled'))
               AND a.pid <> pg_backend_pid() AND a.application_name <> $1
               AND (a.datname = current_database() OR a.datname IS NULL)
@@ -181,12 +181,12 @@ export class Horizon {
   }
 }
 
-/** No clock on earth is put back by more. */
+/** No clock is ever set back further. */
 const PUT_BACK = "interval '3 hours'"
 
 /**
- * The clock as the key's own type. A timestamp without zone is taken to be in the zone of the source database, where
- * the clock may be about to be put back: keys that it will show again are not safe yet.
+ * The current time in the key's type. A timestamp without zone is interpreted in the zone of the source database, whose
+ * clock may be about to be set back: keys that will occur again are not safe yet.
  */
 function inKeyType(key: Column, moment: string): string {
   if (key.type.startsWith('timestamp') && key.type.includes('with time zone')) return moment
@@ -195,7 +195,7 @@ function inKeyType(key: Column, moment: string): string {
   return `least(${local(moment)}, ${local(`${moment} + ${PUT_BACK}`)} - ${PUT_BACK})::${key.type}`
 }
 
-/** Whether the order of such keys says anything about the order of commits. */
+/** Whether the order of such keys relates to the order of commits. */
 export function isClockKey(key: Column): boolean {
   return TIMES.test(key.type)
 }
@@ -204,7 +204,7 @@ export function isCountingKey(key: Column): boolean {
   return NUMBERS.test(key.type)
 }
 
-/** A number that came once does not come again: a sequence gives it, or it is unique. The second of an epoch does. */
+/** Whether a number is never reused: it comes from a sequence, or is unique. Seconds of an epoch repeat. */
 async function isCounted(session: Session, key: Column): Promise<boolean> {
   const unique = await session.rows(
     `SELECT 1 AS found FROM pg_index WHERE indrelid = $1::oid AND indnkeyatts = 1 AND indkey[0] = $2 AND indisunique AND indisvalid AND indpred IS NULL`,
@@ -214,8 +214,8 @@ async function isCounted(session: Session, key: Column): Promise<boolean> {
 }
 
 /**
- * Whether a number that comes later may be smaller: with CACHE each session takes numbers ahead and uses them later. Of a
- * view it cannot be told.
+ * Whether a later number may be smaller: with CACHE each session reserves numbers and uses them later. For a view this
+ * is unknown.
  */
 export async function isOutOfOrder(session: Session, key: Column): Promise<boolean> {
   const [table] = await session.rows(
@@ -227,7 +227,7 @@ export async function isOutOfOrder(session: Session, key: Column): Promise<boole
   )
 }
 
-/** The sequences behind a column, by its default or as its identity. */
+/** The sequences behind a column, by its default or its identity. */
 async function sequencesOf(session: Session, { base }: Column): Promise<TextRow[]> {
   return session.rows(
     `SELECT (s.seqcache = 1 AND s.seqincrement > 0 AND NOT s.seqcycle)::text AS rises FROM pg_sequence s WHERE s.seqrelid IN (

@@ -5,7 +5,7 @@ import { RowBatch } from '../../sql/row-batch.js'
 
 const NEWLINE = 0x0a
 
-/** The rows of a selection as COPY text, as they come. Has to be read to its end, or the session is lost. */
+/** The rows of a selection as COPY text, streamed. Must be read to the end, or the session is lost. */
 export async function* linesOf(
   source: Session,
   selection: string,
@@ -22,7 +22,7 @@ export async function* linesOf(
   failpoint('pass.collected')
 }
 
-/** All of them at once: for selections whose size is bounded. */
+/** All rows at once: for selections of bounded size. */
 export async function readLines(source: Session, selection: string, side?: Side): Promise<RowBatch> {
   const chunks: Buffer[] = []
   for await (const chunk of linesOf(source, selection, side)) chunks.push(chunk)

@@ -4,7 +4,7 @@ import type { Host, HostEvents, Language } from '../host.js'
 import { HostProcess } from '../host-process.js'
 import { findInterpreter, type Interpreter } from './interpreter.js'
 
-/** The same three folders up from src/ and from dist/. */
+/** Three folders up, both from src/ and from dist/. */
 const PROGRAM = fileURLToPath(new URL('../../../python/vitrina_host.py', import.meta.url))
 
 export interface PythonSettings {
@@ -34,7 +34,7 @@ export class Python implements Language {
     return new HostProcess({ command, cwd: this.folder, memoryMb, confinement, marksOutput: true }, events)
   }
 
-  /** Asked once; one that was not there may be there the next time. */
+  /** Looked up once; a missing interpreter is looked up again. */
   interpreter(folder?: string): Promise<Interpreter> {
     this.#interpreter ??= findInterpreter(this.#settings.command, folder).catch((error) => {
       this.#interpreter = null

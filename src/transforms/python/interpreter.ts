@@ -8,7 +8,7 @@ const PATIENCE_MS = 20_000
 const QUESTION = 'import json, sys; print(json.dumps([sys.executable, *sys.version_info[:3]]))'
 
 export interface Interpreter {
-  /** The program itself: a shim in front of it may take half a second, each time. */
+  /** The real executable: a shim in front of it may take half a second on each start. */
   readonly executable: string
   readonly version: string
 }
@@ -40,7 +40,7 @@ function parse(text: string): [string | null, number, number, number] | null {
 }
 
 function reasonOf(error: Error & { stderr?: string; code?: unknown }): string {
-  if (error.code === 'ENOENT') return 'there is no such program'
+  if (error.code === 'ENOENT') return 'the program does not exist'
   return (error.stderr?.trim().split('\n').at(-1) || error.message).slice(0, 300)
 }
 
@@ -48,7 +48,7 @@ function missing(what: string, cause?: unknown): VitrinaError {
   return new VitrinaError(
     'TRANSFORM_HOST_MISSING',
     what,
-    `Install Python ${OLDEST.join('.')} or newer, or set VITRINA_PYTHON to where it is.`,
+    `Install Python ${OLDEST.join('.')} or newer, or set VITRINA_PYTHON to its path.`,
     { cause },
   )
 }

@@ -4,29 +4,32 @@ import { COLUMNS, failureOf, GOOD, python, ROWS, task } from '../../../tests/sup
 import { columnsOf, someTasks } from '../../../tests/support/tasks.js'
 import { waitFor } from '../../../tests/support/wait.js'
 import { RowBatch } from '../../sql/row-batch.js'
-import { MARKER } from '../strays.js'
+import { MARKER } from '../leftover-processes.js'
 
 interface Fault {
   readonly body: string[]
   /** The message. */
-  readonly told: RegExp
+  readonly message: RegExp
 }
 
 const ENDLESS: Record<string, Fault> = {
-  prints_for_ever: { body: ['while True: print("x" * 50)'], told: /for more than 2 s/ },
+  prints_for_ever: { body: ['while True: print("x" * 50)'], message: /limit of 2 s/ },
   stops_itself: {
     body: ['import signal', 'os.kill(os.getpid(), signal.SIGSTOP)'],
-    told: /for more than 2 s/,
+    message: /limit of 2 s/,
   },
-  hangs: { body: ['while True: pass'], told: /"hangs" worked on one batch for more than 2 s and was killed/ },
-  hangs_in_c: { body: ['import re', 're.match(r"(a+)+$", "a" * 64 + "b")'], told: /for more than 2 s/ },
+  hangs: {
+    body: ['while True: pass'],
+    message: /"hangs" exceeded the limit of 2 s for one batch and was killed/,
+  },
+  hangs_in_c: { body: ['import re', 're.match(r"(a+)+$", "a" * 64 + "b")'], message: /limit of 2 s/ },
   sleeps_deaf: {
     body: ['import signal', 'for n in (1, 2, 15): signal.signal(n, signal.SIG_IGN)', 'time.sleep(600)'],
-    told: /for more than 2 s/,
+    message: /limit of 2 s/,
   },
   endless: {
     body: ['while True: yield {"id": 1, "title": "x"}'],
-    told: /more than 256 MB of memory|more than 2 s/,
+    message: /more than 256 MB of memory|limit of 2 s/,
   },
 }
 
@@ -38,7 +41,7 @@ const HOSTILE: Record<string, Fault> = {
       '    except OSError: pass',
       'return rows',
     ],
-    told: /"writes_everywhere" sent something that is not an answer/,
+    message: /"writes_everywhere" sent an invalid answer/,
   },
   forges_answers: {
     body: [
@@ -48,38 +51,38 @@ const HOSTILE: Record<string, Fault> = {
       '    except OSError: pass',
       'return rows',
     ],
-    told: /"forges_answers" sent something that is not an answer/,
+    message: /"forges_answers" sent an invalid answer/,
   },
-  exits: { body: ['sys.exit(3)'], told: /"exits" ended its host: SystemExit: 3/ },
-  quits: { body: ['os._exit(7)'], told: /exited with code 7 in the middle of a batch/ },
+  exits: { body: ['sys.exit(3)'], message: /"exits" ended its host: SystemExit: 3/ },
+  quits: { body: ['os._exit(7)'], message: /exited with code 7 in the middle of a batch/ },
   quits_in_a_thread: {
     body: ['import threading', 'threading.Thread(target=lambda: os._exit(5)).start()', 'time.sleep(1)'],
-    told: /exited with code 5 in the middle of a batch/,
+    message: /exited with code 5 in the middle of a batch/,
   },
-  segfaults: { body: ['import ctypes', 'ctypes.string_at(0)'], told: /ended by the signal SIGSEGV/ },
-  kills_itself: { body: ['os.kill(os.getpid(), 9)'], told: /ended by the signal SIGKILL/ },
-  kills_runner: { body: ['os.kill(os.getppid(), 9)'], told: /may not send signals to other processes/ },
-  forks: { body: ['os.fork()', 'return rows'], told: /may not start processes \(os\.fork\)/ },
-  bombs: { body: ['while True: os.fork()'], told: /may not start processes/ },
-  shells: { body: ['os.system("sleep 100 &")', 'return rows'], told: /os\.system/ },
-  spawns: { body: ['import subprocess', 'subprocess.run(["sleep", "100"])'], told: /subprocess\.Popen/ },
+  segfaults: { body: ['import ctypes', 'ctypes.string_at(0)'], message: /ended by signal SIGSEGV/ },
+  kills_itself: { body: ['os.kill(os.getpid(), 9)'], message: /ended by signal SIGKILL/ },
+  kills_runner: { body: ['os.kill(os.getppid(), 9)'], message: /must not send signals to other processes/ },
+  forks: { body: ['os.fork()', 'return rows'], message: /must not start processes \(os\.fork\)/ },
+  bombs: { body: ['while True: os.fork()'], message: /must not start processes/ },
+  shells: { body: ['os.system("sleep 100 &")', 'return rows'], message: /os\.system/ },
+  spawns: { body: ['import subprocess', 'subprocess.run(["sleep", "100"])'], message: /subprocess\.Popen/ },
   eats_memory: {
     body: ['x = []', 'while True: x.append(bytearray(10_000_000))'],
-    told: /more than 256 MB of memory/,
+    message: /more than 256 MB of memory/,
   },
   eats_memory_at_once: {
     body: ['x = "x" * 4_000_000_000', 'return rows'],
-    told: /more than 256 MB of memory/,
+    message: /more than 256 MB of memory/,
   },
   closes_all: {
     body: ['os.closerange(0, 4096)', 'return rows'],
-    told: /The host of transform "closes_all" .* in the middle of a batch/,
+    message: /The host of transform "closes_all" .* in the middle of a batch/,
   },
 }
 
 const MEMORY = { VITRINA_TASK_MEMORY_MB: '256' }
 
-describe('a Python function that misbehaves is killed and told of, and the next one works', () => {
+describe('a Python function that misbehaves is killed and reported, and the next one works', () => {
   // At once: each takes its two seconds.
   it('when it does not end, whatever it does meanwhile', async () => {
     const functions = Object.entries(ENDLESS).map(([name, { body }]) => task(name, ...body))
@@ -90,20 +93,20 @@ describe('a Python function that misbehaves is killed and told of, and the next 
       return [name, code, message]
     })
     expect(await Promise.all(failures)).toEqual(
-      Object.entries(ENDLESS).map(([name, { told }]) => [
+      Object.entries(ENDLESS).map(([name, { message }]) => [
         name,
         'TRANSFORM_KILLED',
-        expect.stringMatching(told),
+        expect.stringMatching(message),
       ]),
     )
   })
 
-  for (const [name, { body, told }] of Object.entries(HOSTILE))
+  for (const [name, { body, message }] of Object.entries(HOSTILE))
     it(`when it ${name.replaceAll('_', ' ')}`, async () => {
       const tasks = await someTasks(python(task(name, ...body), GOOD), MEMORY)
       const failure = await failureOf(tasks, name)
       expect(failure.code).toBe('TRANSFORM_KILLED')
-      expect(failure.message).toMatch(told)
+      expect(failure.message).toMatch(message)
     })
 
   it('and leaves no process behind, not even one that left its group', async () => {
@@ -154,58 +157,62 @@ describe('a Python function that misbehaves is killed and told of, and the next 
   })
 })
 
-/** What it returns, and what is told. */
-const NONSENSE: Record<string, { body: string; told: RegExp; hint?: RegExp }> = {
-  nothing: { body: 'rows', told: /it returned None, not rows/, hint: /return rows/ },
-  one_row: { body: 'return rows[0]', told: /it returned dict .* not a list of rows/ },
-  a_number: { body: 'return 42', told: /it returned int 42/ },
-  a_text: { body: 'return "rows"', told: /it returned str 'rows'/ },
+/** What it returns, and the message. */
+const NONSENSE: Record<string, { body: string; message: RegExp; hint?: RegExp }> = {
+  nothing: { body: 'rows', message: /it returned None, not rows/, hint: /return rows/ },
+  one_row: { body: 'return rows[0]', message: /it returned dict .* not a list of rows/ },
+  a_number: { body: 'return 42', message: /it returned int 42/ },
+  a_text: { body: 'return "rows"', message: /it returned str 'rows'/ },
   lists: {
     body: 'return [list(row.values()) for row in rows]',
-    told: /a row is list \[1, ' One '\], not a dict/,
+    message: /a row is list \[1, ' One '\], not a dict/,
   },
-  a_hole: { body: 'return [rows[0], None]', told: /a row is None, not a dict/ },
-  too_few: { body: 'return [{"id": 1}]', told: /a row has no column "title"/, hint: /drops=\["title"\]/ },
+  a_hole: { body: 'return [rows[0], None]', message: /a row is None, not a dict/ },
+  too_few: { body: 'return [{"id": 1}]', message: /a row has no column "title"/, hint: /drops=\["title"\]/ },
   too_many: {
     body: 'return [{**row, "extra": 1} for row in rows]',
-    told: /a row has the column "extra", which is not declared/,
+    message: /a row has the column "extra", which is not declared/,
     hint: /adds=\{"extra": "text"\}/,
   },
   other_keys: {
     body: 'return [{1: 2, "title": "x", "id": 1}]',
-    told: /the column int 1, which is not declared/,
+    message: /the column int 1, which is not declared/,
   },
   wrong_type: {
     body: 'rows[1]["title"] = 5; return rows',
-    told: /column "title" \(text\) takes a str, got int 5\. Row 2 of the batch: \{'id': 2, 'title': 5\}/,
+    message:
+      /column "title" \(text\) requires a str, got int 5\. Row 2 of the batch: \{'id': 2, 'title': 5\}/,
     hint: /str\(value\)/,
   },
   wrong_number: {
     body: 'rows[1]["id"] = "two"; return rows',
-    told: /column "id" \(bigint\) takes an int, got str 'two'/,
+    message: /column "id" \(bigint\) requires an int, got str 'two'/,
   },
-  half: { body: 'rows[0]["id"] = 1.5; return rows', told: /takes an int, got float 1\.5/ },
-  a_bool: { body: 'rows[0]["id"] = True; return rows', told: /takes an int, got bool True/ },
-  nul: { body: 'rows[2]["title"] = "a\\x00b"; return rows', told: /cannot hold the character NUL/ },
-  surrogate: { body: 'rows[2]["title"] = "\\ud800"; return rows', told: /cannot hold half of a character/ },
+  half: { body: 'rows[0]["id"] = 1.5; return rows', message: /requires an int, got float 1\.5/ },
+  a_bool: { body: 'rows[0]["id"] = True; return rows', message: /requires an int, got bool True/ },
+  nul: { body: 'rows[2]["title"] = "a\\x00b"; return rows', message: /cannot contain the NUL character/ },
+  surrogate: {
+    body: 'rows[2]["title"] = "\\ud800"; return rows',
+    message: /cannot contain half of a surrogate pair/,
+  },
   an_object: {
     body: 'rows[0]["title"] = object(); return rows',
-    told: /takes a str, got object <object>|got object/,
+    message: /requires a str, got object <object>|got object/,
   },
 }
 
-describe('a Python function that returns nonsense is told which row and what it should be', () => {
+describe('a Python function that returns nonsense fails with the row and the expected value', () => {
   it('for every kind of nonsense', async () => {
     const tasks = await someTasks(
       python(...Object.entries(NONSENSE).map(([name, { body }]) => task(name, body))),
     )
-    for (const [name, { told, hint }] of Object.entries(NONSENSE)) {
+    for (const [name, { message, hint }] of Object.entries(NONSENSE)) {
       const failure = await tasks.run(name, COLUMNS, ROWS).then(
         (rows) => ({ code: 'none', message: JSON.stringify(rows), hint: '' }),
         (error) => error,
       )
       expect([name, failure.code]).toEqual([name, 'TRANSFORM_RESULT'])
-      expect(failure.message).toMatch(told)
+      expect(failure.message).toMatch(message)
       if (hint !== undefined) expect(failure.hint).toMatch(hint)
     }
   })
@@ -217,11 +224,11 @@ describe('a Python function that returns nonsense is told which row and what it 
         task('abyss', 'x = []', 'for n in range(5000): x = [x]', 'return [{"id": 1, "j": x}]'),
       ),
     )
-    for (const [name, told] of Object.entries({ circle: 'Circular', abyss: 'nested too deep' })) {
+    for (const [name, text] of Object.entries({ circle: 'Circular', abyss: 'nested too deep' })) {
       const answer = tasks.run(name, columnsOf('id bigint', 'j jsonb'), [['1', '{}']])
       await expect(answer).rejects.toMatchObject({
         code: 'TRANSFORM_RESULT',
-        message: expect.stringMatching(`${told}.* Row 1 of the batch: \\{'id': 1, 'j': \\[\\[\\[\\[…`),
+        message: expect.stringMatching(`${text}.* Row 1 of the batch: \\{'id': 1, 'j': \\[\\[\\[\\[…`),
       })
     }
   })
@@ -241,10 +248,10 @@ describe('a Python function that returns nonsense is told which row and what it 
     )
     const rows = [['2024-01-01 00:00:00+00', '2024-01-01 12:00:00', '2024-01-01']]
     await expect(tasks.run('naive', columns, rows)).rejects.toMatchObject({
-      message: expect.stringContaining('takes a datetime with time zone'),
+      message: expect.stringContaining('requires a datetime with time zone'),
       hint: expect.stringContaining('timezone.utc'),
     })
-    await expect(tasks.run('aware', columns, rows)).rejects.toThrow('takes a datetime without time zone')
-    await expect(tasks.run('timed', columns, rows)).rejects.toThrow('takes a date')
+    await expect(tasks.run('aware', columns, rows)).rejects.toThrow('requires a datetime without time zone')
+    await expect(tasks.run('timed', columns, rows)).rejects.toThrow('requires a date')
   })
 })

@@ -70,7 +70,7 @@ def shape(rows):
   })
 
   it('sees neither credentials nor anything else of the runner in its environment', async () => {
-    process.env.DATABASE_URL = 'postgres://somebody:secret@nowhere/db'
+    process.env.DATABASE_URL = 'postgres://user:secret@nowhere/db'
     process.env.VITRINA_API_TOKEN = 'a-token-that-is-secret'
     try {
       const tasks = await someTasks(python(task('look', 'print(sorted(os.environ))', 'return rows')))
@@ -236,14 +236,14 @@ describe('a Python function that raises', () => {
         GOOD,
       ),
     )
-    for (const [name, told] of Object.entries({
+    for (const [name, text] of Object.entries({
       deep: 'RecursionError',
       long: 'xxx',
       evil: 'E',
       wide: 'KeyError',
     })) {
       const failure = await failureOf(tasks, name)
-      expect([name, failure.code, failure.message.includes(told)]).toEqual([name, 'TRANSFORM_FAILED', true])
+      expect([name, failure.code, failure.message.includes(text)]).toEqual([name, 'TRANSFORM_FAILED', true])
       expect(failure.message.length).toBeLessThan(2_500)
     }
     expect(tasks.said.join('\n').length).toBeLessThan(60_000)
@@ -259,7 +259,7 @@ describe('the interpreter', () => {
     await expect(tasks.open('good', COLUMNS)).rejects.toMatchObject({ code: 'TRANSFORM_HOST_MISSING' })
   })
 
-  it('that is no Python, or too old, is told', async () => {
+  it('that is not Python, or too old, is reported', async () => {
     const tasks = await someTasks(python(GOOD), { VITRINA_PYTHON: '/bin/true' })
     expect((await tasks.hosts.list()).problems[0]!.message).toContain('is not a Python interpreter')
   })

@@ -1,5 +1,5 @@
 import type { HostColumn } from '../host.js'
-import { got, Refusal } from './refusal.js'
+import { got, InvalidResult } from './invalid-result.js'
 import type { Row } from './task.js'
 import { type Reader, readerOf, type Writer, writerOf } from './values.js'
 
@@ -8,11 +8,11 @@ const LETTERS: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries({ ...ESCAPES, '\\': '\\' }).map(([letter, char]) => [char, `\\${letter}`]),
 )
 const SPECIAL = /[\b\f\n\r\t\v\\]/
-/** Half of a character: UTF-8 has no bytes for it. */
+/** A lone surrogate, which UTF-8 cannot encode. */
 const HALF = /\p{Surrogate}/u
 const ALL_SPECIAL = /[\b\f\n\r\t\v\\]/g
 
-/** A batch as it came: the COPY text of every value, and the values that were made of it, row by row. */
+/** An incoming batch: the COPY text of every value and the decoded values, row by row. */
 export interface Before {
   readonly raw: readonly (readonly string[])[]
   readonly values: readonly (readonly unknown[])[]
@@ -24,11 +24,11 @@ interface Outgoing {
   readonly type: string
   readonly write: Writer
   readonly read: Reader | null
-  /** Where it came from; -1 for a column that is new or has another type. */
+  /** Index of the input column; -1 for a new column or one with another type. */
   readonly origin: number
 }
 
-/** For one chain: the columns that come and the columns that go. */
+/** Input and output columns of one chain. */
 export class Codec {
   readonly #readers: readonly (Reader | null)[]
   readonly #outgoing: readonly Outgoing[]
@@ -83,7 +83,7 @@ export class Codec {
     return escaped(this.#text(value, place, column, row))
   }
 
-  /** Objects may have been changed in place: they are written, and compared with what their text says. */
+  /** Objects may have been changed in place: they are encoded and compared with their original text. */
   #isUnchanged(value: unknown, came: string, { read, write }: Outgoing): boolean {
     try {
       return write(value) === write(read!(unescaped(came)!))
@@ -95,12 +95,13 @@ export class Codec {
   #text(value: unknown, place: number, column: Outgoing, row: Row): string {
     try {
       const text = column.write(value)
-      if (text.includes('\0')) throw new Refusal(`cannot hold the character NUL, got ${got(value)}`)
-      if (HALF.test(text)) throw new Refusal(`cannot hold half of a character, got ${got(value)}`)
+      if (text.includes('\0')) throw new InvalidResult(`cannot contain the NUL character, got ${got(value)}`)
+      if (HALF.test(text))
+        throw new InvalidResult(`cannot contain half of a surrogate pair, got ${got(value)}`)
       return text
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error
-      throw new Refusal(`column "${column.name}" (${column.type}) ${error.message}`, {
+      if (!(error instanceof InvalidResult)) throw error
+      throw new InvalidResult(`column "${column.name}" (${column.type}) ${error.message}`, {
         row: place,
         sample: row,
         ...(error.hint !== null && { hint: error.hint }),
@@ -109,7 +110,7 @@ export class Codec {
   }
 }
 
-/** Finds the text that a value came with, if the function left it as it was. */
+/** Finds the original text of a value that the function did not change. */
 class Origins {
   readonly #before: Before
   readonly #sameLength: boolean
@@ -127,14 +128,14 @@ class Origins {
     return origin !== undefined && Object.is(values[origin]![column], value) ? raw[origin]![column]! : null
   }
 
-  /** Where a row stood that was moved, or that others around it were taken away from. */
+  /** The original position of a row that was moved, or whose neighbours were removed. */
   #place(row: Row): number | undefined {
     this.#rows ??= new Map(this.#before.rows.map((one, place) => [one, place]))
     return this.#rows.get(row)
   }
 }
 
-/** Made for these columns, so that all rows have one shape. The names are literals, never code. */
+/** Generated for these columns, so that all rows have the same shape. The names are literals, never code. */
 function rowMaker(columns: readonly HostColumn[]): (values: readonly unknown[]) => Row {
   const fields = columns.map(({ name }, place) => `[${JSON.stringify(name)}]: v[${place}]`)
   return new Function('v', `return { ${fields.join(', ')} }`) as (values: readonly unknown[]) => Row

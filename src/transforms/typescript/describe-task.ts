@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { LoadedTask } from '../host.js'
 import type { RegisteredTask } from './task.js'
 
-/** Where a task stands and what is written above it. */
+/** Where a task is defined, and the comment above it. */
 export async function describeTask(
   { name, run, adds, drops, stack }: RegisteredTask,
   folder: string,
@@ -18,7 +18,7 @@ export async function describeTask(
   return { name, adds, drops, file, line, signature: signatureOf(name, run), doc }
 }
 
-/** The first line of a stack that stands in this folder; mapped stacks hold paths, others addresses. */
+/** The first stack line in this folder; mapped stacks contain paths, others URLs. */
 export function placeOf(stack: string, folder: string): { file: string; line: number } | null {
   for (const text of stack.split('\n')) {
     const end = /:(\d+):\d+\)?$/.exec(text)
@@ -33,7 +33,7 @@ export function placeOf(stack: string, folder: string): { file: string; line: nu
   return null
 }
 
-/** `clean_titles(rows)`: types are gone when it runs. */
+/** `clean_titles(rows)`: types have been removed at run time. */
 function signatureOf(name: string, run: (...args: never[]) => unknown): string {
   const text = run.toString().replace(/\s+/g, ' ')
   const parameters = /^(?:async ?)?(?:function ?\*? ?[\w$]* ?)?\*? ?(\([^)]*\)|[\w$]+ ?=>)/.exec(text)?.[1]
@@ -41,7 +41,7 @@ function signatureOf(name: string, run: (...args: never[]) => unknown): string {
   return `${name}${bare.startsWith('(') ? bare : `(${bare})`}`.slice(0, 500)
 }
 
-/** The comment that ends on the line before. */
+/** The comment that ends on the previous line. */
 function commentAbove(lines: readonly string[]): string {
   const text = lines.join('\n').trimEnd()
   const block = /\/\*\*((?:(?!\*\/)[\s\S])*)\*\/$/.exec(text)?.[1]

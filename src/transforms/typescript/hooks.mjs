@@ -1,6 +1,6 @@
 /**
- * How a task thread finds and reads modules: "vitrina" is this package, whatever else is installed; a .ts file is read
- * without its types; an import of ./x.js finds ./x.ts, as TypeScript writes it.
+ * How a task thread resolves and loads modules: "vitrina" is this package, whatever else is installed; a .ts file is
+ * loaded without its types; an import of ./x.js finds ./x.ts, as is usual in TypeScript.
  */
 import { readFile } from 'node:fs/promises'
 
@@ -34,7 +34,7 @@ export async function load(url, context, nextLoad) {
   return { format: 'module', shortCircuit: true, source: await withoutTypes(url) }
 }
 
-/** Types become blanks, so that lines and columns stay; what is more than a type, such as an enum, is compiled. */
+/** Types become blanks, so that lines and columns stay; anything more than a type, such as an enum, is compiled. */
 async function withoutTypes(url) {
   const source = await readFile(new URL(url), 'utf8')
   const { default: swc } = await import('@swc/wasm-typescript')

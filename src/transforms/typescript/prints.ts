@@ -1,32 +1,32 @@
-import type { News } from '../news.js'
+import type { HostEvent } from '../host-event.js'
 
-/** Beyond these, lines of one batch are only counted: a loop that prints must not flood the runner. */
+/** Further lines of a batch are only counted: a loop that prints must not flood the runner. */
 const MOST_LINES = 200
 const LONGEST = 2_000
 
-/** What the console and the two streams of this thread are given becomes lines of the run. */
-export function listenToPrints(tell: (news: News) => void) {
+/** Turns the output to the console and the two streams of this thread into lines of the run. */
+export function listenToPrints(send: (event: HostEvent) => void) {
   let transform: string | null = null
   let lines = 0
   const said = (text: string) => {
     lines += 1
-    if (lines <= MOST_LINES) tell({ op: 'said', transform, text })
+    if (lines <= MOST_LINES) send({ op: 'said', transform, text })
   }
   const flushes = [process.stdout, process.stderr].map((stream) => intoLines(stream, said))
   return {
     working(name: string): void {
       transform = name
-      tell({ op: 'working', transform: name })
+      send({ op: 'working', transform: name })
     },
     batchEnded(): void {
       for (const flush of flushes) flush()
-      if (lines > MOST_LINES) tell({ op: 'unsaid', lines: lines - MOST_LINES })
+      if (lines > MOST_LINES) send({ op: 'unsaid', lines: lines - MOST_LINES })
       lines = 0
     },
   }
 }
 
-/** Answers a function that tells what was written without a newline. */
+/** Returns a function that reports text written without a newline. */
 function intoLines(stream: NodeJS.WriteStream, said: (text: string) => void): () => void {
   let rest = ''
   const cut = (text: string) => (text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text)

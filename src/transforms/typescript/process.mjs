@@ -1,4 +1,4 @@
-/** The beginning of a process with TypeScript functions. */
+/** Entry point of a process with TypeScript functions. */
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { register } from 'node:module'
 

@@ -1,11 +1,11 @@
-/** What `import { task } from 'vitrina'` gives to a task file. It runs in the thread of the task, and knows nothing else. */
+/** The module that `import { task } from 'vitrina'` resolves to. It runs in the thread of the task and imports nothing. */
 
-/** The JSON value null, which is not the same as no value (null): a jsonb column can hold either. */
+/** The JSON value null, as opposed to SQL NULL (null): a jsonb column can hold either. */
 export const JsonNull: unique symbol = Symbol.for('vitrina.JsonNull')
 
 /**
  * A value of a row: number for int2, int4 and floats, bigint for int8, string for numeric, dates, times, uuid and text,
- * boolean, Uint8Array for bytea, what JSON.parse makes of json, arrays of all of them; null is NULL.
+ * boolean, Uint8Array for bytea, the result of JSON.parse for json, arrays of all of them; null is NULL.
  */
 // biome-ignore lint/suspicious/noExplicitAny: the columns of a query are known only when it runs
 export type Value = any
@@ -13,9 +13,9 @@ export type Row = Record<string, Value>
 export type Rows = Row[]
 
 export interface TaskOptions {
-  /** Columns that it adds, or whose type it changes, with their PostgreSQL types. */
+  /** Columns that the function adds, or whose type it changes, with their PostgreSQL types. */
   readonly adds?: Readonly<Record<string, string>>
-  /** Columns that it takes away. */
+  /** Columns that it drops. */
   readonly drops?: readonly string[]
 }
 
@@ -27,28 +27,29 @@ export interface RegisteredTask {
   readonly run: TaskFunction
   readonly adds: Readonly<Record<string, string>>
   readonly drops: readonly string[]
-  /** Where task() was called, as a stack shows it. */
+  /** The stack of the task() call. */
   readonly stack: string
 }
 
 const REGISTERED = Symbol.for('vitrina.tasks')
 
-/** What was registered since the last look, whichever copy of this module was used for it. */
+/** Tasks registered since the last call, regardless of which copy of this module was used. */
 export function registered(): RegisteredTask[] {
   const global = globalThis as { [REGISTERED]?: RegisteredTask[] }
   global[REGISTERED] ??= []
   return global[REGISTERED]
 }
 
-/** Registers a function under a name that a task of a pipeline can give. */
+/** Registers a function under a name that a pipeline can use in its task plan. */
 export function task(name: string, run: TaskFunction): void
 export function task(name: string, options: TaskOptions, run: TaskFunction): void
 export function task(name: string, ...rest: [TaskFunction] | [TaskOptions, TaskFunction]): void {
   const run = rest.at(-1) as TaskFunction
   const options = (rest.length > 1 ? rest[0] : {}) as TaskOptions
-  if (typeof name !== 'string') throw new TypeError(`task() takes a name first, got ${typeof name}`)
+  if (typeof name !== 'string')
+    throw new TypeError(`the first argument of task() must be a name, got ${typeof name}`)
   if (typeof run !== 'function')
-    throw new TypeError(`task("${name}") takes a function last, got ${typeof run}`)
+    throw new TypeError(`the last argument of task("${name}") must be a function, got ${typeof run}`)
   const { adds = {}, drops = [] } = options ?? {}
   if (Object.values(adds).some((type) => typeof type !== 'string'))
     throw new TypeError(`adds of task "${name}" must be an object of column: type, as { segment: 'text' }`)

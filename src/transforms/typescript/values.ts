@@ -1,16 +1,16 @@
 import { withoutTrailingZeros } from '../../model/trim-end.js'
 import { type ArrayTexts, formatArray, parseArray, type ValueType } from '../../sql/value-types.js'
-import { got, Refusal } from './refusal.js'
+import { got, InvalidResult } from './invalid-result.js'
 import { JsonNull } from './task.js'
 
 type Kind = ValueType['kind']
 export type Reader = (text: string) => unknown
 export type Writer = (value: unknown) => string
 
-// Held here: user code may replace what the globals offer.
+// Kept here: user code may replace the globals.
 const { parse, stringify } = JSON
 
-/** Null: the text is the value. */
+/** Null: the text itself is the value. */
 export function readerOf(type: ValueType): Reader | null {
   if (type.kind === 'array') return arrayReader(readerOf(type.of))
   return READERS[type.kind] ?? null
@@ -49,7 +49,7 @@ export function writerOf(type: ValueType): Writer {
 
 const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$|^NaN$|^[+-]?Infinity$/
 const MOMENT = /^-?infinity$|^\d[\d:.T+ -]*(?:Z| ?BC)?$/
-/** Beyond that the database refuses the value; its zeros need not be written for that. */
+/** The database rejects larger values; there is no need to write out their zeros. */
 const LONGEST_EXPONENT = 20_000
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 
@@ -92,7 +92,7 @@ function writeNumber(value: unknown): string {
   return typeof value === 'string' && NUMBER.test(value) ? value : refuse('a number', value)
 }
 
-/** As the database writes it: not every target reads an exponent. */
+/** In PostgreSQL's format: not every target accepts an exponent. */
 function withoutExponent(text: string): string {
   const [, sign = '', whole = '', fraction = '', exponent] =
     /^([-+]?)(\d*)(?:\.(\d*))?e([-+]?\d+)$/i.exec(text) ?? []
@@ -110,7 +110,7 @@ function moment(value: unknown, wanted: string, write: ((date: Date) => string) 
   return typeof value === 'string' && MOMENT.test(value) ? value : refuse(wanted, value)
 }
 
-/** As the database writes it: `2024-01-01 12:00:00.12`. */
+/** In PostgreSQL's format: `2024-01-01 12:00:00.12`. */
 function stamp(date: Date): string {
   const [day, clock = ''] = iso(date).slice(0, -1).split('T')
   return `${day} ${withoutTrailingZeros(clock)}`
@@ -127,24 +127,24 @@ function writeJson(value: unknown): string {
     const text = stringify(value, refuseLosses)
     if (typeof text === 'string') return text
   } catch (error) {
-    if (error instanceof Refusal) throw error
-    throw new Refusal(`cannot hold this as JSON: ${(error as Error).message.split('\n')[0]}`)
+    if (error instanceof InvalidResult) throw error
+    throw new InvalidResult(`cannot be converted to JSON: ${(error as Error).message.split('\n')[0]}`)
   }
   return refuse('a JSON value', value)
 }
 
-/** stringify would drop a function and write NaN as null. */
+/** JSON.stringify would drop a function and write NaN as null. */
 function refuseLosses(_key: string, value: unknown): unknown {
   if (value === JsonNull) return null
   const isLost = typeof value === 'function' || typeof value === 'symbol' || typeof value === 'bigint'
   if (isLost || (typeof value === 'number' && !Number.isFinite(value)))
-    throw new Refusal(`cannot hold ${got(value)}: JSON has no such value`)
+    throw new InvalidResult(`cannot contain ${got(value)}: JSON has no such value`)
   return value
 }
 
 function arrayWriter(type: ValueType): Writer {
   const element = writerOf(type)
-  // In an array of JSON a list is a value, not a further dimension.
+  // In an array of JSON a list is a value, not another dimension.
   const nests = type.kind !== 'json' && type.kind !== 'jsonb'
   const texts = (values: readonly unknown[]): ArrayTexts =>
     values.map((one) => {
@@ -155,5 +155,5 @@ function arrayWriter(type: ValueType): Writer {
 }
 
 function refuse(wanted: string, value: unknown, hint?: string): never {
-  throw new Refusal(`takes ${wanted}, got ${got(value)}`, hint === undefined ? {} : { hint })
+  throw new InvalidResult(`requires ${wanted}, got ${got(value)}`, hint === undefined ? {} : { hint })
 }

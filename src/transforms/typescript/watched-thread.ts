@@ -1,24 +1,24 @@
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
-import type { Answer, Gone } from '../host.js'
+import type { Gone, HostAnswer } from '../host.js'
 import { hostEnvironment } from '../host-environment.js'
+import type { HostEvent } from '../host-event.js'
 import { OUT_OF_MEMORY, OVER_MEMORY } from '../memory-end.js'
-import type { News } from '../news.js'
 import { Wire } from './wire.js'
 
-/** Where the runner left its ends of the connection. */
+/** File descriptors of the connection to the runner. */
 const QUESTIONS_FD = 3
 const ANSWERS_FD = 4
 const WATCH_MS = 20
 const MB = 1024 * 1024
-/** The compiler that removes types: loaded with the first file, measured 23 MB. */
+/** The compiler that removes types: loaded with the first file, measured at 23 MB. */
 const COMPILER_MB = 32
 
-/** What the thread posts: an answer with its rows, or null when it is ready for questions. */
-type Posted = { readonly answer: Answer | News; readonly payload?: Uint8Array } | null
+/** Messages of the thread: an answer with its rows, or null when it is ready for requests. */
+type Posted = { readonly answer: HostAnswer | HostEvent; readonly payload?: Uint8Array } | null
 
 /**
- * Runs functions in a thread, passes questions and answers between it and the runner, and watches the memory of the whole
- * process from outside of that thread. The heap limit of a thread alone is not enough: buffers lie outside of it.
+ * Runs functions in a thread, passes requests and answers between it and the runner, and monitors the memory of the
+ * whole process from outside that thread. The heap limit of a thread is not enough: buffers are outside the heap.
  */
 export function runWatchedThread({ memory_mb: memoryMb }: { readonly memory_mb: number }): void {
   const wire = new Wire(QUESTIONS_FD, ANSWERS_FD)
@@ -29,7 +29,7 @@ export function runWatchedThread({ memory_mb: memoryMb }: { readonly memory_mb: 
     watchMemory(memoryMb)
     void passQuestions(wire, port1)
   })
-  // Written past our own write(): by the runtime itself, for instance its warnings.
+  // Output that bypasses our write(), for instance warnings of the runtime.
   for (const stream of [worker.stdout, worker.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => {
       for (const line of text.split('\n'))
@@ -52,13 +52,13 @@ function startThread(port: MessagePort, memoryMb: number): Worker {
   })
 }
 
-/** Read ahead while the thread works: how many batches are on their way is up to the runner. */
+/** Reads ahead while the thread works: the runner limits the number of batches in flight. */
 async function passQuestions(wire: Wire, port: MessagePort): Promise<void> {
   for (let frame = await wire.receive(); frame !== null; frame = await wire.receive()) {
     const { header: question, payload } = frame
     port.postMessage({ question, payload }, [payload.buffer as ArrayBuffer])
   }
-  // The runner is done, or gone. A function that is inside native code would delay an orderly exit.
+  // The runner has closed or ended. A function in native code would delay an orderly exit.
   endWith('SIGKILL')
 }
 
@@ -66,7 +66,7 @@ function bufferOf(payload: Uint8Array | undefined): Buffer | null {
   return payload === undefined ? null : Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength)
 }
 
-/** Called before the first file of a user is loaded: what the process holds then is ours, the rest is the functions'. */
+/** Called before the first user file is loaded: memory in use at that point is ours, the rest is the functions'. */
 function watchMemory(memoryMb: number): void {
   const most = process.memoryUsage.rss() + (COMPILER_MB + memoryMb) * MB
   setInterval(() => {
@@ -82,12 +82,12 @@ function whenEnded(worker: Worker, act: (gone: Gone) => void): void {
   })
   worker.once('exit', (code) => {
     const gone: Gone = why ?? { how: `exited with code ${code}`, why: 'ended' }
-    // What it posted before its end is still on the way.
+    // Messages posted before its end are still to be delivered.
     setImmediate(() => act(gone))
   })
 }
 
-/** Not process.exit: that waits for the thread. */
+/** Not process.exit, which waits for the thread. */
 function endWith(signal: NodeJS.Signals): void {
   process.kill(process.pid, signal)
 }

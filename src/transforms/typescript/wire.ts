@@ -1,15 +1,15 @@
 import { read, write } from 'node:fs'
 import { promisify } from 'node:util'
 import { type Frame, frameOf, LENGTHS } from '../frames.js'
-import type { Answer } from '../host.js'
-import type { News } from '../news.js'
+import type { HostAnswer } from '../host.js'
+import type { HostEvent } from '../host-event.js'
 
 const readSome = promisify(read)
 const writeSome = promisify(write)
 
 /**
- * The connection to the runner. Read and written with calls that block, in threads of the runtime's pool: a stream would
- * bring the same bytes in pieces of 64 kB, each with an event and a copy.
+ * The connection to the runner. Uses blocking calls in threads of the runtime's pool: a stream would deliver the same
+ * bytes in pieces of 64 kB, each with an event and a copy.
  */
 export class Wire {
   readonly #questions: number
@@ -21,7 +21,7 @@ export class Wire {
     this.#answers = answers
   }
 
-  /** Null when the runner has closed. */
+  /** Null when the runner has closed the connection. */
   async receive(): Promise<Frame | null> {
     const lengths = await this.#read(LENGTHS)
     const header = lengths && (await this.#read(lengths.readUInt32BE(0)))
@@ -30,15 +30,15 @@ export class Wire {
     return { header: JSON.parse(header.toString('utf8')), payload }
   }
 
-  /** In the order of the calls. Resolves when it is on its way; never rejects: a runner that is gone is noticed by `receive`. */
-  send(header: Answer | News, payload: Buffer | null = null): Promise<void> {
+  /** Sends in call order. Resolves when the data is written; never rejects: `receive` notices a runner that is gone. */
+  send(header: HostAnswer | HostEvent, payload: Buffer | null = null): Promise<void> {
     const pieces = frameOf(header, payload)
     this.#written = this.#written.then(() => this.#write(pieces)).catch(() => {})
     return this.#written
   }
 
   async #read(length: number): Promise<Buffer | null> {
-    // Memory of its own, not of the pool: it is handed over to another thread.
+    // Its own memory, not the pool's: it is transferred to another thread.
     const buffer = Buffer.from(new ArrayBuffer(length))
     for (let at = 0; at < length; ) {
       const { bytesRead } = await readSome(this.#questions, buffer, at, length - at, null)

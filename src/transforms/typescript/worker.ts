@@ -1,41 +1,41 @@
 import { pathToFileURL } from 'node:url'
 import type { MessagePort } from 'node:worker_threads'
-import type { Answer, HostColumn, LoadedTask, Question } from '../host.js'
-import type { News } from '../news.js'
+import type { HostAnswer, HostColumn, LoadedTask, Question } from '../host.js'
+import type { HostEvent } from '../host-event.js'
 import { Codec } from './codec.js'
 import { describeTask, placeOf } from './describe-task.js'
+import { InvalidResult, shown } from './invalid-result.js'
 import { listenToPrints } from './prints.js'
-import { Refusal, shown } from './refusal.js'
 import { checkedRows } from './result.js'
 import { type Row, registered, type TaskFunction } from './task.js'
 
 const LONGEST_TRACE = 12_000
 
-/** Answers questions one after another, whatever the functions do meanwhile. */
+/** Answers requests one after another, regardless of what the functions do meanwhile. */
 export function serve(port: MessagePort): void {
   const post = port.postMessage.bind(port)
-  const tell = (answer: Answer | News, payload?: Uint8Array) =>
+  const send = (answer: HostAnswer | HostEvent, payload?: Uint8Array) =>
     post({ answer, payload }, payload === undefined ? [] : [payload.buffer as ArrayBuffer])
-  const worker = new TaskWorker(tell)
+  const worker = new TaskWorker(send)
   let turn = Promise.resolve()
   port.on('message', ({ question, payload }: { question: Question; payload: Uint8Array }) => {
     turn = turn.then(() => worker.answer(question, payload))
   })
-  // Ready for questions.
+  // Ready for requests.
   post(null)
 }
 
 class TaskWorker {
-  readonly #tell: (answer: Answer | News, payload?: Uint8Array) => void
+  readonly #send: (answer: HostAnswer | HostEvent, payload?: Uint8Array) => void
   readonly #functions = new Map<string, TaskFunction>()
   readonly #prints: ReturnType<typeof listenToPrints>
   #folder = ''
   #codec: Codec | null = null
   #steps: readonly { readonly name: string; readonly columns: readonly HostColumn[] }[] = []
 
-  constructor(tell: (answer: Answer | News, payload?: Uint8Array) => void) {
-    this.#tell = tell
-    this.#prints = listenToPrints(tell)
+  constructor(send: (answer: HostAnswer | HostEvent, payload?: Uint8Array) => void) {
+    this.#send = send
+    this.#prints = listenToPrints(send)
   }
 
   async answer(question: Question, payload: Uint8Array = new Uint8Array()): Promise<void> {
@@ -48,16 +48,16 @@ class TaskWorker {
   async #load(folder: string, files: readonly string[]): Promise<void> {
     this.#folder = folder
     for (const file of files) {
-      this.#tell({ op: 'loading', file })
-      this.#tell(await this.#loaded(file))
+      this.#send({ op: 'loading', file })
+      this.#send(await this.#loaded(file))
     }
     this.#prints.batchEnded()
-    this.#tell({ op: 'ready' })
+    this.#send({ op: 'ready' })
   }
 
-  async #loaded(file: string): Promise<Answer> {
+  async #loaded(file: string): Promise<HostAnswer> {
     registered().length = 0
-    let problem: Extract<Answer, { op: 'loaded' }>['problem'] = null
+    let problem: Extract<HostAnswer, { op: 'loaded' }>['problem'] = null
     try {
       await import(pathToFileURL(`${this.#folder}/${file}`).href)
     } catch (error) {
@@ -74,7 +74,7 @@ class TaskWorker {
   async #transform(payload: Uint8Array): Promise<void> {
     let name = this.#steps[0]!.name
     let rows: Row[] = []
-    let answer: Answer
+    let answer: HostAnswer
     let bytes: Uint8Array | undefined
     try {
       const before = this.#codec!.decode(payload)
@@ -88,13 +88,14 @@ class TaskWorker {
       bytes = new TextEncoder().encode(this.#codec!.encode(rows, before))
       answer = { op: 'rows', rows: rows.length }
     } catch (error) {
-      answer = error instanceof Refusal ? refusalOf(error, name) : this.#failureOf(error, name, rows)
+      answer =
+        error instanceof InvalidResult ? invalidResultOf(error, name) : this.#failureOf(error, name, rows)
     }
     this.#prints.batchEnded()
-    this.#tell(answer, bytes)
+    this.#send(answer, bytes)
   }
 
-  #failureOf(error: unknown, transform: string, rows: readonly Row[]): Answer {
+  #failureOf(error: unknown, transform: string, rows: readonly Row[]): HostAnswer {
     const trace = traceOf(error)
     const sample = rows.length === 0 ? null : shown(rows[0], 1_000)
     const place = placeOf(trace, this.#folder)
@@ -113,7 +114,7 @@ class TaskWorker {
   }
 }
 
-function refusalOf({ message, row, sample, hint }: Refusal, transform: string): Answer {
+function invalidResultOf({ message, row, sample, hint }: InvalidResult, transform: string): HostAnswer {
   return {
     op: 'refused',
     transform,

@@ -23,7 +23,7 @@ export interface Airflow {
   readonly api: AirflowApi
   /** Runs a program of its Python, with its settings, to its end. */
   python(...args: string[]): Promise<{ code: number; output: string }>
-  /** The process of the last task of a DAG that told it. */
+  /** The process of the last task of a DAG that reported it. */
   pidOf(dagId: string): number
   stop(): Promise<void>
 }

@@ -35,14 +35,14 @@ export interface SinkServer {
   target(name: string): string
   /** Null: there is no such mart. */
   read(database: TestDatabase, name: string): Promise<SeenRow[] | null>
-  /** Takes row 1 away, changes the title of row 2 to `wrong` and adds row 9999, behind the back of the pipeline. */
+  /** Removes row 1, changes the title of row 2 to `wrong` and adds row 9999, without the pipeline noticing. */
   tamper(database: TestDatabase, name: string): Promise<void>
   close(): Promise<void>
 }
 
 interface Suite {
   readonly name: string
-  /** Or why there is none: then every test is skipped, and says so. */
+  /** Or why it is not available: then every test is skipped with that reason. */
   start(): Promise<SinkServer | { readonly missing: string }>
   /** Where a runner is killed. */
   readonly crashes: readonly string[]
@@ -280,7 +280,7 @@ export function sinkSuite({ name, start, crashes, includes = () => true }: Suite
     })
 
     promise(
-      'fails when it refuses more rows than the quarantine may take, and goes on when that is mended',
+      'fails when it rejects more rows than the quarantine allows, and continues when that is fixed',
       async () => {
         const query = 'SELECT nullif(id, nullif(id % 2, 0) * id) AS id, title, n, modified FROM content.thing'
         const mart = await aMart(20, { quarantineLimit: 3 }, query)
@@ -317,7 +317,7 @@ export function sinkSuite({ name, start, crashes, includes = () => true }: Suite
       await mart.expectEqual()
     })
 
-    promise('R5.5 is compared row by row with its source, and mended', async () => {
+    promise('R5.5 is compared row by row with its source, and repaired', async () => {
       const mart = await aMart(300)
       expect(await mart.run()).toMatchObject({ status: 'SUCCESS', error: null })
       const pipeline = await catalog.getPipeline(mart.id)

@@ -18,7 +18,7 @@ interface Ended {
   readonly output: string
 }
 
-/** A copy of the project, as somebody has who cloned it, and what `make` starts there. */
+/** A fresh clone of the project, and what `make` starts there. */
 export class Stand {
   readonly folder: string
   readonly ports: { readonly api: number; readonly database: number; readonly search: number }

@@ -1,4 +1,4 @@
-"""Apache Airflow runs the pipelines of Vitrina."""
+"""Runs Vitrina pipelines from Apache Airflow."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ _NAME = "Vitrina"
 
 
 def get_provider_info() -> dict[str, Any]:
-    """What Airflow asks for when it starts; it imports nothing else of this package until it is needed."""
+    """Metadata that Airflow reads at startup; everything else in this package is imported only when needed."""
     return {
         "package-name": "airflow-provider-vitrina",
         "name": _NAME,
-        "description": "Runs the pipelines of Vitrina and waits for them.",
+        "description": "Runs Vitrina pipelines and waits for them.",
         "versions": [__version__],
         "integrations": [{"integration-name": _NAME, "external-doc-url": "", "tags": ["service"]}],
         "hooks": [_modules("hooks")],
@@ -45,10 +45,10 @@ def _connection_type() -> dict[str, Any]:
             },
         },
         "conn-fields": {
-            "console_url": _field("string", "Console's URL, when people reach it elsewhere than Airflow does"),
+            "console_url": _field("string", "URL of the console, if users reach it at another address than Airflow does"),
             "ca_file": _field("string", "File with the certificate authority to trust"),
-            "timeout": _field("number", "Seconds to wait for an answer (30)"),
-            "retry_limit": _field("integer", "How often to ask again while nobody answers (10)"),
+            "timeout": _field("number", "Seconds to wait for a response (30)"),
+            "retry_limit": _field("integer", "Number of retries while the server does not respond (10)"),
         },
     }
 

@@ -1,4 +1,4 @@
-"""The requests that Airflow makes, as data: the hook sends them, and waits or does not block while it waits."""
+"""The requests that Airflow sends, as data: the hook sends them, blocking or not."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from urllib.parse import quote
 
 @dataclass(frozen=True)
 class Call:
-    """Everything here may be sent twice: reads, and requests that Vitrina answers with the same run again."""
+    """All of these may be sent twice: reads, and requests to which Vitrina returns the same run again."""
 
     method: str
     path: str
     params: dict[str, Any] = field(default_factory=dict)
     body: dict[str, Any] | None = None
     headers: dict[str, str] = field(default_factory=dict)
-    #: How long the server may hold its answer back.
+    #: How long the server may delay its response.
     wait: int = 0
 
 
@@ -34,7 +34,7 @@ def last_success(pipeline_id: str) -> Call:
 
 
 def request_run(pipeline_id: str, *, external_ref: str, key: str) -> Call:
-    """The same key gives the same run for a day; the reference gives the active one as long as it is active."""
+    """The same key returns the same run for a day; the reference returns the active run while it is active."""
     return Call(
         "POST",
         f"/pipelines/{_part(pipeline_id)}/run",
@@ -44,7 +44,7 @@ def request_run(pipeline_id: str, *, external_ref: str, key: str) -> Call:
 
 
 def run(run_id: str, wait: int = 0) -> Call:
-    """Answered when the run has ended, or after `wait` seconds (at most 60)."""
+    """Returns when the run has ended, or after `wait` seconds (at most 60)."""
     return Call("GET", f"/runs/{_part(run_id)}", {"wait": f"{wait}s"} if wait else {}, wait=wait)
 
 

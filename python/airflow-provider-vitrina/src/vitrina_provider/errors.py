@@ -1,4 +1,4 @@
-"""What goes wrong, in the words of Vitrina: a code, a sentence with the facts, a hint with the remedy."""
+"""Errors as reported by Vitrina: a code, a sentence with the facts, a hint with the remedy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 
 class VitrinaApiError(AirflowException):
-    """The API refused a request, or nobody answered."""
+    """The API rejected a request or did not respond."""
 
     def __init__(self, code: str, detail: str, hint: str = "", **facts: Any) -> None:
         self.code = code
@@ -21,11 +21,11 @@ class VitrinaApiError(AirflowException):
 
 
 class VitrinaRunFailed(AirflowException):
-    """A run ended FAILED; a retry of the task asks for another one."""
+    """A run ended FAILED; a retry of the task requests another one."""
 
 
 class VitrinaRunStopped(AirflowFailException):
-    """Somebody paused or cancelled the run. No retry: it would undo what that person wanted."""
+    """A user paused or cancelled the run. Not retried: that would override the user's decision."""
 
 
 def error_of(response: httpx.Response) -> VitrinaApiError:
@@ -53,16 +53,16 @@ def body_of(response: httpx.Response) -> dict[str, Any]:
 def unreachable(url: str, cause: Exception) -> VitrinaApiError:
     return VitrinaApiError(
         "SERVER_UNREACHABLE",
-        f"No Vitrina API answers at {url}: {str(cause) or type(cause).__name__}.",
-        "Look whether it runs, and at host, schema and port of the connection.",
+        f"No Vitrina API responds at {url}: {str(cause) or type(cause).__name__}.",
+        "Check that it is running, and check host, schema and port of the connection.",
     )
 
 
 def _not_vitrina(response: httpx.Response) -> VitrinaApiError:
     return VitrinaApiError(
         f"HTTP_{response.status_code}",
-        f"{response.request.method} {response.request.url} was not answered by Vitrina: {response.text[:200]!r}",
-        "Look at host, schema and port of the connection, and at proxies in between.",
+        f"The response to {response.request.method} {response.request.url} is not from Vitrina: {response.text[:200]!r}",
+        "Check host, schema and port of the connection, and proxies in between.",
         status=response.status_code,
     )
 

@@ -1,4 +1,4 @@
-"""When a mart is fresh enough for those who read it."""
+"""Whether a mart is fresh enough for its readers."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ def is_fresh(
     max_age: float | None,
     since: datetime | None,
 ) -> bool:
-    """Both conditions, where both are given."""
+    """Both conditions, if both are given."""
     if not successes:
         return False
     if max_age is not None and not _is_younger(status, max_age):
         return False
-    # By its start: what was committed before a run began is what the run has read.
+    # By its start: a run has read what was committed before it began.
     return since is None or datetime.fromisoformat(successes[0]["started_at"].replace("Z", "+00:00")) >= since
 
 
 def _is_younger(status: dict[str, Any], max_age: float) -> bool:
-    """By the database's clock, which counts the seconds; the worker's may be wrong."""
+    """By the database's clock; the worker's may be wrong."""
     lag = status["lag"]
     return lag is not None and lag["seconds_since_success"] <= max_age

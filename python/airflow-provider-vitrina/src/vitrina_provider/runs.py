@@ -1,4 +1,4 @@
-"""What a run tells, and how a task calls its runs."""
+"""The result of a run, and how a task identifies its runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from vitrina_provider.errors import VitrinaRunFailed, VitrinaRunStopped
 
-#: The API takes 500 characters; some are left for what is added to it.
+#: The API accepts 500 characters; some are reserved for a suffix.
 _LONGEST_REF = 480
 
 
@@ -17,7 +17,7 @@ def is_over(run: dict[str, Any]) -> bool:
 
 
 def summary(run: dict[str, Any]) -> dict[str, Any]:
-    """For XCom: without the batches, which may be a thousand."""
+    """For XCom: without the batches, of which there may be a thousand."""
     return {name: value for name, value in run.items() if name != "batch_history"}
 
 
@@ -29,27 +29,27 @@ def describe(run: dict[str, Any]) -> str:
 
 
 def require_success(run: dict[str, Any], url: str) -> dict[str, Any]:
-    """The summary of a run that ended well; otherwise the error, with the words that Vitrina has for it."""
+    """The summary of a successful run; otherwise raises the error as reported by Vitrina."""
     if run["status"] == "SUCCESS":
         return summary(run)
     code = f"{run['error_code']}: " if run["error_code"] else ""
-    told = f" {code}{run['error']} {run['error_hint'] or ''}" if run["error"] else ""
-    text = f"The run of {run['pipeline_name']} ended {run['status']}.{told.rstrip()} See {url}"
+    reported = f" {code}{run['error']} {run['error_hint'] or ''}" if run["error"] else ""
+    text = f"The run of {run['pipeline_name']} ended {run['status']}.{reported.rstrip()} See {url}"
     raise (VitrinaRunFailed if run["status"] == "FAILED" else VitrinaRunStopped)(text)
 
 
 def tries_before_clear(ti: Any) -> int:
     """
-    How many tries a task instance had when somebody last cleared it.
+    How many tries a task instance had when it was last cleared.
 
-    Airflow raises `max_tries` by the tries so far when a task is cleared, and does not touch it for a retry: a
+    Airflow raises `max_tries` by the tries so far when a task is cleared, and does not change it for a retry: a
     retry finds its run, a cleared task gets a new one.
     """
     return ti.max_tries - (ti.task.retries or 0)
 
 
 def task_reference(ti: Any, given: str | None = None) -> str:
-    """How Vitrina shows whose run it is."""
+    """The reference by which Vitrina shows the origin of the run."""
     mapped = [str(ti.map_index)] if ti.map_index >= 0 else []
     text = given or ":".join(["airflow", ti.dag_id, ti.task_id, ti.run_id, *mapped])
     return text if len(text) <= _LONGEST_REF else f"{text[: _LONGEST_REF - 17]}:{_digest(text)[:16]}"
@@ -57,22 +57,22 @@ def task_reference(ti: Any, given: str | None = None) -> str:
 
 def run_reference(ti: Any, given: str | None = None) -> str:
     """
-    The active run with this reference is the one of this task.
+    Whether the active run with this reference belongs to this task.
 
-    Not the one of the task before it was cleared: whoever cleared it ended that run too, maybe a moment from now.
+    Not the run from before it was cleared: clearing it ended that run too, possibly a moment from now.
     """
     cleared_after = tries_before_clear(ti)
     return task_reference(ti, given) + (f"#{cleared_after}" if cleared_after else "")
 
 
 def is_of_task(run: dict[str, Any], reference: str) -> bool:
-    """Asked for by this task, now or before it was cleared."""
+    """Requested by this task, now or before it was cleared."""
     text = run["external_ref"] or ""
     return text == reference or text.startswith(f"{reference}#")
 
 
 def idempotency_key(ti: Any, *, pipeline_id: str, external_ref: str, after: str | None = None) -> str:
-    """The same for all tries of a task instance, until a person clears it; `after` is the run that ended badly."""
+    """The same for all tries of a task instance until it is cleared; `after` is the run that failed."""
     parts = [ti.dag_id, ti.task_id, ti.run_id, ti.map_index, pipeline_id, external_ref, after]
     return f"airflow-{_digest(json.dumps(parts))}"
 

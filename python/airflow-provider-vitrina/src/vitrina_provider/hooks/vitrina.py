@@ -19,14 +19,14 @@ from vitrina_provider.calls import Call
 from vitrina_provider.errors import VitrinaApiError, body_of, error_of, unreachable
 
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-#: Answers of a server, or of a proxy before it, that is away for a moment.
+#: Responses of a server, or of a proxy in front of it, that is temporarily unavailable.
 _PASSING = (429, 502, 503, 504)
 _LONGEST_PAUSE = 30.0
 
 
 @dataclass(frozen=True)
 class Server:
-    """A connection of Airflow, as this hook understands it."""
+    """A connection of Airflow as interpreted by this hook."""
 
     url: str
     token: str
@@ -49,13 +49,13 @@ class Server:
 @dataclass(frozen=True)
 class Answer:
     body: dict[str, Any]
-    #: An earlier request with the same key got this very answer.
+    #: An earlier request with the same key got this same response.
     replayed: bool
 
 
 class VitrinaHook(BaseHook):
     """
-    Asks a Vitrina API.
+    Sends requests to a Vitrina API.
 
     :param vitrina_conn_id: a connection of the type ``vitrina``: host, and the token as password.
     """
@@ -72,7 +72,7 @@ class VitrinaHook(BaseHook):
 
     @property
     def server(self) -> Server:
-        """Read once: a signal handler must not talk to Airflow while the task itself may be talking to it."""
+        """Read once: a signal handler must not call Airflow while the task itself may be calling it."""
         if self._server is None:
             self._server = server_of(self.get_connection(self.vitrina_conn_id))
         return self._server
@@ -86,7 +86,7 @@ class VitrinaHook(BaseHook):
         return httpx.Client(**self.server.client_options())
 
     def send(self, call: Call, retry_limit: int | None = None) -> Answer:
-        """Sends again what nobody answered; raises what Vitrina refused."""
+        """Retries requests without a response; raises errors reported by Vitrina."""
         server = self.server
         with self.get_conn() as client:
             for attempt in count(1):
@@ -98,7 +98,7 @@ class VitrinaHook(BaseHook):
                     return found
                 if attempt > (server.retry_limit if retry_limit is None else retry_limit):
                     raise found.error
-                self.log.warning("%s Asking again in %s s.", found.error, found.pause)
+                self.log.warning("%s Retrying in %s s.", found.error, found.pause)
                 time.sleep(found.pause)
         raise AssertionError("the loop has no end")
 
@@ -115,7 +115,7 @@ class VitrinaHook(BaseHook):
                     return found
                 if attempt > (server.retry_limit if retry_limit is None else retry_limit):
                     raise found.error
-                self.log.warning("%s Asking again in %s s.", found.error, found.pause)
+                self.log.warning("%s Retrying in %s s.", found.error, found.pause)
                 await asyncio.sleep(found.pause)
         raise AssertionError("the loop has no end")
 
@@ -126,7 +126,7 @@ class VitrinaHook(BaseHook):
         return self.send(calls.status(self.pipeline_id(pipeline))).body
 
     def pipeline_id(self, name_or_id: str) -> str:
-        """Pipelines are called by their names in DAGs, and by their ids in the API."""
+        """DAGs refer to pipelines by name, the API by id."""
         if _ID.fullmatch(name_or_id):
             return name_or_id.lower()
         cursor: str | None = None
@@ -146,7 +146,7 @@ class VitrinaHook(BaseHook):
         self.send(calls.cancel(run_id), retry_limit=1)
 
     def _pause(self, pipeline_id: str) -> bool:
-        """False when no runner has the run yet: there is nothing to keep, and cancelling it is the same."""
+        """False when no runner has claimed the run yet: there is nothing to keep, and cancelling it has the same effect."""
         try:
             self.send(calls.pause(pipeline_id), retry_limit=1)
         except VitrinaApiError as error:
@@ -170,17 +170,17 @@ class VitrinaHook(BaseHook):
         return f"{self.server.console_url}/ui/runs/{run_id}"
 
     def test_connection(self) -> tuple[bool, str]:
-        """For the button "Test" of the connection's form."""
+        """For the "Test" button of the connection form."""
         try:
             self.send(Call("GET", "/pipelines", {"limit": 1}), retry_limit=0)
         except AirflowException as error:
             return False, str(error)
-        return True, f"Vitrina answers at {self.server.url}."
+        return True, f"Vitrina responds at {self.server.url}."
 
 
 @dataclass(frozen=True)
 class _Nobody:
-    """No answer that could be used, and the server may be back in a moment."""
+    """No usable response, and the server may be back soon."""
 
     error: VitrinaApiError
     attempt: int
@@ -197,7 +197,7 @@ def server_of(conn: Any) -> Server:
     if not conn.password:
         raise AirflowException(
             f'Connection "{conn.conn_id}" has no token. '
-            'Make one with "vitrina tokens create --name airflow --role operator" and set it as the password.'
+            'Create one with "vitrina tokens create --name airflow --role operator" and set it as the password.'
         )
     extra = conn.extra_dejson
     url = _url(conn)
@@ -212,7 +212,7 @@ def server_of(conn: Any) -> Server:
 
 
 def _url(conn: Any) -> str:
-    """The scheme is https unless somebody says http: a token travels with every request."""
+    """The scheme is https unless http is given: every request carries a token."""
     given = conn.host if "://" in conn.host else f"{conn.schema or 'https'}://{conn.host}"
     url = httpx.URL(given)
     if conn.port and url.port is None:
@@ -244,6 +244,6 @@ def _answer(response: httpx.Response, attempt: int) -> Answer | _Nobody:
 def _no_such_pipeline(name: str, server: Server) -> VitrinaApiError:
     return VitrinaApiError(
         "PIPELINE_NOT_FOUND",
-        f'There is no pipeline "{name}" on {server.url}.',
-        '"vitrina pipelines list" shows what is there.',
+        f'The pipeline "{name}" does not exist on {server.url}.',
+        '"vitrina pipelines list" shows the existing ones.',
     )

@@ -14,7 +14,7 @@ class VitrinaRunLink(BaseOperatorLink):
     """The run's page in Vitrina's console."""
 
     name = "Vitrina run"
-    #: Pushed by the task as soon as the run is known, so that the link is there while it runs.
+    #: Pushed by the task as soon as the run is known, so that the link is available while it runs.
     xcom_key = "vitrina_run_url"
 
     def get_link(self, operator: BaseOperator, *, ti_key: Any) -> str:

@@ -1,4 +1,4 @@
-"""Runs a pipeline of Vitrina as a task of Airflow."""
+"""Runs a Vitrina pipeline as an Airflow task."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from vitrina_provider.triggers.vitrina import VitrinaRunTrigger
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-#: Short, because a task that was told to end looks around between two answers.
+#: Short, because a task that is being killed checks for that between two responses.
 _WAIT_SECONDS = 5
 _ON_KILL = ("cancel", "pause", "nothing")
 _ON_ACTIVE_RUN = ("wait", "join", "fail")
@@ -47,21 +47,21 @@ class _Found:
 
 class VitrinaRunPipelineOperator(BaseOperator):
     """
-    Asks for a run of a pipeline and waits for its end. Returns the run's summary.
+    Requests a run of a pipeline and waits for its end. Returns the run's summary.
 
-    A retry finds the run of the try before: one that goes on is waited for, one that succeeded is enough, after one
-    that ended badly another is asked for. A task that somebody clears gets a new run.
+    A retry finds the run of the previous try: an active one is waited for, a successful one is returned, and after a
+    failed one another is requested. A task that was cleared gets a new run.
 
     :param pipeline: name or id of the pipeline. (templated)
     :param vitrina_conn_id: a connection of the type ``vitrina``. (templated)
-    :param external_ref: how Vitrina calls the run; default: dag, task, dag run, map index. After the task was cleared
-        ``#`` and the tries before are added. (templated)
-    :param wait_for_completion: False: only ask for the run.
+    :param external_ref: the reference of the run in Vitrina; default: dag, task, dag run, map index. After the task was
+        cleared, ``#`` and the number of earlier tries are added. (templated)
+    :param wait_for_completion: False: only request the run.
     :param deferrable: wait in the triggerer instead of a worker.
-    :param on_kill_action: what becomes of the run when the task is killed or runs into its ``execution_timeout``:
+    :param on_kill_action: what to do with the run when the task is killed or exceeds its ``execution_timeout``:
         ``cancel`` it, ``pause`` the pipeline, or ``nothing``.
-    :param on_active_run: when the pipeline runs already for somebody else: ``wait`` for the end of that run and then
-        ask for an own one, ``join`` it, or ``fail``.
+    :param on_active_run: if another run of the pipeline is active: ``wait`` for its end and then request a new one,
+        ``join`` it, or ``fail``.
     """
 
     template_fields: Sequence[str] = ("pipeline", "vitrina_conn_id", "external_ref")
@@ -102,7 +102,7 @@ class VitrinaRunPipelineOperator(BaseOperator):
     def execute(self, context: Context) -> dict[str, Any]:
         found = self._find_or_request(context)
         while found.is_in_the_way:
-            self.log.info("Run %s is in the way: waiting for its end.", found.run["id"])
+            self.log.info("Waiting for the end of run %s, which is active.", found.run["id"])
             if self.deferrable:
                 self._defer(found.run, method_name="execute_again", on_kill_action="nothing")
             self._wait(found.run["id"])
@@ -119,7 +119,7 @@ class VitrinaRunPipelineOperator(BaseOperator):
         return require_success(self._wait(found.run["id"]), self.hook.console_url(found.run["id"]))
 
     def execute_again(self, context: Context, event: dict[str, Any]) -> dict[str, Any]:
-        """The run that was in the way has ended."""
+        """The previous run has ended."""
         self._require_answer(event)
         return self.execute(context)
 
@@ -131,13 +131,13 @@ class VitrinaRunPipelineOperator(BaseOperator):
         return require_success(event["run"], self.run_url)
 
     def on_kill(self) -> None:
-        """Called in the middle of anything by a signal, and after a timeout: it must neither raise nor ask Airflow."""
+        """Called by a signal at any moment, and after a timeout: it must neither raise nor call Airflow."""
         self._is_killed = True
         if self._own_run is not None:
             self._stop(self._own_run)
 
     def _find_or_request(self, context: Context) -> _Found:
-        """Follows the runs of this task instance until one that is not a failure of the past."""
+        """Follows the runs of this task instance up to the first that is not a past failure."""
         ti = context["ti"]
         pipeline_id = self.hook.pipeline_id(self.pipeline)
         external_ref = run_reference(ti, self.external_ref)
@@ -153,7 +153,7 @@ class VitrinaRunPipelineOperator(BaseOperator):
             if not (answer.replayed and is_over(run)) or run["status"] == "SUCCESS":
                 is_ending = run["cancel_requested"] or answer.body["status"] == "PAUSE_REQUESTED"
                 return _Found(run, is_in_the_way=is_ending and not is_over(run))
-            self.log.info("Run %s ended %s: asking for another one.", run["id"], run["status"])
+            self.log.info("Run %s ended %s: requesting another one.", run["id"], run["status"])
             after = run["id"]
 
     def _other_run(self, error: VitrinaApiError, own_reference: str) -> _Found:
@@ -161,7 +161,7 @@ class VitrinaRunPipelineOperator(BaseOperator):
             raise error
         self.log.info(error.detail)
         run = self.hook.get_run(error.facts["run_id"])
-        # What this task asked for before it was cleared is neither a reason to fail nor a run to join.
+        # A run requested before the task was cleared is neither a reason to fail nor a run to join.
         wish = "wait" if is_of_task(run, own_reference) else self.on_active_run
         if wish == "fail":
             raise error
@@ -210,16 +210,16 @@ class VitrinaRunPipelineOperator(BaseOperator):
 
     def _require_life(self) -> None:
         if self._is_killed:
-            raise AirflowException(f"The task was told to end. Its run: {self.on_kill_action}.")
+            raise AirflowException(f"The task was killed. Action for its run: {self.on_kill_action}.")
 
     def _stop(self, run: dict[str, Any]) -> None:
         if self.on_kill_action == "nothing":
             return
         try:
             self.hook.stop(self.on_kill_action, run_id=run["id"], pipeline_id=run["pipeline_id"])
-            self.log.info("Asked Vitrina to %s run %s.", self.on_kill_action, run["id"])
+            self.log.info("Requested action for run %s: %s.", run["id"], self.on_kill_action)
         except AirflowException as error:
-            self.log.warning("Run %s goes on: %s", run["id"], error)
+            self.log.warning("Run %s continues: %s", run["id"], error)
 
 
 def _one_of(allowed: Sequence[str], name: str, value: str) -> str:

@@ -1,4 +1,4 @@
-"""Wait for what Vitrina does, whoever asked for it."""
+"""Wait for runs and fresh marts, regardless of who requested them."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class VitrinaRunSensor(BaseSensorOperator):
         return PokeReturnValue(True, self._conclude(run)) if is_over(run) else False
 
     def _conclude(self, run: dict[str, Any]) -> dict[str, Any]:
-        """Never retried: a run that has ended stays as it is."""
+        """Never retried: a run that has ended does not change."""
         self.run_url = VitrinaHook(self.vitrina_conn_id).console_url(self.run_id)
         try:
             return require_success(run, self.run_url)
@@ -83,10 +83,10 @@ class VitrinaRunSensor(BaseSensorOperator):
 
 class VitrinaPipelineFreshSensor(BaseSensorOperator):
     """
-    Waits until the last success of a pipeline is young enough. Returns that run.
+    Waits until the last success of a pipeline is recent enough. Returns that run.
 
     :param pipeline: name or id of the pipeline. (templated)
-    :param max_age: how old the last success may be: a timedelta or seconds.
+    :param max_age: maximum age of the last success: a timedelta or seconds.
     :param since: the last success must have begun at this time or later, so that it read everything that was
         committed before; a time in ISO 8601, for instance ``{{ data_interval_end }}``. (templated)
     :param vitrina_conn_id: a connection of the type ``vitrina``. (templated)
@@ -146,12 +146,12 @@ class VitrinaPipelineFreshSensor(BaseSensorOperator):
         runs = hook.send(calls.last_success(pipeline_id)).body["items"]
         if is_fresh(status, runs, max_age=self.max_age, since=_time(self.since)):
             return PokeReturnValue(True, runs[0])
-        self.log.info("The last success of %s is not young enough: %s", self.pipeline, status["lag"])
+        self.log.info("The last success of %s is not recent enough: %s", self.pipeline, status["lag"])
         return False
 
 
 def _time(value: datetime | str | None) -> datetime | None:
-    """A time without a zone is one in UTC, as everywhere in Airflow."""
+    """A time without a zone is in UTC, as everywhere in Airflow."""
     if value is None or value == "":
         return None
     time = value if isinstance(value, datetime) else datetime.fromisoformat(value.replace("Z", "+00:00"))

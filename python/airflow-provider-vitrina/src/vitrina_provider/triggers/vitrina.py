@@ -1,4 +1,4 @@
-"""What waits in the triggerer, so that no worker has to."""
+"""Waits in the triggerer, so that no worker is occupied."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from vitrina_provider.freshness import is_fresh
 from vitrina_provider.hooks.vitrina import VitrinaHook
 from vitrina_provider.runs import is_over, summary
 
-#: The server holds its answer back so long; a proxy in between rarely gives up earlier.
+#: The server delays its response this long; proxies in between rarely time out earlier.
 _WAIT_SECONDS = 30
 
 
 class VitrinaRunTrigger(BaseTrigger):
     """
-    Fires when a run has ended, however it ended.
+    Fires when a run has ended, regardless of its status.
 
-    :param on_kill_action: what becomes of the run when a person ends the deferred task:
+    :param on_kill_action: what to do with the run when a user ends the deferred task:
         ``cancel``, ``pause`` (the pipeline) or ``nothing``.
     :param deadline: seconds since 1970, after which the same is done and it fires with ``timed_out``.
     """
@@ -73,15 +73,15 @@ class VitrinaRunTrigger(BaseTrigger):
                 return None
 
     async def on_kill(self) -> None:
-        """A person marked the deferred task or cleared it. Not called when the triggerer merely restarts."""
+        """A user marked the deferred task or cleared it. Not called when the triggerer merely restarts."""
         if self.on_kill_action == "nothing":
             return
         await self._hook.astop(self.on_kill_action, run_id=self.run_id, pipeline_id=self.pipeline_id)
-        self.log.info("Asked Vitrina to %s run %s.", self.on_kill_action, self.run_id)
+        self.log.info("Requested action for run %s: %s.", self.run_id, self.on_kill_action)
 
 
 class VitrinaFreshTrigger(BaseTrigger):
-    """Fires when the last success of a pipeline is young enough."""
+    """Fires when the last success of a pipeline is recent enough."""
 
     def __init__(
         self,

@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 const FIRST_MS = 100
 const LONGEST_MS = 8_000
 
-/** How long something is tried again: waits twice as long each time, at random within half of it, until time is up. */
-export class Patience {
+/** Exponential backoff with jitter until a time limit. */
+export class Backoff {
   readonly #ms: number
   readonly #signal: AbortSignal
   #deadline: number
@@ -16,13 +16,13 @@ export class Patience {
     this.#deadline = performance.now() + ms
   }
 
-  /** Time counts from the last step forward: a slow server that goes on is not a dead one. */
+  /** The limit counts from the last progress: a slow server that makes progress is not down. */
   progressed(): void {
     this.#deadline = performance.now() + this.#ms
     this.#waits = 0
   }
 
-  /** False when there is no time left. `leastMs`: what the server asked for. */
+  /** Returns false when no time is left. `leastMs`: the wait requested by the server. */
   async wait(leastMs = 0): Promise<boolean> {
     const longest = Math.min(LONGEST_MS, FIRST_MS * 2 ** this.#waits++)
     const ms = Math.max(leastMs, longest * (0.5 + Math.random() / 2))

@@ -6,8 +6,8 @@ import { rangeOf } from './key-ranges.js'
 import { batchFile, LONGEST_PARTITION, partitionFolder } from './layout.js'
 import { type FileEntry, markOf } from './manifest.js'
 import type { MartContext, MartFiles } from './mart-files.js'
-import { Misfit } from './misfit.js'
 import type { Value } from './types.js'
+import { UnfitValue } from './unfit-value.js'
 
 const UPLOADS_AT_ONCE = 8
 /** Each is a file: a column with more values in one batch is a key, not a partition. */
@@ -19,7 +19,7 @@ interface Row {
   readonly folder: string
 }
 
-/** Puts batches into files, one for each partition. */
+/** Writes batches to files, one for each partition. */
 export class BatchWriter {
   readonly #mart: MartContext
   readonly #files: MartFiles
@@ -44,7 +44,7 @@ export class BatchWriter {
     }
   }
 
-  /** Rows as they go into the files: of those with one key the last, without those that do not fit. */
+  /** The rows to write: the last one of each key, without rows that do not fit. */
   #sort(batch: readonly TextValues[]): { rows: Row[]; refused: RejectedRow[]; duplicates: number } {
     const refused: RejectedRow[] = []
     const byKey = new Map<string, Row>()
@@ -61,13 +61,13 @@ export class BatchWriter {
     return { rows: [...byKey.values()], refused, duplicates: fit - byKey.size }
   }
 
-  /** The row, or why it is refused. */
+  /** The row, or the reason why it is rejected. */
   #read(texts: TextValues): Row | string {
     const { storages, keys } = this.#mart
     const values: Value[] = []
     for (const [index, storage] of storages.entries()) {
       const value = valueOr(() => storage.read(texts[index]!))
-      if (value instanceof Misfit) return `${storage.name}: ${value.message}`
+      if (value instanceof UnfitValue) return `${storage.name}: ${value.message}`
       values.push(value)
     }
     const key = keys.map((storage) => storage.text(values[storages.indexOf(storage)]!))
@@ -75,7 +75,7 @@ export class BatchWriter {
     if (none >= 0) return `${keys[none]!.name}: a key column is NULL`
     const folder = this.#folder(values)
     if (folder === null)
-      return `${this.#mart.options.partition_by}: the name of the partition would be longer than ${LONGEST_PARTITION} characters`
+      return `${this.#mart.options.partition_by}: the name of the partition would exceed ${LONGEST_PARTITION} characters`
     return { values, key: JSON.stringify(key), folder }
   }
 
@@ -108,8 +108,8 @@ export class BatchWriter {
   #tooMany(count: number): VitrinaError {
     return new VitrinaError(
       'TARGET_VALUE',
-      `One batch has ${count} values of "${this.#mart.options.partition_by}", and each is a file; ${MOST_PARTITIONS} are allowed.`,
-      'Partition by a column with few values, such as a month, or not at all.',
+      `One batch has ${count} values of "${this.#mart.options.partition_by}", one file each; at most ${MOST_PARTITIONS} are allowed.`,
+      'Partition by a column with few values, such as a month, or do not partition.',
     )
   }
 }
@@ -124,11 +124,11 @@ function byFolder(rows: readonly Row[]): Map<string, Row[]> {
   return folders
 }
 
-function valueOr(read: () => Value): Value | Misfit {
+function valueOr(read: () => Value): Value | UnfitValue {
   try {
     return read()
   } catch (error) {
-    if (error instanceof Misfit) return error
+    if (error instanceof UnfitValue) return error
     throw error
   }
 }

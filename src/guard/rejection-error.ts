@@ -1,12 +1,15 @@
 import { VitrinaError } from '../model/errors.js'
 import type { JudgeManner } from '../ports/query-judge.js'
-import type { Problem, Refusal } from './verdict.js'
+import type { Problem, Rejection } from './verdict.js'
 
-/** More than somebody corrects at a time. */
+/** More than a user corrects at a time. */
 const MOST_TOLD = 3
 
-/** A refusal as an error, where there is no list to show: the places come first, as the API writes them. */
-export function refusalError({ problems }: Refusal, { isDerived = false }: JudgeManner = {}): VitrinaError {
+/** A rejection as one error, where a list cannot be shown: positions come first, as in the API. */
+export function rejectionError(
+  { problems }: Rejection,
+  { isDerived = false }: JudgeManner = {},
+): VitrinaError {
   const { code, hint } = problems[0]!
   const told = problems.slice(0, MOST_TOLD).map((problem) => (isDerived ? problem.message : said(problem)))
   const rest = problems.length - told.length

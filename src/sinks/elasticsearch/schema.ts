@@ -11,7 +11,7 @@ export interface Property {
 }
 export type Properties = Readonly<Record<string, Property>>
 
-/** What holds the values of our type: exactly, or less than exactly when people search. */
+/** Field types that hold our values: exactly, or with less exact searches. */
 const HOLDS: Readonly<
   Record<string, { readonly well: readonly string[]; readonly roughly: readonly string[] }>
 > = {
@@ -40,7 +40,7 @@ const HOLDS: Readonly<
   object: { well: ['object', 'flattened', 'nested'], roughly: [] },
 }
 
-/** Names that the server keeps for itself: a document with such a field is refused. */
+/** Names reserved by the server: a document with such a field is rejected. */
 const RESERVED = new Set([
   '_id',
   '_index',
@@ -58,31 +58,25 @@ const RESERVED = new Set([
   '_feature',
 ])
 
-/** What is wrong with the names of the columns, as names of fields. */
+/** Columns whose names cannot be field names. */
 export function nameFindings(columns: readonly Column[]): Finding[] {
   const names = columns.map(({ name }) => name)
   return names.flatMap((name) => {
     const problem = nameProblem(name, names)
     return problem === null
       ? []
-      : [
-          finding(
-            'TARGET_VALUE',
-            `Column "${name}" cannot be a field: ${problem}.`,
-            'Give it another name with AS.',
-          ),
-        ]
+      : [finding('TARGET_VALUE', `Column "${name}" cannot be a field: ${problem}.`, 'Rename it with AS.')]
   })
 }
 
 function nameProblem(name: string, all: readonly string[]): string | null {
-  if (RESERVED.has(name)) return 'Elasticsearch keeps this name for itself'
-  if (name.split('.').some((part) => part.trim() === '')) return 'a part of its name between dots is empty'
+  if (RESERVED.has(name)) return 'Elasticsearch reserves this name'
+  if (name.split('.').some((part) => part.trim() === '')) return 'its name has an empty part between dots'
   const inner = all.find((other) => other.startsWith(`${name}.`))
   return inner === undefined ? null : `"${inner}" would be a field inside it`
 }
 
-/** What is rounded, whatever the index looks like. */
+/** Columns that are rounded, regardless of the index. */
 export function lossFindings(columns: readonly Column[], mode: WriteMode): Finding[] {
   return columns.flatMap(({ name, type }) => {
     const { loss } = fieldType(type, mode)
@@ -92,13 +86,17 @@ export function lossFindings(columns: readonly Column[], mode: WriteMode): Findi
   })
 }
 
-export interface Fits {
+export interface SchemaFindings {
   readonly errors: Finding[]
   readonly warnings: Finding[]
 }
 
-/** Whether the fields that an index has take the columns. Fields that it lacks are added before the first row. */
-export function fitFindings(columns: readonly Column[], properties: Properties, mode: WriteMode): Fits {
+/** Checks whether the existing fields of an index accept the columns. Missing fields are added before the first row. */
+export function schemaFindings(
+  columns: readonly Column[],
+  properties: Properties,
+  mode: WriteMode,
+): SchemaFindings {
   const errors: Finding[] = []
   const warnings: Finding[] = []
   for (const { name, type } of columns) {
@@ -108,12 +106,12 @@ export function fitFindings(columns: readonly Column[], properties: Properties, 
     const found = property.type ?? 'object'
     const { well, roughly } = HOLDS[wanted]!
     if (well.includes(found)) continue
-    const sentence = `Column "${name}" is ${type}, which is "${wanted}" in Elasticsearch, and the field of the index is "${found}"`
+    const sentence = `Column "${name}" is ${type}, which maps to "${wanted}" in Elasticsearch, but the field of the index is "${found}"`
     if (roughly.includes(found))
       warnings.push(
         finding(
           'TYPE_DIFFERS',
-          `${sentence}: values are searched less exactly, or refused when they do not fit.`,
+          `${sentence}: searches are less exact, and values that do not fit are rejected.`,
           HINT,
         ),
       )
@@ -123,9 +121,9 @@ export function fitFindings(columns: readonly Column[], properties: Properties, 
 }
 
 const HINT =
-  'The type of a field cannot be changed: cast the column in the query, or let full_strategy replace build the index anew, or delete the index.'
+  'The type of a field cannot be changed: cast the column in the query, rebuild the index with full_strategy replace, or delete the index.'
 
-/** A dot in a name leads into an object. */
+/** A dot in a name refers to a field of an object. */
 export function findProperty(properties: Properties, name: string): Property | null {
   const [first = '', ...rest] = name.split('.')
   const property = properties[name] ?? properties[first]

@@ -10,13 +10,20 @@ import type { WriteMode } from './types.js'
 const MIB = 1024 * 1024
 
 /**
- * A delete with a version creates the index that it does not find, alias or not. An update does not, and where one item
- * of a request asks for an alias the whole request does. No row has this _id.
+ * A delete with a version creates a missing index even when an alias is required. An update does not, and if one item
+ * of a request requires an alias, the whole request does. No row has this _id.
  */
 const ALIAS_ONLY = Buffer.from('{"update":{"_id":"~!"}}\n{"doc":{}}\n')
 
-/** Batches and keys as bulk requests to the index behind an alias. */
-export class DocumentWriter {
+interface BatchWriterParts {
+  readonly mart: MartDefinition
+  readonly mode: WriteMode
+  readonly cluster: Cluster
+  readonly settings: ElasticsearchSettings
+}
+
+/** Writes batches and removes keys by bulk requests to the index behind an alias. */
+export class BatchWriter {
   readonly #encoder: BulkEncoder
   readonly #sender: BulkSender
   readonly #target: string
@@ -24,10 +31,11 @@ export class DocumentWriter {
   readonly #isVersioned: boolean
   readonly #requireLease: MartDefinition['requireLease']
 
-  constructor(mart: MartDefinition, mode: WriteMode, cluster: Cluster, settings: ElasticsearchSettings) {
+  constructor({ mart, mode, cluster, settings }: BatchWriterParts) {
     const parallel = settings.ELASTICSEARCH_PARALLEL_BULKS
     this.#bytes = settings.ELASTICSEARCH_BULK_MIB * MIB
-    this.#encoder = new BulkEncoder(mart.columns, mart.key, mode, { bytes: this.#bytes, parallel })
+    const limits = { bytes: this.#bytes, parallel }
+    this.#encoder = new BulkEncoder({ columns: mart.columns, key: mart.key, mode, limits })
     this.#sender = new BulkSender(cluster, parallel, settings.ELASTICSEARCH_RETRY_SECONDS * 1000)
     this.#target = settings.ES_TARGET_PREFIX + mart.name
     this.#isVersioned = mode === 'index'
@@ -55,7 +63,7 @@ export class DocumentWriter {
     }
   }
 
-  /** How many were there. */
+  /** Returns how many existed. */
   async remove(ids: Iterable<string>, id: BatchId, alias: string): Promise<number> {
     const version = this.#isVersioned ? `,"version":${versionOf(id)},"version_type":"external_gte"` : ''
     const items = function* () {

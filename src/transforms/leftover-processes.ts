@@ -1,17 +1,17 @@
 import { readdir, readFile } from 'node:fs/promises'
 
-/** Every host has its own value in its environment; what it starts inherits it, whoever adopts it. */
+/** Every host has a unique value in its environment; its child processes inherit it, regardless of their parent. */
 export const MARKER = 'VITRINA_TASK_HOST'
 
-/** Ends what a host left behind: its group, and on Linux also what left the group. */
-export async function killStrays(host: number, marker: string): Promise<void> {
+/** Ends processes left behind by a host: its group and, on Linux, also those that left the group. */
+export async function killLeftoverProcesses(host: number, marker: string): Promise<void> {
   kill(-host)
   if (process.platform !== 'linux') return
-  // Twice: one of them may have started another one while we looked.
+  // Twice: one of them may have started another one meanwhile.
   for (let round = 0; round < 2; round++) {
-    const strays = await processesWith(`${MARKER}=${marker}`)
-    if (strays.length === 0) return
-    for (const pid of strays) kill(pid)
+    const leftovers = await processesWith(`${MARKER}=${marker}`)
+    if (leftovers.length === 0) return
+    for (const pid of leftovers) kill(pid)
   }
 }
 
@@ -21,7 +21,7 @@ async function processesWith(variable: string): Promise<number[]> {
   return pids.filter((_, index) => found[index]).map(Number)
 }
 
-/** False for a process of somebody else, and for one that ended meanwhile. */
+/** False for a process of another host, and for one that has ended. */
 async function hasVariable(pid: string, variable: string): Promise<boolean> {
   const environment = await readFile(`/proc/${pid}/environ`, 'latin1').catch(() => '')
   return environment.split('\0').includes(variable)
@@ -31,6 +31,6 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It has ended by itself.
+    // It has already ended.
   }
 }

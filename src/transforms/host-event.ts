@@ -1,7 +1,7 @@
 import type { Gone } from './host.js'
 
 /** What a host of TypeScript functions reports besides its answers. */
-export type News =
+export type HostEvent =
   | { readonly op: 'said'; readonly transform: string | null; readonly text: string }
   | { readonly op: 'unsaid'; readonly lines: number }
   | { readonly op: 'working'; readonly transform: string }

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 
-/** What a function returned cannot be written. */
-export class Refusal extends Error {
+/** The result of a function cannot be written. */
+export class InvalidResult extends Error {
   readonly row: number | null
   readonly sample: unknown
   readonly hint: string | null
@@ -14,7 +14,7 @@ export class Refusal extends Error {
   }
 }
 
-/** For people: bounded. */
+/** A bounded, readable description. */
 export function shown(value: unknown, limit = 120): string {
   const text = inspect(value, { depth: 2, maxStringLength: 120, maxArrayLength: 10, breakLength: Infinity })
   return text.length <= limit ? text : `${text.slice(0, limit - 1)}…`

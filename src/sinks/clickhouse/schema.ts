@@ -3,11 +3,11 @@ import type { Server } from './client.js'
 import { literal, quote, quoted } from './quoting.js'
 import type { RowCodec } from './rows.js'
 
-/** Hidden columns: which of two rows of a key is the later one, and whether it says that the key is gone. */
+/** Hidden columns: the version of a row, and whether it marks the key as deleted. */
 export const VERSION = '_vitrina_version'
 export const DELETED = '_vitrina_deleted'
 
-/** The mart and the tables behind it. People query the view, which shows each key once and no deleted ones. */
+/** The mart and the tables behind it. Users query the view, which shows each key once and no deleted ones. */
 export class MartNames {
   readonly database: string
   readonly mart: string
@@ -22,7 +22,7 @@ export class MartNames {
     return `${this.mart}__data`
   }
 
-  /** Where a run builds what is to replace the data. */
+  /** Where a run builds the replacement of the data. */
   fresh(runId: string): string {
     return `${this.freshPrefix}${plainId(runId)}`
   }
@@ -31,7 +31,7 @@ export class MartNames {
     return `${this.mart}__new_`
   }
 
-  /** Where a run puts the keys that are to stay. */
+  /** Where a run stores the keys to keep. */
   keys(runId: string): string {
     return `${this.keysPrefix}${plainId(runId)}`
   }
@@ -44,7 +44,7 @@ export class MartNames {
     return `${quote(this.database)}.${quote(table)}`
   }
 
-  /** As people write it. */
+  /** As written in a target. */
   shown(table = this.mart): string {
     return `${this.database}.${table}`
   }
@@ -72,13 +72,13 @@ export interface TableFacts {
   readonly engine: string
   readonly comment: string
   readonly sortingKey: string
-  /** Of a view. */
+  /** The query of a view. */
   readonly select: string
   readonly columns: readonly { readonly name: string; readonly type: string }[]
 }
 
 export async function hasDatabase(server: Server, names: MartNames): Promise<boolean> {
-  const doing = `Looking for the database ${names.database}`
+  const doing = `Checking the database ${names.database}`
   const found = await server.rows({
     sql: `SELECT 1 FROM system.databases WHERE name = ${literal(names.database)}`,
     doing,
@@ -86,9 +86,9 @@ export async function hasDatabase(server: Server, names: MartNames): Promise<boo
   return found.length > 0
 }
 
-/** Null: there is none. */
+/** Null if it does not exist. */
 export async function findTable(server: Server, names: MartNames, table: string): Promise<TableFacts | null> {
-  const doing = `Looking at ${names.shown(table)}`
+  const doing = `Inspecting ${names.shown(table)}`
   const here = `database = ${literal(names.database)}`
   const [facts] = await server.rows({
     sql: `SELECT engine, comment, sorting_key, as_select FROM system.tables WHERE ${here} AND name = ${literal(table)}`,
@@ -108,11 +108,11 @@ export async function findTable(server: Server, names: MartNames, table: string)
   }
 }
 
-/** Tables that a run which died left behind. */
+/** Tables left behind by runs that died. */
 export async function tablesLike(server: Server, names: MartNames, prefix: string): Promise<string[]> {
   const rows = await server.rows({
     sql: `SELECT name FROM system.tables WHERE database = ${literal(names.database)} AND startsWith(name, ${literal(prefix)})`,
-    doing: `Looking for ${names.shown(prefix)}…`,
+    doing: `Listing ${names.shown(prefix)}…`,
   })
   return rows.map(([name]) => name!)
 }
@@ -124,7 +124,7 @@ export async function dropTable(server: Server, names: MartNames, table: string)
   })
 }
 
-/** What keeps the query from being written to the tables that are there. */
+/** Why the query cannot be written to the existing tables. */
 export function mismatches(
   names: MartNames,
   codec: RowCodec,
@@ -134,8 +134,8 @@ export function mismatches(
   const wrong: { message: string; hint: string }[] = []
   if (view !== null && !view.select.includes(names.data))
     wrong.push({
-      message: `${names.shown()} exists and is not a mart of Vitrina but ${view.engine === 'View' ? 'a view of something else' : `a table (${view.engine})`}.`,
-      hint: 'Choose a name that is free, or rename what is there.',
+      message: `${names.shown()} exists and is not a Vitrina mart but ${view.engine === 'View' ? 'another view' : `a table (${view.engine})`}.`,
+      hint: 'Choose an unused name, or rename the existing object.',
     })
   if (data !== null) wrong.push(...dataMismatches(names, codec, data))
   return wrong.map((one) => targetFinding('TARGET_MISMATCH', one.message, one.hint))
@@ -163,7 +163,7 @@ function dataMismatches(names: MartNames, codec: RowCodec, data: TableFacts) {
   return [...wrong, ...expected.flatMap((column) => columnMismatch(table, column, data))]
 }
 
-/** The server writes a single column with brackets or without, and quotes only where it must. */
+/** The server shows a single column with or without parentheses, and quotes only where necessary. */
 function plainKey(key: string): string {
   return key.replace(/[\s`()]/g, '')
 }
@@ -183,7 +183,7 @@ function columnMismatch(
   return [{ message, hint: change('MODIFY') }]
 }
 
-/** LowCardinality is only another way to store, and a column that may be NULL takes what is not. */
+/** LowCardinality only changes the storage, and a Nullable column also accepts non-NULL values. */
 function holds(found: string, needed: string): boolean {
   const plain = found.replace(/^LowCardinality\((.*)\)$/, '$1')
   return plain === needed || plain === `Nullable(${needed})`

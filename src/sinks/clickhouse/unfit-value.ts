@@ -1,0 +1,2 @@
+/** A value that its ClickHouse column cannot hold; the message gives the reason. */
+export class UnfitValue extends Error {}
