@@ -19,7 +19,7 @@ interface Props {
   readonly icon?: 'search' | 'user'
 }
 
-/** A search text that is kept in the address. Address updates do not disturb typing. */
+/** The filter of a list, in most cases kept in the address. Updates of the value do not disturb typing. */
 export function SearchBox({ label, shortcut, value, onChange, className, size, icon = 'search' }: Props) {
   const input = useRef<HTMLInputElement>(null)
   const type = useDebouncedCallback((text: string) => onChange(text === '' ? undefined : text), TYPING_MS)

@@ -1,4 +1,4 @@
-import { Checkbox, TextInput } from '@mantine/core'
+import { Checkbox } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { settingsQuery } from '../../api/about.js'
@@ -7,32 +7,30 @@ import { Panel } from '../../components/Panel.js'
 import { ProblemCard } from '../../components/ProblemCard.js'
 import records from '../../components/records.module.css'
 import { Scrollable } from '../../components/Scrollable.js'
+import { SearchBox } from '../../components/SearchBox.js'
 import { useTexts } from '../../i18n/texts.js'
-import { Icon } from '../../theme/icons.js'
 import { aboutTexts } from './about-texts.js'
 import styles from './settings.module.css'
 
 export function SettingsPanel() {
   const texts = useTexts(aboutTexts)
   const { data, error, refetch } = useQuery(settingsQuery)
-  const [typed, type] = useState('')
+  const [wanted, search] = useState<string>()
   const [isOnlySet, setOnlySet] = useState(false)
-  const wanted = typed.trim().toLowerCase()
   const shown = (data ?? []).filter(
     ({ name, means, source }) =>
-      (!isOnlySet || source === 'environment') && `${name} ${means}`.toLowerCase().includes(wanted),
+      (!isOnlySet || source === 'environment') &&
+      `${name} ${means}`.toLowerCase().includes((wanted ?? '').toLowerCase()),
   )
   return (
     <Panel title={texts.settings} isFlush>
       <div className={styles.tools}>
-        <TextInput
-          type="search"
+        <SearchBox
           className={styles.what}
-          aria-label={texts.filter}
-          placeholder={texts.filter}
-          leftSection={<Icon name="search" size={14} />}
-          value={typed}
-          onChange={(event) => type(event.currentTarget.value)}
+          label={texts.filter}
+          shortcut={texts.filter}
+          value={wanted}
+          onChange={search}
         />
         <Checkbox
           label={texts.onlySet}
