@@ -58,12 +58,7 @@ export function databaseError(error: unknown, doing: string, side: Side): Vitrin
     .join(' ')
   const options = { cause: error, ...(state === null ? {} : { sqlstate: state }) }
   if (state === null)
-    return new VitrinaError(
-      'INTERNAL',
-      `${doing}: ${facts}`,
-      'Check the log for earlier errors.',
-      options,
-    )
+    return new VitrinaError('INTERNAL', `${doing}: ${facts}`, 'Check the log for earlier errors.', options)
   // 28 is the login, 3D a database that does not exist: neither is about a query or a table.
   if (/^(28|3D)/.test(state))
     return new VitrinaError(
