@@ -110,7 +110,7 @@ CREATE TABLE IF NOT EXISTS ugc.likes (
   UNIQUE (film_id, user_id)
 );
 
--- progress_seconds is how far somebody watched; finished is the player's own verdict, titles rolling.
+-- progress_seconds is how far the user watched; finished is the player's own verdict, titles rolling.
 CREATE TABLE IF NOT EXISTS ugc.views (
   id               uuid PRIMARY KEY,
   film_id          uuid NOT NULL,
@@ -155,7 +155,7 @@ BEGIN
            AS cinema (table_schema, table_name) USING (table_schema, table_name)
      WHERE c.column_name = 'modified'
   LOOP
-    -- Asked first, because replacing a trigger would wait for everybody who reads the table.
+    -- Checked first, because replacing a trigger would wait for every reader of the table.
     CONTINUE WHEN EXISTS (
       SELECT FROM pg_trigger
        WHERE tgname = 'touch_modified' AND tgrelid = format('%I.%I', touched.service, touched.name)::regclass);
