@@ -16,7 +16,7 @@ export function addApi(program: Command): void {
 }
 
 async function serve({ wait = 0 }: WaitFlags): Promise<void> {
-  // Not at the top: every other command would wait 0.2 s for a server that it does not start.
+  // Not at the top: every other command would spend 0.2 s loading a server that it does not start.
   const { startApi } = await import('../main/api.js')
   const { createTelemetry } = await import('../main/telemetry.js')
   await untilStopped(async (signal) => {
@@ -26,7 +26,7 @@ async function serve({ wait = 0 }: WaitFlags): Promise<void> {
     const api = await startApi(settings, telemetry)
     try {
       tellReady(api.url)
-      // Inside a tree the parent tells people where to go.
+      // Within "vitrina up", the parent prints the addresses.
       if (!process.connected) printAddresses(api.url, api.token)
       await aborted(signal)
     } finally {

@@ -28,17 +28,17 @@ export function addApply(program: Command): void {
   serverCommand(
     program,
     'apply <paths...>',
-    'Make the server like these files and folders. Shows the plan and asks first. A field that a file leaves out gets its default; only enabled stays as it is.',
+    'Change the server to match these files and folders. Shows the plan and asks for confirmation. A field missing in a file gets its default, except enabled, which keeps its value.',
     'apply pipelines/',
     'apply pipelines/ --yes --prune',
     'apply film_dim.yaml --reset-checkpoint',
   )
-    .option('--yes', 'do not ask; needed where nobody can answer')
-    .option('--dry-run', 'only show the plan')
+    .option('--yes', 'do not prompt; required without a terminal')
+    .option('--dry-run', 'show the plan and stop')
     .option('--prune', 'delete pipelines that are in none of the files')
-    .option('--reset-checkpoint', 'where a change makes the checkpoint invalid, read everything again')
-    .option('--keep-checkpoint', 'go on from the checkpoint although a change makes it doubtful')
-    .option('--no-validate', 'do not ask the server first whether the changes would work')
+    .option('--reset-checkpoint', 'read everything again after a change that invalidates the checkpoint')
+    .option('--keep-checkpoint', 'continue from the current checkpoint after a change that invalidates it')
+    .option('--no-validate', 'do not validate the changes on the server first')
     .addOption(allowEnvOption())
     .addOption(formatOption())
     .addOption(jsonOption())
@@ -58,7 +58,7 @@ async function apply(paths: string[], flags: Flags): Promise<void> {
   await carryOut(server, plan, { wish, prune, tell: isData(flags) ? detail : print })
 }
 
-/** What apply creates or changes, files answer for from then on. */
+/** From then on, the pipelines that apply creates or changes are managed by files. */
 const FROM_FILE = { query: { managed_by: 'file' as const } }
 
 interface How {
@@ -73,8 +73,8 @@ interface Work {
 }
 
 /**
- * One after another: what was done before a failure stays, and the next apply continues from there. A target may be
- * taken until a later change frees or shares it, so such a change is tried again after the others.
+ * One after another: changes made before a failure are kept, and the next apply continues from there. A target may be
+ * taken until a later change frees or shares it, so such a change is retried after the others.
  */
 async function carryOut(server: Server, plan: Plan, how: How): Promise<void> {
   for (let left = workOf(server, plan, how); left.length > 0; ) {
@@ -118,7 +118,7 @@ function workOf(server: Server, plan: Plan, { wish, prune }: How): Work[] {
   ]
 }
 
-/** If-Match: what somebody changed after we showed the plan is not overwritten. */
+/** If-Match: does not overwrite changes that were made after the plan was shown. */
 async function change(
   server: Server,
   { file, current, changes, impact }: Update,
@@ -130,14 +130,14 @@ async function change(
     header: { 'if-match': `"${current.config_version}"` },
   }
   const fields = Object.fromEntries(changes.map(({ field, new: value }) => [field, value]))
-  // Said only where it is needed: a wish for one pipeline must not reset the others.
+  // Only where it is needed: resetting one pipeline must not reset the others.
   const send = (extra: Fields) =>
     inPlaceOf(file, () =>
       server.ask(server.api.PATCH('/pipelines/{id}', { params, body: { ...fields, ...extra } as never })),
     )
   if (needsWish(impact)) return void (await send(wish))
   await send({}).catch((error: VitrinaError) => {
-    // A pass that was not finished is a checkpoint too, though it has no value to show.
+    // An unfinished pass is also a checkpoint, although it has no value to show.
     if (error.code === 'CHECKPOINT_INVALID' && Object.keys(wish).length > 0) return send(wish)
     throw error
   })
@@ -148,7 +148,7 @@ function requireWish(plan: Plan, wish: Fields): void {
   if (names.length === 0 || Object.keys(wish).length > 0) return
   throw new VitrinaError(
     'CHECKPOINT_INVALID',
-    `The checkpoint of ${names.join(', ')} means nothing after this change.`,
-    'Add --reset-checkpoint to read everything again from the start, or --keep-checkpoint to go on from the checkpoint as it is.',
+    `This change invalidates the checkpoint of ${names.join(', ')}.`,
+    'Add --reset-checkpoint to read everything again from the start, or --keep-checkpoint to continue from the current checkpoint.',
   )
 }

@@ -14,7 +14,7 @@ import { requireUrl } from './server/connection.js'
 import { printTable } from './show.js'
 
 export function addContext(program: Command): void {
-  const context = group(program, 'context', 'Keep the servers that you speak to, each with its token.')
+  const context = group(program, 'context', 'Manage named servers and their tokens.')
   command(context, 'list', 'List the contexts, without their tokens.', 'context list')
     .addOption(formatOption())
     .addOption(jsonOption())
@@ -22,21 +22,21 @@ export function addContext(program: Command): void {
   command(
     context,
     'add <name>',
-    'Keep a server under a name. One that is there is replaced.',
+    'Save a server under a name, or replace it.',
     'context add production --url https://vitrina.example.com --token - < token.txt',
   )
     .requiredOption('--url <url>', 'address of the server')
-    .option('--token <token>', 'its token; - reads it from stdin, where no other process sees it')
-    .option('--use', 'speak to it from now on')
+    .option('--token <token>', 'token of the server; - reads it from stdin, hidden from other processes')
+    .option('--use', 'make it the current context')
     .action(add)
   command(
     context,
     'use [name]',
-    'Speak to this server from now on; without a name to that of the folder.',
+    'Set the current context. Without a name, return to the server of the folder.',
     'context use production',
     'context use',
   ).action(use)
-  command(context, 'remove <name>', 'Forget a server and its token.', 'context remove production').action(
+  command(context, 'remove <name>', 'Remove a server and its token.', 'context remove production').action(
     remove,
   )
 }
@@ -53,7 +53,7 @@ async function list(flags: FormatFlags): Promise<void> {
   printTable(
     ['', 'name', 'url', 'token'],
     items.map((one) => [one.current ? '*' : '', one.name, one.url, one.has_token ? 'kept' : 'none']),
-    `There are no contexts in ${contextsPath()}.`,
+    `No contexts in ${contextsPath()}.`,
   )
 }
 
@@ -64,7 +64,7 @@ async function add(
   if (!/^[\w.-]{1,100}$/.test(name))
     throw new VitrinaError(
       'USAGE_INVALID',
-      `"${name}" cannot be the name of a context.`,
+      `"${name}" is not a valid context name.`,
       'Use letters, digits, dots and dashes.',
     )
   const kept = token === '-' ? (await readInput('-')).trim() : (token ?? null)
@@ -72,7 +72,7 @@ async function add(
   const contexts = { ...before.contexts, [name]: { url: requireUrl(url), token: kept } }
   await writeContexts({ current: isUsed ? name : before.current, contexts })
   print(`Kept ${name}.`)
-  if (!isUsed) detail(`"vitrina context use ${name}" makes it the one that commands speak to.`)
+  if (!isUsed) detail(`Run "vitrina context use ${name}" to make it the current context.`)
 }
 
 async function use(name: string | undefined): Promise<void> {
@@ -80,7 +80,7 @@ async function use(name: string | undefined): Promise<void> {
   const after: Contexts = { ...before, current: name ?? null }
   if (name !== undefined) requireContext(before, name)
   await writeContexts(after)
-  print(name === undefined ? 'Commands speak to the server of the folder.' : `Commands speak to ${name}.`)
+  print(name === undefined ? 'Commands now use the server of the folder.' : `Commands now use ${name}.`)
 }
 
 async function remove(name: string): Promise<void> {

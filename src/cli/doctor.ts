@@ -10,7 +10,7 @@ export function addDoctor(program: Command): void {
   command(
     program,
     'doctor',
-    'Look at everything Vitrina needs, and say what to mend. Changes nothing.',
+    'Check everything that Vitrina needs, and say what to fix. Changes nothing.',
     'doctor',
     'doctor --json',
   )

@@ -3,14 +3,14 @@ import { type Place, SourceText } from '../config/source-text.js'
 import { bad, dim, print } from './output.js'
 import type { Finding } from './server/wire.js'
 
-/** Shows where a finding is: in the file, or in the text that is saved. */
+/** Shows where a finding is: in the file, or in the saved text. */
 export type Locate = (finding: Finding) => Place | null
 
 export function inFile(file: FilePipeline): Locate {
   return ({ field, position }) => file.locate(field, position)
 }
 
-/** `texts`: the SQL by its field, such as `tasks.0.body`. */
+/** `texts`: SQL by field, such as `tasks.0.body`. */
 export function inTexts(texts: Readonly<Record<string, string>>): Locate {
   return ({ field, position }) => {
     const text = texts[field]

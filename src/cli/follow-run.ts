@@ -4,7 +4,7 @@ import type { Server } from './server/server.js'
 import { describeRun, requireSuccess, watchRun } from './server/watch-run.js'
 import type { Run } from './server/wire.js'
 
-/** Requests a run, waits for its end and tells how it ended. Throws when it did not end well. */
+/** Requests a run, waits until it ends and reports the result. Throws if it did not succeed. */
 export async function followRun(
   server: Server,
   pipeline: { id: string; name: string },
@@ -17,7 +17,7 @@ export async function followRun(
   return requireSuccess(run)
 }
 
-/** A line that changes in place, for the one run that somebody looks at. */
+/** A line that changes in place, for the one run that the user follows. */
 export async function watchWithProgress(
   server: Server,
   run: { id: string; pipelineId: string },

@@ -17,22 +17,22 @@ interface Flags extends ServerFlags, FormatFlags {
   readonly errors?: boolean
 }
 
-/** The most that the API gives at once. */
+/** The largest page of the API. */
 const PAGE = 1000
-/** Runners write what they say a few times a second, also after the end of the run. */
+/** Runners write their log a few times a second, also after the end of the run. */
 const SETTLE_MS = 1_000
 
 export function addRunLog(runs: Command): void {
   readingCommand(
     runs,
     'log <run>',
-    'Show what the runners said about a run, oldest first. A pipeline stands for its newest run.',
+    'Show the log of a run, oldest first. The name of a pipeline selects its latest run.',
     'runs log 0b6a1f5e-6a0e-4d3f-9a53-0c5d6f7b8a91',
     'runs log film_dim --follow',
     'runs log film_dim --errors --output ndjson',
   )
-    .option('-f, --follow', 'go on until the run has ended; Ctrl-C only looks away')
-    .option('--errors', 'warnings and errors only')
+    .option('-f, --follow', 'continue until the run ends; Ctrl-C detaches, the run continues')
+    .option('--errors', 'only warnings and errors')
     .action(showLog)
 }
 
@@ -40,8 +40,8 @@ async function showLog(runOrPipeline: string, flags: Flags): Promise<void> {
   if (flags.follow && isData(flags) && flags.output !== 'ndjson')
     throw new VitrinaError(
       'USAGE_INVALID',
-      `What is followed has no end that ${flags.output} could be closed with.`,
-      'Give --output ndjson, or leave --follow out.',
+      `--follow cannot be combined with --output ${flags.output}.`,
+      'Use --output ndjson, or remove --follow.',
     )
   const server = await openServer(flags)
   const id = isId(runOrPipeline) ? runOrPipeline : await newestRun(server, runOrPipeline)
@@ -49,7 +49,7 @@ async function showLog(runOrPipeline: string, flags: Flags): Promise<void> {
   if (flags.follow) return untilStopped((signal) => follow(server, id, log, flags, signal))
   const items = await log.next()
   if (isData(flags)) return printData({ items, next_cursor: null }, flags)
-  if (items.length === 0) detail('Nothing was said about this run.')
+  if (items.length === 0) detail('The log of this run is empty.')
   for (const line of items) printLine(line)
 }
 
@@ -66,21 +66,21 @@ async function follow(
     return lines.length
   }
   const { pipeline_id: pipelineId } = await readRun(server, id, signal)
-  // One after another: a look that is slower than the events must not print a line twice.
-  let told: Promise<unknown> = tell()
+  // One after another: a request that is slower than the events must not print a line twice.
+  let printing: Promise<unknown> = printNew()
   const tellMore = () => {
-    told = told.then(tell)
-    // It is awaited below, where somebody can hear of it.
-    told.catch(() => {})
+    printing = printing.then(printNew)
+    // It is awaited below, where its error is handled.
+    printing.catch(() => {})
   }
   const run = await watchRun(server, { id, pipelineId }, tellMore, signal)
-  await told
+  await printing
   do await delay(SETTLE_MS, undefined, { signal }).catch(() => signal.throwIfAborted())
   while ((await tell()) > 0)
   detail(`The run ended ${run.status}.`)
 }
 
-/** Gives each line once, however often it is asked. */
+/** Prints each line once, however often it is called. */
 class LogReader {
   readonly #server: Server
   readonly #runId: string
@@ -118,8 +118,8 @@ async function newestRun(server: Server, name: string): Promise<string> {
   if (newest !== undefined) return newest.id
   throw new VitrinaError(
     'RUN_NOT_FOUND',
-    `Pipeline "${name}" was never run.`,
-    `"vitrina pipelines run ${name} --follow" runs it.`,
+    `Pipeline "${name}" has no runs.`,
+    `Run "vitrina pipelines run ${name} --follow" to start one.`,
   )
 }
 

@@ -12,7 +12,7 @@ export function addRunner(program: Command): void {
   command(
     program,
     'runner',
-    'Start a runner. Any number of them share the work.',
+    'Start a runner. Any number of runners share the work.',
     'runner',
     'runner --wait 5m',
   )

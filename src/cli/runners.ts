@@ -6,11 +6,11 @@ import { openServer } from './server/server.js'
 import { duration, moment, printTable } from './show.js'
 
 export function addRunners(program: Command): void {
-  const runners = group(program, 'runners', 'Look at the fleet.')
+  const runners = group(program, 'runners', 'Inspect runners.')
   readingCommand(
     runners,
     'list',
-    'Show who lives, and who holds what.',
+    'List runners and the pipelines they hold.',
     'runners list',
     'runners list --json | jq ".items[].holds"',
   ).action(async (flags: ServerFlags & FormatFlags) => {
@@ -18,7 +18,7 @@ export function addRunners(program: Command): void {
     const answer = await server.ask(server.api.GET('/runners'))
     if (isData(flags)) return printData(answer, flags)
     printTable(
-      ['runner', 'host', 'pid', 'version', 'started', 'last sign', 'stopped', 'holds'],
+      ['runner', 'host', 'pid', 'version', 'started', 'last seen', 'stopped', 'holds'],
       answer.items.map((one) => [
         one.id,
         one.host,
@@ -29,7 +29,7 @@ export function addRunners(program: Command): void {
         moment(one.stopped_at),
         one.holds.map(({ name }) => name).join(', '),
       ]),
-      'No runner was ever here; "vitrina runner" starts one.',
+      'No runners found. Run "vitrina runner" to start one.',
     )
   })
 }

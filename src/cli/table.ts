@@ -1,7 +1,7 @@
 const WIDEST_CELL = 20
 const GAP = '  '
 
-/** Lines of an aligned table that fit into `width`. Columns that do not fit are counted, not cut in the middle. */
+/** Lines of an aligned table that fits into `width`. Columns that do not fit are counted, not cut in the middle. */
 export function alignTable(
   columns: readonly string[],
   rows: readonly (readonly (string | null)[])[],
@@ -46,7 +46,7 @@ function shorten(text: string, widest: number): string {
   return `${kept}…`
 }
 
-/** Columns of a terminal: letters of China, Japan and Korea take two, marks that stand above others none. */
+/** Columns of a terminal: Chinese, Japanese and Korean characters take two, combining marks none. */
 function widthOf(text: string): number {
   const wide = text.match(WIDE)?.length ?? 0
   const none = text.match(/\p{Mn}/gu)?.length ?? 0

@@ -26,7 +26,7 @@ async function bringUp(signal: AbortSignal): Promise<void> {
     await withTree(settings, options, async (tree) => {
       await printBanner(tree, settings, given.DATABASE_URL === undefined)
       await aborted(signal)
-      step('Stopping: the runner ends its batches, then the database stops')
+      step('Stopping: the runner finishes its batches, then the database stops')
     })
   })
 }

@@ -30,7 +30,7 @@ export async function startApi(settings: Settings, { log, meter, tracer }: Telem
   try {
     const stores = catalogStores(database)
     for (const warning of await requireUsableServer(metaUrl)) log.warn(warning)
-    // A database that is not there or not migrated is better told now than to the first visitor.
+    // A database that is missing or not migrated is better reported now than at the first request.
     await stores.catalog.ping()
     const token = await apiToken(settings)
     const targets = targetRules(settings)
@@ -85,7 +85,7 @@ export async function startApi(settings: Settings, { log, meter, tracer }: Telem
   }
 }
 
-/** What a browser can open: "all addresses" is not an address. */
+/** An address that a browser can open: "all addresses" is not one. */
 function readableUrl(url: string): string {
   return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')
 }

@@ -6,7 +6,10 @@ import { type Finding, failed, ok, skipped, warning } from './finding.js'
 import { probeDatabase, probeSink } from './probe.js'
 import { targetRules } from './targets.js'
 
-/** Named databases and the kinds of targets besides PostgreSQL: what is not configured is no fault, what is must answer. */
+/**
+ * Named databases and the kinds of targets besides PostgreSQL: not configured is not an error, but a configured one
+ * must respond.
+ */
 export async function examineConnections(settings: Settings): Promise<Finding[]> {
   const databases = namedDatabases(settings).map(async (database) =>
     toFinding(`connection ${database.name}`, await probeDatabase(database)),
@@ -25,6 +28,6 @@ function toFinding(check: string, report: ConnectionReport): Finding {
   const text = version ?? ''
   const untested = untestedVersion({ number: Number.parseInt(text, 10) * 10_000, text })
   return untested === null
-    ? ok(check, `PostgreSQL ${text} answers at ${address}`)
+    ? ok(check, `PostgreSQL ${text} responds at ${address}`)
     : warning(check, `${address}: ${untested}`)
 }

@@ -17,7 +17,7 @@ export async function examineDatabase(settings: MainSettings): Promise<Finding[]
   try {
     return await withClient(settings.DATABASE_URL, async (client) => {
       const findings = [
-        ok('database', `answers at ${addressOf(settings.DATABASE_URL)}`),
+        ok('database', `responds at ${addressOf(settings.DATABASE_URL)}`),
         ...(await examineServer(client, settings.DATABASE_URL)),
         await examineMigrations(client),
       ]
@@ -52,7 +52,7 @@ async function examineServer(client: pg.Client, url: string): Promise<Finding[]>
 async function examineMigrations(client: pg.Client): Promise<Finding> {
   try {
     await requireMigrated(async (sql) => (await client.query(sql)).rows)
-    return ok('migrations', 'the meta store has all of them')
+    return ok('migrations', 'the meta store is up to date')
   } catch (error) {
     const { message, hint } = asVitrinaError(error)
     return failed('migrations', message, hint)
@@ -81,7 +81,7 @@ async function examineStatistics(client: pg.Client): Promise<Finding> {
   if (granted.ok) return ok('statistics', 'reader and writer see when other transactions began')
   return failed(
     'statistics',
-    'reader or writer lacks pg_read_all_stats: incremental pipelines would not see all rows',
+    'reader or writer lacks pg_read_all_stats: incremental pipelines would miss rows',
     `As an administrator: GRANT pg_read_all_stats TO ${LOGINS.reader}, ${LOGINS.writer}`,
   )
 }
@@ -91,7 +91,7 @@ async function examineSource(client: pg.Client, schema: string): Promise<Finding
   if (!(await hasSchema(client, schema)))
     return failed(
       check,
-      'there is no such schema',
+      'the schema does not exist',
       'Create it, load the sample with "vitrina demo", or change ALLOWED_SOURCE_SCHEMAS.',
     )
   if (!(await hasLogin(client, 'reader')))
@@ -112,7 +112,7 @@ async function examineTarget(client: pg.Client, schema: string): Promise<Finding
   if (!(await hasSchema(client, schema)))
     return failed(
       check,
-      'there is no such schema',
+      'the schema does not exist',
       `Create it, then run "vitrina migrate"; or change ALLOWED_TARGET_TABLES.`,
     )
   if (!(await hasLogin(client, 'writer')))
@@ -123,7 +123,7 @@ async function examineTarget(client: pg.Client, schema: string): Promise<Finding
     [LOGINS.writer, schema],
   )
   return granted.ok
-    ? ok(check, 'marts can be made and filled')
+    ? ok(check, 'marts can be created and filled')
     : failed(check, `${LOGINS.writer} cannot create tables in it`, MIGRATE)
 }
 

@@ -3,7 +3,10 @@ import { confinementHere, createTransforms, foldersOf, pythonOf } from '../trans
 import { asVitrinaError } from './failure.js'
 import { type Finding, failed, ok, skipped, warning } from './finding.js'
 
-/** Which Python would run tasks, what is registered, and how functions are kept from the processes of Vitrina. */
+/**
+ * Which Python would run tasks, which functions are registered, and how functions are isolated from the processes of
+ * Vitrina.
+ */
 export async function examineTasks(settings: Settings): Promise<Finding[]> {
   const transforms = createTransforms(settings)
   try {
@@ -19,7 +22,7 @@ export async function examineTasks(settings: Settings): Promise<Finding[]> {
       items.length === 0 ? `none in ${folders.join(', ')}` : `${items.length}: ${names}`,
     )
     const broken = problems.map(({ file, message }) =>
-      failed(`tasks ${file}`, message, 'Mend the file; "vitrina tasks list" looks again.'),
+      failed(`tasks ${file}`, message, 'Fix the file; "vitrina tasks list" checks it again.'),
     )
     return [python, tasks, await examineIsolation(settings), ...broken]
   } finally {
@@ -27,7 +30,7 @@ export async function examineTasks(settings: Settings): Promise<Finding[]> {
   }
 }
 
-/** Nobody has to have Python who has no Python tasks. */
+/** Python is not required without Python tasks. */
 async function examinePython(settings: Settings, isNeeded: boolean): Promise<Finding> {
   try {
     const { executable, version } = await pythonOf(settings).interpreter()
@@ -43,7 +46,7 @@ async function examineIsolation(settings: Settings): Promise<Finding> {
   try {
     const { prefix, user } = await confinementHere(settings)
     const measures = [
-      ...(prefix.length > 0 ? ['in a user namespace of their own'] : []),
+      ...(prefix.length > 0 ? ['in their own user namespace'] : []),
       ...(user === null ? [] : [`as the account with uid ${user.uid}`]),
     ]
     if (measures.length > 0) return ok(check, `functions run ${measures.join(', ')}`)
@@ -51,7 +54,7 @@ async function examineIsolation(settings: Settings): Promise<Finding> {
       settings.VITRINA_TASK_ISOLATION === 'off'
         ? 'VITRINA_TASK_ISOLATION is off'
         : 'user namespaces are not allowed here, or unshare is not installed'
-    return warning(check, `functions run as the user of the runner without a namespace of their own: ${why}`)
+    return warning(check, `functions run as the user of the runner, without their own namespace: ${why}`)
   } catch (error) {
     const { message, hint } = asVitrinaError(error)
     return failed(check, message, hint)

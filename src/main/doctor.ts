@@ -10,14 +10,14 @@ import { asVitrinaError } from './failure.js'
 import { type Finding, failed, ok, skipped } from './finding.js'
 import { isPortFree } from './port.js'
 
-/** Looks at everything that has to be right before Vitrina works, and changes nothing. */
+/** Checks everything that Vitrina needs, and changes nothing. */
 export async function examine(): Promise<Finding[]> {
-  const node = ok('Node', `${process.versions.node}, 20.19 or newer is needed`)
+  const node = ok('Node', `${process.versions.node}; 20.19 or newer is required`)
   try {
     const settings = readEnvironment()
     return [
       node,
-      ok('settings', 'all are usable'),
+      ok('settings', 'all are valid'),
       ...(await examineMain(settings)),
       ...(await examineTasks(settings)),
       ...(await examineConnections(settings)),
@@ -37,7 +37,7 @@ async function examineMain(settings: Settings): Promise<Finding[]> {
   const embedded = examineBinaries()
   const url = await runningEmbedded(settings.VITRINA_HOME)
   if (url === null)
-    return [embedded, skipped('database', 'the embedded server does not run now; "vitrina up" starts it')]
+    return [embedded, skipped('database', 'the embedded server is not running; "vitrina up" starts it')]
   return [embedded, ...(await examineDatabase({ ...settings, DATABASE_URL: url }))]
 }
 
@@ -54,10 +54,10 @@ async function examinePort({ VITRINA_HOST: host, VITRINA_PORT: port }: Settings)
   const address = `${host}:${port}`
   try {
     if (port === 0 || (await isPortFree(host, port))) return ok('port', `${address} is free`)
-    if (await isVitrina(host, port)) return ok('port', `Vitrina itself listens on ${address}`)
+    if (await isVitrina(host, port)) return ok('port', `Vitrina itself is listening on ${address}`)
     return failed(
       'port',
-      `another program listens on ${address}`,
+      `another program is listening on ${address}`,
       'Stop it, or set VITRINA_PORT to another port.',
     )
   } catch (error) {

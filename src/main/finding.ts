@@ -1,9 +1,9 @@
-/** What the doctor found out about one thing. */
+/** The result of one check of the doctor. */
 export interface Finding {
   readonly check: string
   readonly status: 'ok' | 'warning' | 'failed' | 'skipped'
   readonly detail: string
-  /** The remedy; null when there is nothing to mend. */
+  /** The remedy; null if there is nothing to fix. */
   readonly hint: string | null
 }
 
@@ -11,7 +11,7 @@ export function ok(check: string, detail: string): Finding {
   return { check, status: 'ok', detail, hint: null }
 }
 
-/** Works, and an operator should know more. */
+/** Works, but an operator should know more. */
 export function warning(check: string, detail: string): Finding {
   return { check, status: 'warning', detail, hint: null }
 }

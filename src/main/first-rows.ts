@@ -6,7 +6,7 @@ import { parseTable, quoteIdentifier, quoteTable } from '../sql/identifiers.js'
 import { withClient } from './connect.js'
 import type { MainSettings } from './environment.js'
 
-/** The beginning of a mart, each value as a person would write it down. */
+/** The first rows of a mart, each value formatted for people. */
 export interface FirstRows {
   readonly columns: readonly string[]
   readonly rows: readonly (readonly string[])[]
@@ -23,7 +23,7 @@ export interface Look {
 export async function tallyMart(settings: MainSettings, target: string, column: string): Promise<string[]> {
   return withClient(loginUrl(settings, 'meta'), async (client) => {
     const { rows } = await client.query<{ told: string }>(
-      `SELECT concat(${quoteIdentifier(column)}, ' ', count(*)) AS told FROM ${quoteTable(parseTable(target))}
+      `SELECT concat(${quoteIdentifier(column)}, ' ', count(*)) AS text FROM ${quoteTable(parseTable(target))}
         GROUP BY ${quoteIdentifier(column)} ORDER BY count(*) DESC, 1`,
     )
     return rows.map(({ told }) => told)
@@ -35,12 +35,12 @@ export async function readFirstRows(settings: MainSettings, look: Look): Promise
 }
 
 async function firstOfTable(settings: MainSettings, { target, ...look }: Look): Promise<FirstRows> {
-  // Not as the administrator: what stands under this name may be a view, and run what its owner likes.
+  // Not as the administrator: this name may be a view, and run the code of its owner.
   return withClient(loginUrl(settings, 'meta'), async (client) => {
     const table = quoteTable(parseTable(target))
     const { fields } = await client.query(`SELECT * FROM ${table} LIMIT 0`)
     const there = new Set(fields.map((field) => field.name))
-    // Somebody may have changed the pipeline since: then whatever is there, as it comes.
+    // The pipeline may have been changed since: then the rows in any order.
     const isOurs = look.shows.every((name) => there.has(name))
     const found = await client.query({
       text: isOurs
@@ -85,7 +85,7 @@ const AS_TEXT: pg.CustomTypesConfig = { getTypeParser: () => (text: string | Buf
 const TEXT_ARRAY = 1009
 const UUID = 2950
 
-/** By type. A mart is wide and a terminal narrow: no microseconds, eight characters of an id, four places. */
+/** By type. A mart is wide and a terminal narrow: no microseconds, eight characters of an id, four decimal places. */
 const WRITTEN: Readonly<Record<number, (text: string) => string>> = {
   [UUID]: writeId,
   [pg.types.builtins.TIMESTAMPTZ]: writeTime,

@@ -15,11 +15,11 @@ export interface LookRules {
   readonly targets: TargetRules<SinkKind>
   readonly sourceSchemas: readonly string[]
   readonly transforms: TransformHosts
-  /** How long a preview waits; not given: as long as the product does. */
+  /** How long a preview waits; not given: the default of the product. */
   readonly patience?: PreviewPatience
 }
 
-/** What the API looks at databases with: the reader for sources, its own login for marts. */
+/** The services with which the API inspects databases: the reader login for sources, its own login for marts. */
 export function lookers(
   readerUrl: string,
   martUrl: string,

@@ -14,7 +14,7 @@ export interface MetricsOptions {
   readonly isReady: () => boolean
 }
 
-/** The metrics and the health of a runner, for whoever watches it. The runner itself speaks no HTTP. */
+/** The metrics and the health of a runner, for monitoring. The runner itself has no HTTP server. */
 export async function serveMetrics(
   meter: Meter,
   { host, port, isReady }: MetricsOptions,
@@ -41,7 +41,7 @@ export async function serveMetrics(
   }
 }
 
-/** As the API tells it. */
+/** In the format of the API. */
 function tell(response: ServerResponse, status: number, said: string): void {
   response.writeHead(status, { 'content-type': 'application/json' })
   response.end(JSON.stringify({ status: said, version: VERSION }))

@@ -23,7 +23,7 @@ interface Transition {
 
 /**
  * Who may move a pipeline, from where, and to where. The function etl.is_transition holds the same pairs, so that
- * the database refuses every other move, whoever writes it; a test compares the two.
+ * the database rejects every other move by any session; a test compares the two.
  *
  *            requestRun             claim            finish
  *   IDLE ───────────────► RUN_REQUESTED ──► RUNNING ───────► IDLE
@@ -32,8 +32,8 @@ interface Transition {
  *                                           ▼      pause
  *                              PAUSE_REQUESTED ────────────► PAUSED
  *
- * A run that ends or fails while a pause is requested leaves its pipeline PAUSED: the person who asked for the
- * pause gets it, and the run itself tells how it ended.
+ * A run that ends or fails while a pause is requested leaves its pipeline PAUSED: a requested
+ * pause takes effect, and the run itself records how it ended.
  */
 export const TRANSITIONS = {
   requestRun: { by: 'api', from: ['IDLE', 'PAUSED', 'FAILED'], to: 'RUN_REQUESTED' },

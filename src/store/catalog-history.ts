@@ -27,7 +27,7 @@ export async function listBatches(
   return pageOf(rows, limit, (row) => [row.batch])
 }
 
-/** In the order in which it was said. `errors` leaves out what is only information; `q` is looked for in the facts too. */
+/** In the order in which they were logged. `errors` leaves out information; `q` also searches the fields. */
 export async function listLog(
   database: Queryable,
   runId: string,
@@ -106,7 +106,7 @@ export async function countQuarantine(
   return row!.count
 }
 
-/** Those that hold something first: somebody who looks at the fleet wants to know who works. */
+/** Runners that hold pipelines first: they are what a user looks for. */
 export function listRunners(database: Queryable): Promise<FleetRunner[]> {
   return database.query<FleetRunner>(
     `SELECT r.id, r.host, r.pid, r.version, r.concurrency, etl.rfc3339(r.started_at) AS "startedAt",

@@ -4,7 +4,7 @@ import { pageOf, readCursor } from './catalog-page.js'
 import type { Queryable } from './database.js'
 
 const BARS = 20
-/** A runner gives a sign of life every five seconds; three missed ones are silence. */
+/** A runner sends a heartbeat every five seconds; after three missed ones it counts as silent. */
 const ALIVE = "interval '15 seconds'"
 
 const COMPARISON = `jsonb_build_object('at', etl.rfc3339(c.at), 'durationMs', c.duration_ms, 'configVersion', c.config_version,
@@ -13,9 +13,9 @@ const COMPARISON = `jsonb_build_object('at', etl.rfc3339(c.at), 'durationMs', c.
 const ms = "round(date_part('epoch', r.finished_at - r.started_at) * 1000)"
 
 /**
- * Everything about a pipeline that a list shows, in one statement. Each pipeline reads its own newest runs along the
- * index, so that the length of the history does not matter: a thousand pipelines with a million runs are answered in
- * about 120 ms on two busy cores. Bars leave as text, not as jsonb: twenty thousand objects took as long as the rest.
+ * Everything that a list shows about a pipeline, in one statement. Each pipeline reads its own newest runs along the
+ * index, so that the length of the history does not matter: a thousand pipelines with a million runs take about 120
+ * ms on two busy cores. Bars are returned as text, not as jsonb: twenty thousand objects took as long as the rest.
  */
 const LINES = `
   SELECT p.id, p.name, p.description, p.type, p.target_table AS "targetTable", p.target_connection AS "targetConnection",

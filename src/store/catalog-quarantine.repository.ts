@@ -15,7 +15,7 @@ import type { Database, Queryable } from './database.js'
 
 const MOST_REFUSALS = 1_000
 
-/** The rows of the choice, as a condition on `q` with the parameters $1 to $3. */
+/** The selected rows, as a condition on `q` with the parameters $1 to $3. */
 const CHOSEN = `($1::bigint[] IS NULL OR q.id = ANY ($1)) AND ($2::bigint IS NULL OR (q.id <= $2 AND q.status = 'HELD'))
   AND ($3::uuid IS NULL OR q.pipeline_id = $3)`
 
@@ -23,7 +23,7 @@ function chosen(choice: RowChoice): unknown[] {
   return 'rowIds' in choice ? [choice.rowIds, null, null] : [null, choice.upTo, choice.pipelineId]
 }
 
-/** Many rows of the quarantine in one short transaction, with a line in the audit for each pipeline. */
+/** Many quarantined rows in one short transaction, with an entry in the audit for each pipeline. */
 export class CatalogQuarantineRepository implements QuarantineDesk {
   readonly #database: Database
 
@@ -55,7 +55,10 @@ export class CatalogQuarantineRepository implements QuarantineDesk {
   }
 }
 
-/** Locked in the order of their ids when runs are to be asked for, so that two who settle wait and do not clash. */
+/**
+ * Locked in the order of their ids if runs are to be requested, so that two concurrent requests wait instead of
+ * deadlocking.
+ */
 async function pipelinesOf(session: Queryable, { choice, as }: Settlement): Promise<Pipeline[]> {
   const ids = await session.query<{ id: string }>(
     `SELECT DISTINCT q.pipeline_id AS id FROM etl.etl_quarantine q WHERE ${CHOSEN} ORDER BY 1`,
@@ -69,7 +72,7 @@ async function pipelinesOf(session: Queryable, { choice, as }: Settlement): Prom
   return pipelines
 }
 
-/** What nobody would try again stays held. */
+/** Rows that no run would retry stay held. */
 function isAble({ enabled, status }: Pipeline, { as }: Settlement): boolean {
   return as === 'DISCARDED' || enabled || !['IDLE', 'PAUSED', 'FAILED'].includes(status)
 }
@@ -98,7 +101,7 @@ interface LeftRow {
   readonly able: boolean
 }
 
-/** Of the rows that were asked for, those that are not as they were wanted. */
+/** Of the selected rows, those that do not have the requested status. */
 async function refusalsOf(
   session: Queryable,
   { choice, as }: Settlement,

@@ -29,12 +29,12 @@ import { PIPELINE_COLUMNS, type PipelineRow, toPipeline } from './rows.js'
 
 interface ControlRow {
   status: string
-  /** Text: a session of a transfer gives every value as the database writes it. */
+  /** Text: a session of a transfer returns every value as the database writes it. */
   cancel: string
   batch_size: number | string | null
 }
 
-/** The meta store for the runner: claim, lease, fence. The clock is always the database's. */
+/** The meta store for the runner: claim, lease, fence. Time always comes from the clock of the database. */
 export class RunQueueRepository implements RunQueue {
   readonly #database: MetaStore
 
@@ -49,8 +49,8 @@ export class RunQueueRepository implements RunQueue {
   }
 
   /**
-   * A holder that was frozen between renewing its lease and COMMIT has the row of its pipeline locked, and SKIP LOCKED
-   * would pass it by until the server ends the idle transaction. Its lease has passed: its session may be ended.
+   * A holder that froze between renewing its lease and COMMIT has the row of its pipeline locked, and SKIP LOCKED
+   * would skip it until the server ends the idle transaction. Its lease has expired: its session may be terminated.
    */
   async #endFrozenHolders(): Promise<boolean> {
     const ended = await this.#database.query(
@@ -63,7 +63,7 @@ export class RunQueueRepository implements RunQueue {
 
   async #claim(runnerId: string, leaseSeconds: number): Promise<Claim | null> {
     return this.#database.transaction(async (session) => {
-      // SKIP LOCKED: runners that look at the same moment take different pipelines instead of waiting for each other.
+      // SKIP LOCKED: concurrent runners claim different pipelines instead of waiting for each other.
       const [row] = await session.query<
         PipelineRow & {
           run_id: string
@@ -88,7 +88,7 @@ export class RunQueueRepository implements RunQueue {
       )
       if (row === undefined) return null
       const recovered = row.previous_status !== 'RUN_REQUESTED'
-      // Somebody may have cleared the history meanwhile: without its run the pipeline would stop the whole queue.
+      // The history may have been cleared meanwhile: without its run, the pipeline would stop the whole queue.
       const [run] = await session.query<{
         attempt: number
         deaths: number
@@ -118,7 +118,7 @@ export class RunQueueRepository implements RunQueue {
         trigger: run!.trigger,
         traceparent: run!.traceparent,
         waitedMs: row.waited_ms,
-        // One that was disabled meanwhile is taken over only to be ended: nobody else would.
+        // A pipeline that was disabled meanwhile is claimed only to end its run, because no other process would.
         control: {
           pause: row.status === 'PAUSE_REQUESTED',
           cancel: run!.cancel_requested || !row.enabled,
@@ -146,7 +146,7 @@ export class RunQueueRepository implements RunQueue {
     ])
   }
 
-  /** Writes something into the history of a run that is still ours. */
+  /** Writes to the history of a run that this runner still holds. */
   async #note(claim: Claim, assignments: string, values: readonly unknown[]): Promise<void> {
     const noted = await this.#database.query(
       `UPDATE etl.etl_runs r SET ${assignments} FROM etl.etl_pipelines p
@@ -204,7 +204,8 @@ export class RunQueueRepository implements RunQueue {
 
   async quarantine(claim: Claim, rows: readonly RefusedRow[], session: MetaSession | null): Promise<void> {
     for (const row of rows) {
-      // A batch that is repeated after a crash, and every later run, refuses the same rows again: a key is held once.
+      // A batch that is repeated after a crash, and every later run, rejects the same rows again: a key is stored
+      // once.
       const text = `INSERT INTO etl.etl_quarantine (pipeline_id, run_id, row_key, columns, row_text, reason, sqlstate)
         VALUES ($1, $2, $3, $4, $5, $6, $7)
         ON CONFLICT (pipeline_id, row_key) WHERE status = 'HELD'
@@ -254,7 +255,7 @@ export class RunQueueRepository implements RunQueue {
 
   async toRepair(claim: Claim): Promise<RepairKey[]> {
     return this.#database.query<RepairKey & { id: number }>(
-      // Of any run: one that was paused or failed may have left them.
+      // Of any run: a paused or failed one may have left them.
       `SELECT q.id, q.key FROM etl.etl_repairs q JOIN etl.etl_runs r ON r.id = q.run_id
         WHERE r.pipeline_id = $1 AND q.repaired_at IS NULL ORDER BY q.id`,
       [claim.pipeline.id],
@@ -292,7 +293,7 @@ export class RunQueueRepository implements RunQueue {
         [claim.pipeline.id, claim.fence],
       )
       if (held === undefined) throw leaseLost(claim)
-      // Under the lock of the pipeline, which whoever asks for a repair takes too: none comes too late unnoticed.
+      // Under the lock of the pipeline, which a repair request takes too: none is missed.
       const asked = await session.query(
         'SELECT 1 FROM etl.etl_repairs WHERE run_id = $1 AND repaired_at IS NULL LIMIT 1',
         [claim.runId],
@@ -309,7 +310,7 @@ export class RunQueueRepository implements RunQueue {
           failed?.hint ?? null,
         ],
       )
-      // Whoever asked for a pause gets it, however the run ended.
+      // A requested pause takes effect however the run ended.
       const next = held.status === 'PAUSE_REQUESTED' ? 'PAUSED' : failed === null ? 'IDLE' : 'FAILED'
       await session.query('UPDATE etl.etl_pipelines SET status = $2 WHERE id = $1', [claim.pipeline.id, next])
       return toTotals(ended)
@@ -318,7 +319,7 @@ export class RunQueueRepository implements RunQueue {
 
   async release(claim: Claim, release: Release): Promise<boolean> {
     const lost = release.end === 'connection_lost' ? release : null
-    // Recorded now, not by the next claim: until a runner comes, people see why nothing moves.
+    // Recorded now, not at the next claim: until a runner claims it, users see why there is no progress.
     const released = await this.#database.query(
       `WITH released AS (
          UPDATE etl.etl_pipelines SET lease_owner = NULL, lease_until = clock_timestamp()
@@ -369,8 +370,8 @@ export class RunQueueRepository implements RunQueue {
   async reschedule(pipeline: ScheduledPipeline, next: string | null, start: boolean): Promise<boolean> {
     return this.#database.transaction(async (session) => {
       await session.query("SELECT set_config('vitrina.trigger', 'schedule', true)")
-      // The old time is the ticket: of two runners that see the same tick, one finds it moved. SKIP LOCKED: somebody who
-      // holds the row in a psql of theirs must not keep the runner from all other pipelines; the next tick tries again.
+      // The old time is the ticket: of two runners that see the same tick, one finds it changed. SKIP LOCKED: a psql
+      // session that holds the row must not block the runner for all other pipelines; the next tick retries.
       const rows = await session.query(
         `UPDATE etl.etl_pipelines
             SET next_run_at = $2, status = CASE WHEN $3 THEN 'RUN_REQUESTED' ELSE status END
@@ -402,17 +403,20 @@ export class RunQueueRepository implements RunQueue {
   }
 }
 
-/** A run that is given back again and again must not grow for ever; the first attempts are forgotten. */
+/** A run that is handed back repeatedly must not grow without limit; the first attempts are dropped. */
 const MOST_ATTEMPTS = 50
 
-/** The attempts of run `r` with the one that ends now. */
+/** The attempts of run `r` including the one that ends now. */
 function withAttempt(end: string, error: string): string {
   return `(CASE WHEN jsonb_array_length(r.attempts) >= ${MOST_ATTEMPTS} THEN r.attempts - 0 ELSE r.attempts END || (
     SELECT jsonb_build_object('attempt', r.attempt, 'end', ${end}, 'endedAt', etl.rfc3339(clock_timestamp()), 'runnerId', r.runner_id,
              'error', e.error, 'errorCode', e.code, 'errorHint', e.hint) FROM (VALUES (${error})) AS e(error, code, hint)))`
 }
 
-/** Whether run `r` knows already how its newest attempt ended: whoever hands a run back says so at once. */
+/**
+ * Whether the end of the newest attempt of run `r` is already recorded: a runner that hands a run back records it at
+ * once.
+ */
 const IS_RECORDED = `(r.attempts -> -1 ->> 'attempt')::integer IS NOT DISTINCT FROM r.attempt`
 
 const TOTALS = `batches, rows_read, rows_inserted, rows_updated, rows_unchanged, rows_deleted, rows_quarantined, rows_duplicate,
@@ -430,7 +434,7 @@ interface TotalsRow {
   duration_ms: number
 }
 
-/** Nothing is known of a run that was deleted from the history while it was under way. */
+/** The result is unknown if the run was deleted from the history while it was in progress. */
 function toTotals(row: TotalsRow | undefined): RunTotals {
   if (row === undefined) return { rows: NO_ROWS, batches: 0, durationMs: 0 }
   const rows = {
@@ -450,10 +454,10 @@ const RENEW = `
    WHERE id = $1 AND fence = $2 AND lease_owner IS NOT NULL AND status IN ('RUNNING', 'PAUSE_REQUESTED')
   RETURNING p.status, p.batch_size, (SELECT r.cancel_requested::text FROM etl.etl_runs r WHERE r.id = $4) AS cancel`
 
-// One statement, one round trip: it stands inside every batch. The rest hangs on `held`, because the parts of a WITH that
-// write do so even when the last part finds nothing: a stale holder would have written its batch before it was refused.
-// Only a new batch ends a row of deaths: with the target elsewhere this stands before its COMMIT, and a runner that dies
-// in between writes the same batch down again and again.
+// One statement, one round trip: it is part of every batch. The rest depends on `held`, because the writing parts of
+// a WITH are executed even if the last part finds nothing: a stale holder would have written its batch before it was
+// rejected. Only a new batch resets the count of deaths: with the target in another database this precedes its
+// COMMIT, and a runner that dies in between records the same batch again and again.
 const RECORD = `
   WITH held AS (
     UPDATE etl.etl_pipelines SET lease_until = clock_timestamp() + make_interval(secs => $3)
@@ -491,6 +495,6 @@ function leaseLost(claim: Claim): VitrinaError {
   return new VitrinaError(
     'LEASE_LOST',
     `Pipeline "${claim.pipeline.name}" is no longer held with fence ${claim.fence}.`,
-    'Nothing has to be done: whoever holds it now goes on from the last checkpoint.',
+    'No action needed: the current holder continues from the last checkpoint.',
   )
 }

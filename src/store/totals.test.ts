@@ -6,7 +6,7 @@ import { RUN_DURATION } from '../telemetry/families.js'
 import type { Queryable } from './database.js'
 import { runTotals } from './totals.js'
 
-/** A run that ended so many seconds after it began. */
+/** A run that ended this many seconds after it began. */
 async function ran(database: TestDatabase, pipelineId: string, seconds: number | null, status = 'SUCCESS') {
   await database.query(
     `INSERT INTO etl.etl_runs (pipeline_id, status, started_at, finished_at, rows_read, rows_inserted)
@@ -21,7 +21,7 @@ async function aPast(database: TestDatabase): Promise<string> {
     await ran(database, id, bound)
     await ran(database, id, bound + 0.001, 'FAILED')
   }
-  // Cancelled before anybody began it.
+  // Cancelled before it began.
   await ran(database, id, null, 'CANCELLED')
   return id
 }
@@ -41,7 +41,7 @@ describe('the totals of a pipeline', () => {
     })
   })
 
-  it('stay when runs are removed, and go with the pipeline', async () => {
+  it('stay when runs are deleted, and are deleted with the pipeline', async () => {
     const database = await aDatabase()
     const id = await aPast(database)
     const before = await runTotals(queryable(database))
@@ -51,7 +51,7 @@ describe('the totals of a pipeline', () => {
     expect(await runTotals(queryable(database))).toEqual([])
   })
 
-  it('count a run once, when it ends, whoever ends it', async () => {
+  it('count a run once, when it ends, in any way', async () => {
     const database = await aDatabase()
     const { id } = await aPipeline(database)
     await database.query("UPDATE etl.etl_pipelines SET status = 'RUN_REQUESTED' WHERE id = $1", [id])
@@ -63,7 +63,7 @@ describe('the totals of a pipeline', () => {
     expect(await runsOf()).toEqual({ SUCCESS: 0, FAILED: 0, PAUSED: 0, CANCELLED: 1 })
   })
 
-  it('are the same when the migration finds the runs there already', async () => {
+  it('are the same when the migration finds existing runs', async () => {
     const database = await aDatabase()
     await aPast(database)
     const kept = await database.query('SELECT * FROM etl.etl_run_totals')
@@ -73,12 +73,12 @@ describe('the totals of a pipeline', () => {
     expect(await database.query('SELECT * FROM etl.etl_run_totals')).toEqual(kept)
   })
 
-  it('are told without reading the history', async () => {
+  it('are read without reading the history', async () => {
     const database = await aDatabase()
     const id = await aPast(database)
     await ran(database, id, null, 'RUNNING')
     const client = await database.client()
-    // A table this small is read whole unless it is made expensive.
+    // A table this small is read in full unless that is made expensive.
     await client.query('BEGIN; SET LOCAL enable_seqscan = off')
     await runTotals({ query: async (text, values) => (await client.query(text, values as unknown[])).rows })
     const { rows } = await client.query(

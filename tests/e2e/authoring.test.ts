@@ -117,7 +117,7 @@ describe('a new pipeline', () => {
     await stand().open(page, '/pipelines/new')
     await page.getByRole('button', { name: 'Use an example' }).click()
     await page.getByLabel('Name name').fill('film_dim_full')
-    await page.getByText('There is already a pipeline called "film_dim_full".').first().waitFor()
+    await page.getByText('A pipeline named "film_dim_full" already exists.').first().waitFor()
     expect(complaints).toEqual([])
   })
 

@@ -14,7 +14,7 @@ export function aboutRoutes(app: Api, about: AboutService, connections: Connecti
       config: rule(
         'viewer',
         TAG,
-        'Tries every server that the API knows, each for at most a few seconds, and tells who uses it.',
+        'Test the connection to every server known to the API, each for at most a few seconds, and list the pipelines that use it.',
       ),
       schema: { response: { 200: connectionsWire } },
     },
@@ -24,7 +24,7 @@ export function aboutRoutes(app: Api, about: AboutService, connections: Connecti
   app.get(
     '/about',
     {
-      config: rule('viewer', TAG, 'Tells what this server is: versions, migrations, how long it runs.'),
+      config: rule('viewer', TAG, 'Get information about this server: versions, migrations, uptime.'),
       schema: { response: { 200: aboutWire } },
     },
     async () => about.about(),
@@ -33,7 +33,7 @@ export function aboutRoutes(app: Api, about: AboutService, connections: Connecti
   app.get(
     '/settings',
     {
-      config: rule('admin', TAG, 'Lists the settings in force in the API, without secrets.'),
+      config: rule('admin', TAG, 'List the effective settings of the API, without secrets.'),
       schema: { response: { 200: settingsWire } },
     },
     async () => settingsToWire(about.settings),

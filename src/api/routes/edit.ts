@@ -23,7 +23,7 @@ import { etag, pipelineUrl } from './links.js'
 import { rule } from './rule.js'
 
 const TAG = 'configuration'
-/** The service reads it field by field: all mistakes are told together. */
+/** The service reads the body field by field, so that all mistakes are reported together. */
 const anyObject = z.record(z.string(), z.unknown())
 const CREATED = { id: '$response.body#/id' }
 const CREATED_LINKS = {
@@ -38,7 +38,7 @@ const IF_MATCH = z.looseObject({
   'if-match': z
     .string()
     .optional()
-    .describe('The ETag of the version the change was made for. Absent: changes whatever is there.'),
+    .describe('The ETag of the version that the change is based on. Absent: the current version is changed.'),
 })
 
 export function editRoutes(app: Api, edit: EditService): void {
@@ -72,7 +72,7 @@ export function editRoutes(app: Api, edit: EditService): void {
       config: rule(
         'admin',
         TAG,
-        'Changes a pipeline: what is absent stays, null goes back to the default (RFC 7396).',
+        'Change a pipeline: absent fields are kept, null restores the default (RFC 7396).',
         { problems: [404, 409, 412], body: pipelinePatch },
       ),
       schema: {
@@ -94,7 +94,7 @@ export function editRoutes(app: Api, edit: EditService): void {
   app.delete(
     '/pipelines/:id',
     {
-      config: rule('admin', TAG, 'Deletes a pipeline with its runs. The mart stays.', {
+      config: rule('admin', TAG, 'Delete a pipeline with its runs. The mart is kept.', {
         problems: [404, 409, 412],
       }),
       schema: {
@@ -117,8 +117,8 @@ export function editRoutes(app: Api, edit: EditService): void {
 
 function switchRoutes(app: Api, edit: EditService): void {
   for (const [verb, enabled, summary] of [
-    ['enable', true, 'Lets runners work on a pipeline.'],
-    ['disable', false, 'Keeps runners from starting a pipeline.'],
+    ['enable', true, 'Allow runners to run a pipeline.'],
+    ['disable', false, 'Prevent runners from starting a pipeline.'],
   ] as const)
     app.post(
       `/pipelines/:id/${verb}`,
@@ -138,9 +138,14 @@ function checkpointRoutes(app: Api, edit: EditService): void {
   app.post(
     '/pipelines/:id/reset',
     {
-      config: rule('operator', TAG, 'Sets the checkpoint back to the start, or to a value for a backfill.', {
-        problems: [404, 409],
-      }),
+      config: rule(
+        'operator',
+        TAG,
+        'Reset the checkpoint to the start, or set it to a value for a backfill.',
+        {
+          problems: [404, 409],
+        },
+      ),
       schema: { params: byId, body: resetBody, response: { 200: stateWire } },
     },
     async (request) => {
@@ -155,7 +160,7 @@ function checkpointRoutes(app: Api, edit: EditService): void {
   app.post(
     '/pipelines/:id/reload-config',
     {
-      config: rule('operator', TAG, 'Tells which version a running pipeline takes up at its next batch.', {
+      config: rule('operator', TAG, 'Get the version that a running pipeline applies at its next batch.', {
         problems: [404],
       }),
       schema: { params: byId, body: noBody, response: { 202: reloadWire } },

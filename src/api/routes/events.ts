@@ -7,12 +7,12 @@ import { type EventFilter, EventStream } from '../services/event-stream.js'
 import { rule } from './rule.js'
 
 const HEARTBEAT_MS = 15_000
-/** What a client waits before it connects again. */
+/** How long a client waits before it reconnects. */
 const RETRY_MS = 2_000
 
 const seq = z.string().regex(/^\d{1,15}$/, 'must be the id of an event')
 const eventHeaders = z.looseObject({
-  'last-event-id': seq.optional().describe('Everything after this event is sent first.'),
+  'last-event-id': seq.optional().describe('Events after this one are sent first.'),
 })
 const eventQuery = z.strictObject({
   last_event_id: seq.optional().describe('The same, for clients that cannot set headers.'),
@@ -20,16 +20,21 @@ const eventQuery = z.strictObject({
   run_id: z.guid().optional().describe('Only events of this run.'),
 })
 
-/** Server-sent events: every transition and each batch of all runners. One stream serves a client. */
+/** Server-sent events: every transition and each batch of all runners. One stream serves one client. */
 export function eventRoutes(app: Api, hub: EventHub, streams: EventStreams): void {
   app.get(
     '/events',
     {
-      config: rule('viewer', 'events', 'Streams what happens in the whole fleet as server-sent events.', {
-        media: 'text/event-stream',
-        quiet: true,
-        problems: [429],
-      }),
+      config: rule(
+        'viewer',
+        'events',
+        'Stream the events of all pipelines and runners as server-sent events.',
+        {
+          media: 'text/event-stream',
+          quiet: true,
+          problems: [429],
+        },
+      ),
       schema: { headers: eventHeaders, querystring: eventQuery },
     },
     async (request, reply) => {
@@ -51,10 +56,10 @@ export interface StreamLimits {
   readonly perToken: number
 }
 
-/** What a client that was refused waits; a tab that closes frees its place. */
+/** How long a rejected client waits; closing a tab frees its slot. */
 const RETRY_AFTER_SECONDS = 10
 
-/** The streams that are open: so many in all and for each caller. The server ends them when it closes. */
+/** The open streams: limited in total and per caller. The server ends them when it closes. */
 export class EventStreams {
   readonly #open = new Set<() => void>()
   readonly #limits: StreamLimits
@@ -67,7 +72,7 @@ export class EventStreams {
     this.#heartbeatMs = heartbeatMs
   }
 
-  /** Answers the request, for as long as both sides want. */
+  /** Streams until either side ends it. */
   async open(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -85,7 +90,7 @@ export class EventStreams {
     startAnswer(reply)
     if (missed !== null) reply.raw.write(`event: gap\ndata: ${JSON.stringify(missed)}\n\n`)
     this.#keepAlive(request, reply, stream)
-    // Gone while we were asking: "close" has been and will not come again.
+    // The client disconnected in the meantime: "close" was emitted and will not be emitted again.
     if (reply.raw.destroyed) hub.leave(stream)
     await stream.start(from)
   }
@@ -94,7 +99,7 @@ export class EventStreams {
     for (const end of this.#open) end()
   }
 
-  /** Held until the connection is gone, or the answer is an error. */
+  /** Held until the connection is closed or the response is an error. */
   #takePlace(caller: string, reply: FastifyReply): void {
     const { total, perToken } = this.#limits
     const mine = this.#byCaller.get(caller) ?? 0
@@ -115,7 +120,7 @@ export class EventStreams {
   #keepAlive(request: FastifyRequest, reply: FastifyReply, stream: EventStream): void {
     const end = () => reply.raw.end()
     const beat = setInterval(async () => {
-      // A database that does not answer does not end a stream; a token that was revoked does.
+      // An unavailable database does not end a stream; a revoked token does.
       if (await request.isStillValid().catch(() => true)) stream.heartbeat()
       else end()
     }, this.#heartbeatMs)
@@ -132,13 +137,13 @@ export class EventStreams {
 function tooMany(fact: string, setting: string): VitrinaError {
   return new VitrinaError(
     'TOO_MANY_STREAMS',
-    `${fact}, and no more may be open at the same time.`,
+    `${fact}, which is the maximum.`,
     `Close one, then try again; one stream carries the events of all pipelines. ${setting} sets the limit.`,
     { facts: { retry_after_seconds: RETRY_AFTER_SECONDS } },
   )
 }
 
-/** `missed`: events after `last` that are no longer kept, or a number that this database never gave. */
+/** `missed`: events after `last` are no longer stored, or the number does not come from this database. */
 async function whereToBegin(hub: EventHub, head: number, last: number | null) {
   if (last === null) return { from: head, missed: null }
   const tail = await hub.tail()
@@ -153,7 +158,7 @@ function startAnswer(reply: FastifyReply): void {
     ...(reply.getHeaders() as Record<string, string>),
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-store',
-    // nginx would keep everything until its buffer is full.
+    // nginx would buffer events until its buffer is full.
     'x-accel-buffering': 'no',
   })
   reply.raw.write(`retry: ${RETRY_MS}\n\n`)

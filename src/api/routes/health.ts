@@ -9,7 +9,7 @@ export function healthRoutes(app: Api, health: HealthService): void {
   app.get(
     '/health',
     {
-      config: rule('open', TAG, 'Tells that the process answers.', { quiet: true, share: 'free' }),
+      config: rule('open', TAG, 'Check that the process responds.', { quiet: true, share: 'free' }),
       schema: { response: { 200: liveWire } },
     },
     async () => health.live(),
@@ -18,7 +18,7 @@ export function healthRoutes(app: Api, health: HealthService): void {
   app.get(
     '/health/ready',
     {
-      config: rule('open', TAG, 'Tells whether it can do its work, and which part is down.', {
+      config: rule('open', TAG, 'Check that the server is ready, and which component is down.', {
         quiet: true,
         share: 'probe',
         problems: [429],

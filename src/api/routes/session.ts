@@ -16,7 +16,7 @@ import { rule } from './rule.js'
 
 const TAG = 'access'
 
-/** Sign-in of browsers. Programs send their token with every request and need none of it. */
+/** Sign-in of browsers. Programs send their token with every request and do not need sessions. */
 export function sessionRoutes(app: Api, sessions: SessionService, facts: ServerFacts): void {
   app.post(
     '/session',
@@ -24,7 +24,7 @@ export function sessionRoutes(app: Api, sessions: SessionService, facts: ServerF
       config: rule(
         'open',
         TAG,
-        'Signs a browser in with a token: the answer sets a cookie and has its key.',
+        'Sign a browser in with a token: the response sets a cookie and contains its key.',
         {
           problems: [400, 401, 403, 422, 429, 503],
         },
@@ -45,7 +45,9 @@ export function sessionRoutes(app: Api, sessions: SessionService, facts: ServerF
   app.get(
     '/session',
     {
-      config: rule('viewer', TAG, 'Tells who asks, and what this server is.', { quiet: true }),
+      config: rule('viewer', TAG, 'Get the current identity and information about this server.', {
+        quiet: true,
+      }),
       schema: { response: { 200: sessionWire } },
     },
     async (request) => sessionToWire(request.caller!, request.credential!, facts),
@@ -57,7 +59,7 @@ export function sessionRoutes(app: Api, sessions: SessionService, facts: ServerF
       config: rule(
         'viewer',
         TAG,
-        'Signs a browser out: its session ends, and so do those that its codes opened.',
+        'Sign a browser out: its session ends, together with the sessions that its codes opened.',
       ),
       schema: { response: { 204: z.null().describe('Nothing.') } },
     },
@@ -71,7 +73,7 @@ export function sessionRoutes(app: Api, sessions: SessionService, facts: ServerF
   app.post(
     '/session/code',
     {
-      config: rule('viewer', TAG, 'Makes a code that signs a browser in once, as whoever asks for it.'),
+      config: rule('viewer', TAG, 'Create a code that signs a browser in once, as the caller.'),
       schema: { response: { 201: codeWire } },
     },
     async (request, reply) => {

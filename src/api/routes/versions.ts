@@ -16,7 +16,7 @@ export function versionRoutes(app: Api, edit: EditService, pipelines: PipelineSe
   app.get(
     '/pipelines/:id/versions',
     {
-      config: rule('viewer', TAG, 'Lists what a pipeline was configured like, newest first.', {
+      config: rule('viewer', TAG, 'List the configuration versions of a pipeline, newest first.', {
         problems: [404],
       }),
       schema: { params: byId, querystring: plainPage, response: { 200: versionPage } },
@@ -32,7 +32,7 @@ export function versionRoutes(app: Api, edit: EditService, pipelines: PipelineSe
   app.get(
     '/pipelines/:id/versions/:version',
     {
-      config: rule('viewer', TAG, 'Shows one version with its difference to the one before.', {
+      config: rule('viewer', TAG, 'Get one version with its difference from the previous one.', {
         problems: [404],
       }),
       schema: { params: byVersion, response: { 200: versionWire } },
@@ -46,7 +46,7 @@ export function versionRoutes(app: Api, edit: EditService, pipelines: PipelineSe
   app.post(
     '/pipelines/:id/versions/:version/restore',
     {
-      config: rule('admin', TAG, 'Makes an old version the present one, as a new version.', {
+      config: rule('admin', TAG, 'Restore an earlier version, as a new version.', {
         problems: [404, 409, 412],
       }),
       schema: {

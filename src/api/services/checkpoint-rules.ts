@@ -3,7 +3,7 @@ import { finalTarget, type Pipeline, readerQuery } from '../../model/pipeline.js
 import type { PipelineDraft } from '../../ports/pipeline-editor.js'
 import { toInput } from './pipeline-draft.js'
 
-/** What a run relies on from its first batch to its last. The database refuses the same, whoever writes. */
+/** Fields that a run depends on from its first batch to its last. The database enforces the same for every writer. */
 const FIXED_WHILE_RUNNING = [
   'source_query',
   'source_table',
@@ -23,7 +23,7 @@ const FIXED_WHILE_RUNNING = [
   'tasks',
 ] as const
 
-/** R5.2: says which fields, and what to do. */
+/** R5.2: names the fields and the remedy. */
 export function refuseWhileRunning(current: Pipeline, draft: PipelineDraft): void {
   if (!isRunning(current)) return
   const before = toInput(current)
@@ -47,7 +47,7 @@ export function busy(pipeline: Pipeline, what: string, facts: Record<string, unk
   )
 }
 
-/** A checkpoint speaks of rows of one query in one order, written to one place. */
+/** A checkpoint refers to the rows of one query in one order, written to one place. */
 function whatItSpeaksOf(pipeline: Pipeline | PipelineDraft): Record<string, unknown> {
   const tasks = pipeline.tasks.map((task) => ({ ...task, id: '' }))
   return {
@@ -63,7 +63,9 @@ function whatItSpeaksOf(pipeline: Pipeline | PipelineDraft): Record<string, unkn
   }
 }
 
-/** What a change does to the checkpoint; undecided: it means nothing any more, and nobody said what to do. */
+/**
+ * The effect of a change on the checkpoint; undecided: it is invalidated, and the request does not say what to do.
+ */
 export type CheckpointFate = 'none' | 'kept' | 'reset' | 'undecided'
 
 interface Asked {
@@ -84,7 +86,7 @@ function changedMeaning(current: Pipeline, draft: PipelineDraft): string[] {
   return Object.keys(before).filter((field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]))
 }
 
-/** Whether the checkpoint is to be reset; throws when it would lose its meaning and nobody said what to do. */
+/** Whether to reset the checkpoint; throws if the change invalidates it and the request does not say what to do. */
 export function decideReset(
   current: Pipeline,
   draft: PipelineDraft,
@@ -95,8 +97,8 @@ export function decideReset(
   if (!hasCheckpoint || changed.length === 0) return false
   throw new VitrinaError(
     'CHECKPOINT_INVALID',
-    `Pipeline "${current.name}" has a checkpoint, and it means nothing after a change of ${changed.join(', ')}.`,
-    'Send "reset_checkpoint": true to read everything again from the start, or false to go on from the checkpoint as it is.',
+    `Pipeline "${current.name}" has a checkpoint. Changing ${changed.join(', ')} invalidates it.`,
+    'Send "reset_checkpoint": true to read everything again from the start, or false to continue from the current checkpoint.',
     { facts: { fields: changed } },
   )
 }

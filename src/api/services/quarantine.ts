@@ -5,11 +5,11 @@ import type { QuarantineDesk, RowChoice, Settled, Settlement } from '../../ports
 
 export interface HeldRows {
   readonly page: Page<QuarantinedRow>
-  /** Also those beyond the page. */
+  /** Also those on other pages. */
   readonly total: number
 }
 
-/** The rows that targets refused, of the whole fleet. */
+/** The rejected rows of all pipelines. */
 export class QuarantineService {
   readonly #desk: QuarantineDesk
   readonly #catalog: Catalog

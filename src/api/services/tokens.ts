@@ -16,11 +16,11 @@ export interface TokenWish {
 export interface RotationWish {
   readonly graceSeconds: number
   readonly expiresAt: string | null | undefined
-  /** The cookie of the browser that asks; null: a program does. */
+  /** The cookie of the browser that sent the request; null: a program sent it. */
   readonly session: string | null
 }
 
-/** Tokens are kept as hashes: their values leave once, with the answer that made them. */
+/** Tokens are stored as hashes: a value is returned once, in the response that created it. */
 export class TokenService {
   readonly #tokens: TokenStore
 
@@ -37,7 +37,7 @@ export class TokenService {
     return this.#tokens.listTokens(page)
   }
 
-  /** The same token with another value: its name in the audit and its role stay. */
+  /** The same token with a new value: its name in the audit and its role are kept. */
   async rotate(id: string, wish: RotationWish, author: Author): Promise<{ token: Token; value: string }> {
     const value = newValue()
     const session = wish.session === null ? null : digest(wish.session)
@@ -47,8 +47,8 @@ export class TokenService {
     if (token === 'ended')
       throw new VitrinaError(
         'TOKEN_ENDED',
-        'The token was revoked or has expired, so there is nothing to rotate.',
-        'Make a new one with POST /tokens.',
+        'The token was revoked or has expired, so it cannot be rotated.',
+        'Create a new one with POST /tokens.',
       )
     return { value, token }
   }
@@ -60,7 +60,7 @@ export class TokenService {
   }
 }
 
-/** The prefix lets secret scanners find one that was committed by mistake. */
+/** The prefix lets secret scanners find a token that was committed by mistake. */
 function newValue(): string {
   return `vtr_${randomBytes(32).toString('base64url')}`
 }

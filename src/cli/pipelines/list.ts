@@ -25,12 +25,12 @@ export function addList(pipelines: Command): void {
     'pipelines list --status FAILED',
     'pipelines list --json | jq -r ".items[].name"',
   )
-    .addOption(new Option('--status <status>', 'only those in this status').choices(PIPELINE_STATUSES))
-    .option('--enabled', 'only enabled ones')
-    .option('--disabled', 'only disabled ones')
-    .option('--q <text>', 'only those with this in their name')
-    .option('--limit <n>', 'one page of at most so many (default: all)', wholeNumber)
-    .option('--cursor <cursor>', 'the page after this one')
+    .addOption(new Option('--status <status>', 'only pipelines with this status').choices(PIPELINE_STATUSES))
+    .option('--enabled', 'only enabled pipelines')
+    .option('--disabled', 'only disabled pipelines')
+    .option('--q <text>', 'only pipelines whose name contains this')
+    .option('--limit <n>', 'maximum number of pipelines (default: all)', wholeNumber)
+    .option('--cursor <cursor>', 'show the page after this cursor')
     .action(list)
 }
 
@@ -57,7 +57,7 @@ async function list(flags: Flags): Promise<void> {
       one.config_version,
       one.id,
     ]),
-    'There are no such pipelines.',
+    'No pipelines found.',
   )
   tellOfMore(page.next_cursor)
 }

@@ -13,9 +13,9 @@ export function addPipelineRuns(pipelines: Command): void {
     'pipelines runs film_dim',
     'pipelines runs film_dim --status FAILED --limit 5 --json',
   )
-    .addOption(new Option('--status <status>', 'only those in this status').choices(RUN_STATUSES))
-    .option('--limit <n>', 'how many', wholeNumber, 20)
-    .option('--cursor <cursor>', 'the page after this one')
+    .addOption(new Option('--status <status>', 'only runs with this status').choices(RUN_STATUSES))
+    .option('--limit <n>', 'maximum number of runs', wholeNumber, 20)
+    .option('--cursor <cursor>', 'show the page after this cursor')
     .action(async (name: string, flags: RunFlags) => {
       const server = await openServer(flags)
       const params = { ...(await pathOf(server, name)), query: runPageFlags(flags) }

@@ -14,7 +14,7 @@ export function addStatus(pipelines: Command): void {
   readingCommand(
     pipelines,
     'status <pipeline>',
-    'Show where a pipeline stands, with its present and its last run.',
+    'Show the status of a pipeline with its current and its last run.',
     'pipelines status film_dim',
     'pipelines status film_dim --json | jq .lag',
   ).action(status)

@@ -25,21 +25,21 @@ export function addVersions(pipelines: Command): void {
   readingCommand(
     pipelines,
     'versions <pipeline>',
-    'List what a pipeline was configured like, newest first.',
+    'List the configuration versions of a pipeline, newest first.',
     'pipelines versions film_dim',
     'pipelines versions film_dim --json | jq ".items[0].diff"',
   )
-    .option('--limit <n>', 'how many', wholeNumber, 20)
-    .option('--cursor <cursor>', 'the page after this one')
+    .option('--limit <n>', 'maximum number of versions', wholeNumber, 20)
+    .option('--cursor <cursor>', 'show the page after this cursor')
     .action(list)
   serverCommand(
     pipelines,
     'restore <pipeline> <version>',
-    'Make an old version the present one, as a new version.',
+    'Restore an earlier version, as a new version.',
     'pipelines restore film_dim 3',
   )
     .option('--reset-checkpoint', 'read everything again from the start')
-    .option('--keep-checkpoint', 'go on from the checkpoint as it is')
+    .option('--keep-checkpoint', 'continue from the current checkpoint')
     .option('--take-over', TAKE_OVER)
     .addOption(formatOption())
     .addOption(jsonOption())
@@ -55,7 +55,7 @@ async function list(name: string, flags: Flags): Promise<void> {
   printTable(
     ['version', 'at', 'author', 'changed'],
     page.items.map((one) => [one.version, moment(one.at), one.author, Object.keys(one.diff).join(', ')]),
-    'There are no versions.',
+    'No versions found.',
   )
   tellOfMore(page.next_cursor)
 }
@@ -70,5 +70,5 @@ async function restore(name: string, version: string, flags: RestoreFlags): Prom
     server.api.POST('/pipelines/{id}/versions/{version}/restore', { params, headers, body }),
   )
   if (isData(flags)) printData(pipeline, flags)
-  else print(`${pipeline.name} is like version ${version} again, now at version ${pipeline.config_version}.`)
+  else print(`Restored version ${version} of ${pipeline.name}, now at version ${pipeline.config_version}.`)
 }

@@ -7,7 +7,7 @@ import type { Fields, Validation } from '../server/wire.js'
 import type { Change, Normalise } from './changes.js'
 import type { Plan } from './plan.js'
 
-/** Changes that cannot make a query or a target wrong. */
+/** Changes that cannot make a query or a target invalid. */
 const HARMLESS: readonly string[] = [
   'description',
   'enabled',
@@ -19,13 +19,13 @@ const HARMLESS: readonly string[] = [
   'shared_target',
 ]
 
-/** Asks the server about everything that would change. Answers all mistakes, each in its place. */
+/** Validates all changes on the server. Returns all mistakes, each with its place. */
 export async function checkPlan(server: Server, plan: Plan, normalise: Normalise): Promise<FileMistake[]> {
   const mistakes: FileMistake[] = []
   for (const file of plan.creates) mistakes.push(...(await checkOne(server, file, file.fields)))
   for (const { file, changes } of plan.updates) {
     const found = await checkOne(server, file, normalise(file.fields))
-    // Its source may be away for a while; that must not keep anybody from changing a schedule.
+    // Its source may be unavailable for a while; that must not block a change of the schedule.
     if (found.length > 0 && !(isHarmless(changes) && found.every(({ isRefused }) => !isRefused)))
       mistakes.push(...found)
   }
