@@ -137,8 +137,8 @@ export async function metricsPage() {
   )
   return page('Metrics', 'src/telemetry/families.ts', [
     'Prometheus text. The API serves it at `/metrics` for a token with the role viewer, a runner at `/metrics` of `RUNNER_METRICS_PORT`. [The guide to operation](../guides/operating.md) says how to scrape both, and what to watch.',
-    table(['name', 'type', 'labels', 'meaning', 'told by'], rows),
-    'What the API tells for the fleet comes from the meta store: it survives restarts, counts runs of every runner, and is the same from every API. What a runner tells for itself begins at zero with its process. Where both tell a family, take the larger one: `max by (pipeline, status) (increase(vitrina_runs_total[1h]))` counts every run once, as long as an API is among what is scraped.',
+    table(['name', 'type', 'labels', 'meaning', 'reported by'], rows),
+    'Fleet metrics of the API come from the meta store: they survive restarts, count runs of every runner, and are the same from every API. Metrics that a runner reports for itself start at zero with its process. If both report a family, use the larger one: `max by (pipeline, status) (increase(vitrina_runs_total[1h]))` counts every run once, as long as an API is scraped.',
     'Times are seconds since 1970; an age is `time() - …`. No label ever holds the id of a run, a key or a query. The series of a deleted pipeline vanish from the API at once.',
     `Upper bounds of the buckets, in seconds:\n\n${buckets.join('\n')}`,
   ])
@@ -189,7 +189,7 @@ function plainSchema(schema, definitions) {
   const { $ref, example, ...rest } = schema
   if ($ref !== undefined)
     return plainSchema({ ...definitions[$ref.replace('#/$defs/', '')], ...rest }, definitions)
-  // A name of the schema; a field that is called so is no text.
+  // The name of the schema; a field with that name is not a text.
   if (typeof rest.id === 'string') delete rest.id
   const inner = Object.entries(rest).map(([key, value]) => [key, plainSchema(value, definitions)])
   return { ...Object.fromEntries(inner), ...(example === undefined ? {} : { examples: [example] }) }
@@ -288,7 +288,7 @@ async function migratedSchema(url) {
   return describeSchema((sql) => database.query(sql)).finally(() => database.close())
 }
 
-/** What the program takes when the setting is absent; null when there is none. */
+/** The value that the program uses when the setting is absent, or null. */
 function defaultOf(schema) {
   const value = schema.parse(undefined)
   return value === undefined ? null : [value].flat().join(',')

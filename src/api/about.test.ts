@@ -26,7 +26,7 @@ beforeAll(async () => {
     VITRINA_CONNECTION_WAREHOUSE_URL: database.url,
     VITRINA_CONNECTION_GONE_URL: 'postgres://etl:s3cret@127.0.0.1:9/dwh',
     VITRINA_CONNECTION_SILENT_URL: `postgres://etl:s3cret@127.0.0.1:${port}/dwh`,
-    VITRINA_CONNECTION_WRONG_URL: database.url.replace(/\/\/[^@]*@/, '//nobody:s3cret@'),
+    VITRINA_CONNECTION_WRONG_URL: database.url.replace(/\/\/[^@]*@/, '//stranger:s3cret@'),
     ELASTICSEARCH_URL: 'http://ann:s3cret@127.0.0.1:9',
     ALLOWED_ES_INDEXES: 'films',
   })

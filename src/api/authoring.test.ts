@@ -16,7 +16,7 @@ beforeAll(async () => {
     connections: ['src', 'gone'],
     urls: new Map([
       ['src', other.loginUrl('reader')],
-      ['gone', 'postgres://nobody@127.0.0.1:1/none'],
+      ['gone', 'postgres://reader@127.0.0.1:1/none'],
     ]),
   })
 })

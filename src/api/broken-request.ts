@@ -6,13 +6,13 @@ import { toProblem } from './problem.js'
 import type { Api } from './schemas/type-provider.js'
 
 /** A request that Node cannot parse never reaches a route; it still gets a problem document. */
-export function refuseBroken(error: Error & { code?: string }, socket: Socket): void {
+export function rejectUnparsable(error: Error & { code?: string }, socket: Socket): void {
   if (error.code !== 'ECONNRESET' && socket.writable) socket.write(answerTo(error.code))
   socket.destroy()
 }
 
 /** Requests that Node would reject without an explanation: no Host header, CONNECT, and "Expect: something". */
-export function answerStrange(app: Api): void {
+export function explainRejections(app: Api): void {
   app.addHook('onRequest', async ({ raw }) => {
     if (raw.headers.host === undefined && raw.httpVersion === '1.1')
       throw Object.assign(new Error('The request has no Host header.'), { statusCode: 400 })
@@ -21,7 +21,7 @@ export function answerStrange(app: Api): void {
       throw Object.assign(new Error('The request has more than one Host header.'), { statusCode: 400 })
   })
   const server = app.server as Server
-  server.on('connect', (_request, socket) => refuseBroken({ code: 'CONNECT' } as never, socket as Socket))
+  server.on('connect', (_request, socket) => rejectUnparsable({ code: 'CONNECT' } as never, socket as Socket))
   // RFC 9110 allows ignoring unknown expectations.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
 }
@@ -31,7 +31,7 @@ function countOf(rawHeaders: readonly string[], name: string): number {
 }
 
 function answerTo(code: string | undefined): string {
-  const { status, detail, hint } = REFUSALS[code ?? ''] ?? UNREADABLE
+  const { status, detail, hint } = REQUEST_FAULTS[code ?? ''] ?? UNREADABLE
   const failure = { status, error: new VitrinaError('REQUEST_INVALID', detail, hint) }
   const body = JSON.stringify(toProblem({ id: randomUUID(), path: '' }, failure))
   return [
@@ -44,13 +44,13 @@ function answerTo(code: string | undefined): string {
   ].join('\r\n')
 }
 
-interface Refusal {
+interface RequestFault {
   readonly status: number
   readonly detail: string
   readonly hint: string
 }
 
-const REFUSALS: Readonly<Record<string, Refusal>> = {
+const REQUEST_FAULTS: Readonly<Record<string, RequestFault>> = {
   HPE_HEADER_OVERFLOW: {
     status: 431,
     detail: 'The URL and the headers together are larger than 16 KiB.',
@@ -68,7 +68,7 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   },
 }
 
-const UNREADABLE: Refusal = {
+const UNREADABLE: RequestFault = {
   status: 400,
   detail: 'The request is not valid HTTP.',
   hint: 'Check what your client sends, and whether a proxy changes it.',

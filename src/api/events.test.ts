@@ -141,7 +141,9 @@ describe('GET /events', () => {
     const client = await listen({}, `?pipeline_id=${wanted.id}`)
     await move(other.id, 'RUN_REQUESTED')
     await move(wanted.id, 'RUN_REQUESTED')
-    await client.waitFor('the requested one', (events) => events.some(({ data }) => data.to === 'RUN_REQUESTED'))
+    await client.waitFor('the requested one', (events) =>
+      events.some(({ data }) => data.to === 'RUN_REQUESTED'),
+    )
     expect(new Set(client.events.map(({ data }) => data.pipeline_id))).toEqual(new Set([wanted.id]))
   })
 

@@ -32,9 +32,9 @@ async function list(query = '') {
   return fleetQuarantinePage.strict().parse(answer.json())
 }
 
-async function settle(deed: 'replay' | 'discard', body: object) {
-  const answer = await api.post(`/quarantine/${deed}`, body)
-  expect(answer.statusCode).toBe(deed === 'replay' ? 202 : 200)
+async function settle(action: 'replay' | 'discard', body: object) {
+  const answer = await api.post(`/quarantine/${action}`, body)
+  expect(answer.statusCode).toBe(action === 'replay' ? 202 : 200)
   return settledWire.strict().parse(answer.json())
 }
 

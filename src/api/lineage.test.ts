@@ -65,9 +65,9 @@ beforeAll(async () => {
   api = anApi(database.loginUrl('meta'), {
     readerUrl: database.loginUrl('reader'),
     sourceSchemas: ['content', 'ugc', 'analytics'],
-    kinds: sinkKinds({ ELASTICSEARCH_URL: 'http://somebody:secret@es.example:9200' }),
+    kinds: sinkKinds({ ELASTICSEARCH_URL: 'http://elastic:secret@es.example:9200' }),
     urls: new Map([
-      ['dead', 'postgres://nobody:secret@127.0.0.1:1/none'],
+      ['dead', 'postgres://reader:secret@127.0.0.1:1/none'],
       ['again', database.loginUrl('reader')],
     ]),
     env: taskSettings(folder),

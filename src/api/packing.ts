@@ -38,17 +38,17 @@ export function packAnswers(app: Api): void {
 
 /** An encoding that both the client and the server support; null: none. */
 export function packingFor(accepted: string | string[] | undefined): Packing | null {
-  const wishes = new Map(
+  const weights = new Map(
     String(accepted ?? '')
       .split(',')
-      .map(wish),
+      .map(parseEncoding),
   )
-  const weight = (packing: Packing) => wishes.get(packing) ?? wishes.get('*') ?? 0
-  const best = weight('br') >= weight('gzip') ? 'br' : 'gzip'
-  return weight(best) > 0 ? best : null
+  const weightOf = (packing: Packing) => weights.get(packing) ?? weights.get('*') ?? 0
+  const best = weightOf('br') >= weightOf('gzip') ? 'br' : 'gzip'
+  return weightOf(best) > 0 ? best : null
 }
 
-function wish(text: string): [name: string, weight: number] {
+function parseEncoding(text: string): [name: string, weight: number] {
   const [name = '', ...rest] = text.split(';').map((part) => part.trim().toLowerCase())
   const weight = rest.find((part) => part.startsWith('q='))?.slice(2)
   return [name, weight === undefined ? 1 : Number(weight) || 0]

@@ -4,7 +4,7 @@ import { redactText } from '../telemetry/redact.js'
 import { type Failure, toFailure } from './failure.js'
 import { type FieldError, RequestInvalid } from './schemas/request-invalid.js'
 import type { Api } from './schemas/type-provider.js'
-import { errorFor } from './services/server-words.js'
+import { errorFor } from './services/server-messages.js'
 
 const RETRY_AFTER_SECONDS = 5
 

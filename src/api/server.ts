@@ -7,7 +7,7 @@ import type { Inspector } from '../ports/inspector.js'
 import type { Journal } from '../ports/journal.js'
 import type { Lineage } from '../ports/lineage.js'
 import type { PipelineEditor } from '../ports/pipeline-editor.js'
-import type { QuarantineDesk } from '../ports/quarantine-desk.js'
+import type { QuarantineStore } from '../ports/quarantine-store.js'
 import type { Reconciler } from '../ports/reconciler.js'
 import type { RunControl } from '../ports/run-control.js'
 import type { SessionStore } from '../ports/session-store.js'
@@ -25,7 +25,7 @@ import { Identity } from './auth/identity.js'
 import { limitOpenRoutes } from './auth/open-limit.js'
 import { RateLimit } from './auth/rate-limit.js'
 import { readBodies } from './body.js'
-import { answerStrange, refuseBroken } from './broken-request.js'
+import { explainRejections, rejectUnparsable } from './broken-request.js'
 import { toFailure } from './failure.js'
 import { holdSlots } from './hold-slots.js'
 import { observeRequests, requestId } from './observe.js'
@@ -69,7 +69,7 @@ export interface Stores {
   readonly catalog: Catalog
   readonly editor: PipelineEditor
   readonly control: RunControl
-  readonly quarantine: QuarantineDesk
+  readonly quarantine: QuarantineStore
   readonly comparisons: ComparisonStore
   readonly tokens: TokenStore
   readonly sessions: SessionStore
@@ -129,7 +129,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   readBodies(app)
   observeRequests(app, options)
   protectAnswers(app)
-  answerStrange(app)
+  explainRejections(app)
   packAnswers(app)
   requireRules(app)
   holdSlots(app, options.checks)
@@ -158,7 +158,7 @@ function bareServer(trustedProxies: readonly string[]): Api {
     trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     bodyLimit: BODY_LIMIT,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    // answerStrange() reports what is missing; Node would only return 400.
+    // explainRejections() reports what is missing; Node would only return 400.
     http: {
       headersTimeout: REQUEST_TIMEOUT_MS,
       connectionsCheckingInterval: LATE_CHECK_MS,
@@ -168,7 +168,7 @@ function bareServer(trustedProxies: readonly string[]): Api {
     forceCloseConnections: 'idle',
     // Requests on an open connection are still answered, with "Connection: close".
     return503OnClosing: false,
-    clientErrorHandler: refuseBroken,
+    clientErrorHandler: rejectUnparsable,
     // Paths that cannot be decoded never reach a route or its error handler.
     frameworkErrors: (error, request, reply) =>
       void sendProblem(request as never, reply as never, toFailure(error)),

@@ -10,7 +10,11 @@ import { command, timeSpan } from './command.js'
 import { patience, WAIT_HELP, type WaitFlags } from './wait.js'
 
 export function addApi(program: Command): void {
-  command(program, 'api', 'Start the API and the console, without a runner.', 'api', 'api --wait 5m')
+  command(program, {
+    usage: 'api',
+    description: 'Start the API and the console, without a runner.',
+    examples: ['api', 'api --wait 5m'],
+  })
     .option('--wait <time>', WAIT_HELP, timeSpan)
     .action(serve)
 }

@@ -20,13 +20,11 @@ interface Flags extends ServerFlags {
 }
 
 export function addAudit(program: Command): void {
-  readingCommand(
-    program,
-    'audit',
-    'List who changed what, newest first.',
-    'audit --limit 50',
-    'audit --pipeline film_dim --action pipeline.change --json',
-  )
+  readingCommand(program, {
+    usage: 'audit',
+    description: 'List who changed what, newest first.',
+    examples: ['audit --limit 50', 'audit --pipeline film_dim --action pipeline.change --json'],
+  })
     .option('--pipeline <name>', 'only actions on this pipeline')
     .option('--target <id>', 'only actions on the object with this id')
     .option(

@@ -5,8 +5,14 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { VitrinaError } from '../model/errors.js'
 import { formatOption, jsonOption } from './format.js'
 
+interface CommandHelp {
+  readonly usage: string
+  readonly description: string
+  readonly examples: readonly string[]
+}
+
 /** A command with examples in its help: most people read only those. */
-export function command(parent: Command, usage: string, description: string, ...examples: string[]): Command {
+export function command(parent: Command, { usage, description, examples }: CommandHelp): Command {
   const lines = examples.map((example) => `  $ vitrina ${example}`)
   return parent
     .command(usage)
@@ -20,13 +26,8 @@ export function group(program: Command, name: string, description: string): Comm
 }
 
 /** A command that sends requests to a server. */
-export function serverCommand(
-  parent: Command,
-  usage: string,
-  description: string,
-  ...examples: string[]
-): Command {
-  return command(parent, usage, description, ...examples)
+export function serverCommand(parent: Command, help: CommandHelp): Command {
+  return command(parent, help)
     .optionsGroup('Server:')
     .option('--url <url>', 'address of the server (VITRINA_URL)')
     .option(
@@ -38,15 +39,8 @@ export function serverCommand(
 }
 
 /** A command that reads: a table for people, or the response of the API for programs. */
-export function readingCommand(
-  parent: Command,
-  usage: string,
-  description: string,
-  ...examples: string[]
-): Command {
-  return serverCommand(parent, usage, description, ...examples)
-    .addOption(formatOption())
-    .addOption(jsonOption())
+export function readingCommand(parent: Command, help: CommandHelp): Command {
+  return serverCommand(parent, help).addOption(formatOption()).addOption(jsonOption())
 }
 
 export function wholeNumber(given: string): number {
@@ -55,7 +49,7 @@ export function wholeNumber(given: string): number {
 }
 
 export function decimal(given: string): number {
-  if (!/^\d{1,15}(\.\d{1,15})?$/.test(given)) throw new InvalidArgumentError('Give a number.')
+  if (!/^\d{1,15}(\.\d{1,15})?$/.test(given)) throw new InvalidArgumentError('Enter a number.')
   return Number(given)
 }
 
@@ -79,7 +73,7 @@ export function allowEnvOption(): Option {
   return new Option(
     '--allow-env <patterns>',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: references in files look like that.
-    'environment variables that ${env:NAME} may read, such as FILM_*; repeat it or use commas',
+    'environment variables that ${env:NAME} may read, such as FILM_*; repeat the option or separate with commas',
   ).argParser(collect)
 }
 

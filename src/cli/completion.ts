@@ -5,14 +5,15 @@ import { bashCompletion, fishCompletion, type Words, zshCompletion } from './com
 const SHELLS = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion }
 
 export function addCompletion(program: Command): void {
-  command(
-    program,
-    'completion',
-    'Print a completion script for your shell.',
-    'completion bash > ~/.local/share/bash-completion/completions/vitrina',
-    'completion zsh > ~/.zsh/functions/_vitrina',
-    'completion fish > ~/.config/fish/completions/vitrina.fish',
-  )
+  command(program, {
+    usage: 'completion',
+    description: 'Print a completion script for your shell.',
+    examples: [
+      'completion bash > ~/.local/share/bash-completion/completions/vitrina',
+      'completion zsh > ~/.zsh/functions/_vitrina',
+      'completion fish > ~/.config/fish/completions/vitrina.fish',
+    ],
+  })
     .addArgument(new Argument('<shell>', 'bash, zsh or fish').choices(Object.keys(SHELLS)))
     .action((shell: keyof typeof SHELLS) => void process.stdout.write(SHELLS[shell](wordsOf(program))))
 }

@@ -15,30 +15,33 @@ import { printTable } from './show.js'
 
 export function addContext(program: Command): void {
   const context = group(program, 'context', 'Manage named servers and their tokens.')
-  command(context, 'list', 'List the contexts, without their tokens.', 'context list')
+  command(context, {
+    usage: 'list',
+    description: 'List the contexts, without their tokens.',
+    examples: ['context list'],
+  })
     .addOption(formatOption())
     .addOption(jsonOption())
     .action(list)
-  command(
-    context,
-    'add <name>',
-    'Save a server under a name, or replace it.',
-    'context add production --url https://vitrina.example.com --token - < token.txt',
-  )
+  command(context, {
+    usage: 'add <name>',
+    description: 'Save a server under a name, or replace it.',
+    examples: ['context add production --url https://vitrina.example.com --token - < token.txt'],
+  })
     .requiredOption('--url <url>', 'address of the server')
     .option('--token <token>', 'token of the server; - reads it from stdin, hidden from other processes')
     .option('--use', 'make it the current context')
     .action(add)
-  command(
-    context,
-    'use [name]',
-    'Set the current context. Without a name, return to the server of the folder.',
-    'context use production',
-    'context use',
-  ).action(use)
-  command(context, 'remove <name>', 'Remove a server and its token.', 'context remove production').action(
-    remove,
-  )
+  command(context, {
+    usage: 'use [name]',
+    description: 'Set the current context. Without a name, return to the server of the folder.',
+    examples: ['context use production', 'context use'],
+  }).action(use)
+  command(context, {
+    usage: 'remove <name>',
+    description: 'Remove a server and its token.',
+    examples: ['context remove production'],
+  }).action(remove)
 }
 
 async function list(flags: FormatFlags): Promise<void> {

@@ -39,10 +39,10 @@ export async function printMart(story: MartStory): Promise<void> {
 
 async function printFirstRows({ settings, pipeline }: MartStory, target: string): Promise<void> {
   // Not at the top: every other command would wait for modules that it does not use.
-  const { readFirstRows, tallyMart } = await import('../main/first-rows.js')
-  const first = await readFirstRows(settings, { ...pipeline, target, limit: FIRST_ROWS })
+  const { readMartSample, tallyMart } = await import('../main/mart-sample.js')
+  const first = await readMartSample(settings, { ...pipeline, target, limit: FIRST_ROWS })
   const widest = width() < WIDTH ? WIDEST_CELL.narrow : WIDEST_CELL.wide
-  for (const line of alignTable(first.columns, first.rows, width() - 2, widest)) print(`  ${line}`)
+  for (const line of alignTable(first.columns, first.rows, { width: width() - 2, widest })) print(`  ${line}`)
   const { tally } = pipeline
   if (tally !== undefined && first.columns.includes(tally))
     printWords((await tallyMart(settings, target, tally)).join(', '))

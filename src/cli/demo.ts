@@ -23,14 +23,11 @@ interface DemoFlags {
 }
 
 export function addDemo(program: Command): void {
-  command(
-    program,
-    'demo',
-    'Start everything with sample data and build its marts.',
-    'demo',
-    'demo --once',
-    'demo --attach http://127.0.0.1:8080',
-  )
+  command(program, {
+    usage: 'demo',
+    description: 'Start everything with sample data and build its marts.',
+    examples: ['demo', 'demo --once', 'demo --attach http://127.0.0.1:8080'],
+  })
     .option('--once', 'compare every mart with its source, then stop; exit code 1 if one differs')
     .option(
       '--attach <url>',

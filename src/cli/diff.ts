@@ -19,13 +19,11 @@ interface Flags extends ServerFlags {
 const CHANGED = 2
 
 export function addDiff(program: Command): void {
-  readingCommand(
-    program,
-    'diff <paths...>',
-    'Show what "apply" would change for these files and folders. Changes nothing.',
-    'diff pipelines/',
-    'diff pipelines/ --exit-code --json',
-  )
+  readingCommand(program, {
+    usage: 'diff <paths...>',
+    description: 'Show what "apply" would change for these files and folders. Changes nothing.',
+    examples: ['diff pipelines/', 'diff pipelines/ --exit-code --json'],
+  })
     .option('--exit-code', 'exit code 2 if there are changes, else 0')
     .option('--no-validate', 'do not validate the changes on the server')
     .addOption(allowEnvOption())

@@ -13,13 +13,11 @@ import type { Pipeline } from './server/wire.js'
 import { machineText } from './terminal-text.js'
 
 export function addExport(program: Command): void {
-  serverCommand(
-    program,
-    'export [names...]',
-    'Write pipelines as YAML that can be applied again without changes.',
-    'export > pipelines.yaml',
-    'export film_dim genre_dim --out pipelines',
-  )
+  serverCommand(program, {
+    usage: 'export [names...]',
+    description: 'Write pipelines as YAML that can be applied again without changes.',
+    examples: ['export > pipelines.yaml', 'export film_dim genre_dim --out pipelines'],
+  })
     .option(
       '--out <folder>',
       'write one file for each pipeline into this folder, with the schema for editors',

@@ -12,7 +12,7 @@ export async function followRun(
 ): Promise<Run> {
   const path = { id: pipeline.id }
   const { run_id } = await server.ask(server.api.POST('/pipelines/{id}/run', { params: { path }, signal }))
-  const run = await watchRun(server, { id: run_id, pipelineId: pipeline.id }, () => {}, signal)
+  const run = await watchRun(server, { id: run_id, pipelineId: pipeline.id }, { signal })
   detail(`${pipeline.name}: ${describeRun(run)}`)
   return requireSuccess(run)
 }
@@ -25,12 +25,10 @@ export async function watchWithProgress(
 ): Promise<Run> {
   const progress = new Progress()
   try {
-    return await watchRun(
-      server,
-      run,
-      (seen) => progress.tell(`${seen.pipeline_name}: ${describeRun(seen)}`),
+    return await watchRun(server, run, {
+      onChange: (seen) => progress.show(`${seen.pipeline_name}: ${describeRun(seen)}`),
       signal,
-    )
+    })
   } finally {
     progress.end()
   }

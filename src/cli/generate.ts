@@ -17,13 +17,14 @@ interface Options {
 const PROGRESS_MS = 1_000
 
 export function addGenerate(program: Command): void {
-  command(
-    program,
-    'generate',
-    'Add films, people and ratings in any number to the sample data.',
-    'generate --films 100000 --ratings 1000000 --seed 7',
-    'generate --replace --films 1000 --json',
-  )
+  command(program, {
+    usage: 'generate',
+    description: 'Add films, people and ratings in any number to the sample data.',
+    examples: [
+      'generate --films 100000 --ratings 1000000 --seed 7',
+      'generate --replace --films 1000 --json',
+    ],
+  })
     .option('--films <n>', 'number of films', wholeNumber, 1_000)
     .option('--ratings <n>', 'number of ratings', wholeNumber, 100_000)
     .option('--seed <n>', 'the same seed and sizes produce the same rows', wholeNumber, 1)

@@ -12,15 +12,16 @@ interface Flags extends ServerFlags, FormatFlags {
 }
 
 export function addLineage(program: Command): void {
-  readingCommand(
-    program,
-    'lineage [pipeline]',
-    'Show what pipelines read and write; for one pipeline, the sources of each column.',
-    'lineage',
-    'lineage film_dim',
-    'lineage film_dim --json | jq ".columns[] | {name, base}"',
-    'lineage --openlineage > events.json',
-  )
+  readingCommand(program, {
+    usage: 'lineage [pipeline]',
+    description: 'Show what pipelines read and write; for one pipeline, the sources of each column.',
+    examples: [
+      'lineage',
+      'lineage film_dim',
+      'lineage film_dim --json | jq ".columns[] | {name, base}"',
+      'lineage --openlineage > events.json',
+    ],
+  })
     .option('--openlineage', 'print OpenLineage events for a data catalog')
     .action(lineage)
 }

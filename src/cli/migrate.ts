@@ -13,13 +13,12 @@ interface MigrateFlags {
 }
 
 export function addMigrate(program: Command): void {
-  command(
-    program,
-    'migrate',
-    'Migrate the meta store to the current version and grant the three logins what they need. Safe to repeat.',
-    'migrate',
-    'migrate --wait 60s',
-  )
+  command(program, {
+    usage: 'migrate',
+    description:
+      'Migrate the meta store to the current version and grant the three logins what they need. Safe to repeat.',
+    examples: ['migrate', 'migrate --wait 60s'],
+  })
     .option('--wait <time>', 'how long to wait for a database that does not accept connections yet', timeSpan)
     .action(({ wait = 0 }: MigrateFlags) => untilStopped((signal) => bringUpToDate(wait, signal)))
 }

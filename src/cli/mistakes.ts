@@ -2,7 +2,7 @@ import type { FilePipeline } from '../config/pipeline-file.js'
 import { type FileMistake, mistakeLines } from '../config/source-text.js'
 import { VitrinaError } from '../model/errors.js'
 import { note } from './output.js'
-import { Refusal } from './server/refusal.js'
+import { ApiError } from './server/api-error.js'
 
 /** Shows every mistake at its place, then throws. */
 export function requireNoMistakes(mistakes: readonly FileMistake[]): void {
@@ -22,17 +22,17 @@ export async function inPlaceOf<T>(file: FilePipeline | null, work: () => Promis
   try {
     return await work()
   } catch (error) {
-    if (file !== null && error instanceof Refusal && error.mistakes.length > 0)
-      requireNoMistakes(refusedFields(file, error))
+    if (file !== null && error instanceof ApiError && error.mistakes.length > 0)
+      requireNoMistakes(fileMistakes(file, error))
     throw error
   }
 }
 
-export function refusedFields(file: FilePipeline, refusal: Refusal): FileMistake[] {
-  return refusal.mistakes.map(({ field, message }) => {
+export function fileMistakes(file: FilePipeline, error: ApiError): FileMistake[] {
+  return error.mistakes.map(({ field, message }) => {
     // The guard reports a position within the query.
-    const [, line, column, said] = /^line (\d+), column (\d+): (.*)$/s.exec(message) ?? []
+    const [, line, column, rest] = /^line (\d+), column (\d+): (.*)$/s.exec(message) ?? []
     const position = line === undefined ? null : { line: Number(line), column: Number(column) }
-    return { place: file.locate(field, position), message: `${field}: ${said ?? message}` }
+    return { place: file.locate(field, position), message: `${field}: ${rest ?? message}` }
   })
 }

@@ -1,5 +1,5 @@
 import pc from 'picocolors'
-import { asVitrinaError } from '../main/failure.js'
+import { asVitrinaError } from '../main/as-vitrina-error.js'
 import { Stopped } from '../main/shutdown.js'
 import { VitrinaError } from '../model/errors.js'
 import { terminalLine, visibleText } from './terminal-text.js'

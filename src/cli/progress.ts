@@ -9,7 +9,7 @@ export class Progress {
   #printedAt = 0
   #isOpen = false
 
-  tell(line: string): void {
+  show(line: string): void {
     if (process.stderr.isTTY) this.#rewrite(line)
     else this.#append(line)
   }

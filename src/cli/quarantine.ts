@@ -20,27 +20,28 @@ interface ListFlags extends Flags {
 
 export function addQuarantine(program: Command): void {
   const quarantine = group(program, 'quarantine', 'Manage rows that a target rejected.')
-  readingCommand(
-    quarantine,
-    'list <pipeline>',
-    'List quarantined rows, newest first.',
-    'quarantine list film_dim',
-    'quarantine list film_dim --status HELD --json',
-  )
+  readingCommand(quarantine, {
+    usage: 'list <pipeline>',
+    description: 'List quarantined rows, newest first.',
+    examples: ['quarantine list film_dim', 'quarantine list film_dim --status HELD --json'],
+  })
     .addOption(new Option('--status <status>', 'only rows with this status').choices(QUARANTINE_STATUSES))
     .option('--limit <n>', 'maximum number of rows', wholeNumber, 20)
     .option('--cursor <cursor>', 'show the page after this cursor')
     .action(list)
-  serverCommand(
-    quarantine,
-    'replay <pipeline> <row>',
-    'Request a run that retries the row.',
-    'quarantine replay film_dim 17',
-  )
+  serverCommand(quarantine, {
+    usage: 'replay <pipeline> <row>',
+    description: 'Request a run that retries the row.',
+    examples: ['quarantine replay film_dim 17'],
+  })
     .addOption(formatOption())
     .addOption(jsonOption())
     .action(replay)
-  serverCommand(quarantine, 'discard <pipeline> <row>', 'Discard the row.', 'quarantine discard film_dim 17')
+  serverCommand(quarantine, {
+    usage: 'discard <pipeline> <row>',
+    description: 'Discard the row.',
+    examples: ['quarantine discard film_dim 17'],
+  })
     .addOption(formatOption())
     .addOption(jsonOption())
     .action(discard)

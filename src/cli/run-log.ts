@@ -23,14 +23,15 @@ const PAGE = 1000
 const SETTLE_MS = 1_000
 
 export function addRunLog(runs: Command): void {
-  readingCommand(
-    runs,
-    'log <run>',
-    'Show the log of a run, oldest first. The name of a pipeline selects its latest run.',
-    'runs log 0b6a1f5e-6a0e-4d3f-9a53-0c5d6f7b8a91',
-    'runs log film_dim --follow',
-    'runs log film_dim --errors --output ndjson',
-  )
+  readingCommand(runs, {
+    usage: 'log <run>',
+    description: 'Show the log of a run, oldest first. The name of a pipeline selects its latest run.',
+    examples: [
+      'runs log 0b6a1f5e-6a0e-4d3f-9a53-0c5d6f7b8a91',
+      'runs log film_dim --follow',
+      'runs log film_dim --errors --output ndjson',
+    ],
+  })
     .option('-f, --follow', 'continue until the run ends; Ctrl-C detaches, the run continues')
     .option('--errors', 'only warnings and errors')
     .action(showLog)
@@ -46,21 +47,22 @@ async function showLog(runOrPipeline: string, flags: Flags): Promise<void> {
   const server = await openServer(flags)
   const id = isId(runOrPipeline) ? runOrPipeline : await newestRun(server, runOrPipeline)
   const log = new LogReader(server, id, flags.errors ?? false)
-  if (flags.follow) return untilStopped((signal) => follow(server, id, log, flags, signal))
+  if (flags.follow) return untilStopped((signal) => follow({ server, id, log, flags }, signal))
   const items = await log.next()
   if (isData(flags)) return printData({ items, next_cursor: null }, flags)
   if (items.length === 0) detail('The log of this run is empty.')
   for (const line of items) printLine(line)
 }
 
-async function follow(
-  server: Server,
-  id: string,
-  log: LogReader,
-  flags: Flags,
-  signal: AbortSignal,
-): Promise<void> {
-  const tell = async () => {
+interface Following {
+  readonly server: Server
+  readonly id: string
+  readonly log: LogReader
+  readonly flags: Flags
+}
+
+async function follow({ server, id, log, flags }: Following, signal: AbortSignal): Promise<void> {
+  const printNew = async () => {
     const lines = await log.next(signal)
     for (const line of lines) isData(flags) ? printData(line, flags) : printLine(line)
     return lines.length
@@ -68,15 +70,15 @@ async function follow(
   const { pipeline_id: pipelineId } = await readRun(server, id, signal)
   // One after another: a request that is slower than the events must not print a line twice.
   let printing: Promise<unknown> = printNew()
-  const tellMore = () => {
+  const printMore = () => {
     printing = printing.then(printNew)
     // It is awaited below, where its error is handled.
     printing.catch(() => {})
   }
-  const run = await watchRun(server, { id, pipelineId }, tellMore, signal)
+  const run = await watchRun(server, { id, pipelineId }, { onChange: printMore, signal })
   await printing
   do await delay(SETTLE_MS, undefined, { signal }).catch(() => signal.throwIfAborted())
-  while ((await tell()) > 0)
+  while ((await printNew()) > 0)
   detail(`The run ended ${run.status}.`)
 }
 

@@ -7,13 +7,11 @@ import { duration, moment, printTable } from './show.js'
 
 export function addRunners(program: Command): void {
   const runners = group(program, 'runners', 'Inspect runners.')
-  readingCommand(
-    runners,
-    'list',
-    'List runners and the pipelines they hold.',
-    'runners list',
-    'runners list --json | jq ".items[].holds"',
-  ).action(async (flags: ServerFlags & FormatFlags) => {
+  readingCommand(runners, {
+    usage: 'list',
+    description: 'List runners and the pipelines they hold.',
+    examples: ['runners list', 'runners list --json | jq ".items[].holds"'],
+  }).action(async (flags: ServerFlags & FormatFlags) => {
     const server = await openServer(flags)
     const answer = await server.ask(server.api.GET('/runners'))
     if (isData(flags)) return printData(answer, flags)

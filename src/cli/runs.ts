@@ -22,31 +22,27 @@ export interface RunFlags extends ServerFlags {
 
 export function addRuns(program: Command): void {
   const runs = group(program, 'runs', 'Inspect and cancel runs of all pipelines.')
-  readingCommand(
-    runs,
-    'list',
-    'List runs, newest first.',
-    'runs list',
-    'runs list --pipeline film_dim --status FAILED',
-  )
+  readingCommand(runs, {
+    usage: 'list',
+    description: 'List runs, newest first.',
+    examples: ['runs list', 'runs list --pipeline film_dim --status FAILED'],
+  })
     .option('--pipeline <name>', 'only runs of this pipeline')
     .addOption(new Option('--status <status>', 'only runs with this status').choices(RUN_STATUSES))
     .option('--limit <n>', 'maximum number of runs', wholeNumber, 20)
     .option('--cursor <cursor>', 'show the page after this cursor')
     .action(list)
-  readingCommand(
-    runs,
-    'get <run>',
-    'Show a run with its latest batches.',
-    'runs get 0b6a1f5e-6a0e-4d3f-9a53-0c5d6f7b8a91',
-  ).action(get)
+  readingCommand(runs, {
+    usage: 'get <run>',
+    description: 'Show a run with its latest batches.',
+    examples: ['runs get 0b6a1f5e-6a0e-4d3f-9a53-0c5d6f7b8a91'],
+  }).action(get)
   addRunLog(runs)
-  serverCommand(
-    runs,
-    'cancel <run>',
-    'Stop a run after its current batch and keep its checkpoint.',
-    'runs cancel 0b6a1f5e-6a0e-4d3f-9a53-0c5d6f7b8a91',
-  )
+  serverCommand(runs, {
+    usage: 'cancel <run>',
+    description: 'Stop a run after its current batch and keep its checkpoint.',
+    examples: ['runs cancel 0b6a1f5e-6a0e-4d3f-9a53-0c5d6f7b8a91'],
+  })
     .addOption(forceOption())
     .addOption(formatOption())
     .addOption(jsonOption())

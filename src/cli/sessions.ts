@@ -20,18 +20,21 @@ const EVERYONE = 'sessions of all tokens; requires the role admin (default: sess
 
 export function addSessions(program: Command): void {
   const sessions = group(program, 'sessions', 'List signed-in browsers and sign them out.')
-  readingCommand(sessions, 'list', 'List signed-in browsers.', 'sessions list', 'sessions list --everyone')
+  readingCommand(sessions, {
+    usage: 'list',
+    description: 'List signed-in browsers.',
+    examples: ['sessions list', 'sessions list --everyone'],
+  })
     .option('--everyone', EVERYONE)
     .option('--limit <n>', 'maximum number of sessions (default: all)', wholeNumber)
     .option('--cursor <cursor>', 'show the page after this cursor')
     .action(list)
-  serverCommand(
-    sessions,
-    'end [session]',
-    'End a session by its id, together with the sessions opened by its sign-in codes; or end all sessions.',
-    'sessions end 6f9619ff-8b86-d011-b42d-00cf4fc964ff',
-    'sessions end --all --everyone',
-  )
+  serverCommand(sessions, {
+    usage: 'end [session]',
+    description:
+      'End a session by its id, together with the sessions opened by its sign-in codes; or end all sessions.',
+    examples: ['sessions end 6f9619ff-8b86-d011-b42d-00cf4fc964ff', 'sessions end --all --everyone'],
+  })
     .option('--all', 'all sessions')
     .option('--everyone', EVERYONE)
     .action(end)

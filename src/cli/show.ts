@@ -22,12 +22,10 @@ export function printTable(
   const cells = rows.map((row) =>
     row.map((cell) => (cell === null || cell === undefined ? '–' : visibleText(String(cell)))),
   )
-  const [head = '', line = '', ...body] = alignTable(
-    columns,
-    cells,
+  const [head = '', line = '', ...body] = alignTable(columns, cells, {
     width,
-    isSeen ? WIDEST : Number.POSITIVE_INFINITY,
-  )
+    widest: isSeen ? WIDEST : Number.POSITIVE_INFINITY,
+  })
   print(bold(head))
   print(dim(line))
   for (const text of body) print(text)

@@ -1,12 +1,10 @@
-const WIDEST_CELL = 20
 const GAP = '  '
 
 /** Lines of an aligned table that fits into `width`. Columns that do not fit are counted, not cut in the middle. */
 export function alignTable(
   columns: readonly string[],
   rows: readonly (readonly (string | null)[])[],
-  width: number,
-  widest = WIDEST_CELL,
+  { width, widest }: { readonly width: number; readonly widest: number },
 ): string[] {
   const cells = [columns, ...rows].map((row) => row.map((cell) => shorten(cell ?? '∅', widest)))
   const widths = columns.map((_, n) => Math.max(...cells.map((row) => widthOf(row[n] ?? ''))))

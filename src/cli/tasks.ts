@@ -8,13 +8,11 @@ import { printTable } from './show.js'
 
 export function addTasks(program: Command): void {
   const tasks = group(program, 'tasks', 'Inspect the functions that a task plan can use.')
-  readingCommand(
-    tasks,
-    'list',
-    'List the registered functions, and the files that could not be loaded.',
-    'tasks list',
-    'tasks list --json | jq ".items[].name"',
-  ).action(list)
+  readingCommand(tasks, {
+    usage: 'list',
+    description: 'List the registered functions, and the files that could not be loaded.',
+    examples: ['tasks list', 'tasks list --json | jq ".items[].name"'],
+  }).action(list)
 }
 
 async function list(flags: ServerFlags & FormatFlags): Promise<void> {

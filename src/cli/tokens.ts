@@ -27,13 +27,14 @@ const DAY_MS = 86_400_000
 
 export function addTokens(program: Command): void {
   const tokens = group(program, 'tokens', 'Create, list, rotate and revoke tokens.')
-  serverCommand(
-    tokens,
-    'create',
-    'Create a token. Its value is shown once and not stored.',
-    'tokens create --name airflow --role operator --expires 90d',
-    'tokens create --name grafana --role viewer --json | jq -r .token',
-  )
+  serverCommand(tokens, {
+    usage: 'create',
+    description: 'Create a token. Its value is shown once and not stored.',
+    examples: [
+      'tokens create --name airflow --role operator --expires 90d',
+      'tokens create --name grafana --role viewer --json | jq -r .token',
+    ],
+  })
     .requiredOption('--name <name>', 'what the token is for')
     .addOption(new Option('--role <role>', 'what the token may do').choices(ROLES).makeOptionMandatory())
     .option(
@@ -44,17 +45,20 @@ export function addTokens(program: Command): void {
     .addOption(formatOption())
     .addOption(jsonOption())
     .action(create)
-  readingCommand(tokens, 'list', 'List the tokens without their values.', 'tokens list')
+  readingCommand(tokens, {
+    usage: 'list',
+    description: 'List the tokens without their values.',
+    examples: ['tokens list'],
+  })
     .option('--limit <n>', 'maximum number of tokens (default: all)', wholeNumber)
     .option('--cursor <cursor>', 'show the page after this cursor')
     .action(list)
-  serverCommand(
-    tokens,
-    'rotate <token>',
-    'Replace the value of a token, given by id or name. The new value is shown once and not stored.',
-    'tokens rotate airflow',
-    'tokens rotate airflow --grace 1h --expires 90d',
-  )
+  serverCommand(tokens, {
+    usage: 'rotate <token>',
+    description:
+      'Replace the value of a token, given by id or name. The new value is shown once and not stored.',
+    examples: ['tokens rotate airflow', 'tokens rotate airflow --grace 1h --expires 90d'],
+  })
     .option(
       '--grace <time>',
       'how long the old value stays valid, such as 30m, 1h or 7d (default: not at all)',
@@ -64,12 +68,11 @@ export function addTokens(program: Command): void {
     .addOption(formatOption())
     .addOption(jsonOption())
     .action(rotate)
-  serverCommand(
-    tokens,
-    'revoke <token>',
-    'Revoke a token by its id or its name: it ends at once.',
-    'tokens revoke airflow',
-  ).action(revoke)
+  serverCommand(tokens, {
+    usage: 'revoke <token>',
+    description: 'Revoke a token by its id or its name: it ends at once.',
+    examples: ['tokens revoke airflow'],
+  }).action(revoke)
 }
 
 async function create({ name, role, expires, ...flags }: CreateFlags): Promise<void> {

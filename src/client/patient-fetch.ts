@@ -19,10 +19,10 @@ export async function patientFetch(request: Request): Promise<Response> {
       answer.on('data', (piece: Buffer) => pieces.push(piece))
       answer.on('error', failed)
       answer.on('end', () => {
-        const told = Object.entries(answer.headersDistinct).flatMap(([name, values]) =>
+        const headers = Object.entries(answer.headersDistinct).flatMap(([name, values]) =>
           (values ?? []).map((value): [string, string] => [name, value]),
         )
-        resolve(new Response(Buffer.concat(pieces), { status: answer.statusCode ?? 502, headers: told }))
+        resolve(new Response(Buffer.concat(pieces), { status: answer.statusCode ?? 502, headers }))
       })
     })
     question.setSocketKeepAlive(true, SIGN_OF_LIFE_MS)

@@ -281,7 +281,7 @@ describe('a plain-text password', () => {
   ])('is rejected in %s, and not repeated', async (_, line, where) => {
     const { mistakes } = await read(`name: a\ntarget_table: t.a\n${line}\n`)
     expect(mistakes.map(({ place, message }) => `${place.line}:${place.column} ${message}`)).toEqual([
-      expect.stringContaining(`${where} holds a password`),
+      expect.stringContaining(`${where} contains a password`),
     ])
     expect(JSON.stringify(mistakes)).not.toContain('hunter2')
   })

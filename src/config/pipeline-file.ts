@@ -169,8 +169,8 @@ function shapeMistakes(
 ): FileMistake[] {
   return checkValue(schema, raw).map(({ path, message, isKey }) => {
     const name = path.at(-1)
-    const told = isKey || name === undefined ? message : `${path.join('.')} ${message}`
-    return { place: isKey ? places.ofKey([...at, ...path]) : places.ofValue([...at, ...path]), message: told }
+    const text = isKey || name === undefined ? message : `${path.join('.')} ${message}`
+    return { place: isKey ? places.ofKey([...at, ...path]) : places.ofValue([...at, ...path]), message: text }
   })
 }
 

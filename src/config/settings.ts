@@ -265,7 +265,7 @@ export const SETTINGS = {
     schema: z.string().min(1).optional(),
     means:
       'Account that task functions run as, by name or as uid:gid; only for a process of root. Unset: that of the process.',
-    example: 'nobody',
+    example: '65534:65534',
   },
   LOG_LEVEL: {
     schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),

@@ -8,7 +8,7 @@ import { NotifyWakeups } from '../store/wakeups.js'
 import { createTransforms } from '../transforms/index.js'
 import { limitedHosts } from '../transforms/limited-hosts.js'
 import { ConnectionProbes, probedByApi } from './connections.js'
-import { lookers } from './lookers.js'
+import { createInspection } from './inspection.js'
 import { CONSOLE_DIR, VERSION } from './paths.js'
 import { listenFailed } from './port.js'
 import { requireUsableServer } from './server-check.js'
@@ -47,7 +47,7 @@ export async function startApi(settings: Settings, { log, meter, tracer }: Telem
         targets,
         connections: new Set(settings.connections.keys()),
       },
-      ...lookers(loginUrl(settings, 'reader'), metaUrl, {
+      ...createInspection(loginUrl(settings, 'reader'), metaUrl, {
         connections: settings.connections,
         targets,
         sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS,

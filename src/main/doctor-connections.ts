@@ -1,8 +1,8 @@
 import type { Settings } from '../config/settings.js'
 import type { ConnectionReport } from '../model/connection.js'
 import { untestedVersion } from '../postgres/server-version.js'
+import { type CheckResult, failed, ok, skipped, warning } from './check-result.js'
 import { namedDatabases } from './connections.js'
-import { type Finding, failed, ok, skipped, warning } from './finding.js'
 import { probeDatabase, probeSink } from './probe.js'
 import { targetRules } from './targets.js'
 
@@ -10,17 +10,17 @@ import { targetRules } from './targets.js'
  * Named databases and the kinds of targets besides PostgreSQL: not configured is not an error, but a configured one
  * must respond.
  */
-export async function examineConnections(settings: Settings): Promise<Finding[]> {
+export async function examineConnections(settings: Settings): Promise<CheckResult[]> {
   const databases = namedDatabases(settings).map(async (database) =>
-    toFinding(`connection ${database.name}`, await probeDatabase(database)),
+    toCheckResult(`connection ${database.name}`, await probeDatabase(database)),
   )
   const sinks = targetRules(settings).kinds.map(async (kind) =>
-    toFinding(`${kind.prefix} targets`, await probeSink(kind)),
+    toCheckResult(`${kind.prefix} targets`, await probeSink(kind)),
   )
   return Promise.all([...databases, ...sinks])
 }
 
-function toFinding(check: string, report: ConnectionReport): Finding {
+function toCheckResult(check: string, report: ConnectionReport): CheckResult {
   const { state, detail, failure, version, address } = report
   if (failure !== null) return failed(check, failure.message, failure.hint)
   if (state === 'not_configured') return skipped(check, detail ?? '')

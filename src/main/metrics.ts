@@ -22,8 +22,9 @@ export async function serveMetrics(
   const server = createServer(async (request, response) => {
     const path = request.url?.split('?', 1)[0]
     if (path === '/metrics') response.setHeader('content-type', meter.contentType).end(await meter.text())
-    else if (path === '/health') tell(response, 200, 'ok')
-    else if (path === '/health/ready') tell(response, isReady() ? 200 : 503, isReady() ? 'ok' : 'unavailable')
+    else if (path === '/health') sendStatus(response, 200, 'ok')
+    else if (path === '/health/ready')
+      sendStatus(response, isReady() ? 200 : 503, isReady() ? 'ok' : 'unavailable')
     else response.writeHead(404).end()
   })
   await new Promise<void>((resolve, reject) => {
@@ -42,7 +43,7 @@ export async function serveMetrics(
 }
 
 /** In the format of the API. */
-function tell(response: ServerResponse, status: number, said: string): void {
-  response.writeHead(status, { 'content-type': 'application/json' })
-  response.end(JSON.stringify({ status: said, version: VERSION }))
+function sendStatus(response: ServerResponse, code: number, status: string): void {
+  response.writeHead(code, { 'content-type': 'application/json' })
+  response.end(JSON.stringify({ status, version: VERSION }))
 }

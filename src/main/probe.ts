@@ -1,8 +1,8 @@
 import type { ConnectionReport } from '../model/connection.js'
 import type { SinkKind } from '../ports/sink.js'
 import { checkServer } from '../postgres/server-check.js'
+import { asVitrinaError } from './as-vitrina-error.js'
 import { withClient } from './connect.js'
-import { asVitrinaError } from './failure.js'
 
 /** Longer than a healthy server needs to respond. */
 const PATIENCE_MS = 5_000

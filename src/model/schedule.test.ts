@@ -69,7 +69,10 @@ describe('R3.5 a cron expression', () => {
 
 describe('the next runs', () => {
   const coming = (schedule: string, now: string, timezone: string) =>
-    comingRuns(schedule, timezone, new Date(now), 3).map(({ local, clockChange }) => [local, clockChange])
+    comingRuns({ schedule, timezone, now: new Date(now), count: 3 }).map(({ local, clockChange }) => [
+      local,
+      clockChange,
+    ])
 
   it('are shown in the local time of the zone, with clock changes', () => {
     expect(coming('30 2 * * *', '2026-03-28T00:00:00Z', 'Europe/Berlin')).toEqual([
@@ -94,6 +97,6 @@ describe('the next runs', () => {
   })
 
   it('are empty for a day that never occurs', () => {
-    expect(comingRuns('0 0 30 2 *', 'UTC', new Date(), 5)).toEqual([])
+    expect(comingRuns({ schedule: '0 0 30 2 *', timezone: 'UTC', now: new Date(), count: 5 })).toEqual([])
   })
 })

@@ -59,8 +59,15 @@ export interface ComingRun {
   readonly clockChange: number
 }
 
+interface ComingRunsOptions {
+  readonly schedule: string
+  readonly timezone: string
+  readonly now: Date
+  readonly count: number
+}
+
 /** The next times of a schedule that `nextRun` accepts. */
-export function comingRuns(schedule: string, timezone: string, now: Date, count: number): ComingRun[] {
+export function comingRuns({ schedule, timezone, now, count }: ComingRunsOptions): ComingRun[] {
   const runs: ComingRun[] = []
   let before = now
   while (runs.length < count) {

@@ -26,6 +26,13 @@ export interface Checkpoint {
   readonly lastProcessedId: string | null
 }
 
+export interface PipelineChange {
+  /** The action recorded in the audit. */
+  readonly action: string
+  readonly author: Author
+  readonly decide: Decide
+}
+
 /** Where a pipeline writes, or would write. */
 export interface TargetClaim {
   /** The id of the pipeline; null: it is not saved yet. */
@@ -47,8 +54,8 @@ export interface PipelineEditor {
   otherWriter(claim: TargetClaim): Promise<{ readonly id: string; readonly name: string } | null>
   /** Throws PIPELINE_NAME_TAKEN. */
   create(draft: PipelineDraft, author: Author): Promise<Pipeline>
-  /** Null: the pipeline does not exist. `action` is the action recorded in the audit. */
-  change(id: string, action: string, author: Author, decide: Decide): Promise<Pipeline | null>
+  /** Null: the pipeline does not exist. */
+  change(id: string, change: PipelineChange): Promise<Pipeline | null>
   /** False: the pipeline does not exist. Throws while it is running, and if `check` does. */
   remove(id: string, author: Author, check: (current: Pipeline) => void): Promise<boolean>
   /** Sets the checkpoint; `decide` checks the pipeline first. Null: the pipeline does not exist. */

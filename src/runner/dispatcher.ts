@@ -4,7 +4,7 @@ import { type ErrorClass, VitrinaError, vtr } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'
 import type { ExecutorParts, Outcome, PipelineExecutor } from './executor.js'
 import { Lease } from './lease.js'
-import { asVitrinaError, MAX_ATTEMPTS, RETRY_WAITS_MS, waitBeforeRetry } from './retry.js'
+import { MAX_ATTEMPTS, RETRY_WAITS_MS, toRunError, waitBeforeRetry } from './retry.js'
 
 /** A pipeline that killed its runner this often without a committed batch in between is not claimed again. */
 const MAX_DEATHS = 3
@@ -18,6 +18,16 @@ const LEAST_STAY_MS = 1_000
 
 /** The run is not for this runner to end: it did not fail by itself. */
 const LETS_GO: ReadonlySet<ErrorClass> = new Set(['stale', 'lost', 'release'])
+
+interface Failure {
+  readonly error: VitrinaError
+  readonly failures: number
+}
+
+interface Loss {
+  readonly error: VitrinaError
+  readonly takenAt: number
+}
 
 /** Executes one claimed pipeline: retries temporary errors, fails permanent ones, and releases lost runs. */
 export class PipelineDispatcher {
@@ -58,7 +68,7 @@ export class PipelineDispatcher {
       if (claim.deaths >= MAX_DEATHS) await this.#fail(claim, diedAgain(claim))
       else await this.#attempts(claim, lease)
     } catch (error) {
-      await this.#letGo(claim, lease, asVitrinaError(error), takenAt)
+      await this.#letGo(claim, lease, { error: toRunError(error), takenAt })
     } finally {
       lease.end()
       this.#leases.delete(lease)
@@ -74,12 +84,12 @@ export class PipelineDispatcher {
         if (outcome === 'RELEASED') await this.#release(attempt, lease, { end: 'given_back' })
         return
       } catch (raised) {
-        const error = asVitrinaError(raised)
+        const error = toRunError(raised)
         if (LETS_GO.has(error.class)) throw error
         failures += 1
         if (error.class === 'stop' || failures >= MAX_ATTEMPTS) return this.#fail(attempt, error)
         attempt = { ...attempt, attempt: attempt.attempt + 1 }
-        await this.#pauseBeforeRetry(attempt, failures, error, lease)
+        await this.#pauseBeforeRetry(attempt, lease, { error, failures })
       }
     }
   }
@@ -92,20 +102,20 @@ export class PipelineDispatcher {
       events.attemptEnded(claim, null)
       return outcome
     } catch (raised) {
-      const error = asVitrinaError(lease.signal.aborted ? lease.signal.reason : raised)
+      const error = toRunError(lease.signal.aborted ? lease.signal.reason : raised)
       events.attemptEnded(claim, error)
       throw error
     }
   }
 
-  async #pauseBeforeRetry(claim: Claim, failures: number, error: VitrinaError, lease: Lease): Promise<void> {
+  async #pauseBeforeRetry(claim: Claim, lease: Lease, { error, failures }: Failure): Promise<void> {
     const waitMs = waitBeforeRetry(failures, this.#parts.retryWaitsMs ?? RETRY_WAITS_MS)
     await this.#parts.queue.retrying(claim, claim.attempt, {
       message: error.message,
       code: vtr(error.code),
       hint: error.hint,
     })
-    this.#parts.events.retrying(claim, claim.attempt, waitMs, error)
+    this.#parts.events.retrying(claim, waitMs, error)
     // A stopping runner does not wait: the next attempt hands the run back.
     const signal = AbortSignal.any([lease.signal, this.#stop.signal])
     await wait(waitMs, undefined, { signal }).catch(() => lease.signal.throwIfAborted())
@@ -119,7 +129,7 @@ export class PipelineDispatcher {
   }
 
   /** The run is left without an entry in the history: another runner holds it, or will hold it. */
-  async #letGo(claim: Claim, lease: Lease, error: VitrinaError, takenAt: number): Promise<void> {
+  async #letGo(claim: Claim, lease: Lease, { error, takenAt }: Loss): Promise<void> {
     if (error.class === 'stale') return this.#parts.events.leaseLost(claim)
     if (error.class === 'release') return this.#release(claim, lease, { end: 'given_back' })
     this.#parts.events.connectionLost(claim.pipeline.name, error)

@@ -10,7 +10,7 @@ export function waitBeforeRetry(failures: number, waitsMs: readonly number[]): n
   return Math.round(wait * (1 + Math.random() * 0.1))
 }
 
-export function asVitrinaError(error: unknown): VitrinaError {
+export function toRunError(error: unknown): VitrinaError {
   if (error instanceof VitrinaError) return error
   const message = error instanceof Error ? error.message : String(error)
   return new VitrinaError('INTERNAL', message, 'Read the log of the runner for earlier errors.', {

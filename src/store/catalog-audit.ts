@@ -2,7 +2,7 @@ import type { Author } from '../model/access.js'
 import type { Queryable } from './database.js'
 
 /** Who did what to which object; configuration changes are recorded by triggers of the database. */
-export interface Deed {
+export interface AuditedAction {
   readonly action: string
   readonly kind: 'pipeline' | 'run' | 'quarantine' | 'token' | 'session'
   readonly id: string
@@ -21,17 +21,17 @@ export async function signTransaction(session: Queryable, author: Author, action
 }
 
 /** In the transaction of the action, so that neither exists without the other. */
-export async function writeAudit(session: Queryable, author: Author, deed: Deed): Promise<void> {
+export async function writeAudit(session: Queryable, author: Author, done: AuditedAction): Promise<void> {
   await session.query(
     `INSERT INTO etl.etl_audit (actor, action, target_kind, target_id, target_name, diff, request_id)
      VALUES ($1, $2, $3, $4, $5, $6, $7)`,
     [
       author.name,
-      deed.action,
-      deed.kind,
-      deed.id,
-      deed.name,
-      JSON.stringify(deed.diff ?? {}),
+      done.action,
+      done.kind,
+      done.id,
+      done.name,
+      JSON.stringify(done.diff ?? {}),
       author.requestId,
     ],
   )

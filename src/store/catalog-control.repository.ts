@@ -3,12 +3,14 @@ import { VitrinaError } from '../model/errors.js'
 import type { QuarantinedRow } from '../model/history.js'
 import type { Pipeline } from '../model/pipeline.js'
 import type { Run } from '../model/run.js'
+import { isHeld, isStartable } from '../model/status.js'
 import type { CancelManner, RunControl, RunRequest } from '../ports/run-control.js'
 import { signTransaction, writeAudit } from './catalog-audit.js'
 import { findPipeline, findRun, lockPipeline } from './catalog-find.js'
 import { QUARANTINE_COLUMNS, type QuarantineRow, toQuarantined } from './catalog-history.js'
 import { remember, repeated } from './catalog-idempotency.js'
 import type { Database, Queryable } from './database.js'
+import { HELD } from './status-lists.js'
 
 /** What the API requests from the runners. Every request is one short transaction with its entry in the audit. */
 export class CatalogControlRepository implements RunControl {
@@ -110,7 +112,7 @@ export class CatalogControlRepository implements RunControl {
       const pipeline = await lockPipeline(session, pipelineId)
       const row = await settle(session, { pipelineId, rowId, author, status: 'REPLAY_REQUESTED' })
       if (pipeline === null || row === null) return null
-      const isUnderWay = ['RUNNING', 'PAUSE_REQUESTED'].includes(pipeline.status)
+      const isUnderWay = isHeld(pipeline.status)
       return { row, run: isUnderWay ? null : await activeOrNew(session, pipeline, { pipelineId, author }) }
     })
   }
@@ -124,7 +126,7 @@ export class CatalogControlRepository implements RunControl {
 
 /** The run that is requested or in progress, which repairs before it ends, or a new one for this purpose only. */
 async function runToRepairWith(session: Queryable, { id, status }: Pipeline): Promise<string> {
-  const isFree = ['IDLE', 'PAUSED', 'FAILED'].includes(status)
+  const isFree = isStartable(status)
   if (isFree) await session.query("SELECT set_config('vitrina.trigger', 'repair', true)")
   const [row] = await session.query<{ run: string }>(
     isFree
@@ -139,7 +141,7 @@ async function runToRepairWith(session: Queryable, { id, status }: Pipeline): Pr
 export async function activeOrNew(session: Queryable, pipeline: Pipeline, request: RunRequest): Promise<Run> {
   const { externalRef, author } = request
   const { id, name, status } = pipeline
-  if (!['IDLE', 'PAUSED', 'FAILED'].includes(status)) return activeRun(session, id, externalRef)
+  if (!isStartable(status)) return activeRun(session, id, externalRef)
   if (!pipeline.enabled) throw disabled(name)
   const [moved] = await session.query<{ current_run_id: string }>(
     "UPDATE etl.etl_pipelines SET status = 'RUN_REQUESTED' WHERE id = $1 RETURNING current_run_id",
@@ -203,7 +205,7 @@ async function cutOff(session: Queryable, { id, pipelineId }: Run): Promise<bool
   if (ended.length === 0) return false
   await session.query(
     `UPDATE etl.etl_pipelines SET fence = fence + 1, status = CASE status WHEN 'PAUSE_REQUESTED' THEN 'PAUSED' ELSE 'IDLE' END
-      WHERE id = $1 AND current_run_id = $2 AND status IN ('RUNNING', 'PAUSE_REQUESTED')`,
+      WHERE id = $1 AND current_run_id = $2 AND status IN ${HELD}`,
     [pipelineId, id],
   )
   return true

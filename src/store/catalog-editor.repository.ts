@@ -5,7 +5,7 @@ import type { Pipeline } from '../model/pipeline.js'
 import type { Page, PageRequest, State } from '../ports/catalog.js'
 import type {
   Checkpoint,
-  Decide,
+  PipelineChange,
   PipelineDraft,
   PipelineEditor,
   TargetClaim,
@@ -82,7 +82,7 @@ export class CatalogEditorRepository implements PipelineEditor {
     })
   }
 
-  async change(id: string, action: string, author: Author, decide: Decide): Promise<Pipeline | null> {
+  async change(id: string, { action, author, decide }: PipelineChange): Promise<Pipeline | null> {
     let name = ''
     return this.#edit(
       () => name,
@@ -101,7 +101,7 @@ export class CatalogEditorRepository implements PipelineEditor {
           id,
           ...valuesOf(draft),
         ])
-        if (resetCheckpoint) await resetState(session, current, author, START)
+        if (resetCheckpoint) await resetState(session, author, { pipeline: current, to: START })
         return findPipeline(session, id)
       },
     )
@@ -122,7 +122,7 @@ export class CatalogEditorRepository implements PipelineEditor {
     return this.#database.transaction(async (session) => {
       const current = await lockPipeline(session, id)
       if (current === null) return null
-      await resetState(session, current, author, decide(current))
+      await resetState(session, author, { pipeline: current, to: decide(current) })
       return findState(session, id)
     })
   }
@@ -206,10 +206,10 @@ async function hasCheckpoint(session: Queryable, id: string): Promise<boolean> {
 /** `reset` makes the next run copy it to the target database, where the authoritative checkpoint may be. */
 async function resetState(
   session: Queryable,
-  { id, name }: Pipeline,
   author: Author,
-  { lastProcessedKey, lastProcessedId }: Checkpoint,
+  { pipeline: { id, name }, to }: { readonly pipeline: Pipeline; readonly to: Checkpoint },
 ): Promise<void> {
+  const { lastProcessedKey, lastProcessedId } = to
   await session.query(
     `UPDATE etl.etl_state SET last_processed_key = $2, last_processed_id = $3, position = NULL, reset = true, ver = ver + 1,
             updated_at = clock_timestamp() WHERE pipeline_id = $1`,

@@ -9,6 +9,7 @@ import type {
 import type { AuditFilter, Page, PageRequest, QuarantineFilter, RunLogFilter } from '../ports/catalog.js'
 import { pageOf, readNumberCursor } from './catalog-page.js'
 import type { Queryable } from './database.js'
+import { HELD } from './status-lists.js'
 
 export async function listBatches(
   database: Queryable,
@@ -115,7 +116,7 @@ export function listRunners(database: Queryable): Promise<FleetRunner[]> {
             (SELECT coalesce(jsonb_agg(jsonb_build_object('pipelineId', p.id, 'name', p.name, 'status', p.status,
                       'runId', p.current_run_id, 'leaseUntil', etl.rfc3339(p.lease_until)) ORDER BY p.name), '[]')
                FROM etl.etl_pipelines p
-              WHERE p.lease_owner = r.id AND p.status IN ('RUNNING', 'PAUSE_REQUESTED')) AS holds
+              WHERE p.lease_owner = r.id AND p.status IN ${HELD}) AS holds
        FROM etl.etl_runners r ORDER BY r.stopped_at IS NOT NULL, r.heartbeat_at DESC, r.id LIMIT 1000`,
   )
 }

@@ -2,6 +2,7 @@ import type { FleetSummary, PipelineLine, RunBar } from '../model/overview.js'
 import type { Page, PipelineFilter } from '../ports/catalog.js'
 import { pageOf, readCursor } from './catalog-page.js'
 import type { Queryable } from './database.js'
+import { ACTIVE, HELD } from './status-lists.js'
 
 const BARS = 20
 /** A runner sends a heartbeat every five seconds; after three missed ones it counts as silent. */
@@ -29,17 +30,17 @@ const LINES = `
       SELECT jsonb_build_object('id', r.id, 'status', r.status, 'attempt', r.attempt, 'cancelRequested', r.cancel_requested,
                'requestedAt', etl.rfc3339(r.requested_at), 'startedAt', etl.rfc3339(r.started_at), 'batches', r.batches,
                'rowsRead', r.rows_read, 'rowsWritten', r.rows_written, 'errorCode', r.error_code, 'error', r.error) AS run
-        FROM etl.etl_runs r WHERE r.id = p.current_run_id AND r.status IN ('REQUESTED', 'RUNNING')) active ON true
+        FROM etl.etl_runs r WHERE r.id = p.current_run_id AND r.status IN ${ACTIVE}) active ON true
     LEFT JOIN LATERAL (
       SELECT jsonb_build_object('id', r.id, 'status', r.status, 'finishedAt', etl.rfc3339(r.finished_at),
                'durationMs', ${ms}, 'rowsRead', r.rows_read, 'rowsWritten', r.rows_written, 'rowsDeleted', r.rows_deleted,
                'heldBack', r.held_back, 'errorCode', r.error_code, 'error', r.error, 'errorHint', r.error_hint) AS run
-        FROM etl.etl_runs r WHERE r.pipeline_id = p.id AND r.status NOT IN ('REQUESTED', 'RUNNING')
+        FROM etl.etl_runs r WHERE r.pipeline_id = p.id AND r.status NOT IN ${ACTIVE}
        ORDER BY r.requested_at DESC, r.id DESC LIMIT 1) ended ON true
     LEFT JOIN LATERAL (
       SELECT string_agg(concat_ws(',', r.status, coalesce(${ms}, -1), r.rows_read, r.rows_written), ';') AS bars
         FROM (SELECT status, started_at, finished_at, rows_read, rows_written FROM etl.etl_runs
-               WHERE pipeline_id = p.id AND status NOT IN ('REQUESTED', 'RUNNING')
+               WHERE pipeline_id = p.id AND status NOT IN ${ACTIVE}
                ORDER BY requested_at DESC, id DESC LIMIT ${BARS}) r) bars ON true
     LEFT JOIN LATERAL (
       SELECT finished_at AS at FROM etl.etl_runs
@@ -86,7 +87,7 @@ export async function fleetSummary(database: Queryable): Promise<FleetSummary> {
   const [row] = await database.query<FleetSummary>(`
     SELECT etl.rfc3339(clock_timestamp()) AS now, pipelines.*, runners.*
       FROM (SELECT count(*) AS pipelines, ${count("status = 'RUN_REQUESTED'")} AS queued,
-                   ${count("status IN ('RUNNING', 'PAUSE_REQUESTED')")} AS running, ${count("status = 'PAUSED'")} AS paused,
+                   ${count(`status IN ${HELD}`)} AS running, ${count("status = 'PAUSED'")} AS paused,
                    ${count("status = 'FAILED'")} AS failed, ${count('NOT enabled')} AS disabled
               FROM etl.etl_pipelines) pipelines,
            (SELECT ${count(`heartbeat_at > clock_timestamp() - ${ALIVE}`)} AS "runnersAlive", count(*) AS "runnersKnown"

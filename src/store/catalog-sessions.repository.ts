@@ -164,8 +164,8 @@ export class CatalogSessionsRepository implements SessionStore {
         [...which(filter), filter.except],
       )
       const diff = { ended: rows.length, of: which(filter)[2] }
-      const deed = { action: 'session.end_all', kind: 'session', id: 'all', name: null, diff } as const
-      if (rows.length > 0) await writeAudit(session, author, deed)
+      const action = { action: 'session.end_all', kind: 'session', id: 'all', name: null, diff } as const
+      if (rows.length > 0) await writeAudit(session, author, action)
       return rows.length
     })
   }

@@ -41,7 +41,7 @@ describe('the end of a run', () => {
     status: 'FAILED',
     error: 'x'.repeat(5000),
     code: 'SOURCE_QUERY_FAILED',
-    hint: 'mend it',
+    hint: 'fix it',
   } as const
 
   it.each([
@@ -62,7 +62,7 @@ describe('the end of a run', () => {
       status: 'FAILED',
       error: `${'x'.repeat(3999)}…`,
       error_code: 'SOURCE_QUERY_FAILED',
-      error_hint: 'mend it',
+      error_hint: 'fix it',
     })
   })
 

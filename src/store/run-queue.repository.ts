@@ -19,6 +19,7 @@ import {
   NO_ROWS,
   type RefusedRow,
   type RepairKey,
+  type RowCounts,
   rowsWritten,
 } from '../model/run.js'
 import type { MetaSession, RunQueue } from '../ports/run-queue.js'
@@ -26,6 +27,7 @@ import { redactText } from '../telemetry/redact.js'
 import type { Database } from './database.js'
 import { MetaStore } from './meta-store.js'
 import { PIPELINE_COLUMNS, type PipelineRow, toPipeline } from './rows.js'
+import { HELD } from './status-lists.js'
 
 interface ControlRow {
   status: string
@@ -56,7 +58,7 @@ export class RunQueueRepository implements RunQueue {
     const ended = await this.#database.query(
       `SELECT pg_terminate_backend(a.pid, 1000) FROM etl.etl_pipelines p
          JOIN pg_stat_activity a ON a.application_name = '${SESSION_PREFIX}' || p.id || '/' || p.fence AND a.datname = current_database()
-        WHERE p.status IN ('RUNNING', 'PAUSE_REQUESTED') AND p.lease_until < clock_timestamp() AND pg_has_role(a.usesysid, 'USAGE')`,
+        WHERE p.status IN ${HELD} AND p.lease_until < clock_timestamp() AND pg_has_role(a.usesysid, 'USAGE')`,
     )
     return ended.length > 0
   }
@@ -76,7 +78,7 @@ export class RunQueueRepository implements RunQueue {
         `WITH candidate AS (
            SELECT id, status, lease_owner FROM etl.etl_pipelines
             WHERE (enabled AND status = 'RUN_REQUESTED')
-               OR (status IN ('RUNNING', 'PAUSE_REQUESTED') AND (lease_until IS NULL OR lease_until < clock_timestamp()))
+               OR (status IN ${HELD} AND (lease_until IS NULL OR lease_until < clock_timestamp()))
             ORDER BY requested_at FOR UPDATE SKIP LOCKED LIMIT 1)
          UPDATE etl.etl_pipelines p
             SET status = CASE p.status WHEN 'RUN_REQUESTED' THEN 'RUNNING' ELSE p.status END,
@@ -150,7 +152,7 @@ export class RunQueueRepository implements RunQueue {
   async #note(claim: Claim, assignments: string, values: readonly unknown[]): Promise<void> {
     const noted = await this.#database.query(
       `UPDATE etl.etl_runs r SET ${assignments} FROM etl.etl_pipelines p
-        WHERE r.id = $1 AND p.id = r.pipeline_id AND p.fence = $2 AND p.status IN ('RUNNING', 'PAUSE_REQUESTED') RETURNING r.id`,
+        WHERE r.id = $1 AND p.id = r.pipeline_id AND p.fence = $2 AND p.status IN ${HELD} RETURNING r.id`,
       [claim.runId, claim.fence, ...values],
     )
     if (noted.length === 0) throw leaseLost(claim)
@@ -163,38 +165,29 @@ export class RunQueueRepository implements RunQueue {
     leaseSeconds: number,
     session: MetaSession | null,
   ): Promise<Control> {
-    const values = [
-      ...[claim.pipeline.id, claim.fence, leaseSeconds, claim.runId],
-      ...[batch.batch, claim.attempt, batch.step, batch.firstKey, batch.lastKey, batch.durationMs],
-      ...[
-        batch.rows.read,
-        batch.rows.inserted,
-        batch.rows.updated,
-        batch.rows.unchanged,
-        batch.rows.deleted,
-        batch.rows.quarantined,
-        batch.rows.duplicates,
-      ],
-      ...[
-        progress.batches,
-        progress.rows.read,
-        rowsWritten(progress.rows),
-        progress.rows.inserted,
-        progress.rows.updated,
-      ],
-      ...[
-        progress.rows.unchanged,
-        progress.rows.deleted,
-        progress.rows.quarantined,
-        progress.rows.duplicates,
-      ],
-      ...[
-        batch.copiedCheckpoint !== null,
-        batch.copiedCheckpoint?.key ?? null,
-        batch.copiedCheckpoint?.id ?? null,
-      ],
-      ...[batch.phases.readMs, batch.phases.transformMs, batch.phases.writeMs, batch.phases.checkpointMs],
-    ]
+    const { copiedCheckpoint, phases } = batch
+    const record = {
+      batch: {
+        batch: batch.batch,
+        attempt: claim.attempt,
+        step: batch.step,
+        first_key: batch.firstKey,
+        last_key: batch.lastKey,
+        duration_ms: batch.durationMs,
+        ...countColumns(batch.rows),
+        read_ms: phases.readMs,
+        transform_ms: phases.transformMs,
+        write_ms: phases.writeMs,
+        checkpoint_ms: phases.checkpointMs,
+      },
+      totals: {
+        batches: progress.batches,
+        rows_written: rowsWritten(progress.rows),
+        ...countColumns(progress.rows),
+      },
+      checkpoint: copiedCheckpoint,
+    }
+    const values = [claim.pipeline.id, claim.fence, leaseSeconds, claim.runId, JSON.stringify(record)]
     const rows =
       session === null
         ? await this.#database.query<ControlRow>(RECORD, values)
@@ -289,7 +282,7 @@ export class RunQueueRepository implements RunQueue {
     const failed = end.status === 'FAILED' ? end : null
     return this.#database.transaction(async (session) => {
       const [held] = await session.query<{ status: string }>(
-        "SELECT status FROM etl.etl_pipelines WHERE id = $1 AND fence = $2 AND status IN ('RUNNING', 'PAUSE_REQUESTED') FOR UPDATE",
+        `SELECT status FROM etl.etl_pipelines WHERE id = $1 AND fence = $2 AND status IN ${HELD} FOR UPDATE`,
         [claim.pipeline.id, claim.fence],
       )
       if (held === undefined) throw leaseLost(claim)
@@ -323,7 +316,7 @@ export class RunQueueRepository implements RunQueue {
     const released = await this.#database.query(
       `WITH released AS (
          UPDATE etl.etl_pipelines SET lease_owner = NULL, lease_until = clock_timestamp()
-          WHERE id = $1 AND fence = $2 AND status IN ('RUNNING', 'PAUSE_REQUESTED') RETURNING id),
+          WHERE id = $1 AND fence = $2 AND status IN ${HELD} RETURNING id),
        noted AS (
          UPDATE etl.etl_runs r SET attempts = ${withAttempt('$4::text', '$5::text, $6::text, $7::text')}
            FROM released WHERE r.id = $3)
@@ -451,8 +444,24 @@ function toTotals(row: TotalsRow | undefined): RunTotals {
 
 const RENEW = `
   UPDATE etl.etl_pipelines p SET lease_until = clock_timestamp() + make_interval(secs => $3)
-   WHERE id = $1 AND fence = $2 AND lease_owner IS NOT NULL AND status IN ('RUNNING', 'PAUSE_REQUESTED')
+   WHERE id = $1 AND fence = $2 AND lease_owner IS NOT NULL AND status IN ${HELD}
   RETURNING p.status, p.batch_size, (SELECT r.cancel_requested::text FROM etl.etl_runs r WHERE r.id = $4) AS cancel`
+
+const COUNTS = [
+  'rows_read',
+  'rows_inserted',
+  'rows_updated',
+  'rows_unchanged',
+  'rows_deleted',
+  'rows_quarantined',
+  'rows_duplicate',
+] as const
+const COUNT_TYPES = COUNTS.map((column) => `${column} bigint`).join(', ')
+const BATCH_COLUMNS = [
+  ...['batch', 'attempt', 'step', 'first_key', 'last_key', 'duration_ms'],
+  ...COUNTS,
+  ...['read_ms', 'transform_ms', 'write_ms', 'checkpoint_ms'],
+]
 
 // One statement, one round trip: it is part of every batch. The rest depends on `held`, because the writing parts of
 // a WITH are executed even if the last part finds nothing: a stale holder would have written its batch before it was
@@ -461,26 +470,37 @@ const RENEW = `
 const RECORD = `
   WITH held AS (
     UPDATE etl.etl_pipelines SET lease_until = clock_timestamp() + make_interval(secs => $3)
-     WHERE id = $1 AND fence = $2 AND lease_owner IS NOT NULL AND status IN ('RUNNING', 'PAUSE_REQUESTED') RETURNING status, batch_size),
+     WHERE id = $1 AND fence = $2 AND lease_owner IS NOT NULL AND status IN ${HELD} RETURNING status, batch_size),
   run AS (
-    UPDATE etl.etl_runs r SET deaths = CASE WHEN $18 > r.batches THEN 0 ELSE r.deaths END, batches = $18, rows_read = $19, rows_written = $20, rows_inserted = $21, rows_updated = $22,
-           rows_unchanged = $23, rows_deleted = $24, rows_quarantined = $25, rows_duplicate = $26
-      FROM held WHERE r.id = $4 RETURNING r.cancel_requested),
+    UPDATE etl.etl_runs r SET deaths = CASE WHEN t.batches > r.batches THEN 0 ELSE r.deaths END, batches = t.batches,
+           rows_written = t.rows_written, ${COUNTS.map((column) => `${column} = t.${column}`).join(', ')}
+      FROM held, json_to_record($5::json -> 'totals') AS t(batches integer, rows_written bigint, ${COUNT_TYPES})
+     WHERE r.id = $4 RETURNING r.cancel_requested),
   state AS (
-    UPDATE etl.etl_state s SET last_processed_key = $28, last_processed_id = $29, updated_at = clock_timestamp()
-      FROM held WHERE s.pipeline_id = $1 AND $27),
+    UPDATE etl.etl_state s SET last_processed_key = $5::json -> 'checkpoint' ->> 'key',
+           last_processed_id = $5::json -> 'checkpoint' ->> 'id', updated_at = clock_timestamp()
+      FROM held WHERE s.pipeline_id = $1 AND json_typeof($5::json -> 'checkpoint') = 'object'),
   batch AS (
-    INSERT INTO etl.etl_run_batches (run_id, batch, attempt, step, first_key, last_key, duration_ms,
-           rows_read, rows_inserted, rows_updated, rows_unchanged, rows_deleted, rows_quarantined, rows_duplicate,
-           read_ms, transform_ms, write_ms, checkpoint_ms)
-    SELECT $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $30, $31, $32, $33 FROM held
-    ON CONFLICT (run_id, batch) DO UPDATE SET attempt = excluded.attempt, step = excluded.step, first_key = excluded.first_key,
-           last_key = excluded.last_key, duration_ms = excluded.duration_ms, rows_read = excluded.rows_read,
-           rows_inserted = excluded.rows_inserted, rows_updated = excluded.rows_updated, rows_unchanged = excluded.rows_unchanged,
-           rows_deleted = excluded.rows_deleted, rows_quarantined = excluded.rows_quarantined,
-           rows_duplicate = excluded.rows_duplicate, read_ms = excluded.read_ms, transform_ms = excluded.transform_ms,
-           write_ms = excluded.write_ms, checkpoint_ms = excluded.checkpoint_ms, finished_at = clock_timestamp())
+    INSERT INTO etl.etl_run_batches (run_id, ${BATCH_COLUMNS.join(', ')})
+    SELECT $4, ${BATCH_COLUMNS.map((column) => `b.${column}`).join(', ')}
+      FROM held, json_to_record($5::json -> 'batch') AS b(batch integer, attempt integer, step text, first_key text, last_key text,
+           duration_ms float8, read_ms float8, transform_ms float8, write_ms float8, checkpoint_ms float8, ${COUNT_TYPES})
+    ON CONFLICT (run_id, batch) DO UPDATE
+       SET ${BATCH_COLUMNS.map((column) => `${column} = excluded.${column}`).join(', ')}, finished_at = clock_timestamp())
   SELECT held.status, held.batch_size, run.cancel_requested::text AS cancel FROM held, run`
+
+/** The columns of both tables that count rows. */
+function countColumns(rows: RowCounts): Readonly<Record<(typeof COUNTS)[number], number>> {
+  return {
+    rows_read: rows.read,
+    rows_inserted: rows.inserted,
+    rows_updated: rows.updated,
+    rows_unchanged: rows.unchanged,
+    rows_deleted: rows.deleted,
+    rows_quarantined: rows.quarantined,
+    rows_duplicate: rows.duplicates,
+  }
+}
 
 function control(row: ControlRow | undefined, claim: Claim): Control {
   if (row === undefined) throw leaseLost(claim)

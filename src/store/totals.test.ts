@@ -7,7 +7,11 @@ import type { Queryable } from './database.js'
 import { runTotals } from './totals.js'
 
 /** A run that ended this many seconds after it began. */
-async function ran(database: TestDatabase, pipelineId: string, seconds: number | null, status = 'SUCCESS') {
+async function ran(
+  database: TestDatabase,
+  pipelineId: string,
+  { seconds, status = 'SUCCESS' }: { readonly seconds: number | null; readonly status?: string },
+) {
   await database.query(
     `INSERT INTO etl.etl_runs (pipeline_id, status, started_at, finished_at, rows_read, rows_inserted)
      VALUES ($1, $2, to_timestamp(1700000000), to_timestamp(1700000000) + make_interval(secs => $3), 10, 4)`,
@@ -18,11 +22,11 @@ async function ran(database: TestDatabase, pipelineId: string, seconds: number |
 async function aPast(database: TestDatabase): Promise<string> {
   const { id } = await aPipeline(database, { name: 'past' })
   for (const bound of RUN_DURATION.buckets) {
-    await ran(database, id, bound)
-    await ran(database, id, bound + 0.001, 'FAILED')
+    await ran(database, id, { seconds: bound })
+    await ran(database, id, { seconds: bound + 0.001, status: 'FAILED' })
   }
   // Cancelled before it began.
-  await ran(database, id, null, 'CANCELLED')
+  await ran(database, id, { seconds: null, status: 'CANCELLED' })
   return id
 }
 
@@ -59,7 +63,7 @@ describe('the totals of a pipeline', () => {
     const runsOf = async () => (await runTotals(queryable(database)))[0]!.runs
     expect(await runsOf()).toEqual({ SUCCESS: 0, FAILED: 0, PAUSED: 0, CANCELLED: 0 })
     await database.query("UPDATE etl.etl_pipelines SET status = 'IDLE' WHERE id = $1", [id])
-    await database.query("UPDATE etl.etl_runs SET error = 'read by somebody'")
+    await database.query("UPDATE etl.etl_runs SET error = 'read by a user'")
     expect(await runsOf()).toEqual({ SUCCESS: 0, FAILED: 0, PAUSED: 0, CANCELLED: 1 })
   })
 
@@ -76,7 +80,7 @@ describe('the totals of a pipeline', () => {
   it('are read without reading the history', async () => {
     const database = await aDatabase()
     const id = await aPast(database)
-    await ran(database, id, null, 'RUNNING')
+    await ran(database, id, { seconds: null, status: 'RUNNING' })
     const client = await database.client()
     // A table this small is read in full unless that is made expensive.
     await client.query('BEGIN; SET LOCAL enable_seqscan = off')

@@ -5,7 +5,7 @@ import { aboutError } from './facts.js'
 import type { Logger } from './log.js'
 import type { Meter } from './meter.js'
 
-export interface Answer {
+export interface AnsweredRequest {
   readonly method: string
   readonly path: string
   /** The pattern that matched the path. */
@@ -72,7 +72,7 @@ export class ApiEvents {
   }
 
   /** A request was answered, successfully or not. */
-  answered({ method, path, route, status, durationMs, quiet }: Answer): void {
+  answered({ method, path, route, status, durationMs, quiet }: AnsweredRequest): void {
     this.#meter.request({ method, route, status, seconds: durationMs / 1000 })
     const facts = { method, route, status, duration_ms: Math.round(durationMs) }
     this.#log[quiet && status < 500 ? 'debug' : 'info'](`${method} ${path} answered ${status}.`, facts)

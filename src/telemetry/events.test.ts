@@ -82,12 +82,8 @@ describe('Events', () => {
 
   it('logs a retry with its SQLSTATE', async () => {
     const { events, lines, meter } = observed()
-    events.retrying(
-      claim,
-      2,
-      1000,
-      new VitrinaError('DATABASE_ERROR', 'deadlock', 'wait', { sqlstate: '40P01' }),
-    )
+    const error = new VitrinaError('DATABASE_ERROR', 'deadlock', 'wait', { sqlstate: '40P01' })
+    events.retrying({ ...claim, attempt: 2 }, 1000, error)
     expect(lines[0]).toMatchObject({
       ...about,
       level: 'warn',

@@ -107,13 +107,13 @@ export class Events {
     })
   }
 
-  retrying(claim: Claim, attempt: number, waitMs: number, error: VitrinaError): void {
+  retrying(claim: Claim, waitMs: number, error: VitrinaError): void {
     this.#meter.retried(claim.pipeline.name, error.code)
     // Called for the failed attempt; the claim is that of the next one.
     const facts = {
       ...this.#about(claim),
-      attempt: attempt - 1,
-      next_attempt: attempt,
+      attempt: claim.attempt - 1,
+      next_attempt: claim.attempt,
       wait_ms: waitMs,
       ...aboutError(error),
     }

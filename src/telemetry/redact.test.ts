@@ -19,7 +19,7 @@ describe('redactText', () => {
     ['password="s3 cr\\"et" user=x', 'password=*** user=x'],
     ['{"user":"etl","password":"s3cret","port":1}', '{"user":"etl","password":***,"port":1}'],
     ["{'api_key': 's3cret'}", "{'api_key': ***}"],
-    ['said {\\"token\\":\\"s3cret\\"}', 'said {\\"token\\":\\***'],
+    ['sent {\\"token\\":\\"s3cret\\"}', 'sent {\\"token\\":\\***'],
     ['Password: s3cret', 'Password: ***'],
     ['X-Api-Key: s3cret', 'X-Api-Key: ***'],
     ['Authorization: ApiKey s3cret==', 'Authorization: ApiKey ***'],

@@ -58,8 +58,8 @@ class KeepingLog implements Logger {
     }
     if (typeof runId !== 'string') return
     // The end of a run is logged with the message alone, everything else with the error itself.
-    const said = err instanceof Error ? err.message : err
-    const error = typeof said === 'string' ? { error: redactText(said) } : {}
+    const cause = err instanceof Error ? err.message : err
+    const error = typeof cause === 'string' ? { error: redactText(cause) } : {}
     this.#keep({
       runId,
       at: new Date().toISOString(),

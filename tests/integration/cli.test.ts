@@ -40,7 +40,7 @@ describe('vitrina', () => {
   })
 
   it('reports an unreachable database, with a stack trace only at LOG_LEVEL=debug', async () => {
-    const env = { DATABASE_URL: 'postgres://somebody:secret@127.0.0.1:1/nothing' }
+    const env = { DATABASE_URL: 'postgres://etl:secret@127.0.0.1:1/nothing' }
     const vitrina = await runCommand(['migrate'], env)
     expect(vitrina.code).toBe(1)
     expect(vitrina.stderr).toMatch(/VTR-9001 DATABASE_UNAVAILABLE/)

@@ -45,7 +45,7 @@ describe('vitrina demo --attach', () => {
     const url = 'http://127.0.0.1:1'
     for (const [env, sentence] of [
       [{ VITRINA_API_TOKEN: TOKEN }, 'DATABASE_URL is not set.'],
-      [{ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' }, `No token for ${url}.`],
+      [{ DATABASE_URL: 'postgres://etl@127.0.0.1:1/none' }, `No token for ${url}.`],
     ] as const) {
       const demo = spawnVitrina(['demo', '--attach', url], { ...env }, { cwd: await aFolder() })
       expect(await demo.exited).toBe(1)

@@ -20,7 +20,9 @@ describe('vitrina demo', () => {
     // If Python is missing, its mart is skipped, with a remedy.
     const second = spawnVitrina(['demo', '--once'], { VITRINA_PYTHON: '/nowhere/python3' }, { cwd: folder })
     expect(await second.exited, second.stderr).toBe(0)
-    expect(second.stderr).toContain('Skipped es:film_dim and es:film_rating_agg: no Elasticsearch is configured.')
+    expect(second.stderr).toContain(
+      'Skipped es:film_dim and es:film_rating_agg: no Elasticsearch is configured.',
+    )
     expect(second.stderr).toMatch(/Left out audience_segments: .*\n.*Python 3\.9/)
     expect(second.stdout).not.toContain('audience_segments')
     const lines = second.stdout.split('\n')

@@ -53,7 +53,7 @@ describe('vitrina doctor', () => {
 
   it('prints a line with a mark for each check, and its hint below', async () => {
     const vitrina = await runCommand(['doctor'], {
-      DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing',
+      DATABASE_URL: 'postgres://etl@127.0.0.1:1/nothing',
       VITRINA_PORT: '0',
     })
     expect(vitrina.code).toBe(1)

@@ -152,7 +152,11 @@ describe('an Elasticsearch with TLS and logins', () => {
     })
 
     it.each([
-      ['that may not read the metadata of the index', ['read', 'write'], /\[indices:admin\/get\].* privileges \[.*manage/],
+      [
+        'that may not read the metadata of the index',
+        ['read', 'write'],
+        /\[indices:admin\/get\].* privileges \[.*manage/,
+      ],
       ['that may not write', ['read', 'manage'], /\[indices:data\/write\/.*privileges \[.*write/],
       ['that may not read', ['write', 'manage'], /\[indices:data\/read\/.* privileges \[.*read/],
     ])('says which privilege is missing to an API key %s', async (_, privileges, expected) => {

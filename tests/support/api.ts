@@ -6,7 +6,7 @@ import { readSettings, SETTINGS } from '../../src/config/settings.js'
 import { settingsInForce } from '../../src/config/settings-in-force.js'
 import type { PreviewPatience } from '../../src/inspect/first-rows.js'
 import { ConnectionProbes, type Probed } from '../../src/main/connections.js'
-import { lookers } from '../../src/main/lookers.js'
+import { createInspection } from '../../src/main/inspection.js'
 import type { SinkKind } from '../../src/ports/sink.js'
 import { catalogStores } from '../../src/store/catalog-stores.js'
 import { Database } from '../../src/store/database.js'
@@ -58,7 +58,7 @@ export interface ApiOptions {
   readonly kinds?: readonly SinkKind[]
   /** How long a preview waits; not given: the default of the product. */
   readonly patience?: PreviewPatience
-  /** Settings of the transforms; without them there are none. */
+  /** Settings of the transforms; not given: no transforms. */
   readonly env?: Readonly<Record<string, string>>
 }
 
@@ -91,7 +91,7 @@ export function anApi(url: string, options: ApiOptions = {}): TestApi {
       targets,
       connections: new Set(options.connections ?? []),
     },
-    ...lookers(options.readerUrl ?? url, url, {
+    ...createInspection(options.readerUrl ?? url, url, {
       connections: options.urls ?? new Map(),
       targets,
       sourceSchemas: options.sourceSchemas ?? ['content', 'ugc'],

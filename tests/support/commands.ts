@@ -43,7 +43,8 @@ export async function endCommandHost(): Promise<void> {
 
 async function request(command: { args: readonly string[]; env: object; cwd: string }): Promise<Ended> {
   host ??= start()
-  if (isOver(host)) throw new Error(`"vitrina ${command.args.join(' ')}": the process of the commands exited.`)
+  if (isOver(host))
+    throw new Error(`"vitrina ${command.args.join(' ')}": the process of the commands exited.`)
   const endMark = `\0${randomUUID()}`
   const printed = Promise.all([readTo(host, 'stdout', endMark), readTo(host, 'stderr', endMark)])
   const control = host.stdio[3] as Writable

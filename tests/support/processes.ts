@@ -114,10 +114,10 @@ function watch(child: ChildProcess, args: readonly string[]): SpawnedVitrina {
         what,
         timeoutMs,
       }).catch((error) => {
-        throw new Error(`${error.message}\nIt said:\n${said.all}`)
+        throw new Error(`${error.message}\nOutput:\n${said.all}`)
       })
       if (heard === 'ended')
-        throw new Error(`waited for ${what}, but it ended with code ${code}. It said:\n${said.all}`)
+        throw new Error(`waited for ${what}, but it ended with code ${code}. Output:\n${said.all}`)
       return heard as RegExpExecArray
     },
   }

@@ -61,7 +61,7 @@ class Reader {
       await this.#save(meant)
     } else if (!(await this.#save(meant)))
       throw new Error(
-        `Cannot tell what this ${language} block is for: it has no name, no source and no command.`,
+        `The purpose of this ${language} block is unknown: it has no name, no source and no command.`,
       )
     return ''
   }

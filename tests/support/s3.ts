@@ -30,7 +30,7 @@ export async function startS3(): Promise<TestS3 | { readonly missing: string }> 
   afterAll(() => rm(folder, { recursive: true, force: true }))
   const login = { accessKeyId: 'vitrina', secretAccessKey: randomBytes(16).toString('hex') }
   const [s3, ...others] = await freePorts(9)
-  const server = await spawnWeed(tools.weed, folder, login, s3!, others)
+  const server = await spawnWeed(tools.weed, { folder, login, s3: s3!, others })
   afterAll(async () => {
     // A normal shutdown takes 25 s, and nothing in its folder is worth keeping.
     server.kill('SIGKILL')
@@ -59,13 +59,15 @@ export async function startS3(): Promise<TestS3 | { readonly missing: string }> 
   return { endpoint, ...login, client, bucket }
 }
 
-async function spawnWeed(
-  weed: string,
-  folder: string,
-  { accessKeyId, secretAccessKey }: { accessKeyId: string; secretAccessKey: string },
-  s3: number,
-  others: readonly number[],
-): Promise<SpawnedVitrina> {
+interface WeedOptions {
+  readonly folder: string
+  readonly login: { readonly accessKeyId: string; readonly secretAccessKey: string }
+  readonly s3: number
+  readonly others: readonly number[]
+}
+
+async function spawnWeed(weed: string, { folder, login, s3, others }: WeedOptions): Promise<SpawnedVitrina> {
+  const { accessKeyId, secretAccessKey } = login
   const identities = [
     {
       name: 'test',

@@ -6,7 +6,7 @@ import type { Api } from '../schemas/type-provider.js'
 import type { SessionService } from '../services/sessions.js'
 import { addressGroup, clientAddress } from './client-address.js'
 import type { Guesses } from './guesses.js'
-import { type Caller, digest, type Identity, REFUSALS, type Refusal } from './identity.js'
+import { AUTH_FAILURES, type AuthFailure, type Caller, digest, type Identity } from './identity.js'
 import { KnownCallers } from './known-callers.js'
 import type { RateLimit } from './rate-limit.js'
 import { requireSameOrigin, sessionKeyOf } from './same-origin.js'
@@ -67,7 +67,7 @@ async function letInWithin(
   request: FastifyRequest,
   options: BearerOptions,
   known: KnownCallers,
-): Promise<LetIn | Refusal> {
+): Promise<LetIn | AuthFailure> {
   const { limit, guesses, identity } = options
   const address = addressGroup(clientAddress(request))
   const hash = hashOf(request)
@@ -91,7 +91,7 @@ async function letInWithin(
 }
 
 /** An expired or revoked credential was once valid. */
-const GUESSES: readonly Refusal[] = ['unknown', 'unproven']
+const GUESSES: readonly AuthFailure[] = ['unknown', 'unproven']
 
 /** For requests where the content decides, not the route alone. */
 export function requireRole(request: FastifyRequest, needed: Role): void {
@@ -124,7 +124,7 @@ interface LetIn {
 async function letIn(
   request: FastifyRequest,
   { identity, sessions }: BearerOptions,
-): Promise<LetIn | Refusal> {
+): Promise<LetIn | AuthFailure> {
   const credential = await credentialOf(request, sessions)
   if (typeof credential === 'string') return credential
   const caller = await identity.of(credential.tokenHash, clientAddress(request))
@@ -135,7 +135,7 @@ async function letIn(
 async function credentialOf(
   request: FastifyRequest,
   sessions: SessionService,
-): Promise<Credential | Refusal> {
+): Promise<Credential | AuthFailure> {
   const bearer = bearerOf(request)
   if (bearer !== null) return { tokenHash: digest(bearer), via: 'token', sessionId: null, expiresAt: null }
   const cookie = sessionCookieOf(request)
@@ -152,12 +152,12 @@ function hashOf(request: FastifyRequest): Buffer | null {
   return secret === null ? null : digest(secret)
 }
 
-function unauthenticated(reply: FastifyReply, why: Refusal): VitrinaError {
+function unauthenticated(reply: FastifyReply, why: AuthFailure): VitrinaError {
   const challenge = 'Bearer realm="vitrina"'
   reply.header('www-authenticate', why === 'missing' ? challenge : `${challenge}, error="invalid_token"`)
   return new VitrinaError(
     'UNAUTHENTICATED',
-    REFUSALS[why],
+    AUTH_FAILURES[why],
     'Send the header "Authorization: Bearer <token>" with a valid token, such as the value of VITRINA_API_TOKEN.',
   )
 }

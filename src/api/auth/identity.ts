@@ -11,7 +11,7 @@ export interface Caller {
   readonly expiresAt: string | null
 }
 
-export type Refusal = 'missing' | 'unknown' | 'expired' | 'revoked' | 'rotated' | 'ended' | 'unproven'
+export type AuthFailure = 'missing' | 'unknown' | 'expired' | 'revoked' | 'rotated' | 'ended' | 'unproven'
 
 /** A token of this length cannot be guessed, even one chosen by a person. */
 const UNGUESSABLE_LENGTH = 32
@@ -48,7 +48,7 @@ export class Identity {
   }
 
   /** `from` is the client address of the request. */
-  async of(hash: Buffer, from: string): Promise<Caller | Refusal> {
+  async of(hash: Buffer, from: string): Promise<Caller | AuthFailure> {
     if (timingSafeEqual(hash, this.#administrators)) return ADMINISTRATOR
     const found = await this.#tokens.findToken(hash, from)
     if (found === null) return 'unknown'
@@ -59,7 +59,7 @@ export class Identity {
   }
 }
 
-export const REFUSALS: Readonly<Record<Refusal, string>> = {
+export const AUTH_FAILURES: Readonly<Record<AuthFailure, string>> = {
   missing: 'The request has no bearer token.',
   unknown: 'The token is invalid.',
   expired: 'The token has expired.',

@@ -16,8 +16,7 @@ export function sessionCookieOf(request: FastifyRequest): string | null {
 export function setSessionCookie(
   request: FastifyRequest,
   reply: FastifyReply,
-  value: string,
-  seconds: number,
+  { value, seconds }: { readonly value: string; readonly seconds: number },
 ): void {
   const secure = isHttps(request) ? '; Secure' : ''
   reply.header(

@@ -5,20 +5,20 @@ import { authorOf } from '../auth/bearer.js'
 import { noBody, reloadWire, resetBody } from '../schemas/control.js'
 import { byId } from '../schemas/params.js'
 import {
+  dryRunToWire,
   editedWire,
   editQuery,
   ownerQuery,
   type PipelineWire,
   pipelineToWire,
   pipelineWire,
-  rehearsalToWire,
   stateToWire,
   stateWire,
 } from '../schemas/pipeline.js'
 import { pipelineInput, pipelinePatch } from '../schemas/pipeline-input.js'
 import type { Api } from '../schemas/type-provider.js'
+import type { EditManner } from '../services/dry-run.js'
 import type { EditRequest, EditService } from '../services/edit.js'
-import type { EditManner } from '../services/rehearsal.js'
 import { etag, pipelineUrl } from './links.js'
 import { rule } from './rule.js'
 
@@ -45,7 +45,9 @@ export function editRoutes(app: Api, edit: EditService): void {
   app.post(
     '/pipelines',
     {
-      config: rule('admin', TAG, 'Creates a pipeline.', {
+      config: rule('admin', {
+        tag: TAG,
+        summary: 'Creates a pipeline.',
         problems: [409],
         body: pipelineInput,
         links: CREATED_LINKS,
@@ -54,7 +56,7 @@ export function editRoutes(app: Api, edit: EditService): void {
     },
     async (request, reply) => {
       const create = () => edit.create(request.body, authorOf(request), mannerOf(request.query))
-      if (request.query.dry_run) return rehearsalToWire(await edit.rehearsal(create))
+      if (request.query.dry_run) return dryRunToWire(await edit.dryRun(create))
       const pipeline = await create()
       request.events.configured('pipeline.create', pipeline)
       reply.code(201).header('location', pipelineUrl(pipeline.id))
@@ -69,12 +71,12 @@ export function editRoutes(app: Api, edit: EditService): void {
     app.route({
       method,
       url,
-      config: rule(
-        'admin',
-        TAG,
-        'Change a pipeline: absent fields are kept, null restores the default (RFC 7396).',
-        { problems: [404, 409, 412], body: pipelinePatch },
-      ),
+      config: rule('admin', {
+        tag: TAG,
+        summary: 'Change a pipeline: absent fields are kept, null restores the default (RFC 7396).',
+        problems: [404, 409, 412],
+        body: pipelinePatch,
+      }),
       schema: {
         params: byId,
         headers: IF_MATCH,
@@ -84,7 +86,7 @@ export function editRoutes(app: Api, edit: EditService): void {
       },
       handler: async (request, reply) => {
         const patch = () => edit.patch({ ...editOf(request), ...mannerOf(request.query) }, request.body)
-        if (request.query.dry_run) return rehearsalToWire(await edit.rehearsal(patch))
+        if (request.query.dry_run) return dryRunToWire(await edit.dryRun(patch))
         const pipeline = await patch()
         request.events.configured('pipeline.change', pipeline)
         return answer(reply, pipeline)
@@ -94,7 +96,9 @@ export function editRoutes(app: Api, edit: EditService): void {
   app.delete(
     '/pipelines/:id',
     {
-      config: rule('admin', TAG, 'Delete a pipeline with its runs. The mart is kept.', {
+      config: rule('admin', {
+        tag: TAG,
+        summary: 'Delete a pipeline with its runs. The mart is kept.',
         problems: [404, 409, 412],
       }),
       schema: {
@@ -123,7 +127,7 @@ function switchRoutes(app: Api, edit: EditService): void {
     app.post(
       `/pipelines/:id/${verb}`,
       {
-        config: rule('operator', TAG, summary, { problems: [404, 412] }),
+        config: rule('operator', { tag: TAG, summary: summary, problems: [404, 412] }),
         schema: { params: byId, headers: IF_MATCH, body: noBody, response: { 200: pipelineWire } },
       },
       async (request, reply) => {
@@ -138,14 +142,11 @@ function checkpointRoutes(app: Api, edit: EditService): void {
   app.post(
     '/pipelines/:id/reset',
     {
-      config: rule(
-        'operator',
-        TAG,
-        'Reset the checkpoint to the start, or set it to a value for a backfill.',
-        {
-          problems: [404, 409],
-        },
-      ),
+      config: rule('operator', {
+        tag: TAG,
+        summary: 'Reset the checkpoint to the start, or set it to a value for a backfill.',
+        problems: [404, 409],
+      }),
       schema: { params: byId, body: resetBody, response: { 200: stateWire } },
     },
     async (request) => {
@@ -160,7 +161,9 @@ function checkpointRoutes(app: Api, edit: EditService): void {
   app.post(
     '/pipelines/:id/reload-config',
     {
-      config: rule('operator', TAG, 'Get the version that a running pipeline applies at its next batch.', {
+      config: rule('operator', {
+        tag: TAG,
+        summary: 'Get the version that a running pipeline applies at its next batch.',
         problems: [404],
       }),
       schema: { params: byId, body: noBody, response: { 202: reloadWire } },

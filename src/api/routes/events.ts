@@ -25,28 +25,26 @@ export function eventRoutes(app: Api, hub: EventHub, streams: EventStreams): voi
   app.get(
     '/events',
     {
-      config: rule(
-        'viewer',
-        'events',
-        'Stream the events of all pipelines and runners as server-sent events.',
-        {
-          media: 'text/event-stream',
-          quiet: true,
-          problems: [429],
-        },
-      ),
+      config: rule('viewer', {
+        tag: 'events',
+        summary: 'Stream the events of all pipelines and runners as server-sent events.',
+        media: 'text/event-stream',
+        quiet: true,
+        problems: [429],
+      }),
       schema: { headers: eventHeaders, querystring: eventQuery },
     },
     async (request, reply) => {
       const { last_event_id, pipeline_id, run_id } = request.query
       const last = request.headers['last-event-id'] ?? last_event_id
       const filter = { pipelineId: pipeline_id, runId: run_id }
-      await streams.open(request, reply, hub, { last: last === undefined ? null : Number(last), filter })
+      await streams.open(request, reply, { hub, last: last === undefined ? null : Number(last), filter })
     },
   )
 }
 
 interface Opening {
+  readonly hub: EventHub
   readonly last: number | null
   readonly filter: EventFilter
 }
@@ -73,12 +71,7 @@ export class EventStreams {
   }
 
   /** Streams until either side ends it. */
-  async open(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    hub: EventHub,
-    { last, filter }: Opening,
-  ): Promise<void> {
+  async open(request: FastifyRequest, reply: FastifyReply, { hub, last, filter }: Opening): Promise<void> {
     this.#takePlace(request.caller!.id, reply)
     const stream = new EventStream(reply.raw, hub, filter)
     reply.raw.on('close', () => hub.leave(stream))

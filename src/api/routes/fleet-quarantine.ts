@@ -20,7 +20,10 @@ export function fleetQuarantineRoutes(app: Api, quarantine: QuarantineService): 
   app.get(
     '/quarantine',
     {
-      config: rule('viewer', TAG, 'List the quarantined rows of all pipelines, newest first.'),
+      config: rule('viewer', {
+        tag: TAG,
+        summary: 'List the quarantined rows of all pipelines, newest first.',
+      }),
       schema: { querystring: fleetQuarantineQuery, response: { 200: fleetQuarantinePage } },
     },
     async (request, reply) => {
@@ -34,11 +37,10 @@ export function fleetQuarantineRoutes(app: Api, quarantine: QuarantineService): 
   app.post(
     '/quarantine/replay',
     {
-      config: rule(
-        'operator',
-        TAG,
-        'Request runs that retry rows, and list the rows that cannot be retried.',
-      ),
+      config: rule('operator', {
+        tag: TAG,
+        summary: 'Request runs that retry rows, and list the rows that cannot be retried.',
+      }),
       schema: { body: settleBody, response: { 202: settledWire } },
     },
     async (request, reply) => {
@@ -52,7 +54,10 @@ export function fleetQuarantineRoutes(app: Api, quarantine: QuarantineService): 
   app.post(
     '/quarantine/discard',
     {
-      config: rule('operator', TAG, 'Discard rows, and list the rows that cannot be discarded.'),
+      config: rule('operator', {
+        tag: TAG,
+        summary: 'Discard rows, and list the rows that cannot be discarded.',
+      }),
       schema: { body: settleBody, response: { 200: settledWire } },
     },
     async (request) =>

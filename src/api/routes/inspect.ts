@@ -20,7 +20,7 @@ import { byId } from '../schemas/params.js'
 import { previewInput, validateInput } from '../schemas/pipeline-input.js'
 import type { Api } from '../schemas/type-provider.js'
 import type { InspectService } from '../services/inspect.js'
-import { validationFor } from '../services/server-words.js'
+import { validationFor } from '../services/server-messages.js'
 import { runUrl } from './links.js'
 import { rule } from './rule.js'
 
@@ -35,12 +35,13 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
   app.post(
     '/pipelines/:id/validate',
     {
-      config: rule(
-        'viewer',
-        TAG,
-        'Validate a pipeline, and report how a run would read and write. Executes parts of the query.',
-        { check: 'short', problems: [404] },
-      ),
+      config: rule('viewer', {
+        tag: TAG,
+        summary:
+          'Validate a pipeline, and report how a run would read and write. Executes parts of the query.',
+        check: 'short',
+        problems: [404],
+      }),
       schema: { params: byId, body: noBody, response: { 200: validationWire } },
     },
     async (request) =>
@@ -55,7 +56,9 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
   app.post(
     '/validate',
     {
-      config: rule('operator', TAG, 'The same for an unsaved pipeline.', {
+      config: rule('operator', {
+        tag: TAG,
+        summary: 'The same for an unsaved pipeline.',
         check: 'short',
         body: validateInput,
       }),
@@ -72,7 +75,9 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
   app.get(
     '/catalog/tables',
     {
-      config: rule('viewer', TAG, 'List the tables that a query may read, with their columns.', {
+      config: rule('viewer', {
+        tag: TAG,
+        summary: 'List the tables that a query may read, with their columns.',
         check: 'short',
       }),
       schema: { querystring: tablesQuery, response: { 200: tablesWire } },
@@ -84,7 +89,9 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
   app.post(
     '/pipelines/:id/preview',
     {
-      config: rule('operator', TAG, 'Get the first rows as they would be written. Writes nothing.', {
+      config: rule('operator', {
+        tag: TAG,
+        summary: 'Get the first rows as they would be written. Writes nothing.',
         check: 'short',
         problems: [404],
       }),
@@ -99,7 +106,9 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
   app.post(
     '/preview',
     {
-      config: rule('operator', TAG, 'The same for an unsaved pipeline.', {
+      config: rule('operator', {
+        tag: TAG,
+        summary: 'The same for an unsaved pipeline.',
         check: 'short',
         body: previewInput,
       }),
@@ -114,7 +123,9 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
   app.get(
     '/pipelines/:id/reconcile',
     {
-      config: rule('viewer', TAG, 'Compare the mart with its query. `deep` requires the role operator.', {
+      config: rule('viewer', {
+        tag: TAG,
+        summary: 'Compare the mart with its query. `deep` requires the role operator.',
         check: ({ query }) => ((query as { deep?: boolean }).deep === true ? 'long' : 'short'),
         problems: [404],
       }),
@@ -134,12 +145,12 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
   app.post(
     '/pipelines/:id/reconcile/repair',
     {
-      config: rule(
-        'operator',
-        TAG,
-        'Compare row by row and request a run that repairs the rows that differ.',
-        { check: 'long', problems: [404, 409] },
-      ),
+      config: rule('operator', {
+        tag: TAG,
+        summary: 'Compare row by row and request a run that repairs the rows that differ.',
+        check: 'long',
+        problems: [404, 409],
+      }),
       schema: { params: byId, body: noBody, response: { 202: repairWire } },
     },
     async (request, reply) => {

@@ -20,7 +20,9 @@ export function lineageRoutes(app: Api, lineage: LineageService): void {
   app.get(
     '/lineage',
     {
-      config: rule('viewer', TAG, 'Get the sources and targets of data, around one node or in total.', {
+      config: rule('viewer', {
+        tag: TAG,
+        summary: 'Get the sources and targets of data, around one node or in total.',
         check: 'short',
         problems: [404],
       }),
@@ -37,7 +39,9 @@ export function lineageRoutes(app: Api, lineage: LineageService): void {
   app.get(
     '/lineage/openlineage',
     {
-      config: rule('viewer', TAG, 'Export the pipelines as OpenLineage events.', {
+      config: rule('viewer', {
+        tag: TAG,
+        summary: 'Export the pipelines as OpenLineage events.',
         check: 'short',
         problems: [404],
       }),
@@ -51,7 +55,9 @@ export function lineageRoutes(app: Api, lineage: LineageService): void {
   app.get(
     '/pipelines/:id/lineage',
     {
-      config: rule('viewer', TAG, 'Get the sources of every column of a pipeline.', {
+      config: rule('viewer', {
+        tag: TAG,
+        summary: 'Get the sources of every column of a pipeline.',
         check: 'short',
         problems: [404],
       }),

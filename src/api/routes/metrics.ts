@@ -13,7 +13,9 @@ const metricsQuery = z.strictObject({
 })
 
 export function metricsRoutes(app: Api, metrics: MetricsService): void {
-  const config = rule('viewer', 'operation', 'Get metrics for Prometheus.', {
+  const config = rule('viewer', {
+    tag: 'operation',
+    summary: 'Get metrics for Prometheus.',
     quiet: true,
     media: 'text/plain',
   })

@@ -22,7 +22,7 @@ export interface RouteDoc {
   readonly links?: Readonly<Record<string, Readonly<Record<string, string>>>>
 }
 
-interface Extra extends Partial<Pick<RouteDoc, 'problems' | 'body' | 'media' | 'links'>> {
+interface RuleOptions extends Omit<RouteDoc, 'problems'>, Partial<Pick<RouteDoc, 'problems'>> {
   readonly quiet?: boolean
   readonly check?: FastifyContextConfig['check']
   readonly bearerOnly?: true
@@ -35,9 +35,7 @@ interface Extra extends Partial<Pick<RouteDoc, 'problems' | 'body' | 'media' | '
  */
 export function rule(
   access: Role | 'open',
-  tag: string,
-  summary: string,
-  { quiet = false, check, bearerOnly, share, problems = [], ...rest }: Extra = {},
+  { quiet = false, check, bearerOnly, share, problems = [], ...doc }: RuleOptions,
 ): FastifyContextConfig {
   return {
     access,
@@ -45,6 +43,6 @@ export function rule(
     ...(check && { check }),
     ...(bearerOnly && { bearerOnly }),
     ...(share && { share }),
-    doc: { tag, summary, problems, ...rest },
+    doc: { problems, ...doc },
   }
 }

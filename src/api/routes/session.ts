@@ -21,14 +21,11 @@ export function sessionRoutes(app: Api, sessions: SessionService, facts: ServerF
   app.post(
     '/session',
     {
-      config: rule(
-        'open',
-        TAG,
-        'Sign a browser in with a token: the response sets a cookie and contains its key.',
-        {
-          problems: [400, 401, 403, 422, 429, 503],
-        },
-      ),
+      config: rule('open', {
+        tag: TAG,
+        summary: 'Sign a browser in with a token: the response sets a cookie and contains its key.',
+        problems: [400, 401, 403, 422, 429, 503],
+      }),
       schema: { body: signInBody, response: { 200: signedInWire } },
     },
     async (request, reply) => {
@@ -37,7 +34,7 @@ export function sessionRoutes(app: Api, sessions: SessionService, facts: ServerF
       const origin = { address: clientAddress(request), userAgent }
       const { caller, value, key, expiresAt } = await sessions.open({ ...request.body, ...origin })
       request.events.accessChanged('session.open', caller.name, caller.role)
-      setSessionCookie(request, reply, value, SESSION_SECONDS)
+      setSessionCookie(request, reply, { value, seconds: SESSION_SECONDS })
       return { ...sessionToWire(caller, { via: 'session', expiresAt }, facts), csrf_token: key }
     },
   )
@@ -45,7 +42,9 @@ export function sessionRoutes(app: Api, sessions: SessionService, facts: ServerF
   app.get(
     '/session',
     {
-      config: rule('viewer', TAG, 'Get the current identity and information about this server.', {
+      config: rule('viewer', {
+        tag: TAG,
+        summary: 'Get the current identity and information about this server.',
         quiet: true,
       }),
       schema: { response: { 200: sessionWire } },
@@ -56,16 +55,15 @@ export function sessionRoutes(app: Api, sessions: SessionService, facts: ServerF
   app.delete(
     '/session',
     {
-      config: rule(
-        'viewer',
-        TAG,
-        'Sign a browser out: its session ends, together with the sessions that its codes opened.',
-      ),
+      config: rule('viewer', {
+        tag: TAG,
+        summary: 'Sign a browser out: its session ends, together with the sessions that its codes opened.',
+      }),
       schema: { response: { 204: z.null().describe('Nothing.') } },
     },
     async (request, reply) => {
       if (request.credential!.via === 'session') await sessions.close(sessionCookieOf(request)!)
-      setSessionCookie(request, reply, '', 0)
+      setSessionCookie(request, reply, { value: '', seconds: 0 })
       return reply.code(204).send(null)
     },
   )
@@ -73,7 +71,10 @@ export function sessionRoutes(app: Api, sessions: SessionService, facts: ServerF
   app.post(
     '/session/code',
     {
-      config: rule('viewer', TAG, 'Create a code that signs a browser in once, as the caller.'),
+      config: rule('viewer', {
+        tag: TAG,
+        summary: 'Create a code that signs a browser in once, as the caller.',
+      }),
       schema: { response: { 201: codeWire } },
     },
     async (request, reply) => {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Refusal, RowChoice, Settled } from '../../ports/quarantine-desk.js'
+import type { RowChoice, Settled, UnsettledRow } from '../../ports/quarantine-store.js'
 import type { HeldRows } from '../services/quarantine.js'
 import { listQuarantineQuery, quarantinedToWire, quarantinePage } from './history.js'
 
@@ -68,7 +68,7 @@ export const settledWire = z
   })
   .meta({ id: 'SettledRows' })
 
-const DETAILS: Readonly<Record<Refusal['code'], (refusal: Refusal) => string>> = {
+const DETAILS: Readonly<Record<UnsettledRow['code'], (refusal: UnsettledRow) => string>> = {
   QUARANTINE_NOT_FOUND: ({ id }) => `Quarantined row ${id} does not exist.`,
   QUARANTINE_SETTLED: ({ id }) => `Quarantined row ${id} has already been replayed or discarded.`,
   PIPELINE_DISABLED: ({ pipelineName }) => `Pipeline "${pipelineName}" is disabled. Enable it first.`,

@@ -140,7 +140,9 @@ export const logQuery = z.strictObject({
   ...logFilter,
   last: flag()
     .optional()
-    .describe('From the end: the newest page first, the next page is older. Lines within a page are in order.'),
+    .describe(
+      'From the end: the newest page first, the next page is older. Lines within a page are in order.',
+    ),
   after: lineId.describe('Only lines after this id.'),
   before: lineId.describe('Only lines before this id.'),
 })

@@ -1,5 +1,6 @@
 import { VitrinaError } from '../../model/errors.js'
 import { finalTarget, type Pipeline, readerQuery } from '../../model/pipeline.js'
+import { isHeld } from '../../model/status.js'
 import type { PipelineDraft } from '../../ports/pipeline-editor.js'
 import { toInput } from './pipeline-draft.js'
 
@@ -35,7 +36,7 @@ export function refuseWhileRunning(current: Pipeline, draft: PipelineDraft): voi
 }
 
 export function isRunning({ status }: Pipeline): boolean {
-  return status === 'RUNNING' || status === 'PAUSE_REQUESTED'
+  return isHeld(status)
 }
 
 export function busy(pipeline: Pipeline, what: string, facts: Record<string, unknown> = {}): VitrinaError {
@@ -48,7 +49,7 @@ export function busy(pipeline: Pipeline, what: string, facts: Record<string, unk
 }
 
 /** A checkpoint refers to the rows of one query in one order, written to one place. */
-function whatItSpeaksOf(pipeline: Pipeline | PipelineDraft): Record<string, unknown> {
+function checkpointBasis(pipeline: Pipeline | PipelineDraft): Record<string, unknown> {
   const tasks = pipeline.tasks.map((task) => ({ ...task, id: '' }))
   return {
     query: readerQuery({ ...pipeline, tasks }),
@@ -68,21 +69,27 @@ function whatItSpeaksOf(pipeline: Pipeline | PipelineDraft): Record<string, unkn
  */
 export type CheckpointFate = 'none' | 'kept' | 'reset' | 'undecided'
 
-interface Asked {
+interface ResetRequest {
   readonly hasCheckpoint: boolean
   /** The field reset_checkpoint. */
-  readonly wish: boolean | undefined
+  readonly resetCheckpoint: boolean | undefined
 }
 
-export function checkpointFate(current: Pipeline, draft: PipelineDraft, asked: Asked): CheckpointFate {
-  if (asked.wish === true) return 'reset'
-  if (!asked.hasCheckpoint) return 'none'
-  return asked.wish === false || changedMeaning(current, draft).length === 0 ? 'kept' : 'undecided'
+export function checkpointFate(
+  current: Pipeline,
+  draft: PipelineDraft,
+  requested: ResetRequest,
+): CheckpointFate {
+  if (requested.resetCheckpoint === true) return 'reset'
+  if (!requested.hasCheckpoint) return 'none'
+  return requested.resetCheckpoint === false || changedBasis(current, draft).length === 0
+    ? 'kept'
+    : 'undecided'
 }
 
-function changedMeaning(current: Pipeline, draft: PipelineDraft): string[] {
-  const before = whatItSpeaksOf(current)
-  const after = whatItSpeaksOf(draft)
+function changedBasis(current: Pipeline, draft: PipelineDraft): string[] {
+  const before = checkpointBasis(current)
+  const after = checkpointBasis(draft)
   return Object.keys(before).filter((field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]))
 }
 
@@ -90,10 +97,10 @@ function changedMeaning(current: Pipeline, draft: PipelineDraft): string[] {
 export function decideReset(
   current: Pipeline,
   draft: PipelineDraft,
-  { hasCheckpoint, wish }: Asked,
+  { hasCheckpoint, resetCheckpoint }: ResetRequest,
 ): boolean {
-  const changed = changedMeaning(current, draft)
-  if (wish !== undefined) return wish
+  const changed = changedBasis(current, draft)
+  if (resetCheckpoint !== undefined) return resetCheckpoint
   if (!hasCheckpoint || changed.length === 0) return false
   throw new VitrinaError(
     'CHECKPOINT_INVALID',

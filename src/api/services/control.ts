@@ -11,7 +11,7 @@ import { isId } from './id.js'
 import { notFound } from './not-found.js'
 import type { PipelineService } from './pipelines.js'
 
-export interface RunWish {
+export interface RunInput {
   readonly pipelineId: string
   readonly author: Author
   readonly externalRef?: string
@@ -20,7 +20,7 @@ export interface RunWish {
   readonly events: ApiEvents
 }
 
-export interface CancelWish extends CancelManner {
+export interface CancelInput extends CancelManner {
   readonly author: Author
   readonly events: ApiEvents
 }
@@ -42,11 +42,11 @@ export class ControlService {
     externalRef,
     key,
     events,
-  }: RunWish): Promise<{ run: Run; status: PipelineStatus; replayed: boolean }> {
+  }: RunInput): Promise<{ run: Run; status: PipelineStatus; replayed: boolean }> {
     const idempotency =
       key === undefined ? undefined : { key, fingerprint: fingerprint(pipelineId, externalRef) }
-    const wish = { pipelineId, author, externalRef, idempotency }
-    const found = isId(pipelineId) ? await this.#control.requestRun(wish) : null
+    const request = { pipelineId, author, externalRef, idempotency }
+    const found = isId(pipelineId) ? await this.#control.requestRun(request) : null
     if (found === null) throw notFound('PIPELINE_NOT_FOUND', pipelineId)
     const { run, replayed } = found
     events.runRequested(run)
@@ -67,7 +67,7 @@ export class ControlService {
     return pipeline
   }
 
-  async cancelRun(id: string, { author, events, force }: CancelWish): Promise<Run> {
+  async cancelRun(id: string, { author, events, force }: CancelInput): Promise<Run> {
     const run = isId(id) ? await this.#control.cancelRun(id, author, { force }) : null
     if (run === null) throw notFound('RUN_NOT_FOUND', id)
     events.cancelRequested(run)

@@ -9,12 +9,12 @@ import type { Checkpoint, PipelineDraft, PipelineEditor } from '../../ports/pipe
 import { pipelineFields } from '../schemas/pipeline-input.js'
 import { RequestInvalid } from '../schemas/request-invalid.js'
 import { busy, checkpointFate, decideReset, isRunning, refuseWhileRunning } from './checkpoint-rules.js'
+import { DryRunEnd, type DryRunResult, dryRunResult, type EditManner, managerAfter } from './dry-run.js'
 import { isId } from './id.js'
 import { notFound } from './not-found.js'
 import { mergePatch, readDraft, unsaved } from './pipeline-draft.js'
 import type { PipelineRules } from './pipeline-rules.js'
 import type { PipelineService } from './pipelines.js'
-import { type EditManner, managerAfter, type Rehearsal, Rehearsed, rehearse } from './rehearsal.js'
 
 type Raw = Readonly<Record<string, unknown>>
 
@@ -23,6 +23,12 @@ export interface EditRequest extends EditManner {
   readonly author: Author
   /** The header If-Match; undefined changes the current version. */
   readonly ifMatch?: string
+}
+
+interface Change {
+  readonly action: string
+  readonly draftOf: (current: Pipeline) => PipelineDraft
+  readonly resetCheckpoint?: boolean | undefined
 }
 
 export interface EditParts {
@@ -55,15 +61,15 @@ export class EditService {
     await this.#requireOwnTarget(null, draft)
     if (!manner.dryRun) return this.#editor.create(draft, author)
     await this.#requireFree(draft.name)
-    throw new Rehearsed(rehearse(null, draft, 'none'))
+    throw new DryRunEnd(dryRunResult(null, draft, 'none'))
   }
 
   /** What `edit` would change, without dryRun. */
-  async rehearsal(edit: () => Promise<unknown>): Promise<Rehearsal> {
+  async dryRun(edit: () => Promise<unknown>): Promise<DryRunResult> {
     try {
       await edit()
     } catch (error) {
-      if (error instanceof Rehearsed) return error.rehearsal
+      if (error instanceof DryRunEnd) return error.result
       throw error
     }
     throw new Error('the edit was not a dry run')
@@ -71,24 +77,26 @@ export class EditService {
 
   patch(request: EditRequest, raw: Raw): Promise<Pipeline> {
     const { reset_checkpoint, ...patch } = raw
-    const wish = readWish(reset_checkpoint)
-    return this.#change(
-      request,
-      'pipeline.change',
-      (current) => ({
+    return this.#change(request, {
+      action: 'pipeline.change',
+      draftOf: (current) => ({
         ...readDraft(mergePatch(current, patch), this.#rules),
         managedBy: managerAfter(current, request),
       }),
-      wish,
-    )
+      resetCheckpoint: readResetCheckpoint(reset_checkpoint),
+    })
   }
 
   setEnabled(request: EditRequest, enabled: boolean): Promise<Pipeline> {
     const action = enabled ? 'pipeline.enable' : 'pipeline.disable'
-    return this.#change(request, action, (current) => ({ ...current, enabled }))
+    return this.#change(request, { action, draftOf: (current) => ({ ...current, enabled }) })
   }
 
-  async restore(request: EditRequest, version: string, wish: boolean | undefined): Promise<Pipeline> {
+  async restore(
+    request: EditRequest,
+    version: string,
+    resetCheckpoint: boolean | undefined,
+  ): Promise<Pipeline> {
     const { spec } = await this.version(request.id, version)
     // Only fields that this program knows: a newer one may have stored more.
     const known = Object.fromEntries(
@@ -98,7 +106,7 @@ export class EditService {
       ...readDraft(known, this.#rules),
       managedBy: managerAfter(current, request),
     })
-    return this.#change(request, 'pipeline.restore', draftOf, wish)
+    return this.#change(request, { action: 'pipeline.restore', draftOf, resetCheckpoint })
   }
 
   async remove({ id, author, ifMatch, ...manner }: EditRequest): Promise<void> {
@@ -140,9 +148,7 @@ export class EditService {
 
   async #change(
     { id, author, ifMatch, dryRun }: EditRequest,
-    action: string,
-    draftOf: (current: Pipeline) => PipelineDraft,
-    wish?: boolean,
+    { action, draftOf, resetCheckpoint: requested }: Change,
   ): Promise<Pipeline> {
     const before = await this.#pipelines.get(id)
     const draft = draftOf(before)
@@ -160,12 +166,18 @@ export class EditService {
       const draft = draftOf(current)
       refuseWhileRunning(current, draft)
       if (dryRun)
-        throw new Rehearsed(rehearse(current, draft, checkpointFate(current, draft, { hasCheckpoint, wish })))
-      const resetCheckpoint = decideReset(current, draft, { hasCheckpoint, wish })
+        throw new DryRunEnd(
+          dryRunResult(
+            current,
+            draft,
+            checkpointFate(current, draft, { hasCheckpoint, resetCheckpoint: requested }),
+          ),
+        )
+      const resetCheckpoint = decideReset(current, draft, { hasCheckpoint, resetCheckpoint: requested })
       if (resetCheckpoint && isRunning(current)) throw busy(current, 'its checkpoint cannot be reset now')
       return { draft, resetCheckpoint }
     }
-    const pipeline = await this.#editor.change(id, action, author, decide)
+    const pipeline = await this.#editor.change(id, { action, author, decide })
     if (pipeline === null) throw notFound('PIPELINE_NOT_FOUND', id)
     return pipeline
   }
@@ -241,7 +253,7 @@ function targetTaken({ id, name }: { readonly id: string; readonly name: string 
   )
 }
 
-function readWish(raw: unknown): boolean | undefined {
+function readResetCheckpoint(raw: unknown): boolean | undefined {
   if (raw === undefined || typeof raw === 'boolean') return raw
   throw new RequestInvalid([
     { field: 'reset_checkpoint', code: 'invalid_type', message: 'must be true or false' },

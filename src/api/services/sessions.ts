@@ -13,11 +13,11 @@ import { addressGroup } from '../auth/client-address.js'
 import type { Guesses } from '../auth/guesses.js'
 import {
   ADMINISTRATOR_ID,
+  AUTH_FAILURES,
+  type AuthFailure,
   type Caller,
   digest,
   type Identity,
-  REFUSALS,
-  type Refusal,
 } from '../auth/identity.js'
 import { isId } from './id.js'
 import { notFound } from './not-found.js'
@@ -70,7 +70,7 @@ export class SessionService {
     const tokenHash = codeHash === null ? digest(token!) : await this.#store.findCode(codeHash)
     const caller = tokenHash === null ? 'unknown' : await this.#identity.of(tokenHash, address)
     if (tokenHash === null || typeof caller === 'string')
-      throw this.#wrong(address, tokenHash === null ? null : (caller as Refusal))
+      throw this.#wrong(address, tokenHash === null ? null : (caller as AuthFailure))
     this.#guesses.right(addressGroup(address), codeHash === null && this.#identity.isGuessable(tokenHash))
     const { value, key, session } = newSession(address, userAgent)
     const expiresAt =
@@ -116,14 +116,14 @@ export class SessionService {
       seconds: CODE_SECONDS,
       session,
     })
-    if (expiresAt === null) throw refused(REFUSALS.ended)
+    if (expiresAt === null) throw refused(AUTH_FAILURES.ended)
     return { code, expiresAt }
   }
 
   /** `why` is null for a code. */
-  #wrong(address: string, why: Refusal | null): VitrinaError {
+  #wrong(address: string, why: AuthFailure | null): VitrinaError {
     if (why === null || why === 'unknown') this.#guesses.wrong(addressGroup(address))
-    return refused(why === null ? CODE_INVALID : REFUSALS[why])
+    return refused(why === null ? CODE_INVALID : AUTH_FAILURES[why])
   }
 
   #filter({ everyone, caller }: SessionScope): SessionFilter {

@@ -7,13 +7,13 @@ import { digest } from '../auth/identity.js'
 import { isId } from './id.js'
 import { notFound } from './not-found.js'
 
-export interface TokenWish {
+export interface TokenRequest {
   readonly name: string
   readonly role: Role
   readonly expiresAt: string | null
 }
 
-export interface RotationWish {
+export interface RotationRequest {
   readonly graceSeconds: number
   readonly expiresAt: string | null | undefined
   /** The cookie of the browser that sent the request; null: a program sent it. */
@@ -28,9 +28,9 @@ export class TokenService {
     this.#tokens = tokens
   }
 
-  async create(wish: TokenWish, author: Author): Promise<{ token: Token; value: string }> {
+  async create(request: TokenRequest, author: Author): Promise<{ token: Token; value: string }> {
     const value = newValue()
-    return { value, token: await this.#tokens.createToken({ ...wish, hash: digest(value) }, author) }
+    return { value, token: await this.#tokens.createToken({ ...request, hash: digest(value) }, author) }
   }
 
   list(page: PageRequest): Promise<Page<Token>> {
@@ -38,10 +38,14 @@ export class TokenService {
   }
 
   /** The same token with a new value: its name in the audit and its role are kept. */
-  async rotate(id: string, wish: RotationWish, author: Author): Promise<{ token: Token; value: string }> {
+  async rotate(
+    id: string,
+    request: RotationRequest,
+    author: Author,
+  ): Promise<{ token: Token; value: string }> {
     const value = newValue()
-    const session = wish.session === null ? null : digest(wish.session)
-    const rotation = { ...wish, id, hash: digest(value), session }
+    const session = request.session === null ? null : digest(request.session)
+    const rotation = { ...request, id, hash: digest(value), session }
     const token = isId(id) ? await this.#tokens.rotateToken(rotation, author) : null
     if (token === null) throw notFound('TOKEN_NOT_FOUND', id)
     if (token === 'ended')

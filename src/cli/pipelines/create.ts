@@ -8,13 +8,14 @@ import { addFieldOptions, type FieldFlags, readFields } from './fields.js'
 
 export function addCreate(pipelines: Command): void {
   addFieldOptions(
-    serverCommand(
-      pipelines,
-      'create',
-      'Create a pipeline from flags or from a file.',
-      'pipelines create --name film_dim --query-file film_dim.sql --target analytics.film_dim --key film_id',
-      'pipelines create --file film_dim.yaml',
-    ),
+    serverCommand(pipelines, {
+      usage: 'create',
+      description: 'Create a pipeline from flags or from a file.',
+      examples: [
+        'pipelines create --name film_dim --query-file film_dim.sql --target analytics.film_dim --key film_id',
+        'pipelines create --file film_dim.yaml',
+      ],
+    }),
   )
     .option('--disabled', 'create the pipeline disabled')
     .addOption(formatOption())

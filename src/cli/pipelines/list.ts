@@ -17,14 +17,15 @@ interface Flags extends ServerFlags, PageFlags {
 }
 
 export function addList(pipelines: Command): void {
-  readingCommand(
-    pipelines,
-    'list',
-    'List the pipelines by name.',
-    'pipelines list',
-    'pipelines list --status FAILED',
-    'pipelines list --json | jq -r ".items[].name"',
-  )
+  readingCommand(pipelines, {
+    usage: 'list',
+    description: 'List the pipelines by name.',
+    examples: [
+      'pipelines list',
+      'pipelines list --status FAILED',
+      'pipelines list --json | jq -r ".items[].name"',
+    ],
+  })
     .addOption(new Option('--status <status>', 'only pipelines with this status').choices(PIPELINE_STATUSES))
     .option('--enabled', 'only enabled pipelines')
     .option('--disabled', 'only disabled pipelines')

@@ -19,13 +19,11 @@ interface Flags extends ServerFlags {
 }
 
 export function addPreview(pipelines: Command): void {
-  readingCommand(
-    pipelines,
-    'preview [pipeline]',
-    'Show the first rows as they would be written. Writes nothing.',
-    'pipelines preview film_dim --limit 5',
-    'pipelines preview --file film_dim.yaml',
-  )
+  readingCommand(pipelines, {
+    usage: 'preview [pipeline]',
+    description: 'Show the first rows as they would be written. Writes nothing.',
+    examples: ['pipelines preview film_dim --limit 5', 'pipelines preview --file film_dim.yaml'],
+  })
     .option('--file <file>', 'a YAML file with an unsaved pipeline, - for stdin')
     .option('--limit <n>', 'maximum number of rows', wholeNumber, 10)
     .addOption(allowEnvOption())

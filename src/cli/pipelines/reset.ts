@@ -13,13 +13,11 @@ interface Flags extends ServerFlags {
 }
 
 export function addReset(pipelines: Command): void {
-  serverCommand(
-    pipelines,
-    'reset <pipeline>',
-    'Reset the checkpoint to the start, or set it to a value for a backfill.',
-    'pipelines reset film_dim',
-    'pipelines reset film_dim --to-key 2024-05-01T00:00:00Z',
-  )
+  serverCommand(pipelines, {
+    usage: 'reset <pipeline>',
+    description: 'Reset the checkpoint to the start, or set it to a value for a backfill.',
+    examples: ['pipelines reset film_dim', 'pipelines reset film_dim --to-key 2024-05-01T00:00:00Z'],
+  })
     .option('--to-key <value>', 'continue after this incremental_key')
     .option('--to-id <value>', 'among rows with an equal key, continue after this incremental_id_key')
     .addOption(formatOption())

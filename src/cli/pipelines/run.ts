@@ -19,14 +19,15 @@ interface Flags extends ServerFlags {
 }
 
 export function addRun(pipelines: Command): void {
-  serverCommand(
-    pipelines,
-    'run <pipeline>',
-    'Request a run. If a run is already requested or in progress, return that run.',
-    'pipelines run film_dim',
-    'pipelines run film_dim --follow',
-    'pipelines run film_dim --wait --external-ref airflow:film_dim:2024-05-01',
-  )
+  serverCommand(pipelines, {
+    usage: 'run <pipeline>',
+    description: 'Request a run. If a run is already requested or in progress, return that run.',
+    examples: [
+      'pipelines run film_dim',
+      'pipelines run film_dim --follow',
+      'pipelines run film_dim --wait --external-ref airflow:film_dim:2024-05-01',
+    ],
+  })
     .option('--wait', 'wait until the run ends; exit code 0 only if it succeeded')
     .option('--follow', 'wait and show progress; Ctrl-C detaches, the run continues')
     .option('--external-ref <text>', 'id of this run in an external orchestrator')
@@ -62,9 +63,7 @@ export async function awaitRun(
   flags: FormatFlags & { follow?: boolean },
 ): Promise<void> {
   const ended = await untilStopped(async (signal) => {
-    const watch = flags.follow
-      ? watchWithProgress(server, run, signal)
-      : watchRun(server, run, () => {}, signal)
+    const watch = flags.follow ? watchWithProgress(server, run, signal) : watchRun(server, run, { signal })
     return watch.catch((error) => {
       throw signal.aborted ? new Detached(run.id) : error
     })

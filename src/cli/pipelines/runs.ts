@@ -6,13 +6,11 @@ import { pathOf } from '../server/find-pipeline.js'
 import { openServer } from '../server/server.js'
 
 export function addPipelineRuns(pipelines: Command): void {
-  readingCommand(
-    pipelines,
-    'runs <pipeline>',
-    'List the runs of a pipeline, newest first.',
-    'pipelines runs film_dim',
-    'pipelines runs film_dim --status FAILED --limit 5 --json',
-  )
+  readingCommand(pipelines, {
+    usage: 'runs <pipeline>',
+    description: 'List the runs of a pipeline, newest first.',
+    examples: ['pipelines runs film_dim', 'pipelines runs film_dim --status FAILED --limit 5 --json'],
+  })
     .addOption(new Option('--status <status>', 'only runs with this status').choices(RUN_STATUSES))
     .option('--limit <n>', 'maximum number of runs', wholeNumber, 20)
     .option('--cursor <cursor>', 'show the page after this cursor')

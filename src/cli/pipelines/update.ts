@@ -22,13 +22,14 @@ export const TAKE_OVER = 'change a pipeline that is managed by a file; from then
 
 export function addUpdate(pipelines: Command): void {
   addFieldOptions(
-    serverCommand(
-      pipelines,
-      'update <pipeline>',
-      'Change fields of a pipeline; other fields keep their values.',
-      'pipelines update film_dim --batch-size 5000',
-      'pipelines update film_dim --query-file film_dim.sql --reset-checkpoint',
-    ),
+    serverCommand(pipelines, {
+      usage: 'update <pipeline>',
+      description: 'Change fields of a pipeline; other fields keep their values.',
+      examples: [
+        'pipelines update film_dim --batch-size 5000',
+        'pipelines update film_dim --query-file film_dim.sql --reset-checkpoint',
+      ],
+    }),
   )
     .option('--reset-checkpoint', 'read everything again from the start')
     .option('--keep-checkpoint', 'continue from the current checkpoint after a change that invalidates it')
@@ -53,7 +54,7 @@ async function update(name: string, flags: Flags): Promise<void> {
   const version = flags.ifMatch ?? String(before.config_version)
   const query = { take_over: flags.takeOver ?? false }
   const params = { path: { id: before.id }, header: { 'if-match': `"${version}"` }, query }
-  const body = { ...fields, ...checkpointWish(flags) }
+  const body = { ...fields, ...checkpointFields(flags) }
   const after = await inPlaceOf(file, () =>
     server.ask(server.api.PATCH('/pipelines/{id}', { params, body: body as never })),
   )
@@ -66,7 +67,7 @@ async function update(name: string, flags: Flags): Promise<void> {
   )
 }
 
-export function checkpointWish(flags: { resetCheckpoint?: boolean; keepCheckpoint?: boolean }) {
+export function checkpointFields(flags: { resetCheckpoint?: boolean; keepCheckpoint?: boolean }) {
   if (flags.resetCheckpoint && flags.keepCheckpoint)
     throw new VitrinaError(
       'USAGE_INVALID',
@@ -78,13 +79,11 @@ export function checkpointWish(flags: { resetCheckpoint?: boolean; keepCheckpoin
 }
 
 function addDelete(pipelines: Command): void {
-  serverCommand(
-    pipelines,
-    'delete <pipeline>',
-    'Delete a pipeline with its runs. The mart is kept. On a terminal, asks for confirmation.',
-    'pipelines delete film_dim',
-    'pipelines delete film_dim --yes',
-  )
+  serverCommand(pipelines, {
+    usage: 'delete <pipeline>',
+    description: 'Delete a pipeline with its runs. The mart is kept. On a terminal, asks for confirmation.',
+    examples: ['pipelines delete film_dim', 'pipelines delete film_dim --yes'],
+  })
     .option('--yes', 'do not prompt')
     .option('--take-over', TAKE_OVER)
     .action(async (name: string, flags: ServerFlags & { yes?: boolean; takeOver?: boolean }) => {

@@ -21,15 +21,17 @@ interface Flags extends ServerFlags {
 }
 
 export function addValidate(pipelines: Command): void {
-  readingCommand(
-    pipelines,
-    'validate [pipeline]',
-    'Validate a pipeline, and show how a run would read and write. Exit code 1 if it is invalid.',
-    'pipelines validate film_dim',
-    'pipelines validate --file film_dim.yaml',
-    'pipelines validate --file pipelines/',
-    'pipelines validate --file pipelines/ --offline',
-  )
+  readingCommand(pipelines, {
+    usage: 'validate [pipeline]',
+    description:
+      'Validate a pipeline, and show how a run would read and write. Exit code 1 if it is invalid.',
+    examples: [
+      'pipelines validate film_dim',
+      'pipelines validate --file film_dim.yaml',
+      'pipelines validate --file pipelines/',
+      'pipelines validate --file pipelines/ --offline',
+    ],
+  })
     .option('--file <file>', 'a YAML file or folder with unsaved pipelines, - for stdin')
     .addOption(allowEnvOption())
     .option('--offline', 'do not contact a server; check only the files')

@@ -1,7 +1,7 @@
 import type { FilePipeline } from '../../config/pipeline-file.js'
 import type { FileMistake } from '../../config/source-text.js'
-import { refusedFields } from '../mistakes.js'
-import { Refusal } from '../server/refusal.js'
+import { fileMistakes } from '../mistakes.js'
+import { ApiError } from '../server/api-error.js'
 import type { Server } from '../server/server.js'
 import type { Fields, Validation } from '../server/wire.js'
 import type { Change, Normalise } from './changes.js'
@@ -39,8 +39,8 @@ async function checkOne(server: Server, file: FilePipeline, fields: Readonly<Fie
     const answer = await server.ask(server.api.POST('/validate', { body: fields as never }))
     return findings(file, answer)
   } catch (error) {
-    if (!(error instanceof Refusal) || error.mistakes.length === 0) throw error
-    return refusedFields(file, error).map((mistake) => ({ ...mistake, isRefused: true }))
+    if (!(error instanceof ApiError) || error.mistakes.length === 0) throw error
+    return fileMistakes(file, error).map((mistake) => ({ ...mistake, isRefused: true }))
   }
 }
 

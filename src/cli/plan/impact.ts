@@ -1,3 +1,4 @@
+import { isHeld } from '../../model/status.js'
 import type { Server } from '../server/server.js'
 import type { Pipeline } from '../server/wire.js'
 import type { Change } from './changes.js'
@@ -36,8 +37,7 @@ export async function impactOf(
   changes: readonly Change[],
 ): Promise<string[]> {
   const fields = changes.map(({ field }) => field)
-  const isRunning = current.status === 'RUNNING' || current.status === 'PAUSE_REQUESTED'
-  const fixed = isRunning ? fields.filter((field) => !FREE_WHILE_RUNNING.includes(field)) : []
+  const fixed = isHeld(current.status) ? fields.filter((field) => !FREE_WHILE_RUNNING.includes(field)) : []
   return [
     ...(await checkpointImpact(server, current, fields)),
     ...(fixed.length === 0
@@ -65,6 +65,6 @@ async function checkpointImpact(
   ]
 }
 
-export function needsWish(impact: readonly string[]): boolean {
+export function needsCheckpointDecision(impact: readonly string[]): boolean {
   return impact.some((line) => line.includes('--reset-checkpoint'))
 }

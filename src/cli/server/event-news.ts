@@ -51,11 +51,11 @@ export class EventNews {
     if (!response.ok || response.body === null) return
     this.#isLive = true
     const decoder = new TextDecoder()
-    for await (const chunk of response.body) if (decoder.decode(chunk).includes('data:')) this.#tell()
+    for await (const chunk of response.body) if (decoder.decode(chunk).includes('data:')) this.#notify()
     this.#isLive = false
   }
 
-  #tell(): void {
+  #notify(): void {
     this.#hasNews = true
     this.#wake()
   }

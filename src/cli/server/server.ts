@@ -2,10 +2,10 @@ import { type ApiClient, createClient } from '../../client/api-client.js'
 import { patientFetch } from '../../client/patient-fetch.js'
 import { VitrinaError } from '../../model/errors.js'
 import { note } from '../output.js'
+import { ApiError } from './api-error.js'
 import { type Connection, findConnection, type ServerFlags } from './connection.js'
-import { Refusal } from './refusal.js'
 
-interface Answer<T> {
+interface ApiResponse<T> {
   readonly data?: T
   readonly error?: unknown
   readonly response: Response
@@ -17,7 +17,7 @@ export interface Server extends Connection {
   /** For requests that may take the server longer than the default timeout of fetch: pass it with the request. */
   readonly patiently: { readonly fetch: (request: Request) => Promise<Response> }
   /** The body of a response; throws if the server returned an error or did not respond. */
-  ask<T>(request: Promise<Answer<T>>): Promise<T>
+  ask<T>(request: Promise<ApiResponse<T>>): Promise<T>
 }
 
 export async function openServer(flags: ServerFlags): Promise<Server> {
@@ -32,10 +32,10 @@ export function connectTo({ url, token }: Connection): Server {
   return { url, token, api, patiently, ask: (request) => ask(request, url) }
 }
 
-async function ask<T>(request: Promise<Answer<T>>, url: string): Promise<T> {
+async function ask<T>(request: Promise<ApiResponse<T>>, url: string): Promise<T> {
   const { data, error, response } = await request
   if (response.ok) return data as T
-  throw new Refusal(response.status, typeof error === 'object' && error !== null ? error : {}, url)
+  throw new ApiError(response.status, typeof error === 'object' && error !== null ? error : {}, url)
 }
 
 /** fetch, with a sentence instead of "fetch failed". */

@@ -13,17 +13,21 @@ export interface WatchedRun {
   readonly pipelineId: string
 }
 
+interface WatchOptions {
+  readonly onChange?: (run: Run) => void
+  readonly signal: AbortSignal
+}
+
 /** Calls `onChange` with a run until it has ended, successfully or not. */
 export async function watchRun(
   server: Server,
   watched: WatchedRun,
-  onChange: (run: Run) => void,
-  signal: AbortSignal,
+  { onChange = () => {}, signal }: WatchOptions,
 ): Promise<Run> {
   const news = new EventNews(server, watched.id)
   try {
     for (;;) {
-      const run = await lookAt(server, watched, signal)
+      const run = await currentRun(server, watched, signal)
       onChange(run)
       if (isOver(run.status)) return run
       await news.next(signal)
@@ -35,7 +39,7 @@ export async function watchRun(
 }
 
 /** By the status of its pipeline: the run itself would include its latest thousand batches each time. */
-async function lookAt(server: Server, { id, pipelineId }: WatchedRun, signal: AbortSignal): Promise<Run> {
+async function currentRun(server: Server, { id, pipelineId }: WatchedRun, signal: AbortSignal): Promise<Run> {
   const path = { id: pipelineId }
   const status = await server.ask(server.api.GET('/pipelines/{id}/status', { params: { path }, signal }))
   const found = [status.current_run, status.last_run].find((run) => run?.id === id)

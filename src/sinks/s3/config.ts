@@ -35,7 +35,7 @@ export const SETTINGS = {
   },
   S3_FORCE_PATH_STYLE: {
     schema: z.enum(['true', 'false']).optional(),
-    means: 'Whether the bucket stands in the path instead of the host name. Unset: only with S3_ENDPOINT.',
+    means: 'Whether to put the bucket into the path instead of the host name. Unset: only with S3_ENDPOINT.',
     example: 'true',
   },
   ALLOWED_S3_PREFIXES: {

@@ -10,7 +10,7 @@ import type { SinkKind } from '../ports/sink.js'
 import type { TransformHosts } from '../ports/transforms.js'
 import { MartReconciler } from '../reconcile/reconciler.js'
 
-export interface LookRules {
+export interface InspectionRules {
   readonly connections: ReadonlyMap<string, string>
   readonly targets: TargetRules<SinkKind>
   readonly sourceSchemas: readonly string[]
@@ -20,10 +20,10 @@ export interface LookRules {
 }
 
 /** The services with which the API inspects databases: the reader login for sources, its own login for marts. */
-export function lookers(
+export function createInspection(
   readerUrl: string,
   martUrl: string,
-  rules: LookRules,
+  rules: InspectionRules,
 ): { inspector: Inspector; reconciler: Reconciler; lineage: Lineage } {
   const guard = new SqlGuard({ sourceSchemas: rules.sourceSchemas })
   return {

@@ -1,5 +1,5 @@
 /** The result of one check of the doctor. */
-export interface Finding {
+export interface CheckResult {
   readonly check: string
   readonly status: 'ok' | 'warning' | 'failed' | 'skipped'
   readonly detail: string
@@ -7,19 +7,19 @@ export interface Finding {
   readonly hint: string | null
 }
 
-export function ok(check: string, detail: string): Finding {
+export function ok(check: string, detail: string): CheckResult {
   return { check, status: 'ok', detail, hint: null }
 }
 
 /** Works, but an operator should know more. */
-export function warning(check: string, detail: string): Finding {
+export function warning(check: string, detail: string): CheckResult {
   return { check, status: 'warning', detail, hint: null }
 }
 
-export function failed(check: string, detail: string, hint: string): Finding {
+export function failed(check: string, detail: string, hint: string): CheckResult {
   return { check, status: 'failed', detail, hint }
 }
 
-export function skipped(check: string, detail: string): Finding {
+export function skipped(check: string, detail: string): CheckResult {
   return { check, status: 'skipped', detail, hint: null }
 }

@@ -14,7 +14,7 @@ interface Problem {
 }
 
 /** The server returned an error. */
-export class Refusal extends VitrinaError {
+export class ApiError extends VitrinaError {
   readonly status: number
 
   constructor(status: number, problem: Problem, url: string) {

@@ -15,7 +15,7 @@ export interface EditManner {
 }
 
 /** What an edit would do. */
-export interface Rehearsal {
+export interface DryRunResult {
   /** The pipeline after the edit. */
   readonly pipeline: Pipeline
   readonly changes: Readonly<Record<string, { old: unknown; new: unknown }>>
@@ -23,21 +23,21 @@ export interface Rehearsal {
 }
 
 /** Rolls back the transaction of a dry run. */
-export class Rehearsed extends Error {
-  readonly rehearsal: Rehearsal
+export class DryRunEnd extends Error {
+  readonly result: DryRunResult
 
-  constructor(rehearsal: Rehearsal) {
+  constructor(result: DryRunResult) {
     super('This was a dry run.')
-    this.rehearsal = rehearsal
+    this.result = result
   }
 }
 
 /** `current`: null if it would be created. */
-export function rehearse(
+export function dryRunResult(
   current: Pipeline | null,
   draft: PipelineDraft,
   checkpoint: CheckpointFate,
-): Rehearsal {
+): DryRunResult {
   const wanted = unsaved(draft)
   const after = toInput(wanted)
   const before = current === null ? null : toInput(current)

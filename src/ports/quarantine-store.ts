@@ -13,7 +13,7 @@ export interface Settlement {
   readonly author: Author
 }
 
-export interface Refusal {
+export interface UnsettledRow {
   readonly id: number
   readonly pipelineName: string | null
   readonly key: string | null
@@ -25,7 +25,7 @@ export interface Settled {
   readonly rows: number
   readonly refused: number
   /** The first of those that were rejected, up to a thousand. */
-  readonly refusals: readonly Refusal[]
+  readonly refusals: readonly UnsettledRow[]
   readonly pipelines: readonly SettledPipeline[]
 }
 
@@ -38,6 +38,6 @@ export interface SettledPipeline {
 }
 
 /** Replays or discards many quarantined rows at once: a rejected one does not affect the others. */
-export interface QuarantineDesk {
+export interface QuarantineStore {
   settle(settlement: Settlement): Promise<Settled>
 }
