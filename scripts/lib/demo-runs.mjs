@@ -59,7 +59,7 @@ async function addLines(client, run, attempts) {
        FROM etl.etl_runs r, generate_series(1, $1::int) a,
             (VALUES (1, 'info', 'Run planned.', '{"strategy": "sql_full", "way": "relay"}'::jsonb),
                     (2, 'info', 'Batch 1 done.', '{"rows": 10000, "duration_ms": 512}'),
-                    (3, 'warn', 'Attempt failed, trying again.', '{"wait_ms": 1043, "code": "DATABASE_ERROR"}')) AS line(n, level, message, fields)
+                    (3, 'warn', 'Attempt failed, retrying.', '{"wait_ms": 1043, "code": "DATABASE_ERROR"}')) AS line(n, level, message, fields)
       WHERE r.id = ${run}`,
     [attempts],
   )

@@ -59,7 +59,7 @@ export async function commandsPage() {
     (leaf) => `## ${pathOf(leaf)}\n\n\`\`\`text\n${helpOf(leaf)}\n\`\`\``,
   )
   return page('Commands', 'src/cli', [
-    'Settings come from the environment and from `.env` ([settings.md](settings.md)). Exit code 0: done; 1: failed; 2: wrong usage. Results go to stdout, everything else to stderr.',
+    'Settings come from the environment and from `.env` ([settings.md](settings.md)). Exit codes: 0 success, 1 failure, 2 invalid usage. Results go to stdout, everything else to stderr.',
     table(
       ['command', 'what it does'],
       leavesOf(program).map((leaf) => [code(pathOf(leaf)), leaf.description()]),

@@ -12,9 +12,9 @@ import { connectionsWire } from './schemas/connection.js'
 
 let database: TestDatabase
 let api: TestApi
-/** Asks those that do not answer, and waits half a second for them. */
+/** Tests servers that do not respond, with a timeout of half a second. */
 let impatient: TestApi
-/** Takes connections and says nothing. */
+/** Accepts connections and never responds. */
 let silent: Server
 beforeAll(async () => {
   database = await aDatabase()
@@ -26,7 +26,7 @@ beforeAll(async () => {
     VITRINA_CONNECTION_WAREHOUSE_URL: database.url,
     VITRINA_CONNECTION_GONE_URL: 'postgres://etl:s3cret@127.0.0.1:9/dwh',
     VITRINA_CONNECTION_SILENT_URL: `postgres://etl:s3cret@127.0.0.1:${port}/dwh`,
-    VITRINA_CONNECTION_WRONG_URL: database.url.replace(/\/\/[^@]*@/, '//nobody:s3cret@'),
+    VITRINA_CONNECTION_WRONG_URL: database.url.replace(/\/\/[^@]*@/, '//stranger:s3cret@'),
     ELASTICSEARCH_URL: 'http://ann:s3cret@127.0.0.1:9',
     ALLOWED_ES_INDEXES: 'films',
   })
@@ -53,7 +53,7 @@ afterAll(async () => {
 })
 
 describe('GET /connections', () => {
-  it('tells of each server whether it answers, who it is, who uses it and what is allowed, and no secret', async () => {
+  it('reports for each server whether it responds, its version, the pipelines that use it and what is allowed, without secrets', async () => {
     const answer = await api.get('/connections')
     const { items, looked_by } = connectionsWire.parse(answer.json())
     expect(looked_by).toMatchObject({ process: 'api', pid: process.pid })
@@ -104,13 +104,13 @@ describe('GET /connections', () => {
     expect(of('elasticsearch')).toMatchObject({
       state: 'unreachable',
       address: '127.0.0.1:9',
-      error: { code: 'SINK_UNAVAILABLE', message: 'It did not answer within 0.5 s.' },
+      error: { code: 'SINK_UNAVAILABLE', message: 'No response within 0.5 s.' },
       allow_lists: [{ setting: 'ALLOWED_ES_INDEXES', names: ['films'] }],
     })
     expect(of('clickhouse')).toMatchObject({ state: 'not_configured', error: null })
   })
 
-  it('does not look twice for those who ask at the same time', async () => {
+  it('tests each server once for concurrent requests', async () => {
     const answers = await Promise.all([api.get('/connections'), api.get('/connections')])
     const [one, two] = answers.map((answer) => answer.json().items[0].latency_ms)
     expect(one).toBe(two)
@@ -118,7 +118,7 @@ describe('GET /connections', () => {
 })
 
 describe('GET /about', () => {
-  it('tells versions, migrations and since when it runs', async () => {
+  it('reports versions, migrations and the start time', async () => {
     const about = aboutWire.strict().parse((await api.get('/about')).json())
     expect(about).toMatchObject({ version: '0.0.0-test', node: process.versions.node, pid: process.pid })
     expect(about.database.migrations.map(({ name }) => name)).toEqual(migrations().map(({ name }) => name))
@@ -127,7 +127,7 @@ describe('GET /about', () => {
 })
 
 describe('GET /settings', () => {
-  it('tells values with where they come from, and of secrets only that they are set', async () => {
+  it('returns values with their origin, and only reports that secrets are set', async () => {
     const own = anApi(database.loginUrl('meta'), {
       env: {
         VITRINA_API_TOKEN: 'a-secret-of-the-admin',
@@ -148,7 +148,7 @@ describe('GET /settings', () => {
     expect(answer.body).not.toContain('a-secret-of-the-admin')
   })
 
-  it('has a rule for every setting whose name sounds like a secret', () => {
+  it('has a rule for every setting whose name suggests a secret', () => {
     const tables = [SETTINGS, ...SINKS.map((sink) => sink.settings)]
     const open = tables
       .flatMap((table) => Object.entries(table))

@@ -10,7 +10,7 @@ import { tokenPage } from './schemas/token.js'
 let database: TestDatabase
 let api: TestApi
 const tokens: Record<string, string> = {}
-/** What browsers send that signed in with other tokens of those roles, while these were still valid. */
+/** The headers of browsers that signed in with other tokens of those roles, while these were still valid. */
 const browsers: Record<string, BrowserHeaders> = {}
 beforeAll(async () => {
   database = await aDatabase()
@@ -36,7 +36,7 @@ async function aToken(role: Role): Promise<{ id: string; token: string }> {
   return (await api.post('/tokens', { name: `${role} token`, role })).json()
 }
 
-/** Every route, and the least role that may call it. A new route must be added here by somebody who thought about it. */
+/** Every route, and the lowest role that may call it. A new route must be added here deliberately. */
 const RULES: Record<string, Role | 'open'> = {
   'GET /openapi.json': 'open',
   'GET /docs': 'open',
@@ -106,7 +106,7 @@ const RULES: Record<string, Role | 'open'> = {
   'DELETE /tokens/:id': 'admin',
 }
 
-/** Routes that end sessions: each request needs one of its own. */
+/** Routes that end sessions: each request needs its own session. */
 const ENDING = ['DELETE /session', 'DELETE /sessions']
 /** A session is not enough for these, whatever its role: the token has to be sent again. */
 const BEARER_ONLY = ['POST /tokens', 'POST /tokens/:id/rotate']
@@ -128,13 +128,13 @@ function registered(): string[] {
 }
 
 describe('access', () => {
-  it('has a rule for every route that is registered, and none for others', async () => {
+  it('has a rule for every registered route, and none for others', async () => {
     await api.app.ready()
     const routes = new Set(registered().map((route) => route.replace(' /api/v1', ' ')))
     expect([...routes].sort()).toEqual(Object.keys(RULES).sort())
   })
 
-  it('does not start with a route that has none', () => {
+  it('does not start with a route without a rule', () => {
     const hooks: ((route: object) => void)[] = []
     requireRules({ addHook: (_name: string, hook: (route: object) => void) => hooks.push(hook) } as never)
     expect(() => hooks[0]!({ method: 'GET', url: '/secret', config: {} })).toThrow(
@@ -144,14 +144,14 @@ describe('access', () => {
 
   for (const [route, needed] of Object.entries(RULES)) {
     const [method, url] = route.split(' ') as ['GET' | 'POST' | 'DELETE', string]
-    // One that is let in must not stay: a stream would never end.
+    // An accepted stream must not stay open: it would never end.
     const query = url === '/events' ? '?last_event_id=nonsense' : ''
     const pathOf = () =>
       url.replace(':row_id', '1').replace(':version', '1').replace(':id', randomUUID()) + query
 
-    it(`${route} is for ${needed}`, async () => {
+    it(`${route} requires ${needed}`, async () => {
       const path = pathOf()
-      // Signing in without a token is refused too, as a sign-in without a token.
+      // Signing in without a token is rejected too, as a sign-in without a token.
       if (route === 'POST /session') return
       for (const prefix of needed === 'open' && !url.startsWith('/health') ? [''] : ['', '/api/v1']) {
         const ask = async (token?: string) =>
@@ -178,7 +178,7 @@ describe('access', () => {
     })
 
     if (needed !== 'open')
-      it(`${route} asks as much of a browser that signed in`, async () => {
+      it(`${route} requires the same of a signed-in browser`, async () => {
         const ask = async (who: string, headers: Record<string, string>) => {
           const isFresh = ENDING.includes(route) && ROLES.includes(who as Role)
           const browser = isFresh ? await signIn(api, { token: tokens[who]! }) : browsers[who]!
@@ -200,7 +200,7 @@ describe('access', () => {
       })
   }
 
-  it('names the role that is needed', async () => {
+  it('names the required role', async () => {
     const answer = await api.app.inject({
       method: 'POST',
       url: '/pipelines',
@@ -215,7 +215,7 @@ describe('access', () => {
 })
 
 describe('tokens', () => {
-  it('show their value once, and are kept as hashes', async () => {
+  it('show their value once, and are stored as hashes', async () => {
     const answer = await api.post('/tokens', {
       name: 'ci',
       role: 'operator',
@@ -242,7 +242,7 @@ describe('tokens', () => {
     expect(everything).not.toContain(token)
   })
 
-  it('sign what is done with them', async () => {
+  it('are recorded as the author of changes', async () => {
     const { id, token } = await aToken('admin')
     const body = { name: randomUUID(), source_query: 'SELECT 1', target_table: 'analytics.x' }
     const made = await api.app.inject({
@@ -257,7 +257,7 @@ describe('tokens', () => {
     expect(listed.last_used_at).not.toBeNull()
   })
 
-  it('end at once when they are revoked, however often that is asked', async () => {
+  it('end at once when revoked, and can be revoked again', async () => {
     const { id, token } = await aToken('viewer')
     const ask = async () =>
       (await api.app.inject({ url: '/pipelines', headers: { authorization: `Bearer ${token}` } })).statusCode
@@ -270,7 +270,7 @@ describe('tokens', () => {
     )
   })
 
-  it('are not for the runner to read', async () => {
+  it('cannot be read by the runner', async () => {
     const writer = await database.client(database.loginUrl('writer'))
     for (const table of ['etl_tokens', 'etl_sessions', 'etl_audit', 'etl_idempotency'])
       await expect(writer.query(`SELECT * FROM etl.${table}`)).rejects.toMatchObject({ code: '42501' })

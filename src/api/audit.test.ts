@@ -26,13 +26,13 @@ describe('the audit', () => {
     '0000-06-01T00:00:00Z',
     '0000-01-01T00:00:00+23:00',
     '9999-12-31T23:00:00-20:00',
-  ])('takes a time that PostgreSQL would not: %s', async (time) => {
+  ])('rejects a time that PostgreSQL would reject: %s', async (time) => {
     for (const path of ['/audit', '/audit.csv', '/runs'])
       for (const side of ['since', 'until'])
         expect((await api.get(`${path}?${new URLSearchParams({ [side]: time })}`)).statusCode).toBe(200)
   })
 
-  it('finds what one request did, by the id that its answer carried', async () => {
+  it('finds the actions of one request by the id in its response', async () => {
     const { id } = await aPipeline(database)
     const answer = await api.post(`/pipelines/${id}/run`)
     const { items } = await audit({ request_id: String(answer.headers['x-request-id']) })
@@ -43,7 +43,7 @@ describe('the audit', () => {
     expect((await audit({ request_id: randomUUID() })).items).toEqual([])
   })
 
-  it('finds what was done to a pipeline, to its runs and to its rows in quarantine', async () => {
+  it('finds the actions on a pipeline, its runs and its quarantined rows', async () => {
     const { id } = await aPipeline(database)
     const { run_id } = (await api.post(`/pipelines/${id}/run`)).json()
     await api.post(`/runs/${run_id}/cancel`)
@@ -68,7 +68,7 @@ describe('the audit', () => {
     expect(await actions({ pipeline_id: randomUUID() })).toEqual([])
   })
 
-  it('finds what somebody did, by a part of the name', async () => {
+  it('finds the actions of a user by part of the name', async () => {
     const { id, token } = (await api.post('/tokens', { name: 'Night Shift', role: 'operator' })).json()
     const pipeline = await aPipeline(database)
     await api.app.inject({
@@ -81,7 +81,7 @@ describe('the audit', () => {
     expect((await audit({ actor: '%' })).items).toEqual([])
   })
 
-  it('finds what was done between two times', async () => {
+  it('finds the actions between two times', async () => {
     const { id } = await aPipeline(database)
     await api.post(`/pipelines/${id}/disable`)
     await api.post(`/pipelines/${id}/enable`)
@@ -98,7 +98,7 @@ describe('the audit', () => {
     expect((await api.get('/audit?since=yesterday')).statusCode).toBe(422)
   })
 
-  it('goes on where a page ended, under the same filter', async () => {
+  it('continues after a page with the same filter', async () => {
     const { id } = await aPipeline(database)
     for (let n = 0; n < 2; n++) {
       await api.post(`/pipelines/${id}/disable`)
@@ -116,8 +116,8 @@ describe('the audit', () => {
   })
 })
 
-describe('a pipeline whose id somebody chose', () => {
-  it('can be asked for wherever one is: such an id need not be one that was drawn', async () => {
+describe('a pipeline with a chosen id', () => {
+  it('can be requested everywhere: its id need not be a random UUID', async () => {
     const id = '11111111-1111-1111-1111-111111111111'
     for (const path of ['/audit', '/runs'])
       expect((await api.get(`${path}?pipeline_id=${id}`)).statusCode).toBe(200)
@@ -126,7 +126,7 @@ describe('a pipeline whose id somebody chose', () => {
 })
 
 describe('the audit as CSV', () => {
-  it('holds everything that the filter leaves, more than a page', async () => {
+  it('contains everything that matches the filter, more than a page', async () => {
     await database.query(
       `INSERT INTO etl.etl_audit (actor, action, target_kind, target_id)
        SELECT 'importer', 'pipeline.run', 'pipeline', n FROM generate_series(1, 1201) n`,
@@ -140,7 +140,7 @@ describe('the audit as CSV', () => {
     expect(new Set(lines.slice(1, -1).map((line) => line.split(',')[5])).size).toBe(1201)
   })
 
-  it('quotes what needs it, and leaves a spreadsheet nothing to run', async () => {
+  it('quotes values where needed, and contains no formulas', async () => {
     const target = randomUUID()
     await database.query(
       `INSERT INTO etl.etl_audit (actor, action, target_kind, target_id, target_name, diff)

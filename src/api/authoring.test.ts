@@ -16,7 +16,7 @@ beforeAll(async () => {
     connections: ['src', 'gone'],
     urls: new Map([
       ['src', other.loginUrl('reader')],
-      ['gone', 'postgres://nobody@127.0.0.1:1/none'],
+      ['gone', 'postgres://reader@127.0.0.1:1/none'],
     ]),
   })
 })
@@ -31,7 +31,7 @@ const DRAFT = {
 const INCREMENTAL = { ...DRAFT, mode: 'incremental', incremental_key: 'modified' }
 
 describe('the tables that a query may read', () => {
-  it('are told with their columns, and none of a schema that is not allowed', async () => {
+  it('are returned with their columns, without those of schemas that are not allowed', async () => {
     const { schemas, items, truncated } = (await api.get('/catalog/tables')).json()
     expect([schemas, truncated]).toEqual([['content', 'ugc'], false])
     expect(new Set(items.map(({ schema }: { schema: string }) => schema))).toEqual(
@@ -42,7 +42,7 @@ describe('the tables that a query may read', () => {
     expect(films.columns).toContainEqual({ name: 'id', type: 'uuid', not_null: true })
   })
 
-  it('leave out what the reader has no right to, also single columns', async () => {
+  it('exclude what the reader has no right to, also single columns', async () => {
     await database.query(`CREATE TABLE content.hidden (id int);
       CREATE TABLE content.half_open (id int, secret text);
       CREATE VIEW content.film_titles AS SELECT title FROM content.film_work;
@@ -56,7 +56,7 @@ describe('the tables that a query may read', () => {
     expect(named('film_titles')).toMatchObject({ kind: 'view', rows: null })
   })
 
-  it('are those of a named connection when it is asked for', async () => {
+  it('are those of a named connection if one is requested', async () => {
     const { items } = (await api.get('/catalog/tables?connection=src')).json()
     expect(items.map(({ name }: { name: string }) => name)).toContain('elsewhere')
     expect((await api.get('/catalog/tables?connection=nowhere')).json()).toMatchObject({
@@ -67,8 +67,8 @@ describe('the tables that a query may read', () => {
   })
 })
 
-describe('what validate tells whoever writes a query', () => {
-  it('names the columns also as long as the key is not chosen', async () => {
+describe('what validate reports while a query is being written', () => {
+  it('returns the columns before a key is chosen', async () => {
     const answer = await api.post('/validate', { ...DRAFT, key_columns: [] })
     expect(answer.json()).toMatchObject({
       valid: false,
@@ -78,7 +78,7 @@ describe('what validate tells whoever writes a query', () => {
     })
   })
 
-  it('does not read rows when it is asked to be quick', async () => {
+  it('reads no rows when quick', async () => {
     const draft = { ...DRAFT, source_query: 'SELECT type AS film_id FROM content.film_work' }
     expect((await api.post('/validate', draft)).json().warnings).toMatchObject([{ code: 'KEY_NOT_UNIQUE' }])
     expect((await api.post('/validate?quick=true', draft)).json()).toMatchObject({
@@ -87,7 +87,7 @@ describe('what validate tells whoever writes a query', () => {
     })
   })
 
-  it('tells what the planner expects', async () => {
+  it('reports the estimate of the planner', async () => {
     await database.query('ANALYZE content.film_work')
     const { plan } = (await api.post('/validate', DRAFT)).json()
     expect(plan).toMatchObject({
@@ -98,7 +98,7 @@ describe('what validate tells whoever writes a query', () => {
     expect(plan.total_cost).toBeGreaterThan(0)
   })
 
-  it('asks for an index on the incremental key of a big table, and no longer when there is one', async () => {
+  it('recommends an index on the incremental key of a large table until one exists', async () => {
     await database.query(`CREATE TABLE content.big (id int PRIMARY KEY, "changed At" timestamptz NOT NULL, kind text);
       INSERT INTO content.big SELECT n, now() - n * interval '1 s', 'a' FROM generate_series(1, 20000) n;
       ANALYZE content.big;
@@ -124,11 +124,11 @@ describe('what validate tells whoever writes a query', () => {
   })
 })
 
-describe('when a schedule would run', () => {
+describe('the next times of a schedule', () => {
   const runs = async (query: Record<string, string>) =>
     (await api.get(`/schedule/runs?${new URLSearchParams(query)}`)).json()
 
-  it('is told in its zone', async () => {
+  it('are returned in its time zone', async () => {
     const told = await runs({
       schedule_interval: '0 6 * * *',
       schedule_timezone: 'Europe/Moscow',
@@ -144,7 +144,7 @@ describe('when a schedule would run', () => {
     expect((await runs({ schedule_interval: '15m' })).runs).toHaveLength(5)
   })
 
-  it('answers also when it cannot be read, with the field', async () => {
+  it('are replaced by the invalid field if the schedule is invalid', async () => {
     expect(await runs({ schedule_interval: 'every day' })).toMatchObject({
       valid: false,
       errors: [{ field: 'schedule_interval', code: 'SCHEDULE_UNREADABLE' }],

@@ -1,8 +1,8 @@
 import type { Api } from './schemas/type-provider.js'
 
 /**
- * JSON, or nothing. Nothing is welcome under every content type: curl -d '' calls it a form, and schedulers send
- * "application/json" with no body at all. Neither is a reason to refuse a POST that needs none.
+ * JSON or an empty body. An empty body is accepted with every content type: curl -d '' sends a form type, and
+ * schedulers send "application/json" without a body. Neither is a reason to reject a POST that needs none.
  */
 export function readBodies(app: Api): void {
   const parseJson = app.getDefaultJsonParser('error', 'error')
@@ -21,7 +21,7 @@ export function readBodies(app: Api): void {
   })
 }
 
-/** Null when it is not UTF-8: read as a string, wrong bytes became U+FFFD without a word, and were saved so. */
+/** Null if it is not UTF-8: read as a string, invalid bytes became U+FFFD silently and were saved that way. */
 function readText(body: Buffer): string | null {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(body)
@@ -30,7 +30,7 @@ function readText(body: Buffer): string | null {
   }
 }
 
-/** Deeper than anything we take. What JSON.parse reads without trouble may still overflow the stack of whoever walks it. */
+/** Deeper than any valid body. What JSON.parse accepts may still overflow the stack of code that walks it. */
 const MAX_DEPTH = 32
 
 function isTooDeep(json: string): boolean {
@@ -50,7 +50,7 @@ function isTooDeep(json: string): boolean {
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
-/** The closing ones are two further. */
+/** The closing ones are two characters later. */
 const BRACKET = 0x5b
 const BRACE = 0x7b
 
@@ -62,22 +62,24 @@ function notUtf8(): Error {
   return refusal(400, 'The body is not UTF-8.')
 }
 
-/** Without the header: what a stranger sent is not repeated to anyone. */
+/** Without the header: input from an unknown caller is not repeated. */
 function unsupported(): Error {
   return refusal(415, 'The content type of the body is not supported.')
 }
 
-/** No JSON, or JSON with a name that could change what every object of a program has. */
+/** Invalid JSON, or JSON with a name that could change the prototype of objects. */
 function unreadable(text: string): Error {
   try {
     JSON.parse(text)
-    return refusal(400, 'The body has a field called "__proto__" or "constructor", which nobody needs.')
+    return refusal(400, 'The body has a field named "__proto__" or "constructor", which is not allowed.')
   } catch (error) {
-    // Only the place: the rest of the message repeats what was sent, and that may be a secret.
+    // Only the position: the rest of the message quotes the body, which may contain a secret.
     const place = /at position (\d+)/.exec((error as Error).message)?.[1]
     return refusal(
       400,
-      place === undefined ? 'The body is not JSON.' : `The body is not JSON: see its character ${place}.`,
+      place === undefined
+        ? 'The body is not valid JSON.'
+        : `The body is not valid JSON: see character ${place}.`,
     )
   }
 }

@@ -5,24 +5,24 @@ import { VitrinaError } from '../model/errors.js'
 import { toProblem } from './problem.js'
 import type { Api } from './schemas/type-provider.js'
 
-/** What Node could not read as a request never reaches a route; it is answered as a problem all the same. */
-export function refuseBroken(error: Error & { code?: string }, socket: Socket): void {
+/** A request that Node cannot parse never reaches a route; it still gets a problem document. */
+export function rejectUnparsable(error: Error & { code?: string }, socket: Socket): void {
   if (error.code !== 'ECONNRESET' && socket.writable) socket.write(answerTo(error.code))
   socket.destroy()
 }
 
-/** What Node would answer by itself, without a word: a request without Host, CONNECT, and "Expect: something". */
-export function answerStrange(app: Api): void {
+/** Requests that Node would reject without an explanation: no Host header, CONNECT, and "Expect: something". */
+export function explainRejections(app: Api): void {
   app.addHook('onRequest', async ({ raw }) => {
     if (raw.headers.host === undefined && raw.httpVersion === '1.1')
       throw Object.assign(new Error('The request has no Host header.'), { statusCode: 400 })
-    // Node keeps the first one; a proxy before us may have gone by the second.
+    // Node uses the first one; a proxy in front may have used the second.
     if (countOf(raw.rawHeaders, 'host') > 1)
       throw Object.assign(new Error('The request has more than one Host header.'), { statusCode: 400 })
   })
   const server = app.server as Server
-  server.on('connect', (_request, socket) => refuseBroken({ code: 'CONNECT' } as never, socket as Socket))
-  // RFC 9110 lets us ignore what we do not know.
+  server.on('connect', (_request, socket) => rejectUnparsable({ code: 'CONNECT' } as never, socket as Socket))
+  // RFC 9110 allows ignoring unknown expectations.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
 }
 
@@ -31,7 +31,7 @@ function countOf(rawHeaders: readonly string[], name: string): number {
 }
 
 function answerTo(code: string | undefined): string {
-  const { status, detail, hint } = REFUSALS[code ?? ''] ?? UNREADABLE
+  const { status, detail, hint } = REQUEST_FAULTS[code ?? ''] ?? UNREADABLE
   const failure = { status, error: new VitrinaError('REQUEST_INVALID', detail, hint) }
   const body = JSON.stringify(toProblem({ id: randomUUID(), path: '' }, failure))
   return [
@@ -44,32 +44,32 @@ function answerTo(code: string | undefined): string {
   ].join('\r\n')
 }
 
-interface Refusal {
+interface RequestFault {
   readonly status: number
   readonly detail: string
   readonly hint: string
 }
 
-const REFUSALS: Readonly<Record<string, Refusal>> = {
+const REQUEST_FAULTS: Readonly<Record<string, RequestFault>> = {
   HPE_HEADER_OVERFLOW: {
     status: 431,
-    detail: 'Address and headers together are longer than 16 KiB.',
-    hint: 'Send less in the query and in the headers.',
+    detail: 'The URL and the headers together are larger than 16 KiB.',
+    hint: 'Send a shorter query or fewer headers.',
   },
   CONNECT: {
     status: 405,
-    detail: 'This server is no proxy.',
-    hint: 'Send the request to it directly.',
+    detail: 'This server is not a proxy.',
+    hint: 'Send the request to the server directly.',
   },
   ERR_HTTP_REQUEST_TIMEOUT: {
     status: 408,
-    detail: 'The request did not arrive as a whole in time.',
-    hint: 'Send it again, without a break in between.',
+    detail: 'The request was not received completely in time.',
+    hint: 'Send it again without interruption.',
   },
 }
 
-const UNREADABLE: Refusal = {
+const UNREADABLE: RequestFault = {
   status: 400,
-  detail: 'This is not a request that HTTP knows.',
-  hint: 'See what your client sends, and whether something on the way changes it.',
+  detail: 'The request is not valid HTTP.',
+  hint: 'Check what your client sends, and whether a proxy changes it.',
 }

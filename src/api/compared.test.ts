@@ -24,7 +24,7 @@ async function lineOf(name: string) {
 }
 
 describe('the last comparison of a mart', () => {
-  it('stands in the overview, counts and rows apart', async () => {
+  it('is in the overview, counts and rows separately', async () => {
     const { id, spec } = await aPipeline(database)
     expect((await lineOf(spec.name)).compared).toEqual({ counts: null, rows: null })
     await run(database, id)
@@ -35,7 +35,7 @@ describe('the last comparison of a mart', () => {
     expect(compared.counts!.source_rows).toBeGreaterThan(0)
   })
 
-  it('is replaced by the next, and told to everybody who listens', async () => {
+  it('is replaced by the next one, and sent to all event streams', async () => {
     const { id, spec } = await aPipeline(database)
     await run(database, id)
     await api.get(`/pipelines/${id}/reconcile?deep=true`)
@@ -59,7 +59,7 @@ describe('the last comparison of a mart', () => {
     ])
   })
 
-  it('goes with its pipeline', async () => {
+  it('is deleted with its pipeline', async () => {
     const { id } = await aPipeline(database)
     await run(database, id)
     await api.get(`/pipelines/${id}/reconcile`)

@@ -27,7 +27,7 @@ afterAll(async () => {
 const get = (url: string) => api.app.inject({ url })
 
 describe('the console', () => {
-  it('is where the root leads to', async () => {
+  it('is where the root redirects to', async () => {
     for (const url of ['/', '/ui']) expect((await get(url)).headers.location).toBe('/ui/')
   })
 
@@ -46,11 +46,11 @@ describe('the console', () => {
     }
   })
 
-  it('gives every visit a nonce of its own', async () => {
+  it('has a new nonce for every visit', async () => {
     expect((await get('/ui/')).body).not.toBe((await get('/ui/')).body)
   })
 
-  it('lets browsers keep what has its hash in its name', async () => {
+  it('allows browsers to cache files with a hash in their name', async () => {
     const answer = await get('/ui/assets/app-1a2b.js')
     expect(answer.headers['content-type']).toBe('text/javascript; charset=utf-8')
     expect(answer.headers['cache-control']).toContain('immutable')
@@ -65,7 +65,7 @@ describe('the console', () => {
     '.built.json',
     'index.html%00.js',
     'assets/../../secret.txt',
-  ])('gives nothing for %s', async (path) => {
+  ])('serves nothing for %s', async (path) => {
     const answer = await get(`/ui/${path}`)
     expect(answer.statusCode).toBeGreaterThanOrEqual(400)
     expect(answer.body).not.toBe('secret')

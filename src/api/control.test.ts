@@ -39,7 +39,7 @@ async function aRequestedRun() {
 }
 
 describe('POST /pipelines/{id}/run', () => {
-  it('answers at once with the run, which can be read from then on', async () => {
+  it('returns the run at once, which can be read from then on', async () => {
     const { id } = await aPipeline(database)
     const answer = await api.post(`/pipelines/${id}/run`)
     expect(answer.statusCode).toBe(202)
@@ -64,7 +64,7 @@ describe('POST /pipelines/{id}/run', () => {
     await queue.finish(await claimRun(run_id), { status: 'SUCCESS' })
   })
 
-  it('gives the same run again while it is requested and while it runs', async () => {
+  it('returns the same run while it is requested and while it is running', async () => {
     const { id } = await aPipeline(database)
     const answers = await Promise.all(Array.from({ length: 10 }, () => api.post(`/pipelines/${id}/run`)))
     const runs = new Set(answers.map((answer) => answer.json().run_id))
@@ -80,7 +80,7 @@ describe('POST /pipelines/{id}/run', () => {
     await queue.finish(await claimRun(next.json().run_id), { status: 'SUCCESS' })
   })
 
-  it('refuses a disabled pipeline and one that does not exist', async () => {
+  it('rejects a disabled pipeline and one that does not exist', async () => {
     const { id } = await aPipeline(database, { enabled: false })
     const disabled = await api.post(`/pipelines/${id}/run`)
     expect([disabled.statusCode, disabled.json().code]).toEqual([409, 'PIPELINE_DISABLED'])
@@ -92,7 +92,7 @@ describe('POST /pipelines/{id}/run', () => {
 })
 
 describe('POST /pipelines/{id}/pause', () => {
-  it('asks a running pipeline to pause, and says so again until it did and after', async () => {
+  it('requests a pause of a running pipeline, with the same result until it is paused and after', async () => {
     const { id, claim } = await aRequestedRun()
     const first = await api.post(`/pipelines/${id}/pause`)
     expect([first.statusCode, first.json()]).toEqual([
@@ -105,7 +105,7 @@ describe('POST /pipelines/{id}/pause', () => {
     expect([after.statusCode, after.json().status]).toEqual([202, 'PAUSED'])
   })
 
-  it('refuses when nothing runs', async () => {
+  it('is rejected when nothing runs', async () => {
     const { id, spec } = await aPipeline(database)
     const answer = await api.post(`/pipelines/${id}/pause`)
     expect(answer.statusCode).toBe(409)
@@ -118,7 +118,7 @@ describe('POST /pipelines/{id}/pause', () => {
 })
 
 describe('GET /pipelines/{id}/status', () => {
-  it('shows the run under way, the last one that ended, and how old the last success is', async () => {
+  it('shows the run in progress, the last one that ended, and the age of the last success', async () => {
     const { id, name, runId, claim } = await aRequestedRun()
     const during = statusWire.strict().parse((await api.get(`/pipelines/${id}/status`)).json())
     expect(during).toMatchObject({ id, name, status: 'RUNNING', enabled: true, last_run: null, lag: null })
@@ -141,7 +141,7 @@ describe('GET /pipelines/{id}/status', () => {
 })
 
 describe('runs', () => {
-  it('tell why one failed', async () => {
+  it('report why one failed', async () => {
     const { id, runId, claim } = await aRequestedRun()
     await queue.finish(claim, {
       status: 'FAILED',
@@ -174,7 +174,7 @@ describe('runs', () => {
     expect(ids((await api.get(`/runs?limit=1&cursor=${first.json().next_cursor}`)).json())).toEqual([runId])
   })
 
-  it('answer 404 for one that does not exist', async () => {
+  it('return 404 for one that does not exist', async () => {
     for (const id of [randomUUID(), 'latest']) {
       const answer = await api.get(`/runs/${id}`)
       expect([answer.statusCode, answer.json().code]).toEqual([404, 'RUN_NOT_FOUND'])
@@ -186,7 +186,7 @@ describe('runs', () => {
 })
 
 describe('POST /runs/{id}/cancel?force=true', () => {
-  it('ends the run under the hands of its holder, who can commit nothing more (invariant 4)', async () => {
+  it('ends the run while it has a holder, which can commit nothing more (invariant 4)', async () => {
     const { id, runId, claim } = await aRequestedRun()
     await queue.record(claim, aBatch, progress, 30, null)
     const answer = await api.post(`/runs/${runId}/cancel?force=true`)
@@ -199,13 +199,13 @@ describe('POST /runs/{id}/cancel?force=true', () => {
     await expect(queue.finish(claim, { status: 'SUCCESS' })).rejects.toMatchObject({ code: 'LEASE_LOST' })
     const { items } = (await api.get(`/audit?target_id=${runId}`)).json()
     expect(items[0]).toMatchObject({ action: 'run.cancel', diff: { force: true } })
-    // Asked again it changes nothing, and the pipeline runs again.
+    // Repeated it changes nothing, and the pipeline runs again.
     expect((await api.post(`/runs/${runId}/cancel?force=true`)).json().status).toBe('CANCELLED')
     const again = (await api.post(`/pipelines/${id}/run`)).json()
     expect((await claimRun(again.run_id)).fence).toBeGreaterThan(claim.fence)
   })
 
-  it('leaves a pipeline paused that was asked to pause', async () => {
+  it('leaves a pipeline PAUSED whose pause was requested', async () => {
     const { id, runId } = await aRequestedRun()
     await api.post(`/pipelines/${id}/pause`)
     expect((await api.post(`/runs/${runId}/cancel?force=true`)).json().status).toBe('CANCELLED')

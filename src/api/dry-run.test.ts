@@ -51,7 +51,7 @@ describe('dry_run=true', () => {
   })
 
   it.each(['PATCH', 'POST'] as const)(
-    'shows what a change by %s would do, and does nothing',
+    'shows the effect of a change by %s, and changes nothing',
     async (method) => {
       const id = await created()
       const before = await traces()
@@ -69,7 +69,7 @@ describe('dry_run=true', () => {
     },
   )
 
-  it('says what becomes of the checkpoint', async () => {
+  it('reports the effect on the checkpoint', async () => {
     const id = await created()
     await database.query(
       "UPDATE etl.etl_state SET last_processed_key = '2024-01-01' WHERE pipeline_id = $1",
@@ -87,7 +87,7 @@ describe('dry_run=true', () => {
     expect((await api.patch(`/pipelines/${id}`, other)).json().code).toBe('CHECKPOINT_INVALID')
   })
 
-  it('refuses what the change itself would be refused for', async () => {
+  it('rejects what the change itself would be rejected for', async () => {
     const [id, other] = [await created(), await created()]
     const { name } = (await api.get(`/pipelines/${other}`)).json()
     const dry = async (body: object, headers = {}) =>
@@ -104,8 +104,8 @@ describe('dry_run=true', () => {
   })
 })
 
-describe('a pipeline that comes from a file', () => {
-  it('is changed by files, or by whoever takes it over', async () => {
+describe('a pipeline managed by a file', () => {
+  it('can be changed by files, or with take_over', async () => {
     const made = await api.post('/pipelines?managed_by=file', spec())
     const { id, managed_by } = made.json()
     expect(managed_by).toBe('file')

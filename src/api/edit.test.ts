@@ -42,7 +42,7 @@ async function setCheckpoint(id: string): Promise<void> {
 }
 
 describe('POST /pipelines', () => {
-  it('creates a pipeline with every default, and says where it is', async () => {
+  it('creates a pipeline with every default, and returns its location', async () => {
     const body = spec()
     const answer = await api.post('/api/v1/pipelines', body)
     expect(answer.statusCode).toBe(201)
@@ -60,7 +60,7 @@ describe('POST /pipelines', () => {
     expect((await api.get(String(answer.headers.location))).json()).toEqual(made)
   })
 
-  it('takes a task plan in the order of its places', async () => {
+  it('accepts a task plan in the order of its positions', async () => {
     const tasks = [
       { order_index: 2, task_type: 'PYTHON', body: 'demo_film_dim', target_table: 'analytics.other' },
       { order_index: 1, task_type: 'SQL', body: 'SELECT 1 AS id' },
@@ -80,20 +80,20 @@ describe('POST /pipelines', () => {
     "SELECT 'unfinished",
     'SELECT 1 AS a, 2 AS a',
     "SELECT 'x'::uuid AS a",
-  ])('R6.1 saves no query that can never be run: %s', async (source_query) => {
+  ])('R6.1 does not save a query that can never run: %s', async (source_query) => {
     const answer = await api.post('/pipelines', spec({ source_query }))
     expect([answer.statusCode, codes(answer)]).toEqual([422, { source_query: 'SOURCE_QUERY_FAILED' }])
     const id = await created()
     expect((await api.patch(`/pipelines/${id}`, { source_query })).statusCode).toBe(422)
   })
 
-  it('saves a query whose tables, or the right to read them, may come later', async () => {
+  it('saves a query whose tables or privileges may come later', async () => {
     await created({ source_query: 'SELECT id, title FROM content.no_such_table' })
     await database.query('CREATE SCHEMA content; CREATE TABLE content.hidden (id int)')
     await created({ source_query: 'SELECT id FROM content.hidden' })
   })
 
-  it('refuses a name that is taken', async () => {
+  it('rejects a name that is taken', async () => {
     const body = spec()
     await api.post('/pipelines', body)
     const answer = await api.post('/pipelines', body)
@@ -101,7 +101,7 @@ describe('POST /pipelines', () => {
     expect(answer.json().detail).toContain(body.name)
   })
 
-  it('tells all mistakes at once, those of the shape and those of the rules', async () => {
+  it('reports all mistakes at once, those of the shape and those of the rules', async () => {
     const answer = await api.post('/pipelines', {
       ...{
         name: '',
@@ -186,14 +186,14 @@ describe('POST /pipelines', () => {
       'TARGET_REFUSED',
     ],
     ['R4.9 no path', [sql, { ...python, body: '../evil.py' }], 'tasks.1.body', 'PLAN_TRANSFORM_NAME'],
-  ])('refuses a broken plan: %s', async (_rule, tasks, field, code) => {
+  ])('rejects an invalid plan: %s', async (_rule, tasks, field, code) => {
     const answer = await api.post('/pipelines', spec({ tasks }))
     expect([answer.statusCode, codes(answer)]).toEqual([422, { [field]: code }])
   })
 })
 
 describe('PATCH /pipelines/{id}', () => {
-  it('changes what is named and leaves the rest; null goes back to the default', async () => {
+  it('changes the given fields and keeps the rest; null restores the default', async () => {
     const target_table = 'analytics.film_dim'
     const id = await created({ description: 'old', batch_size: 10, schedule_interval: '15m', target_table })
     const answer = await api.patch(`/pipelines/${id}`, {
@@ -210,13 +210,13 @@ describe('PATCH /pipelines/{id}', () => {
     })
   })
 
-  it('answers under update-config too', async () => {
+  it('is also available as update-config', async () => {
     const id = await created()
     const answer = await api.post(`/pipelines/${id}/update-config`, { description: 'x' })
     expect([answer.statusCode, answer.json().config_version]).toEqual([200, 2])
   })
 
-  it('makes one version of pipeline and tasks together, and none of nothing', async () => {
+  it('creates one version for pipeline and tasks together, and none without changes', async () => {
     const id = await created()
     const tasks = [
       { task_type: 'SQL', body: 'SELECT 1 AS film_id' },
@@ -236,7 +236,7 @@ describe('PATCH /pipelines/{id}', () => {
     })
   })
 
-  it('honours If-Match, and tells the present version when it is stale', async () => {
+  it('respects If-Match, and returns the current version if it is stale', async () => {
     const id = await created()
     const first = await api.patch(`/pipelines/${id}`, { description: 'a' }, { 'if-match': '"1"' })
     expect(first.statusCode).toBe(200)
@@ -251,7 +251,7 @@ describe('PATCH /pipelines/{id}', () => {
     )
   })
 
-  it('lets one of two editors with the same version win', async () => {
+  it('accepts one of two changes based on the same version', async () => {
     const id = await created()
     const answers = await Promise.all(
       ['a', 'b', 'c', 'd'].map((description) =>
@@ -261,7 +261,7 @@ describe('PATCH /pipelines/{id}', () => {
     expect(answers.map((answer) => answer.statusCode).sort()).toEqual([200, 412, 412, 412])
   })
 
-  it('R5.2 refuses what would corrupt a run, and says what to do; the rest may change', async () => {
+  it('R5.2 rejects what would corrupt a run, with a remedy; the rest may change', async () => {
     const id = await created()
     await setStatus(id, 'RUN_REQUESTED', 'RUNNING')
     for (const change of [
@@ -278,7 +278,7 @@ describe('PATCH /pipelines/{id}', () => {
     expect([gone.statusCode, gone.json().code]).toEqual([409, 'PIPELINE_BUSY'])
   })
 
-  it('the database refuses tasks and deletion while RUNNING by itself', async () => {
+  it('the database itself rejects changes of tasks and deletion while RUNNING', async () => {
     const { id } = await aPipeline(database, { tasks: [{ taskType: 'SQL', body: 'SELECT 1' }] })
     await setStatus(id, 'RUN_REQUESTED', 'RUNNING')
     for (const sql of [
@@ -288,7 +288,7 @@ describe('PATCH /pipelines/{id}', () => {
       await expect(database.query(sql, [id])).rejects.toMatchObject({ code: 'VT002' })
   })
 
-  it('says before saving that the checkpoint would mean nothing, and resets it only when told to', async () => {
+  it('reports before saving that a change invalidates the checkpoint, and resets it only on request', async () => {
     const id = await created({ mode: 'incremental', incremental_key: 'updated_at' })
     const change = { incremental_key: 'film_id' }
     const source_query = 'SELECT 1 AS film_id, 2 AS updated_at'
@@ -316,7 +316,7 @@ describe('PATCH /pipelines/{id}', () => {
     ).toEqual([{ reset: true, position: null }])
   })
 
-  it('answers 404 for one that is not there', async () => {
+  it('returns 404 for one that does not exist', async () => {
     for (const id of [randomUUID(), 'film'])
       expect((await api.patch(`/pipelines/${id}`, { description: 'x' })).statusCode).toBe(404)
   })
@@ -336,7 +336,7 @@ describe('other changes', () => {
     expect((await api.call({ method: 'DELETE', url: `/pipelines/${id}` })).statusCode).toBe(404)
   })
 
-  it('enables and disables, as often as asked', async () => {
+  it('enables and disables, repeatedly', async () => {
     const id = await created()
     for (const [verb, enabled, version] of [
       ['disable', false, 2],
@@ -374,7 +374,7 @@ describe('other changes', () => {
     expect((await api.post(`/pipelines/${full}/reset`, { last_processed_key: '1' })).statusCode).toBe(422)
   })
 
-  it('tells which version a running pipeline takes up', async () => {
+  it('returns the version that a running pipeline applies next', async () => {
     const id = await created()
     const answer = await api.post(`/pipelines/${id}/reload-config`)
     expect([answer.statusCode, answer.json()]).toEqual([202, { config_version: 1 }])

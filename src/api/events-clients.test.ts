@@ -25,7 +25,7 @@ async function listen(token = TOKEN): Promise<SseClient> {
   return client
 }
 
-/** A client that opened a stream and reads nothing of it, with the server's side of it. */
+/** A client that opened a stream and does not read it, with the server side of its connection. */
 async function aSlowReader(own: TestApi): Promise<{ response: IncomingMessage; server: ServerResponse }> {
   const { port } = own.app.server.address() as AddressInfo
   const answered = once(own.app.server, 'request') as Promise<[IncomingMessage, ServerResponse]>
@@ -40,7 +40,7 @@ async function aSlowReader(own: TestApi): Promise<{ response: IncomingMessage; s
   return { response, server }
 }
 
-/** Far more than all buffers on the way hold together: 2 KB each. */
+/** Far more than all buffers in between can hold: 2 KB each. */
 async function flood(): Promise<void> {
   await database.query(
     `SELECT etl.emit('flood', NULL, NULL, jsonb_build_object('n', n, 'pad', repeat('x', 2000))) FROM generate_series(1, $1::int) n`,
@@ -50,8 +50,8 @@ async function flood(): Promise<void> {
 
 const floods = (client: SseClient) => client.events.filter(({ event }) => event === 'flood')
 
-describe('a stream of events', () => {
-  it('keeps little for a client that does not read, holds nobody else up, and gives all of it later', async () => {
+describe('an event stream', () => {
+  it('buffers little for a client that does not read, delays no other client, and delivers everything later', async () => {
     const own = anApi(database.loginUrl('meta'))
     await own.app.listen({ host: '127.0.0.1', port: 0 })
     onTestFinished(() => own.close())
@@ -64,7 +64,7 @@ describe('a stream of events', () => {
       return floods(quick).length === EVENTS
     }
     await flood()
-    await waitFor(hasAll, { what: 'the quick one to have all' })
+    await waitFor(hasAll, { what: 'the fast client to receive everything' })
     expect(most, 'it does wait for the slow one').toBeGreaterThan(100 * KIB)
     expect(most).toBeLessThan(160 * KIB)
     const numbers: number[] = []
@@ -76,17 +76,17 @@ describe('a stream of events', () => {
       for (const line of lines) if (line.startsWith('id: ')) numbers.push(Number(line.slice(4)))
     })
     response.resume()
-    await waitFor(async () => numbers.length >= EVENTS, { what: 'the slow one to have all' })
+    await waitFor(async () => numbers.length >= EVENTS, { what: 'the slow client to receive everything' })
     expect(numbers).toEqual(quick.events.map(({ id }) => id))
   })
 
-  it('lets go of a client that goes on not reading', async () => {
+  it('disconnects a client that keeps not reading', async () => {
     const { server } = await aSlowReader(api)
     await flood()
-    await waitFor(async () => server.destroyed, { what: 'the server to let go' })
+    await waitFor(async () => server.destroyed, { what: 'the server to disconnect' })
   })
 
-  it('gives a sign of life when there is nothing to tell', async () => {
+  it('sends heartbeats when there are no events', async () => {
     const client = await listen()
     await waitFor(async () => client.text.split(': still here\n\n').length > 3, { what: 'three heartbeats' })
     expect(client.events).toEqual([])
@@ -114,7 +114,7 @@ describe('a stream of events', () => {
     expect((await listen(token)).response.status).toBe(401)
   })
 
-  it('tells one client of everything: it needs no second one', async () => {
+  it('delivers all events to one client: it needs no second stream', async () => {
     const client = await listen()
     for (const pipeline of ['a', 'b'])
       await api.post('/pipelines', {

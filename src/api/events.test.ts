@@ -31,7 +31,7 @@ const ids = (events: readonly SeenEvent[]) => events.map((event) => event.id)
 const run = (from: number, count: number) => Array.from({ length: count }, (_, n) => from + n)
 
 describe('GET /events', () => {
-  it('tells of every transition and each batch, also of those written by hand', async () => {
+  it('delivers every transition and each batch, also those written by hand', async () => {
     const client = await listen()
     expect(client.response.headers.get('content-type')).toMatch(/^text\/event-stream/)
     expect(client.response.headers.get('x-accel-buffering')).toBe('no')
@@ -55,7 +55,7 @@ describe('GET /events', () => {
     expect(ids(client.events)).toEqual(run(client.events[0]!.id, client.events.length))
   })
 
-  it('goes on after Last-Event-ID without gap or repetition', async () => {
+  it('continues after Last-Event-ID without gaps or repetitions', async () => {
     const first = await listen()
     const { id } = await aPipeline(database)
     await move(id, 'RUN_REQUESTED')
@@ -70,14 +70,14 @@ describe('GET /events', () => {
     expect(new Set(kinds(second.events))).toContain('pipeline.status FAILED')
   })
 
-  it('gives a transaction that commits late its number late, and holds nobody up', async () => {
+  it('numbers a transaction that commits late after earlier commits, and delays no other event', async () => {
     const client = await listen()
     const [slow, quick] = [await aPipeline(database), await aPipeline(database)]
     const session = await database.client()
     await session.query('BEGIN')
     await session.query("UPDATE etl.etl_pipelines SET description = 'slow' WHERE id = $1", [slow.id])
     await database.query("UPDATE etl.etl_pipelines SET description = 'quick' WHERE id = $1", [quick.id])
-    await client.waitFor('the quick one', (events) =>
+    await client.waitFor('the fast one', (events) =>
       events.some(({ data, event }) => event === 'pipeline.changed' && data.pipeline_id === quick.id),
     )
     await session.query('COMMIT')
@@ -87,7 +87,7 @@ describe('GET /events', () => {
     expect(ids(client.events)).toEqual(run(client.events[0]!.id, client.events.length))
   })
 
-  it('loses and repeats nothing under many writers, for clients that come and go', async () => {
+  it('loses and repeats nothing with many writers, for clients that come and go', async () => {
     const steady = await listen()
     const pipelines = await Promise.all(Array.from({ length: 8 }, () => aPipeline(database)))
     let areDone = false
@@ -120,7 +120,7 @@ describe('GET /events', () => {
     expect(seen).toEqual(run(seen[0]!, seen.length))
   })
 
-  it('gives a newcomer what happens from now on, however much happened while nobody listened', async () => {
+  it('delivers new events to a new client, however many happened without listeners', async () => {
     const own = anApi(database.loginUrl('meta'))
     onTestFinished(() => own.close())
     await own.app.listen({ host: '127.0.0.1', port: 0 })
@@ -136,16 +136,18 @@ describe('GET /events', () => {
     expect(kinds(client.events)).toEqual(['run.status REQUESTED', 'pipeline.status RUN_REQUESTED'])
   })
 
-  it('gives only what is asked for', async () => {
+  it('delivers only the requested events', async () => {
     const [wanted, other] = [await aPipeline(database), await aPipeline(database)]
     const client = await listen({}, `?pipeline_id=${wanted.id}`)
     await move(other.id, 'RUN_REQUESTED')
     await move(wanted.id, 'RUN_REQUESTED')
-    await client.waitFor('the wanted one', (events) => events.some(({ data }) => data.to === 'RUN_REQUESTED'))
+    await client.waitFor('the requested one', (events) =>
+      events.some(({ data }) => data.to === 'RUN_REQUESTED'),
+    )
     expect(new Set(client.events.map(({ data }) => data.pipeline_id))).toEqual(new Set([wanted.id]))
   })
 
-  it('says so when events were forgotten or never were', async () => {
+  it('reports when events were deleted or never existed', async () => {
     await aPipeline(database)
     const fresh = await listen()
     await aPipeline(database)
@@ -161,7 +163,7 @@ describe('GET /events', () => {
     }
   })
 
-  it('goes on when the database ended all its sessions', async () => {
+  it('continues after the database terminated all its sessions', async () => {
     const client = await listen()
     await database.query(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name LIKE 'vitrina%'",
@@ -178,7 +180,7 @@ describe('GET /events', () => {
       database.query(
         "SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'vitrina-wakeups'",
       )
-    // The test before may have cut it off; it comes back after a moment.
+    // The previous test may have terminated it; it reconnects after a moment.
     await waitFor(async () => (await sessions()).length > 0, { what: 'the listening connection' })
     expect(await sessions()).toHaveLength(1)
   })
@@ -191,7 +193,7 @@ describe('GET /events', () => {
     await waitFor(async () => client.ended, { what: 'the stream to end' })
   })
 
-  it('is for those with a token only', async () => {
+  it('requires a token', async () => {
     expect((await openStream(api.app, {})).response.status).toBe(401)
     expect((await listen({ 'last-event-id': 'x' })).response.status).toBe(422)
   })

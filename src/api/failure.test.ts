@@ -4,7 +4,7 @@ import { aDatabase } from '../../tests/support/database.js'
 import { toFailure } from './failure.js'
 
 describe('toFailure', () => {
-  it('calls a move that the database refuses a conflict, with its own words', async () => {
+  it('returns a conflict for a transition that the database rejects, with its message', async () => {
     const database = await aDatabase()
     const { id, spec } = await aPipeline(database)
     const refusal = await database
@@ -24,12 +24,12 @@ describe('toFailure', () => {
     ['42P01', 503, 'MIGRATION_MISSING'],
     ['22P02', 422, 'REQUEST_INVALID'],
     ['42501', 500, 'INTERNAL'],
-  ])('answers SQLSTATE %s with %i %s', (code, status, name) => {
+  ])('maps SQLSTATE %s to %i %s', (code, status, name) => {
     const failure = toFailure(Object.assign(new Error('no'), { code }))
     expect([failure.status, failure.error.code]).toEqual([status, name])
   })
 
-  it('tells nothing of an error that nobody foresaw', () => {
+  it('reveals nothing about an unexpected error', () => {
     for (const thrown of [new TypeError('x is not a function'), 'text', null, undefined]) {
       const { status, error } = toFailure(thrown)
       expect([status, error.code]).toEqual([500, 'INTERNAL'])

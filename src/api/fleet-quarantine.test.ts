@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => api.close())
 beforeEach(() => database.query('DELETE FROM etl.etl_quarantine'))
 
-/** A pipeline with rows that its target refused; their ids, oldest first. */
+/** A pipeline with rows that its target rejected; their ids, oldest first. */
 async function aPipelineWithRows(rows: number, overrides: { enabled?: boolean } = {}) {
   const { id, spec } = await aPipeline(database, overrides)
   const held = await database.query<{ id: string }>(
@@ -32,15 +32,15 @@ async function list(query = '') {
   return fleetQuarantinePage.strict().parse(answer.json())
 }
 
-async function settle(deed: 'replay' | 'discard', body: object) {
-  const answer = await api.post(`/quarantine/${deed}`, body)
-  expect(answer.statusCode).toBe(deed === 'replay' ? 202 : 200)
+async function settle(action: 'replay' | 'discard', body: object) {
+  const answer = await api.post(`/quarantine/${action}`, body)
+  expect(answer.statusCode).toBe(action === 'replay' ? 202 : 200)
   return settledWire.strict().parse(answer.json())
 }
 
 const held = async (id: string) => (await list(`?pipeline_id=${id}&status=HELD`)).total
 
-describe('the quarantine of the fleet', () => {
+describe('the quarantine of all pipelines', () => {
   it('lists rows of all pipelines, newest first, and of one', async () => {
     const a = await aPipelineWithRows(2)
     const b = await aPipelineWithRows(1)
@@ -55,7 +55,7 @@ describe('the quarantine of the fleet', () => {
     expect((await list('?status=DISCARDED')).total).toBe(0)
   })
 
-  it('discards some rows and tells of each that it could not', async () => {
+  it('discards some rows and reports each that it could not discard', async () => {
     const { id, rows } = await aPipelineWithRows(3)
     await api.post(`/pipelines/${id}/quarantine/${rows[0]}/replay`)
     await database.query("UPDATE etl.etl_quarantine SET status = 'REPLAYED' WHERE id = $1", [rows[0]])
@@ -70,7 +70,7 @@ describe('the quarantine of the fleet', () => {
       pipelines: [{ pipeline_id: id, rows: 1, run_id: null }],
     })
     expect(await held(id)).toBe(1)
-    // Asking again finds it as it is wanted.
+    // A second request finds it in the requested status.
     expect(await settle('discard', { row_ids: [rows[1]] })).toMatchObject({
       rows: 1,
       refused: 0,
@@ -80,7 +80,7 @@ describe('the quarantine of the fleet', () => {
     expect(items).toMatchObject([{ diff: { rows: 1 } }])
   })
 
-  it('replays all rows of a pipeline by one run, but none that came after they were looked at', async () => {
+  it('replays all rows of a pipeline with one run, except those added after the list was read', async () => {
     const { id, rows } = await aPipelineWithRows(3)
     const other = await aPipelineWithRows(1)
     const done = await settle('replay', { up_to: rows[1], pipeline_id: id })
@@ -90,7 +90,7 @@ describe('the quarantine of the fleet', () => {
     expect(status.current_run.id).toBe(done.pipelines[0]?.run_id)
   })
 
-  it('replays rows of many pipelines, and leaves those of a disabled one held', async () => {
+  it('replays rows of many pipelines, and keeps those of a disabled one held', async () => {
     const able = await aPipelineWithRows(2)
     const disabled = await aPipelineWithRows(2, { enabled: false })
     const done = await settle('replay', { up_to: disabled.rows[1] })
@@ -103,7 +103,7 @@ describe('the quarantine of the fleet', () => {
     expect(await settle('discard', { up_to: disabled.rows[1] })).toMatchObject({ rows: 2, refused: 0 })
   })
 
-  it('tells everybody who listens, once for each pipeline', async () => {
+  it('sends one event for each pipeline', async () => {
     const { id, rows } = await aPipelineWithRows(3)
     await settle('discard', { row_ids: rows })
     const events = await database.query(
@@ -120,7 +120,7 @@ describe('the quarantine of the fleet', () => {
     [{ row_ids: ['1'], up_to: '1' }],
     [{ row_ids: ['1'], pipeline_id: randomUUID() }],
     [{ row_ids: Array.from({ length: 1001 }, (_, n) => String(n + 1)) }],
-  ])('refuses a choice that is none: %j', async (body) => {
+  ])('rejects an invalid selection: %j', async (body) => {
     expect((await api.post('/quarantine/discard', body)).statusCode).toBe(422)
   })
 })

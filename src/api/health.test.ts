@@ -21,7 +21,7 @@ async function nowhere(): Promise<string> {
 }
 
 describe('GET /health', () => {
-  it('is well without a token, and without a database', async () => {
+  it('is ok without a token, and without a database', async () => {
     const api = open(await nowhere())
     for (const url of ['/health', '/api/v1/health']) {
       const answer = await api.app.inject({ url })
@@ -31,7 +31,7 @@ describe('GET /health', () => {
 })
 
 describe('GET /health/ready', () => {
-  it('is well when the database answers and is migrated', async () => {
+  it('is ok when the database responds and is migrated', async () => {
     const database = await aDatabase()
     const answer = await open(database.loginUrl('meta')).app.inject({ url: '/health/ready' })
     expect(answer.statusCode).toBe(200)
@@ -41,7 +41,7 @@ describe('GET /health/ready', () => {
     })
   })
 
-  it('names the migrations when they are missing', async () => {
+  it('names missing migrations', async () => {
     const database = await aDatabase({ migrated: false })
     const answer = await open(database.url).app.inject({ url: '/health/ready' })
     expect(answer.statusCode).toBe(503)
@@ -51,7 +51,7 @@ describe('GET /health/ready', () => {
     })
   })
 
-  it('names the database when it is gone, without telling a stranger where it was', async () => {
+  it('reports an unavailable database without revealing its address', async () => {
     const api = open(await nowhere())
     const answer = await api.app.inject({ url: '/health/ready' })
     expect(answer.statusCode).toBe(503)
@@ -63,8 +63,8 @@ describe('GET /health/ready', () => {
   })
 })
 
-describe('a database that is gone', () => {
-  it('is 503 with a time to come back, and no password anywhere', async () => {
+describe('an unavailable database', () => {
+  it('returns 503 with Retry-After, without a password anywhere', async () => {
     const api = open(await nowhere())
     const answer = await api.get('/pipelines')
     expect(answer.statusCode).toBe(503)
@@ -76,7 +76,7 @@ describe('a database that is gone', () => {
     )
   })
 
-  it('leaves the metrics readable, and they tell it', async () => {
+  it('leaves the metrics available, which report it', async () => {
     const answer = await open(await nowhere()).get('/metrics')
     expect(answer.statusCode).toBe(200)
     expect(answer.body).toContain('vitrina_meta_store_up 0')

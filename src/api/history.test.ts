@@ -47,7 +47,7 @@ async function aBatch(claim: Claim, batch: number): Promise<void> {
 }
 
 describe('runs', () => {
-  it('can be asked for by their status', async () => {
+  it('can be filtered by status', async () => {
     const claim = await aClaim()
     await queue.finish(claim, { status: 'FAILED', error: 'x', code: 'INTERNAL', hint: 'y' })
     const ids = async (query: string) =>
@@ -58,7 +58,7 @@ describe('runs', () => {
     expect((await api.get(`/pipelines/${claim.pipeline.id}/runs?status=FAILED`)).json().items).toHaveLength(1)
   })
 
-  it('show their batches, newest first, and page through all of them', async () => {
+  it('return their batches, newest first, page by page', async () => {
     const claim = await aClaim()
     for (let batch = 1; batch <= 5; batch++) await aBatch(claim, batch)
     const run = runDetailWire.strict().parse((await api.get(`/runs/${claim.runId}`)).json())
@@ -95,7 +95,7 @@ describe('the quarantine', () => {
     return { id: claim.pipeline.id, url, row: items[0]! }
   }
 
-  it('lists rows with what they held and why they were refused', async () => {
+  it('lists rows with their values and the reason of the rejection', async () => {
     const { url, row } = await aHeldRow()
     expect(row).toMatchObject({
       status: 'HELD',
@@ -107,7 +107,7 @@ describe('the quarantine', () => {
     expect((await api.get(`${url}?status=DISCARDED`)).json().items).toEqual([])
   })
 
-  it('has a row tried again by a run', async () => {
+  it('requests a run that retries a row', async () => {
     const { id, url, row } = await aHeldRow()
     const answer = await api.post(`${url}/${row.id}/replay`)
     expect(answer.statusCode).toBe(202)
@@ -119,7 +119,7 @@ describe('the quarantine', () => {
     await queue.finish(claim, { status: 'SUCCESS' })
   })
 
-  it('gives a row up, once and for all', async () => {
+  it('discards a row permanently', async () => {
     const { url, row } = await aHeldRow()
     const answer = await api.post(`${url}/${row.id}/discard`)
     expect([answer.statusCode, quarantinedWire.strict().parse(answer.json()).status]).toEqual([
@@ -131,14 +131,14 @@ describe('the quarantine', () => {
     expect([late.statusCode, late.json().code]).toEqual([409, 'QUARANTINE_SETTLED'])
   })
 
-  it('refuses to replay for a disabled pipeline, and leaves the row held', async () => {
+  it('rejects a replay for a disabled pipeline, and keeps the row held', async () => {
     const { id, url, row } = await aHeldRow()
     await api.post(`/pipelines/${id}/disable`)
     expect((await api.post(`${url}/${row.id}/replay`)).json().code).toBe('PIPELINE_DISABLED')
     expect((await api.get(url)).json().items[0].status).toBe('HELD')
   })
 
-  it('answers 404 for rows of others and rows that cannot be', async () => {
+  it('returns 404 for rows of other pipelines and invalid ids', async () => {
     const { row } = await aHeldRow()
     const { id } = await aPipeline(database)
     for (const rowId of [row.id, '0', 'x', '9'.repeat(30)])
@@ -150,7 +150,7 @@ describe('the quarantine', () => {
 })
 
 describe('GET /runners', () => {
-  it('shows who lives and who holds what', async () => {
+  it('lists runners and the pipelines they hold', async () => {
     await queue.heartbeat({ id: 'runner-1', host: 'a', pid: 1, version: '1', concurrency: 4 })
     await queue.heartbeat({ id: 'runner-2', host: 'b', pid: 2, version: '1', concurrency: 4 })
     await queue.gone('runner-2')

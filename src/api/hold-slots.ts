@@ -2,17 +2,20 @@ import type { FastifyRequest } from 'fastify'
 import type { Api } from './schemas/type-provider.js'
 import { type CheckLimits, CheckSlots } from './services/check-slots.js'
 
-/** A look that ends within seconds, or a comparison of all rows, which may take half an hour. */
+/** A check that ends within seconds, or a comparison of all rows, which may take half an hour. */
 type CheckLength = 'short' | 'long'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The route opens sessions of sources and marts: only so many of them run at the same time. */
+    /** The route opens sessions on sources and marts: only a limited number run at the same time. */
     check?: CheckLength | ((request: FastifyRequest) => CheckLength)
   }
 }
 
-/** Wraps the handlers of checks, so that none runs without a place. Long ones have their own: they block no short one. */
+/**
+ * Wraps the handlers of checks, so that none runs without a slot. Long checks have their own slots and do not block
+ * short ones.
+ */
 export function holdSlots(app: Api, limits: CheckLimits): void {
   const slots = { short: new CheckSlots(limits), long: new CheckSlots(limits) }
   app.addHook('onRoute', (route) => {

@@ -1,6 +1,8 @@
 import type { ErrorCode } from '../model/errors.js'
 
-/** How each error looks over HTTP. Complete on purpose: a new error does not compile until somebody decided here. */
+/**
+ * The HTTP status of each error. Complete on purpose: a new error does not compile until its status is decided here.
+ */
 export const HTTP_STATUS: Readonly<Record<ErrorCode, number>> = {
   SETTING_INVALID: 500,
   EMBEDDED_FAILED: 500,

@@ -22,7 +22,7 @@ const DRAFT = {
 }
 
 describe('validate', () => {
-  it('tells columns, strategy, way and guarantee of a pipeline that is not saved', async () => {
+  it('returns columns, strategy, way and guarantee of an unsaved pipeline', async () => {
     const answer = await api.post('/validate', {
       ...DRAFT,
       mode: 'incremental',
@@ -46,7 +46,7 @@ describe('validate', () => {
     })
   })
 
-  it('refuses a query beyond the allowed schemas, with the place in the text', async () => {
+  it('rejects a query that reads other schemas, with the position in the text', async () => {
     const answer = await api.post('/validate', {
       ...DRAFT,
       source_query: 'SELECT id AS film_id,\n login FROM auth.users',
@@ -57,7 +57,7 @@ describe('validate', () => {
     })
   })
 
-  it('needs no name, and a preview not even a target', async () => {
+  it('needs no name, and a preview needs no target', async () => {
     const { name: _, ...unnamed } = DRAFT
     expect((await api.post('/validate', unnamed)).json()).toMatchObject({ valid: true, errors: [] })
     const { source_query } = DRAFT
@@ -68,7 +68,7 @@ describe('validate', () => {
     expect((await api.post('/pipelines', unnamed)).json().errors).toMatchObject([{ field: 'name' }])
   })
 
-  it('names the column that does not fit, and the table', async () => {
+  it('names the column that does not match, and the table', async () => {
     await database.query(
       'CREATE TABLE analytics.misfit (film_id uuid PRIMARY KEY, title integer, rating numeric, modified timestamptz)',
     )
@@ -78,7 +78,7 @@ describe('validate', () => {
     expect(errors[0].message).toMatch(/analytics\.misfit: column "title"/)
   })
 
-  it('refuses a column that no table can be created with', async () => {
+  it('rejects a column that no table can be created with', async () => {
     const source_query = 'SELECT id AS film_id, xmin FROM content.film_work'
     const { valid, errors } = (await api.post('/validate', { ...DRAFT, source_query })).json()
     expect([valid, errors]).toMatchObject([
@@ -87,7 +87,7 @@ describe('validate', () => {
     ])
   })
 
-  it('warns of a key that is not unique and of a promise that is bounded', async () => {
+  it('warns of a key that is not unique and of a limited guarantee', async () => {
     const answer = await api.post('/validate', {
       ...DRAFT,
       source_query: 'SELECT type AS film_id, title FROM content.film_work',
@@ -118,15 +118,15 @@ describe('preview', () => {
     ])
   })
 
-  it('refuses what validate refuses', async () => {
+  it('rejects what validate rejects', async () => {
     const answer = await api.post('/preview', { ...DRAFT, source_query: 'SELECT pg_sleep(60) AS film_id' })
     expect(answer.statusCode).toBe(422)
     expect(answer.json()).toMatchObject({ code: 'SOURCE_REFUSED' })
   })
 })
 
-describe('R5.5 reconcile over the API', () => {
-  it('finds tampered rows, mends exactly those, and finds nothing any more', async () => {
+describe('R5.5 reconcile through the API', () => {
+  it('finds tampered rows, repairs exactly those, and finds no more differences', async () => {
     await aRunner(database)
     const { id } = await aPipeline(database, { targetTable: 'analytics.films' })
     expect(await run(database, id)).toMatchObject({ status: 'SUCCESS' })
@@ -158,7 +158,7 @@ describe('R5.5 reconcile over the API', () => {
   })
 })
 
-it('promises less for a key from a sequence that does not count up, one number after another', async () => {
+it('guarantees less for a key from a sequence that does not count up one by one', async () => {
   await database.query(
     'CREATE TABLE content.counted (id bigint GENERATED ALWAYS AS IDENTITY (CACHE 20) PRIMARY KEY, note text)',
   )
@@ -184,13 +184,13 @@ it('promises less for a key from a sequence that does not count up, one number a
 
 it.each([
   ['computes its key', "SELECT id, date_trunc('hour', modified) AS modified FROM content.film_work"],
-  ['watches the clock', 'SELECT id, modified FROM content.film_work WHERE modified < CURRENT_DATE'],
+  ['uses the clock', 'SELECT id, modified FROM content.film_work WHERE modified < CURRENT_DATE'],
   ['takes the first rows', 'SELECT id, modified FROM content.film_work ORDER BY rating LIMIT 10'],
   [
     'joins a table with itself',
     'SELECT a.id, a.modified FROM content.film_work a JOIN content.film_work b ON a.title = b.title',
   ],
-])('promises less for a query that %s', async (_what, query) => {
+])('guarantees less for a query that %s', async (_what, query) => {
   const draft = { ...DRAFT, key_columns: ['id'], mode: 'incremental', incremental_key: 'modified' }
   const { valid, guarantee, warnings } = (
     await api.post('/validate', { ...draft, source_query: query })
@@ -199,7 +199,7 @@ it.each([
   expect(warnings).toContainEqual(expect.objectContaining({ code: 'GUARANTEE_BOUNDED' }))
 })
 
-it('refuses a key that cannot be ordered', async () => {
+it('rejects a key that cannot be ordered', async () => {
   await database.query(
     "CREATE COLLATION content.loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
   )

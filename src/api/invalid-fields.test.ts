@@ -10,15 +10,15 @@ beforeAll(async () => {
   database = await aDatabase({ cinema: true })
   api = anApi(database.loginUrl('meta'), {
     readerUrl: database.loginUrl('reader'),
-    // The options are read before the server is asked for anything.
+    // The options are read before any request to the server.
     kinds: sinkKinds({ ELASTICSEARCH_URL: 'http://127.0.0.1:1' }),
   })
 })
 afterAll(() => api.close())
 
-/** Only rows that were written with SQL: the API saves none of them. */
+/** Only rows that were written with SQL: the API does not save them. */
 it.each<[string, PipelineOverrides, string]>([
-  ['a schedule that cannot be read', { scheduleInterval: 'often' }, 'schedule_interval'],
+  ['an invalid schedule', { scheduleInterval: 'often' }, 'schedule_interval'],
   [
     'an unknown time zone',
     { scheduleInterval: '0 6 * * *', scheduleTimezone: 'Mars/Base' },
@@ -27,7 +27,7 @@ it.each<[string, PipelineOverrides, string]>([
   ['no query', { sourceQuery: ' ' }, 'source_query'],
   ['no incremental key', { mode: 'incremental' }, 'incremental_key'],
   [
-    'options that the target does not know',
+    'options unknown to the target',
     { targetTable: 'es:film_dim', targetOptions: { nonsense: 1 } },
     'target_options',
   ],

@@ -40,7 +40,7 @@ const MISSING: readonly [string, object, string][] = [
 
 describe('a key that the query does not return', () => {
   it.each(MISSING)(
-    'is refused with its field when a pipeline is created: %s %o',
+    'is rejected with its field when a pipeline is created: %s %o',
     async (field, change, column) => {
       for (const url of ['/pipelines', '/pipelines?dry_run=true', '/pipelines?managed_by=file']) {
         const answer = await api.post(url, spec(change))
@@ -52,7 +52,7 @@ describe('a key that the query does not return', () => {
     },
   )
 
-  it.each(MISSING)('is refused with its field when a pipeline is changed: %s %o', async (field, change) => {
+  it.each(MISSING)('is rejected with its field when a pipeline is changed: %s %o', async (field, change) => {
     const { id } = (await api.post('/pipelines', spec())).json()
     const answers = [
       await api.patch(`/pipelines/${id}`, change),
@@ -64,7 +64,7 @@ describe('a key that the query does not return', () => {
     expect((await api.get(`/pipelines/${id}`)).json()).toMatchObject({ config_version: 1 })
   })
 
-  it('is refused when the query changes instead of the key, also that of a task plan', async () => {
+  it('is rejected when the query changes instead of the key, also that of a task plan', async () => {
     const { id } = (await api.post('/pipelines', spec())).json()
     const body = 'SELECT id AS film_id, title FROM content.film_work'
     for (const change of [{ source_query: body }, { tasks: [{ task_type: 'SQL', body }] }])
@@ -73,7 +73,7 @@ describe('a key that the query does not return', () => {
       ])
   })
 
-  it('names all of them at once', async () => {
+  it('is reported together with all others', async () => {
     const keys = { incremental_key: 'a', incremental_id_key: 'b', key_columns: ['film_id', 'c'] }
     expect(errorsOf(await api.post('/pipelines', spec(keys)))).toEqual([
       ['incremental_key', 'KEY_MISSING'],
@@ -83,7 +83,7 @@ describe('a key that the query does not return', () => {
   })
 
   it.each(MISSING.filter(([, change]) => !('mode' in change)))(
-    'is an error of validate at its field: %s %o',
+    'is an error of validate in its field: %s %o',
     async (field, change) => {
       expect((await api.post('/validate', spec(change))).json()).toMatchObject({
         valid: false,
@@ -92,7 +92,7 @@ describe('a key that the query does not return', () => {
     },
   )
 
-  it('is a warning of validate where no run needs it', async () => {
+  it('is a warning of validate if no run needs it', async () => {
     const { id } = await aPipeline(database, { incrementalKey: 'nowhere', mode: 'full' })
     expect((await api.post(`/pipelines/${id}/validate`)).json()).toMatchObject({
       valid: true,
@@ -100,7 +100,7 @@ describe('a key that the query does not return', () => {
     })
   })
 
-  it('is not looked at while the pipeline is running: the change is refused anyway', async () => {
+  it('is not checked while the pipeline is running: the change is rejected anyway', async () => {
     const { id } = (await api.post('/pipelines', spec())).json()
     for (const status of ['RUN_REQUESTED', 'RUNNING'])
       await database.query('UPDATE etl.etl_pipelines SET status = $2 WHERE id = $1', [id, status])
@@ -108,7 +108,7 @@ describe('a key that the query does not return', () => {
     expect([answer.statusCode, answer.json().code]).toEqual([409, 'PIPELINE_BUSY'])
   })
 
-  it('does not keep other fields from being changed', async () => {
+  it('does not prevent changes of other fields', async () => {
     const { id } = await aPipeline(database, { incrementalKey: 'nowhere', mode: 'incremental' })
     expect((await api.patch(`/pipelines/${id}`, { description: 'later' })).statusCode).toBe(200)
     expect((await api.post(`/pipelines/${id}/disable`)).statusCode).toBe(200)
@@ -119,7 +119,7 @@ describe('is saved, because the columns are not known yet:', () => {
   it.each<[string, object]>([
     ['a table that does not exist', { source_query: 'SELECT id AS film_id FROM content.later' }],
     ['a column that does not exist', { source_query: 'SELECT id AS film_id, later FROM content.film_work' }],
-    ['a database that does not answer', { source_connection: 'down' }],
+    ['a database that does not respond', { source_connection: 'down' }],
   ])('the key of %s', async (_what, change) => {
     const answer = await api.post('/pipelines', spec({ incremental_key: 'later', ...change }))
     expect([answer.statusCode, errorsOf(answer)]).toEqual([201, []])

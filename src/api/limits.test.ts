@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => api.close())
 
 describe('the rate limit', () => {
-  it('answers 429 with the time to wait, for each token by itself', async () => {
+  it('returns 429 with the time to wait, for each token separately', async () => {
     const limited = anApi(database.loginUrl('meta'), { rateLimit: 5 })
     const { token } = (await limited.post('/tokens', { name: 'other', role: 'viewer' })).json()
     const statuses: number[] = []
@@ -32,7 +32,7 @@ describe('the rate limit', () => {
     await limited.close()
   })
 
-  it('gives back steadily, and never more than a minute holds', () => {
+  it('refills steadily, and never above the limit of a minute', () => {
     let now = 0
     const limit = new RateLimit(60, () => now)
     for (let n = 0; n < 60; n++) limit.take('a')
@@ -66,7 +66,7 @@ describe('bodies', () => {
 })
 
 describe('closing', () => {
-  it('does not wait for connections that never asked anything', async () => {
+  it('does not wait for connections without a request', async () => {
     const own = anApi(database.loginUrl('meta'))
     await own.app.listen({ host: '127.0.0.1', port: 0 })
     const socket = connect((own.app.server.address() as AddressInfo).port, '127.0.0.1')
@@ -80,7 +80,7 @@ describe('closing', () => {
     socket.destroy()
   })
 
-  it('says that it is not ready any more', async () => {
+  it('reports that it is no longer ready', async () => {
     const own = anApi(database.loginUrl('meta'))
     const answers: unknown[] = []
     const ask = async () => {

@@ -65,9 +65,9 @@ beforeAll(async () => {
   api = anApi(database.loginUrl('meta'), {
     readerUrl: database.loginUrl('reader'),
     sourceSchemas: ['content', 'ugc', 'analytics'],
-    kinds: sinkKinds({ ELASTICSEARCH_URL: 'http://somebody:secret@es.example:9200' }),
+    kinds: sinkKinds({ ELASTICSEARCH_URL: 'http://elastic:secret@es.example:9200' }),
     urls: new Map([
-      ['dead', 'postgres://nobody:secret@127.0.0.1:1/none'],
+      ['dead', 'postgres://reader:secret@127.0.0.1:1/none'],
       ['again', database.loginUrl('reader')],
     ]),
     env: taskSettings(folder),
@@ -119,7 +119,7 @@ describe('GET /lineage', () => {
     expect(node(all, 'analytics.top')).toMatchObject({ kind: 'table', exists: false })
   })
 
-  it('goes one hop by default and says what it left out', async () => {
+  it('follows one hop by default and reports what it left out', async () => {
     const around = await graph('?node=analytics.films')
     expect(ids(around)).toEqual(
       [
@@ -145,7 +145,7 @@ describe('GET /lineage', () => {
     )
   })
 
-  it('finds a pipeline by its name, too, and shows what it reads and fills', async () => {
+  it('finds a pipeline by its name too, and shows what it reads and writes', async () => {
     const found = await graph('?node=pipeline%3Atop')
     expect(ids(found)).toEqual(['analytics.films', 'analytics.top', pipe(top)].sort())
     expect((await api.get('/lineage?node=content.nothing')).json()).toMatchObject({
@@ -155,7 +155,7 @@ describe('GET /lineage', () => {
     expect((await api.get('/lineage?up=many')).statusCode).toBe(422)
   })
 
-  it('tells the path of every column, through views, marts and aliases', async () => {
+  it('traces every column through views, marts and aliases', async () => {
     const all = await graph('?node=es%3Afilms&up=9&level=column')
     const from = (id: string, name: string) => node(all, id).columns!.find((column) => column.name === name)!
     expect(from('es:films', 'mean').sources).toEqual([{ node: pipe(index), column: 'mean' }])
@@ -219,8 +219,8 @@ describe('GET /pipelines/{id}/lineage', () => {
   })
 })
 
-describe('what cannot be followed', () => {
-  it('is a node with its error, and breaks nothing else', async () => {
+describe('what cannot be analyzed', () => {
+  it('is a node with its error, and affects nothing else', async () => {
     const texts = [
       'SELECT FROM WHERE',
       'SELECT id FROM auth.users',
@@ -245,7 +245,7 @@ describe('what cannot be followed', () => {
     await database.query('DELETE FROM etl.etl_pipelines WHERE id = ANY ($1)', [broken.map(({ id }) => id)])
   })
 
-  it('is only the columns of a source that does not answer', async () => {
+  it('is limited to the columns of a source that does not respond', async () => {
     const lost = await aPipeline(database, {
       name: 'lost',
       sourceConnection: 'dead',
@@ -281,7 +281,7 @@ describe('what cannot be followed', () => {
 })
 
 describe('GET /lineage/openlineage', () => {
-  it('is one JobEvent for each pipeline, with schema, SQL and lineage of columns', async () => {
+  it('returns one JobEvent for each pipeline, with schema, SQL and column lineage', async () => {
     const events = (await api.get('/lineage/openlineage')).json()
     expect(events.map(({ job }: { job: { name: string } }) => job.name)).toEqual([
       'films',

@@ -4,7 +4,7 @@ import { aPipeline } from '../../tests/support/builders.js'
 import { aDatabase } from '../../tests/support/database.js'
 
 describe('GET /metrics', () => {
-  it('tells about runs that another process executed', async () => {
+  it('reports runs that another process executed', async () => {
     const database = await aDatabase()
     const api = anApi(database.loginUrl('meta'))
     onTestFinished(() => api.close())
@@ -46,7 +46,7 @@ describe('GET /metrics', () => {
     expect(answer.body).not.toContain('vitrina_last_success_timestamp_seconds{pipeline="idle"}')
   })
 
-  it('counts requests by route, so that ids do not make a series each', async () => {
+  it('counts requests by route, so that ids do not create series', async () => {
     const database = await aDatabase()
     const api = anApi(database.loginUrl('meta'))
     onTestFinished(() => api.close())

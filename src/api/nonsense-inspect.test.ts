@@ -39,7 +39,7 @@ afterAll(() => api.close())
 const inspectingApi = (patience = PREVIEW_PATIENCE) =>
   anApi(database.loginUrl('meta'), { readerUrl: database.loginUrl('reader'), patience })
 
-/** `{pipeline}/validate` with the path of what is really there. */
+/** `{pipeline}/validate` with the path of an existing pipeline. */
 const fill = (template: string) => template.replace(/\{(\w+)\}/, (_, name: keyof typeof path) => path[name])
 
 const BODIES = [
@@ -80,7 +80,7 @@ async function send(
   })
 }
 
-describe('nonsense about what is there is answered, never with a 5xx', () => {
+describe('nonsense about existing objects gets a response, never a 5xx', () => {
   it.each(BODIES)('as a body: %s', async (route) => {
     for (const shape of JSON_SHAPES) expectAnswered(await send(route, shape), shape)
     for (const type of [
@@ -182,7 +182,7 @@ describe('nonsense about what is there is answered, never with a 5xx', () => {
     expectAnswered(await api.get(`${fill(template)}?${'a=1&'.repeat(3000)}`), 'a long query')
   })
 
-  it('as a parameter that nobody reads', async () => {
+  it('as an unknown parameter', async () => {
     expect((await api.get(`${path.pipeline}/reconcile?dep=true`)).json().errors).toMatchObject([
       { field: 'dep' },
     ])
@@ -209,7 +209,7 @@ describe('nonsense about what is there is answered, never with a 5xx', () => {
           expectAnswered(await api.call({ method, url }), `${method} ${url.slice(0, 80)}`)
   })
 
-  it('to /events, which answers before it begins to stream', async () => {
+  it('to /events, which responds before it starts to stream', async () => {
     for (const query of [
       'last_event_id=-1',
       'last_event_id=9999999999999999',

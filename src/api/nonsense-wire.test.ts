@@ -22,12 +22,12 @@ interface Raw {
   readonly body: string
 }
 
-/** What a socket gets that sends exactly this, and then nothing more. */
+/** The response of a socket that sends exactly this, and then nothing more. */
 async function sendRaw(...parts: (string | Buffer)[]): Promise<Raw> {
   const socket = connect(port, '127.0.0.1')
   await once(socket, 'connect')
   for (const part of parts) socket.write(part)
-  // The server closes the connection: we asked it to, or it could not read us.
+  // The server closes the connection: the request asks for it, or it cannot be parsed.
   const answer = await text(socket)
   const [head = '', body = ''] = answer.split(/\r\n\r\n(.*)/s)
   return { status: Number(/^HTTP\/1\.1 (\d+)/.exec(head)?.[1] ?? 0), head, body }
@@ -37,8 +37,8 @@ const AUTH = `Authorization: Bearer ${TOKEN}`
 const request = (line: string, headers: string[], body = '') =>
   [`${line} HTTP/1.1`, 'Host: x', 'Connection: close', ...headers, '', body].join('\r\n')
 
-describe('what comes over the wire', () => {
-  it('is answered as a problem, also when it is no HTTP at all', async () => {
+describe('raw bytes on the connection', () => {
+  it('get a problem document, even if they are not HTTP', async () => {
     for (const garbage of ['nonsense\r\n\r\n', '\u0000\u0001\u0002\r\n\r\n', 'GET / HTTP/9.9\r\n\r\n']) {
       const { status, head, body } = await sendRaw(garbage)
       expect(status, garbage).toBe(400)
@@ -47,7 +47,7 @@ describe('what comes over the wire', () => {
     }
   })
 
-  it('may not be longer than 16 KiB before its body begins', async () => {
+  it('are limited to 16 KiB before the body', async () => {
     for (const line of [
       request(`GET /api/v1/pipelines?q=${'x'.repeat(20_000)}`, [AUTH]),
       request('GET /api/v1/pipelines', [AUTH, `X-Long: ${'x'.repeat(20_000)}`]),
@@ -57,9 +57,9 @@ describe('what comes over the wire', () => {
     }
   })
 
-  it('may say a header twice', async () => {
+  it('may repeat a header', async () => {
     const twice: [string[], number][] = [
-      // Node keeps the first: whoever sends two does not get in by the second.
+      // Node uses the first one: the second of two headers grants no access.
       [[AUTH, 'Authorization: Bearer x'], 200],
       [['Authorization: Bearer x', AUTH], 401],
       [[AUTH, 'If-Match: "1"', 'If-Match: "2"'], 200],
@@ -72,7 +72,7 @@ describe('what comes over the wire', () => {
     expect((await sendRaw(request('POST /api/v1/tokens', [AUTH, ...sizes], '{}'))).status).toBe(400)
   })
 
-  it('may lie about its body', async () => {
+  it('may contradict their body', async () => {
     const post = (...headers: string[]) => request('POST /api/v1/tokens', [AUTH, ...headers])
     const json = 'Content-Type: application/json'
     for (const lie of [
@@ -82,15 +82,15 @@ describe('what comes over the wire', () => {
       `${post(json, 'Transfer-Encoding: chunked')}zz\r\n`,
     ])
       expect((await sendRaw(lie)).status, lie).toBe(400)
-    // More than we take is refused by its length, before it is sent.
+    // More than the limit is rejected by its length, before it is sent.
     expect((await sendRaw(post(json, 'Content-Length: 99999999'))).status).toBe(413)
-    // What is compressed is not read as something else.
+    // A compressed body is not read as something else.
     const packed = gzipSync('{}')
     const headers = post(json, 'Content-Encoding: gzip', `Content-Length: ${packed.length}`)
     expect((await sendRaw(headers, packed)).status).toBe(400)
   })
 
-  it('is answered with a problem where Node alone would say nothing', async () => {
+  it('get a problem document where Node alone would send none', async () => {
     const hostless = await sendRaw('GET /api/v1/health HTTP/1.1\r\nConnection: close\r\n\r\n')
     const proxied = await sendRaw(request('CONNECT example.com:443', [AUTH]))
     for (const { head, body } of [hostless, proxied]) {
@@ -102,7 +102,7 @@ describe('what comes over the wire', () => {
     expect((await sendRaw(request('GET /api/v1/pipelines', [AUTH, 'Expect: miracles']))).status).toBe(200)
   })
 
-  it('is refused by its method with what the path does take', async () => {
+  it('are rejected by their method, with the methods of the path', async () => {
     for (const method of ['QUERY', 'TRACE', 'PUT', 'PROPFIND', 'OPTIONS']) {
       const { status, head } = await sendRaw(request(`${method} /api/v1/pipelines`, [AUTH]))
       expect([method, status]).toEqual([method, 405])
@@ -110,7 +110,7 @@ describe('what comes over the wire', () => {
     }
   })
 
-  it('learns the methods of an open path without a token, and nothing of any other', async () => {
+  it('learn the methods of an open path without a token, and nothing about other paths', async () => {
     const open = await sendRaw(request('DELETE /api/v1/health', []))
     expect(open.status).toBe(405)
     expect(open.head.toLowerCase()).toContain('allow: get, head')
@@ -132,7 +132,7 @@ describe('what comes over the wire', () => {
     '/?/#',
     `/${'a/'.repeat(2000)}`,
   ]
-  it('may ask for any path', async () => {
+  it('may request any path', async () => {
     for (const path of PATHS) {
       const { status } = await sendRaw(request(`GET ${path}`, [AUTH]))
       expect(status, path).toBeGreaterThanOrEqual(200)

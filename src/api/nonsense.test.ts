@@ -121,12 +121,12 @@ async function send(route: string, payload: string, headers: Record<string, stri
   })
 }
 
-describe('nonsense is answered, never with a 5xx', () => {
+describe('nonsense gets a response, never a 5xx', () => {
   it.each(POSTS)('as a body: %s', async (route) => {
     for (const shape of JSON_SHAPES) expectAnswered(await send(route, shape), shape)
   })
 
-  /** Routes that take few fields get those and some that belong elsewhere. */
+  /** Routes with few fields get those and some that belong elsewhere. */
   const FIELDS: Record<string, string[]> = {
     'POST /pipelines': BODY_FIELDS,
     'PATCH /pipelines/$': BODY_FIELDS,

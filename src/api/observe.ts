@@ -19,19 +19,19 @@ import type { Api } from './schemas/type-provider.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Tells what this request brought about; every line carries its id. */
+    /** Logs the effects of this request; every line carries its id. */
     events: ApiEvents
-    /** Where it stands in a trace, ours or the caller's; null: in none. */
+    /** Its position in a trace, ours or the caller's; null: not traced. */
     trace: TraceContext | null
     span: Span
   }
   interface FastifyContextConfig {
-    /** Asked every few seconds by machines: its answers are logged at debug. */
+    /** Requested every few seconds by machines: its responses are logged at debug. */
     quiet?: boolean
   }
 }
 
-/** The caller's own id if it is harmless in logs and headers, else a new one. */
+/** The caller's own id if it is safe in logs and headers, else a new one. */
 export function requestId(request: IncomingMessage): string {
   const given = request.headers['x-request-id']
   return typeof given === 'string' && /^[\w.:/+=-]{1,128}$/.test(given) ? given : randomUUID()
@@ -72,7 +72,7 @@ function isQuiet(request: FastifyRequest): boolean {
   return request.routeOptions.config.quiet === true
 }
 
-/** The path without what follows the question mark: anything may stand there. */
+/** The path without the query, which may contain anything. */
 function spanOf(request: FastifyRequest, parent: TraceContext | null): SpanStart {
   const route = request.routeOptions.url ?? 'unknown'
   const attributes = {
@@ -89,7 +89,7 @@ function answerOf({ caller }: FastifyRequest, { statusCode }: FastifyReply): Spa
     'http.response.status_code': statusCode,
     'vitrina.caller': caller?.name ?? null,
   }
-  // What a caller did wrong is no failure of the server.
+  // An error of the caller is not a failure of the server.
   const failed = { type: String(statusCode), means: 'The request failed.', sqlstate: null }
   return { attributes, error: statusCode >= 500 ? failed : null }
 }

@@ -29,7 +29,7 @@ const operations = () =>
     Object.entries(methods).map(([method, operation]) => ({ name: `${method} ${path}`, operation })),
   )
 
-/** Every schema with fields that hangs somewhere below. */
+/** Every schema with fields, at any depth. */
 function objects(node: unknown, path: string): { path: string; properties: Record<string, Json> }[] {
   if (typeof node !== 'object' || node === null) return []
   const found = Object.entries(node).flatMap(([key, value]) => objects(value, `${path}.${key}`))
@@ -51,7 +51,7 @@ describe('/openapi.json', () => {
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  it('says something about every route, parameter and field', () => {
+  it('describes every route, parameter and field', () => {
     for (const { name, operation } of operations()) {
       expect(operation.summary, name).toMatch(/\.$/)
       for (const parameter of operation.parameters as Json[])
@@ -69,7 +69,7 @@ describe('/openapi.json', () => {
     )
   })
 
-  it('takes numbers as numbers, though a query is text', () => {
+  it('describes numbers as numbers, although a query is text', () => {
     const parameters = document.paths['/pipelines']?.get?.parameters as Json[]
     expect(parameters.find(({ name }) => name === 'limit')).toMatchObject({
       required: false,
@@ -83,12 +83,12 @@ describe('the examples', () => {
   it.each([
     ['a pipeline', pipelineWire],
     ['a run', runWire],
-    ['a run that is asked for', runRequestedWire],
+    ['a requested run', runRequestedWire],
     ['a validation', validationWire],
     ['a preview', previewWire],
     ['a reconciliation', reconcileWire],
     ['a problem', problemWire],
-  ] as const)('of %s are answers that the schema allows, to the last field', (_, schema) => {
+  ] as const)('of %s are responses that the schema allows, to the last field', (_, schema) => {
     const examples = schema.meta()?.examples as unknown[]
     expect(examples.length).toBeGreaterThan(0)
     for (const example of examples) expect((schema as z.ZodObject).strict().parse(example)).toEqual(example)
@@ -107,7 +107,7 @@ describe('/docs', () => {
 })
 
 describe('the client', () => {
-  it('speaks to the API with the types of the document', async () => {
+  it('calls the API with the types of the document', async () => {
     const url = await api.app.listen({ host: '127.0.0.1', port: 0 })
     const client = createClient({ url, token: TOKEN })
     const body = { name: 'by_client', source_query: 'SELECT 1', target_table: 'analytics.x' }

@@ -34,7 +34,7 @@ async function aRun(
 }
 
 describe('the overview of pipelines', () => {
-  it('shows what a pipeline does, how it went and how old its data is', async () => {
+  it('shows the status, the runs and the age of the data of a pipeline', async () => {
     const { id, spec } = await aPipeline(database, { scheduleInterval: '15m' })
     for (let n = 30; n > 1; n--) await aRun(id, n, { status: 'SUCCESS', rows: n })
     await aRun(id, 1, { status: 'FAILED', error: 'KEY_NULL' })
@@ -58,7 +58,7 @@ describe('the overview of pipelines', () => {
     expect(Date.now() - Date.parse(line!.last_success_at!)).toBeGreaterThanOrEqual(120_000)
   })
 
-  it('shows one that never ran', async () => {
+  it('shows a pipeline that never ran', async () => {
     const { id, spec } = await aPipeline(database, { scheduleInterval: '0 6 * * *', scheduleTimezone: 'UTC' })
     const { items } = await overview(`?q=${spec.name}`)
     expect(items).toMatchObject([
@@ -90,7 +90,7 @@ describe('the overview of pipelines', () => {
     expect((await api.get('/pipelines/overview?limit=1001')).statusCode).toBe(422)
   })
 
-  it('finds the marts of one kind by how their target begins', async () => {
+  it('filters by the prefix of the target', async () => {
     const { spec } = await aPipeline(database, { targetTable: 'es:films_of_a_kind' })
     const names = async (target: string) =>
       (await overview(`?target=${target}`)).items.map(({ name }: { name: string }) => name)
@@ -98,7 +98,7 @@ describe('the overview of pipelines', () => {
     expect(await names('s:')).toEqual([])
   })
 
-  it('counts the whole fleet, whatever is asked for', async () => {
+  it('counts all pipelines, whatever the filter', async () => {
     const before = (await overview('?q=nothing_is_called_so')).summary
     const { id } = await aPipeline(database, { enabled: false })
     await database.query(
@@ -118,7 +118,7 @@ describe('the overview of pipelines', () => {
     expect((await overview()).summary.queued).toBe(before.queued + 1)
   })
 
-  it('counts rows in quarantine that nobody settled', async () => {
+  it('counts quarantined rows that are still held', async () => {
     const { id, spec } = await aPipeline(database)
     const row = (key: string, status: string) =>
       database.query(

@@ -17,7 +17,7 @@ beforeAll(async () => {
   await mkdir(join(home, 'assets'))
   await writeFile(join(home, 'index.html'), PAGE)
   await writeFile(join(home, 'assets', 'app-1a2b.js'), SCRIPT)
-  // Not what gzip would make now: so it shows which of the two was sent.
+  // Not what gzip would produce now: so it shows which of the two was sent.
   await writeFile(join(home, 'assets', 'app-1a2b.js.gz'), gzipSync(SCRIPT, { level: 1 }))
   api = anApi((await aDatabase()).loginUrl('meta'), { consoleDir: home })
 })
@@ -35,7 +35,7 @@ const ask = (url: string, accepted?: string) =>
     },
   })
 
-describe('an answer', () => {
+describe('a response', () => {
   it.each([
     ['gzip, deflate, br', 'br'],
     ['gzip', 'gzip'],
@@ -44,7 +44,7 @@ describe('an answer', () => {
     ['identity', undefined],
     ['gzip;q=0', undefined],
     [undefined, undefined],
-  ])('for a client that accepts %s is packed as %s', async (accepted, packing) => {
+  ])('for a client that accepts %s is compressed as %s', async (accepted, packing) => {
     const plain = await ask('/openapi.json')
     const answer = await ask('/openapi.json', accepted)
     expect(answer.headers['content-encoding']).toBe(packing)
@@ -56,12 +56,12 @@ describe('an answer', () => {
     if (packing !== undefined) expect(answer.rawPayload.length).toBeLessThan(plain.rawPayload.length / 4)
   })
 
-  it('that is small, or has no body, is left alone', async () => {
+  it('that is small, or has no body, is not compressed', async () => {
     expect((await ask('/health', 'br')).headers['content-encoding']).toBeUndefined()
     expect((await ask('/ui', 'br')).headers['content-encoding']).toBeUndefined()
   })
 
-  it('to HEAD tells what GET would send', async () => {
+  it('to HEAD has the headers of GET', async () => {
     const headers = { 'accept-encoding': 'gzip' }
     const head = await api.app.inject({ method: 'HEAD', url: '/openapi.json', headers })
     const get = await api.app.inject({ url: '/openapi.json', headers })
@@ -72,7 +72,7 @@ describe('an answer', () => {
 })
 
 describe('the files of the console', () => {
-  it('are sent as the build packed them, and with the same policy', async () => {
+  it('are sent as the build compressed them, and with the same policy', async () => {
     const answer = await ask('/ui/assets/app-1a2b.js', 'gzip')
     expect(answer.rawPayload.equals(gzipSync(SCRIPT, { level: 1 }))).toBe(true)
     expect(answer.headers).toMatchObject({
@@ -84,7 +84,7 @@ describe('the files of the console', () => {
     expect(answer.headers['content-security-policy']).toContain("script-src 'self'")
   })
 
-  it('are packed on their way where the build did not', async () => {
+  it('are compressed when sent if the build did not', async () => {
     const answer = await ask('/ui/assets/app-1a2b.js', 'br')
     expect(answer.headers['content-encoding']).toBe('br')
     expect(brotliDecompressSync(answer.rawPayload).toString()).toBe(SCRIPT)
@@ -98,8 +98,8 @@ describe('the files of the console', () => {
   })
 })
 
-describe('the stream of events', () => {
-  it('is never packed, whatever the client accepts: an event is told when it happens', async () => {
+describe('the event stream', () => {
+  it('is never compressed, whatever the client accepts: an event is delivered at once', async () => {
     await api.app.listen({ host: '127.0.0.1', port: 0 })
     const client = await openStream(api.app, {
       authorization: `Bearer ${TOKEN}`,

@@ -16,7 +16,7 @@ afterAll(() => api.close())
 const MOMENT = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
 
 describe('GET /pipelines/{id}', () => {
-  it('shows the pipeline with its tasks in the words of the contract', async () => {
+  it('returns the pipeline with its tasks, with the names of the contract', async () => {
     const tasks = [
       { taskType: 'SQL', body: 'SELECT 1', sourceTable: 'content.genre' },
       { taskType: 'PYTHON', body: 'demo_genre', targetTable: 'analytics.genre_dim' },
@@ -62,19 +62,19 @@ describe('GET /pipelines/{id}', () => {
     })
   })
 
-  it('shows a batch size that somebody chose as a number', async () => {
+  it('returns a chosen batch size as a number', async () => {
     const { id } = await aPipeline(database, { batchSize: 500 })
     expect((await api.get(`/pipelines/${id}`)).json().batch_size).toBe(500)
   })
 
-  it('moves the ETag with each change of the configuration', async () => {
+  it('changes the ETag with each change of the configuration', async () => {
     const { id } = await aPipeline(database)
     await database.query("UPDATE etl.etl_pipelines SET description = 'new' WHERE id = $1", [id])
     expect((await api.get(`/pipelines/${id}`)).headers.etag).toBe('"2"')
   })
 
   it.each(['', '/status', '/state', '/runs'])(
-    'answers 404 for an id that is not there or cannot be: %s',
+    'returns 404 for an id that does not exist or is invalid: %s',
     async (suffix) => {
       for (const id of [randomUUID(), 'film_dim', '%00', "1' OR '1'='1"]) {
         const answer = await api.get(`/pipelines/${encodeURIComponent(id)}${suffix}`)
@@ -85,7 +85,7 @@ describe('GET /pipelines/{id}', () => {
 })
 
 describe('GET /pipelines', () => {
-  it('filters by status, by enabled and by a part of the name', async () => {
+  it('filters by status, by enabled and by part of the name', async () => {
     const tag = randomUUID().slice(0, 8)
     const film = await aPipeline(database, { name: `${tag}_Film` })
     const off = await aPipeline(database, { name: `${tag}_off`, enabled: false })
@@ -100,7 +100,7 @@ describe('GET /pipelines', () => {
     expect(await ids('%25')).toEqual([])
   })
 
-  it('walks through all pages without losing or repeating one', async () => {
+  it('returns all pages without losing or repeating an item', async () => {
     const tag = randomUUID().slice(0, 8)
     const made: { id: string }[] = []
     for (let n = 0; n < 5; n++) made.push(await aPipeline(database, { name: `${tag} "${n}" ü` }))
@@ -121,7 +121,7 @@ describe('GET /pipelines', () => {
 })
 
 describe('GET /pipelines/{id}/state', () => {
-  it('shows the checkpoint as text', async () => {
+  it('returns the checkpoint as text', async () => {
     const { id } = await aPipeline(database)
     expect((await api.get(`/pipelines/${id}/state`)).json()).toEqual({
       ...{ pipeline_id: id, last_processed_key: null, last_processed_id: null, updated_at: MOMENT },

@@ -18,7 +18,7 @@ describe('problems', () => {
       type: 'urn:vitrina:error:ROUTE_NOT_FOUND',
       title: 'The route does not exist.',
       status: 404,
-      detail: 'There is no route /api/v1/nothing.',
+      detail: 'The route /api/v1/nothing does not exist.',
       instance: '/api/v1/nothing',
       code: 'ROUTE_NOT_FOUND',
       vtr: 'VTR-7102',
@@ -28,21 +28,21 @@ describe('problems', () => {
     })
   })
 
-  it('name the methods that a route does answer', async () => {
+  it('name the methods that a route supports', async () => {
     const answer = await api.call({ method: 'PUT', url: `/pipelines/${randomUUID()}/run` })
     expect(answer.statusCode).toBe(405)
     expect(answer.headers.allow).toBe('POST')
   })
 
   it.each(['/pipelines/overview', '/api/v1/pipelines/overview'])(
-    'takes no word of %s for the id of a pipeline',
+    'does not take a word of %s for the id of a pipeline',
     async (url) => {
       const answer = await api.call({ method: 'DELETE', url })
       expect([answer.statusCode, answer.headers.allow]).toEqual([405, 'GET, HEAD'])
     },
   )
 
-  it('tell every field that is wrong', async () => {
+  it('list every invalid field', async () => {
     const answer = await api.get('/pipelines?limit=201&status=BUSY&enabled=yes&state=IDLE')
     expect(answer.statusCode).toBe(422)
     const { code, errors } = answer.json()
@@ -65,14 +65,14 @@ describe('problems', () => {
     'garbage',
     Buffer.from('["a","b"]').toString('base64url'),
     Buffer.from('["2024-02-31T00:00:00Z","x"]').toString('base64url'),
-  ])('refuse the cursor %s', async (cursor) => {
+  ])('reject the cursor %s', async (cursor) => {
     for (const list of ['/pipelines', '/runs']) {
       const answer = await api.get(`${list}?cursor=${cursor}`)
       expect([answer.statusCode, answer.json().code]).toEqual([422, 'REQUEST_INVALID'])
     }
   })
 
-  it('refuse a body that is not JSON, too large or of another type', async () => {
+  it('reject a body that is not JSON, too large or of another type', async () => {
     const url = `/pipelines/${randomUUID()}/run`
     const send = (type: string, payload: string) =>
       api.call({
@@ -91,14 +91,14 @@ describe('problems', () => {
     expect(answers.map((answer) => answer.statusCode)).toEqual([400, 400, 413, 415, 422])
     for (const answer of answers) expect(answer.json().code).toBe('REQUEST_INVALID')
     expect(answers.slice(0, 4).map((answer) => answer.json().detail)).toEqual([
-      'The body is not JSON: see its character 7.',
-      'The body has a field called "__proto__" or "constructor", which nobody needs.',
+      'The body is not valid JSON: see character 7.',
+      'The body has a field named "__proto__" or "constructor", which is not allowed.',
       'The body is larger than 1 MiB.',
       'The content type of the body is not supported.',
     ])
   })
 
-  it('welcome an empty body, whatever it is called', async () => {
+  it('accept an empty body with any content type', async () => {
     for (const type of ['application/json', 'application/x-www-form-urlencoded']) {
       const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': type }
       const answer = await api.call({
@@ -118,7 +118,7 @@ describe('problems', () => {
     expect(answer.json().request_id).toBeTruthy()
   })
 
-  it('hide what went wrong inside, and log it under the same request id', async () => {
+  it('hide an internal error, and log it with the same request id', async () => {
     const database = await aDatabase()
     const broken = anApi(database.loginUrl('meta'))
     await database.query('REVOKE ALL ON ALL TABLES IN SCHEMA etl FROM vitrina_meta')
@@ -127,7 +127,7 @@ describe('problems', () => {
     expect(answer.json()).toMatchObject({
       status: 500,
       code: 'INTERNAL',
-      detail: 'The request could not be answered.',
+      detail: 'The request failed.',
     })
     expect(answer.body).not.toMatch(/permission|stack|\.ts:/)
     const line = broken.lines.find((each) => each.level === 'error')

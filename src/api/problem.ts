@@ -4,11 +4,11 @@ import { redactText } from '../telemetry/redact.js'
 import { type Failure, toFailure } from './failure.js'
 import { type FieldError, RequestInvalid } from './schemas/request-invalid.js'
 import type { Api } from './schemas/type-provider.js'
-import { errorFor } from './services/server-words.js'
+import { errorFor } from './services/server-messages.js'
 
 const RETRY_AFTER_SECONDS = 5
 
-/** RFC 9457, with what our users need beyond it: the code, the hint, and the id that finds the request in the log. */
+/** RFC 9457 with additional fields: the code, the hint, and the id that identifies the request in the log. */
 export interface Problem {
   readonly type: string
   readonly title: string
@@ -24,7 +24,7 @@ export interface Problem {
   readonly errors?: readonly FieldError[]
 }
 
-/** Every error leaves as a problem document; one that is our fault is logged with its cause. */
+/** Every error is sent as a problem document; a fault of the server is logged with its cause. */
 export function answerWithProblems(app: Api): void {
   app.setErrorHandler((thrown, request, reply) => {
     const failure = toFailure(thrown)
@@ -40,14 +40,14 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, thrown
     const seconds = failure.error.facts.retry_after_seconds
     reply.header('retry-after', typeof seconds === 'number' ? seconds : RETRY_AFTER_SECONDS)
   }
-  // Serialised here, so that the schema of the route's good answer is not asked about this one.
+  // Serialised here, so that the response schema of the route is not applied to it.
   return reply
     .code(failure.status)
     .type('application/problem+json')
     .send(JSON.stringify(toProblem({ id: request.id, path: pathOf(request) }, failure)))
 }
 
-/** The request by its id in the log, and the path that was asked. */
+/** The id of the request in the log, and the requested path. */
 export function toProblem(request: { id: string; path: string }, { error, status }: Failure): Problem {
   const errors = error instanceof RequestInvalid ? error.errors : error.mistakes
   return {
@@ -67,12 +67,12 @@ export function toProblem(request: { id: string; path: string }, { error, status
   }
 }
 
-/** A field may hold anything, and a mistake in it repeats it. */
+/** A field may contain anything, and its error message repeats it. */
 function shownError({ field, code, message }: FieldError): FieldError {
   return { field: redactText(field), code, message: redactText(message) }
 }
 
-/** Without the query: people put things there that belong nowhere else. */
+/** Without the query, which may contain data that must not be repeated. */
 export function pathOf(request: FastifyRequest): string {
   return request.url.split('?', 1)[0] ?? '/'
 }

@@ -25,7 +25,7 @@ const ask = (token: string) =>
 const listed = async (id: string) =>
   (await api.get('/tokens')).json().items.find((one: { id: string }) => one.id === id)
 
-describe('a token that is rotated', () => {
+describe('a rotated token', () => {
   it('keeps its id, name and role, and its old value ends at once', async () => {
     const { id, token } = await aToken()
     const answer = await rotate(id)
@@ -37,14 +37,14 @@ describe('a token that is rotated', () => {
     const refused = await ask(token)
     expect([refused.statusCode, refused.json().detail]).toEqual([
       401,
-      'The token was rotated: it has another value now.',
+      'The token was rotated and has a new value.',
     ])
     expect(JSON.stringify(await database.query('SELECT * FROM etl.etl_audit'))).not.toContain(
       answer.json().token,
     )
   })
 
-  it('lets the old value live as long as it was told, and no longer', async () => {
+  it('keeps the old value valid for the grace period, and no longer', async () => {
     const { id, token } = await aToken()
     const { token: next, previous_until } = (await rotate(id, { grace_seconds: 3600 })).json()
     expect(Date.parse(previous_until)).toBeGreaterThan(Date.now() + 3_500_000)
@@ -54,14 +54,14 @@ describe('a token that is rotated', () => {
     expect((await listed(id)).previous_until).toBeNull()
   })
 
-  it('forgets the value before the last one, whatever grace that had', async () => {
+  it('invalidates the value before the last one, whatever its grace period was', async () => {
     const { id, token } = await aToken()
     await rotate(id, { grace_seconds: 3600 })
     await rotate(id, { grace_seconds: 3600 })
     expect((await ask(token)).statusCode).toBe(401)
   })
 
-  it('ends as before, or when it is told to', async () => {
+  it('keeps its expiry, or gets a new one', async () => {
     const { id } = await aToken({ expires_at: '2099-01-01T00:00:00Z' })
     expect((await rotate(id)).json().expires_at).toBe('2099-01-01T00:00:00.000000Z')
     expect((await rotate(id, { expires_at: '2098-01-01T00:00:00Z' })).json().expires_at).toBe(
@@ -77,7 +77,7 @@ describe('a token that is rotated', () => {
     expect([(await ask(token)).statusCode, (await ask(next)).statusCode]).toEqual([401, 401])
   })
 
-  it('stands in the audit with who did it and what became of the old value', async () => {
+  it('is recorded in the audit with the author and the fate of the old value', async () => {
     const { id } = await aToken()
     const answer = await rotate(id, { grace_seconds: 60 })
     const { items } = (await api.get(`/audit?request_id=${answer.headers['x-request-id']}`)).json()
@@ -92,7 +92,7 @@ describe('a token that is rotated', () => {
     ])
   })
 
-  it('keeps the browser signed in that rotated its own token, and no other one', async () => {
+  it('keeps the browser signed in that rotated its own token, and no other', async () => {
     const { id, token } = await aToken()
     const [own, other] = [await signIn(api, { token }), await signIn(api, { token })]
     const headers = { ...own, authorization: `Bearer ${token}`, 'sec-fetch-site': 'same-origin' }
@@ -118,7 +118,7 @@ describe('what cannot be rotated', () => {
     }
   })
 
-  it('is one that is not there, or with a grace of more than a week', async () => {
+  it('is one that does not exist, or a grace period of more than a week', async () => {
     for (const id of [randomUUID(), 'nonsense'])
       expect((await rotate(id)).json().code).toBe('TOKEN_NOT_FOUND')
     const { id } = await aToken()
@@ -127,8 +127,8 @@ describe('what cannot be rotated', () => {
   })
 })
 
-describe('a token that is used', () => {
-  it('says where from, and who is signed in with it', async () => {
+describe('a used token', () => {
+  it('records the address and the signed-in browsers', async () => {
     const { id, token } = await aToken()
     expect((await listed(id)).last_used_from).toBeNull()
     await ask(token)

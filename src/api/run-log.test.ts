@@ -6,7 +6,7 @@ import { aRunner } from '../../tests/support/runner.js'
 import { run } from '../../tests/support/runs.js'
 import { waitFor } from '../../tests/support/wait.js'
 
-it('keeps what the runners said about a run, and forgets it with the run', async () => {
+it('keeps the log lines of a run, and deletes them with the run', async () => {
   const database = await aDatabase({ cinema: true })
   const api = anApi(database.loginUrl('meta'))
   onTestFinished(() => api.close())
@@ -35,6 +35,6 @@ it('keeps what the runners said about a run, and forgets it with the run', async
   onTestFinished(() => again.close())
   await again.app.ready()
   await waitFor(async () => (await again.get(`/runs/${failed.id}`)).statusCode === 404, {
-    what: 'the old run to be forgotten',
+    what: 'the old run to be deleted',
   })
 })

@@ -35,7 +35,7 @@ async function finishAll(): Promise<void> {
 }
 
 describe('Idempotency-Key', () => {
-  it('R5.3 gives one run to fifty equal requests at once', async () => {
+  it('R5.3 returns one run for fifty equal concurrent requests', async () => {
     const { id } = await aPipeline(database)
     const key = randomUUID()
     const answers = await Promise.all(Array.from({ length: 50 }, () => run(id, key)))
@@ -46,7 +46,7 @@ describe('Idempotency-Key', () => {
     expect(await database.query('SELECT FROM etl.etl_runs WHERE pipeline_id = $1', [id])).toHaveLength(1)
   })
 
-  it('gives the same run even after it ended', async () => {
+  it('returns the same run even after it ended', async () => {
     const { id } = await aPipeline(database)
     const first = await run(id, 'after-the-end')
     await finishAll()
@@ -57,7 +57,7 @@ describe('Idempotency-Key', () => {
     await finishAll()
   })
 
-  it('refuses a key that belongs to another request, and forgets it after a day', async () => {
+  it('rejects a key that belongs to another request, and deletes it after a day', async () => {
     const [a, b] = [await aPipeline(database), await aPipeline(database)]
     await run(a.id, 'shared')
     for (const answer of [await run(b.id, 'shared'), await run(a.id, 'shared', { external_ref: 'x' })])
@@ -67,7 +67,7 @@ describe('Idempotency-Key', () => {
     await finishAll()
   })
 
-  it('does not use up the key of a request that was refused', async () => {
+  it('does not use up the key of a rejected request', async () => {
     const { id } = await aPipeline(database, { enabled: false })
     expect((await run(id, 'too-early')).statusCode).toBe(409)
     await api.post(`/pipelines/${id}/enable`)
@@ -79,7 +79,7 @@ describe('Idempotency-Key', () => {
 })
 
 describe('external_ref', () => {
-  it('finds the active run again, and names the one that stands in the way', async () => {
+  it('finds the active run again, and names the conflicting one', async () => {
     const { id } = await aPipeline(database)
     const ask = (external_ref?: string) =>
       api.post(`/pipelines/${id}/run`, external_ref ? { external_ref } : {})
@@ -100,7 +100,7 @@ describe('external_ref', () => {
 })
 
 describe('POST /runs/{id}/cancel', () => {
-  it('cancels a run that nobody took at once, as often as asked', async () => {
+  it('cancels a requested run at once, repeatedly', async () => {
     const { id } = await aPipeline(database)
     const runId = (await api.post(`/pipelines/${id}/run`)).json().run_id
     for (let time = 0; time < 2; time++) {
@@ -113,7 +113,7 @@ describe('POST /runs/{id}/cancel', () => {
     await finishAll()
   })
 
-  it('asks a running one to stop, which its runner hears with the next batch', async () => {
+  it('stops a running one, whose runner notices at the next batch', async () => {
     const { id } = await aPipeline(database)
     const runId = (await api.post(`/pipelines/${id}/run`)).json().run_id
     const claim = (await queue.claim('test', 30))!
@@ -129,7 +129,7 @@ describe('POST /runs/{id}/cancel', () => {
     expect((await api.get(`/pipelines/${id}`)).json().status).toBe('IDLE')
   })
 
-  it('leaves a race with a runner in one of two good states', async () => {
+  it('leaves a race with a runner in one of two valid states', async () => {
     for (let round = 0; round < 10; round++) {
       const { id } = await aPipeline(database)
       const runId = (await api.post(`/pipelines/${id}/run`)).json().run_id
@@ -141,7 +141,7 @@ describe('POST /runs/{id}/cancel', () => {
     }
   })
 
-  it('answers 404 for one that is not there', async () => {
+  it('returns 404 for one that does not exist', async () => {
     expect((await api.post(`/runs/${randomUUID()}/cancel`)).json().code).toBe('RUN_NOT_FOUND')
   })
 })

@@ -27,7 +27,7 @@ async function pastRuns(
 }
 
 describe('the list of runs', () => {
-  it('takes several statuses, a span of time and a pipeline, page by page', async () => {
+  it('accepts several statuses, a time range and a pipeline, page by page', async () => {
     const { database, api } = await anEmptyStand()
     const { id } = await aPipeline(database)
     const other = await aPipeline(database)
@@ -63,7 +63,7 @@ describe('the list of runs', () => {
     expect(rest.next_cursor).toBeNull()
   })
 
-  it('says which part of a filter it does not understand', async () => {
+  it('names the part of a filter that is invalid', async () => {
     const { api } = await anEmptyStand()
     for (const [query, field] of [
       ['status=FAILED,WRONG', 'status.1'],
@@ -78,7 +78,7 @@ describe('the list of runs', () => {
 })
 
 describe('a run', () => {
-  it('knows its neighbours, and what its pipeline usually writes', async () => {
+  it('has its neighbours, and what its pipeline usually writes', async () => {
     const { database, api } = await anEmptyStand()
     const { id } = await aPipeline(database)
     await pastRuns(database, id, [
@@ -93,11 +93,11 @@ describe('a run', () => {
       runs.slice(0, 3).map(async (each: { id: string }) => (await api.get(`/runs/${each.id}`)).json()),
     )
     expect(last).toMatchObject({ usual_rows_written: 500, previous_run_id: before.id, next_run_id: null })
-    // Two successful runs tell nothing.
+    // Two successful runs define nothing.
     expect(failed).toMatchObject({ usual_rows_written: null, next_run_id: before.id })
   })
 
-  it('is expected to read what the last full run before it read', async () => {
+  it('is expected to read as much as the last full run before it', async () => {
     const { database, api } = await anEmptyStand()
     const { id } = await aPipeline(database)
     await pastRuns(database, id, [
@@ -123,9 +123,9 @@ describe('a run', () => {
     expect(expected).toEqual([1200, 1200, null, null])
   })
 
-  it('keeps what each attempt failed with, and the lines of each apart', async () => {
+  it('keeps the error of each attempt, and its log lines separately', async () => {
     const { database, api } = await anEmptyStand({ cinema: true })
-    // The mart refuses every batch with an error that may pass.
+    // The mart rejects every batch with a temporary error.
     const { id, spec } = await aPipeline(database)
     await aRunner(database, { retryWaitsMs: [10] })
     expect((await run(database, id)).status).toBe('SUCCESS')
@@ -152,11 +152,11 @@ describe('a run', () => {
     const second = await lines('attempt=2')
     expect(second.map(({ message }: { message: string }) => message)).toEqual([
       'Run planned.',
-      'Attempt failed, trying again.',
+      'Attempt failed, retrying.',
     ])
   })
 
-  it('tells where the time of each batch went', async () => {
+  it('reports where the time of each batch went', async () => {
     const { database, api } = await anEmptyStand({ cinema: true })
     const { id } = await aPipeline(database, { batchSize: 30 })
     await aRunner(database)
@@ -177,7 +177,7 @@ describe('a run', () => {
 })
 
 describe('the log of a run', () => {
-  it('is searched by the server, in words and in facts, and given whole as text', async () => {
+  it('is searched by the server, in messages and fields, and downloaded as text', async () => {
     const { database, api } = await anEmptyStand()
     const { id } = await aPipeline(database)
     await pastRuns(database, id, [[1, 'SUCCESS', 1]])

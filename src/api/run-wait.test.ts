@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => api.close())
 
 describe('POST /pipelines/{id}/run?wait', () => {
-  it('answers with the run when it has ended, however it ended', async () => {
+  it('returns the run when it has ended, successfully or not', async () => {
     const good = await aPipeline(database)
     const bad = await aPipeline(database, {
       sourceQuery: 'SELECT id AS film_id, 1 / 0 AS x FROM content.film_work',
@@ -39,7 +39,7 @@ describe('POST /pipelines/{id}/run?wait', () => {
     ])
   })
 
-  it('answers with the run as it stands when the time is up, and the run goes on', async () => {
+  it('returns the current run when the time is up, and the run continues', async () => {
     const { id } = await aPipeline(database)
     const answer = await api.post(`/pipelines/${id}/run?wait=1s`)
     expect([answer.statusCode, answer.json()]).toMatchObject([
@@ -48,17 +48,17 @@ describe('POST /pipelines/{id}/run?wait', () => {
     ])
   })
 
-  it('refuses a time that nobody should wait', async () => {
+  it('rejects an invalid time', async () => {
     const { id } = await aPipeline(database)
     for (const wait of ['0s', '61s', '30', '1m', '-1s', ''])
       expect((await api.post(`/pipelines/${id}/run?wait=${wait}`)).statusCode, wait).toBe(422)
     expect((await api.get(`/pipelines/${id}/runs`)).json().items).toEqual([])
   })
 
-  it('keeps nobody from closing the server', async () => {
+  it('does not prevent the server from closing', async () => {
     const own = anApi(database.loginUrl('meta'))
     const { id } = await aPipeline(database)
-    // Over a socket: only then does closing wait for the answer.
+    // Over a socket: only then does closing wait for the response.
     const address = await own.app.listen({ host: '127.0.0.1', port: 0 })
     const answer = fetch(`${address}/pipelines/${id}/run?wait=60s`, {
       method: 'POST',
@@ -73,7 +73,7 @@ describe('POST /pipelines/{id}/run?wait', () => {
 })
 
 describe('GET /runs/{id}?wait', () => {
-  it('R7.4 answers when the run has ended, so that an orchestrator need not poll', async () => {
+  it('R7.4 responds when the run has ended, so that an orchestrator need not poll', async () => {
     const { id } = await aPipeline(database)
     const { url } = (await api.post(`/pipelines/${id}/run`)).json()
     const answer = api.get(`${url}?wait=60s`)
@@ -81,14 +81,14 @@ describe('GET /runs/{id}?wait', () => {
     expect([(await answer).statusCode, (await answer).json()]).toMatchObject([200, { status: 'SUCCESS' }])
   })
 
-  it('answers with the run as it stands when the time is up', async () => {
+  it('returns the current run when the time is up', async () => {
     const { id } = await aPipeline(database)
     const { url } = (await api.post(`/pipelines/${id}/run`)).json()
     const answer = await api.get(`${url}?wait=1s`)
     expect([answer.statusCode, answer.json()]).toMatchObject([200, { status: 'REQUESTED' }])
   })
 
-  it('keeps its time while garbage is collected', async () => {
+  it('respects its time during garbage collection', async () => {
     const { id } = await aPipeline(database)
     const { url } = (await api.post(`/pipelines/${id}/run`)).json()
     let garbage: NodeJS.Timeout = setTimeout(function collect() {
@@ -104,7 +104,7 @@ describe('GET /runs/{id}?wait', () => {
     expect(answers.map(({ statusCode }) => statusCode)).toEqual([200, 202])
   })
 
-  it('refuses a time that nobody should wait, and a run that is not there', async () => {
+  it('rejects an invalid time, and a run that does not exist', async () => {
     const { id } = await aPipeline(database)
     const { url } = (await api.post(`/pipelines/${id}/run`)).json()
     expect((await api.get(`${url}?wait=61s`)).statusCode).toBe(422)

@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => api.close())
 
 describe('tokens', () => {
-  it('asks for one on every route but health and the sign-in, with and without the prefix', async () => {
+  it('is required on every route except health and the sign-in, with and without the prefix', async () => {
     const routes: { method: string; url: string }[] = []
     const database = await aDatabase()
     const other = anApi(database.loginUrl('meta'))
@@ -59,13 +59,13 @@ describe('tokens', () => {
     expect(answer.json()).toMatchObject({ code: 'UNAUTHENTICATED', vtr: 'VTR-7001', status: 401 })
   })
 
-  it('does not tell a stranger which routes there are', async () => {
+  it('is required to learn which routes exist', async () => {
     expect((await api.app.inject({ url: '/nothing/here' })).statusCode).toBe(401)
   })
 })
 
 describe('request ids', () => {
-  it('are taken from the caller, given back and logged', async () => {
+  it('are taken from the caller, returned and logged', async () => {
     const headers = { authorization: `Bearer ${TOKEN}`, 'x-request-id': 'airflow-dag.1:try-2' }
     const answer = await api.call({ url: '/pipelines?q=secret', headers })
     expect(answer.headers['x-request-id']).toBe('airflow-dag.1:try-2')
@@ -75,7 +75,7 @@ describe('request ids', () => {
   })
 
   it.each(['', 'x'.repeat(129), 'two words', '<script>'])(
-    'are made when the caller sends %j',
+    'are generated when the caller sends %j',
     async (given) => {
       const answer = await api.call({
         url: '/pipelines',

@@ -7,7 +7,7 @@ import type { Inspector } from '../ports/inspector.js'
 import type { Journal } from '../ports/journal.js'
 import type { Lineage } from '../ports/lineage.js'
 import type { PipelineEditor } from '../ports/pipeline-editor.js'
-import type { QuarantineDesk } from '../ports/quarantine-desk.js'
+import type { QuarantineStore } from '../ports/quarantine-store.js'
 import type { Reconciler } from '../ports/reconciler.js'
 import type { RunControl } from '../ports/run-control.js'
 import type { SessionStore } from '../ports/session-store.js'
@@ -25,7 +25,7 @@ import { Identity } from './auth/identity.js'
 import { limitOpenRoutes } from './auth/open-limit.js'
 import { RateLimit } from './auth/rate-limit.js'
 import { readBodies } from './body.js'
-import { answerStrange, refuseBroken } from './broken-request.js'
+import { explainRejections, rejectUnparsable } from './broken-request.js'
 import { toFailure } from './failure.js'
 import { holdSlots } from './hold-slots.js'
 import { observeRequests, requestId } from './observe.js'
@@ -64,12 +64,12 @@ import { SessionService } from './services/sessions.js'
 import { TokenService } from './services/tokens.js'
 import { closeInOrder } from './shutdown.js'
 
-/** The meta store, in the parts that the API needs. */
+/** The parts of the meta store that the API needs. */
 export interface Stores {
   readonly catalog: Catalog
   readonly editor: PipelineEditor
   readonly control: RunControl
-  readonly quarantine: QuarantineDesk
+  readonly quarantine: QuarantineStore
   readonly comparisons: ComparisonStore
   readonly tokens: TokenStore
   readonly sessions: SessionStore
@@ -78,7 +78,7 @@ export interface Stores {
 
 export interface ServerOptions {
   readonly stores: Stores
-  /** Tells that the journal has something new. */
+  /** Signals that the journal has new events. */
   readonly wakeups: Wakeups
   readonly log: Logger
   readonly meter: Meter
@@ -93,34 +93,34 @@ export interface ServerOptions {
   readonly lineage: Lineage
   readonly transforms: TransformCatalog
   readonly connections: Connections
-  /** What `GET /settings` shows. */
+  /** What `GET /settings` returns. */
   readonly settings: readonly SettingInForce[]
-  /** Requests that one token may make in a minute. */
+  /** Requests per minute and token. */
   readonly rateLimit: number
-  /** Wrong tokens and codes of one address in a minute; not given: 30. */
+  /** Wrong tokens and codes per minute and address; not given: 30. */
   readonly wrongTokens?: number
-  /** Addresses and networks whose X-Forwarded-For is believed. */
+  /** Addresses and networks whose X-Forwarded-For is trusted. */
   readonly trustedProxies: readonly string[]
   /** Validations, previews and comparisons at the same time. */
   readonly checks: CheckLimits
-  /** Streams of events that are open at the same time. */
+  /** Event streams open at the same time. */
   readonly streams: StreamLimits
-  /** Pipelines that have series of their own in the metrics. */
+  /** Pipelines with their own series in the metrics. */
   readonly metricsPipelines: number
   readonly retention: Retention
-  /** Between two signs of life on a stream of events; not given: 15 s. */
+  /** Interval of heartbeats on an event stream; not given: 15 s. */
   readonly heartbeatMs?: number
-  /** The built console; null or not given: none is served. */
+  /** The built console; null or not given: not served. */
   readonly consoleDir?: string | null
 }
 
 const BODY_LIMIT = 1024 * 1024
-/** A body of 1 MiB arrives sooner over any line that a console is used on. */
+/** A body of 1 MiB arrives sooner over any connection that a console is used on. */
 const REQUEST_TIMEOUT_MS = 15_000
-/** Node looks for late requests every 30 s, so that 15 s could become 45. */
+/** Node checks for late requests every 30 s by default, so that 15 s could become 45. */
 const LATE_CHECK_MS = 1_000
 
-/** The control plane, wired and not yet listening. close() lets the requests under way end. */
+/** The control plane, wired but not yet listening. close() waits for requests in progress. */
 export function createServer(options: ServerOptions): FastifyInstance {
   const app = bareServer(options.trustedProxies)
   const identity = new Identity(options.token, options.stores.tokens)
@@ -129,7 +129,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   readBodies(app)
   observeRequests(app, options)
   protectAnswers(app)
-  answerStrange(app)
+  explainRejections(app)
   packAnswers(app)
   requireRules(app)
   holdSlots(app, options.checks)
@@ -145,7 +145,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   answerWithProblems(app)
   unknown.answer(app)
   referenceRoutes(app, options.version)
-  // The documents of the first version write the routes without the prefix; both stay.
+  // The first version documented the routes without the prefix; both are supported.
   for (const prefix of [PREFIX, '']) app.register(async (scope) => apiRoutes(scope, services), { prefix })
   const folder = options.consoleDir ?? null
   if (folder !== null) app.register(async (scope) => consoleRoutes(scope, folder))
@@ -158,7 +158,7 @@ function bareServer(trustedProxies: readonly string[]): Api {
     trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     bodyLimit: BODY_LIMIT,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    // answerStrange() says what is missing; Node would only say 400.
+    // explainRejections() reports what is missing; Node would only return 400.
     http: {
       headersTimeout: REQUEST_TIMEOUT_MS,
       connectionsCheckingInterval: LATE_CHECK_MS,
@@ -166,9 +166,9 @@ function bareServer(trustedProxies: readonly string[]): Api {
     },
     genReqId: requestId,
     forceCloseConnections: 'idle',
-    // Requests that still come in over an open connection are answered, with "Connection: close".
+    // Requests on an open connection are still answered, with "Connection: close".
     return503OnClosing: false,
-    clientErrorHandler: refuseBroken,
+    clientErrorHandler: rejectUnparsable,
     // Paths that cannot be decoded never reach a route or its error handler.
     frameworkErrors: (error, request, reply) =>
       void sendProblem(request as never, reply as never, toFailure(error)),
@@ -178,7 +178,7 @@ function bareServer(trustedProxies: readonly string[]): Api {
   return app
 }
 
-/** Answers are data for one caller: not to be kept, guessed at, framed or run. */
+/** Responses are data for one caller: not to be cached, sniffed, framed or executed. */
 function protectAnswers(app: Api): void {
   app.addHook('onRequest', async (_request, reply) => {
     reply.headers({

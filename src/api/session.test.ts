@@ -50,8 +50,8 @@ describe('signing in', () => {
   })
 
   it.each([
-    [{ token: 'wrong' }, 401, 'The token is not valid.'],
-    [{ code: 'wrong' }, 401, 'The code is not valid any more'],
+    [{ token: 'wrong' }, 401, 'The token is invalid.'],
+    [{ code: 'wrong' }, 401, 'The code is no longer valid'],
     [{}, 422, ''],
     [{ token: 'a', code: 'b' }, 422, ''],
   ])('refuses %j', async (body, status, detail) => {
@@ -60,7 +60,7 @@ describe('signing in', () => {
     expect(answer.json().detail).toContain(detail)
   })
 
-  it('is not for other sites to do', async () => {
+  it('is rejected for other sites', async () => {
     expect((await signIn({ token: TOKEN }, { 'sec-fetch-site': 'cross-site' })).json().code).toBe(
       'CROSS_SITE',
     )
@@ -72,7 +72,7 @@ describe('signing in', () => {
     )
   })
 
-  it('keeps neither the token nor the cookie where somebody could read it', async () => {
+  it('stores neither the token nor the cookie in readable form', async () => {
     const { cookie } = await signedIn(api, { token: TOKEN })
     const kept = JSON.stringify([await database.query('SELECT * FROM etl.etl_sessions'), api.lines])
     expect(kept).not.toContain(cookie.split('=')[1])
@@ -81,7 +81,7 @@ describe('signing in', () => {
 })
 
 describe('a session', () => {
-  it('ends for good when somebody signs out', async () => {
+  it('ends permanently with a sign-out', async () => {
     const browser = await signedIn(api, { token: TOKEN })
     const out = await api.app.inject({ method: 'DELETE', url: '/api/v1/session', headers: browser })
     expect([out.statusCode, out.headers['set-cookie']]).toEqual([
@@ -100,7 +100,7 @@ describe('a session', () => {
     expect((await whoAmI(browser)).json().detail).toBe('The token was revoked.')
   })
 
-  it('ends with its token, when that comes first', async () => {
+  it('ends with its token, if that comes first', async () => {
     const expires_at = '2026-01-01T00:00:00.000000Z'.replace('2026', String(new Date().getFullYear() + 1))
     const { token } = (await api.post('/tokens', { name: 'long', role: 'viewer', expires_at })).json()
     const session = (await signIn({ token })).json().expires_at
@@ -119,7 +119,7 @@ describe('a session', () => {
     expect((await whoAmI(browser)).statusCode).toBe(401)
   })
 
-  it('is used over and over, and stays', async () => {
+  it('stays valid with repeated use', async () => {
     const browser = await signedIn(api, { token: TOKEN })
     await database.query("UPDATE etl.etl_sessions SET used_at = clock_timestamp() - interval '11 hours'")
     expect((await whoAmI(browser)).statusCode).toBe(200)
@@ -129,7 +129,7 @@ describe('a session', () => {
 })
 
 describe('a code', () => {
-  it('signs in once, as whoever made it', async () => {
+  it('signs in once, as its creator', async () => {
     const { token } = (await api.post('/tokens', { name: 'maker', role: 'operator' })).json()
     const made = await api.app.inject({
       method: 'POST',
@@ -142,7 +142,7 @@ describe('a code', () => {
     expect((await signIn({ code })).statusCode).toBe(401)
   })
 
-  it('is no session, and a session is no code', async () => {
+  it('is not a session, and a session is not a code', async () => {
     const { code } = (await api.post('/session/code')).json()
     expect((await whoAmI({ cookie: `vitrina_session_80=${code}`, 'x-csrf': code })).statusCode).toBe(401)
     const browser = await signedIn(api, { token: TOKEN })
@@ -150,7 +150,7 @@ describe('a code', () => {
       expect((await signIn({ code: secret })).statusCode).toBe(401)
   })
 
-  it('is worth nothing after ten minutes', async () => {
+  it('is invalid after ten minutes', async () => {
     const { code, expires_at } = (await api.post('/session/code')).json()
     expect(new Date(expires_at).getTime() - Date.now()).toBeLessThanOrEqual(600_000)
     await database.query("UPDATE etl.etl_sessions SET expires_at = clock_timestamp() WHERE kind = 'code'")

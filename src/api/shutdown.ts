@@ -4,7 +4,7 @@ import type { Services } from './routes/index.js'
 import type { Api } from './schemas/type-provider.js'
 import type { Housekeeping } from './services/housekeeping.js'
 
-/** What begins with the server and has to end with it, in the right order. */
+/** What starts with the server and has to stop with it, in the right order. */
 export function closeInOrder(
   app: Api,
   { health, streams, waiter, hub, inspect }: Services,
@@ -13,14 +13,14 @@ export function closeInOrder(
   const unused = unusedSockets(app.server)
   let closing = false
   app.addHook('onReady', async () => housekeeping.start())
-  // A connection that was busy when closing began would else be kept alive, and waited for, for 72 s.
+  // A connection that was busy when closing began would otherwise be kept alive, and waited for, for 72 s.
   app.addHook('onSend', async (_request, reply) => {
     if (closing) reply.header('connection', 'close')
   })
   app.addHook('preClose', async () => {
     closing = true
     health.drain()
-    // They never end by themselves: closing would wait for them for ever.
+    // They never end by themselves: closing would wait for them indefinitely.
     streams.close()
     waiter.close()
     for (const socket of unused) socket.destroy()
@@ -33,8 +33,8 @@ export function closeInOrder(
 }
 
 /**
- * Connections that never asked anything: browsers and fetch open them ahead of need. Node does not count them as idle,
- * and closing waited for their keep-alive to run out (72 s, seen with a single aborted stream).
+ * Connections without a request: browsers and fetch open them in advance. Node does not count them as idle, and
+ * closing waited for their keep-alive to expire (72 s, seen with a single aborted stream).
  */
 function unusedSockets(server: Server): ReadonlySet<Socket> {
   const unused = new Set<Socket>()

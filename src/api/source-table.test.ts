@@ -37,7 +37,7 @@ const mistakes = (answer: { json(): { errors?: { field: string; code: string }[]
   Object.fromEntries((answer.json().errors ?? []).map(({ field, code }) => [field, code]))
 
 describe('a pipeline with a table as source', () => {
-  it('is created, read, validated and previewed as the query that the table stands for', async () => {
+  it('is created, read, validated and previewed as the query for the table', async () => {
     const answer = await api.post('/pipelines', spec({ source_columns: ['title', 'id'] }))
     expect(answer.statusCode, answer.body).toBe(201)
     const made = pipelineWire.strict().parse(answer.json())
@@ -62,7 +62,7 @@ describe('a pipeline with a table as source', () => {
     expect(JSON.stringify(lineage)).toContain('content.film_work')
   })
 
-  it('reads all columns when none is named, also of a table whose name needs quotes', async () => {
+  it('reads all columns if none is given, also of a table whose name needs quotes', async () => {
     const body = spec({ source_table: 'content."Odd ""Name"""', key_columns: ['Id'] })
     expect((await api.post('/validate', body)).json()).toMatchObject({
       valid: true,
@@ -80,20 +80,20 @@ describe('a pipeline with a table as source', () => {
     ['a catalog', { source_table: 'pg_catalog.pg_authid' }, { source_table: 'SOURCE_REFUSED' }],
     ['columns twice', { source_columns: ['id', 'id'] }, { source_columns: 'COLUMN_DOUBLED' }],
     [
-      'columns of nothing',
+      'columns without a table',
       { source_table: null, source_query: 'SELECT 1', source_columns: ['id'] },
       { source_columns: 'SOURCE_MISSING' },
     ],
     ['nothing', { source_table: null }, { source_query: 'SOURCE_MISSING' }],
     ['a long name', { source_table: `content.${'x'.repeat(64)}` }, { source_table: 'NAME_TOO_LONG' }],
     ['a long column', { source_columns: ['я'.repeat(32)] }, { 'source_columns.0': 'custom' }],
-  ])('is refused with its field: %s', async (_, changes, expected) => {
+  ])('is rejected with its field: %s', async (_, changes, expected) => {
     const answer = await api.post('/pipelines', spec(changes))
     expect(answer.statusCode).toBe(422)
     expect(mistakes(answer)).toEqual(expected)
   })
 
-  it('names a table that was probably meant, without a place in a text that nobody wrote', async () => {
+  it('suggests a similar table, without a position in the generated text', async () => {
     const [missing] = (await api.post('/validate', spec({ source_table: 'content.film_wrk' }))).json().errors
     expect(missing).toMatchObject({
       code: 'SOURCE_QUERY_FAILED',
@@ -112,7 +112,7 @@ describe('a pipeline with a table as source', () => {
     expect(preview.json().detail).toBe(missing.message)
   })
 
-  it('takes the place of a query, and the other way round', async () => {
+  it('replaces a query, and the other way round', async () => {
     const { id } = (await api.post('/pipelines', spec())).json()
     const query = 'SELECT id, name FROM content.genre'
     const toQuery = (await api.patch(`/pipelines/${id}`, { source_query: query })).json()
@@ -134,7 +134,7 @@ describe('a pipeline with a table as source', () => {
     expect(line.diff).toMatchObject({ source_table: { old: null, new: 'content.film_work' } })
   })
 
-  it('cannot change while a run is under way', async () => {
+  it('cannot change while a run is in progress', async () => {
     const { id } = (await api.post('/pipelines', spec())).json()
     for (const status of ['RUN_REQUESTED', 'RUNNING'])
       await database.query('UPDATE etl.etl_pipelines SET status = $2 WHERE id = $1', [id, status])
@@ -144,7 +144,7 @@ describe('a pipeline with a table as source', () => {
 })
 
 describe('a second pipeline on a target', () => {
-  it('is refused when it is created, changed, restored or rehearsed, and told who was first', async () => {
+  it('is rejected when it is created, changed, restored or in a dry run, and names the first one', async () => {
     const first = (await api.post('/pipelines', spec())).json()
     const same = { target_table: first.target_table.toUpperCase() }
     const refused = await api.post('/pipelines', spec(same))
@@ -158,7 +158,7 @@ describe('a second pipeline on a target', () => {
     const other = (await api.post('/pipelines', spec())).json()
     expect((await api.patch(`/pipelines/${other.id}`, same)).json().code).toBe('TARGET_TAKEN')
     expect((await api.patch(`/pipelines/${other.id}?dry_run=true`, same)).json().code).toBe('TARGET_TAKEN')
-    // A name that is taken is the older rule, and the clearer answer.
+    // A taken name is the older rule, and the clearer error.
     expect((await api.post('/pipelines', spec({ ...same, name: first.name }))).json().code).toBe(
       'PIPELINE_NAME_TAKEN',
     )
@@ -168,7 +168,7 @@ describe('a second pipeline on a target', () => {
     expect((await api.post(`/pipelines/${first.id}/versions/1/restore`, {})).json().code).toBe('TARGET_TAKEN')
   })
 
-  it('is allowed when both say so', async () => {
+  it('is allowed if both allow sharing', async () => {
     const first = (await api.post('/pipelines', spec())).json()
     const second = spec({ target_table: first.target_table, shared_target: true })
     expect((await api.post('/pipelines', second)).json().code).toBe('TARGET_TAKEN')
@@ -191,7 +191,7 @@ describe('a second pipeline on a target', () => {
     expect((await api.post('/pipelines', spec({ target_table: 'ch:other.films' }))).statusCode).toBe(201)
   })
 
-  it('is refused by the database when two save it at the same moment', async () => {
+  it('is rejected by the database when two are saved at the same moment', async () => {
     const target_table = `analytics.raced_${randomUUID().slice(0, 8)}`
     const answers = await Promise.all(
       Array.from({ length: 4 }, () => api.post('/pipelines', spec({ target_table }))),
@@ -203,7 +203,7 @@ describe('a second pipeline on a target', () => {
   })
 })
 
-describe('names that PostgreSQL would cut off', () => {
+describe('names that PostgreSQL would truncate', () => {
   const long = 'x'.repeat(64)
   it.each([
     ['target_table', { target_table: `analytics.${long}` }, { target_table: 'NAME_TOO_LONG' }],
@@ -214,7 +214,7 @@ describe('names that PostgreSQL would cut off', () => {
       { source_table: null, source_query: `SELECT id AS ${long} FROM content.genre` },
       { source_query: 'SOURCE_REFUSED' },
     ],
-  ])('are refused: %s', async (_, changes, expected) => {
+  ])('are rejected: %s', async (_, changes, expected) => {
     const answer = await api.post('/pipelines', spec(changes))
     expect(answer.statusCode).toBe(422)
     expect(mistakes(answer)).toEqual(expected)

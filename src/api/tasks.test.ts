@@ -56,7 +56,7 @@ const draft = (...transforms: string[]) => ({
 })
 
 describe('GET /tasks', () => {
-  it('lists what is registered, and what is wrong with the files (R4.9)', async () => {
+  it('lists the registered functions, and the mistakes in their files (R4.9)', async () => {
     for (const prefix of ['', '/api/v1']) {
       const answer = await api.get(`${prefix}/tasks`)
       expect(answer.statusCode).toBe(200)
@@ -80,7 +80,7 @@ describe('GET /tasks', () => {
 })
 
 describe('validate', () => {
-  it('refuses every name that is not registered, at its task, with the nearest one', async () => {
+  it('rejects every name that is not registered, at its task, with the most similar one', async () => {
     const answer = await api.post('/validate', draft('shut', 'shout', 'other'))
     expect(answer.json()).toMatchObject({
       valid: false,
@@ -95,7 +95,7 @@ describe('validate', () => {
     })
   })
 
-  it('tells the columns that the transforms make of those of the query', async () => {
+  it('returns the columns that the transforms produce from those of the query', async () => {
     expect((await api.post('/validate', draft('shout'))).json()).toMatchObject({
       valid: true,
       strategy: 'tasks_full',
@@ -135,7 +135,7 @@ describe('preview', () => {
     expect(shouted.rows).toHaveLength(3)
   })
 
-  it('tells how a transform fails, and does not wait for one that hangs', async () => {
+  it('reports how a transform fails, and does not wait for one that hangs', async () => {
     const [failed, slow] = await Promise.all([
       api.post('/preview', draft('fails')),
       impatient.post('/preview', draft('sleeps')),

@@ -24,7 +24,7 @@ const versionsOf = async (id: string) =>
 const auditOf = async (id: string) => auditPage.parse((await api.get(`/audit?target_id=${id}`)).json()).items
 
 describe('versions', () => {
-  it('keep each change with its author, the whole configuration and the difference', async () => {
+  it('record each change with its author, the whole configuration and the difference', async () => {
     const id = await created({ description: 'one' })
     const tasks = [{ task_type: 'SQL', body: 'SELECT 2 AS id' }]
     await api.patch(`/pipelines/${id}`, { description: 'two', tasks })
@@ -45,7 +45,7 @@ describe('versions', () => {
       expect((await api.get(`/pipelines/${id}/versions/${version}`)).json().code).toBe('VERSION_NOT_FOUND')
   })
 
-  it('are made by plain SQL too, one for a transaction', async () => {
+  it('are also created by plain SQL, one for each transaction', async () => {
     const { id } = await aPipeline(database)
     const client = await database.client()
     await client.query('BEGIN')
@@ -63,7 +63,7 @@ describe('versions', () => {
     expect((await auditOf(id)).map((entry) => entry.action)).toEqual(['pipeline.change', 'pipeline.create'])
   })
 
-  it('are not made by runs', async () => {
+  it('are not created by runs', async () => {
     const id = await created()
     await api.post(`/pipelines/${id}/run`)
     expect(await versionsOf(id)).toHaveLength(1)
@@ -85,7 +85,7 @@ describe('versions', () => {
     expect((await api.post(`/pipelines/${id}/versions/9/restore`)).statusCode).toBe(404)
   })
 
-  it('ask about the checkpoint when the old query is another one', async () => {
+  it('ask about the checkpoint if the old query differs', async () => {
     const id = await created({ mode: 'incremental', incremental_key: 'id' })
     await api.patch(`/pipelines/${id}`, { source_query: 'SELECT 2 AS id' })
     await database.query("UPDATE etl.etl_state SET last_processed_key = '1' WHERE pipeline_id = $1", [id])
@@ -97,7 +97,7 @@ describe('versions', () => {
 })
 
 describe('the audit', () => {
-  it('has a line for every mutation, with the request that made it', async () => {
+  it('has an entry for every change, with its request', async () => {
     const id = await created()
     const { headers } = await api.patch(`/pipelines/${id}`, { description: 'x' })
     await api.post(`/pipelines/${id}/disable`)
@@ -122,13 +122,13 @@ describe('the audit', () => {
     expect(await auditOf(runId)).toMatchObject([{ action: 'run.cancel', target_kind: 'run' }])
   })
 
-  it('has no line for what was refused', async () => {
+  it('has no entry for rejected changes', async () => {
     const id = await created()
     await api.patch(`/pipelines/${id}`, { description: 'x' }, { 'if-match': '"7"' })
     expect(await auditOf(id)).toHaveLength(1)
   })
 
-  it('cannot be rewritten, whoever tries', async () => {
+  it('cannot be changed by anyone', async () => {
     const id = await created()
     const meta = await database.client(database.loginUrl('meta'))
     for (const sql of [

@@ -10,13 +10,17 @@ import { command, timeSpan } from './command.js'
 import { patience, WAIT_HELP, type WaitFlags } from './wait.js'
 
 export function addApi(program: Command): void {
-  command(program, 'api', 'Start the API and the console, without a runner.', 'api', 'api --wait 5m')
+  command(program, {
+    usage: 'api',
+    description: 'Start the API and the console, without a runner.',
+    examples: ['api', 'api --wait 5m'],
+  })
     .option('--wait <time>', WAIT_HELP, timeSpan)
     .action(serve)
 }
 
 async function serve({ wait = 0 }: WaitFlags): Promise<void> {
-  // Not at the top: every other command would wait 0.2 s for a server that it does not start.
+  // Not at the top: every other command would spend 0.2 s loading a server that it does not start.
   const { startApi } = await import('../main/api.js')
   const { createTelemetry } = await import('../main/telemetry.js')
   await untilStopped(async (signal) => {
@@ -26,7 +30,7 @@ async function serve({ wait = 0 }: WaitFlags): Promise<void> {
     const api = await startApi(settings, telemetry)
     try {
       tellReady(api.url)
-      // Inside a tree the parent tells people where to go.
+      // Within "vitrina up", the parent prints the addresses.
       if (!process.connected) printAddresses(api.url, api.token)
       await aborted(signal)
     } finally {

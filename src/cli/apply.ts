@@ -4,8 +4,8 @@ import { allowEnvOption, confirm, serverCommand } from './command.js'
 import { type Format, formatOption, isData, jsonOption, printData } from './format.js'
 import { inPlaceOf, requireNoMistakes } from './mistakes.js'
 import { detail, good, print } from './output.js'
-import { checkpointWish } from './pipelines/update.js'
-import { needsWish } from './plan/impact.js'
+import { checkpointFields } from './pipelines/update.js'
+import { needsCheckpointDecision } from './plan/impact.js'
 import { hasChanges, type Plan, type Update } from './plan/plan.js'
 import { planToJson, printPlan } from './plan/print-plan.js'
 import { readPlan } from './plan/read-plan.js'
@@ -25,20 +25,22 @@ interface Flags extends ServerFlags {
 }
 
 export function addApply(program: Command): void {
-  serverCommand(
-    program,
-    'apply <paths...>',
-    'Make the server like these files and folders. Shows the plan and asks first. A field that a file leaves out gets its default; only enabled stays as it is.',
-    'apply pipelines/',
-    'apply pipelines/ --yes --prune',
-    'apply film_dim.yaml --reset-checkpoint',
-  )
-    .option('--yes', 'do not ask; needed where nobody can answer')
-    .option('--dry-run', 'only show the plan')
+  serverCommand(program, {
+    usage: 'apply <paths...>',
+    description:
+      'Change the server to match these files and folders. Shows the plan and asks for confirmation. A field missing in a file gets its default, except enabled, which keeps its value.',
+    examples: [
+      'apply pipelines/',
+      'apply pipelines/ --yes --prune',
+      'apply film_dim.yaml --reset-checkpoint',
+    ],
+  })
+    .option('--yes', 'do not prompt; required without a terminal')
+    .option('--dry-run', 'show the plan and stop')
     .option('--prune', 'delete pipelines that are in none of the files')
-    .option('--reset-checkpoint', 'where a change makes the checkpoint invalid, read everything again')
-    .option('--keep-checkpoint', 'go on from the checkpoint although a change makes it doubtful')
-    .option('--no-validate', 'do not ask the server first whether the changes would work')
+    .option('--reset-checkpoint', 'read everything again after a change that invalidates the checkpoint')
+    .option('--keep-checkpoint', 'continue from the current checkpoint after a change that invalidates it')
+    .option('--no-validate', 'do not validate the changes on the server first')
     .addOption(allowEnvOption())
     .addOption(formatOption())
     .addOption(jsonOption())
@@ -46,25 +48,25 @@ export function addApply(program: Command): void {
 }
 
 async function apply(paths: string[], flags: Flags): Promise<void> {
-  const wish = checkpointWish(flags)
+  const checkpoint = checkpointFields(flags)
   const { server, plan, mistakes } = await readPlan(() => openServer(flags), paths, flags)
   const prune = flags.prune ?? false
   if (isData(flags)) printData(planToJson(plan), flags)
   else printPlan(plan, prune)
   requireNoMistakes(mistakes)
   if (flags.dryRun || !hasChanges(plan, prune)) return
-  requireWish(plan, wish)
+  requireCheckpointDecision(plan, checkpoint)
   if (!(await confirm('Apply this plan?', flags))) return detail('Nothing was changed.')
-  await carryOut(server, plan, { wish, prune, tell: isData(flags) ? detail : print })
+  await carryOut(server, plan, { checkpoint, prune, report: isData(flags) ? detail : print })
 }
 
-/** What apply creates or changes, files answer for from then on. */
+/** From then on, the pipelines that apply creates or changes are managed by files. */
 const FROM_FILE = { query: { managed_by: 'file' as const } }
 
 interface How {
-  readonly wish: Fields
+  readonly checkpoint: Fields
   readonly prune: boolean
-  readonly tell: (line: string) => void
+  readonly report: (line: string) => void
 }
 
 interface Work {
@@ -73,8 +75,8 @@ interface Work {
 }
 
 /**
- * One after another: what was done before a failure stays, and the next apply continues from there. A target may be
- * taken until a later change frees or shares it, so such a change is tried again after the others.
+ * One after another: changes made before a failure are kept, and the next apply continues from there. A target may be
+ * taken until a later change frees or shares it, so such a change is retried after the others.
  */
 async function carryOut(server: Server, plan: Plan, how: How): Promise<void> {
   for (let left = workOf(server, plan, how); left.length > 0; ) {
@@ -83,7 +85,7 @@ async function carryOut(server: Server, plan: Plan, how: How): Promise<void> {
     for (const work of left) {
       try {
         await work.run()
-        how.tell(`${good('✓')} ${work.done}`)
+        how.report(`${good('✓')} ${work.done}`)
       } catch (error) {
         if (!(error instanceof VitrinaError) || error.code !== 'TARGET_TAKEN') throw error
         waiting.push(work)
@@ -95,7 +97,7 @@ async function carryOut(server: Server, plan: Plan, how: How): Promise<void> {
   }
 }
 
-function workOf(server: Server, plan: Plan, { wish, prune }: How): Work[] {
+function workOf(server: Server, plan: Plan, { checkpoint, prune }: How): Work[] {
   return [
     ...plan.creates.map((file) => ({
       done: `created ${file.name}`,
@@ -106,7 +108,7 @@ function workOf(server: Server, plan: Plan, { wish, prune }: How): Work[] {
     })),
     ...plan.updates.map((update) => ({
       done: `updated ${update.file.name}`,
-      run: () => change(server, update, wish),
+      run: () => change(server, update, checkpoint),
     })),
     ...(prune ? plan.extra : []).map(({ id, name, config_version }) => ({
       done: `deleted ${name}`,
@@ -118,11 +120,11 @@ function workOf(server: Server, plan: Plan, { wish, prune }: How): Work[] {
   ]
 }
 
-/** If-Match: what somebody changed after we showed the plan is not overwritten. */
+/** If-Match: does not overwrite changes that were made after the plan was shown. */
 async function change(
   server: Server,
   { file, current, changes, impact }: Update,
-  wish: Fields,
+  checkpoint: Fields,
 ): Promise<void> {
   const params = {
     ...FROM_FILE,
@@ -130,25 +132,27 @@ async function change(
     header: { 'if-match': `"${current.config_version}"` },
   }
   const fields = Object.fromEntries(changes.map(({ field, new: value }) => [field, value]))
-  // Said only where it is needed: a wish for one pipeline must not reset the others.
+  // Only where it is needed: resetting one pipeline must not reset the others.
   const send = (extra: Fields) =>
     inPlaceOf(file, () =>
       server.ask(server.api.PATCH('/pipelines/{id}', { params, body: { ...fields, ...extra } as never })),
     )
-  if (needsWish(impact)) return void (await send(wish))
+  if (needsCheckpointDecision(impact)) return void (await send(checkpoint))
   await send({}).catch((error: VitrinaError) => {
-    // A pass that was not finished is a checkpoint too, though it has no value to show.
-    if (error.code === 'CHECKPOINT_INVALID' && Object.keys(wish).length > 0) return send(wish)
+    // An unfinished pass is also a checkpoint, although it has no value to show.
+    if (error.code === 'CHECKPOINT_INVALID' && Object.keys(checkpoint).length > 0) return send(checkpoint)
     throw error
   })
 }
 
-function requireWish(plan: Plan, wish: Fields): void {
-  const names = plan.updates.filter(({ impact }) => needsWish(impact)).map(({ file }) => file.name)
-  if (names.length === 0 || Object.keys(wish).length > 0) return
+function requireCheckpointDecision(plan: Plan, checkpoint: Fields): void {
+  const names = plan.updates
+    .filter(({ impact }) => needsCheckpointDecision(impact))
+    .map(({ file }) => file.name)
+  if (names.length === 0 || Object.keys(checkpoint).length > 0) return
   throw new VitrinaError(
     'CHECKPOINT_INVALID',
-    `The checkpoint of ${names.join(', ')} means nothing after this change.`,
-    'Add --reset-checkpoint to read everything again from the start, or --keep-checkpoint to go on from the checkpoint as it is.',
+    `This change invalidates the checkpoint of ${names.join(', ')}.`,
+    'Add --reset-checkpoint to read everything again from the start, or --keep-checkpoint to continue from the current checkpoint.',
   )
 }

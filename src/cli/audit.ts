@@ -20,25 +20,23 @@ interface Flags extends ServerFlags {
 }
 
 export function addAudit(program: Command): void {
-  readingCommand(
-    program,
-    'audit',
-    'List who changed what, newest first.',
-    'audit --limit 50',
-    'audit --pipeline film_dim --action pipeline.change --json',
-  )
-    .option('--pipeline <name>', 'only what was done to this pipeline')
-    .option('--target <id>', 'only what was done to this')
+  readingCommand(program, {
+    usage: 'audit',
+    description: 'List who changed what, newest first.',
+    examples: ['audit --limit 50', 'audit --pipeline film_dim --action pipeline.change --json'],
+  })
+    .option('--pipeline <name>', 'only actions on this pipeline')
+    .option('--target <id>', 'only actions on the object with this id')
     .option(
       '--action <name>',
-      'only deeds of this name, such as pipeline.change; pipeline. for all that begin so',
+      'only this action, such as pipeline.change; with a trailing dot, such as pipeline., every action with this prefix',
     )
-    .option('--actor <name>', 'only deeds of those whose name holds this')
-    .option('--request <id>', 'only what this request did')
-    .option('--since <time>', 'only what was done at this time or later, such as 2026-11-15T00:00:00Z')
-    .option('--until <time>', 'only what was done before this time')
-    .option('--limit <n>', 'how many', wholeNumber, 20)
-    .option('--cursor <cursor>', 'the page after this one')
+    .option('--actor <name>', 'only actions by users whose name contains this')
+    .option('--request <id>', 'only actions of this request')
+    .option('--since <time>', 'only actions at or after this time, such as 2026-11-15T00:00:00Z')
+    .option('--until <time>', 'only actions before this time')
+    .option('--limit <n>', 'maximum number of entries', wholeNumber, 20)
+    .option('--cursor <cursor>', 'show the page after this cursor')
     .action(audit)
 }
 
@@ -67,7 +65,7 @@ async function audit(flags: Flags): Promise<void> {
       one.target_name ?? one.target_id,
       Object.keys(one.diff).join(', '),
     ]),
-    'Nothing was done yet.',
+    'No actions found.',
   )
   tellOfMore(page.next_cursor)
 }

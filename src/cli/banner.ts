@@ -10,11 +10,13 @@ export function printAddresses(url: string, token: ApiToken): void {
   print(`  token     ${tokenLine(token)}`)
 }
 
-/** Where everything is. The administrator's connection only when we made that server ourselves. */
+/** Where everything is. Shows the administrator connection only if Vitrina created that server itself. */
 export async function printBanner(tree: Tree, settings: MainSettings, isEmbedded: boolean): Promise<void> {
   const link = await signInLink(tree)
   if (tree.portInstead !== null)
-    detail(`Port ${tree.portInstead} is taken, so the API listens on another one. VITRINA_PORT chooses.`)
+    detail(
+      `Port ${tree.portInstead} is in use, so the API listens on another one. Set VITRINA_PORT to choose a port.`,
+    )
   print()
   print(bold('Vitrina is up.'))
   printAddresses(tree.url, tree.token)
@@ -23,7 +25,10 @@ export async function printBanner(tree: Tree, settings: MainSettings, isEmbedded
   print(dim('  Ctrl-C stops everything.'))
 }
 
-/** After the #, which browsers keep to themselves: no log of any server sees it. Null: the API just ended, and that is told elsewhere. */
+/**
+ * After the #, which browsers do not send to servers, so it appears in no log. Null: the API has just exited, which
+ * is reported elsewhere.
+ */
 async function signInLink({ url, token: { token } }: Tree): Promise<string | null> {
   const server = connectTo({ url, token })
   return server.ask(server.api.POST('/session/code', {})).then(
@@ -32,8 +37,8 @@ async function signInLink({ url, token: { token } }: Tree): Promise<string | nul
   )
 }
 
-/** Shown in full only once; later it can be read where it is kept. */
+/** Shown in full only once; after that, read it from the file. */
 function tokenLine({ token, origin, path }: ApiToken): string {
-  if (origin === 'made') return `${bold(token)}  (shown only this once, kept in ${path})`
-  return origin === 'kept' ? `in ${path}` : 'as VITRINA_API_TOKEN says'
+  if (origin === 'made') return `${bold(token)}  (shown only once; stored in ${path})`
+  return origin === 'kept' ? `in ${path}` : 'the value of VITRINA_API_TOKEN'
 }

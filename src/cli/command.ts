@@ -5,8 +5,14 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { VitrinaError } from '../model/errors.js'
 import { formatOption, jsonOption } from './format.js'
 
+interface CommandHelp {
+  readonly usage: string
+  readonly description: string
+  readonly examples: readonly string[]
+}
+
 /** A command with examples in its help: most people read only those. */
-export function command(parent: Command, usage: string, description: string, ...examples: string[]): Command {
+export function command(parent: Command, { usage, description, examples }: CommandHelp): Command {
   const lines = examples.map((example) => `  $ vitrina ${example}`)
   return parent
     .command(usage)
@@ -14,19 +20,14 @@ export function command(parent: Command, usage: string, description: string, ...
     .addHelpText('after', `\nExamples:\n${lines.join('\n')}`)
 }
 
-/** A command that holds others. */
+/** A command with subcommands. */
 export function group(program: Command, name: string, description: string): Command {
   return program.command(name).description(description)
 }
 
-/** A command that speaks to a server. */
-export function serverCommand(
-  parent: Command,
-  usage: string,
-  description: string,
-  ...examples: string[]
-): Command {
-  return command(parent, usage, description, ...examples)
+/** A command that sends requests to a server. */
+export function serverCommand(parent: Command, help: CommandHelp): Command {
+  return command(parent, help)
     .optionsGroup('Server:')
     .option('--url <url>', 'address of the server (VITRINA_URL)')
     .option(
@@ -37,25 +38,18 @@ export function serverCommand(
     .optionsGroup('Options:')
 }
 
-/** One that reads: the same as a table for people and as the API's own answer for programs. */
-export function readingCommand(
-  parent: Command,
-  usage: string,
-  description: string,
-  ...examples: string[]
-): Command {
-  return serverCommand(parent, usage, description, ...examples)
-    .addOption(formatOption())
-    .addOption(jsonOption())
+/** A command that reads: a table for people, or the response of the API for programs. */
+export function readingCommand(parent: Command, help: CommandHelp): Command {
+  return serverCommand(parent, help).addOption(formatOption()).addOption(jsonOption())
 }
 
 export function wholeNumber(given: string): number {
-  if (!/^\d{1,15}$/.test(given)) throw new InvalidArgumentError('Give a whole number.')
+  if (!/^\d{1,15}$/.test(given)) throw new InvalidArgumentError('Enter a whole number.')
   return Number(given)
 }
 
 export function decimal(given: string): number {
-  if (!/^\d{1,15}(\.\d{1,15})?$/.test(given)) throw new InvalidArgumentError('Give a number.')
+  if (!/^\d{1,15}(\.\d{1,15})?$/.test(given)) throw new InvalidArgumentError('Enter a number.')
   return Number(given)
 }
 
@@ -64,7 +58,7 @@ const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_40
 /** In seconds. */
 export function timeSpan(given: string): number {
   const [, count = '', unit = ''] = /^(\d{1,6})([smhd])$/.exec(given) ?? []
-  if (unit === '') throw new InvalidArgumentError('Give a time such as 30m, 1h or 7d.')
+  if (unit === '') throw new InvalidArgumentError('Enter a duration such as 30m, 1h or 7d.')
   return Number(count) * UNITS[unit]!
 }
 
@@ -79,7 +73,7 @@ export function allowEnvOption(): Option {
   return new Option(
     '--allow-env <patterns>',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: references in files look like that.
-    'environment variables that ${env:NAME} may read, such as FILM_*; repeat it or use commas',
+    'environment variables that ${env:NAME} may read, such as FILM_*; repeat the option or separate with commas',
   ).argParser(collect)
 }
 
@@ -90,20 +84,20 @@ export async function readInput(path: string): Promise<string> {
     throw new VitrinaError(
       'FILE_INVALID',
       `${path} cannot be read: ${error.message}.`,
-      'Give a file that is there, or - for stdin.',
+      'Give an existing file, or - for stdin.',
       { cause: error },
     )
   })
 }
 
-/** Asks a person. Without one, whoever wrote the script has to say --yes. */
+/** Prompts the user. Without a terminal, the script must pass --yes. */
 export async function confirm(question: string, { yes = false }: { yes?: boolean }): Promise<boolean> {
   if (yes) return true
   if (!isTerminal())
     throw new VitrinaError(
       'USAGE_INVALID',
-      `${question} Nobody is here to answer.`,
-      'Add --yes to go ahead without a question.',
+      `${question} Cannot prompt: not a terminal.`,
+      'Add --yes to continue without confirmation.',
     )
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   try {

@@ -1,10 +1,10 @@
-/** What may follow a command; `path` is empty for the program itself. */
+/** The words that can follow a command; `path` is empty for the program itself. */
 export interface Words {
   readonly path: string
   readonly next: readonly { readonly word: string; readonly means: string }[]
 }
 
-/** The words typed so far without options and their values are looked up in one table. */
+/** The words typed so far, without options and their values, are looked up in one table. */
 export function bashCompletion(words: readonly Words[]): string {
   const cases = words.map(
     ({ path, next }) => `    "${path}") next="${next.map(({ word }) => word).join(' ')}" ;;`,
@@ -55,7 +55,9 @@ if [ "$funcstack[1]" = "_vitrina" ]; then _vitrina "$@"; else compdef _vitrina v
 `
 }
 
-/** After a command with words of its own only they fit; after any other its options, whatever was typed since. */
+/**
+ * After a command with subcommands only they fit; after any other command its options, whatever has been typed since.
+ */
 export function fishCompletion(words: readonly Words[]): string {
   const lines = words.flatMap(({ path, next }) => {
     const test = next.every(({ word }) => word.startsWith('-')) ? '__vitrina_in' : '__vitrina_at'

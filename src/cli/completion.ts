@@ -5,19 +5,20 @@ import { bashCompletion, fishCompletion, type Words, zshCompletion } from './com
 const SHELLS = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion }
 
 export function addCompletion(program: Command): void {
-  command(
-    program,
-    'completion',
-    'Print what makes your shell complete commands and options.',
-    'completion bash > ~/.local/share/bash-completion/completions/vitrina',
-    'completion zsh > ~/.zsh/functions/_vitrina',
-    'completion fish > ~/.config/fish/completions/vitrina.fish',
-  )
-    .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(SHELLS)))
+  command(program, {
+    usage: 'completion',
+    description: 'Print a completion script for your shell.',
+    examples: [
+      'completion bash > ~/.local/share/bash-completion/completions/vitrina',
+      'completion zsh > ~/.zsh/functions/_vitrina',
+      'completion fish > ~/.config/fish/completions/vitrina.fish',
+    ],
+  })
+    .addArgument(new Argument('<shell>', 'bash, zsh or fish').choices(Object.keys(SHELLS)))
     .action((shell: keyof typeof SHELLS) => void process.stdout.write(SHELLS[shell](wordsOf(program))))
 }
 
-/** Every command with what may follow it, taken from the program itself, so that it is never out of date. */
+/** Every command with the words that can follow it, read from the program itself so that it is never out of date. */
 function wordsOf(made: Command, path = ''): Words[] {
   const help = made.createHelp()
   const subcommands = help.visibleCommands(made)

@@ -14,31 +14,34 @@ import { requireUrl } from './server/connection.js'
 import { printTable } from './show.js'
 
 export function addContext(program: Command): void {
-  const context = group(program, 'context', 'Keep the servers that you speak to, each with its token.')
-  command(context, 'list', 'List the contexts, without their tokens.', 'context list')
+  const context = group(program, 'context', 'Manage named servers and their tokens.')
+  command(context, {
+    usage: 'list',
+    description: 'List the contexts, without their tokens.',
+    examples: ['context list'],
+  })
     .addOption(formatOption())
     .addOption(jsonOption())
     .action(list)
-  command(
-    context,
-    'add <name>',
-    'Keep a server under a name. One that is there is replaced.',
-    'context add production --url https://vitrina.example.com --token - < token.txt',
-  )
+  command(context, {
+    usage: 'add <name>',
+    description: 'Save a server under a name, or replace it.',
+    examples: ['context add production --url https://vitrina.example.com --token - < token.txt'],
+  })
     .requiredOption('--url <url>', 'address of the server')
-    .option('--token <token>', 'its token; - reads it from stdin, where no other process sees it')
-    .option('--use', 'speak to it from now on')
+    .option('--token <token>', 'token of the server; - reads it from stdin, hidden from other processes')
+    .option('--use', 'make it the current context')
     .action(add)
-  command(
-    context,
-    'use [name]',
-    'Speak to this server from now on; without a name to that of the folder.',
-    'context use production',
-    'context use',
-  ).action(use)
-  command(context, 'remove <name>', 'Forget a server and its token.', 'context remove production').action(
-    remove,
-  )
+  command(context, {
+    usage: 'use [name]',
+    description: 'Set the current context. Without a name, return to the server of the folder.',
+    examples: ['context use production', 'context use'],
+  }).action(use)
+  command(context, {
+    usage: 'remove <name>',
+    description: 'Remove a server and its token.',
+    examples: ['context remove production'],
+  }).action(remove)
 }
 
 async function list(flags: FormatFlags): Promise<void> {
@@ -53,7 +56,7 @@ async function list(flags: FormatFlags): Promise<void> {
   printTable(
     ['', 'name', 'url', 'token'],
     items.map((one) => [one.current ? '*' : '', one.name, one.url, one.has_token ? 'kept' : 'none']),
-    `There are no contexts in ${contextsPath()}.`,
+    `No contexts in ${contextsPath()}.`,
   )
 }
 
@@ -64,7 +67,7 @@ async function add(
   if (!/^[\w.-]{1,100}$/.test(name))
     throw new VitrinaError(
       'USAGE_INVALID',
-      `"${name}" cannot be the name of a context.`,
+      `"${name}" is not a valid context name.`,
       'Use letters, digits, dots and dashes.',
     )
   const kept = token === '-' ? (await readInput('-')).trim() : (token ?? null)
@@ -72,7 +75,7 @@ async function add(
   const contexts = { ...before.contexts, [name]: { url: requireUrl(url), token: kept } }
   await writeContexts({ current: isUsed ? name : before.current, contexts })
   print(`Kept ${name}.`)
-  if (!isUsed) detail(`"vitrina context use ${name}" makes it the one that commands speak to.`)
+  if (!isUsed) detail(`Run "vitrina context use ${name}" to make it the current context.`)
 }
 
 async function use(name: string | undefined): Promise<void> {
@@ -80,7 +83,7 @@ async function use(name: string | undefined): Promise<void> {
   const after: Contexts = { ...before, current: name ?? null }
   if (name !== undefined) requireContext(before, name)
   await writeContexts(after)
-  print(name === undefined ? 'Commands speak to the server of the folder.' : `Commands speak to ${name}.`)
+  print(name === undefined ? 'Commands now use the server of the folder.' : `Commands now use ${name}.`)
 }
 
 async function remove(name: string): Promise<void> {

@@ -7,10 +7,10 @@ import { alignTable } from './table.js'
 
 const FIRST_ROWS = 5
 const WIDTH = 96
-/** So that the columns of every mart stay together, on a wide terminal and on one of eighty columns. */
+/** Keeps the columns of every mart together, on a wide terminal and on one of 80 columns. */
 const WIDEST_CELL = { wide: 26, narrow: 19 }
 
-/** What there is to tell of a mart that was just built. */
+/** What is shown about a mart that has just been built. */
 export interface MartStory {
   readonly settings: MainSettings
   readonly server: Server
@@ -20,18 +20,18 @@ export interface MartStory {
   readonly run: Run
 }
 
-/** Where it is, what went in and came out, and how it begins. */
+/** Its address, the rows read and written, and its first rows. */
 export async function printMart(story: MartStory): Promise<void> {
   const { server, counts, pipeline, run } = story
   const path = { id: pipeline.id }
-  // As it is in the database: somebody may have changed it since the file was written.
+  // From the database: the pipeline may have been changed since the file was written.
   const now = await server.ask(server.api.GET('/pipelines/{id}', { params: { path } }))
   const { target: mart } = await compare(story, false)
   const read = pipeline.reads.reduce((sum, table) => sum + (counts[table] ?? 0), 0)
   const seconds = ((run.duration_ms ?? 0) / 1000).toFixed(2)
-  const told = `${thousands(read)} source rows → ${thousands(mart.count)} mart rows in ${seconds} s`
+  const summary = `${thousands(read)} source rows → ${thousands(mart.count)} mart rows in ${seconds} s`
   print()
-  print(`${bold(now.target_table)}  ${told}`)
+  print(`${bold(now.target_table)}  ${summary}`)
   printWords(now.description)
   if (pipeline.shows.length === 0) await printCheckpoint(story, now.capture)
   else await printFirstRows(story, now.target_table)
@@ -39,10 +39,10 @@ export async function printMart(story: MartStory): Promise<void> {
 
 async function printFirstRows({ settings, pipeline }: MartStory, target: string): Promise<void> {
   // Not at the top: every other command would wait for modules that it does not use.
-  const { readFirstRows, tallyMart } = await import('../main/first-rows.js')
-  const first = await readFirstRows(settings, { ...pipeline, target, limit: FIRST_ROWS })
+  const { readMartSample, tallyMart } = await import('../main/mart-sample.js')
+  const first = await readMartSample(settings, { ...pipeline, target, limit: FIRST_ROWS })
   const widest = width() < WIDTH ? WIDEST_CELL.narrow : WIDEST_CELL.wide
-  for (const line of alignTable(first.columns, first.rows, width() - 2, widest)) print(`  ${line}`)
+  for (const line of alignTable(first.columns, first.rows, { width: width() - 2, widest })) print(`  ${line}`)
   const { tally } = pipeline
   if (tally !== undefined && first.columns.includes(tally))
     printWords((await tallyMart(settings, target, tally)).join(', '))
@@ -56,26 +56,24 @@ function width(): number {
   return Math.min(process.stdout.columns ?? WIDTH, WIDTH)
 }
 
-/** An incremental mart holds the rows of its full sister; what is its own is where the next run begins. */
+/** An incremental mart holds the same rows as its full counterpart; what differs is where the next run starts. */
 async function printCheckpoint({ server, pipeline, run }: MartStory, capture: string): Promise<void> {
   const params = { path: { id: pipeline.id } }
   const { last_processed_key: key } = await server.ask(server.api.GET('/pipelines/{id}/state', { params }))
   print(`  This run read ${thousands(run.rows_read)} rows and wrote ${thousands(run.rows_written)}.`)
   print(
-    capture === 'xmin'
-      ? '  The next one looks for newer row versions.'
-      : `  The next one begins behind ${key}.`,
+    capture === 'xmin' ? '  The next run reads newer row versions.' : `  The next run starts after ${key}.`,
   )
 }
 
-/** Whether every row of the mart is what its query says now. */
+/** Whether every row of the mart equals what its query returns now. */
 export async function verifyMart(story: MartStory): Promise<boolean> {
   const { target, missing, extra, different, on_their_way } = await compare(story, true)
   const wrong = (missing?.count ?? 0) + (different?.count ?? 0) + (on_their_way ?? 0)
   const tooMany = extra?.count ?? 0
   const name = story.pipeline.target
   if (wrong + tooMany === 0) print(`${good('✓')} ${name} matches: ${target.count} rows`)
-  else print(`${bad('✗')} ${name} differs: ${wrong} rows missing or different, ${tooMany} rows too many`)
+  else print(`${bad('✗')} ${name} differs: ${wrong} rows missing or different, ${tooMany} extra rows`)
   return wrong + tooMany === 0
 }
 

@@ -23,16 +23,16 @@ interface DemoFlags {
 }
 
 export function addDemo(program: Command): void {
-  command(
-    program,
-    'demo',
-    'Start everything with a sample cinema and build its marts before your eyes.',
-    'demo',
-    'demo --once',
-    'demo --attach http://127.0.0.1:8080',
-  )
-    .option('--once', 'compare every mart with its source, then stop; exit code 1 when one differs')
-    .option('--attach <url>', 'like --once, with the API and the runners at this address instead of new ones')
+  command(program, {
+    usage: 'demo',
+    description: 'Start everything with sample data and build its marts.',
+    examples: ['demo', 'demo --once', 'demo --attach http://127.0.0.1:8080'],
+  })
+    .option('--once', 'compare every mart with its source, then stop; exit code 1 if one differs')
+    .option(
+      '--attach <url>',
+      'like --once, but with the API and the runners at this address instead of new ones',
+    )
     .action((flags: DemoFlags) => untilStopped((signal) => showDemo(flags, signal)))
 }
 
@@ -45,7 +45,7 @@ async function showOwn(once: boolean, signal: AbortSignal): Promise<void> {
   await withMainDatabase(given, { signal, onProgress: step, embedded: 'own' }, async (settings, database) => {
     const prepared = await prepareDemo(settings)
     step('Starting API and runner')
-    // The story is told here; the parts speak up only when something is wrong, unless somebody wants to hear more.
+    // This command reports progress itself, so the parts log only warnings, unless LOG_LEVEL asks for more.
     const logLevel = process.env.LOG_LEVEL ? settings.LOG_LEVEL : 'warn'
     const env = { VITRINA_PYTHON_TASKS: demoTaskFolders(settings) }
     const options = { signal, logLevel, env, database, report: step }
@@ -60,7 +60,7 @@ async function showOwn(once: boolean, signal: AbortSignal): Promise<void> {
   })
 }
 
-/** On a stand that runs already. A runner of our own would take work from its runners, with other settings. */
+/** On a running installation. A runner of our own would take work from its runners, with other settings. */
 async function showAttached(url: string, signal: AbortSignal): Promise<void> {
   const settings = readEnvironment()
   const server = await openServer({ url })
@@ -84,12 +84,12 @@ type Prepared = Pick<MartStory, 'counts' | 'settings'> & { readonly pipelines: r
 async function prepareDemo(settings: MainSettings): Promise<Prepared> {
   // Not at the top: every other command would wait for modules that it does not use.
   const { addDemoPipelines, loadCinema, readDemoPipelines } = await import('../main/demo-data.js')
-  step('Loading the sample cinema, where there is none yet')
+  step('Loading the sample data if it is missing')
   const counts = await loadCinema(settings)
   detail(
     `${counts['content.film_work']} films, ${counts['content.person']} people, ${counts['ugc.ratings']} ratings, ${counts['ugc.views']} views`,
   )
-  // After the sample: only what is there can be granted.
+  // After loading the sample: only existing tables can be granted.
   await prepareAndTell(settings)
   const all = await readDemoPipelines()
   const pipelines = settings.environment.ELASTICSEARCH_URL
@@ -103,7 +103,7 @@ async function prepareDemo(settings: MainSettings): Promise<Prepared> {
 
 function tellOfElasticsearch(all: readonly DemoPipeline[]): void {
   const indexes = all.flatMap(({ target }) => (isIndex(target) ? [target] : []))
-  detail(`Left out ${indexes.join(' and ')}: there is no Elasticsearch.`)
+  detail(`Skipped ${indexes.join(' and ')}: no Elasticsearch is configured.`)
   detail('Set ELASTICSEARCH_URL, for example to http://localhost:9200, to fill them too.')
 }
 
@@ -117,7 +117,7 @@ async function buildMarts(
   signal: AbortSignal,
 ): Promise<MartStory[]> {
   const runnable = await thoseThatCanRun(server, pipelines)
-  step(`Asking the API at ${server.url} for ${runnable.length} runs, and waiting for the runner`)
+  step(`Requesting ${runnable.length} runs from the API at ${server.url} and waiting for the runner`)
   const stories = runnable.map(async (pipeline) => {
     const run = await followRun(server, pipeline, signal)
     return { settings, server, counts, pipeline, run }
@@ -127,7 +127,7 @@ async function buildMarts(
   return built
 }
 
-/** A machine without Python still has all the other marts. */
+/** A machine without Python still gets all other marts. */
 async function thoseThatCanRun(
   server: Server,
   pipelines: readonly DemoPipeline[],
@@ -137,8 +137,8 @@ async function thoseThatCanRun(
   return pipelines.filter(({ name, transforms }) => {
     const missing = transforms.find((one) => !known.has(one))
     if (missing === undefined) return true
-    detail(`Left out ${name}: ${problems[0]?.message ?? `"${missing}" is not registered`}.`)
-    detail('It needs Python 3.9 or newer; VITRINA_PYTHON says which.')
+    detail(`Skipped ${name}: ${problems[0]?.message ?? `"${missing}" is not registered`}.`)
+    detail('It needs Python 3.9 or newer; VITRINA_PYTHON sets the interpreter.')
     return false
   })
 }

@@ -15,19 +15,17 @@ interface Flags extends ServerFlags {
   readonly allowEnv?: readonly string[]
 }
 
-/** As Terraform and git have it: 1 is kept for what went wrong. */
+/** As in Terraform and git: 1 is reserved for errors. */
 const CHANGED = 2
 
 export function addDiff(program: Command): void {
-  readingCommand(
-    program,
-    'diff <paths...>',
-    'Show what "apply" would do with these files and folders. Changes nothing.',
-    'diff pipelines/',
-    'diff pipelines/ --exit-code --json',
-  )
-    .option('--exit-code', 'exit code 2 when something would change, 0 when nothing')
-    .option('--no-validate', 'do not ask the server whether the changes would work')
+  readingCommand(program, {
+    usage: 'diff <paths...>',
+    description: 'Show what "apply" would change for these files and folders. Changes nothing.',
+    examples: ['diff pipelines/', 'diff pipelines/ --exit-code --json'],
+  })
+    .option('--exit-code', 'exit code 2 if there are changes, else 0')
+    .option('--no-validate', 'do not validate the changes on the server')
     .addOption(allowEnvOption())
     .action(diff)
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Finding } from '../main/finding.js'
+import type { CheckResult } from '../main/check-result.js'
 import { command } from './command.js'
 import { type FormatFlags, formatOption, isData, jsonOption, printData } from './format.js'
 import { bad, dim, good, print } from './output.js'
@@ -7,27 +7,25 @@ import { bad, dim, good, print } from './output.js'
 const MARKS = { ok: good('✓'), warning: '!', failed: bad('✗'), skipped: dim('–') }
 
 export function addDoctor(program: Command): void {
-  command(
-    program,
-    'doctor',
-    'Look at everything Vitrina needs, and say what to mend. Changes nothing.',
-    'doctor',
-    'doctor --json',
-  )
+  command(program, {
+    usage: 'doctor',
+    description: 'Check everything that Vitrina needs, and say what to fix. Changes nothing.',
+    examples: ['doctor', 'doctor --json'],
+  })
     .addOption(formatOption())
     .addOption(jsonOption())
     .action(async (flags: FormatFlags) => {
       // Not at the top: every other command would wait for modules that it does not use.
       const { examine } = await import('../main/doctor.js')
-      const findings = await examine()
-      const ok = findings.every((finding) => finding.status !== 'failed')
-      if (isData(flags)) printData({ ok, findings }, flags)
-      else for (const finding of findings) printFinding(finding)
+      const results = await examine()
+      const ok = results.every((result) => result.status !== 'failed')
+      if (isData(flags)) printData({ ok, results }, flags)
+      else for (const result of results) printResult(result)
       if (!ok) process.exitCode = 1
     })
 }
 
-function printFinding({ check, status, detail, hint }: Finding): void {
+function printResult({ check, status, detail, hint }: CheckResult): void {
   print(`${MARKS[status]} ${check}: ${detail}`)
   if (hint !== null) print(`  → ${hint}`)
 }

@@ -13,14 +13,15 @@ import type { Pipeline } from './server/wire.js'
 import { machineText } from './terminal-text.js'
 
 export function addExport(program: Command): void {
-  serverCommand(
-    program,
-    'export [names...]',
-    'Write pipelines as YAML that applies back without a change.',
-    'export > pipelines.yaml',
-    'export film_dim genre_dim --out pipelines',
-  )
-    .option('--out <folder>', 'one file for each pipeline into this folder, with the schema for editors')
+  serverCommand(program, {
+    usage: 'export [names...]',
+    description: 'Write pipelines as YAML that can be applied again without changes.',
+    examples: ['export > pipelines.yaml', 'export film_dim genre_dim --out pipelines'],
+  })
+    .option(
+      '--out <folder>',
+      'write one file for each pipeline into this folder, with the schema for editors',
+    )
     .action(exportPipelines)
 }
 
@@ -33,7 +34,7 @@ async function exportPipelines(names: string[], flags: ServerFlags & { out?: str
   process.stdout.write(machineText(texts.map(({ text }) => text).join('---\n')))
 }
 
-/** Lists have no tasks left out, so one question is enough for all. */
+/** Lists include all tasks, so one request is enough. */
 async function chosen(server: Server, names: readonly string[]): Promise<Pipeline[]> {
   if (names.length === 0) return listPipelines(server)
   return Promise.all(names.map((name) => findPipeline(server, name)))
@@ -48,10 +49,10 @@ async function writeFolder(folder: string, texts: readonly { name: string; text:
     print(file)
   }
   await writeFile(join(folder, SCHEMA_FILE), readSchemaText(PIPELINE_SCHEMA))
-  detail(`"vitrina diff ${folder}" compares them with the server.`)
+  detail(`Run "vitrina diff ${folder}" to compare them with the server.`)
 }
 
-/** Names may hold what file names may not, and two of them may look alike then. */
+/** Names may contain characters that file names may not, and two of them may then collide. */
 function fileName(name: string, taken: Set<string>): string {
   const plain =
     name

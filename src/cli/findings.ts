@@ -1,16 +1,16 @@
 import type { FilePipeline } from '../config/pipeline-file.js'
 import { type Place, SourceText } from '../config/source-text.js'
 import { bad, dim, print } from './output.js'
-import type { Finding } from './server/wire.js'
+import type { ValidationFinding } from './server/wire.js'
 
-/** Shows where a finding is: in the file, or in the text that is saved. */
-export type Locate = (finding: Finding) => Place | null
+/** Shows where a finding is: in the file, or in the saved text. */
+export type Locate = (finding: ValidationFinding) => Place | null
 
 export function inFile(file: FilePipeline): Locate {
   return ({ field, position }) => file.locate(field, position)
 }
 
-/** `texts`: the SQL by its field, such as `tasks.0.body`. */
+/** `texts`: SQL by field, such as `tasks.0.body`. */
 export function inTexts(texts: Readonly<Record<string, string>>): Locate {
   return ({ field, position }) => {
     const text = texts[field]
@@ -20,7 +20,7 @@ export function inTexts(texts: Readonly<Record<string, string>>): Locate {
   }
 }
 
-export function printFinding(finding: Finding, kind: 'error' | 'warning', locate: Locate): void {
+export function printFinding(finding: ValidationFinding, kind: 'error' | 'warning', locate: Locate): void {
   const place = locate(finding)
   const where = place === null ? finding.field : `${place.file}:${place.line}:${place.column}`
   print(`${kind === 'error' ? bad('✗') : '!'} ${where}: ${finding.code}: ${finding.message}`)

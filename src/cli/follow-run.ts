@@ -4,7 +4,7 @@ import type { Server } from './server/server.js'
 import { describeRun, requireSuccess, watchRun } from './server/watch-run.js'
 import type { Run } from './server/wire.js'
 
-/** Requests a run, waits for its end and tells how it ended. Throws when it did not end well. */
+/** Requests a run, waits until it ends and reports the result. Throws if it did not succeed. */
 export async function followRun(
   server: Server,
   pipeline: { id: string; name: string },
@@ -12,12 +12,12 @@ export async function followRun(
 ): Promise<Run> {
   const path = { id: pipeline.id }
   const { run_id } = await server.ask(server.api.POST('/pipelines/{id}/run', { params: { path }, signal }))
-  const run = await watchRun(server, { id: run_id, pipelineId: pipeline.id }, () => {}, signal)
+  const run = await watchRun(server, { id: run_id, pipelineId: pipeline.id }, { signal })
   detail(`${pipeline.name}: ${describeRun(run)}`)
   return requireSuccess(run)
 }
 
-/** A line that changes in place, for the one run that somebody looks at. */
+/** A line that changes in place, for the one run that the user follows. */
 export async function watchWithProgress(
   server: Server,
   run: { id: string; pipelineId: string },
@@ -25,12 +25,10 @@ export async function watchWithProgress(
 ): Promise<Run> {
   const progress = new Progress()
   try {
-    return await watchRun(
-      server,
-      run,
-      (seen) => progress.tell(`${seen.pipeline_name}: ${describeRun(seen)}`),
+    return await watchRun(server, run, {
+      onChange: (seen) => progress.show(`${seen.pipeline_name}: ${describeRun(seen)}`),
       signal,
-    )
+    })
   } finally {
     progress.end()
   }

@@ -6,7 +6,7 @@ const FORMATS = ['table', 'json', 'yaml', 'ndjson'] as const
 export type Format = (typeof FORMATS)[number]
 
 export interface FormatFlags {
-  /** table: for people, whatever shape that has. */
+  /** table: for people, in any layout. */
   readonly output?: Format
 }
 
@@ -14,7 +14,7 @@ export interface FormatFlags {
 export function formatOption(): Option {
   return new Option(
     '-o, --output <format>',
-    'table for people; the answer of the API as json or yaml; one item a line as ndjson',
+    'table for people; json or yaml for the response of the API; ndjson for one item per line',
   )
     .choices(FORMATS)
     .default('table')
@@ -24,7 +24,7 @@ export function jsonOption(): Option {
   return new Option('--json', 'the same as --output json').implies({ output: 'json' })
 }
 
-/** Somebody wants the answer itself. */
+/** The user wants the response itself. */
 export function isData({ output = 'table' }: FormatFlags): boolean {
   return output !== 'table'
 }
@@ -39,7 +39,7 @@ function write(text: string): void {
   process.stdout.write(machineText(text))
 }
 
-/** A list by its items, anything else as one. */
+/** A list as its items, anything else as one item. */
 function itemsOf(value: unknown): readonly unknown[] {
   const { items } = value as { items?: unknown }
   return Array.isArray(items) ? items : [value]

@@ -17,17 +17,18 @@ interface Options {
 const PROGRESS_MS = 1_000
 
 export function addGenerate(program: Command): void {
-  command(
-    program,
-    'generate',
-    'Add films, people and an audience of any size to the sample cinema.',
-    'generate --films 100000 --ratings 1000000 --seed 7',
-    'generate --replace --films 1000 --json',
-  )
-    .option('--films <n>', 'how many films', wholeNumber, 1_000)
-    .option('--ratings <n>', 'how many ratings', wholeNumber, 100_000)
-    .option('--seed <n>', 'the same seed and sizes give the same rows', wholeNumber, 1)
-    .option('--replace', 'empty the cinema first')
+  command(program, {
+    usage: 'generate',
+    description: 'Add films, people and ratings in any number to the sample data.',
+    examples: [
+      'generate --films 100000 --ratings 1000000 --seed 7',
+      'generate --replace --films 1000 --json',
+    ],
+  })
+    .option('--films <n>', 'number of films', wholeNumber, 1_000)
+    .option('--ratings <n>', 'number of ratings', wholeNumber, 100_000)
+    .option('--seed <n>', 'the same seed and sizes produce the same rows', wholeNumber, 1)
+    .option('--replace', 'delete the existing sample data first')
     .addOption(formatOption())
     .addOption(jsonOption())
     .action((options: Options) => untilStopped((signal) => fill(options, signal)))
@@ -51,7 +52,7 @@ async function fill({ films, ratings, seed, replace, output }: Options, signal: 
   )
 }
 
-/** A line now and then is enough to see that it goes on. */
+/** An occasional line is enough to show progress. */
 function everySecond(): (progress: { table: string; done: number; of: number }) => void {
   let last = performance.now()
   return ({ table, done, of }) => {

@@ -12,16 +12,17 @@ interface Flags extends ServerFlags, FormatFlags {
 }
 
 export function addLineage(program: Command): void {
-  readingCommand(
-    program,
-    'lineage [pipeline]',
-    'Show what pipelines read and fill; of one, where each column comes from.',
-    'lineage',
-    'lineage film_dim',
-    'lineage film_dim --json | jq ".columns[] | {name, base}"',
-    'lineage --openlineage > events.json',
-  )
-    .option('--openlineage', 'as events of OpenLineage, for a catalog')
+  readingCommand(program, {
+    usage: 'lineage [pipeline]',
+    description: 'Show what pipelines read and write; for one pipeline, the sources of each column.',
+    examples: [
+      'lineage',
+      'lineage film_dim',
+      'lineage film_dim --json | jq ".columns[] | {name, base}"',
+      'lineage --openlineage > events.json',
+    ],
+  })
+    .option('--openlineage', 'print OpenLineage events for a data catalog')
     .action(lineage)
 }
 
@@ -50,7 +51,7 @@ async function fleet(server: Server, flags: Flags): Promise<void> {
         graph.edges.flatMap(({ from, to }) => (from === id ? [to] : [])).join(', '),
         error === null ? null : `${error.code}: ${error.message}`,
       ]),
-    'There are no pipelines.',
+    'No pipelines found.',
   )
   tellProblems(graph.problems)
 }
@@ -67,7 +68,7 @@ async function ofPipeline(server: Server, name: string, flags: Flags): Promise<v
       (base ?? sources).map((one) => `${one.node}.${one.column}`).join(', '),
       reason ?? expression,
     ]),
-    answer.error?.message ?? answer.open ?? 'It writes no columns.',
+    answer.error?.message ?? answer.open ?? 'The pipeline writes no columns.',
   )
   if (answer.open !== null && answer.error === null) detail(`There may be more columns: ${answer.open}.`)
   tellProblems(answer.problems)
@@ -75,5 +76,5 @@ async function ofPipeline(server: Server, name: string, flags: Flags): Promise<v
 
 function tellProblems(problems: readonly { connection: string | null; message: string }[]): void {
   for (const { connection, message } of problems)
-    detail(`The columns of the database ${connection ?? 'main'} are not known: ${message}`)
+    detail(`The columns of the database ${connection ?? 'main'} are unknown: ${message}`)
 }

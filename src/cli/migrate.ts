@@ -13,14 +13,13 @@ interface MigrateFlags {
 }
 
 export function addMigrate(program: Command): void {
-  command(
-    program,
-    'migrate',
-    'Bring the meta store up to date and grant the three logins what they need. Safe to repeat.',
-    'migrate',
-    'migrate --wait 60s',
-  )
-    .option('--wait <time>', 'wait this long for a database that does not accept connections yet', timeSpan)
+  command(program, {
+    usage: 'migrate',
+    description:
+      'Migrate the meta store to the current version and grant the three logins what they need. Safe to repeat.',
+    examples: ['migrate', 'migrate --wait 60s'],
+  })
+    .option('--wait <time>', 'how long to wait for a database that does not accept connections yet', timeSpan)
     .action(({ wait = 0 }: MigrateFlags) => untilStopped((signal) => bringUpToDate(wait, signal)))
 }
 

@@ -2,9 +2,9 @@ import type { FilePipeline } from '../config/pipeline-file.js'
 import { type FileMistake, mistakeLines } from '../config/source-text.js'
 import { VitrinaError } from '../model/errors.js'
 import { note } from './output.js'
-import { Refusal } from './server/refusal.js'
+import { ApiError } from './server/api-error.js'
 
-/** Shows every mistake in its place, then fails. */
+/** Shows every mistake at its place, then throws. */
 export function requireNoMistakes(mistakes: readonly FileMistake[]): void {
   if (mistakes.length === 0) return
   for (const mistake of mistakes) for (const line of mistakeLines(mistake)) note(line)
@@ -13,26 +13,26 @@ export function requireNoMistakes(mistakes: readonly FileMistake[]): void {
   throw new VitrinaError(
     'FILE_INVALID',
     `${count} in ${[...files].join(', ')}.`,
-    'Correct the places above; nothing was changed. "vitrina schema" prints a schema that editors understand.',
+    'Fix the places above; nothing was changed. "vitrina schema" prints a JSON Schema for editors.',
   )
 }
 
-/** Says a refusal of the server where the file has the field that it speaks of. */
+/** Shows an error of the server at the place of the field in the file. */
 export async function inPlaceOf<T>(file: FilePipeline | null, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    if (file !== null && error instanceof Refusal && error.mistakes.length > 0)
-      requireNoMistakes(refusedFields(file, error))
+    if (file !== null && error instanceof ApiError && error.mistakes.length > 0)
+      requireNoMistakes(fileMistakes(file, error))
     throw error
   }
 }
 
-export function refusedFields(file: FilePipeline, refusal: Refusal): FileMistake[] {
-  return refusal.mistakes.map(({ field, message }) => {
-    // The guard names a place inside the text of the query.
-    const [, line, column, said] = /^line (\d+), column (\d+): (.*)$/s.exec(message) ?? []
+export function fileMistakes(file: FilePipeline, error: ApiError): FileMistake[] {
+  return error.mistakes.map(({ field, message }) => {
+    // The guard reports a position within the query.
+    const [, line, column, rest] = /^line (\d+), column (\d+): (.*)$/s.exec(message) ?? []
     const position = line === undefined ? null : { line: Number(line), column: Number(column) }
-    return { place: file.locate(field, position), message: `${field}: ${said ?? message}` }
+    return { place: file.locate(field, position), message: `${field}: ${rest ?? message}` }
   })
 }

@@ -1,5 +1,5 @@
 import pc from 'picocolors'
-import { asVitrinaError } from '../main/failure.js'
+import { asVitrinaError } from '../main/as-vitrina-error.js'
 import { Stopped } from '../main/shutdown.js'
 import { VitrinaError } from '../model/errors.js'
 import { terminalLine, visibleText } from './terminal-text.js'
@@ -9,12 +9,12 @@ export const WRONG_USAGE = 2
 const talk = pc.createColors(process.stderr.isTTY === true && !process.env.NO_COLOR)
 const data = pc.createColors(process.stdout.isTTY === true && !process.env.NO_COLOR)
 
-/** Results go to stdout, where a pipe may take them. */
+/** Results go to stdout, so that they can be piped. */
 export function print(line = ''): void {
   process.stdout.write(`${terminalLine(line)}\n`)
 }
 
-/** What we are doing, and what we wait for, goes to stderr. */
+/** Progress goes to stderr. */
 export function step(line: string): void {
   process.stderr.write(`${talk.cyan('•')} ${terminalLine(line)}\n`)
 }
@@ -23,7 +23,7 @@ export function detail(line: string): void {
   process.stderr.write(`  ${terminalLine(line)}\n`)
 }
 
-/** Lines of mistakes, excerpts and warnings, on stderr without a mark. */
+/** Mistakes, excerpts and warnings, on stderr without a bullet. */
 export function note(line: string): void {
   process.stderr.write(`${terminalLine(line)}\n`)
 }
@@ -33,7 +33,7 @@ export const good = (text: string) => data.green(text)
 export const bad = (text: string) => data.red(text)
 export const dim = (text: string) => data.dim(text)
 
-/** Says what went wrong and what to do. Answers the exit code. */
+/** Prints the error and its remedy. Returns the exit code. */
 export function explain(error: unknown): number {
   if (error instanceof Stopped) {
     process.stderr.write(`${visibleText(error.message)}\n`)

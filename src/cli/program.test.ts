@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
 import { createProgram } from './program.js'
 
-/** Every command that does something, by what has to be typed for it. */
+/** Every command with an action, by its full name. */
 function leaves(command: Command, path: string[] = []): [string, Command][] {
   if (command.commands.length === 0) return [[path.join(' '), command]]
   return command.commands.flatMap((one) => leaves(one, [...path, one.name()]))
@@ -23,11 +23,11 @@ function helpOf(command: Command): string {
 }
 
 describe('the commands', () => {
-  it.each(COMMANDS)('%s shows examples of itself in its help', (path, command) => {
+  it.each(COMMANDS)('%s has examples in its help', (path, command) => {
     expect(helpOf(command)).toContain(`$ vitrina ${path}`)
   })
 
-  it('have every verb of the contract', () => {
+  it('include every verb of the contract', () => {
     const verbs =
       'list get create update delete run pause enable disable validate preview status runs reconcile'
     const names = COMMANDS.map(([path]) => path)
@@ -51,7 +51,7 @@ describe('the commands', () => {
     COMMANDS.filter(([path]) =>
       /list|get|status|runs$|versions|audit|diff|state|preview|validate|reconcile/.test(path),
     ),
-  )('%s can print JSON and more', (_, command) => {
+  )('%s can print JSON and other formats', (_, command) => {
     expect(command.options.map(({ long }) => long)).toEqual(expect.arrayContaining(['--json', '--output']))
   })
 })

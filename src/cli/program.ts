@@ -23,9 +23,9 @@ import { addTasks } from './tasks.js'
 import { addTokens } from './tokens.js'
 import { addUp } from './up.js'
 
-/** Every command, in the order in which somebody meets them. */
+/** Every command, in the order in which a new user needs them. */
 const GROUPS = {
-  'Start it:': [addUp, addApi, addRunner, addMigrate, addDoctor, addDemo, addGenerate],
+  'Start:': [addUp, addApi, addRunner, addMigrate, addDoctor, addDemo, addGenerate],
   'Work with a server:': [
     addPipelines,
     addRuns,
@@ -39,18 +39,18 @@ const GROUPS = {
     addContext,
   ],
   'Configuration as code:': [addDiff, addApply, addExport, addSchema],
-  'Your shell:': [addCompletion],
+  'Shell:': [addCompletion],
 }
 
 export function createProgram(): Command {
   const program = new Command('vitrina')
     .description('Configuration-driven ETL: marts in PostgreSQL and beyond.')
     .version(VERSION)
-    .showHelpAfterError('(vitrina --help shows every command)')
+    .showHelpAfterError('(run vitrina --help to see all commands)')
     .exitOverride()
     .addHelpText(
       'after',
-      '\nSettings come from the environment and from .env; docs/reference/settings.md lists them.\nExit code 0: done; 1: failed; 2: wrong usage. Results go to stdout, everything else to stderr.',
+      '\nSettings come from the environment and from .env; docs/reference/settings.md lists them.\nExit codes: 0 success, 1 failure, 2 invalid usage. Results go to stdout, everything else to stderr.',
     )
   for (const [title, adds] of Object.entries(GROUPS)) {
     program.commandsGroup(title)

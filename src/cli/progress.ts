@@ -3,18 +3,18 @@ import { visibleText } from './terminal-text.js'
 const STILL_MS = 5_000
 const CLEAR_LINE = '\r\x1b[2K'
 
-/** One line on stderr that changes in place; without a terminal a new line when there is something new to say. */
+/** One line on stderr that changes in place; without a terminal, a new line whenever the text changes. */
 export class Progress {
-  #told = ''
-  #toldAt = 0
+  #printed = ''
+  #printedAt = 0
   #isOpen = false
 
-  tell(line: string): void {
+  show(line: string): void {
     if (process.stderr.isTTY) this.#rewrite(line)
     else this.#append(line)
   }
 
-  /** What is said next begins on a line of its own. */
+  /** The next output starts on its own line. */
   end(): void {
     if (this.#isOpen) process.stderr.write('\n')
     this.#isOpen = false
@@ -27,9 +27,9 @@ export class Progress {
   }
 
   #append(line: string): void {
-    if (line === this.#told && performance.now() - this.#toldAt < STILL_MS) return
+    if (line === this.#printed && performance.now() - this.#printedAt < STILL_MS) return
     process.stderr.write(`  ${visibleText(line)}\n`)
-    this.#told = line
-    this.#toldAt = performance.now()
+    this.#printed = line
+    this.#printedAt = performance.now()
   }
 }

@@ -19,28 +19,29 @@ interface ListFlags extends Flags {
 }
 
 export function addQuarantine(program: Command): void {
-  const quarantine = group(program, 'quarantine', 'Deal with rows that a target refused.')
-  readingCommand(
-    quarantine,
-    'list <pipeline>',
-    'List the refused rows, newest first.',
-    'quarantine list film_dim',
-    'quarantine list film_dim --status HELD --json',
-  )
-    .addOption(new Option('--status <status>', 'only those in this status').choices(QUARANTINE_STATUSES))
-    .option('--limit <n>', 'how many', wholeNumber, 20)
-    .option('--cursor <cursor>', 'the page after this one')
+  const quarantine = group(program, 'quarantine', 'Manage rows that a target rejected.')
+  readingCommand(quarantine, {
+    usage: 'list <pipeline>',
+    description: 'List quarantined rows, newest first.',
+    examples: ['quarantine list film_dim', 'quarantine list film_dim --status HELD --json'],
+  })
+    .addOption(new Option('--status <status>', 'only rows with this status').choices(QUARANTINE_STATUSES))
+    .option('--limit <n>', 'maximum number of rows', wholeNumber, 20)
+    .option('--cursor <cursor>', 'show the page after this cursor')
     .action(list)
-  serverCommand(
-    quarantine,
-    'replay <pipeline> <row>',
-    'Ask for a run that tries the row again.',
-    'quarantine replay film_dim 17',
-  )
+  serverCommand(quarantine, {
+    usage: 'replay <pipeline> <row>',
+    description: 'Request a run that retries the row.',
+    examples: ['quarantine replay film_dim 17'],
+  })
     .addOption(formatOption())
     .addOption(jsonOption())
     .action(replay)
-  serverCommand(quarantine, 'discard <pipeline> <row>', 'Give the row up.', 'quarantine discard film_dim 17')
+  serverCommand(quarantine, {
+    usage: 'discard <pipeline> <row>',
+    description: 'Discard the row.',
+    examples: ['quarantine discard film_dim 17'],
+  })
     .addOption(formatOption())
     .addOption(jsonOption())
     .action(discard)
@@ -58,7 +59,7 @@ async function list(name: string, flags: ListFlags): Promise<void> {
   printTable(
     ['row', 'status', 'key', 'refused', 'reason'],
     page.items.map((one) => [one.id, one.status, one.key, moment(one.refused_at), one.reason]),
-    'No row is in quarantine.',
+    'No quarantined rows.',
   )
   tellOfMore(page.next_cursor)
 }
@@ -72,7 +73,7 @@ async function replay(name: string, row: string, flags: Flags): Promise<void> {
   if (isData(flags)) printData(answer, flags)
   else
     print(
-      `Row ${row} is tried again by ${answer.replay_run_id === null ? 'the next run' : `run ${answer.replay_run_id}`}.`,
+      `Row ${row} will be retried by ${answer.replay_run_id === null ? 'the next run' : `run ${answer.replay_run_id}`}.`,
     )
 }
 

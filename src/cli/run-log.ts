@@ -17,22 +17,23 @@ interface Flags extends ServerFlags, FormatFlags {
   readonly errors?: boolean
 }
 
-/** The most that the API gives at once. */
+/** The largest page of the API. */
 const PAGE = 1000
-/** Runners write what they say a few times a second, also after the end of the run. */
+/** Runners write their log a few times a second, also after the end of the run. */
 const SETTLE_MS = 1_000
 
 export function addRunLog(runs: Command): void {
-  readingCommand(
-    runs,
-    'log <run>',
-    'Show what the runners said about a run, oldest first. A pipeline stands for its newest run.',
-    'runs log 0b6a1f5e-6a0e-4d3f-9a53-0c5d6f7b8a91',
-    'runs log film_dim --follow',
-    'runs log film_dim --errors --output ndjson',
-  )
-    .option('-f, --follow', 'go on until the run has ended; Ctrl-C only looks away')
-    .option('--errors', 'warnings and errors only')
+  readingCommand(runs, {
+    usage: 'log <run>',
+    description: 'Show the log of a run, oldest first. The name of a pipeline selects its latest run.',
+    examples: [
+      'runs log 0b6a1f5e-6a0e-4d3f-9a53-0c5d6f7b8a91',
+      'runs log film_dim --follow',
+      'runs log film_dim --errors --output ndjson',
+    ],
+  })
+    .option('-f, --follow', 'continue until the run ends; Ctrl-C detaches, the run continues')
+    .option('--errors', 'only warnings and errors')
     .action(showLog)
 }
 
@@ -40,47 +41,48 @@ async function showLog(runOrPipeline: string, flags: Flags): Promise<void> {
   if (flags.follow && isData(flags) && flags.output !== 'ndjson')
     throw new VitrinaError(
       'USAGE_INVALID',
-      `What is followed has no end that ${flags.output} could be closed with.`,
-      'Give --output ndjson, or leave --follow out.',
+      `--follow cannot be combined with --output ${flags.output}.`,
+      'Use --output ndjson, or remove --follow.',
     )
   const server = await openServer(flags)
   const id = isId(runOrPipeline) ? runOrPipeline : await newestRun(server, runOrPipeline)
   const log = new LogReader(server, id, flags.errors ?? false)
-  if (flags.follow) return untilStopped((signal) => follow(server, id, log, flags, signal))
+  if (flags.follow) return untilStopped((signal) => follow({ server, id, log, flags }, signal))
   const items = await log.next()
   if (isData(flags)) return printData({ items, next_cursor: null }, flags)
-  if (items.length === 0) detail('Nothing was said about this run.')
+  if (items.length === 0) detail('The log of this run is empty.')
   for (const line of items) printLine(line)
 }
 
-async function follow(
-  server: Server,
-  id: string,
-  log: LogReader,
-  flags: Flags,
-  signal: AbortSignal,
-): Promise<void> {
-  const tell = async () => {
+interface Following {
+  readonly server: Server
+  readonly id: string
+  readonly log: LogReader
+  readonly flags: Flags
+}
+
+async function follow({ server, id, log, flags }: Following, signal: AbortSignal): Promise<void> {
+  const printNew = async () => {
     const lines = await log.next(signal)
     for (const line of lines) isData(flags) ? printData(line, flags) : printLine(line)
     return lines.length
   }
   const { pipeline_id: pipelineId } = await readRun(server, id, signal)
-  // One after another: a look that is slower than the events must not print a line twice.
-  let told: Promise<unknown> = tell()
-  const tellMore = () => {
-    told = told.then(tell)
-    // It is awaited below, where somebody can hear of it.
-    told.catch(() => {})
+  // One after another: a request that is slower than the events must not print a line twice.
+  let printing: Promise<unknown> = printNew()
+  const printMore = () => {
+    printing = printing.then(printNew)
+    // It is awaited below, where its error is handled.
+    printing.catch(() => {})
   }
-  const run = await watchRun(server, { id, pipelineId }, tellMore, signal)
-  await told
+  const run = await watchRun(server, { id, pipelineId }, { onChange: printMore, signal })
+  await printing
   do await delay(SETTLE_MS, undefined, { signal }).catch(() => signal.throwIfAborted())
-  while ((await tell()) > 0)
+  while ((await printNew()) > 0)
   detail(`The run ended ${run.status}.`)
 }
 
-/** Gives each line once, however often it is asked. */
+/** Prints each line once, however often it is called. */
 class LogReader {
   readonly #server: Server
   readonly #runId: string
@@ -118,8 +120,8 @@ async function newestRun(server: Server, name: string): Promise<string> {
   if (newest !== undefined) return newest.id
   throw new VitrinaError(
     'RUN_NOT_FOUND',
-    `Pipeline "${name}" was never run.`,
-    `"vitrina pipelines run ${name} --follow" runs it.`,
+    `Pipeline "${name}" has no runs.`,
+    `Run "vitrina pipelines run ${name} --follow" to start one.`,
   )
 }
 

@@ -9,13 +9,11 @@ import { command, timeSpan } from './command.js'
 import { patience, WAIT_HELP, type WaitFlags } from './wait.js'
 
 export function addRunner(program: Command): void {
-  command(
-    program,
-    'runner',
-    'Start a runner. Any number of them share the work.',
-    'runner',
-    'runner --wait 5m',
-  )
+  command(program, {
+    usage: 'runner',
+    description: 'Start a runner. Any number of runners share the work.',
+    examples: ['runner', 'runner --wait 5m'],
+  })
     .option('--wait <time>', WAIT_HELP, timeSpan)
     .action(work)
 }

@@ -6,19 +6,17 @@ import { openServer } from './server/server.js'
 import { duration, moment, printTable } from './show.js'
 
 export function addRunners(program: Command): void {
-  const runners = group(program, 'runners', 'Look at the fleet.')
-  readingCommand(
-    runners,
-    'list',
-    'Show who lives, and who holds what.',
-    'runners list',
-    'runners list --json | jq ".items[].holds"',
-  ).action(async (flags: ServerFlags & FormatFlags) => {
+  const runners = group(program, 'runners', 'Inspect runners.')
+  readingCommand(runners, {
+    usage: 'list',
+    description: 'List runners and the pipelines they hold.',
+    examples: ['runners list', 'runners list --json | jq ".items[].holds"'],
+  }).action(async (flags: ServerFlags & FormatFlags) => {
     const server = await openServer(flags)
     const answer = await server.ask(server.api.GET('/runners'))
     if (isData(flags)) return printData(answer, flags)
     printTable(
-      ['runner', 'host', 'pid', 'version', 'started', 'last sign', 'stopped', 'holds'],
+      ['runner', 'host', 'pid', 'version', 'started', 'last seen', 'stopped', 'holds'],
       answer.items.map((one) => [
         one.id,
         one.host,
@@ -29,7 +27,7 @@ export function addRunners(program: Command): void {
         moment(one.stopped_at),
         one.holds.map(({ name }) => name).join(', '),
       ]),
-      'No runner was ever here; "vitrina runner" starts one.',
+      'No runners found. Run "vitrina runner" to start one.',
     )
   })
 }

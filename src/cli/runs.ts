@@ -21,32 +21,28 @@ export interface RunFlags extends ServerFlags {
 }
 
 export function addRuns(program: Command): void {
-  const runs = group(program, 'runs', 'Look at runs of all pipelines, and stop them.')
-  readingCommand(
-    runs,
-    'list',
-    'List runs, newest first.',
-    'runs list',
-    'runs list --pipeline film_dim --status FAILED',
-  )
-    .option('--pipeline <name>', 'only those of this pipeline')
-    .addOption(new Option('--status <status>', 'only those in this status').choices(RUN_STATUSES))
-    .option('--limit <n>', 'how many', wholeNumber, 20)
-    .option('--cursor <cursor>', 'the page after this one')
+  const runs = group(program, 'runs', 'Inspect and cancel runs of all pipelines.')
+  readingCommand(runs, {
+    usage: 'list',
+    description: 'List runs, newest first.',
+    examples: ['runs list', 'runs list --pipeline film_dim --status FAILED'],
+  })
+    .option('--pipeline <name>', 'only runs of this pipeline')
+    .addOption(new Option('--status <status>', 'only runs with this status').choices(RUN_STATUSES))
+    .option('--limit <n>', 'maximum number of runs', wholeNumber, 20)
+    .option('--cursor <cursor>', 'show the page after this cursor')
     .action(list)
-  readingCommand(
-    runs,
-    'get <run>',
-    'Show a run with its last batches.',
-    'runs get 0b6a1f5e-6a0e-4d3f-9a53-0c5d6f7b8a91',
-  ).action(get)
+  readingCommand(runs, {
+    usage: 'get <run>',
+    description: 'Show a run with its latest batches.',
+    examples: ['runs get 0b6a1f5e-6a0e-4d3f-9a53-0c5d6f7b8a91'],
+  }).action(get)
   addRunLog(runs)
-  serverCommand(
-    runs,
-    'cancel <run>',
-    'Stop a run after its current batch; the checkpoint is kept.',
-    'runs cancel 0b6a1f5e-6a0e-4d3f-9a53-0c5d6f7b8a91',
-  )
+  serverCommand(runs, {
+    usage: 'cancel <run>',
+    description: 'Stop a run after its current batch and keep its checkpoint.',
+    examples: ['runs cancel 0b6a1f5e-6a0e-4d3f-9a53-0c5d6f7b8a91'],
+  })
     .addOption(forceOption())
     .addOption(formatOption())
     .addOption(jsonOption())
@@ -67,9 +63,9 @@ async function get(id: string, flags: ServerFlags & FormatFlags): Promise<void> 
   else printRun(run)
 }
 
-/** For a batch that hears nothing: it waits for a lock, or for a server that does not answer. */
+/** For a batch that does not respond: it waits for a lock, or for a server that does not answer. */
 export function forceOption(): Option {
-  return new Option('--force', 'do not wait for the batch: it is rolled back; batches before it stay')
+  return new Option('--force', 'stop at once: roll back the current batch; earlier batches are kept')
 }
 
 interface CancelFlags extends ServerFlags, FormatFlags {
@@ -99,8 +95,8 @@ async function currentRun(server: Server, name: string): Promise<string> {
   if (current_run !== null) return current_run.id
   throw new VitrinaError(
     'RUN_NOT_FOUND',
-    `Pipeline "${name}" has no run that could be cancelled.`,
-    `"vitrina pipelines runs ${name}" shows those that ended.`,
+    `Pipeline "${name}" has no run to cancel.`,
+    `Run "vitrina pipelines runs ${name}" to list its runs.`,
   )
 }
 
@@ -126,7 +122,7 @@ export function printRuns(page: { items: Run[]; next_cursor: string | null }, fl
       run.rows_deleted,
       run.error_code,
     ]),
-    'There are no such runs.',
+    'No runs found.',
   )
   tellOfMore(page.next_cursor)
 }

@@ -4,10 +4,9 @@ import { PIPELINE_SCHEMA } from '../main/paths.js'
 import { command } from './command.js'
 
 export function addSchema(program: Command): void {
-  command(
-    program,
-    'schema',
-    'Print the JSON Schema of pipeline files, for editors.',
-    'schema > pipeline.schema.json',
-  ).action(() => void process.stdout.write(readSchemaText(PIPELINE_SCHEMA)))
+  command(program, {
+    usage: 'schema',
+    description: 'Print the JSON Schema of pipeline files, for editors.',
+    examples: ['schema > pipeline.schema.json'],
+  }).action(() => void process.stdout.write(readSchemaText(PIPELINE_SCHEMA)))
 }

@@ -16,28 +16,25 @@ interface EndFlags extends ServerFlags, EveryoneFlag {
   readonly all?: true
 }
 
-const EVERYONE = 'those of all tokens; needs the role admin (default: of the token that asks)'
+const EVERYONE = 'sessions of all tokens; requires the role admin (default: sessions of this token)'
 
 export function addSessions(program: Command): void {
-  const sessions = group(program, 'sessions', 'List browsers that are signed in, and sign them out.')
-  readingCommand(
-    sessions,
-    'list',
-    'List the browsers that are signed in.',
-    'sessions list',
-    'sessions list --everyone',
-  )
+  const sessions = group(program, 'sessions', 'List signed-in browsers and sign them out.')
+  readingCommand(sessions, {
+    usage: 'list',
+    description: 'List signed-in browsers.',
+    examples: ['sessions list', 'sessions list --everyone'],
+  })
     .option('--everyone', EVERYONE)
-    .option('--limit <n>', 'one page of at most so many (default: all)', wholeNumber)
-    .option('--cursor <cursor>', 'the page after this one')
+    .option('--limit <n>', 'maximum number of sessions (default: all)', wholeNumber)
+    .option('--cursor <cursor>', 'show the page after this cursor')
     .action(list)
-  serverCommand(
-    sessions,
-    'end [session]',
-    'End a session by its id, with those that its sign-in codes opened; or all of them.',
-    'sessions end 6f9619ff-8b86-d011-b42d-00cf4fc964ff',
-    'sessions end --all --everyone',
-  )
+  serverCommand(sessions, {
+    usage: 'end [session]',
+    description:
+      'End a session by its id, together with the sessions opened by its sign-in codes; or end all sessions.',
+    examples: ['sessions end 6f9619ff-8b86-d011-b42d-00cf4fc964ff', 'sessions end --all --everyone'],
+  })
     .option('--all', 'all sessions')
     .option('--everyone', EVERYONE)
     .action(end)
@@ -73,7 +70,7 @@ async function end(id: string | undefined, { all, everyone, ...flags }: EndFlags
     throw new VitrinaError(
       'USAGE_INVALID',
       'Give either the id of a session or --all.',
-      'See "vitrina sessions list".',
+      'Run "vitrina sessions list" to list the sessions.',
     )
   const server = await openServer(flags)
   if (id !== undefined) {

@@ -22,18 +22,16 @@ export function printTable(
   const cells = rows.map((row) =>
     row.map((cell) => (cell === null || cell === undefined ? '–' : visibleText(String(cell)))),
   )
-  const [head = '', line = '', ...body] = alignTable(
-    columns,
-    cells,
+  const [head = '', line = '', ...body] = alignTable(columns, cells, {
     width,
-    isSeen ? WIDEST : Number.POSITIVE_INFINITY,
-  )
+    widest: isSeen ? WIDEST : Number.POSITIVE_INFINITY,
+  })
   print(bold(head))
   print(dim(line))
   for (const text of body) print(text)
 }
 
-/** Names and values below each other. */
+/** Names and values, one pair per line. */
 export function printFields(fields: Readonly<Record<string, Cell>>): void {
   const width = Math.max(...Object.keys(fields).map((name) => name.length))
   for (const [name, value] of Object.entries(fields)) {
@@ -54,7 +52,7 @@ export function duration(ms: number | null | undefined): string | null {
   return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`
 }
 
-/** Where the rest of a list is. */
+/** How to get the rest of a list. */
 export function tellOfMore(nextCursor: string | null): void {
-  if (nextCursor !== null) detail(`There is more: --cursor ${nextCursor}`)
+  if (nextCursor !== null) detail(`More results: --cursor ${nextCursor}`)
 }

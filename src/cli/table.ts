@@ -1,12 +1,10 @@
-const WIDEST_CELL = 20
 const GAP = '  '
 
-/** Lines of an aligned table that fit into `width`. Columns that do not fit are counted, not cut in the middle. */
+/** Lines of an aligned table that fits into `width`. Columns that do not fit are counted, not cut in the middle. */
 export function alignTable(
   columns: readonly string[],
   rows: readonly (readonly (string | null)[])[],
-  width: number,
-  widest = WIDEST_CELL,
+  { width, widest }: { readonly width: number; readonly widest: number },
 ): string[] {
   const cells = [columns, ...rows].map((row) => row.map((cell) => shorten(cell ?? '∅', widest)))
   const widths = columns.map((_, n) => Math.max(...cells.map((row) => widthOf(row[n] ?? ''))))
@@ -46,7 +44,7 @@ function shorten(text: string, widest: number): string {
   return `${kept}…`
 }
 
-/** Columns of a terminal: letters of China, Japan and Korea take two, marks that stand above others none. */
+/** Columns of a terminal: Chinese, Japanese and Korean characters take two, combining marks none. */
 function widthOf(text: string): number {
   const wide = text.match(WIDE)?.length ?? 0
   const none = text.match(/\p{Mn}/gu)?.length ?? 0

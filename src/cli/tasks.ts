@@ -7,14 +7,12 @@ import { openServer } from './server/server.js'
 import { printTable } from './show.js'
 
 export function addTasks(program: Command): void {
-  const tasks = group(program, 'tasks', 'Look at the functions that a task plan can name.')
-  readingCommand(
-    tasks,
-    'list',
-    'Show what is registered, and which files could not be loaded.',
-    'tasks list',
-    'tasks list --json | jq ".items[].name"',
-  ).action(list)
+  const tasks = group(program, 'tasks', 'Inspect the functions that a task plan can use.')
+  readingCommand(tasks, {
+    usage: 'list',
+    description: 'List the registered functions, and the files that could not be loaded.',
+    examples: ['tasks list', 'tasks list --json | jq ".items[].name"'],
+  }).action(list)
 }
 
 async function list(flags: ServerFlags & FormatFlags): Promise<void> {
@@ -34,7 +32,7 @@ async function list(flags: ServerFlags & FormatFlags): Promise<void> {
       one.file,
       one.doc.split('\n')[0] || null,
     ]),
-    'No task is registered; docs/guides/python-tasks.md shows how.',
+    'No tasks are registered; see docs/guides/python-tasks.md.',
   )
   for (const { file, message } of answer.problems) print(`${bad('✗')} ${file}: ${message}`)
 }

@@ -15,18 +15,18 @@ const HOSTILE = [
 ]
 
 describe('text from outside', () => {
-  it.each(HOSTILE)('%j cannot steer a terminal', (text) => {
+  it.each(HOSTILE)('%j cannot control a terminal', (text) => {
     for (const shown of [visibleText(text), terminalLine(text)])
       expect(shown).not.toMatch(/[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/)
   })
 
-  it('is shown as it is when it is harmless', () => {
+  it('is printed unchanged if it is harmless', () => {
     expect(visibleText('Ленинград\t№ 5\n東京 👩‍🚀')).toBe('Ленинград\t№ 5\n東京 👩‍🚀')
     expect(visibleText('\x1b[31m')).toBe('\\x1b[31m')
   })
 })
 
-describe('a line of our own', () => {
+describe('a line of the program', () => {
   it('keeps its styles around text that loses its own escapes', () => {
     expect(terminalLine('\x1b[32m✓\x1b[39m name\x1b[2J \x1b[1mend\x1b[22m')).toBe(
       '\x1b[32m✓\x1b[39m name\\x1b[2J \x1b[1mend\x1b[22m',

@@ -1,16 +1,19 @@
 // biome-ignore-all lint/suspicious/noControlCharactersInRegex: control characters are what this file is about.
-/** Control characters except tab and line feed, and the marks that reorder text: all that data could steer a terminal with. */
+/**
+ * Control characters except tab and line feed, and characters that reorder text: everything in data that could
+ * control a terminal.
+ */
 const STEERING = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
 
 /** The sequences that `output.ts` writes itself: bold, dim and five colours, on and off. */
 const OWN_STYLES = /\x1b\[(?:1|2|22|31|32|33|36|39)m/g
 
-/** Text from outside, with everything that could move the cursor, hide text or fake a line made visible. */
+/** Text from outside, with every character visible that could move the cursor, hide text or fake a line. */
 export function visibleText(text: string): string {
   return text.replace(STEERING, escaped)
 }
 
-/** A line of ours, which may hold styles and text from outside. */
+/** A line of this program, which may contain styles and text from outside. */
 export function terminalLine(line: string): string {
   const styles = line.match(OWN_STYLES) ?? []
   return line
@@ -20,7 +23,7 @@ export function terminalLine(line: string): string {
 }
 
 /**
- * JSON and YAML keep their meaning: both libraries quote DEL and the C1 controls but leave them as they are, and both
+ * JSON and YAML keep their meaning: both libraries quote DEL and the C1 controls but leave them unescaped, and both
  * formats read the escape as the same character.
  */
 export function machineText(text: string): string {

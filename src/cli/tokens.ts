@@ -26,16 +26,17 @@ interface RotateFlags extends ServerFlags {
 const DAY_MS = 86_400_000
 
 export function addTokens(program: Command): void {
-  const tokens = group(program, 'tokens', 'Make, list, rotate and revoke tokens.')
-  serverCommand(
-    tokens,
-    'create',
-    'Make a token. Its value is shown once and kept nowhere.',
-    'tokens create --name airflow --role operator --expires 90d',
-    'tokens create --name grafana --role viewer --json | jq -r .token',
-  )
-    .requiredOption('--name <name>', 'what it is for')
-    .addOption(new Option('--role <role>', 'what it may do').choices(ROLES).makeOptionMandatory())
+  const tokens = group(program, 'tokens', 'Create, list, rotate and revoke tokens.')
+  serverCommand(tokens, {
+    usage: 'create',
+    description: 'Create a token. Its value is shown once and not stored.',
+    examples: [
+      'tokens create --name airflow --role operator --expires 90d',
+      'tokens create --name grafana --role viewer --json | jq -r .token',
+    ],
+  })
+    .requiredOption('--name <name>', 'what the token is for')
+    .addOption(new Option('--role <role>', 'what the token may do').choices(ROLES).makeOptionMandatory())
     .option(
       '--expires <when>',
       'a number of days such as 90d, or a time such as 2030-01-31T00:00:00Z',
@@ -44,32 +45,34 @@ export function addTokens(program: Command): void {
     .addOption(formatOption())
     .addOption(jsonOption())
     .action(create)
-  readingCommand(tokens, 'list', 'List the tokens without their values.', 'tokens list')
-    .option('--limit <n>', 'one page of at most so many (default: all)', wholeNumber)
-    .option('--cursor <cursor>', 'the page after this one')
+  readingCommand(tokens, {
+    usage: 'list',
+    description: 'List the tokens without their values.',
+    examples: ['tokens list'],
+  })
+    .option('--limit <n>', 'maximum number of tokens (default: all)', wholeNumber)
+    .option('--cursor <cursor>', 'show the page after this cursor')
     .action(list)
-  serverCommand(
-    tokens,
-    'rotate <token>',
-    'Give a token a new value by its id or its name. The value is shown once and kept nowhere.',
-    'tokens rotate airflow',
-    'tokens rotate airflow --grace 1h --expires 90d',
-  )
+  serverCommand(tokens, {
+    usage: 'rotate <token>',
+    description:
+      'Replace the value of a token, given by id or name. The new value is shown once and not stored.',
+    examples: ['tokens rotate airflow', 'tokens rotate airflow --grace 1h --expires 90d'],
+  })
     .option(
       '--grace <time>',
-      'how long the old value still works, such as 30m, 1h or 7d (default: not at all)',
+      'how long the old value stays valid, such as 30m, 1h or 7d (default: not at all)',
       timeSpan,
     )
-    .option('--expires <when>', 'a new end, as days such as 90d or as a time (default: as before)', expiry)
+    .option('--expires <when>', 'new expiry, as days such as 90d or as a time (default: unchanged)', expiry)
     .addOption(formatOption())
     .addOption(jsonOption())
     .action(rotate)
-  serverCommand(
-    tokens,
-    'revoke <token>',
-    'Revoke a token by its id or its name: it ends at once.',
-    'tokens revoke airflow',
-  ).action(revoke)
+  serverCommand(tokens, {
+    usage: 'revoke <token>',
+    description: 'Revoke a token by its id or its name: it ends at once.',
+    examples: ['tokens revoke airflow'],
+  }).action(revoke)
 }
 
 async function create({ name, role, expires, ...flags }: CreateFlags): Promise<void> {
@@ -77,8 +80,10 @@ async function create({ name, role, expires, ...flags }: CreateFlags): Promise<v
   const body = { name, role, ...(expires === undefined ? {} : { expires_at: expires }) }
   const made = await server.ask(server.api.POST('/tokens', { body }))
   if (isData(flags)) return printData(made, flags)
-  // The value alone on stdout: a script can keep it.
-  detail(`Token ${made.name} with the role ${made.role}, id ${made.id}. It is shown only this once:`)
+  // Only the value goes to stdout, so that a script can store it.
+  detail(
+    `Created token ${made.name} with the role ${made.role}, id ${made.id}. Its value is shown only once:`,
+  )
   print(made.token)
 }
 
@@ -91,8 +96,8 @@ async function rotate(token: string, { grace: seconds, expires, ...flags }: Rota
   }
   const made = await server.ask(server.api.POST('/tokens/{id}/rotate', { params: { path: { id } }, body }))
   if (isData(flags)) return printData(made, flags)
-  const old = made.previous_until === null ? 'ended' : `works until ${moment(made.previous_until)}`
-  detail(`Rotated ${made.name}: the old value ${old}. The new one is shown only this once:`)
+  const old = made.previous_until === null ? 'ended' : `is valid until ${moment(made.previous_until)}`
+  detail(`Rotated ${made.name}: the old value ${old}. The new value is shown only once:`)
   print(made.token)
 }
 
@@ -113,7 +118,7 @@ async function list(flags: ServerFlags & PageFlags & FormatFlags): Promise<void>
       one.last_used_from ?? '',
       one.id,
     ]),
-    'There are no tokens but the administrator’s.',
+    'No tokens except that of the administrator.',
   )
   tellOfMore(page.next_cursor)
 }
@@ -132,8 +137,8 @@ async function idOf(server: Server, name: string): Promise<string> {
   if (only !== undefined && found.length === 1) return only.id
   throw new VitrinaError(
     'TOKEN_NOT_FOUND',
-    `${found.length === 0 ? 'No token is' : `${found.length} tokens are`} called "${name}".`,
-    '"vitrina tokens list" shows their ids.',
+    `${found.length === 0 ? 'No token is' : `${found.length} tokens are`} named "${name}".`,
+    'Run "vitrina tokens list" to list the ids.',
   )
 }
 

@@ -9,12 +9,11 @@ import { step } from './output.js'
 import { prepareAndTell } from './prepare.js'
 
 export function addUp(program: Command): void {
-  command(
-    program,
-    'up',
-    'Start everything: database (unless DATABASE_URL is set), API, runner and console.',
-    'up',
-  ).action(() => untilStopped(bringUp))
+  command(program, {
+    usage: 'up',
+    description: 'Start everything: database (unless DATABASE_URL is set), API, runner and console.',
+    examples: ['up'],
+  }).action(() => untilStopped(bringUp))
 }
 
 async function bringUp(signal: AbortSignal): Promise<void> {
@@ -26,7 +25,7 @@ async function bringUp(signal: AbortSignal): Promise<void> {
     await withTree(settings, options, async (tree) => {
       await printBanner(tree, settings, given.DATABASE_URL === undefined)
       await aborted(signal)
-      step('Stopping: the runner ends its batches, then the database stops')
+      step('Stopping: the runner finishes its batches, then the database stops')
     })
   })
 }

@@ -2,13 +2,13 @@ import createFetchClient, { type Client } from 'openapi-fetch'
 import type { paths } from './api-types.js'
 
 export interface ClientOptions {
-  /** Where the API is, without /api/v1. */
+  /** The address of the API, without /api/v1. */
   readonly url: string
   readonly token: string
   readonly fetch?: typeof fetch
 }
 
-/** Every route of the API with its types, made from the same document that the API serves. */
+/** Every route of the API with its types, generated from the document that the API serves. */
 export type ApiClient = Client<paths>
 
 export function createClient({ url, token, fetch }: ClientOptions): ApiClient {

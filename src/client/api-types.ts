@@ -8,8 +8,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Tells what this server is: versions, migrations, how long it runs.
-         * @description Needs the role viewer.
+         * Get information about this server: versions, migrations, uptime.
+         * @description Requires the role viewer.
          */
         get: operations["getAbout"];
         put?: never;
@@ -28,8 +28,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lists who changed what, newest first. Nothing in it can be changed.
-         * @description Needs the role admin.
+         * List who changed what, newest first. Entries are immutable.
+         * @description Requires the role admin.
          */
         get: operations["getAudit"];
         put?: never;
@@ -48,8 +48,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The same as a file for spreadsheets, all of it, newest first.
-         * @description Needs the role admin.
+         * Export the whole audit as CSV, newest first.
+         * @description Requires the role admin.
          */
         get: operations["getAuditCsv"];
         put?: never;
@@ -68,8 +68,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lists the tables that a query may read, with their columns.
-         * @description Needs the role viewer.
+         * List the tables that a query may read, with their columns.
+         * @description Requires the role viewer.
          */
         get: operations["getCatalogTables"];
         put?: never;
@@ -88,8 +88,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Tries every server that the API knows, each for at most a few seconds, and tells who uses it.
-         * @description Needs the role viewer.
+         * Test the connection to every server known to the API, each for at most a few seconds, and list the pipelines that use it.
+         * @description Requires the role viewer.
          */
         get: operations["getConnections"];
         put?: never;
@@ -108,8 +108,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Streams what happens in the whole fleet as server-sent events.
-         * @description Needs the role viewer.
+         * Stream the events of all pipelines and runners as server-sent events.
+         * @description Requires the role viewer.
          */
         get: operations["getEvents"];
         put?: never;
@@ -128,8 +128,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Tells that the process answers.
-         * @description Needs no token.
+         * Check that the process responds.
+         * @description Requires no token.
          */
         get: operations["getHealth"];
         put?: never;
@@ -148,8 +148,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Tells whether it can do its work, and which part is down.
-         * @description Needs no token.
+         * Check that the server is ready, and which component is down.
+         * @description Requires no token.
          */
         get: operations["getHealthReady"];
         put?: never;
@@ -168,8 +168,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Shows where data comes from and where it goes, around a node or in all.
-         * @description Needs the role viewer.
+         * Get the sources and targets of data, around one node or in total.
+         * @description Requires the role viewer.
          */
         get: operations["getLineage"];
         put?: never;
@@ -188,8 +188,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Exports the pipelines as events of OpenLineage.
-         * @description Needs the role viewer.
+         * Export the pipelines as OpenLineage events.
+         * @description Requires the role viewer.
          */
         get: operations["getLineageOpenlineage"];
         put?: never;
@@ -208,8 +208,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Metrics for Prometheus.
-         * @description Needs the role viewer.
+         * Get metrics for Prometheus.
+         * @description Requires the role viewer.
          */
         get: operations["getMetrics"];
         put?: never;
@@ -228,14 +228,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lists the pipelines by name.
-         * @description Needs the role viewer.
+         * List pipelines by name.
+         * @description Requires the role viewer.
          */
         get: operations["getPipelines"];
         put?: never;
         /**
          * Creates a pipeline.
-         * @description Needs the role admin.
+         * @description Requires the role admin.
          */
         post: operations["postPipelines"];
         delete?: never;
@@ -252,22 +252,22 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Shows a pipeline with its tasks. Its ETag is what If-Match takes.
-         * @description Needs the role viewer.
+         * Get a pipeline with its tasks. Send its ETag as If-Match to change it.
+         * @description Requires the role viewer.
          */
         get: operations["getPipelinesById"];
         put?: never;
         post?: never;
         /**
-         * Deletes a pipeline with its runs. The mart stays.
-         * @description Needs the role admin.
+         * Delete a pipeline with its runs. The mart is kept.
+         * @description Requires the role admin.
          */
         delete: operations["deletePipelinesById"];
         options?: never;
         head?: never;
         /**
-         * Changes a pipeline: what is absent stays, null goes back to the default (RFC 7396).
-         * @description Needs the role admin.
+         * Change a pipeline: absent fields are kept, null restores the default (RFC 7396).
+         * @description Requires the role admin.
          */
         patch: operations["patchPipelinesById"];
         trace?: never;
@@ -282,8 +282,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Keeps runners from starting a pipeline.
-         * @description Needs the role operator.
+         * Prevent runners from starting a pipeline.
+         * @description Requires the role operator.
          */
         post: operations["postPipelinesByIdDisable"];
         delete?: never;
@@ -302,8 +302,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Lets runners work on a pipeline.
-         * @description Needs the role operator.
+         * Allow runners to run a pipeline.
+         * @description Requires the role operator.
          */
         post: operations["postPipelinesByIdEnable"];
         delete?: never;
@@ -320,8 +320,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Tells for every column of a pipeline where it comes from.
-         * @description Needs the role viewer.
+         * Get the sources of every column of a pipeline.
+         * @description Requires the role viewer.
          */
         get: operations["getPipelinesByIdLineage"];
         put?: never;
@@ -342,8 +342,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Asks the running pipeline to pause after its current batch.
-         * @description Needs the role operator.
+         * Pause a running pipeline after its current batch.
+         * @description Requires the role operator.
          */
         post: operations["postPipelinesByIdPause"];
         delete?: never;
@@ -362,8 +362,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Shows the first rows as they would be written. Nothing is.
-         * @description Needs the role operator.
+         * Get the first rows as they would be written. Writes nothing.
+         * @description Requires the role operator.
          */
         post: operations["postPipelinesByIdPreview"];
         delete?: never;
@@ -380,8 +380,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lists the rows that the target refused, newest first.
-         * @description Needs the role viewer.
+         * List the quarantined rows of a pipeline, newest first.
+         * @description Requires the role viewer.
          */
         get: operations["getPipelinesByIdQuarantine"];
         put?: never;
@@ -402,8 +402,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Gives the row up.
-         * @description Needs the role operator.
+         * Discard the row.
+         * @description Requires the role operator.
          */
         post: operations["postPipelinesByIdQuarantineByRowIdDiscard"];
         delete?: never;
@@ -422,8 +422,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Asks for a run that tries the row again.
-         * @description Needs the role operator.
+         * Request a run that retries the row.
+         * @description Requires the role operator.
          */
         post: operations["postPipelinesByIdQuarantineByRowIdReplay"];
         delete?: never;
@@ -440,8 +440,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Compares the mart with its query. `deep` needs the role operator.
-         * @description Needs the role viewer.
+         * Compare the mart with its query. `deep` requires the role operator.
+         * @description Requires the role viewer.
          */
         get: operations["getPipelinesByIdReconcile"];
         put?: never;
@@ -462,8 +462,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Compares row by row and asks for a run that mends exactly what differs.
-         * @description Needs the role operator.
+         * Compare row by row and request a run that repairs the rows that differ.
+         * @description Requires the role operator.
          */
         post: operations["postPipelinesByIdReconcileRepair"];
         delete?: never;
@@ -482,8 +482,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Tells which version a running pipeline takes up at its next batch.
-         * @description Needs the role operator.
+         * Get the version that a running pipeline applies at its next batch.
+         * @description Requires the role operator.
          */
         post: operations["postPipelinesByIdReloadConfig"];
         delete?: never;
@@ -502,8 +502,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Sets the checkpoint back to the start, or to a value for a backfill.
-         * @description Needs the role operator.
+         * Reset the checkpoint to the start, or set it to a value for a backfill.
+         * @description Requires the role operator.
          */
         post: operations["postPipelinesByIdReset"];
         delete?: never;
@@ -522,8 +522,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Asks for a run. While one is requested or under way, it is given again.
-         * @description Needs the role operator.
+         * Request a run. If a run is already requested or in progress, that run is returned.
+         * @description Requires the role operator.
          */
         post: operations["postPipelinesByIdRun"];
         delete?: never;
@@ -540,8 +540,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lists the runs of a pipeline, newest first.
-         * @description Needs the role viewer.
+         * List the runs of a pipeline, newest first.
+         * @description Requires the role viewer.
          */
         get: operations["getPipelinesByIdRuns"];
         put?: never;
@@ -560,8 +560,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Shows the checkpoint.
-         * @description Needs the role viewer.
+         * Get the checkpoint.
+         * @description Requires the role viewer.
          */
         get: operations["getPipelinesByIdState"];
         put?: never;
@@ -580,8 +580,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Shows where a pipeline stands, with its present and its last run.
-         * @description Needs the role viewer.
+         * Get the status of a pipeline with its current and its last run.
+         * @description Requires the role viewer.
          */
         get: operations["getPipelinesByIdStatus"];
         put?: never;
@@ -602,8 +602,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Changes a pipeline: what is absent stays, null goes back to the default (RFC 7396).
-         * @description Needs the role admin.
+         * Change a pipeline: absent fields are kept, null restores the default (RFC 7396).
+         * @description Requires the role admin.
          */
         post: operations["postPipelinesByIdUpdateConfig"];
         delete?: never;
@@ -622,8 +622,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Says whether a run would start, and how it would read and write. Executes parts of the query.
-         * @description Needs the role viewer.
+         * Validate a pipeline, and report how a run would read and write. Executes parts of the query.
+         * @description Requires the role viewer.
          */
         post: operations["postPipelinesByIdValidate"];
         delete?: never;
@@ -640,8 +640,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lists what a pipeline was configured like, newest first.
-         * @description Needs the role viewer.
+         * List the configuration versions of a pipeline, newest first.
+         * @description Requires the role viewer.
          */
         get: operations["getPipelinesByIdVersions"];
         put?: never;
@@ -660,8 +660,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Shows one version with its difference to the one before.
-         * @description Needs the role viewer.
+         * Get one version with its difference from the previous one.
+         * @description Requires the role viewer.
          */
         get: operations["getPipelinesByIdVersionsByVersion"];
         put?: never;
@@ -682,8 +682,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Makes an old version the present one, as a new version.
-         * @description Needs the role admin.
+         * Restore an earlier version, as a new version.
+         * @description Requires the role admin.
          */
         post: operations["postPipelinesByIdVersionsByVersionRestore"];
         delete?: never;
@@ -700,8 +700,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lists the pipelines by name, with what they do and how their runs went.
-         * @description Needs the role viewer.
+         * List pipelines by name, with their status and recent runs.
+         * @description Requires the role viewer.
          */
         get: operations["getPipelinesOverview"];
         put?: never;
@@ -722,8 +722,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * The same for a pipeline that is not saved.
-         * @description Needs the role operator.
+         * The same for an unsaved pipeline.
+         * @description Requires the role operator.
          */
         post: operations["postPreview"];
         delete?: never;
@@ -740,8 +740,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lists the refused rows of all pipelines, newest first.
-         * @description Needs the role viewer.
+         * List the quarantined rows of all pipelines, newest first.
+         * @description Requires the role viewer.
          */
         get: operations["getQuarantine"];
         put?: never;
@@ -762,8 +762,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Gives many rows up, and tells which cannot be.
-         * @description Needs the role operator.
+         * Discard rows, and list the rows that cannot be discarded.
+         * @description Requires the role operator.
          */
         post: operations["postQuarantineDiscard"];
         delete?: never;
@@ -782,8 +782,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Asks for runs that try many rows again, and tells which cannot be.
-         * @description Needs the role operator.
+         * Request runs that retry rows, and list the rows that cannot be retried.
+         * @description Requires the role operator.
          */
         post: operations["postQuarantineReplay"];
         delete?: never;
@@ -800,8 +800,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Shows the fleet: who lives, and who holds what.
-         * @description Needs the role viewer.
+         * List runners and the pipelines they hold.
+         * @description Requires the role viewer.
          */
         get: operations["getRunners"];
         put?: never;
@@ -820,8 +820,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lists the runs of all pipelines, newest first.
-         * @description Needs the role viewer.
+         * List the runs of all pipelines, newest first.
+         * @description Requires the role viewer.
          */
         get: operations["getRuns"];
         put?: never;
@@ -840,8 +840,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Shows a run with its last batches.
-         * @description Needs the role viewer.
+         * Get a run with its latest batches.
+         * @description Requires the role viewer.
          */
         get: operations["getRunsById"];
         put?: never;
@@ -860,8 +860,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lists the batches of a run, newest first.
-         * @description Needs the role viewer.
+         * List the batches of a run, newest first.
+         * @description Requires the role viewer.
          */
         get: operations["getRunsByIdBatches"];
         put?: never;
@@ -882,8 +882,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Stops a run after its current batch; the checkpoint is kept.
-         * @description Needs the role operator.
+         * Stop a run after its current batch and keep its checkpoint.
+         * @description Requires the role operator.
          */
         post: operations["postRunsByIdCancel"];
         delete?: never;
@@ -900,8 +900,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lists what the runners said about a run, oldest first.
-         * @description Needs the role viewer.
+         * List the log lines of a run, oldest first.
+         * @description Requires the role viewer.
          */
         get: operations["getRunsByIdLog"];
         put?: never;
@@ -920,8 +920,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Gives the whole log of a run as text, a line for each.
-         * @description Needs the role viewer.
+         * Download the whole log of a run as text, one line per entry.
+         * @description Requires the role viewer.
          */
         get: operations["getRunsByIdLogTxt"];
         put?: never;
@@ -940,8 +940,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Tells when a schedule would run next, in its zone.
-         * @description Needs the role viewer.
+         * Get the next times of a schedule in its time zone.
+         * @description Requires the role viewer.
          */
         get: operations["getScheduleRuns"];
         put?: never;
@@ -960,19 +960,19 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Tells who asks, and what this server is.
-         * @description Needs the role viewer.
+         * Get the current identity and information about this server.
+         * @description Requires the role viewer.
          */
         get: operations["getSession"];
         put?: never;
         /**
-         * Signs a browser in with a token: the answer sets a cookie and has its key.
-         * @description Needs no token.
+         * Sign a browser in with a token: the response sets a cookie and contains its key.
+         * @description Requires no token.
          */
         post: operations["postSession"];
         /**
-         * Signs a browser out: its session ends, and so do those that its codes opened.
-         * @description Needs the role viewer.
+         * Sign a browser out: its session ends, together with the sessions that its codes opened.
+         * @description Requires the role viewer.
          */
         delete: operations["deleteSession"];
         options?: never;
@@ -990,8 +990,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Makes a code that signs a browser in once, as whoever asks for it.
-         * @description Needs the role viewer.
+         * Create a code that signs a browser in once, as the caller.
+         * @description Requires the role viewer.
          */
         post: operations["postSessionCode"];
         delete?: never;
@@ -1008,15 +1008,15 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lists the browsers that are signed in with the token that asks.
-         * @description Needs the role viewer.
+         * List the sessions of the token of the caller.
+         * @description Requires the role viewer.
          */
         get: operations["getSessions"];
         put?: never;
         post?: never;
         /**
-         * Ends all sessions of the token that asks.
-         * @description Needs the role viewer.
+         * End all sessions of the token of the caller.
+         * @description Requires the role viewer.
          */
         delete: operations["deleteSessions"];
         options?: never;
@@ -1035,8 +1035,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Ends a session, and those that its codes opened.
-         * @description Needs the role viewer.
+         * End a session, together with the sessions that its codes opened.
+         * @description Requires the role viewer.
          */
         delete: operations["deleteSessionsById"];
         options?: never;
@@ -1052,8 +1052,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lists the settings in force in the API, without secrets.
-         * @description Needs the role admin.
+         * List the effective settings of the API, without secrets.
+         * @description Requires the role admin.
          */
         get: operations["getSettings"];
         put?: never;
@@ -1072,8 +1072,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lists the functions that a task plan can name, as they are now.
-         * @description Needs the role viewer.
+         * List the functions that a task plan can use now.
+         * @description Requires the role viewer.
          */
         get: operations["getTasks"];
         put?: never;
@@ -1092,14 +1092,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lists the tokens without their values, newest first.
-         * @description Needs the role admin.
+         * List the tokens without their values, newest first.
+         * @description Requires the role admin.
          */
         get: operations["getTokens"];
         put?: never;
         /**
-         * Makes a token. Its value is shown in this answer and never again. A session is not enough.
-         * @description Needs the role admin.
+         * Create a token. Its value is shown only in this response. A session is not enough.
+         * @description Requires the role admin.
          */
         post: operations["postTokens"];
         delete?: never;
@@ -1119,8 +1119,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Revokes a token: it ends at once. It stays in the list.
-         * @description Needs the role admin.
+         * Revoke a token: it ends at once and stays in the list.
+         * @description Requires the role admin.
          */
         delete: operations["deleteTokensById"];
         options?: never;
@@ -1138,8 +1138,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Gives a token a new value, shown in this answer and never again. The old one ends at once, or after grace_seconds. A session is not enough.
-         * @description Needs the role admin.
+         * Replace the value of a token. The new value is shown only in this response. The old one ends at once, or after grace_seconds. A session is not enough.
+         * @description Requires the role admin.
          */
         post: operations["postTokensByIdRotate"];
         delete?: never;
@@ -1158,8 +1158,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * The same for a pipeline that is not saved.
-         * @description Needs the role operator.
+         * The same for an unsaved pipeline.
+         * @description Requires the role operator.
          */
         post: operations["postValidate"];
         delete?: never;
@@ -1177,7 +1177,7 @@ export interface components {
             attempt: number;
             /** @description Its number within the run. */
             batch: number;
-            /** @description Moving the checkpoint; null where it was not measured. */
+            /** @description Time to move the checkpoint; null if not measured. */
             checkpoint_ms: number | null;
             /** @description How long it took. */
             duration_ms: number;
@@ -1187,27 +1187,27 @@ export interface components {
             first_key: string | null;
             /** @description The key of its last row. */
             last_key: string | null;
-            /** @description Reading its rows, perhaps ahead; null where the database reads and writes in one statement. */
+            /** @description Time to read its rows, possibly ahead; null if the database reads and writes in one statement. */
             read_ms: number | null;
-            /** @description Rows removed from the mart. */
+            /** @description Rows deleted from the mart. */
             rows_deleted: number;
-            /** @description Rows that another row of the same batch replaced. */
+            /** @description Rows replaced by another row of the same batch. */
             rows_duplicate: number;
-            /** @description Rows that are new in the mart. */
+            /** @description Rows inserted into the mart. */
             rows_inserted: number;
-            /** @description Rows that the target refused. */
+            /** @description Rows that the target rejected. */
             rows_quarantined: number;
-            /** @description Rows that the source gave. */
+            /** @description Rows read from the source. */
             rows_read: number;
-            /** @description Rows that were there already, just so. */
+            /** @description Rows that were unchanged. */
             rows_unchanged: number;
-            /** @description Rows that changed in the mart. */
+            /** @description Rows updated in the mart. */
             rows_updated: number;
             /** @description The step of the run it belongs to. */
             step: string;
-            /** @description Its transforms, perhaps ahead; null where there are none. */
+            /** @description Time of its transforms, possibly ahead; null without transforms. */
             transform_ms: number | null;
-            /** @description Writing its rows; null where it was not measured. */
+            /** @description Time to write its rows; null if not measured. */
             write_ms: number | null;
         };
         BrowserSession: {
@@ -1217,7 +1217,7 @@ export interface components {
             current: boolean;
             /** @description When it ends at the latest; earlier after 12 hours without use. */
             expires_at: string;
-            /** @description The id, for ending it. */
+            /** @description The id. */
             id: string;
             /** @description When it was last used, to the minute. */
             last_used_at: string;
@@ -1226,7 +1226,7 @@ export interface components {
             /** @description The address that the browser signed in from. */
             opened_from: string | null;
             /**
-             * @description What it may do.
+             * @description Its role.
              * @enum {string}
              */
             role: "viewer" | "operator" | "admin";
@@ -1234,107 +1234,107 @@ export interface components {
             started_from: string | null;
             /** @description The id of the token; null: the administrator's, which has none. */
             token_id: string | null;
-            /** @description What the browser called itself. */
+            /** @description The User-Agent of the browser. */
             user_agent: string | null;
         };
         Comparison: {
             /** @description When it ended. */
             at: string;
-            /** @description The version of the configuration that was compared. */
+            /** @description The configuration version that was compared. */
             config_version: number;
-            /** @description Rows in both with other values; 0 when only counts were compared. */
+            /** @description Rows in both with different values; 0 when only counts were compared. */
             different: number;
             /** @description How long it took. */
             duration_ms: number;
             /** @description Rows in the mart, not in the source; 0 when only counts were compared. */
             extra: number;
-            /** @description Nothing differed. */
+            /** @description Whether there were no differences. */
             matches: boolean;
             /** @description Rows in the source, not in the mart; 0 when only counts were compared. */
             missing: number;
-            /** @description Rows that the pipeline had not come to yet; no drift. */
+            /** @description Rows that the pipeline had not reached yet; not drift. */
             on_their_way: number;
-            /** @description Rows that the query gave. */
+            /** @description Rows returned by the query. */
             source_rows: number;
-            /** @description Rows that the mart held. */
+            /** @description Rows in the mart. */
             target_rows: number;
-            /** @description How many of those might have been drift all the same. */
+            /** @description How many of those might have been drift. */
             undecided: number;
         };
         Connection: {
-            /** @description Where it is, without login and password. */
+            /** @description The address, without login and password. */
             address: string | null;
             /** @description What pipelines may read and write there. */
             allow_lists: {
                 /** @description Exact names or patterns. */
                 names: string[];
-                /** @description The setting that says so. */
+                /** @description The setting that restricts it. */
                 setting: string;
             }[];
-            /** @description What it said, or what is missing. */
+            /** @description The result, or what is missing. */
             detail: string | null;
-            /** @description Why it did not answer. */
+            /** @description Why it is unreachable. */
             error: {
                 /** @description The code of the error. */
                 code: string;
-                /** @description What to do. */
+                /** @description How to fix it. */
                 hint: string;
                 /** @description What is wrong. */
                 message: string;
             } | null;
             /** @description postgresql, elasticsearch, clickhouse or s3. */
             kind: string;
-            /** @description Until its first answer, connecting included. */
+            /** @description Time until its first response, including connecting. */
             latency_ms: number | null;
-            /** @description Whom it was tried as. */
+            /** @description The login used for the test. */
             logins: string[];
-            /** @description main, the name of a further database, or the kind of a sink. */
+            /** @description main, the name of another database, or the kind of a sink. */
             name: string;
-            /** @description Who uses it, by name, the first 200. */
+            /** @description The pipelines that use it, by name, the first 200. */
             pipelines: {
                 /** @description The id of the pipeline. */
                 id: string;
                 /** @description Its name. */
                 name: string;
-                /** @description It reads from there. */
+                /** @description It reads from this connection. */
                 reads: boolean;
-                /** @description It writes there. */
+                /** @description It writes to this connection. */
                 writes: boolean;
             }[];
-            /** @description How many use it. */
+            /** @description The number of pipelines that use it. */
             pipelines_count: number;
             /**
-             * @description unknown: a pipeline names it, and this process has no address for it.
+             * @description unknown: a pipeline uses it, but this process has no address for it.
              * @enum {string}
              */
             state: "reachable" | "unreachable" | "not_configured" | "unknown";
-            /** @description What the server says it is. */
+            /** @description The product and version that the server reports. */
             version: string | null;
         };
         FleetSummary: {
-            /** @description Those that are disabled. */
+            /** @description Disabled pipelines. */
             disabled: number;
-            /** @description Those whose last run failed. */
+            /** @description Pipelines whose last run failed. */
             failed: number;
             /** @description The clock of the database. */
             now: string;
-            /** @description Those that somebody paused. */
+            /** @description Paused pipelines. */
             paused: number;
             /** @description All pipelines. */
             pipelines: number;
-            /** @description Those that wait for a runner. */
+            /** @description Pipelines that wait for a runner. */
             queued: number;
-            /** @description Runners that gave a sign of life within 15 s. */
+            /** @description Runners seen within the last 15 s. */
             runners_alive: number;
-            /** @description Runners that did not end in order. */
+            /** @description Runners that have not stopped normally. */
             runners_known: number;
-            /** @description Those that a runner works on. */
+            /** @description Pipelines that are running. */
             running: number;
         };
         LogLine: {
-            /** @description When it was said. */
+            /** @description When it was logged. */
             at: string;
-            /** @description The facts that belong to it. */
+            /** @description The fields of the line. */
             fields: {
                 [key: string]: unknown;
             };
@@ -1342,14 +1342,14 @@ export interface components {
             id: number;
             /** @description info, warn or error. */
             level: string;
-            /** @description What was said. */
+            /** @description The message. */
             message: string;
         };
         PastAttempt: {
             /** @description Its number. */
             attempt: number;
             /**
-             * @description How it ended: with an error (failed), because its runner went silent (runner_died), because its runner was stopped and handed the run back (given_back), or because its runner lost a database and handed the run back (connection_lost).
+             * @description How it ended: with an error (failed), because its runner stopped responding (runner_died), because its runner was stopped and handed the run back (given_back), or because its runner lost a database connection and handed the run back (connection_lost).
              * @enum {string}
              */
             end: "failed" | "runner_died" | "given_back" | "connection_lost";
@@ -1359,9 +1359,9 @@ export interface components {
             error: string | null;
             /** @description Its code. */
             error_code: string | null;
-            /** @description What to do about it. */
+            /** @description How to fix it. */
             error_hint: string | null;
-            /** @description The runner that had it. */
+            /** @description The runner that held it. */
             runner_id: string | null;
         };
         /**
@@ -1403,10 +1403,10 @@ export interface components {
          *     }
          */
         Pipeline: {
-            /** @description Rows in a batch; auto keeps a batch near its target duration. */
+            /** @description Rows per batch; auto keeps a batch near its target duration. */
             batch_size: number | "auto";
             /**
-             * @description For mode incremental: by incremental_key, or by the row versions of the database.
+             * @description For mode incremental: detect changes by incremental_key, or by the row versions of the database.
              * @enum {string}
              */
             capture: "key" | "xmin";
@@ -1414,68 +1414,68 @@ export interface components {
             config_version: number;
             /** @description When it was created. */
             created_at: string;
-            /** @description Share of the mart that one run may remove before the brake stops it. */
+            /** @description Share of the mart that one run may delete before it fails. */
             delete_brake: number;
             /**
-             * @description sweep removes rows from the mart that the source no longer has.
+             * @description sweep deletes rows from the mart that the source no longer has.
              * @enum {string}
              */
             deletes: "ignore" | "sweep";
-            /** @description What it is for, in words. */
+            /** @description What the pipeline is for. */
             description: string;
-            /** @description Runners work on enabled pipelines only. */
+            /** @description Runners run only enabled pipelines. */
             enabled: boolean;
             /**
              * @description For mode full: upsert in batches, or replace the whole mart at once.
              * @enum {string}
              */
             full_strategy: "upsert" | "replace";
-            /** @description The id, made by the database. */
+            /** @description The id, generated by the database. */
             id: string;
-            /** @description Column that tells rows with an equal incremental_key apart. */
+            /** @description Column that distinguishes rows with an equal incremental_key. */
             incremental_id_key: string | null;
             /** @description Column of the query that grows with every change. */
             incremental_key: string | null;
-            /** @description The UPSERT key. Empty: the primary key of the target table. */
+            /** @description The upsert key. Empty: the primary key of the target table. */
             key_columns: string[];
             /**
-             * @description file: "vitrina apply" brought it; the API changes it only with take_over=true.
+             * @description file: managed by "vitrina apply"; the API changes it only with take_over=true.
              * @enum {string}
              */
             managed_by: "api" | "file";
             /**
-             * @description full re-reads all rows, incremental those beyond the checkpoint.
+             * @description full reads all rows in every run, incremental only rows after the checkpoint.
              * @enum {string}
              */
             mode: "full" | "incremental";
-            /** @description Unique among all pipelines. */
+            /** @description A unique name. */
             name: string;
-            /** @description Rows a run may put into quarantine before it fails. */
+            /** @description Rows that a run may quarantine before it fails. */
             quarantine_limit: number;
-            /** @description 15m, 1h30m, PT15M or a cron expression. null: runs only when asked to. */
+            /** @description 15m, 1h30m, PT15M or a cron expression. null: runs only on request. */
             schedule_interval: string | null;
-            /** @description The zone in which a cron expression is read. */
+            /** @description The time zone of a cron expression. */
             schedule_timezone: string;
-            /** @description Allows other pipelines that say so too to write to the same target. */
+            /** @description Allow other pipelines with this option to write to the same target. */
             shared_target: boolean;
-            /** @description Columns of source_table to read, in this order. Empty: all of them. */
+            /** @description Columns of source_table to read, in this order. Empty: all columns. */
             source_columns: string[];
-            /** @description Name of the connection that is read. null: the main database. */
+            /** @description The connection to read from. null: the main database. */
             source_connection: string | null;
-            /** @description The SELECT whose rows fill the target; null with source_table. Tasks have priority over it. */
+            /** @description The SELECT whose rows fill the target; null with source_table. Tasks take precedence. */
             source_query: string | null;
-            /** @description A table or view to read instead of source_query, as schema.table. Tasks have priority over it. */
+            /** @description A table or view to read instead of source_query, as schema.table. Tasks take precedence. */
             source_table: string | null;
-            /** @description What is read from. */
+            /** @description The kind of source. */
             source_type: string;
             /**
-             * @description Where it stands in its life cycle.
+             * @description The current status.
              * @enum {string}
              */
             status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
-            /** @description Name of the connection that is written. null: the main database. */
+            /** @description The connection to write to. null: the main database. */
             target_connection: string | null;
-            /** @description What only this kind of target knows; see the page of its sink. For tables: none. */
+            /** @description Options of this kind of target; see the guide for its sink. Tables have none. */
             target_options: {
                 [key: string]: unknown;
             };
@@ -1493,34 +1493,34 @@ export interface components {
         };
         PipelineInput: {
             /**
-             * @description Rows in a batch; auto keeps a batch near its target duration.
+             * @description Rows per batch; auto keeps a batch near its target duration.
              * @default auto
              */
             batch_size?: number | "auto";
             /**
-             * @description For mode incremental: by incremental_key, or by the row versions of the database.
+             * @description For mode incremental: detect changes by incremental_key, or by the row versions of the database.
              * @default key
              * @enum {string}
              */
             capture?: "key" | "xmin";
             /**
-             * @description Share of the mart that one run may remove before the brake stops it.
+             * @description Share of the mart that one run may delete before it fails.
              * @default 0.5
              */
             delete_brake?: number;
             /**
-             * @description sweep removes rows from the mart that the source no longer has.
+             * @description sweep deletes rows from the mart that the source no longer has.
              * @default ignore
              * @enum {string}
              */
             deletes?: "ignore" | "sweep";
             /**
-             * @description What it is for, in words.
+             * @description What the pipeline is for.
              * @default
              */
             description?: string;
             /**
-             * @description Runners work on enabled pipelines only.
+             * @description Runners run only enabled pipelines.
              * @default true
              */
             enabled?: boolean;
@@ -1531,7 +1531,7 @@ export interface components {
              */
             full_strategy?: "upsert" | "replace";
             /**
-             * @description Column that tells rows with an equal incremental_key apart.
+             * @description Column that distinguishes rows with an equal incremental_key.
              * @default null
              * @example film_id
              */
@@ -1543,7 +1543,7 @@ export interface components {
              */
             incremental_key?: string | null;
             /**
-             * @description The UPSERT key. Empty: the primary key of the target table.
+             * @description The upsert key. Empty: the primary key of the target table.
              * @default []
              * @example [
              *       "film_id"
@@ -1551,72 +1551,72 @@ export interface components {
              */
             key_columns?: string[];
             /**
-             * @description full re-reads all rows, incremental those beyond the checkpoint.
+             * @description full reads all rows in every run, incremental only rows after the checkpoint.
              * @default full
              * @enum {string}
              */
             mode?: "full" | "incremental";
             /**
-             * @description Unique among all pipelines.
+             * @description A unique name.
              * @example film_dim
              */
             name: string;
             /**
-             * @description Rows a run may put into quarantine before it fails.
+             * @description Rows that a run may quarantine before it fails.
              * @default 100
              */
             quarantine_limit?: number;
             /**
-             * @description 15m, 1h30m, PT15M or a cron expression. null: runs only when asked to.
+             * @description 15m, 1h30m, PT15M or a cron expression. null: runs only on request.
              * @default null
              * @example 15m
              */
             schedule_interval?: string | null;
             /**
-             * @description The zone in which a cron expression is read.
+             * @description The time zone of a cron expression.
              * @default UTC
              * @example Europe/Moscow
              */
             schedule_timezone?: string;
             /**
-             * @description Allows other pipelines that say so too to write to the same target.
+             * @description Allow other pipelines with this option to write to the same target.
              * @default false
              */
             shared_target?: boolean;
             /**
-             * @description Columns of source_table to read, in this order. Empty: all of them.
+             * @description Columns of source_table to read, in this order. Empty: all columns.
              * @default []
              */
             source_columns?: string[];
             /**
-             * @description Name of the connection that is read. null: the main database.
+             * @description The connection to read from. null: the main database.
              * @default null
              */
             source_connection?: string | null;
             /**
-             * @description The SELECT whose rows fill the target; null with source_table. Tasks have priority over it.
+             * @description The SELECT whose rows fill the target; null with source_table. Tasks take precedence.
              * @default
              * @example SELECT id AS film_id, title, modified AS updated_at FROM content.film_work
              */
             source_query?: string | null;
             /**
-             * @description A table or view to read instead of source_query, as schema.table. Tasks have priority over it.
+             * @description A table or view to read instead of source_query, as schema.table. Tasks take precedence.
              * @default null
              */
             source_table?: string | null;
             /**
-             * @description What is read from.
+             * @description The kind of source.
              * @default postgres
              * @constant
              */
             source_type?: "postgres";
             /**
-             * @description Name of the connection that is written. null: the main database.
+             * @description The connection to write to. null: the main database.
              * @default null
              */
             target_connection?: string | null;
             /**
-             * @description What only this kind of target knows; see the page of its sink. For tables: none.
+             * @description Options of this kind of target; see the guide for its sink. Tables have none.
              * @default {}
              * @example {
              *       "write_mode": "index"
@@ -1637,17 +1637,17 @@ export interface components {
             tasks?: {
                 /** @description The SQL text, or the name of a registered transform. */
                 body: string;
-                /** @description Ignored: it is there so that what was read can be sent back. */
+                /** @description Ignored; accepted so that a response can be sent back unchanged. */
                 id?: string;
-                /** @description The place in the plan. Absent: where it stands in the list, from 1. */
+                /** @description The position in the plan. Absent: the position in the list, starting at 1. */
                 order_index?: number;
                 /**
-                 * @description What the task reads, for people; not used.
+                 * @description What the task reads, for documentation only.
                  * @default null
                  */
                 source_table?: string | null;
                 /**
-                 * @description Only in the last task: writes there instead of the target of the pipeline.
+                 * @description Only in the last task: overrides the target of the pipeline.
                  * @default null
                  */
                 target_table?: string | null;
@@ -1658,42 +1658,42 @@ export interface components {
                 task_type: "SQL" | "PYTHON";
             }[];
             /**
-             * @description SQL: a query only. PYTHON: with registered transforms. Absent: follows from the tasks.
+             * @description SQL: a query only. PYTHON: with registered transforms. Absent: derived from the tasks.
              * @enum {string}
              */
             type?: "SQL" | "PYTHON";
         };
         PipelineLine: {
-            /** @description What GET /pipelines/{id}/reconcile last found, whoever asked. */
+            /** @description The latest result of GET /pipelines/{id}/reconcile by any user. */
             compared: {
-                /** @description The last comparison of counts; null: there was none. */
+                /** @description The last comparison of counts; null: never compared. */
                 counts: components["schemas"]["Comparison"] | null;
-                /** @description The last comparison of every row; null: there was none. */
+                /** @description The last comparison of every row; null: never compared. */
                 rows: components["schemas"]["Comparison"] | null;
             };
             /** @description The version of its configuration. */
             config_version: number;
-            /** @description The run that is requested or under way. */
+            /** @description The run that is requested or in progress. */
             current_run: {
-                /** @description Tries so far. */
+                /** @description Attempts so far. */
                 attempt: number;
                 /** @description Batches committed. */
                 batches: number;
                 /** @description It stops after its current batch. */
                 cancel_requested: boolean;
-                /** @description What went wrong, of a running one in an earlier attempt. */
+                /** @description What went wrong; for a run in progress, in an earlier attempt. */
                 error: string | null;
                 /** @description The code of its last error. */
                 error_code: string | null;
                 /** @description The id of the run. */
                 id: string;
-                /** @description When it was asked for. */
+                /** @description When it was requested. */
                 requested_at: string;
-                /** @description Rows that the source gave. */
+                /** @description Rows read from the source. */
                 rows_read: number;
-                /** @description Rows inserted and updated together. */
+                /** @description Rows inserted or updated. */
                 rows_written: number;
-                /** @description When a runner first took it. */
+                /** @description When a runner first claimed it. */
                 started_at: string | null;
                 /**
                  * @description The status of the run.
@@ -1703,25 +1703,25 @@ export interface components {
             } | null;
             /** @description What it is for. */
             description: string;
-            /** @description Runners work on enabled pipelines only. */
+            /** @description Runners run only enabled pipelines. */
             enabled: boolean;
             /** @description The id of the pipeline. */
             id: string;
             /** @description The last run that ended. */
             last_run: {
-                /** @description From its start to its end. */
+                /** @description The duration. */
                 duration_ms: number | null;
-                /** @description What went wrong, of a running one in an earlier attempt. */
+                /** @description What went wrong; for a run in progress, in an earlier attempt. */
                 error: string | null;
                 /** @description The code of its last error. */
                 error_code: string | null;
-                /** @description What can be done about it. */
+                /** @description How to fix it. */
                 error_hint: string | null;
                 /** @description When it ended. */
                 finished_at: string;
-                /** @description What kept its checkpoint from moving on. */
+                /** @description What prevented its checkpoint from advancing. */
                 held_back: {
-                    /** @description The session of the source that it waits for. */
+                    /** @description The session of the source it waits for. */
                     pid: number | null;
                     /** @description Why the checkpoint waits. */
                     reason: string;
@@ -1730,11 +1730,11 @@ export interface components {
                 } | null;
                 /** @description The id of the run. */
                 id: string;
-                /** @description Rows removed from the mart. */
+                /** @description Rows deleted from the mart. */
                 rows_deleted: number;
-                /** @description Rows that the source gave. */
+                /** @description Rows read from the source. */
                 rows_read: number;
-                /** @description Rows inserted and updated together. */
+                /** @description Rows inserted or updated. */
                 rows_written: number;
                 /**
                  * @description The status of the run.
@@ -1742,7 +1742,7 @@ export interface components {
                  */
                 status: "REQUESTED" | "RUNNING" | "SUCCESS" | "FAILED" | "PAUSED" | "CANCELLED";
             } | null;
-            /** @description When a run last succeeded: the mart is as of then. */
+            /** @description When a run last succeeded. */
             last_success_at: string | null;
             /**
              * @description How it reads.
@@ -1753,15 +1753,15 @@ export interface components {
             name: string;
             /** @description When it runs next. */
             next_run_at: string | null;
-            /** @description Rows in quarantine that nobody settled yet; counted up to 1,000. */
+            /** @description Quarantined rows that are not replayed or discarded yet; counted up to 1,000. */
             quarantined: number;
             /** @description The last 20 runs that ended, newest first. */
             recent: {
-                /** @description From its start to its end. */
+                /** @description The duration. */
                 duration_ms: number | null;
-                /** @description Rows that the source gave. */
+                /** @description Rows read from the source. */
                 rows_read: number;
-                /** @description Rows inserted and updated together. */
+                /** @description Rows inserted or updated. */
                 rows_written: number;
                 /**
                  * @description The status of the run.
@@ -1769,20 +1769,20 @@ export interface components {
                  */
                 status: "REQUESTED" | "RUNNING" | "SUCCESS" | "FAILED" | "PAUSED" | "CANCELLED";
             }[];
-            /** @description When it runs by itself. */
+            /** @description Its schedule. */
             schedule_interval: string | null;
-            /** @description The time between two runs of the schedule: data that is older is late. */
+            /** @description The time between two scheduled runs: older data is late. */
             schedule_period_ms: number | null;
-            /** @description The zone of the schedule. */
+            /** @description The time zone of the schedule. */
             schedule_timezone: string;
             /**
-             * @description Where it stands in its life cycle.
+             * @description The current status.
              * @enum {string}
              */
             status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
             /** @description The database of the target; null: the main one. */
             target_connection: string | null;
-            /** @description What it fills. */
+            /** @description What it writes to. */
             target_table: string;
             /**
              * @description SQL: a query only. PYTHON: with registered transforms.
@@ -1791,56 +1791,56 @@ export interface components {
             type: "SQL" | "PYTHON";
         };
         PipelinePatch: {
-            /** @description Rows in a batch; auto keeps a batch near its target duration. */
+            /** @description Rows per batch; auto keeps a batch near its target duration. */
             batch_size?: (number | "auto") | null;
-            /** @description For mode incremental: by incremental_key, or by the row versions of the database. */
+            /** @description For mode incremental: detect changes by incremental_key, or by the row versions of the database. */
             capture?: ("key" | "xmin") | null;
-            /** @description Share of the mart that one run may remove before the brake stops it. */
+            /** @description Share of the mart that one run may delete before it fails. */
             delete_brake?: number | null;
-            /** @description sweep removes rows from the mart that the source no longer has. */
+            /** @description sweep deletes rows from the mart that the source no longer has. */
             deletes?: ("ignore" | "sweep") | null;
-            /** @description What it is for, in words. */
+            /** @description What the pipeline is for. */
             description?: string | null;
-            /** @description Runners work on enabled pipelines only. */
+            /** @description Runners run only enabled pipelines. */
             enabled?: boolean | null;
             /** @description For mode full: upsert in batches, or replace the whole mart at once. */
             full_strategy?: ("upsert" | "replace") | null;
-            /** @description Column that tells rows with an equal incremental_key apart. */
+            /** @description Column that distinguishes rows with an equal incremental_key. */
             incremental_id_key?: (string | null) | null;
             /** @description Column of the query that grows with every change. */
             incremental_key?: (string | null) | null;
-            /** @description The UPSERT key. Empty: the primary key of the target table. */
+            /** @description The upsert key. Empty: the primary key of the target table. */
             key_columns?: string[] | null;
-            /** @description full re-reads all rows, incremental those beyond the checkpoint. */
+            /** @description full reads all rows in every run, incremental only rows after the checkpoint. */
             mode?: ("full" | "incremental") | null;
             /**
-             * @description Unique among all pipelines.
+             * @description A unique name.
              * @example film_dim
              */
             name?: string;
-            /** @description Rows a run may put into quarantine before it fails. */
+            /** @description Rows that a run may quarantine before it fails. */
             quarantine_limit?: number | null;
-            /** @description Needed when the change makes the checkpoint meaningless: true sets it back to the start, false keeps it. */
+            /** @description Required if the change invalidates the checkpoint: true resets it to the start, false keeps it. */
             reset_checkpoint?: boolean;
-            /** @description 15m, 1h30m, PT15M or a cron expression. null: runs only when asked to. */
+            /** @description 15m, 1h30m, PT15M or a cron expression. null: runs only on request. */
             schedule_interval?: (string | null) | null;
-            /** @description The zone in which a cron expression is read. */
+            /** @description The time zone of a cron expression. */
             schedule_timezone?: string | null;
-            /** @description Allows other pipelines that say so too to write to the same target. */
+            /** @description Allow other pipelines with this option to write to the same target. */
             shared_target?: boolean | null;
-            /** @description Columns of source_table to read, in this order. Empty: all of them. */
+            /** @description Columns of source_table to read, in this order. Empty: all columns. */
             source_columns?: string[] | null;
-            /** @description Name of the connection that is read. null: the main database. */
+            /** @description The connection to read from. null: the main database. */
             source_connection?: (string | null) | null;
-            /** @description The SELECT whose rows fill the target; null with source_table. Tasks have priority over it. */
+            /** @description The SELECT whose rows fill the target; null with source_table. Tasks take precedence. */
             source_query?: (string | null) | null;
-            /** @description A table or view to read instead of source_query, as schema.table. Tasks have priority over it. */
+            /** @description A table or view to read instead of source_query, as schema.table. Tasks take precedence. */
             source_table?: (string | null) | null;
-            /** @description What is read from. */
+            /** @description The kind of source. */
             source_type?: "postgres" | null;
-            /** @description Name of the connection that is written. null: the main database. */
+            /** @description The connection to write to. null: the main database. */
             target_connection?: (string | null) | null;
-            /** @description What only this kind of target knows; see the page of its sink. For tables: none. */
+            /** @description Options of this kind of target; see the guide for its sink. Tables have none. */
             target_options?: {
                 [key: string]: unknown;
             } | null;
@@ -1853,17 +1853,17 @@ export interface components {
             tasks?: {
                 /** @description The SQL text, or the name of a registered transform. */
                 body: string;
-                /** @description Ignored: it is there so that what was read can be sent back. */
+                /** @description Ignored; accepted so that a response can be sent back unchanged. */
                 id?: string;
-                /** @description The place in the plan. Absent: where it stands in the list, from 1. */
+                /** @description The position in the plan. Absent: the position in the list, starting at 1. */
                 order_index?: number;
                 /**
-                 * @description What the task reads, for people; not used.
+                 * @description What the task reads, for documentation only.
                  * @default null
                  */
                 source_table?: string | null;
                 /**
-                 * @description Only in the last task: writes there instead of the target of the pipeline.
+                 * @description Only in the last task: overrides the target of the pipeline.
                  * @default null
                  */
                 target_table?: string | null;
@@ -1873,19 +1873,19 @@ export interface components {
                  */
                 task_type: "SQL" | "PYTHON";
             }[] | null;
-            /** @description SQL: a query only. PYTHON: with registered transforms. Absent: follows from the tasks. */
+            /** @description SQL: a query only. PYTHON: with registered transforms. Absent: derived from the tasks. */
             type?: ("SQL" | "PYTHON") | null;
         };
         PipelineStatus: {
-            /** @description The run that is requested or under way. */
+            /** @description The run that is requested or in progress. */
             current_run: components["schemas"]["Run"] | null;
-            /** @description Runners work on enabled pipelines only. */
+            /** @description Runners run only enabled pipelines. */
             enabled: boolean;
             /** @description The id of the pipeline. */
             id: string;
-            /** @description How far behind the mart may be; null before the first success. */
+            /** @description How far the mart may be behind; null before the first success. */
             lag: {
-                /** @description Age of the last success. */
+                /** @description Time since the last success. */
                 seconds_since_success: number;
             } | null;
             /** @description The last run that ended. */
@@ -1899,22 +1899,22 @@ export interface components {
             status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
         };
         PipelineVersion: {
-            /** @description When it was made. */
+            /** @description When it was created. */
             at: string;
-            /** @description Who made it. */
+            /** @description Who created it. */
             author: string;
-            /** @description Each field that changed, with its old and its new value. */
+            /** @description Each changed field, with its old and its new value. */
             diff: {
                 [key: string]: {
                     new: unknown;
                     old: unknown;
                 };
             };
-            /** @description The whole configuration, tasks included. */
+            /** @description The whole configuration, including tasks. */
             spec: {
                 [key: string]: unknown;
             };
-            /** @description Its number, counted for each pipeline. */
+            /** @description The version number, counted for each pipeline. */
             version: number;
         };
         /**
@@ -1922,11 +1922,11 @@ export interface components {
          *       "type": "urn:vitrina:error:REQUEST_INVALID",
          *       "title": "The request is invalid.",
          *       "status": 422,
-         *       "detail": "The request is not valid. mode: Invalid option: expected one of \"full\"|\"incremental\".",
+         *       "detail": "The request is invalid. mode: Invalid option: expected one of \"full\"|\"incremental\".",
          *       "instance": "/api/v1/pipelines",
          *       "code": "REQUEST_INVALID",
          *       "vtr": "VTR-7101",
-         *       "hint": "Correct the fields that \"errors\" names.",
+         *       "hint": "Correct the fields listed in \"errors\".",
          *       "retryable": false,
          *       "request_id": "9f074398-3a7f-42fe-ac9f-52cf185e4631",
          *       "errors": [
@@ -1939,42 +1939,42 @@ export interface components {
          *     }
          */
         Problem: {
-            /** @description Never changes; programs may rely on it. */
+            /** @description A stable code for programs. */
             code: string;
             /** @description What happened, with the facts. */
             detail: string;
-            /** @description Every field that is wrong. */
+            /** @description Every invalid field. */
             errors?: {
-                /** @description What is wrong, for programs. */
+                /** @description The mistake, for programs. */
                 code: string;
-                /** @description The field that is wrong. */
+                /** @description The invalid field. */
                 field: string;
-                /** @description What is wrong, for people. */
+                /** @description The mistake, for people. */
                 message: string;
             }[];
-            /** @description What to do. */
+            /** @description How to fix it. */
             hint: string;
-            /** @description The path that was asked. */
+            /** @description The requested path. */
             instance: string;
-            /** @description Finds the request in the log and in the audit. */
+            /** @description Identifies the request in the log and in the audit. */
             request_id: string;
-            /** @description The same request may work later. */
+            /** @description Whether the same request may succeed later. */
             retryable: boolean;
-            /** @description What PostgreSQL said. */
+            /** @description The SQLSTATE reported by PostgreSQL. */
             sqlstate?: string;
             /** @description The HTTP status. */
             status: number;
-            /** @description What the code means. */
+            /** @description The meaning of the code. */
             title: string;
-            /** @description A URN that names the kind of problem. */
+            /** @description A URN that identifies the type of problem. */
             type: string;
-            /** @description The number of the code in the reference of errors. */
+            /** @description The number of the code in the error reference. */
             vtr: string;
         } & {
             [key: string]: unknown;
         };
         QuarantinedRow: {
-            /** @description The id of the row in quarantine. */
+            /** @description The id of the quarantined row. */
             id: string;
             /** @description The key of the row. */
             key: string;
@@ -1982,11 +1982,11 @@ export interface components {
             pipeline_id: string;
             /** @description Its name. */
             pipeline_name: string;
-            /** @description Why the target refused it. Removed once the row is settled. */
+            /** @description Why the target rejected it. Removed after the row is replayed or discarded. */
             reason: string;
-            /** @description When the target refused it. */
+            /** @description When the target rejected it. */
             refused_at: string;
-            /** @description The row as the source gave it, as text. Empty once the row is settled. */
+            /** @description The row as read from the source, as text. Empty after the row is replayed or discarded. */
             row: {
                 [key: string]: string | null;
             };
@@ -1994,10 +1994,10 @@ export interface components {
             run_id: string;
             /** @description When it was replayed or discarded. */
             settled_at: string | null;
-            /** @description The SQLSTATE of the refusal. */
+            /** @description The SQLSTATE of the rejection. */
             sqlstate: string | null;
             /**
-             * @description HELD until somebody replays or discards it.
+             * @description HELD until it is replayed or discarded.
              * @enum {string}
              */
             status: "HELD" | "REPLAY_REQUESTED" | "REPLAYED" | "DISCARDED";
@@ -2038,31 +2038,31 @@ export interface components {
          *     }
          */
         Run: {
-            /** @description Tries so far, over all runners that had it. */
+            /** @description Attempts so far, over all runners. */
             attempt: number;
             /** @description Batches committed. */
             batches: number;
             /** @description It stops after its current batch. */
             cancel_requested: boolean;
-            /** @description The version of the configuration it works with. */
+            /** @description The configuration version it uses. */
             config_version: number;
-            /** @description From its start to its end, or to now. */
+            /** @description The duration so far. */
             duration_ms: number | null;
             /** @description What went wrong. */
             error: string | null;
             /** @description Its code. */
             error_code: string | null;
-            /** @description What to do about it. */
+            /** @description How to fix it. */
             error_hint: string | null;
-            /** @description How an orchestrator calls it. */
+            /** @description The id of this run in an external orchestrator. */
             external_ref: string | null;
             /** @description When it ended. */
             finished_at: string | null;
-            /** @description What is promised about lost rows. */
+            /** @description What is guaranteed about lost rows. */
             guarantee: string | null;
-            /** @description What keeps the checkpoint from moving on. */
+            /** @description What prevents the checkpoint from advancing. */
             held_back: {
-                /** @description The session of the source that it waits for. */
+                /** @description The session of the source it waits for. */
                 pid: number | null;
                 /** @description Why the checkpoint waits. */
                 reason: string;
@@ -2075,40 +2075,40 @@ export interface components {
             pipeline_id: string;
             /** @description The name of its pipeline. */
             pipeline_name: string;
-            /** @description When it was asked for. */
+            /** @description When it was requested. */
             requested_at: string;
-            /** @description Rows removed from the mart. */
+            /** @description Rows deleted from the mart. */
             rows_deleted: number;
-            /** @description Rows that another row of the same batch replaced. */
+            /** @description Rows replaced by another row of the same batch. */
             rows_duplicate: number;
-            /** @description Rows that are new in the mart. */
+            /** @description Rows inserted into the mart. */
             rows_inserted: number;
-            /** @description Rows that the target refused. */
+            /** @description Rows that the target rejected. */
             rows_quarantined: number;
-            /** @description Rows that the source gave. */
+            /** @description Rows read from the source. */
             rows_read: number;
-            /** @description Rows that were there already, just so. */
+            /** @description Rows that were unchanged. */
             rows_unchanged: number;
-            /** @description Rows that changed in the mart. */
+            /** @description Rows updated in the mart. */
             rows_updated: number;
-            /** @description Rows inserted and updated together. */
+            /** @description Rows inserted or updated. */
             rows_written: number;
-            /** @description The runner that has it or had it last. */
+            /** @description The runner that holds it or held it last. */
             runner_id: string | null;
-            /** @description When a runner first took it. */
+            /** @description When a runner first claimed it. */
             started_at: string | null;
             /**
-             * @description REQUESTED until a runner takes it.
+             * @description REQUESTED until a runner claims it.
              * @enum {string}
              */
             status: "REQUESTED" | "RUNNING" | "SUCCESS" | "FAILED" | "PAUSED" | "CANCELLED";
-            /** @description What it does: sql_full, sql_incremental, tasks_full, tasks_incremental. */
+            /** @description The strategy: sql_full, sql_incremental, tasks_full, tasks_incremental. */
             strategy: string | null;
-            /** @description The trace that its request belongs to; null: none was named. */
+            /** @description The trace of its request; null: none. */
             trace_id: string | null;
-            /** @description Who asked for it: api, schedule or sql; repair: it mends what a comparison found. */
+            /** @description What requested it: api, schedule or sql; repair: it repairs the differences found by a comparison. */
             trigger: string;
-            /** @description How rows move: pushdown, relay or rows. */
+            /** @description The route of the rows: pushdown, relay or rows. */
             way: string | null;
         };
         /**
@@ -2122,16 +2122,16 @@ export interface components {
         RunRequested: {
             /** @description The id of the pipeline. */
             id: string;
-            /** @description The run itself, for those who waited. */
+            /** @description The run itself, if the request waited. */
             run?: components["schemas"]["Run"];
-            /** @description The id of the run, known at once. */
+            /** @description The id of the run. */
             run_id: string;
             /**
              * @description The status of the pipeline.
              * @enum {string}
              */
             status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
-            /** @description Where the run can be read from now on. */
+            /** @description The URL of the run. */
             url: string;
         };
         Session: {
@@ -2141,62 +2141,62 @@ export interface components {
             connections: string[];
             /** @description When the session or its token ends; null: never. */
             expires_at: string | null;
-            /** @description Whose token it is. */
+            /** @description The name of the token. */
             name: string;
             /**
-             * @description What it may do.
+             * @description Its role.
              * @enum {string}
              */
             role: "viewer" | "operator" | "admin";
             /** @description The kinds of targets besides tables. */
             sinks: {
-                /** @description Names that may follow the prefix; * stands for anything. */
+                /** @description Names that may follow the prefix; * matches anything. */
                 names: string[];
-                /** @description How its targets begin, such as es:. */
+                /** @description The prefix of its targets, such as es:. */
                 prefix: string;
-                /** @description The setting that says what is allowed. */
+                /** @description The setting with the allowed names. */
                 setting: string;
             }[];
-            /** @description What ALLOWED_TARGET_TABLES says. */
+            /** @description The value of ALLOWED_TARGET_TABLES. */
             targets: string[];
             /** @description The id of the token; null: the administrator's, which has none. */
             token_id: string | null;
             /** @description The version of the server. */
             version: string;
             /**
-             * @description How the request was let in: by a token, or by a cookie.
+             * @description How the request was authenticated: by a token or by a cookie.
              * @enum {string}
              */
             via: "token" | "session";
         };
         SettledRows: {
-            /** @description The pipelines of the rows that changed. */
+            /** @description The pipelines of the changed rows. */
             pipelines: {
                 /** @description The id of the pipeline. */
                 pipeline_id: string;
                 /** @description Its name. */
                 pipeline_name: string;
-                /** @description How many of its rows changed. */
+                /** @description The number of its rows that changed. */
                 rows: number;
-                /** @description The run that tries them again; null: none is needed, or the one after the present run does. */
+                /** @description The run that retries them; null: none is needed, or the run after the current one does. */
                 run_id: string | null;
             }[];
             /** @description Each of those, up to 1,000. */
             refusals: {
-                /** @description The code of the refusal. */
+                /** @description The code of the error. */
                 code: string;
-                /** @description Why it stays as it is. */
+                /** @description Why it was not changed. */
                 detail: string;
-                /** @description The id of the row in quarantine. */
+                /** @description The id of the quarantined row. */
                 id: string;
                 /** @description The key of the row. */
                 key: string | null;
                 /** @description The pipeline that read it. */
                 pipeline_name: string | null;
             }[];
-            /** @description Rows that are not. */
+            /** @description Rows that do not have it. */
             refused: number;
-            /** @description Rows that are now as was asked, whoever asked first. */
+            /** @description Rows that have the requested status now, including those that already had it. */
             rows: number;
         };
         State: {
@@ -2214,11 +2214,11 @@ export interface components {
             body: string;
             /** @description The id of the task. */
             id: string;
-            /** @description The place in the plan. */
+            /** @description The position in the plan. */
             order_index: number;
-            /** @description What the task reads, for people; not used. */
+            /** @description What the task reads, for documentation only. */
             source_table: string | null;
-            /** @description Where the last task writes instead of the target. */
+            /** @description The target of the last task, if it overrides that of the pipeline. */
             target_table: string | null;
             /**
              * @description SQL reads the rows; PYTHON is a registered transform.
@@ -2227,62 +2227,62 @@ export interface components {
             task_type: "SQL" | "PYTHON";
         };
         Token: {
-            /** @description When it was made. */
+            /** @description When it was created. */
             created_at: string;
-            /** @description Who made it. */
+            /** @description Who created it. */
             created_by: string;
-            /** @description When it ends. */
+            /** @description When it expires. */
             expires_at: string | null;
-            /** @description The id, for revoking it. */
+            /** @description The id. */
             id: string;
             /** @description When it was last used, to the minute. */
             last_used_at: string | null;
             /** @description The address that it was last used from. */
             last_used_from: string | null;
-            /** @description What it is for. */
+            /** @description What the token is for. */
             name: string;
-            /** @description Until when the value before that works too; null: it does not. */
+            /** @description Until when the previous value is valid; null: it is not. */
             previous_until: string | null;
             /** @description When it was revoked. */
             revoked_at: string | null;
             /**
-             * @description What it may do.
+             * @description Its role.
              * @enum {string}
              */
             role: "viewer" | "operator" | "admin";
-            /** @description When it was last given a new value. */
+            /** @description When it last got a new value. */
             rotated_at: string | null;
         };
         UnsavedPipeline: {
             /**
-             * @description Rows in a batch; auto keeps a batch near its target duration.
+             * @description Rows per batch; auto keeps a batch near its target duration.
              * @default auto
              */
             batch_size?: number | "auto";
             /**
-             * @description For mode incremental: by incremental_key, or by the row versions of the database.
+             * @description For mode incremental: detect changes by incremental_key, or by the row versions of the database.
              * @default key
              * @enum {string}
              */
             capture?: "key" | "xmin";
             /**
-             * @description Share of the mart that one run may remove before the brake stops it.
+             * @description Share of the mart that one run may delete before it fails.
              * @default 0.5
              */
             delete_brake?: number;
             /**
-             * @description sweep removes rows from the mart that the source no longer has.
+             * @description sweep deletes rows from the mart that the source no longer has.
              * @default ignore
              * @enum {string}
              */
             deletes?: "ignore" | "sweep";
             /**
-             * @description What it is for, in words.
+             * @description What the pipeline is for.
              * @default
              */
             description?: string;
             /**
-             * @description Runners work on enabled pipelines only.
+             * @description Runners run only enabled pipelines.
              * @default true
              */
             enabled?: boolean;
@@ -2293,7 +2293,7 @@ export interface components {
              */
             full_strategy?: "upsert" | "replace";
             /**
-             * @description Column that tells rows with an equal incremental_key apart.
+             * @description Column that distinguishes rows with an equal incremental_key.
              * @default null
              * @example film_id
              */
@@ -2305,7 +2305,7 @@ export interface components {
              */
             incremental_key?: string | null;
             /**
-             * @description The UPSERT key. Empty: the primary key of the target table.
+             * @description The upsert key. Empty: the primary key of the target table.
              * @default []
              * @example [
              *       "film_id"
@@ -2313,72 +2313,72 @@ export interface components {
              */
             key_columns?: string[];
             /**
-             * @description full re-reads all rows, incremental those beyond the checkpoint.
+             * @description full reads all rows in every run, incremental only rows after the checkpoint.
              * @default full
              * @enum {string}
              */
             mode?: "full" | "incremental";
             /**
-             * @description Unique among all pipelines.
+             * @description A unique name.
              * @example film_dim
              */
             name?: string;
             /**
-             * @description Rows a run may put into quarantine before it fails.
+             * @description Rows that a run may quarantine before it fails.
              * @default 100
              */
             quarantine_limit?: number;
             /**
-             * @description 15m, 1h30m, PT15M or a cron expression. null: runs only when asked to.
+             * @description 15m, 1h30m, PT15M or a cron expression. null: runs only on request.
              * @default null
              * @example 15m
              */
             schedule_interval?: string | null;
             /**
-             * @description The zone in which a cron expression is read.
+             * @description The time zone of a cron expression.
              * @default UTC
              * @example Europe/Moscow
              */
             schedule_timezone?: string;
             /**
-             * @description Allows other pipelines that say so too to write to the same target.
+             * @description Allow other pipelines with this option to write to the same target.
              * @default false
              */
             shared_target?: boolean;
             /**
-             * @description Columns of source_table to read, in this order. Empty: all of them.
+             * @description Columns of source_table to read, in this order. Empty: all columns.
              * @default []
              */
             source_columns?: string[];
             /**
-             * @description Name of the connection that is read. null: the main database.
+             * @description The connection to read from. null: the main database.
              * @default null
              */
             source_connection?: string | null;
             /**
-             * @description The SELECT whose rows fill the target; null with source_table. Tasks have priority over it.
+             * @description The SELECT whose rows fill the target; null with source_table. Tasks take precedence.
              * @default
              * @example SELECT id AS film_id, title, modified AS updated_at FROM content.film_work
              */
             source_query?: string | null;
             /**
-             * @description A table or view to read instead of source_query, as schema.table. Tasks have priority over it.
+             * @description A table or view to read instead of source_query, as schema.table. Tasks take precedence.
              * @default null
              */
             source_table?: string | null;
             /**
-             * @description What is read from.
+             * @description The kind of source.
              * @default postgres
              * @constant
              */
             source_type?: "postgres";
             /**
-             * @description Name of the connection that is written. null: the main database.
+             * @description The connection to write to. null: the main database.
              * @default null
              */
             target_connection?: string | null;
             /**
-             * @description What only this kind of target knows; see the page of its sink. For tables: none.
+             * @description Options of this kind of target; see the guide for its sink. Tables have none.
              * @default {}
              * @example {
              *       "write_mode": "index"
@@ -2399,17 +2399,17 @@ export interface components {
             tasks?: {
                 /** @description The SQL text, or the name of a registered transform. */
                 body: string;
-                /** @description Ignored: it is there so that what was read can be sent back. */
+                /** @description Ignored; accepted so that a response can be sent back unchanged. */
                 id?: string;
-                /** @description The place in the plan. Absent: where it stands in the list, from 1. */
+                /** @description The position in the plan. Absent: the position in the list, starting at 1. */
                 order_index?: number;
                 /**
-                 * @description What the task reads, for people; not used.
+                 * @description What the task reads, for documentation only.
                  * @default null
                  */
                 source_table?: string | null;
                 /**
-                 * @description Only in the last task: writes there instead of the target of the pipeline.
+                 * @description Only in the last task: overrides the target of the pipeline.
                  * @default null
                  */
                 target_table?: string | null;
@@ -2420,41 +2420,41 @@ export interface components {
                 task_type: "SQL" | "PYTHON";
             }[];
             /**
-             * @description SQL: a query only. PYTHON: with registered transforms. Absent: follows from the tasks.
+             * @description SQL: a query only. PYTHON: with registered transforms. Absent: derived from the tasks.
              * @enum {string}
              */
             type?: "SQL" | "PYTHON";
         };
         UnsavedQuery: {
             /**
-             * @description Rows in a batch; auto keeps a batch near its target duration.
+             * @description Rows per batch; auto keeps a batch near its target duration.
              * @default auto
              */
             batch_size?: number | "auto";
             /**
-             * @description For mode incremental: by incremental_key, or by the row versions of the database.
+             * @description For mode incremental: detect changes by incremental_key, or by the row versions of the database.
              * @default key
              * @enum {string}
              */
             capture?: "key" | "xmin";
             /**
-             * @description Share of the mart that one run may remove before the brake stops it.
+             * @description Share of the mart that one run may delete before it fails.
              * @default 0.5
              */
             delete_brake?: number;
             /**
-             * @description sweep removes rows from the mart that the source no longer has.
+             * @description sweep deletes rows from the mart that the source no longer has.
              * @default ignore
              * @enum {string}
              */
             deletes?: "ignore" | "sweep";
             /**
-             * @description What it is for, in words.
+             * @description What the pipeline is for.
              * @default
              */
             description?: string;
             /**
-             * @description Runners work on enabled pipelines only.
+             * @description Runners run only enabled pipelines.
              * @default true
              */
             enabled?: boolean;
@@ -2465,7 +2465,7 @@ export interface components {
              */
             full_strategy?: "upsert" | "replace";
             /**
-             * @description Column that tells rows with an equal incremental_key apart.
+             * @description Column that distinguishes rows with an equal incremental_key.
              * @default null
              * @example film_id
              */
@@ -2477,7 +2477,7 @@ export interface components {
              */
             incremental_key?: string | null;
             /**
-             * @description The UPSERT key. Empty: the primary key of the target table.
+             * @description The upsert key. Empty: the primary key of the target table.
              * @default []
              * @example [
              *       "film_id"
@@ -2485,72 +2485,72 @@ export interface components {
              */
             key_columns?: string[];
             /**
-             * @description full re-reads all rows, incremental those beyond the checkpoint.
+             * @description full reads all rows in every run, incremental only rows after the checkpoint.
              * @default full
              * @enum {string}
              */
             mode?: "full" | "incremental";
             /**
-             * @description Unique among all pipelines.
+             * @description A unique name.
              * @example film_dim
              */
             name?: string;
             /**
-             * @description Rows a run may put into quarantine before it fails.
+             * @description Rows that a run may quarantine before it fails.
              * @default 100
              */
             quarantine_limit?: number;
             /**
-             * @description 15m, 1h30m, PT15M or a cron expression. null: runs only when asked to.
+             * @description 15m, 1h30m, PT15M or a cron expression. null: runs only on request.
              * @default null
              * @example 15m
              */
             schedule_interval?: string | null;
             /**
-             * @description The zone in which a cron expression is read.
+             * @description The time zone of a cron expression.
              * @default UTC
              * @example Europe/Moscow
              */
             schedule_timezone?: string;
             /**
-             * @description Allows other pipelines that say so too to write to the same target.
+             * @description Allow other pipelines with this option to write to the same target.
              * @default false
              */
             shared_target?: boolean;
             /**
-             * @description Columns of source_table to read, in this order. Empty: all of them.
+             * @description Columns of source_table to read, in this order. Empty: all columns.
              * @default []
              */
             source_columns?: string[];
             /**
-             * @description Name of the connection that is read. null: the main database.
+             * @description The connection to read from. null: the main database.
              * @default null
              */
             source_connection?: string | null;
             /**
-             * @description The SELECT whose rows fill the target; null with source_table. Tasks have priority over it.
+             * @description The SELECT whose rows fill the target; null with source_table. Tasks take precedence.
              * @default
              * @example SELECT id AS film_id, title, modified AS updated_at FROM content.film_work
              */
             source_query?: string | null;
             /**
-             * @description A table or view to read instead of source_query, as schema.table. Tasks have priority over it.
+             * @description A table or view to read instead of source_query, as schema.table. Tasks take precedence.
              * @default null
              */
             source_table?: string | null;
             /**
-             * @description What is read from.
+             * @description The kind of source.
              * @default postgres
              * @constant
              */
             source_type?: "postgres";
             /**
-             * @description Name of the connection that is written. null: the main database.
+             * @description The connection to write to. null: the main database.
              * @default null
              */
             target_connection?: string | null;
             /**
-             * @description What only this kind of target knows; see the page of its sink. For tables: none.
+             * @description Options of this kind of target; see the guide for its sink. Tables have none.
              * @default {}
              * @example {
              *       "write_mode": "index"
@@ -2571,17 +2571,17 @@ export interface components {
             tasks?: {
                 /** @description The SQL text, or the name of a registered transform. */
                 body: string;
-                /** @description Ignored: it is there so that what was read can be sent back. */
+                /** @description Ignored; accepted so that a response can be sent back unchanged. */
                 id?: string;
-                /** @description The place in the plan. Absent: where it stands in the list, from 1. */
+                /** @description The position in the plan. Absent: the position in the list, starting at 1. */
                 order_index?: number;
                 /**
-                 * @description What the task reads, for people; not used.
+                 * @description What the task reads, for documentation only.
                  * @default null
                  */
                 source_table?: string | null;
                 /**
-                 * @description Only in the last task: writes there instead of the target of the pipeline.
+                 * @description Only in the last task: overrides the target of the pipeline.
                  * @default null
                  */
                 target_table?: string | null;
@@ -2592,7 +2592,7 @@ export interface components {
                 task_type: "SQL" | "PYTHON";
             }[];
             /**
-             * @description SQL: a query only. PYTHON: with registered transforms. Absent: follows from the tasks.
+             * @description SQL: a query only. PYTHON: with registered transforms. Absent: derived from the tasks.
              * @enum {string}
              */
             type?: "SQL" | "PYTHON";
@@ -2638,17 +2638,17 @@ export interface operations {
                             migrations: {
                                 /** @description When it was applied. */
                                 applied_at: string;
-                                /** @description Its number and name. */
+                                /** @description The number and name. */
                                 name: string;
                             }[];
                             /** @description The version of PostgreSQL. */
                             version: string;
                         };
-                        /** @description Where the API runs. */
+                        /** @description The host name. */
                         host: string;
-                        /** @description The version of Node.js it runs on. */
+                        /** @description The version of Node.js. */
                         node: string;
-                        /** @description Its process there. */
+                        /** @description The process id. */
                         pid: number;
                         /** @description Operating system and processor. */
                         platform: string;
@@ -2673,25 +2673,25 @@ export interface operations {
     getAudit: {
         parameters: {
             query?: {
-                /** @description Only deeds of this name; with a dot at the end, such as pipeline., all that begin so. */
+                /** @description Only actions with this name; with a trailing dot, such as pipeline., all actions with this prefix. */
                 action?: string;
-                /** @description Only deeds of those whose name holds this, whatever its case. */
+                /** @description Only actions by users whose name contains this, case-insensitive. */
                 actor?: string;
-                /** @description next_cursor of the page before. */
+                /** @description next_cursor of the previous page. */
                 cursor?: string;
                 /** @description Only this entry. */
                 id?: string;
-                /** @description How many to give at most. */
+                /** @description The maximum number of items. */
                 limit?: number;
-                /** @description Only what was done to this pipeline, its runs and its rows in quarantine. */
+                /** @description Only actions on this pipeline, its runs and its quarantined rows. */
                 pipeline_id?: string;
-                /** @description Only what this request did. */
+                /** @description Only actions of this request. */
                 request_id?: string;
-                /** @description Only what was done at this time or later. */
+                /** @description Only actions at or after this time. */
                 since?: unknown;
-                /** @description Only what was done to this. */
+                /** @description Only actions on the object with this id. */
                 target_id?: string;
-                /** @description Only what was done before this time. */
+                /** @description Only actions before this time. */
                 until?: unknown;
             };
             header?: never;
@@ -2707,30 +2707,30 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description This page. */
+                        /** @description The items of this page. */
                         items: {
-                            /** @description What was done, such as pipeline.change. */
+                            /** @description The action, such as pipeline.change. */
                             action: string;
                             /** @description Who did it. */
                             actor: string;
-                            /** @description When it was done. */
+                            /** @description When it happened. */
                             at: string;
                             /** @description What changed. */
                             diff: {
                                 [key: string]: unknown;
                             };
-                            /** @description Its number in the audit. */
+                            /** @description The number of the entry. */
                             id: string;
                             /** @description The request that did it. */
                             request_id: string | null;
-                            /** @description The id of what it was done to. */
+                            /** @description The id of the object. */
                             target_id: string;
                             /** @description pipeline, run, quarantine or token. */
                             target_kind: string;
                             /** @description Its name at that time. */
                             target_name: string | null;
                         }[];
-                        /** @description Give it back as cursor for the next page; null at the end. */
+                        /** @description Send it as cursor to get the next page; null at the end. */
                         next_cursor: string | null;
                     };
                 };
@@ -2747,21 +2747,21 @@ export interface operations {
     getAuditCsv: {
         parameters: {
             query?: {
-                /** @description Only deeds of this name; with a dot at the end, such as pipeline., all that begin so. */
+                /** @description Only actions with this name; with a trailing dot, such as pipeline., all actions with this prefix. */
                 action?: string;
-                /** @description Only deeds of those whose name holds this, whatever its case. */
+                /** @description Only actions by users whose name contains this, case-insensitive. */
                 actor?: string;
                 /** @description Only this entry. */
                 id?: string;
-                /** @description Only what was done to this pipeline, its runs and its rows in quarantine. */
+                /** @description Only actions on this pipeline, its runs and its quarantined rows. */
                 pipeline_id?: string;
-                /** @description Only what this request did. */
+                /** @description Only actions of this request. */
                 request_id?: string;
-                /** @description Only what was done at this time or later. */
+                /** @description Only actions at or after this time. */
                 since?: unknown;
-                /** @description Only what was done to this. */
+                /** @description Only actions on the object with this id. */
                 target_id?: string;
-                /** @description Only what was done before this time. */
+                /** @description Only actions before this time. */
                 until?: unknown;
             };
             header?: never;
@@ -2809,30 +2809,30 @@ export interface operations {
                     "application/json": {
                         /** @description What a query may read, ordered by schema and name. */
                         items: {
-                            /** @description In their order. */
+                            /** @description In order. */
                             columns: {
                                 /** @description The name of the column. */
                                 name: string;
-                                /** @description The database vouches for it. */
+                                /** @description The database guarantees it. */
                                 not_null: boolean;
-                                /** @description Its type as PostgreSQL writes it. */
+                                /** @description Its PostgreSQL type. */
                                 type: string;
                             }[];
                             /**
-                             * @description What it is; a materialized view is a view.
+                             * @description The type; a materialized view is a view.
                              * @enum {string}
                              */
                             kind: "table" | "view";
-                            /** @description The name in it. */
+                            /** @description The name without the schema. */
                             name: string;
-                            /** @description Its rows by the statistics; null when they say nothing. */
+                            /** @description Its row count from the statistics; null: unknown. */
                             rows: number | null;
                             /** @description The schema. */
                             schema: string;
                         }[];
-                        /** @description What ALLOWED_SOURCE_SCHEMAS says. */
+                        /** @description The value of ALLOWED_SOURCE_SCHEMAS. */
                         schemas: string[];
-                        /** @description There are more than are told. */
+                        /** @description Whether there are more than listed. */
                         truncated: boolean;
                     };
                 };
@@ -2864,16 +2864,16 @@ export interface operations {
                     "application/json": {
                         /** @description The main database first. */
                         items: components["schemas"]["Connection"][];
-                        /** @description When it was tried. */
+                        /** @description When it was tested. */
                         looked_at: string;
-                        /** @description Who tried. */
+                        /** @description The process that tested it. */
                         looked_by: {
-                            /** @description Where it runs. */
+                            /** @description The host name. */
                             host: string;
-                            /** @description Its process there. */
+                            /** @description The process id. */
                             pid: number;
                             /**
-                             * @description Runners are other processes, and may see other servers.
+                             * @description Runners are separate processes and may reach other servers.
                              * @constant
                              */
                             process: "api";
@@ -2901,7 +2901,7 @@ export interface operations {
                 run_id?: string;
             };
             header?: {
-                /** @description Everything after this event is sent first. */
+                /** @description Events after this one are sent first. */
                 "last-event-id"?: string;
             };
             path?: never;
@@ -2944,7 +2944,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /**
-                         * @description The process answers.
+                         * @description The process responds.
                          * @constant
                          */
                         status: "ok";
@@ -2972,18 +2972,18 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Each part by itself. */
+                        /** @description Each component. */
                         checks: {
-                            /** @description The meta store answers. */
+                            /** @description The meta store responds. */
                             database: {
                                 /** @description The code of the error. */
                                 code?: string;
                                 /** @description What is wrong. */
                                 detail?: string;
-                                /** @description What to do. */
+                                /** @description How to fix it. */
                                 hint?: string;
                                 /**
-                                 * @description unknown: it could not be asked.
+                                 * @description unknown: it could not be checked.
                                  * @enum {string}
                                  */
                                 status: "ok" | "down" | "unknown";
@@ -2994,19 +2994,19 @@ export interface operations {
                                 code?: string;
                                 /** @description What is wrong. */
                                 detail?: string;
-                                /** @description What to do. */
+                                /** @description How to fix it. */
                                 hint?: string;
                                 /**
-                                 * @description unknown: it could not be asked.
+                                 * @description unknown: it could not be checked.
                                  * @enum {string}
                                  */
                                 status: "ok" | "down" | "unknown";
                             };
                         };
-                        /** @description It is shutting down and takes no new work. */
+                        /** @description It is shutting down and accepts no new work. */
                         draining: boolean;
                         /**
-                         * @description ok: it can do its work.
+                         * @description ok: it is ready.
                          * @enum {string}
                          */
                         status: "ok" | "unavailable";
@@ -3017,25 +3017,25 @@ export interface operations {
             };
             429: components["responses"]["Problem"];
             431: components["responses"]["Problem"];
-            /** @description A part is down. */
+            /** @description A component is down. */
             503: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        /** @description Each part by itself. */
+                        /** @description Each component. */
                         checks: {
-                            /** @description The meta store answers. */
+                            /** @description The meta store responds. */
                             database: {
                                 /** @description The code of the error. */
                                 code?: string;
                                 /** @description What is wrong. */
                                 detail?: string;
-                                /** @description What to do. */
+                                /** @description How to fix it. */
                                 hint?: string;
                                 /**
-                                 * @description unknown: it could not be asked.
+                                 * @description unknown: it could not be checked.
                                  * @enum {string}
                                  */
                                 status: "ok" | "down" | "unknown";
@@ -3046,19 +3046,19 @@ export interface operations {
                                 code?: string;
                                 /** @description What is wrong. */
                                 detail?: string;
-                                /** @description What to do. */
+                                /** @description How to fix it. */
                                 hint?: string;
                                 /**
-                                 * @description unknown: it could not be asked.
+                                 * @description unknown: it could not be checked.
                                  * @enum {string}
                                  */
                                 status: "ok" | "down" | "unknown";
                             };
                         };
-                        /** @description It is shutting down and takes no new work. */
+                        /** @description It is shutting down and accepts no new work. */
                         draining: boolean;
                         /**
-                         * @description ok: it can do its work.
+                         * @description ok: it is ready.
                          * @enum {string}
                          */
                         status: "ok" | "unavailable";
@@ -3072,13 +3072,13 @@ export interface operations {
     getLineage: {
         parameters: {
             query?: {
-                /** @description How many to go through towards the marts. */
+                /** @description How many to follow towards the marts. */
                 down?: number;
                 /** @description column: with the columns of every node. */
                 level?: "table" | "column";
-                /** @description The id of a node, or pipeline:<name>. Not given: the whole fleet. */
+                /** @description The id of a node, or pipeline:<name>. Absent: the whole graph. */
                 node?: string;
-                /** @description How many pipelines and views to go through towards the sources. */
+                /** @description How many pipelines and views to follow towards the sources. */
                 up?: number;
             };
             header?: never;
@@ -3094,96 +3094,96 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Who reads and writes what. */
+                        /** @description What reads and writes what. */
                         edges: {
-                            /** @description Where data comes from. */
+                            /** @description The source node. */
                             from: string;
-                            /** @description Where it goes. */
+                            /** @description The target node. */
                             to: string;
                         }[];
-                        /** @description The node that was asked for, by its id. */
+                        /** @description The requested node, by its id. */
                         focus: string | null;
                         /**
-                         * @description What this answer tells; table although column was asked for when there are over 150 nodes.
+                         * @description The level of this response; table although column was requested if there are over 150 nodes.
                          * @enum {string}
                          */
                         level: "table" | "column";
                         /** @description Tables, views, marts and the pipelines between them. */
                         nodes: {
-                            /** @description Null at the level of tables. */
+                            /** @description Null at the table level. */
                             columns: {
-                                /** @description How it is computed, with the names of the sources; null: taken as it is. */
+                                /** @description How it is computed, with the names of the sources; null: copied. */
                                 expression: string | null;
-                                /** @description How it came about: direct, expression, aggregate, constant, transform (kept its name through functions), opaque (made by a function), unresolved (not known for certain). Null: nothing here computes it. */
+                                /** @description How it is derived: direct, expression, aggregate, constant, transform (keeps its name through functions), opaque (created by a function), unresolved (uncertain). Null: not computed here. */
                                 kind: ("direct" | "expression" | "aggregate" | "constant" | "transform" | "opaque" | "unresolved") | null;
                                 /** @description The name of the column. */
                                 name: string;
                                 /** @description Why it is unresolved. */
                                 reason: string | null;
-                                /** @description Every column whose value goes into it; not complete when it is unresolved. */
+                                /** @description Every column that contributes to its value; incomplete if it is unresolved. */
                                 sources: {
                                     /** @description One of its columns. */
                                     column: string;
                                     /** @description The id of a node. */
                                     node: string;
                                 }[];
-                                /** @description The registered functions that it went through. */
+                                /** @description The registered functions it passes through. */
                                 through: string[];
-                                /** @description Its type as PostgreSQL writes it; null: not known. */
+                                /** @description Its PostgreSQL type; null: unknown. */
                                 type: string | null;
                             }[] | null;
-                            /** @description The database it lies in; null: the main one, or none. */
+                            /** @description Its database; null: the main one, or none. */
                             connection: string | null;
-                            /** @description Why the query of a pipeline cannot be followed. */
+                            /** @description Why the query of a pipeline cannot be analyzed. */
                             error: {
-                                /** @description What is wrong, as a name that does not change. */
+                                /** @description A stable code for programs. */
                                 code: string;
-                                /** @description What to do about it. */
+                                /** @description How to fix it. */
                                 hint: string;
                                 /** @description The facts in a sentence. */
                                 message: string;
                             } | null;
-                            /** @description false: no such table yet. null: nobody could look. */
+                            /** @description false: the table does not exist yet. null: could not be checked. */
                             exists: boolean | null;
-                            /** @description Neighbours towards the marts that this answer leaves out. */
+                            /** @description Neighbours towards the marts that are not in this response. */
                             hidden_down: number;
-                            /** @description Neighbours towards the sources that this answer leaves out. */
+                            /** @description Neighbours towards the sources that are not in this response. */
                             hidden_up: number;
                             /** @description Its id: content.film_work, content.film_work@connection, es:films, pipeline:<id>. */
                             id: string;
                             /**
-                             * @description table, view, sink (a mart that is no table) or pipeline.
+                             * @description table, view, sink (a mart that is not a table) or pipeline.
                              * @enum {string}
                              */
                             kind: "table" | "view" | "sink" | "pipeline";
-                            /** @description What people call it. */
+                            /** @description The display name. */
                             name: string;
-                            /** @description Why there may be more columns; null: these are all. */
+                            /** @description Why there may be more columns; null: the list is complete. */
                             open: string | null;
                             /** @description Of a pipeline. */
                             pipeline_id: string | null;
-                            /** @description Columns that decide which rows there are, and in what order. */
+                            /** @description Columns that determine the rows and their order. */
                             shaping: {
                                 /** @description One of its columns. */
                                 column: string;
                                 /** @description The id of a node. */
                                 node: string;
-                                /** @description What it does there. */
+                                /** @description Its role there. */
                                 uses: ("join" | "filter" | "group" | "sort")[];
                             }[];
                         }[];
-                        /** @description Databases that could not be asked: their columns are not known. */
+                        /** @description Databases that could not be queried: their columns are unknown. */
                         problems: {
-                            /** @description What is wrong, as a name that does not change. */
+                            /** @description A stable code for programs. */
                             code: string;
-                            /** @description The database that it is about; null: the main one. */
+                            /** @description The database it refers to; null: the main one. */
                             connection: string | null;
-                            /** @description What to do about it. */
+                            /** @description How to fix it. */
                             hint: string;
                             /** @description The facts in a sentence. */
                             message: string;
                         }[];
-                        /** @description How many nodes there are in all. */
+                        /** @description The total number of nodes. */
                         total_nodes: number;
                     };
                 };
@@ -3234,7 +3234,7 @@ export interface operations {
     getMetrics: {
         parameters: {
             query?: {
-                /** @description Which pipelines have series of their own. Absent: the first METRICS_MAX_PIPELINES; the others are counted together. */
+                /** @description Which pipelines have their own series. Absent: the first METRICS_MAX_PIPELINES; the others are counted together. */
                 pipelines?: "all" | "none";
             };
             header?: never;
@@ -3264,15 +3264,15 @@ export interface operations {
     getPipelines: {
         parameters: {
             query?: {
-                /** @description next_cursor of the page before. */
+                /** @description next_cursor of the previous page. */
                 cursor?: string;
-                /** @description Only enabled ones, or only disabled ones. */
+                /** @description Only enabled pipelines, or only disabled ones. */
                 enabled?: boolean;
-                /** @description How many to give at most. */
+                /** @description The maximum number of items. */
                 limit?: number;
-                /** @description A part of the name, whatever its case. */
+                /** @description Part of the name, case-insensitive. */
                 q?: string;
-                /** @description Only those in this status. */
+                /** @description Only pipelines with this status. */
                 status?: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
             };
             header?: never;
@@ -3288,9 +3288,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description This page. */
+                        /** @description The items of this page. */
                         items: components["schemas"]["Pipeline"][];
-                        /** @description Give it back as cursor for the next page; null at the end. */
+                        /** @description Send it as cursor to get the next page; null at the end. */
                         next_cursor: string | null;
                     };
                 };
@@ -3307,11 +3307,11 @@ export interface operations {
     postPipelines: {
         parameters: {
             query?: {
-                /** @description Says what would change, and changes nothing. */
+                /** @description Returns the changes without applying them. */
                 dry_run?: boolean;
-                /** @description Who makes this change. "vitrina apply" says file; absent: api. */
+                /** @description What manages the pipeline after this change. "vitrina apply" sends file; absent: api. */
                 managed_by?: "api" | "file";
-                /** @description Changes a pipeline that comes from a file; from then on the API answers for it. */
+                /** @description Changes a pipeline that is managed by a file; from then on it is managed by the API. */
                 take_over?: boolean;
             };
             header?: never;
@@ -3331,10 +3331,10 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Rows in a batch; auto keeps a batch near its target duration. */
+                        /** @description Rows per batch; auto keeps a batch near its target duration. */
                         batch_size: number | "auto";
                         /**
-                         * @description For mode incremental: by incremental_key, or by the row versions of the database.
+                         * @description For mode incremental: detect changes by incremental_key, or by the row versions of the database.
                          * @enum {string}
                          */
                         capture: "key" | "xmin";
@@ -3342,16 +3342,16 @@ export interface operations {
                         config_version: number;
                         /** @description When it was created. */
                         created_at: string;
-                        /** @description Share of the mart that one run may remove before the brake stops it. */
+                        /** @description Share of the mart that one run may delete before it fails. */
                         delete_brake: number;
                         /**
-                         * @description sweep removes rows from the mart that the source no longer has.
+                         * @description sweep deletes rows from the mart that the source no longer has.
                          * @enum {string}
                          */
                         deletes: "ignore" | "sweep";
-                        /** @description What it is for, in words. */
+                        /** @description What the pipeline is for. */
                         description: string;
-                        /** @description Only for dry_run=true: the pipeline is shown as it would be. */
+                        /** @description Only for dry_run=true: the pipeline as it would be. */
                         dry_run?: {
                             /** @description Each field that would change, with its old and its new value. */
                             changes: {
@@ -3361,64 +3361,64 @@ export interface operations {
                                 };
                             };
                             /**
-                             * @description undecided: the change is refused unless reset_checkpoint says what to do.
+                             * @description undecided: the change is rejected unless reset_checkpoint is set.
                              * @enum {string}
                              */
                             checkpoint: "none" | "kept" | "reset" | "undecided";
                         };
-                        /** @description Runners work on enabled pipelines only. */
+                        /** @description Runners run only enabled pipelines. */
                         enabled: boolean;
                         /**
                          * @description For mode full: upsert in batches, or replace the whole mart at once.
                          * @enum {string}
                          */
                         full_strategy: "upsert" | "replace";
-                        /** @description The id, made by the database. */
+                        /** @description The id, generated by the database. */
                         id: string;
-                        /** @description Column that tells rows with an equal incremental_key apart. */
+                        /** @description Column that distinguishes rows with an equal incremental_key. */
                         incremental_id_key: string | null;
                         /** @description Column of the query that grows with every change. */
                         incremental_key: string | null;
-                        /** @description The UPSERT key. Empty: the primary key of the target table. */
+                        /** @description The upsert key. Empty: the primary key of the target table. */
                         key_columns: string[];
                         /**
-                         * @description file: "vitrina apply" brought it; the API changes it only with take_over=true.
+                         * @description file: managed by "vitrina apply"; the API changes it only with take_over=true.
                          * @enum {string}
                          */
                         managed_by: "api" | "file";
                         /**
-                         * @description full re-reads all rows, incremental those beyond the checkpoint.
+                         * @description full reads all rows in every run, incremental only rows after the checkpoint.
                          * @enum {string}
                          */
                         mode: "full" | "incremental";
-                        /** @description Unique among all pipelines. */
+                        /** @description A unique name. */
                         name: string;
-                        /** @description Rows a run may put into quarantine before it fails. */
+                        /** @description Rows that a run may quarantine before it fails. */
                         quarantine_limit: number;
-                        /** @description 15m, 1h30m, PT15M or a cron expression. null: runs only when asked to. */
+                        /** @description 15m, 1h30m, PT15M or a cron expression. null: runs only on request. */
                         schedule_interval: string | null;
-                        /** @description The zone in which a cron expression is read. */
+                        /** @description The time zone of a cron expression. */
                         schedule_timezone: string;
-                        /** @description Allows other pipelines that say so too to write to the same target. */
+                        /** @description Allow other pipelines with this option to write to the same target. */
                         shared_target: boolean;
-                        /** @description Columns of source_table to read, in this order. Empty: all of them. */
+                        /** @description Columns of source_table to read, in this order. Empty: all columns. */
                         source_columns: string[];
-                        /** @description Name of the connection that is read. null: the main database. */
+                        /** @description The connection to read from. null: the main database. */
                         source_connection: string | null;
-                        /** @description The SELECT whose rows fill the target; null with source_table. Tasks have priority over it. */
+                        /** @description The SELECT whose rows fill the target; null with source_table. Tasks take precedence. */
                         source_query: string | null;
-                        /** @description A table or view to read instead of source_query, as schema.table. Tasks have priority over it. */
+                        /** @description A table or view to read instead of source_query, as schema.table. Tasks take precedence. */
                         source_table: string | null;
-                        /** @description What is read from. */
+                        /** @description The kind of source. */
                         source_type: string;
                         /**
-                         * @description Where it stands in its life cycle.
+                         * @description The current status.
                          * @enum {string}
                          */
                         status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
-                        /** @description Name of the connection that is written. null: the main database. */
+                        /** @description The connection to write to. null: the main database. */
                         target_connection: string | null;
-                        /** @description What only this kind of target knows; see the page of its sink. For tables: none. */
+                        /** @description Options of this kind of target; see the guide for its sink. Tables have none. */
                         target_options: {
                             [key: string]: unknown;
                         };
@@ -3491,13 +3491,13 @@ export interface operations {
     deletePipelinesById: {
         parameters: {
             query?: {
-                /** @description Who makes this change. "vitrina apply" says file; absent: api. */
+                /** @description What manages the pipeline after this change. "vitrina apply" sends file; absent: api. */
                 managed_by?: "api" | "file";
-                /** @description Changes a pipeline that comes from a file; from then on the API answers for it. */
+                /** @description Changes a pipeline that is managed by a file; from then on it is managed by the API. */
                 take_over?: boolean;
             };
             header?: {
-                /** @description The ETag of the version the change was made for. Absent: changes whatever is there. */
+                /** @description The ETag of the version that the change is based on. Absent: the current version is changed. */
                 "if-match"?: string;
             };
             path: {
@@ -3508,7 +3508,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done; there is nothing to say. */
+            /** @description Done; no content. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -3530,15 +3530,15 @@ export interface operations {
     patchPipelinesById: {
         parameters: {
             query?: {
-                /** @description Says what would change, and changes nothing. */
+                /** @description Returns the changes without applying them. */
                 dry_run?: boolean;
-                /** @description Who makes this change. "vitrina apply" says file; absent: api. */
+                /** @description What manages the pipeline after this change. "vitrina apply" sends file; absent: api. */
                 managed_by?: "api" | "file";
-                /** @description Changes a pipeline that comes from a file; from then on the API answers for it. */
+                /** @description Changes a pipeline that is managed by a file; from then on it is managed by the API. */
                 take_over?: boolean;
             };
             header?: {
-                /** @description The ETag of the version the change was made for. Absent: changes whatever is there. */
+                /** @description The ETag of the version that the change is based on. Absent: the current version is changed. */
                 "if-match"?: string;
             };
             path: {
@@ -3560,10 +3560,10 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Rows in a batch; auto keeps a batch near its target duration. */
+                        /** @description Rows per batch; auto keeps a batch near its target duration. */
                         batch_size: number | "auto";
                         /**
-                         * @description For mode incremental: by incremental_key, or by the row versions of the database.
+                         * @description For mode incremental: detect changes by incremental_key, or by the row versions of the database.
                          * @enum {string}
                          */
                         capture: "key" | "xmin";
@@ -3571,16 +3571,16 @@ export interface operations {
                         config_version: number;
                         /** @description When it was created. */
                         created_at: string;
-                        /** @description Share of the mart that one run may remove before the brake stops it. */
+                        /** @description Share of the mart that one run may delete before it fails. */
                         delete_brake: number;
                         /**
-                         * @description sweep removes rows from the mart that the source no longer has.
+                         * @description sweep deletes rows from the mart that the source no longer has.
                          * @enum {string}
                          */
                         deletes: "ignore" | "sweep";
-                        /** @description What it is for, in words. */
+                        /** @description What the pipeline is for. */
                         description: string;
-                        /** @description Only for dry_run=true: the pipeline is shown as it would be. */
+                        /** @description Only for dry_run=true: the pipeline as it would be. */
                         dry_run?: {
                             /** @description Each field that would change, with its old and its new value. */
                             changes: {
@@ -3590,64 +3590,64 @@ export interface operations {
                                 };
                             };
                             /**
-                             * @description undecided: the change is refused unless reset_checkpoint says what to do.
+                             * @description undecided: the change is rejected unless reset_checkpoint is set.
                              * @enum {string}
                              */
                             checkpoint: "none" | "kept" | "reset" | "undecided";
                         };
-                        /** @description Runners work on enabled pipelines only. */
+                        /** @description Runners run only enabled pipelines. */
                         enabled: boolean;
                         /**
                          * @description For mode full: upsert in batches, or replace the whole mart at once.
                          * @enum {string}
                          */
                         full_strategy: "upsert" | "replace";
-                        /** @description The id, made by the database. */
+                        /** @description The id, generated by the database. */
                         id: string;
-                        /** @description Column that tells rows with an equal incremental_key apart. */
+                        /** @description Column that distinguishes rows with an equal incremental_key. */
                         incremental_id_key: string | null;
                         /** @description Column of the query that grows with every change. */
                         incremental_key: string | null;
-                        /** @description The UPSERT key. Empty: the primary key of the target table. */
+                        /** @description The upsert key. Empty: the primary key of the target table. */
                         key_columns: string[];
                         /**
-                         * @description file: "vitrina apply" brought it; the API changes it only with take_over=true.
+                         * @description file: managed by "vitrina apply"; the API changes it only with take_over=true.
                          * @enum {string}
                          */
                         managed_by: "api" | "file";
                         /**
-                         * @description full re-reads all rows, incremental those beyond the checkpoint.
+                         * @description full reads all rows in every run, incremental only rows after the checkpoint.
                          * @enum {string}
                          */
                         mode: "full" | "incremental";
-                        /** @description Unique among all pipelines. */
+                        /** @description A unique name. */
                         name: string;
-                        /** @description Rows a run may put into quarantine before it fails. */
+                        /** @description Rows that a run may quarantine before it fails. */
                         quarantine_limit: number;
-                        /** @description 15m, 1h30m, PT15M or a cron expression. null: runs only when asked to. */
+                        /** @description 15m, 1h30m, PT15M or a cron expression. null: runs only on request. */
                         schedule_interval: string | null;
-                        /** @description The zone in which a cron expression is read. */
+                        /** @description The time zone of a cron expression. */
                         schedule_timezone: string;
-                        /** @description Allows other pipelines that say so too to write to the same target. */
+                        /** @description Allow other pipelines with this option to write to the same target. */
                         shared_target: boolean;
-                        /** @description Columns of source_table to read, in this order. Empty: all of them. */
+                        /** @description Columns of source_table to read, in this order. Empty: all columns. */
                         source_columns: string[];
-                        /** @description Name of the connection that is read. null: the main database. */
+                        /** @description The connection to read from. null: the main database. */
                         source_connection: string | null;
-                        /** @description The SELECT whose rows fill the target; null with source_table. Tasks have priority over it. */
+                        /** @description The SELECT whose rows fill the target; null with source_table. Tasks take precedence. */
                         source_query: string | null;
-                        /** @description A table or view to read instead of source_query, as schema.table. Tasks have priority over it. */
+                        /** @description A table or view to read instead of source_query, as schema.table. Tasks take precedence. */
                         source_table: string | null;
-                        /** @description What is read from. */
+                        /** @description The kind of source. */
                         source_type: string;
                         /**
-                         * @description Where it stands in its life cycle.
+                         * @description The current status.
                          * @enum {string}
                          */
                         status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
-                        /** @description Name of the connection that is written. null: the main database. */
+                        /** @description The connection to write to. null: the main database. */
                         target_connection: string | null;
-                        /** @description What only this kind of target knows; see the page of its sink. For tables: none. */
+                        /** @description Options of this kind of target; see the guide for its sink. Tables have none. */
                         target_options: {
                             [key: string]: unknown;
                         };
@@ -3683,7 +3683,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of the version the change was made for. Absent: changes whatever is there. */
+                /** @description The ETag of the version that the change is based on. Absent: the current version is changed. */
                 "if-match"?: string;
             };
             path: {
@@ -3724,7 +3724,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of the version the change was made for. Absent: changes whatever is there. */
+                /** @description The ETag of the version that the change is based on. Absent: the current version is changed. */
                 "if-match"?: string;
             };
             path: {
@@ -3782,60 +3782,60 @@ export interface operations {
                     "application/json": {
                         /** @description What it writes. */
                         columns: {
-                            /** @description The same beneath all views. Null: a view on the way cannot be followed. */
+                            /** @description The same beneath all views. Null: a view on the way cannot be analyzed. */
                             base: {
                                 /** @description One of its columns. */
                                 column: string;
                                 /** @description The id of a node. */
                                 node: string;
                             }[] | null;
-                            /** @description How it is computed, with the names of the sources; null: taken as it is. */
+                            /** @description How it is computed, with the names of the sources; null: copied. */
                             expression: string | null;
-                            /** @description How it came about: direct, expression, aggregate, constant, transform (kept its name through functions), opaque (made by a function), unresolved (not known for certain). Null: nothing here computes it. */
+                            /** @description How it is derived: direct, expression, aggregate, constant, transform (keeps its name through functions), opaque (created by a function), unresolved (uncertain). Null: not computed here. */
                             kind: ("direct" | "expression" | "aggregate" | "constant" | "transform" | "opaque" | "unresolved") | null;
                             /** @description The name of the column. */
                             name: string;
                             /** @description Why it is unresolved. */
                             reason: string | null;
-                            /** @description Every column whose value goes into it; not complete when it is unresolved. */
+                            /** @description Every column that contributes to its value; incomplete if it is unresolved. */
                             sources: {
                                 /** @description One of its columns. */
                                 column: string;
                                 /** @description The id of a node. */
                                 node: string;
                             }[];
-                            /** @description The registered functions that it went through. */
+                            /** @description The registered functions it passes through. */
                             through: string[];
-                            /** @description Its type as PostgreSQL writes it; null: not known. */
+                            /** @description Its PostgreSQL type; null: unknown. */
                             type: string | null;
                         }[];
-                        /** @description Why the query cannot be followed. */
+                        /** @description Why the query cannot be analyzed. */
                         error: {
-                            /** @description What is wrong, as a name that does not change. */
+                            /** @description A stable code for programs. */
                             code: string;
-                            /** @description What to do about it. */
+                            /** @description How to fix it. */
                             hint: string;
                             /** @description The facts in a sentence. */
                             message: string;
                         } | null;
                         /** @description Its name. */
                         name: string;
-                        /** @description Why there may be more columns; null: these are all. */
+                        /** @description Why there may be more columns; null: the list is complete. */
                         open: string | null;
                         /** @description The id of the pipeline. */
                         pipeline_id: string;
-                        /** @description Databases that could not be asked: their columns are not known. */
+                        /** @description Databases that could not be queried: their columns are unknown. */
                         problems: {
-                            /** @description What is wrong, as a name that does not change. */
+                            /** @description A stable code for programs. */
                             code: string;
-                            /** @description The database that it is about; null: the main one. */
+                            /** @description The database it refers to; null: the main one. */
                             connection: string | null;
-                            /** @description What to do about it. */
+                            /** @description How to fix it. */
                             hint: string;
                             /** @description The facts in a sentence. */
                             message: string;
                         }[];
-                        /** @description What the query names, and what the views among it lead to. */
+                        /** @description What the query names, and what its views lead to. */
                         reads: {
                             /**
                              * @description table or view.
@@ -3847,16 +3847,16 @@ export interface operations {
                             /** @description The view that leads there; null: the query names it. */
                             via: string | null;
                         }[];
-                        /** @description Columns that decide which rows there are, and in what order. */
+                        /** @description Columns that determine the rows and their order. */
                         shaping: {
                             /** @description One of its columns. */
                             column: string;
                             /** @description The id of a node. */
                             node: string;
-                            /** @description What it does there. */
+                            /** @description Its role there. */
                             uses: ("join" | "filter" | "group" | "sort")[];
                         }[];
-                        /** @description What it fills, as the id of a node. */
+                        /** @description What it writes, as the id of a node. */
                         target: string;
                     };
                 };
@@ -3887,7 +3887,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Asked for; a runner does it some time later. */
+            /** @description Requested; a runner executes it later. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -3901,7 +3901,7 @@ export interface operations {
                          * @enum {string}
                          */
                         status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
-                        /** @description Where the status of the pipeline can be read. */
+                        /** @description The URL of the status of the pipeline. */
                         url: string;
                     };
                 };
@@ -3922,7 +3922,7 @@ export interface operations {
     postPipelinesByIdPreview: {
         parameters: {
             query?: {
-                /** @description How many rows at the most. */
+                /** @description The maximum number of rows. */
                 limit?: number;
             };
             header?: never;
@@ -3949,14 +3949,14 @@ export interface operations {
                         columns: {
                             /** @description The name of the column. */
                             name: string;
-                            /** @description Its type as PostgreSQL writes it. */
+                            /** @description Its PostgreSQL type. */
                             type: string;
                         }[];
                         /** @description The first rows as they would be written, each value as text. */
                         rows: {
                             [key: string]: string | null;
                         }[];
-                        /** @description Some values were too long to show and are cut here. */
+                        /** @description Whether long values were shortened. */
                         truncated: boolean;
                     };
                 };
@@ -3976,11 +3976,11 @@ export interface operations {
     getPipelinesByIdQuarantine: {
         parameters: {
             query?: {
-                /** @description next_cursor of the page before. */
+                /** @description next_cursor of the previous page. */
                 cursor?: string;
-                /** @description How many to give at most. */
+                /** @description The maximum number of items. */
                 limit?: number;
-                /** @description Only rows in this status. */
+                /** @description Only rows with this status. */
                 status?: "HELD" | "REPLAY_REQUESTED" | "REPLAYED" | "DISCARDED";
             };
             header?: never;
@@ -3999,9 +3999,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description This page. */
+                        /** @description The items of this page. */
                         items: components["schemas"]["QuarantinedRow"][];
-                        /** @description Give it back as cursor for the next page; null at the end. */
+                        /** @description Send it as cursor to get the next page; null at the end. */
                         next_cursor: string | null;
                     };
                 };
@@ -4023,7 +4023,7 @@ export interface operations {
             path: {
                 /** @description The id of the pipeline. */
                 id: string;
-                /** @description The id of the row in quarantine. */
+                /** @description The id of the quarantined row. */
                 row_id: string;
             };
             cookie?: never;
@@ -4063,7 +4063,7 @@ export interface operations {
             path: {
                 /** @description The id of the pipeline. */
                 id: string;
-                /** @description The id of the row in quarantine. */
+                /** @description The id of the quarantined row. */
                 row_id: string;
             };
             cookie?: never;
@@ -4074,14 +4074,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Asked for; a runner does it some time later. */
+            /** @description Requested; a runner executes it later. */
             202: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        /** @description The id of the row in quarantine. */
+                        /** @description The id of the quarantined row. */
                         id: string;
                         /** @description The key of the row. */
                         key: string;
@@ -4089,13 +4089,13 @@ export interface operations {
                         pipeline_id: string;
                         /** @description Its name. */
                         pipeline_name: string;
-                        /** @description Why the target refused it. Removed once the row is settled. */
+                        /** @description Why the target rejected it. Removed after the row is replayed or discarded. */
                         reason: string;
-                        /** @description When the target refused it. */
+                        /** @description When the target rejected it. */
                         refused_at: string;
-                        /** @description The run that tries it again; null: the one after the present run does. */
+                        /** @description The run that retries it; null: the run after the current one. */
                         replay_run_id: string | null;
-                        /** @description The row as the source gave it, as text. Empty once the row is settled. */
+                        /** @description The row as read from the source, as text. Empty after the row is replayed or discarded. */
                         row: {
                             [key: string]: string | null;
                         };
@@ -4103,10 +4103,10 @@ export interface operations {
                         run_id: string;
                         /** @description When it was replayed or discarded. */
                         settled_at: string | null;
-                        /** @description The SQLSTATE of the refusal. */
+                        /** @description The SQLSTATE of the rejection. */
                         sqlstate: string | null;
                         /**
-                         * @description HELD until somebody replays or discards it.
+                         * @description HELD until it is replayed or discarded.
                          * @enum {string}
                          */
                         status: "HELD" | "REPLAY_REQUESTED" | "REPLAYED" | "DISCARDED";
@@ -4129,7 +4129,7 @@ export interface operations {
     getPipelinesByIdReconcile: {
         parameters: {
             query?: {
-                /** @description Row by row instead of counts only; needs the role operator. */
+                /** @description Compare row by row instead of counts only; requires the role operator. */
                 deep?: boolean;
             };
             header?: never;
@@ -4148,11 +4148,11 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description The field whose ends are compared. */
+                        /** @description The field whose range is compared. */
                         control_field: string;
-                        /** @description In both, with other values. */
+                        /** @description In both, with different values. */
                         different?: {
-                            /** @description How many rows. */
+                            /** @description The number of rows. */
                             count: number;
                             /** @description The keys of some of them. */
                             keys: {
@@ -4161,45 +4161,45 @@ export interface operations {
                         };
                         /** @description In the mart, not in the source. */
                         extra?: {
-                            /** @description How many rows. */
+                            /** @description The number of rows. */
                             count: number;
                             /** @description The keys of some of them. */
                             keys: {
                                 [key: string]: string | null;
                             }[];
                         };
-                        /** @description Nothing differs. */
+                        /** @description Whether there are no differences. */
                         matches: boolean;
                         /** @description In the source, not in the mart. */
                         missing?: {
-                            /** @description How many rows. */
+                            /** @description The number of rows. */
                             count: number;
                             /** @description The keys of some of them. */
                             keys: {
                                 [key: string]: string | null;
                             }[];
                         };
-                        /** @description Rows that differ because the pipeline has not come to them yet; no drift. */
+                        /** @description Rows that differ because the pipeline has not reached them yet; not drift. */
                         on_their_way?: number;
-                        /** @description What the query gives. */
+                        /** @description The result of the query. */
                         source: {
-                            /** @description How many rows. */
+                            /** @description The number of rows. */
                             count: number;
                             /** @description The highest value of the control field, as text. */
                             max: string | null;
                             /** @description The lowest value of the control field, as text. */
                             min: string | null;
                         };
-                        /** @description What the mart holds. */
+                        /** @description The contents of the mart. */
                         target: {
-                            /** @description How many rows. */
+                            /** @description The number of rows. */
                             count: number;
                             /** @description The highest value of the control field, as text. */
                             max: string | null;
                             /** @description The lowest value of the control field, as text. */
                             min: string | null;
                         };
-                        /** @description How many of those might be drift all the same: the source has changed, but the change cannot be followed to a row. */
+                        /** @description How many of those might be drift: the source has changed, but the change cannot be traced to a row. */
                         undecided?: number;
                     };
                 };
@@ -4230,7 +4230,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Asked for; a runner does it some time later. */
+            /** @description Requested; a runner executes it later. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -4239,11 +4239,11 @@ export interface operations {
                     "application/json": {
                         /** @description The id of the pipeline. */
                         id: string;
-                        /** @description How many rows the run will mend. */
+                        /** @description The number of rows to repair. */
                         rows: number;
-                        /** @description The run that mends them; null when nothing differs. */
+                        /** @description The run that repairs them; null if nothing differs. */
                         run_id: string | null;
-                        /** @description Where that run can be read. */
+                        /** @description The URL of that run. */
                         url: string | null;
                     };
                 };
@@ -4277,14 +4277,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Asked for; a runner does it some time later. */
+            /** @description Requested; a runner executes it later. */
             202: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        /** @description The version that a running pipeline takes up at its next batch. */
+                        /** @description The version that a running pipeline applies at its next batch. */
                         config_version: number;
                     };
                 };
@@ -4314,9 +4314,9 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": {
-                    /** @description Beyond this incremental_id_key among equal keys. */
+                    /** @description Among rows with an equal key, continue after this incremental_id_key. */
                     last_processed_id?: string | null;
-                    /** @description Read on beyond this incremental_key. Absent: from the start. */
+                    /** @description Continue after this incremental_key. Absent: from the start. */
                     last_processed_key?: string | null;
                 } | null;
             };
@@ -4347,11 +4347,11 @@ export interface operations {
     postPipelinesByIdRun: {
         parameters: {
             query?: {
-                /** @description Answers when the run has ended or this time is up (1s to 60s), and with the run. */
+                /** @description Responds when the run has ended or this time is up (1s to 60s), and includes the run. */
                 wait?: string;
             };
             header?: {
-                /** @description The same key within 24 hours gives the same run. */
+                /** @description The same key within 24 hours returns the same run. */
                 "idempotency-key"?: string;
             };
             path: {
@@ -4364,7 +4364,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description How an orchestrator calls this run: while it is active, it is found again by it.
+                     * @description The id of this run in an external orchestrator; while the run is active, a request with the same value returns it.
                      * @example airflow:film_dim:2024-05-01
                      */
                     external_ref?: string;
@@ -4381,7 +4381,7 @@ export interface operations {
                     "application/json": components["schemas"]["RunRequested"];
                 };
             };
-            /** @description Asked for; a runner does it some time later. */
+            /** @description Requested; a runner executes it later. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -4406,15 +4406,15 @@ export interface operations {
     getPipelinesByIdRuns: {
         parameters: {
             query?: {
-                /** @description next_cursor of the page before. */
+                /** @description next_cursor of the previous page. */
                 cursor?: string;
-                /** @description How many to give at most. */
+                /** @description The maximum number of items. */
                 limit?: number;
-                /** @description Only those that were requested at this time or later. */
+                /** @description Only runs requested at or after this time. */
                 since?: unknown;
-                /** @description Only those in one of these statuses. */
+                /** @description Only runs with one of these statuses. */
                 status?: ("REQUESTED" | "RUNNING" | "SUCCESS" | "FAILED" | "PAUSED" | "CANCELLED")[];
-                /** @description Only those that were requested before this time. */
+                /** @description Only runs requested before this time. */
                 until?: unknown;
             };
             header?: never;
@@ -4433,9 +4433,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description This page. */
+                        /** @description The items of this page. */
                         items: components["schemas"]["Run"][];
-                        /** @description Give it back as cursor for the next page; null at the end. */
+                        /** @description Send it as cursor to get the next page; null at the end. */
                         next_cursor: string | null;
                     };
                 };
@@ -4515,15 +4515,15 @@ export interface operations {
     postPipelinesByIdUpdateConfig: {
         parameters: {
             query?: {
-                /** @description Says what would change, and changes nothing. */
+                /** @description Returns the changes without applying them. */
                 dry_run?: boolean;
-                /** @description Who makes this change. "vitrina apply" says file; absent: api. */
+                /** @description What manages the pipeline after this change. "vitrina apply" sends file; absent: api. */
                 managed_by?: "api" | "file";
-                /** @description Changes a pipeline that comes from a file; from then on the API answers for it. */
+                /** @description Changes a pipeline that is managed by a file; from then on it is managed by the API. */
                 take_over?: boolean;
             };
             header?: {
-                /** @description The ETag of the version the change was made for. Absent: changes whatever is there. */
+                /** @description The ETag of the version that the change is based on. Absent: the current version is changed. */
                 "if-match"?: string;
             };
             path: {
@@ -4545,10 +4545,10 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Rows in a batch; auto keeps a batch near its target duration. */
+                        /** @description Rows per batch; auto keeps a batch near its target duration. */
                         batch_size: number | "auto";
                         /**
-                         * @description For mode incremental: by incremental_key, or by the row versions of the database.
+                         * @description For mode incremental: detect changes by incremental_key, or by the row versions of the database.
                          * @enum {string}
                          */
                         capture: "key" | "xmin";
@@ -4556,16 +4556,16 @@ export interface operations {
                         config_version: number;
                         /** @description When it was created. */
                         created_at: string;
-                        /** @description Share of the mart that one run may remove before the brake stops it. */
+                        /** @description Share of the mart that one run may delete before it fails. */
                         delete_brake: number;
                         /**
-                         * @description sweep removes rows from the mart that the source no longer has.
+                         * @description sweep deletes rows from the mart that the source no longer has.
                          * @enum {string}
                          */
                         deletes: "ignore" | "sweep";
-                        /** @description What it is for, in words. */
+                        /** @description What the pipeline is for. */
                         description: string;
-                        /** @description Only for dry_run=true: the pipeline is shown as it would be. */
+                        /** @description Only for dry_run=true: the pipeline as it would be. */
                         dry_run?: {
                             /** @description Each field that would change, with its old and its new value. */
                             changes: {
@@ -4575,64 +4575,64 @@ export interface operations {
                                 };
                             };
                             /**
-                             * @description undecided: the change is refused unless reset_checkpoint says what to do.
+                             * @description undecided: the change is rejected unless reset_checkpoint is set.
                              * @enum {string}
                              */
                             checkpoint: "none" | "kept" | "reset" | "undecided";
                         };
-                        /** @description Runners work on enabled pipelines only. */
+                        /** @description Runners run only enabled pipelines. */
                         enabled: boolean;
                         /**
                          * @description For mode full: upsert in batches, or replace the whole mart at once.
                          * @enum {string}
                          */
                         full_strategy: "upsert" | "replace";
-                        /** @description The id, made by the database. */
+                        /** @description The id, generated by the database. */
                         id: string;
-                        /** @description Column that tells rows with an equal incremental_key apart. */
+                        /** @description Column that distinguishes rows with an equal incremental_key. */
                         incremental_id_key: string | null;
                         /** @description Column of the query that grows with every change. */
                         incremental_key: string | null;
-                        /** @description The UPSERT key. Empty: the primary key of the target table. */
+                        /** @description The upsert key. Empty: the primary key of the target table. */
                         key_columns: string[];
                         /**
-                         * @description file: "vitrina apply" brought it; the API changes it only with take_over=true.
+                         * @description file: managed by "vitrina apply"; the API changes it only with take_over=true.
                          * @enum {string}
                          */
                         managed_by: "api" | "file";
                         /**
-                         * @description full re-reads all rows, incremental those beyond the checkpoint.
+                         * @description full reads all rows in every run, incremental only rows after the checkpoint.
                          * @enum {string}
                          */
                         mode: "full" | "incremental";
-                        /** @description Unique among all pipelines. */
+                        /** @description A unique name. */
                         name: string;
-                        /** @description Rows a run may put into quarantine before it fails. */
+                        /** @description Rows that a run may quarantine before it fails. */
                         quarantine_limit: number;
-                        /** @description 15m, 1h30m, PT15M or a cron expression. null: runs only when asked to. */
+                        /** @description 15m, 1h30m, PT15M or a cron expression. null: runs only on request. */
                         schedule_interval: string | null;
-                        /** @description The zone in which a cron expression is read. */
+                        /** @description The time zone of a cron expression. */
                         schedule_timezone: string;
-                        /** @description Allows other pipelines that say so too to write to the same target. */
+                        /** @description Allow other pipelines with this option to write to the same target. */
                         shared_target: boolean;
-                        /** @description Columns of source_table to read, in this order. Empty: all of them. */
+                        /** @description Columns of source_table to read, in this order. Empty: all columns. */
                         source_columns: string[];
-                        /** @description Name of the connection that is read. null: the main database. */
+                        /** @description The connection to read from. null: the main database. */
                         source_connection: string | null;
-                        /** @description The SELECT whose rows fill the target; null with source_table. Tasks have priority over it. */
+                        /** @description The SELECT whose rows fill the target; null with source_table. Tasks take precedence. */
                         source_query: string | null;
-                        /** @description A table or view to read instead of source_query, as schema.table. Tasks have priority over it. */
+                        /** @description A table or view to read instead of source_query, as schema.table. Tasks take precedence. */
                         source_table: string | null;
-                        /** @description What is read from. */
+                        /** @description The kind of source. */
                         source_type: string;
                         /**
-                         * @description Where it stands in its life cycle.
+                         * @description The current status.
                          * @enum {string}
                          */
                         status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
-                        /** @description Name of the connection that is written. null: the main database. */
+                        /** @description The connection to write to. null: the main database. */
                         target_connection: string | null;
-                        /** @description What only this kind of target knows; see the page of its sink. For tables: none. */
+                        /** @description Options of this kind of target; see the guide for its sink. Tables have none. */
                         target_options: {
                             [key: string]: unknown;
                         };
@@ -4691,89 +4691,89 @@ export interface operations {
                         columns: {
                             /** @description The name of the column. */
                             name: string;
-                            /** @description Its type as PostgreSQL writes it. */
+                            /** @description Its PostgreSQL type. */
                             type: string;
                         }[];
-                        /** @description The first run creates the table. */
+                        /** @description Whether the first run creates the table. */
                         creates_target: boolean;
-                        /** @description What keeps it from starting. */
+                        /** @description What prevents it from starting. */
                         errors: {
-                            /** @description What is wrong, as a name that does not change. */
+                            /** @description A stable code for programs. */
                             code: string;
-                            /** @description The field it speaks of. */
+                            /** @description The field it refers to. */
                             field: string;
-                            /** @description What to do about it. */
+                            /** @description How to fix it. */
                             hint: string;
                             /** @description The facts in a sentence. */
                             message: string;
-                            /** @description Where in the text; null when it is about the whole. */
+                            /** @description The position in the text; null if it is about the whole field. */
                             position: {
-                                /** @description Counted from 1. */
+                                /** @description Starting at 1. */
                                 column: number;
-                                /** @description Counted from 1. */
+                                /** @description Starting at 1. */
                                 line: number;
-                                /** @description From the start of the text, counted from 0. */
+                                /** @description The offset in the text, starting at 0. */
                                 offset: number;
                             } | null;
-                            /** @description The SQLSTATE, where PostgreSQL refused something; else null. A viewer gets it instead of the message of the server. */
+                            /** @description The SQLSTATE if PostgreSQL rejected something, else null. A viewer gets it instead of the message of the server. */
                             sqlstate: string | null;
                         }[];
-                        /** @description What the pipeline promises about lost rows. */
+                        /** @description What the pipeline guarantees about lost rows. */
                         guarantee: string | null;
-                        /** @description What the planner expects of reading the query once (EXPLAIN); null as long as there are errors. */
+                        /** @description The estimate of the planner for reading the query once (EXPLAIN); null if there are errors. */
                         plan: {
-                            /** @description Indexes that would let an incremental run begin where the last one ended. */
+                            /** @description Indexes that would let an incremental run start where the last one ended. */
                             indexes: {
-                                /** @description The statement that makes it. */
+                                /** @description The statement that creates it. */
                                 statement: string;
-                                /** @description The table that lacks it. */
+                                /** @description The table that lacks the index. */
                                 table: string;
                             }[];
-                            /** @description How many rows the planner expects the query to give. */
+                            /** @description The number of rows that the planner expects. */
                             rows: number;
-                            /** @description Tables that are read from the first row to the last. */
+                            /** @description Tables that are read in full. */
                             scans: {
-                                /** @description What keeps rows out while it is read; null: all are taken. */
+                                /** @description The condition that filters rows; null: all rows are read. */
                                 filter: string | null;
-                                /** @description So large that reading all of it is worth a thought. */
+                                /** @description Reading the whole table is expensive. */
                                 is_big: boolean;
-                                /** @description Its rows by the statistics; null: never analysed. */
+                                /** @description Its row count from the statistics; null: never analyzed. */
                                 rows: number | null;
                                 /** @description The table, with its schema. */
                                 table: string;
                             }[];
-                            /** @description What reading them once costs, in the units of the planner. */
+                            /** @description The cost of reading them once, in planner units. */
                             total_cost: number;
                         } | null;
                         /** @description paged: along an index; once: the whole query for each pass. */
                         reads: string | null;
                         /** @description sql_full, sql_incremental, tasks_full or tasks_incremental. */
                         strategy: string;
-                        /** @description A run would start. */
+                        /** @description Whether a run can start. */
                         valid: boolean;
-                        /** @description What its owner should know. */
+                        /** @description What the owner of the pipeline should know. */
                         warnings: {
-                            /** @description What is wrong, as a name that does not change. */
+                            /** @description A stable code for programs. */
                             code: string;
-                            /** @description The field it speaks of. */
+                            /** @description The field it refers to. */
                             field: string;
-                            /** @description What to do about it. */
+                            /** @description How to fix it. */
                             hint: string;
                             /** @description The facts in a sentence. */
                             message: string;
-                            /** @description Where in the text; null when it is about the whole. */
+                            /** @description The position in the text; null if it is about the whole field. */
                             position: {
-                                /** @description Counted from 1. */
+                                /** @description Starting at 1. */
                                 column: number;
-                                /** @description Counted from 1. */
+                                /** @description Starting at 1. */
                                 line: number;
-                                /** @description From the start of the text, counted from 0. */
+                                /** @description The offset in the text, starting at 0. */
                                 offset: number;
                             } | null;
-                            /** @description The SQLSTATE, where PostgreSQL refused something; else null. A viewer gets it instead of the message of the server. */
+                            /** @description The SQLSTATE if PostgreSQL rejected something, else null. A viewer gets it instead of the message of the server. */
                             sqlstate: string | null;
                         }[];
-                        /** @description pushdown, relay or rows: how the rows would reach the target. */
+                        /** @description pushdown, relay or rows: the route of the rows to the target. */
                         way: string | null;
                     };
                 };
@@ -4793,9 +4793,9 @@ export interface operations {
     getPipelinesByIdVersions: {
         parameters: {
             query?: {
-                /** @description next_cursor of the page before. */
+                /** @description next_cursor of the previous page. */
                 cursor?: string;
-                /** @description How many to give at most. */
+                /** @description The maximum number of items. */
                 limit?: number;
             };
             header?: never;
@@ -4814,9 +4814,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description This page. */
+                        /** @description The items of this page. */
                         items: components["schemas"]["PipelineVersion"][];
-                        /** @description Give it back as cursor for the next page; null at the end. */
+                        /** @description Send it as cursor to get the next page; null at the end. */
                         next_cursor: string | null;
                     };
                 };
@@ -4867,9 +4867,9 @@ export interface operations {
     postPipelinesByIdVersionsByVersionRestore: {
         parameters: {
             query?: {
-                /** @description Who makes this change. "vitrina apply" says file; absent: api. */
+                /** @description What manages the pipeline after this change. "vitrina apply" sends file; absent: api. */
                 managed_by?: "api" | "file";
-                /** @description Changes a pipeline that comes from a file; from then on the API answers for it. */
+                /** @description Changes a pipeline that is managed by a file; from then on it is managed by the API. */
                 take_over?: boolean;
             };
             header?: never;
@@ -4884,7 +4884,7 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": {
-                    /** @description Needed when the change makes the checkpoint meaningless. */
+                    /** @description Required if the change invalidates the checkpoint. */
                     reset_checkpoint?: boolean;
                 } | null;
             };
@@ -4916,17 +4916,17 @@ export interface operations {
     getPipelinesOverview: {
         parameters: {
             query?: {
-                /** @description next_cursor of the page before. */
+                /** @description next_cursor of the previous page. */
                 cursor?: string;
-                /** @description Only enabled ones, or only disabled ones. */
+                /** @description Only enabled pipelines, or only disabled ones. */
                 enabled?: boolean;
-                /** @description How many to give at most. */
+                /** @description The maximum number of items. */
                 limit?: number;
-                /** @description A part of the name or of the target, whatever its case. */
+                /** @description Part of the name or of the target, case-insensitive. */
                 q?: string;
-                /** @description Only those in this status. */
+                /** @description Only pipelines with this status. */
                 status?: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
-                /** @description How the target begins, such as `es:` or `analytics.`: that kind of mart only. */
+                /** @description Only targets with this prefix, such as `es:` or `analytics.`. */
                 target?: string;
             };
             header?: never;
@@ -4942,11 +4942,11 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description This page. */
+                        /** @description The items of this page. */
                         items: components["schemas"]["PipelineLine"][];
-                        /** @description Give it back as cursor for the next page; null at the end. */
+                        /** @description Send it as cursor to get the next page; null at the end. */
                         next_cursor: string | null;
-                        /** @description The whole fleet, whatever the filter. */
+                        /** @description The totals of all pipelines, regardless of the filter. */
                         summary: components["schemas"]["FleetSummary"];
                     };
                 };
@@ -4963,7 +4963,7 @@ export interface operations {
     postPreview: {
         parameters: {
             query?: {
-                /** @description How many rows at the most. */
+                /** @description The maximum number of rows. */
                 limit?: number;
             };
             header?: never;
@@ -4987,14 +4987,14 @@ export interface operations {
                         columns: {
                             /** @description The name of the column. */
                             name: string;
-                            /** @description Its type as PostgreSQL writes it. */
+                            /** @description Its PostgreSQL type. */
                             type: string;
                         }[];
                         /** @description The first rows as they would be written, each value as text. */
                         rows: {
                             [key: string]: string | null;
                         }[];
-                        /** @description Some values were too long to show and are cut here. */
+                        /** @description Whether long values were shortened. */
                         truncated: boolean;
                     };
                 };
@@ -5013,13 +5013,13 @@ export interface operations {
     getQuarantine: {
         parameters: {
             query?: {
-                /** @description next_cursor of the page before. */
+                /** @description next_cursor of the previous page. */
                 cursor?: string;
-                /** @description How many to give at most. */
+                /** @description The maximum number of items. */
                 limit?: number;
                 /** @description Only rows of this pipeline. */
                 pipeline_id?: string;
-                /** @description Only rows in this status. */
+                /** @description Only rows with this status. */
                 status?: "HELD" | "REPLAY_REQUESTED" | "REPLAYED" | "DISCARDED";
             };
             header?: never;
@@ -5035,11 +5035,11 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description This page. */
+                        /** @description The items of this page. */
                         items: components["schemas"]["QuarantinedRow"][];
-                        /** @description Give it back as cursor for the next page; null at the end. */
+                        /** @description Send it as cursor to get the next page; null at the end. */
                         next_cursor: string | null;
-                        /** @description How many there are, beyond this page too. */
+                        /** @description The total number of rows. */
                         total: number;
                     };
                 };
@@ -5070,7 +5070,7 @@ export interface operations {
                     pipeline_id?: string;
                     /** @description These rows. */
                     row_ids?: string[];
-                    /** @description Instead of row_ids: all rows that are held, but none newer than this one. */
+                    /** @description Instead of row_ids: all held rows up to and including this one. */
                     up_to?: string;
                 };
             };
@@ -5113,13 +5113,13 @@ export interface operations {
                     pipeline_id?: string;
                     /** @description These rows. */
                     row_ids?: string[];
-                    /** @description Instead of row_ids: all rows that are held, but none newer than this one. */
+                    /** @description Instead of row_ids: all held rows up to and including this one. */
                     up_to?: string;
                 };
             };
         };
         responses: {
-            /** @description Asked for; a runner does it some time later. */
+            /** @description Requested; a runner executes it later. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -5155,36 +5155,36 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Living ones first. */
+                        /** @description Live runners first. */
                         items: {
-                            /** @description How many pipelines it works on at once. */
+                            /** @description The number of pipelines it runs at once. */
                             concurrency: number;
                             /** @description How long ago that was, by the clock of the database. */
                             heartbeat_age_ms: number;
-                            /** @description When it last gave a sign of life. */
+                            /** @description When it was last seen. */
                             heartbeat_at: string;
-                            /** @description The pipelines it works on. */
+                            /** @description The pipelines it holds. */
                             holds: {
-                                /** @description Until when the runner holds it, unless it renews. */
+                                /** @description When the lease ends unless it is renewed. */
                                 lease_until: string | null;
                                 /** @description Its name. */
                                 name: string;
                                 /** @description The id of the pipeline. */
                                 pipeline_id: string;
-                                /** @description The run under way. */
+                                /** @description The run in progress. */
                                 run_id: string;
                                 /** @description Its status. */
                                 status: string;
                             }[];
-                            /** @description Where it runs. */
+                            /** @description The host name. */
                             host: string;
                             /** @description Unique for each start of a runner. */
                             id: string;
-                            /** @description Its process there. */
+                            /** @description The process id. */
                             pid: number;
                             /** @description When it started. */
                             started_at: string;
-                            /** @description When it ended in order. */
+                            /** @description When it stopped normally. */
                             stopped_at: string | null;
                             /** @description Its version of Vitrina. */
                             version: string;
@@ -5204,17 +5204,17 @@ export interface operations {
     getRuns: {
         parameters: {
             query?: {
-                /** @description next_cursor of the page before. */
+                /** @description next_cursor of the previous page. */
                 cursor?: string;
-                /** @description How many to give at most. */
+                /** @description The maximum number of items. */
                 limit?: number;
                 /** @description Only runs of this pipeline. */
                 pipeline_id?: string;
-                /** @description Only those that were requested at this time or later. */
+                /** @description Only runs requested at or after this time. */
                 since?: unknown;
-                /** @description Only those in one of these statuses. */
+                /** @description Only runs with one of these statuses. */
                 status?: ("REQUESTED" | "RUNNING" | "SUCCESS" | "FAILED" | "PAUSED" | "CANCELLED")[];
-                /** @description Only those that were requested before this time. */
+                /** @description Only runs requested before this time. */
                 until?: unknown;
             };
             header?: never;
@@ -5230,9 +5230,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description This page. */
+                        /** @description The items of this page. */
                         items: components["schemas"]["Run"][];
-                        /** @description Give it back as cursor for the next page; null at the end. */
+                        /** @description Send it as cursor to get the next page; null at the end. */
                         next_cursor: string | null;
                     };
                 };
@@ -5249,7 +5249,7 @@ export interface operations {
     getRunsById: {
         parameters: {
             query?: {
-                /** @description Answers when the run has ended or this time is up (1s to 60s). */
+                /** @description Responds when the run has ended or this time is up (1s to 60s). */
                 wait?: string;
             };
             header?: never;
@@ -5268,37 +5268,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Tries so far, over all runners that had it. */
+                        /** @description Attempts so far, over all runners. */
                         attempt: number;
-                        /** @description The attempts that did not end the run, oldest first; the last 50 of them. When the newest has the number of the run, the run waits for a runner. */
+                        /** @description The attempts that did not end the run, oldest first; the last 50 of them. If the newest has the number of the run, the run waits for a runner. */
                         attempt_history: components["schemas"]["PastAttempt"][];
-                        /** @description The last 1,000 batches, newest first; all of them under /batches. */
+                        /** @description The last 1,000 batches, newest first; /batches has all of them. */
                         batch_history: components["schemas"]["Batch"][];
                         /** @description Batches committed. */
                         batches: number;
                         /** @description It stops after its current batch. */
                         cancel_requested: boolean;
-                        /** @description The version of the configuration it works with. */
+                        /** @description The configuration version it uses. */
                         config_version: number;
-                        /** @description From its start to its end, or to now. */
+                        /** @description The duration so far. */
                         duration_ms: number | null;
                         /** @description What went wrong. */
                         error: string | null;
                         /** @description Its code. */
                         error_code: string | null;
-                        /** @description What to do about it. */
+                        /** @description How to fix it. */
                         error_hint: string | null;
-                        /** @description What the last successful run of its kind read; null: it does not read everything, or is the first. */
+                        /** @description The rows read by the last successful run of its kind; null: it does not read everything, or is the first. */
                         expected_rows_read: number | null;
-                        /** @description How an orchestrator calls it. */
+                        /** @description The id of this run in an external orchestrator. */
                         external_ref: string | null;
                         /** @description When it ended. */
                         finished_at: string | null;
-                        /** @description What is promised about lost rows. */
+                        /** @description What is guaranteed about lost rows. */
                         guarantee: string | null;
-                        /** @description What keeps the checkpoint from moving on. */
+                        /** @description What prevents the checkpoint from advancing. */
                         held_back: {
-                            /** @description The session of the source that it waits for. */
+                            /** @description The session of the source it waits for. */
                             pid: number | null;
                             /** @description Why the checkpoint waits. */
                             reason: string;
@@ -5307,50 +5307,50 @@ export interface operations {
                         } | null;
                         /** @description The id of the run. */
                         id: string;
-                        /** @description The run of the pipeline after this one. */
+                        /** @description The next run of the pipeline. */
                         next_run_id: string | null;
                         /** @description The id of its pipeline. */
                         pipeline_id: string;
                         /** @description The name of its pipeline. */
                         pipeline_name: string;
-                        /** @description The run of the pipeline before this one. */
+                        /** @description The previous run of the pipeline. */
                         previous_run_id: string | null;
-                        /** @description When it was asked for. */
+                        /** @description When it was requested. */
                         requested_at: string;
-                        /** @description Rows removed from the mart. */
+                        /** @description Rows deleted from the mart. */
                         rows_deleted: number;
-                        /** @description Rows that another row of the same batch replaced. */
+                        /** @description Rows replaced by another row of the same batch. */
                         rows_duplicate: number;
-                        /** @description Rows that are new in the mart. */
+                        /** @description Rows inserted into the mart. */
                         rows_inserted: number;
-                        /** @description Rows that the target refused. */
+                        /** @description Rows that the target rejected. */
                         rows_quarantined: number;
-                        /** @description Rows that the source gave. */
+                        /** @description Rows read from the source. */
                         rows_read: number;
-                        /** @description Rows that were there already, just so. */
+                        /** @description Rows that were unchanged. */
                         rows_unchanged: number;
-                        /** @description Rows that changed in the mart. */
+                        /** @description Rows updated in the mart. */
                         rows_updated: number;
-                        /** @description Rows inserted and updated together. */
+                        /** @description Rows inserted or updated. */
                         rows_written: number;
-                        /** @description The runner that has it or had it last. */
+                        /** @description The runner that holds it or held it last. */
                         runner_id: string | null;
-                        /** @description When a runner first took it. */
+                        /** @description When a runner first claimed it. */
                         started_at: string | null;
                         /**
-                         * @description REQUESTED until a runner takes it.
+                         * @description REQUESTED until a runner claims it.
                          * @enum {string}
                          */
                         status: "REQUESTED" | "RUNNING" | "SUCCESS" | "FAILED" | "PAUSED" | "CANCELLED";
-                        /** @description What it does: sql_full, sql_incremental, tasks_full, tasks_incremental. */
+                        /** @description The strategy: sql_full, sql_incremental, tasks_full, tasks_incremental. */
                         strategy: string | null;
-                        /** @description The trace that its request belongs to; null: none was named. */
+                        /** @description The trace of its request; null: none. */
                         trace_id: string | null;
-                        /** @description Who asked for it: api, schedule or sql; repair: it mends what a comparison found. */
+                        /** @description What requested it: api, schedule or sql; repair: it repairs the differences found by a comparison. */
                         trigger: string;
-                        /** @description The median of up to 20 successful runs before it; null: there are fewer than three. */
+                        /** @description The median duration of up to 20 successful runs before it; null: fewer than three. */
                         usual_rows_written: number | null;
-                        /** @description How rows move: pushdown, relay or rows. */
+                        /** @description The route of the rows: pushdown, relay or rows. */
                         way: string | null;
                     };
                 };
@@ -5368,9 +5368,9 @@ export interface operations {
     getRunsByIdBatches: {
         parameters: {
             query?: {
-                /** @description next_cursor of the page before. */
+                /** @description next_cursor of the previous page. */
                 cursor?: string;
-                /** @description How many to give at most. */
+                /** @description The maximum number of items. */
                 limit?: number;
             };
             header?: never;
@@ -5389,9 +5389,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description This page. */
+                        /** @description The items of this page. */
                         items: components["schemas"]["Batch"][];
-                        /** @description Give it back as cursor for the next page; null at the end. */
+                        /** @description Send it as cursor to get the next page; null at the end. */
                         next_cursor: string | null;
                     };
                 };
@@ -5409,7 +5409,7 @@ export interface operations {
     postRunsByIdCancel: {
         parameters: {
             query?: {
-                /** @description Does not wait for the batch: it is rolled back, and the run ends at once. Batches before it stay. */
+                /** @description Stop at once: the current batch is rolled back and the run ends. Earlier batches are kept. */
                 force?: boolean;
             };
             header?: never;
@@ -5425,7 +5425,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Asked for; a runner does it some time later. */
+            /** @description Requested; a runner executes it later. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -5449,21 +5449,21 @@ export interface operations {
     getRunsByIdLog: {
         parameters: {
             query?: {
-                /** @description Only lines beyond this id: what is new for somebody who has read up to it. */
+                /** @description Only lines after this id. */
                 after?: number;
                 /** @description Only lines of this attempt. */
                 attempt?: number;
                 /** @description Only lines before this id. */
                 before?: number;
-                /** @description next_cursor of the page before. */
+                /** @description next_cursor of the previous page. */
                 cursor?: string;
-                /** @description Warnings and errors only. */
+                /** @description Only warnings and errors. */
                 errors_only?: boolean;
-                /** @description From the end: the newest page first, the next page is older. Lines of a page stay in order. */
+                /** @description From the end: the newest page first, the next page is older. Lines within a page are in order. */
                 last?: boolean;
-                /** @description How many to give at most. */
+                /** @description The maximum number of items. */
                 limit?: number;
-                /** @description A part of the line or of its facts, whatever its case. */
+                /** @description Part of the line or of its fields, case-insensitive. */
                 q?: string;
             };
             header?: never;
@@ -5482,9 +5482,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description This page. */
+                        /** @description The items of this page. */
                         items: components["schemas"]["LogLine"][];
-                        /** @description Give it back as cursor for the next page; null at the end. */
+                        /** @description Send it as cursor to get the next page; null at the end. */
                         next_cursor: string | null;
                     };
                 };
@@ -5504,9 +5504,9 @@ export interface operations {
             query?: {
                 /** @description Only lines of this attempt. */
                 attempt?: number;
-                /** @description Warnings and errors only. */
+                /** @description Only warnings and errors. */
                 errors_only?: boolean;
-                /** @description A part of the line or of its facts, whatever its case. */
+                /** @description Part of the line or of its fields, case-insensitive. */
                 q?: string;
             };
             header?: never;
@@ -5540,11 +5540,11 @@ export interface operations {
     getScheduleRuns: {
         parameters: {
             query: {
-                /** @description How many runs to tell. */
+                /** @description The number of runs to return. */
                 limit?: number;
                 /** @description 15m, 1h30m, PT15M or a cron expression. */
                 schedule_interval: string;
-                /** @description The zone in which it is read. */
+                /** @description The time zone of the schedule. */
                 schedule_timezone?: string;
             };
             header?: never;
@@ -5560,25 +5560,25 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Why it cannot. */
+                        /** @description Why it is invalid. */
                         errors: {
-                            /** @description What is wrong, as a name that does not change. */
+                            /** @description A stable code for programs. */
                             code: string;
-                            /** @description The field it speaks of. */
+                            /** @description The field it refers to. */
                             field: string;
                             /** @description The facts in a sentence. */
                             message: string;
                         }[];
-                        /** @description The next runs, if it began now; an interval counts from the run before. */
+                        /** @description The next runs, if it started now; an interval counts from the previous run. */
                         runs: {
                             /** @description When a run is due, in UTC. */
                             at: string;
-                            /** @description By how much the clocks of the zone go forward before it, since the run before; usually 0. */
+                            /** @description How far the clocks of the zone move forward between the previous run and this one; usually 0. */
                             clock_change_minutes: number;
-                            /** @description What a clock in the zone shows then, with its distance to UTC. */
+                            /** @description The local time in the zone, with its offset from UTC. */
                             local: string;
                         }[];
-                        /** @description The schedule can be read. */
+                        /** @description Whether the schedule is valid. */
                         valid: boolean;
                     };
                 };
@@ -5629,9 +5629,9 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description In place of the token: what POST /session/code gave. It works once. */
+                    /** @description Instead of the token: a code from POST /session/code. It works once. */
                     code?: string;
-                    /** @description A token, or the one of VITRINA_API_TOKEN. */
+                    /** @description A token, or the value of VITRINA_API_TOKEN. */
                     token?: string;
                 };
             };
@@ -5648,34 +5648,34 @@ export interface operations {
                         acts_as: ("viewer" | "operator" | "admin")[];
                         /** @description The databases besides the main one, by name. */
                         connections: string[];
-                        /** @description The key of the session: every request with the cookie sends it as the header X-CSRF. It is shown once. */
+                        /** @description The key of the session: every request with the cookie sends it in the header X-CSRF. It is shown once. */
                         csrf_token: string;
                         /** @description When the session or its token ends; null: never. */
                         expires_at: string | null;
-                        /** @description Whose token it is. */
+                        /** @description The name of the token. */
                         name: string;
                         /**
-                         * @description What it may do.
+                         * @description Its role.
                          * @enum {string}
                          */
                         role: "viewer" | "operator" | "admin";
                         /** @description The kinds of targets besides tables. */
                         sinks: {
-                            /** @description Names that may follow the prefix; * stands for anything. */
+                            /** @description Names that may follow the prefix; * matches anything. */
                             names: string[];
-                            /** @description How its targets begin, such as es:. */
+                            /** @description The prefix of its targets, such as es:. */
                             prefix: string;
-                            /** @description The setting that says what is allowed. */
+                            /** @description The setting with the allowed names. */
                             setting: string;
                         }[];
-                        /** @description What ALLOWED_TARGET_TABLES says. */
+                        /** @description The value of ALLOWED_TARGET_TABLES. */
                         targets: string[];
                         /** @description The id of the token; null: the administrator's, which has none. */
                         token_id: string | null;
                         /** @description The version of the server. */
                         version: string;
                         /**
-                         * @description How the request was let in: by a token, or by a cookie.
+                         * @description How the request was authenticated: by a token or by a cookie.
                          * @enum {string}
                          */
                         via: "token" | "session";
@@ -5702,7 +5702,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done; there is nothing to say. */
+            /** @description Done; no content. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -5736,7 +5736,7 @@ export interface operations {
                     "application/json": {
                         /** @description Open /ui/#code=… with it. It works once. */
                         code: string;
-                        /** @description When it ends, used or not. */
+                        /** @description When it expires. */
                         expires_at: string;
                     };
                 };
@@ -5753,11 +5753,11 @@ export interface operations {
     getSessions: {
         parameters: {
             query?: {
-                /** @description next_cursor of the page before. */
+                /** @description next_cursor of the previous page. */
                 cursor?: string;
-                /** @description Sessions of all tokens, not only of the one that asks. Needs the role admin. */
+                /** @description Sessions of all tokens, not only of the token of the caller. Requires the role admin. */
                 everyone?: boolean;
-                /** @description How many to give at most. */
+                /** @description The maximum number of items. */
                 limit?: number;
             };
             header?: never;
@@ -5773,9 +5773,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description This page. */
+                        /** @description The items of this page. */
                         items: components["schemas"]["BrowserSession"][];
-                        /** @description Give it back as cursor for the next page; null at the end. */
+                        /** @description Send it as cursor to get the next page; null at the end. */
                         next_cursor: string | null;
                     };
                 };
@@ -5792,9 +5792,9 @@ export interface operations {
     deleteSessions: {
         parameters: {
             query?: {
-                /** @description Sessions of all tokens, not only of the one that asks. Needs the role admin. */
+                /** @description Sessions of all tokens, not only of the token of the caller. Requires the role admin. */
                 everyone?: boolean;
-                /** @description Leaves the session that asks, and those it is related to. */
+                /** @description Keeps the session of the caller and its related sessions. */
                 keep_current?: boolean;
             };
             header?: never;
@@ -5810,7 +5810,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description How many sessions were ended. */
+                        /** @description The number of sessions that were ended. */
                         ended: number;
                     };
                 };
@@ -5836,7 +5836,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done; there is nothing to say. */
+            /** @description Done; no content. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -5869,9 +5869,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description As the API reads them; runners have an environment of their own. */
+                        /** @description As the API reads them; runners have their own environment. */
                         items: {
-                            /** @description It may hold a secret, so its value is never told. */
+                            /** @description It may contain a secret, so its value is never shown. */
                             is_secret: boolean;
                             /** @description What it is for. */
                             means: string;
@@ -5919,23 +5919,23 @@ export interface operations {
                             adds: {
                                 [key: string]: string;
                             };
-                            /** @description Its docstring or the comment above it; empty when there is none. */
+                            /** @description Its docstring or the comment above it; empty if absent. */
                             doc: string;
-                            /** @description Columns that it takes away. */
+                            /** @description Columns that it removes. */
                             drops: string[];
-                            /** @description Where it stands in the folder of tasks, with the line. */
+                            /** @description The file in the folder of tasks, with the line. */
                             file: string;
                             /**
-                             * @description What it is written in.
+                             * @description The language.
                              * @enum {string}
                              */
                             language: "python" | "typescript";
-                            /** @description What the body of a task names. */
+                            /** @description The name to use as the body of a task. */
                             name: string;
-                            /** @description As it stands in the code. */
+                            /** @description The signature in the code. */
                             signature: string;
                         }[];
-                        /** @description Files that could not be loaded, names that stand twice. */
+                        /** @description Files that could not be loaded, duplicate names. */
                         problems: {
                             /** @description The file or the folder. */
                             file: string;
@@ -5957,9 +5957,9 @@ export interface operations {
     getTokens: {
         parameters: {
             query?: {
-                /** @description next_cursor of the page before. */
+                /** @description next_cursor of the previous page. */
                 cursor?: string;
-                /** @description How many to give at most. */
+                /** @description The maximum number of items. */
                 limit?: number;
             };
             header?: never;
@@ -5975,9 +5975,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description This page. */
+                        /** @description The items of this page. */
                         items: components["schemas"]["Token"][];
-                        /** @description Give it back as cursor for the next page; null at the end. */
+                        /** @description Send it as cursor to get the next page; null at the end. */
                         next_cursor: string | null;
                     };
                 };
@@ -6002,12 +6002,12 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description When it ends. Absent: never.
+                     * @description When it expires. Absent: never.
                      * @example 2030-01-31T00:00:00Z
                      */
                     expires_at?: string | null;
                     /**
-                     * @description What it is for.
+                     * @description What the token is for.
                      * @example airflow
                      */
                     name: string;
@@ -6027,32 +6027,32 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description When it was made. */
+                        /** @description When it was created. */
                         created_at: string;
-                        /** @description Who made it. */
+                        /** @description Who created it. */
                         created_by: string;
-                        /** @description When it ends. */
+                        /** @description When it expires. */
                         expires_at: string | null;
-                        /** @description The id, for revoking it. */
+                        /** @description The id. */
                         id: string;
                         /** @description When it was last used, to the minute. */
                         last_used_at: string | null;
                         /** @description The address that it was last used from. */
                         last_used_from: string | null;
-                        /** @description What it is for. */
+                        /** @description What the token is for. */
                         name: string;
-                        /** @description Until when the value before that works too; null: it does not. */
+                        /** @description Until when the previous value is valid; null: it is not. */
                         previous_until: string | null;
                         /** @description When it was revoked. */
                         revoked_at: string | null;
                         /**
-                         * @description What it may do.
+                         * @description Its role.
                          * @enum {string}
                          */
                         role: "viewer" | "operator" | "admin";
-                        /** @description When it was last given a new value. */
+                        /** @description When it last got a new value. */
                         rotated_at: string | null;
-                        /** @description The value. It is shown once and kept nowhere. */
+                        /** @description The value. It is shown once and not stored. */
                         token: string;
                     };
                 };
@@ -6080,7 +6080,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done; there is nothing to say. */
+            /** @description Done; no content. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -6110,10 +6110,10 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": {
-                    /** @description When the token ends; null: never. Absent: as before. */
+                    /** @description When the token expires; null: never. Absent: unchanged. */
                     expires_at?: string | null;
                     /**
-                     * @description How long the old value still works, at most a week. Absent: it ends at once.
+                     * @description How long the old value stays valid, at most a week. Absent: it ends at once.
                      * @default 0
                      */
                     grace_seconds?: number;
@@ -6128,32 +6128,32 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description When it was made. */
+                        /** @description When it was created. */
                         created_at: string;
-                        /** @description Who made it. */
+                        /** @description Who created it. */
                         created_by: string;
-                        /** @description When it ends. */
+                        /** @description When it expires. */
                         expires_at: string | null;
-                        /** @description The id, for revoking it. */
+                        /** @description The id. */
                         id: string;
                         /** @description When it was last used, to the minute. */
                         last_used_at: string | null;
                         /** @description The address that it was last used from. */
                         last_used_from: string | null;
-                        /** @description What it is for. */
+                        /** @description What the token is for. */
                         name: string;
-                        /** @description Until when the value before that works too; null: it does not. */
+                        /** @description Until when the previous value is valid; null: it is not. */
                         previous_until: string | null;
                         /** @description When it was revoked. */
                         revoked_at: string | null;
                         /**
-                         * @description What it may do.
+                         * @description Its role.
                          * @enum {string}
                          */
                         role: "viewer" | "operator" | "admin";
-                        /** @description When it was last given a new value. */
+                        /** @description When it last got a new value. */
                         rotated_at: string | null;
-                        /** @description The value. It is shown once and kept nowhere. */
+                        /** @description The value. It is shown once and not stored. */
                         token: string;
                     };
                 };
@@ -6174,7 +6174,7 @@ export interface operations {
     postValidate: {
         parameters: {
             query?: {
-                /** @description Only what can be told without reading rows. */
+                /** @description Only check what can be checked without reading rows. */
                 quick?: boolean;
             };
             header?: never;
@@ -6198,89 +6198,89 @@ export interface operations {
                         columns: {
                             /** @description The name of the column. */
                             name: string;
-                            /** @description Its type as PostgreSQL writes it. */
+                            /** @description Its PostgreSQL type. */
                             type: string;
                         }[];
-                        /** @description The first run creates the table. */
+                        /** @description Whether the first run creates the table. */
                         creates_target: boolean;
-                        /** @description What keeps it from starting. */
+                        /** @description What prevents it from starting. */
                         errors: {
-                            /** @description What is wrong, as a name that does not change. */
+                            /** @description A stable code for programs. */
                             code: string;
-                            /** @description The field it speaks of. */
+                            /** @description The field it refers to. */
                             field: string;
-                            /** @description What to do about it. */
+                            /** @description How to fix it. */
                             hint: string;
                             /** @description The facts in a sentence. */
                             message: string;
-                            /** @description Where in the text; null when it is about the whole. */
+                            /** @description The position in the text; null if it is about the whole field. */
                             position: {
-                                /** @description Counted from 1. */
+                                /** @description Starting at 1. */
                                 column: number;
-                                /** @description Counted from 1. */
+                                /** @description Starting at 1. */
                                 line: number;
-                                /** @description From the start of the text, counted from 0. */
+                                /** @description The offset in the text, starting at 0. */
                                 offset: number;
                             } | null;
-                            /** @description The SQLSTATE, where PostgreSQL refused something; else null. A viewer gets it instead of the message of the server. */
+                            /** @description The SQLSTATE if PostgreSQL rejected something, else null. A viewer gets it instead of the message of the server. */
                             sqlstate: string | null;
                         }[];
-                        /** @description What the pipeline promises about lost rows. */
+                        /** @description What the pipeline guarantees about lost rows. */
                         guarantee: string | null;
-                        /** @description What the planner expects of reading the query once (EXPLAIN); null as long as there are errors. */
+                        /** @description The estimate of the planner for reading the query once (EXPLAIN); null if there are errors. */
                         plan: {
-                            /** @description Indexes that would let an incremental run begin where the last one ended. */
+                            /** @description Indexes that would let an incremental run start where the last one ended. */
                             indexes: {
-                                /** @description The statement that makes it. */
+                                /** @description The statement that creates it. */
                                 statement: string;
-                                /** @description The table that lacks it. */
+                                /** @description The table that lacks the index. */
                                 table: string;
                             }[];
-                            /** @description How many rows the planner expects the query to give. */
+                            /** @description The number of rows that the planner expects. */
                             rows: number;
-                            /** @description Tables that are read from the first row to the last. */
+                            /** @description Tables that are read in full. */
                             scans: {
-                                /** @description What keeps rows out while it is read; null: all are taken. */
+                                /** @description The condition that filters rows; null: all rows are read. */
                                 filter: string | null;
-                                /** @description So large that reading all of it is worth a thought. */
+                                /** @description Reading the whole table is expensive. */
                                 is_big: boolean;
-                                /** @description Its rows by the statistics; null: never analysed. */
+                                /** @description Its row count from the statistics; null: never analyzed. */
                                 rows: number | null;
                                 /** @description The table, with its schema. */
                                 table: string;
                             }[];
-                            /** @description What reading them once costs, in the units of the planner. */
+                            /** @description The cost of reading them once, in planner units. */
                             total_cost: number;
                         } | null;
                         /** @description paged: along an index; once: the whole query for each pass. */
                         reads: string | null;
                         /** @description sql_full, sql_incremental, tasks_full or tasks_incremental. */
                         strategy: string;
-                        /** @description A run would start. */
+                        /** @description Whether a run can start. */
                         valid: boolean;
-                        /** @description What its owner should know. */
+                        /** @description What the owner of the pipeline should know. */
                         warnings: {
-                            /** @description What is wrong, as a name that does not change. */
+                            /** @description A stable code for programs. */
                             code: string;
-                            /** @description The field it speaks of. */
+                            /** @description The field it refers to. */
                             field: string;
-                            /** @description What to do about it. */
+                            /** @description How to fix it. */
                             hint: string;
                             /** @description The facts in a sentence. */
                             message: string;
-                            /** @description Where in the text; null when it is about the whole. */
+                            /** @description The position in the text; null if it is about the whole field. */
                             position: {
-                                /** @description Counted from 1. */
+                                /** @description Starting at 1. */
                                 column: number;
-                                /** @description Counted from 1. */
+                                /** @description Starting at 1. */
                                 line: number;
-                                /** @description From the start of the text, counted from 0. */
+                                /** @description The offset in the text, starting at 0. */
                                 offset: number;
                             } | null;
-                            /** @description The SQLSTATE, where PostgreSQL refused something; else null. A viewer gets it instead of the message of the server. */
+                            /** @description The SQLSTATE if PostgreSQL rejected something, else null. A viewer gets it instead of the message of the server. */
                             sqlstate: string | null;
                         }[];
-                        /** @description pushdown, relay or rows: how the rows would reach the target. */
+                        /** @description pushdown, relay or rows: the route of the rows to the target. */
                         way: string | null;
                     };
                 };

@@ -13,7 +13,7 @@ async function listening(made: Server): Promise<string> {
   return `http://127.0.0.1:${(made.address() as AddressInfo).port}`
 }
 
-it('asks and answers as fetch does', async () => {
+it('sends and receives as fetch does', async () => {
   const url = await listening(
     createServer(async (request, response) => {
       const pieces: Buffer[] = []
@@ -51,14 +51,14 @@ it('serves one request of a client, with the token of all', async () => {
   expect(error).toEqual({ code: 'Bearer x', detail: '/api/v1/pipelines/1/reconcile?deep=true' })
 })
 
-it('waits for a server that says nothing, until it is told not to', async () => {
+it('waits for a server that does not respond, until it is aborted', async () => {
   const giveUp = new AbortController()
   const url = await listening(createServer(() => giveUp.abort()))
   const answer = patientFetch(new Request(url, { signal: giveUp.signal }))
   await expect(answer).rejects.toMatchObject({ message: 'fetch failed', cause: { name: 'AbortError' } })
 })
 
-it('says why when nobody listens', async () => {
+it('gives the reason when nothing listens', async () => {
   const url = await listening(createServer())
   await new Promise((resolve) => server!.close(resolve))
   server = null

@@ -1,12 +1,12 @@
 import { request as askHttp } from 'node:http'
 import { request as askHttps } from 'node:https'
 
-/** A connection without traffic is forgotten by many a router after some minutes; this keeps it in mind. */
+/** Many routers drop an idle connection after some minutes; this keeps it alive. */
 const SIGN_OF_LIFE_MS = 30_000
 
 /**
- * fetch, for questions that take the server long: the built-in one gives up when the first byte of the answer has not
- * come after five minutes, and there is no option against it. This one waits as long as the connection lives.
+ * fetch for requests that take the server long: the built-in one times out if the first byte of the response has not
+ * arrived after five minutes, and has no option for it. This one waits as long as the connection lives.
  */
 export async function patientFetch(request: Request): Promise<Response> {
   const body = Buffer.from(await request.arrayBuffer())
@@ -19,10 +19,10 @@ export async function patientFetch(request: Request): Promise<Response> {
       answer.on('data', (piece: Buffer) => pieces.push(piece))
       answer.on('error', failed)
       answer.on('end', () => {
-        const told = Object.entries(answer.headersDistinct).flatMap(([name, values]) =>
+        const headers = Object.entries(answer.headersDistinct).flatMap(([name, values]) =>
           (values ?? []).map((value): [string, string] => [name, value]),
         )
-        resolve(new Response(Buffer.concat(pieces), { status: answer.statusCode ?? 502, headers: told }))
+        resolve(new Response(Buffer.concat(pieces), { status: answer.statusCode ?? 502, headers }))
       })
     })
     question.setSocketKeepAlive(true, SIGN_OF_LIFE_MS)

@@ -8,11 +8,11 @@ import { didYouMean } from './suggest.js'
 const context = z.object({ url: z.string(), token: z.string().nullable() })
 const contextsFile = z.object({ current: z.string().nullable(), contexts: z.record(z.string(), context) })
 
-/** A server with the token for it. */
+/** A server with its token. */
 export type Context = z.infer<typeof context>
 export type Contexts = z.infer<typeof contextsFile>
 
-/** Where a person keeps the servers that they speak to. */
+/** The file with the named servers of a user. */
 export function contextsPath(environment: NodeJS.ProcessEnv = process.env): string {
   return join(environment.XDG_CONFIG_HOME || join(homedir(), '.config'), 'vitrina', 'contexts.json')
 }
@@ -30,7 +30,9 @@ export async function readContexts(path = contextsPath()): Promise<Contexts> {
   }
 }
 
-/** It holds tokens, so only its owner may read it. In one move: a reader sees the old file or the new one. */
+/**
+ * It contains tokens, so only its owner may read it. Replaced atomically: a reader sees the old file or the new one.
+ */
 export async function writeContexts(contexts: Contexts, path = contextsPath()): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const draft = `${path}.${process.pid}`
@@ -44,8 +46,8 @@ export function requireContext({ contexts }: Contexts, name: string): Context {
   if (found !== undefined) return found
   throw new VitrinaError(
     'CONTEXT_UNKNOWN',
-    `There is no context "${name}".${didYouMean(name, Object.keys(contexts))}`,
-    '"vitrina context list" shows them, "vitrina context add" makes one.',
+    `The context "${name}" does not exist.${didYouMean(name, Object.keys(contexts))}`,
+    'Run "vitrina context list" to list the contexts, "vitrina context add" to add one.',
   )
 }
 
@@ -53,7 +55,7 @@ function unreadable(path: string, cause: unknown): VitrinaError {
   return new VitrinaError(
     'CONTEXT_UNKNOWN',
     `The contexts in ${path} cannot be read.`,
-    'Mend or remove the file, then add the contexts again with "vitrina context add".',
+    'Fix or remove the file, then add the contexts again with "vitrina context add".',
     { cause },
   )
 }

@@ -1,6 +1,6 @@
 import { didYouMean } from './suggest.js'
 
-/** As much of JSON Schema as our generated schemas use. */
+/** The subset of JSON Schema that our generated schemas use. */
 export interface JsonSchema {
   readonly $ref?: string
   readonly type?: string
@@ -29,7 +29,7 @@ export interface SchemaMistake {
   readonly isKey: boolean
 }
 
-/** All that is wrong with a value. The server knows more rules; these need no server. */
+/** All mistakes in a value. The server has more rules; these need no server. */
 export function checkValue(schema: JsonSchema, value: unknown, path: Path = []): SchemaMistake[] {
   if (schema.anyOf !== undefined) return checkBranches(schema.anyOf, value, path)
   if (!isOfType(schema, value)) return [wrong(path, `must be ${describe(schema)}`)]

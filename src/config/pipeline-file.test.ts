@@ -57,8 +57,8 @@ describe('a file of pipelines', () => {
       '- name: a\n',
       ['1:1 must be a mapping: a pipeline, or a list of them under "pipelines:"'],
     ],
-    ['pipelines that are no list', 'pipelines: 5\n', ['1:12 must be a list']],
-  ])('is told %s with its place', async (_, text, mistakes) => {
+    ['pipelines that are not a list', 'pipelines: 5\n', ['1:12 must be a list']],
+  ])('reports %s with its place', async (_, text, mistakes) => {
     expect(await told(text)).toEqual(mistakes)
   })
 
@@ -94,7 +94,7 @@ describe('a file of pipelines', () => {
     '%x\n',
     '${env:HOME}',
     'a $${file:x} ${env:',
-  ])('gives back the text %j that was written into it', async (text) => {
+  ])('returns the text %j that was written into it', async (text) => {
     const written = toYaml({ name: 'a', target_table: 't.a', source_query: text }, schema)
     const { pipelines, mistakes } = await read(written)
     expect(mistakes).toEqual([])
@@ -103,7 +103,7 @@ describe('a file of pipelines', () => {
 })
 
 describe('references', () => {
-  it('are put in from the environment and from files, as what belongs there', async () => {
+  it('are resolved from the environment and from files, with the expected type', async () => {
     const folder = await aFolder()
     await writeFile(join(folder, 'query.sql'), 'SELECT 1 AS id\n')
     process.env.FILM_STAGE = 'blue'
@@ -138,7 +138,7 @@ describe('references', () => {
     })
   })
 
-  it('that lead nowhere are told where they stand', async () => {
+  it('that cannot be resolved are reported with their place', async () => {
     expect(
       await told(
         'name: a\ntarget_table: ${env:FILM_UNSET}\ntasks:\n  - {task_type: SQL, body: "${file:nothing.sql}"}\n',
@@ -150,7 +150,7 @@ describe('references', () => {
   })
 })
 
-describe('references to what a deployment keeps secret', () => {
+describe('references to secrets of a deployment', () => {
   const secrets = [
     'DATABASE_URL',
     'VITRINA_API_TOKEN',
@@ -159,18 +159,18 @@ describe('references to what a deployment keeps secret', () => {
     'MY_PASSWORD',
   ]
 
-  it.each(secrets)('refuse %s, even with --allow-env "*"', async (name) => {
+  it.each(secrets)('are rejected for %s, even with --allow-env "*"', async (name) => {
     process.env[name] ??= 'canary-7f3a'
     onTestFinished(() => void (process.env[name] === 'canary-7f3a' && delete process.env[name]))
     const source = new SourceText('p.yaml', `name: a\ndescription: \${env:${name}}\n`)
     const { mistakes } = await readPipelineFile(source, schema, { allowEnv: ['*'] })
     expect(mistakes.map(({ message }) => message)).toEqual([
-      `description: the environment variable ${name} may hold a secret and cannot be referenced`,
+      `description: the environment variable ${name} may contain a secret and cannot be referenced`,
     ])
     expect(JSON.stringify(mistakes)).not.toContain('canary-7f3a')
   })
 
-  it('refuse a variable whose name is not allowed', async () => {
+  it('are rejected for a variable whose name is not allowed', async () => {
     process.env.FILM_STAGE = 'canary-7f3a'
     onTestFinished(() => void delete process.env.FILM_STAGE)
     const source = new SourceText('p.yaml', 'name: ${env:FILM_STAGE}\n')
@@ -178,7 +178,7 @@ describe('references to what a deployment keeps secret', () => {
     expect(mistakes[0]?.message).toContain('is not allowed; add --allow-env FILM_STAGE')
   })
 
-  it('refuse a file outside the folder of the YAML file, by any path', async () => {
+  it('are rejected for a file outside the folder of the YAML file, by any path', async () => {
     const folder = await aFolder()
     const inner = join(folder, 'pipelines')
     await mkdir(join(inner, 'sql'), { recursive: true })
@@ -212,7 +212,7 @@ describe('references to what a deployment keeps secret', () => {
     expect(good.pipelines[0]?.fields.source_query).toBe('SELECT 1 AS id')
   })
 
-  it('refuse a folder, a pipe and a file of more than 1 MiB', async () => {
+  it('are rejected for a folder, a pipe and a file of more than 1 MiB', async () => {
     const folder = await aFolder()
     await writeFile(join(folder, 'large.sql'), 'x'.repeat(1024 * 1024 + 1))
     execFileSync('mkfifo', [join(folder, 'pipe.sql')])
@@ -241,13 +241,13 @@ describe('a file that expands without end', () => {
     expect(mistakes[0]?.message).toMatch(message)
   })
 
-  it('is refused above 4 MiB', async () => {
+  it('is rejected above 4 MiB', async () => {
     const file = join(await aFolder(), 'p.yaml')
     await writeFile(file, `name: a\n# ${'x'.repeat(4 * 1024 * 1024)}\n`)
     await expect(readPipelineFiles([file], schema)).rejects.toMatchObject({ code: 'FILE_INVALID' })
   })
 
-  it('is refused when it is a link that leads outside its folder', async () => {
+  it('is rejected if it is a link that leads outside its folder', async () => {
     const folder = await aFolder()
     await mkdir(join(folder, 'pipelines'))
     await writeFile(join(folder, 'secret'), 'canary-7f3a: [')
@@ -268,20 +268,20 @@ describe('a file that expands without end', () => {
   }
 })
 
-describe('a password in plain sight', () => {
+describe('a plain-text password', () => {
   it.each([
     ['an address', "source_query: SELECT * FROM x('postgres://etl:hunter2@db/shop')", '3:15 source_query'],
     [
-      'the words of libpq',
+      'a libpq connection string',
       "source_query: SELECT * FROM dblink('host=db user=etl password=hunter2', 'SELECT 1')",
       '3:15 source_query',
     ],
     ['a description', 'description: see mysql://root:hunter2@db', '3:14 description'],
     ['a task', 'tasks: [{task_type: SQL, body: "x mongodb+srv://a:hunter2@h"}]', '3:32 tasks.0.body'],
-  ])('is refused in %s, and not repeated', async (_, line, where) => {
+  ])('is rejected in %s, and not repeated', async (_, line, where) => {
     const { mistakes } = await read(`name: a\ntarget_table: t.a\n${line}\n`)
     expect(mistakes.map(({ place, message }) => `${place.line}:${place.column} ${message}`)).toEqual([
-      expect.stringContaining(`${where} holds a password`),
+      expect.stringContaining(`${where} contains a password`),
     ])
     expect(JSON.stringify(mistakes)).not.toContain('hunter2')
   })
@@ -290,7 +290,7 @@ describe('a password in plain sight', () => {
     "SELECT id FROM auth.users WHERE password = 'x' AND user = 'y'",
     "SELECT 'https://example.com/a:b@c'",
     "SELECT url FROM links WHERE url LIKE 'postgres://%@%'",
-  ])('is not seen in %s', async (query) => {
+  ])('is not detected in %s', async (query) => {
     const { mistakes } = await read(toYaml({ name: 'a', target_table: 't.a', source_query: query }, schema))
     expect(mistakes).toEqual([])
   })

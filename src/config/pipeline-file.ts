@@ -8,12 +8,12 @@ import { YamlPlaces } from './yaml-places.js'
 
 type Step = string | number
 
-/** A pipeline as a file says it, in the words of the API. */
+/** A pipeline from a file, with the field names of the API. */
 export interface FilePipeline {
   readonly name: string
-  /** Only what the file says; the text of source_query_file is in source_query. */
+  /** Only the fields in the file; the text of source_query_file is in source_query. */
   readonly fields: Readonly<Record<string, unknown>>
-  /** Where a field stands, such as `tasks.0.body`, or a place in its text. */
+  /** The place of a field, such as `tasks.0.body`, or a place in its text. */
   locate(field: string, position?: { line: number; column: number } | null): Place
 }
 
@@ -50,7 +50,7 @@ interface Parsed {
   readonly places: YamlPlaces
 }
 
-/** A file that expands without end, by aliases or nesting, is a mistake of the file like any other. */
+/** A file that expands without end, by aliases or nesting, is reported like any other mistake. */
 function parseDocuments(source: SourceText): (Parsed | { readonly message: string })[] {
   try {
     const lines = new LineCounter()
@@ -132,7 +132,7 @@ async function readEntry(
     place: places.ofValue([...at, ...path]),
     message: `${path.join('.')}: ${message}`,
   }))
-  // What could not be resolved would be told a second time, as a value that does not fit.
+  // A value that could not be resolved would be reported a second time, as invalid.
   const wrong = unresolved.length > 0 ? [] : shapeMistakes(reading, raw, at)
   const mistakes: FileMistake[] = [...unresolved, ...wrong]
   const { apiVersion: _, source_query_file: queryFile, ...fields } = raw
@@ -150,7 +150,7 @@ async function readEntry(
 
 const SOURCES = ['source_query', 'source_query_file', 'source_table'] as const
 
-/** Rows come from one place; what a file gives twice is said at the second. */
+/** A pipeline has one source; a second one is reported at its place. */
 function doubledSources(
   { places, at }: { readonly places: YamlPlaces; readonly at: readonly Step[] },
   raw: Readonly<Record<string, unknown>>,
@@ -169,8 +169,8 @@ function shapeMistakes(
 ): FileMistake[] {
   return checkValue(schema, raw).map(({ path, message, isKey }) => {
     const name = path.at(-1)
-    const told = isKey || name === undefined ? message : `${path.join('.')} ${message}`
-    return { place: isKey ? places.ofKey([...at, ...path]) : places.ofValue([...at, ...path]), message: told }
+    const text = isKey || name === undefined ? message : `${path.join('.')} ${message}`
+    return { place: isKey ? places.ofKey([...at, ...path]) : places.ofValue([...at, ...path]), message: text }
   })
 }
 
@@ -178,9 +178,9 @@ function passwordMistakes({ fields, locate }: FilePipeline): FileMistake[] {
   return plainPasswords(fields).map((path) => {
     const field = path.join('.')
     return {
-      // Without the line: whoever reads the log of a deployment must not read the password.
+      // Without the line: a reader of the deployment log must not see the password.
       place: { ...locate(field), excerpt: [] },
-      message: `${field} holds a password: give the address of a database to the server as VITRINA_CONNECTION_<NAME>_URL, and its name as source_connection or target_connection`,
+      message: `${field} contains a password: set the address of a database on the server as VITRINA_CONNECTION_<NAME>_URL, and use its name as source_connection or target_connection`,
     }
   })
 }
@@ -198,7 +198,7 @@ function locator(
   }
 }
 
-/** Null when the query is in the file itself. */
+/** Null if the query is in the file itself. */
 async function readQuery(
   { places, access }: Reading,
   name: unknown,
@@ -212,7 +212,7 @@ async function readQuery(
 
 function syntaxMistake(source: SourceText, error: Document['errors'][number]): FileMistake {
   const { line, col } = error.linePos?.[0] ?? { line: 1, col: 1 }
-  // The library adds the place and a piece of the file; we show both ourselves.
+  // The library adds the place and an excerpt of the file; we show both ourselves.
   const message = error.message.split(/ at line \d+/)[0] ?? error.message
   return { place: source.place(line, col), message: `not valid YAML: ${message}` }
 }

@@ -9,7 +9,7 @@ import { type FileMistake, SourceText } from './source-text.js'
 
 const MAX_BYTES = 4 * 1024 * 1024
 
-/** Reads files, folders with all below them, and stdin as "-". */
+/** Reads files, folders recursively, and stdin as "-". */
 export async function readPipelineFiles(
   paths: readonly string[],
   schema: JsonSchema,
@@ -40,8 +40,8 @@ async function filesAt(path: string): Promise<string[]> {
   if (files.length > 0) return files.sort()
   throw new VitrinaError(
     'FILE_INVALID',
-    `There is no .yaml file in ${path}.`,
-    'Name a folder that has some; "vitrina export --out" fills one.',
+    `No .yaml files in ${path}.`,
+    'Give a folder with pipeline files; "vitrina export --out" creates one.',
   )
 }
 
@@ -53,7 +53,7 @@ async function readSource(file: string): Promise<SourceText> {
   return new SourceText(file, content)
 }
 
-/** A link that leads elsewhere would print lines of that file as mistakes, whatever it holds. */
+/** A link to a file elsewhere would print lines of that file as mistakes. */
 async function requirePlainFile(path: string, size: number): Promise<void> {
   const [folder, target] = await Promise.all([realpath(dirname(path)), realpath(path)])
   if (!isBelow(folder, target))
@@ -66,11 +66,11 @@ async function requirePlainFile(path: string, size: number): Promise<void> {
     throw new VitrinaError(
       'FILE_INVALID',
       `${path} is larger than 4 MiB.`,
-      'Split it: a folder may hold any number of files.',
+      'Split it: a folder may contain any number of files.',
     )
 }
 
-/** A name stands for one pipeline, whichever files say so. */
+/** A name identifies one pipeline across all files. */
 function sameNames(pipelines: readonly FilePipeline[]): FileMistake[] {
   const first = new Map<string, FilePipeline>()
   return pipelines.flatMap((pipeline) => {
@@ -86,7 +86,7 @@ function unreadable(path: string, cause: Error): VitrinaError {
   return new VitrinaError(
     'FILE_INVALID',
     `${path} cannot be read: ${cause.message}.`,
-    'Give files and folders that are there, or - for stdin.',
+    'Give existing files and folders, or - for stdin.',
     { cause },
   )
 }

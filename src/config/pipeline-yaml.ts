@@ -7,7 +7,7 @@ type Fields = Readonly<Record<string, unknown>>
 
 export const SCHEMA_FILE = 'pipeline.schema.json'
 
-/** A pipeline as a file that gives the same pipeline again. What has its default is left out. */
+/** A pipeline as a file that produces the same pipeline again. Fields with default values are left out. */
 export function toYaml(fields: Fields, schema: JsonSchema): string {
   const document = new Document({ apiVersion: API_VERSION, ...withoutDefaults(fields, schema) })
   visit(document, {
@@ -19,10 +19,10 @@ export function toYaml(fields: Fields, schema: JsonSchema): string {
   return `# yaml-language-server: $schema=${SCHEMA_FILE}\n${document.toString({ lineWidth: 0 })}`
 }
 
-/** Only what may be written, in the order of the schema. */
+/** Only writable fields, in the order of the schema. */
 function withoutDefaults(fields: Fields, schema: JsonSchema): Fields {
   const entries = Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
-    // null goes back to the default, for the server and for a file.
+    // null means the default, for the server and for a file.
     const value = fields[name] ?? property.default
     if (!Object.hasOwn(fields, name) || isSame(value, property.default)) return []
     return [[name, name === 'tasks' ? shortTasks(value, property.items ?? {}) : value] as const]
@@ -39,13 +39,13 @@ function shortTasks(tasks: unknown, schema: JsonSchema): unknown {
   })
 }
 
-/** What the type is when nobody says it. */
+/** The type if none is given. */
 export function typeOf({ tasks }: Fields): 'SQL' | 'PYTHON' {
   const isTransform = (task: Fields) => task.task_type === 'PYTHON'
   return Array.isArray(tasks) && tasks.some(isTransform) ? 'PYTHON' : 'SQL'
 }
 
-/** Text of several lines is read as it was written, unless a block cannot hold it exactly. */
+/** Multi-line text stays readable, unless a block cannot represent it exactly. */
 function asBlock(node: Scalar): void {
   if (!isScalar(node) || typeof node.value !== 'string' || !node.value.includes('\n')) return
   const block = new Scalar(node.value)

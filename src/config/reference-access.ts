@@ -1,7 +1,7 @@
 import { readFile, realpath, stat } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative, sep } from 'node:path'
 
-/** The text that a reference names, or why it is not available. */
+/** The text of a reference, or why it is not available. */
 export type ReferenceText =
   | { readonly text: string; readonly path: string }
   | { readonly text?: undefined; readonly message: string }
@@ -18,14 +18,14 @@ const PROTECTED =
   /^(VITRINA_|PG|ELASTICSEARCH_|CLICKHOUSE_|S3_|AWS_|OTEL_)|_(URL|URI|DSN)$|^(DATABASE_URL|URL|DSN)$|SECRET|PASS|PWD|TOKEN|CREDENTIAL|KEY|AUTH|COOKIE|PRIVATE|CERT|SIGNATURE|SESSION|JWT|BEARER|SALT/i
 
 /**
- * What a pipeline file may read besides itself. The files come from a pull request, the command runs with the secrets of
- * a deployment: a reference must not carry those into a plan that is printed or a pipeline that is saved.
+ * What a pipeline file may read besides itself. The files come from a pull request, the command runs with the secrets
+ * of a deployment: a reference must not copy those into a printed plan or a saved pipeline.
  */
 export class ReferenceAccess {
   readonly #folder: string
   readonly #allowed: readonly RegExp[]
 
-  /** @param file the YAML file; `-` stands for standard input, whose folder is the working directory. */
+  /** @param file the YAML file; `-` is standard input, whose folder is the working directory. */
   constructor(file: string, { allowEnv = [] }: ReferenceLimits = {}) {
     this.#folder = file === '-' ? '.' : dirname(file)
     this.#allowed = allowEnv.map(asExpression)
@@ -33,7 +33,7 @@ export class ReferenceAccess {
 
   variable(name: string): ReferenceText {
     if (PROTECTED.test(name))
-      return { message: `the environment variable ${name} may hold a secret and cannot be referenced` }
+      return { message: `the environment variable ${name} may contain a secret and cannot be referenced` }
     if (!this.#allowed.some((pattern) => pattern.test(name)))
       return { message: `the environment variable ${name} is not allowed; add --allow-env ${name}` }
     const text = process.env[name]

@@ -3,7 +3,7 @@ import type { ReferenceAccess } from './reference-access.js'
 
 type Path = readonly (string | number)[]
 
-/** Something in a value that cannot be taken over, by the path of the value. */
+/** A part of a value that cannot be resolved, by the path of the value. */
 export interface ReferenceMistake {
   readonly path: Path
   readonly message: string
@@ -14,15 +14,15 @@ export interface Resolved {
   readonly mistakes: readonly ReferenceMistake[]
 }
 
-/** `${env:NAME}` and `${file:path}`; `$${…}` stands for the text itself. */
+/** `${env:NAME}` and `${file:path}`; `$${…}` is the literal text. */
 const REFERENCE = /\$?\$\{(env|file):([^{}]*)\}/g
 
-/** Text that only looks like a reference, written so that it is read as it is. */
+/** Escapes text that looks like a reference, so that it is read literally. */
 export function escapeReferences(text: string): string {
   return text.replace(/\$\{(env|file):[^{}]*\}/g, (whole) => `$${whole}`)
 }
 
-/** Replaces the references in a value, before anything is checked. */
+/** Replaces the references in a value, before any validation. */
 export function resolveReferences(
   value: unknown,
   schema: JsonSchema,
@@ -76,7 +76,7 @@ async function resolveText(
   return { value: readAs(resolved, schema), mistakes }
 }
 
-/** A reference is text; where a number or a switch belongs, it is read as one. */
+/** A reference is text; where a number or a boolean is expected, it is parsed as one. */
 function readAs(text: string, { type, anyOf = [] }: JsonSchema): unknown {
   const types = [type, ...anyOf.map((branch) => branch.type)]
   if (types.includes('boolean') && /^(true|false)$/.test(text)) return text === 'true'

@@ -10,7 +10,7 @@ export interface SettingInForce {
   readonly isSecret: boolean
 }
 
-/** Every setting of these tables. What may hold a secret is only told to be set. */
+/** Every setting of these tables. For settings that may contain a secret, only whether they are set. */
 export function settingsInForce(
   tables: readonly SettingsTable[],
   environment: NodeJS.ProcessEnv,
@@ -30,7 +30,7 @@ function toText(value: unknown): string {
   return [value].flat().map(String).map(withoutLogin).join(',')
 }
 
-/** An address may carry a password although it is not where one belongs. */
+/** An address may contain a password where it does not belong. */
 function withoutLogin(text: string): string {
   return text.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/@]*@/i, '$1')
 }

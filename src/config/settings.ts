@@ -18,7 +18,7 @@ const databaseUrl = z
   .regex(/^postgres(ql)?:\/\//, 'must begin with postgres://')
   .refine(isDecodable, 'has a % that is not part of an escape such as %25')
 
-/** Where it is not, the first use of its password would fail with "URI malformed". */
+/** Otherwise, the first use of its password would fail with "URI malformed". */
 function isDecodable(url: string): boolean {
   try {
     decodeURIComponent(url)
@@ -35,14 +35,14 @@ function isNetwork(text: string): boolean {
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= most)
 }
 
-/** Settings with their defaults and what they mean; a sink brings a table of its own. */
+/** Settings with their defaults and meanings; a sink adds its own table. */
 export type SettingsTable = Record<
   string,
   {
     schema: z.ZodType
     means: string
     example: string
-    /** It may hold a password or a key: nobody is shown more than that it is set. */
+    /** It may contain a password or a key: only whether it is set is shown. */
     isSecret?: true
   }
 >
@@ -50,40 +50,43 @@ export type SettingsOf<Table extends SettingsTable> = {
   readonly [Name in keyof Table]: z.output<Table[Name]['schema']>
 }
 
-/** Every setting, its default and what it means. `.env.sample` and docs/reference/settings.md follow this table. */
+/**
+ * Every setting, its default and its meaning. `.env.sample` and docs/reference/settings.md are generated from this
+ * table.
+ */
 export const SETTINGS = {
   DATABASE_URL: {
     schema: databaseUrl.optional(),
     means:
-      "Administrator's connection, for migrations and roles. Unset: an embedded PostgreSQL under VITRINA_HOME.",
+      "The administrator's connection, for migrations and roles. Unset: an embedded PostgreSQL in VITRINA_HOME.",
     example: 'postgres://postgres:secret@localhost:5432/cinema',
     isSecret: true,
   },
   VITRINA_RUNNER_DATABASE_URL: {
     schema: databaseUrl.optional(),
     means:
-      'What the runner writes with. "vitrina migrate" gives vitrina_writer the password in it. Unset: DATABASE_URL with that login and a derived password.',
+      'The connection that the runner writes with. "vitrina migrate" sets its password for vitrina_writer. Unset: DATABASE_URL with that login and a derived password.',
     example: 'postgres://vitrina_writer:secret@localhost:5432/cinema',
     isSecret: true,
   },
   VITRINA_API_DATABASE_URL: {
     schema: databaseUrl.optional(),
     means:
-      'What the API works with. "vitrina migrate" gives vitrina_meta the password in it. Unset: DATABASE_URL with that login and a derived password.',
+      'The connection of the API. "vitrina migrate" sets its password for vitrina_meta. Unset: DATABASE_URL with that login and a derived password.',
     example: 'postgres://vitrina_meta:secret@localhost:5432/cinema',
     isSecret: true,
   },
   VITRINA_READER_DATABASE_URL: {
     schema: databaseUrl.optional(),
     means:
-      'What source queries are read with. "vitrina migrate" gives vitrina_reader the password in it. Unset: DATABASE_URL with that login and a derived password.',
+      'The connection for source queries. "vitrina migrate" sets its password for vitrina_reader. Unset: DATABASE_URL with that login and a derived password.',
     example: 'postgres://vitrina_reader:secret@localhost:5432/cinema',
     isSecret: true,
   },
   VITRINA_CONNECTIONS: {
     schema: z.string().optional(),
     means:
-      'Further databases a pipeline may read from or write to, as JSON: {"name": "postgres://…"}. VITRINA_CONNECTION_<NAME>_URL adds one.',
+      'Other databases that a pipeline may read from or write to, as JSON: {"name": "postgres://…"}. VITRINA_CONNECTION_<NAME>_URL adds one.',
     example: '{"warehouse": "postgres://etl:secret@warehouse:5432/dwh"}',
     isSecret: true,
   },
@@ -94,24 +97,24 @@ export const SETTINGS = {
   },
   VITRINA_HOST: {
     schema: z.string().min(1).default('127.0.0.1'),
-    means: 'Address the API listens on.',
+    means: 'Address that the API listens on.',
     example: '127.0.0.1',
   },
   VITRINA_PORT: {
     schema: count(0, 65535).default(8080),
-    means: 'Port the API listens on. 0 takes any free one.',
+    means: 'Port that the API listens on. 0 selects a free one.',
     example: '8080',
   },
   VITRINA_API_TOKEN: {
     schema: z.string().min(16, 'must have at least 16 characters').optional(),
-    means: "Administrator's bearer token. Unset: made at the first start and printed once.",
+    means: "The administrator's bearer token. Unset: generated at the first start and printed once.",
     example: 'change-me-to-something-long',
     isSecret: true,
   },
   VITRINA_TRUSTED_PROXIES: {
     schema: z.string().default('').transform(list).pipe(z.array(networkOrAddress)),
     means:
-      'Addresses and networks of proxies whose X-Forwarded-For is believed, separated by commas. Unset: the address of a client is that of its connection.',
+      'Addresses and networks of proxies whose X-Forwarded-For is trusted, separated by commas. Unset: the address of a client is that of its connection.',
     example: '10.0.0.5,192.168.0.0/16',
   },
   VITRINA_URL: {
@@ -119,51 +122,49 @@ export const SETTINGS = {
       .string()
       .regex(/^https?:\/\//, 'must begin with http:// or https://')
       .optional(),
-    means:
-      'The server that commands speak to. Unset: that of the context, or http://VITRINA_HOST:VITRINA_PORT.',
+    means: 'The server that commands use. Unset: that of the context, or http://VITRINA_HOST:VITRINA_PORT.',
     example: 'https://vitrina.example.com',
   },
   VITRINA_CONTEXT: {
     schema: z.string().min(1).optional(),
-    means: 'The context that commands take their server from. Unset: the one of "vitrina context use".',
+    means: 'The context that commands use. Unset: the one set by "vitrina context use".',
     example: 'production',
   },
   ALLOWED_SOURCE_SCHEMAS: {
     schema: z.string().default('content,ugc').transform(list),
-    means: 'Schemas a source query may read.',
+    means: 'Schemas that a source query may read.',
     example: 'content,ugc',
   },
   ALLOWED_TARGET_TABLES: {
     schema: z.string().default('analytics.*').transform(list),
     means:
-      'Tables a pipeline may write: exact names or schema.*, with quotes as in SQL. A name without quotes is taken as it is written.',
+      'Tables that a pipeline may write: exact names or schema.*, quoted as in SQL. Names without quotes are not folded to lower case.',
     example: 'analytics.*',
   },
   API_RATE_LIMIT: {
     schema: count(1, 10_000_000).default(6000),
-    means: 'Requests that one token may make in a minute.',
+    means: 'Requests per minute for each token.',
     example: '6000',
   },
   API_MAX_CHECKS: {
     schema: count(1, 1_000).default(12),
     means:
-      'Validations, previews, comparisons and look-ups of lineage that run at the same time. Each uses up to three database sessions. Comparisons row by row have as many places of their own.',
+      'Validations, previews, comparisons and lineage requests that run at the same time. Each uses up to three database sessions. Row-by-row comparisons have the same number of separate slots.',
     example: '12',
   },
   API_MAX_CHECKS_PER_CALLER: {
     schema: count(1, 1_000).default(6),
-    means: 'How many of them one token may have running.',
+    means: 'How many of them one token may run at the same time.',
     example: '6',
   },
   API_MAX_TASK_HOSTS: {
     schema: count(1, 1_000).default(2),
-    means: 'Checks that run functions of a task plan at the same time, each with processes of its own.',
+    means: 'Checks that run functions of a task plan at the same time, each in its own processes.',
     example: '2',
   },
   API_MAX_STREAMS: {
     schema: count(1, 100_000).default(400),
-    means:
-      'Event streams (GET /events) that are open at the same time; each open tab of the console has one.',
+    means: 'Event streams (GET /events) open at the same time; each open tab of the console uses one.',
     example: '400',
   },
   API_MAX_STREAMS_PER_CALLER: {
@@ -174,24 +175,24 @@ export const SETTINGS = {
   METRICS_MAX_PIPELINES: {
     schema: count(0, 1_000_000).default(500),
     means:
-      'Pipelines that have series of their own in the metrics of API and runner, the oldest first; the others share the label pipeline="(other)". GET /metrics?pipelines=all shows all of them.',
+      'Pipelines with their own series in the metrics of API and runner, the oldest first; the others share the label pipeline="(other)". GET /metrics?pipelines=all returns all of them.',
     example: '500',
   },
   RUN_LOG_MAX_LINES: {
     schema: count(10, 10_000_000).default(20_000),
     means:
-      'Lines of one run that a runner keeps in the database; after that only warnings and errors, up to 1,000. The log of the runner has all of them.',
+      'Log lines of one run that a runner stores in the database; after that only warnings and errors, up to 1,000. The log of the runner has all of them.',
     example: '20000',
   },
   VITRINA_LOGIN_SESSIONS: {
     schema: count(5, 100_000).optional(),
     means:
-      'Connections that each of the three logins may have, set by "vitrina migrate"; by default four fifths of what the server accepts. A runner uses up to 10 + 2 × RUNNER_CONCURRENCY.',
+      'Connection limit of each of the three logins, set by "vitrina migrate"; by default four fifths of what the server accepts. A runner uses up to 10 + 2 × RUNNER_CONCURRENCY.',
     example: '80',
   },
   EVENTS_RETENTION_HOURS: {
     schema: count(1, 8760).default(24),
-    means: 'How long events can be read again by their number.',
+    means: 'How long events can be replayed by their number.',
     example: '24',
   },
   RUNS_RETENTION_DAYS: {
@@ -201,32 +202,32 @@ export const SETTINGS = {
   },
   QUARANTINE_RETENTION_DAYS: {
     schema: count(1, 36_500).default(30),
-    means: 'How long replayed and discarded rows of the quarantine stay listed, without their values.',
+    means: 'How long replayed and discarded quarantined rows stay listed, without their values.',
     example: '30',
   },
   RUNNER_POLL_INTERVAL_MS: {
     schema: count(10, 600_000).default(1000),
-    means: 'How often a runner looks for work when nothing wakes it.',
+    means: 'How often a runner looks for work when it is not woken up.',
     example: '1000',
   },
   RUNNER_CONCURRENCY: {
     schema: count(1, 64).default(4),
-    means: 'Pipelines one runner works on at the same time.',
+    means: 'Pipelines that one runner runs at the same time.',
     example: '4',
   },
   RUNNER_LEASE_SECONDS: {
     schema: count(1, 3600).default(30),
-    means: 'How long a runner that went silent keeps its pipelines.',
+    means: 'How long a silent runner keeps its pipelines.',
     example: '30',
   },
   RUNNER_METRICS_PORT: {
     schema: count(0, 65535).optional(),
-    means: 'Port for the metrics and the health of a runner. Unset: none.',
+    means: 'Port for the metrics and the health of a runner. Unset: not served.',
     example: '9464',
   },
   RUNNER_METRICS_HOST: {
     schema: z.string().default('127.0.0.1'),
-    means: 'Address for the metrics and the health of a runner. They are open to whoever reaches it.',
+    means: 'Address for the metrics and the health of a runner. They require no authentication.',
     example: '0.0.0.0',
   },
   VITRINA_PYTHON: {
@@ -236,13 +237,12 @@ export const SETTINGS = {
   },
   VITRINA_PYTHON_TASKS: {
     schema: z.string().min(1).default('pipelines/python'),
-    means: 'Folder with the files that register Python tasks. Several are separated by commas.',
+    means: 'Folders with the files that register Python tasks, separated by commas.',
     example: 'pipelines/python',
   },
   VITRINA_TYPESCRIPT_TASKS: {
     schema: z.string().min(1).default('pipelines/typescript'),
-    means:
-      'Folder with the files that register TypeScript and JavaScript tasks. Several are separated by commas.',
+    means: 'Folders with the files that register TypeScript and JavaScript tasks, separated by commas.',
     example: 'pipelines/typescript',
   },
   VITRINA_TASK_TIMEOUT_SECONDS: {
@@ -252,35 +252,35 @@ export const SETTINGS = {
   },
   VITRINA_TASK_MEMORY_MB: {
     schema: count(64, 1_048_576).default(1024),
-    means: 'How much memory the tasks of one run may take.',
+    means: 'How much memory the tasks of one run may use.',
     example: '1024',
   },
   VITRINA_TASK_ISOLATION: {
     schema: z.enum(['auto', 'required', 'off']).default('auto'),
     means:
-      'Whether task functions run in a user namespace of their own, where they cannot read the memory of other processes. auto: where Linux allows it and unshare is installed.',
+      'Whether task functions run in their own user namespace, where they cannot read the memory of other processes. auto: if Linux allows it and unshare is installed.',
     example: 'auto',
   },
   VITRINA_TASK_USER: {
     schema: z.string().min(1).optional(),
     means:
-      'Account that task functions run as, by its name or as uid:gid; only for a process of root. Unset: that of the process.',
-    example: 'nobody',
+      'Account that task functions run as, by name or as uid:gid; only for a process of root. Unset: that of the process.',
+    example: '65534:65534',
   },
   LOG_LEVEL: {
     schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
-    means: 'The least important lines that are logged.',
+    means: 'The minimum level of logged lines.',
     example: 'info',
   },
   LOG_FORMAT: {
     schema: z.enum(['json', 'pretty']).optional(),
-    means: 'One JSON object a line, or lines for people. Unset: pretty on a terminal, else json.',
+    means: 'One JSON object per line, or lines for people. Unset: pretty on a terminal, else json.',
     example: 'json',
   },
   OTEL_EXPORTER_OTLP_ENDPOINT: {
     schema: z.url({ protocol: /^https?$/ }).optional(),
     means:
-      'Where traces go: an OpenTelemetry collector that takes OTLP over HTTP. Unset: nothing is traced. Other OTEL_* variables are heeded too.',
+      'An OpenTelemetry collector that receives traces as OTLP over HTTP. Unset: nothing is traced. Other OTEL_* variables are respected too.',
     example: 'http://localhost:4318',
   },
 } as const satisfies SettingsTable
@@ -289,11 +289,11 @@ type Name = keyof typeof SETTINGS
 export type Settings = SettingsOf<typeof SETTINGS> & {
   /** Named databases besides the main one, by lower-case name. */
   readonly connections: ReadonlyMap<string, string>
-  /** What all of this was read from: sinks and transforms read their own settings in it. */
+  /** The environment itself: sinks and transforms read their own settings from it. */
   readonly environment: NodeJS.ProcessEnv
 }
 
-/** Reads the environment once. All mistakes are told together. */
+/** Reads the environment once. All mistakes are reported together. */
 export function readSettings(environment: NodeJS.ProcessEnv): Settings {
   const mistakes: string[] = []
   const values = parseTable(SETTINGS, environment, mistakes)
@@ -320,7 +320,7 @@ function parseTable<Table extends SettingsTable>(
 ): SettingsOf<Table> {
   const values: Record<string, unknown> = {}
   for (const [name, { schema }] of Object.entries(table)) {
-    // An empty variable is how compose files and shells say "not set".
+    // Compose files and shells set an empty variable to mean "not set".
     const parsed = schema.safeParse(environment[name] || undefined)
     if (parsed.success) values[name] = parsed.data
     else mistakes.push(`${name} ${parsed.error.issues.map((issue) => issue.message).join(', ')}`)
@@ -368,8 +368,8 @@ const LOGIN_VARIABLES = {
 } as const satisfies Record<Login, Name>
 
 /**
- * Passwords that an operator chose for the three logins: those in their own URLs. `vitrina migrate` sets them, so that
- * API and runner can be started without the administrator's, from which all others are derived.
+ * Passwords that an operator chose for the three logins: those in their own URLs. `vitrina migrate` sets them, so
+ * that API and runner can be started without the administrator's URL, from which all others are derived.
  */
 export function chosenPasswords(settings: Settings): Partial<Record<Login, string>> {
   const chosen: Partial<Record<Login, string>> = {}
@@ -380,7 +380,7 @@ export function chosenPasswords(settings: Settings): Partial<Record<Login, strin
   return chosen
 }
 
-/** Null: no URL, one without a password, or one that names another login. */
+/** Null: no URL, one without a password, or one with another login. */
 function ownPassword(url: string | undefined, login: Login): string | null {
   if (url === undefined) return null
   const { username, password } = new URL(url)
@@ -389,7 +389,7 @@ function ownPassword(url: string | undefined, login: Login): string | null {
     : null
 }
 
-/** How one of the three logins reaches the main database. */
+/** The connection URL of one of the three logins to the main database. */
 export function loginUrl(settings: Settings, login: Login): string {
   const explicit = settings[LOGIN_VARIABLES[login]]
   if (explicit !== undefined) return explicit

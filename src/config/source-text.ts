@@ -1,4 +1,4 @@
-/** A place in a file, counted from 1, with what stands there. */
+/** A place in a file, counted from 1, with its text. */
 export interface Place {
   readonly file: string
   readonly line: number
@@ -15,7 +15,7 @@ export interface FileMistake {
 /** Longer lines are cut around the caret. */
 const WIDTH = 110
 
-/** A text that people wrote, in which places can be shown. */
+/** A text written by people, in which places can be shown. */
 export class SourceText {
   readonly file: string
   readonly text: string
@@ -36,14 +36,14 @@ export class SourceText {
     const from = column > WIDTH ? column - Math.floor(WIDTH / 2) : 0
     const shown = whole.slice(from, from + WIDTH)
     const margin = String(line).length
-    // Tabs stay tabs below, or the caret would stand elsewhere.
+    // Tabs are kept in the line below, or the caret would be misplaced.
     const indent = shown.slice(0, column - 1 - from).replace(/[^\t]/g, ' ')
     const carets = '^'.repeat(Math.max(1, Math.min(length, shown.length - indent.length)))
     return [`${line} | ${shown}`, `${' '.repeat(margin)} | ${indent}${carets}`]
   }
 }
 
-/** `file:line:column: message`, as editors and terminals know to open it. */
+/** `file:line:column: message`, the format that editors and terminals can open. */
 export function mistakeLines({ place, message }: FileMistake): string[] {
   return [
     `${place.file}:${place.line}:${place.column}: ${message}`,

@@ -1,4 +1,4 @@
-/** The word among `known` that somebody most likely meant; null when none is near. */
+/** The most similar word among `known`; null if none is similar. */
 function nearest(word: string, known: readonly string[]): string | null {
   const most = Math.max(1, Math.floor(word.length / 3))
   const near = known
@@ -14,7 +14,7 @@ export function didYouMean(word: string, known: readonly string[]): string {
   return meant === null ? '' : ` Did you mean "${meant}"?`
 }
 
-/** Letters to add, drop or change (Levenshtein). */
+/** Characters to add, remove or change (Levenshtein distance). */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, n) => n)
   for (let i = 1; i <= a.length; i++) {

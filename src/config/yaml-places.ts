@@ -3,7 +3,7 @@ import type { Place, SourceText } from './source-text.js'
 
 type Step = string | number
 
-/** Where the parts of a document stand in its file. */
+/** The places of the parts of a document in its file. */
 export class YamlPlaces {
   readonly #source: SourceText
   readonly #lines: LineCounter
@@ -15,7 +15,7 @@ export class YamlPlaces {
     this.#document = document
   }
 
-  /** The value at a path; where there is none, the nearest thing around it that is there. */
+  /** The value at a path; if it does not exist, the nearest existing part around it. */
   ofValue(path: readonly Step[]): Place {
     for (let length = path.length; length > 0; length--) {
       const node = this.#node(path.slice(0, length))
@@ -25,7 +25,7 @@ export class YamlPlaces {
     return this.#atStart(this.#document.contents as Node | null)
   }
 
-  /** The name of a field; without one, where the mapping begins. */
+  /** The name of a field; without one, the start of the mapping. */
   ofKey(path: readonly Step[]): Place {
     const mapping = this.#node(path.slice(0, -1))
     const pair = isMap(mapping)
@@ -34,20 +34,20 @@ export class YamlPlaces {
     return isPair(pair) ? this.#at(pair.key as Node) : this.ofValue(path)
   }
 
-  /** A place in the text of a value; where its lines are not those of the file, the value itself. */
+  /** A place in the text of a value; if its lines are not those of the file, the value itself. */
   inText(path: readonly Step[], line: number, column: number): Place {
     const node = this.#node(path)
     const start = this.#start(node)
     if (!isScalar(node) || start === null) return this.ofValue(path)
     if (node.type === 'BLOCK_LITERAL') return this.#inBlock(node, start.line + line, column)
     const written = this.#source.text.slice(node.range?.[0], node.range?.[1])
-    // Folded over several lines, the text has others than the file.
+    // A folded text has other lines than the file.
     if (line > 1 || written.includes('\n') || node.type === 'BLOCK_FOLDED') return this.ofValue(path)
     const quote = node.type === 'PLAIN' ? 0 : 1
     return this.#source.place(start.line, start.col + quote + column - 1)
   }
 
-  /** In a block each line of the value is one of the file, moved to the right. */
+  /** In a block, each line of the value is a line of the file, indented. */
   #inBlock(node: Scalar, line: number, column: number): Place {
     const [first = ''] = String(node.value)
       .split('\n')

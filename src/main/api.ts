@@ -8,7 +8,7 @@ import { NotifyWakeups } from '../store/wakeups.js'
 import { createTransforms } from '../transforms/index.js'
 import { limitedHosts } from '../transforms/limited-hosts.js'
 import { ConnectionProbes, probedByApi } from './connections.js'
-import { lookers } from './lookers.js'
+import { createInspection } from './inspection.js'
 import { CONSOLE_DIR, VERSION } from './paths.js'
 import { listenFailed } from './port.js'
 import { requireUsableServer } from './server-check.js'
@@ -30,7 +30,7 @@ export async function startApi(settings: Settings, { log, meter, tracer }: Telem
   try {
     const stores = catalogStores(database)
     for (const warning of await requireUsableServer(metaUrl)) log.warn(warning)
-    // A database that is not there or not migrated is better told now than to the first visitor.
+    // A database that is missing or not migrated is better reported now than at the first request.
     await stores.catalog.ping()
     const token = await apiToken(settings)
     const targets = targetRules(settings)
@@ -47,7 +47,7 @@ export async function startApi(settings: Settings, { log, meter, tracer }: Telem
         targets,
         connections: new Set(settings.connections.keys()),
       },
-      ...lookers(loginUrl(settings, 'reader'), metaUrl, {
+      ...createInspection(loginUrl(settings, 'reader'), metaUrl, {
         connections: settings.connections,
         targets,
         sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS,
@@ -85,7 +85,7 @@ export async function startApi(settings: Settings, { log, meter, tracer }: Telem
   }
 }
 
-/** What a browser can open: "all addresses" is not an address. */
+/** An address that a browser can open: "all addresses" is not one. */
 function readableUrl(url: string): string {
   return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')
 }

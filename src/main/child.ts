@@ -6,34 +6,38 @@ import { HANDED_OVER_ON, visibleEnvironment } from './hidden-environment.js'
 import { BIN } from './paths.js'
 import { howItEnded, type Part } from './supervisor.js'
 
-/** What a part says to its parent when it works. */
+/** The message of a child process to its parent when it is ready. */
 interface Ready {
-  /** Where it can be found: the address of the API, the name of the runner. */
+  /** Where to find it: the address of the API, the name of the runner. */
   readonly ready: string
 }
 
-/** Longer than a batch is meant to take; a runner that has not come back by then gives its run to recovery. */
+/** Longer than a batch should take; a runner that has not exited by then leaves its run to recovery. */
 const STOP_MS = 30_000
 
 export function tellReady(where: string): void {
   process.send?.({ ready: where } satisfies Ready)
 }
 
-/** A part of Vitrina in a process of its own. It stops when we say so, and when we are gone. */
+/** A part of Vitrina in its own process. It stops on request, and when this process is gone. */
 export class Child implements Part {
-  /** Where it can be found; rejects when it ends first. */
+  /** Where to find it; rejects if it exits first. */
   readonly ready: Promise<string>
   readonly exited: Promise<number>
   readonly #process: ChildProcess
 
-  /** `env` replaces ours: a part gets only the secrets that it needs. None of it can be seen from outside. */
+  /**
+   * `env` replaces the environment of this process: a part gets only the secrets that it needs. None of it is visible
+   * from outside.
+   */
   constructor(name: string, args: readonly string[], env: NodeJS.ProcessEnv) {
     this.#process = fork(BIN, args, {
       env: visibleEnvironment(env),
       execArgv: [],
       stdio: ['ignore', 'inherit', 'inherit', 'ipc', 'pipe'],
     })
-    // Over a pipe: what a process is started with can be read by every other one of the same user.
+    // Through a pipe: every process of the same user can read the arguments and environment that a process is started
+    // with.
     const environment = this.#process.stdio[HANDED_OVER_ON] as Writable
     environment.on('error', () => {}).end(JSON.stringify(env))
     this.exited = new Promise((resolve) => {
@@ -71,6 +75,6 @@ function didNotStart(name: string, code: number): VitrinaError {
   return new VitrinaError(
     'PROCESS_FAILED',
     `The ${name} did not start: it ${howItEnded(code)}`,
-    'Its last lines above give the reason.',
+    'Its last lines above show the reason.',
   )
 }

@@ -4,7 +4,7 @@ import { lostOr } from '../postgres/errors.js'
 
 const CONNECT_MS = 10_000
 
-/** One connection for the length of `use`. `timeoutMs` bounds connecting and every statement. */
+/** One connection for the duration of `use`. `timeoutMs` limits connecting and every statement. */
 export async function withClient<T>(
   url: string,
   use: (client: pg.Client) => Promise<T>,
@@ -16,7 +16,7 @@ export async function withClient<T>(
     connectionTimeoutMillis: timeoutMs ?? CONNECT_MS,
     ...(timeoutMs === undefined ? {} : { query_timeout: timeoutMs }),
   })
-  // A broken connection shows itself at the next statement; without a listener it would end the process.
+  // A broken connection shows at the next statement; without a listener it would end the process.
   client.on('error', () => {})
   try {
     await client.connect()

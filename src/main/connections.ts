@@ -8,11 +8,11 @@ import { targetRules } from './targets.js'
 export interface Probed {
   readonly databases: readonly ProbedDatabase[]
   readonly sinks: readonly SinkKind[]
-  /** How long a server may take to answer; not given: 5 s. */
+  /** How long a server may take to respond; not given: 5 s. */
   readonly patienceMs?: number
 }
 
-/** Everything that the API can speak to: the main database by its own logins, what is named, and the sinks. */
+/** Every server that the API can reach: the main database with its own logins, named databases, and sinks. */
 export function probedByApi(settings: Settings): Probed {
   const main: ProbedDatabase = {
     name: MAIN_CONNECTION,
@@ -50,7 +50,7 @@ export class ConnectionProbes implements Connections {
     this.#probed = probed
   }
 
-  /** Those who ask at the same time share one look: many open consoles must not become many connections. */
+  /** Concurrent requests share one test: many open consoles must not become many connections. */
   look(): Promise<readonly ConnectionReport[]> {
     this.#look ??= this.#probe().finally(() => {
       this.#look = null

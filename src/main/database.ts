@@ -4,16 +4,18 @@ import { DATABASE, runningEmbedded } from './embedded-url.js'
 import type { MainSettings } from './environment.js'
 
 export interface DatabaseOptions {
-  /** Ends a start that is under way. */
+  /** Aborts a start in progress. */
   readonly signal: AbortSignal
   readonly onProgress: (message: string) => void
-  /** `join`: an embedded server that another process of ours runs will do. `own`: it must be ours. */
+  /**
+   * `join`: an embedded server that another process of this installation runs is acceptable. `own`: it must be ours.
+   */
   readonly embedded: 'own' | 'join'
 }
 
 /**
- * Gives the main database to `use`: the one in DATABASE_URL, or an embedded one that lives as long as `use`. `server` is
- * null unless this process runs it.
+ * Passes the main database to `use`: the one in DATABASE_URL, or an embedded one that lives as long as `use`.
+ * `server` is null unless this process runs it.
  */
 export async function withMainDatabase<T>(
   settings: Settings,
@@ -25,7 +27,7 @@ export async function withMainDatabase<T>(
   const running = options.embedded === 'join' ? await runningEmbedded(settings.VITRINA_HOME) : null
   if (running !== null) return use({ ...settings, DATABASE_URL: running }, null)
   const { signal, onProgress } = options
-  // Not at the top: most commands run without a database of their own.
+  // Not at the top: most commands run without their own database.
   const { startEmbedded } = await import('../embedded/index.js')
   const server = await startEmbedded({ home: settings.VITRINA_HOME, database: DATABASE, signal, onProgress })
   try {
@@ -35,7 +37,7 @@ export async function withMainDatabase<T>(
   }
 }
 
-/** For api and runner started alone: they join what is there, but a database of their own would be empty. */
+/** For api and runner started alone: they join an existing server, because a database of their own would be empty. */
 export async function withExistingDatabase(settings: Settings): Promise<Settings> {
   if (settings.DATABASE_URL !== undefined) return settings
   const running = await runningEmbedded(settings.VITRINA_HOME)

@@ -9,13 +9,13 @@ import { withClient } from './connect.js'
 import type { MainSettings } from './environment.js'
 import { CINEMA_DIR, PIPELINE_SCHEMA } from './paths.js'
 
-/** A pipeline of the sample cinema, as its file says it. */
+/** A pipeline of the sample data, as in its file. */
 export interface DemoPipeline extends CinemaMart {
   readonly name: string
   readonly target: string
   /** The reader of its task plan, or its source query. */
   readonly query: string
-  /** What its task plan names. */
+  /** The functions of its task plan. */
   readonly transforms: readonly string[]
   readonly fields: Readonly<Record<string, unknown>>
 }
@@ -25,12 +25,12 @@ interface TaskField {
   readonly body: string
 }
 
-/** Loads the sample cinema; one that has films is left alone. Answers the rows that are there. */
+/** Loads the sample data unless it already has films. Returns the row counts. */
 export async function loadCinema(settings: MainSettings): Promise<Counts> {
   return withClient(settings.DATABASE_URL, loadSample)
 }
 
-/** The pipelines that ship, in the order of their story. */
+/** The sample pipelines, in the order in which the demo presents them. */
 export async function readDemoPipelines(): Promise<DemoPipeline[]> {
   const schema = readPipelineSchema(PIPELINE_SCHEMA)
   const read = async (mart: CinemaMart) => {
@@ -45,7 +45,7 @@ export async function readDemoPipelines(): Promise<DemoPipeline[]> {
   return Promise.all(CINEMA_MARTS.map(read))
 }
 
-/** Adds those that are missing. Those that are there keep what somebody made of them. Answers the new names. */
+/** Adds missing pipelines. Existing ones keep their changes. Returns the new names. */
 export async function addDemoPipelines(
   settings: Pick<MainSettings, 'DATABASE_URL'>,
   pipelines: readonly DemoPipeline[],
@@ -57,7 +57,7 @@ export async function addDemoPipelines(
   })
 }
 
-/** With SQL, not by the API: the documents give the first two their ids. */
+/** With SQL, not through the API: the documents give the first two their ids. */
 async function insertPipeline(client: pg.Client, { id, transforms, fields }: DemoPipeline): Promise<boolean> {
   const { tasks: _, ...plain } = fields
   const row = { ...plain, id, type: transforms.length === 0 ? 'SQL' : 'PYTHON' }

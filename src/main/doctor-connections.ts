@@ -1,23 +1,26 @@
 import type { Settings } from '../config/settings.js'
 import type { ConnectionReport } from '../model/connection.js'
 import { untestedVersion } from '../postgres/server-version.js'
+import { type CheckResult, failed, ok, skipped, warning } from './check-result.js'
 import { namedDatabases } from './connections.js'
-import { type Finding, failed, ok, skipped, warning } from './finding.js'
 import { probeDatabase, probeSink } from './probe.js'
 import { targetRules } from './targets.js'
 
-/** Named databases and the kinds of targets besides PostgreSQL: what is not configured is no fault, what is must answer. */
-export async function examineConnections(settings: Settings): Promise<Finding[]> {
+/**
+ * Named databases and the kinds of targets besides PostgreSQL: not configured is not an error, but a configured one
+ * must respond.
+ */
+export async function examineConnections(settings: Settings): Promise<CheckResult[]> {
   const databases = namedDatabases(settings).map(async (database) =>
-    toFinding(`connection ${database.name}`, await probeDatabase(database)),
+    toCheckResult(`connection ${database.name}`, await probeDatabase(database)),
   )
   const sinks = targetRules(settings).kinds.map(async (kind) =>
-    toFinding(`${kind.prefix} targets`, await probeSink(kind)),
+    toCheckResult(`${kind.prefix} targets`, await probeSink(kind)),
   )
   return Promise.all([...databases, ...sinks])
 }
 
-function toFinding(check: string, report: ConnectionReport): Finding {
+function toCheckResult(check: string, report: ConnectionReport): CheckResult {
   const { state, detail, failure, version, address } = report
   if (failure !== null) return failed(check, failure.message, failure.hint)
   if (state === 'not_configured') return skipped(check, detail ?? '')
@@ -25,6 +28,6 @@ function toFinding(check: string, report: ConnectionReport): Finding {
   const text = version ?? ''
   const untested = untestedVersion({ number: Number.parseInt(text, 10) * 10_000, text })
   return untested === null
-    ? ok(check, `PostgreSQL ${text} answers at ${address}`)
+    ? ok(check, `PostgreSQL ${text} responds at ${address}`)
     : warning(check, `${address}: ${untested}`)
 }

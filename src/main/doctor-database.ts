@@ -5,19 +5,19 @@ import { targetSchemas } from '../model/target.js'
 import { checkServer } from '../postgres/server-check.js'
 import { untestedVersion } from '../postgres/server-version.js'
 import { requireMigrated } from '../store/migrate.js'
+import { asVitrinaError } from './as-vitrina-error.js'
+import { type CheckResult, failed, ok, warning } from './check-result.js'
 import { withClient } from './connect.js'
 import type { MainSettings } from './environment.js'
-import { asVitrinaError } from './failure.js'
-import { type Finding, failed, ok, warning } from './finding.js'
 import { addressOf } from './probe.js'
 
 const MIGRATE = 'Run "vitrina migrate".'
 
-export async function examineDatabase(settings: MainSettings): Promise<Finding[]> {
+export async function examineDatabase(settings: MainSettings): Promise<CheckResult[]> {
   try {
     return await withClient(settings.DATABASE_URL, async (client) => {
       const findings = [
-        ok('database', `answers at ${addressOf(settings.DATABASE_URL)}`),
+        ok('database', `responds at ${addressOf(settings.DATABASE_URL)}`),
         ...(await examineServer(client, settings.DATABASE_URL)),
         await examineMigrations(client),
       ]
@@ -34,7 +34,7 @@ export async function examineDatabase(settings: MainSettings): Promise<Finding[]
   }
 }
 
-async function examineServer(client: pg.Client, url: string): Promise<Finding[]> {
+async function examineServer(client: pg.Client, url: string): Promise<CheckResult[]> {
   try {
     const server = await checkServer(client, url)
     const untested = untestedVersion(server)
@@ -49,17 +49,17 @@ async function examineServer(client: pg.Client, url: string): Promise<Finding[]>
   }
 }
 
-async function examineMigrations(client: pg.Client): Promise<Finding> {
+async function examineMigrations(client: pg.Client): Promise<CheckResult> {
   try {
     await requireMigrated(async (sql) => (await client.query(sql)).rows)
-    return ok('migrations', 'the meta store has all of them')
+    return ok('migrations', 'the meta store is up to date')
   } catch (error) {
     const { message, hint } = asVitrinaError(error)
     return failed('migrations', message, hint)
   }
 }
 
-async function examineLogin(settings: MainSettings, login: Login): Promise<Finding> {
+async function examineLogin(settings: MainSettings, login: Login): Promise<CheckResult> {
   const check = `login ${login}`
   try {
     const name = await withClient(
@@ -72,7 +72,7 @@ async function examineLogin(settings: MainSettings, login: Login): Promise<Findi
   }
 }
 
-async function examineStatistics(client: pg.Client): Promise<Finding> {
+async function examineStatistics(client: pg.Client): Promise<CheckResult> {
   const granted = await one<{ ok: boolean }>(
     client,
     `SELECT coalesce(bool_and(pg_has_role(rolname, 'pg_read_all_stats', 'USAGE')), false) AS ok FROM pg_roles WHERE rolname = ANY ($1)`,
@@ -81,17 +81,17 @@ async function examineStatistics(client: pg.Client): Promise<Finding> {
   if (granted.ok) return ok('statistics', 'reader and writer see when other transactions began')
   return failed(
     'statistics',
-    'reader or writer lacks pg_read_all_stats: incremental pipelines would not see all rows',
+    'reader or writer lacks pg_read_all_stats: incremental pipelines would miss rows',
     `As an administrator: GRANT pg_read_all_stats TO ${LOGINS.reader}, ${LOGINS.writer}`,
   )
 }
 
-async function examineSource(client: pg.Client, schema: string): Promise<Finding> {
+async function examineSource(client: pg.Client, schema: string): Promise<CheckResult> {
   const check = `source ${schema}`
   if (!(await hasSchema(client, schema)))
     return failed(
       check,
-      'there is no such schema',
+      'the schema does not exist',
       'Create it, load the sample with "vitrina demo", or change ALLOWED_SOURCE_SCHEMAS.',
     )
   if (!(await hasLogin(client, 'reader')))
@@ -107,12 +107,12 @@ async function examineSource(client: pg.Client, schema: string): Promise<Finding
   return failed(check, `${tables - readable} of ${tables} tables cannot be read by ${LOGINS.reader}`, MIGRATE)
 }
 
-async function examineTarget(client: pg.Client, schema: string): Promise<Finding> {
+async function examineTarget(client: pg.Client, schema: string): Promise<CheckResult> {
   const check = `target ${schema}`
   if (!(await hasSchema(client, schema)))
     return failed(
       check,
-      'there is no such schema',
+      'the schema does not exist',
       `Create it, then run "vitrina migrate"; or change ALLOWED_TARGET_TABLES.`,
     )
   if (!(await hasLogin(client, 'writer')))
@@ -123,7 +123,7 @@ async function examineTarget(client: pg.Client, schema: string): Promise<Finding
     [LOGINS.writer, schema],
   )
   return granted.ok
-    ? ok(check, 'marts can be made and filled')
+    ? ok(check, 'marts can be created and filled')
     : failed(check, `${LOGINS.writer} cannot create tables in it`, MIGRATE)
 }
 

@@ -1,10 +1,13 @@
 import type { Settings } from '../config/settings.js'
 import { confinementHere, createTransforms, foldersOf, pythonOf } from '../transforms/index.js'
-import { asVitrinaError } from './failure.js'
-import { type Finding, failed, ok, skipped, warning } from './finding.js'
+import { asVitrinaError } from './as-vitrina-error.js'
+import { type CheckResult, failed, ok, skipped, warning } from './check-result.js'
 
-/** Which Python would run tasks, what is registered, and how functions are kept from the processes of Vitrina. */
-export async function examineTasks(settings: Settings): Promise<Finding[]> {
+/**
+ * Which Python would run tasks, which functions are registered, and how functions are isolated from the processes of
+ * Vitrina.
+ */
+export async function examineTasks(settings: Settings): Promise<CheckResult[]> {
   const transforms = createTransforms(settings)
   try {
     const { items, problems } = await transforms.list()
@@ -19,7 +22,7 @@ export async function examineTasks(settings: Settings): Promise<Finding[]> {
       items.length === 0 ? `none in ${folders.join(', ')}` : `${items.length}: ${names}`,
     )
     const broken = problems.map(({ file, message }) =>
-      failed(`tasks ${file}`, message, 'Mend the file; "vitrina tasks list" looks again.'),
+      failed(`tasks ${file}`, message, 'Fix the file; "vitrina tasks list" checks it again.'),
     )
     return [python, tasks, await examineIsolation(settings), ...broken]
   } finally {
@@ -27,8 +30,8 @@ export async function examineTasks(settings: Settings): Promise<Finding[]> {
   }
 }
 
-/** Nobody has to have Python who has no Python tasks. */
-async function examinePython(settings: Settings, isNeeded: boolean): Promise<Finding> {
+/** Python is not required without Python tasks. */
+async function examinePython(settings: Settings, isNeeded: boolean): Promise<CheckResult> {
   try {
     const { executable, version } = await pythonOf(settings).interpreter()
     return ok('Python', `${version} at ${executable}`)
@@ -38,12 +41,12 @@ async function examinePython(settings: Settings, isNeeded: boolean): Promise<Fin
   }
 }
 
-async function examineIsolation(settings: Settings): Promise<Finding> {
+async function examineIsolation(settings: Settings): Promise<CheckResult> {
   const check = 'task isolation'
   try {
     const { prefix, user } = await confinementHere(settings)
     const measures = [
-      ...(prefix.length > 0 ? ['in a user namespace of their own'] : []),
+      ...(prefix.length > 0 ? ['in their own user namespace'] : []),
       ...(user === null ? [] : [`as the account with uid ${user.uid}`]),
     ]
     if (measures.length > 0) return ok(check, `functions run ${measures.join(', ')}`)
@@ -51,7 +54,7 @@ async function examineIsolation(settings: Settings): Promise<Finding> {
       settings.VITRINA_TASK_ISOLATION === 'off'
         ? 'VITRINA_TASK_ISOLATION is off'
         : 'user namespaces are not allowed here, or unshare is not installed'
-    return warning(check, `functions run as the user of the runner without a namespace of their own: ${why}`)
+    return warning(check, `functions run as the user of the runner, without their own namespace: ${why}`)
   } catch (error) {
     const { message, hint } = asVitrinaError(error)
     return failed(check, message, hint)

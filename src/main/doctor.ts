@@ -1,23 +1,23 @@
 import type { Settings } from '../config/settings.js'
 import { findBinaries } from '../embedded/binaries.js'
 import type { VitrinaError } from '../model/errors.js'
+import { asVitrinaError } from './as-vitrina-error.js'
+import { type CheckResult, failed, ok, skipped } from './check-result.js'
 import { examineConnections } from './doctor-connections.js'
 import { examineDatabase } from './doctor-database.js'
 import { examineTasks } from './doctor-tasks.js'
 import { runningEmbedded } from './embedded-url.js'
 import { readEnvironment } from './environment.js'
-import { asVitrinaError } from './failure.js'
-import { type Finding, failed, ok, skipped } from './finding.js'
 import { isPortFree } from './port.js'
 
-/** Looks at everything that has to be right before Vitrina works, and changes nothing. */
-export async function examine(): Promise<Finding[]> {
-  const node = ok('Node', `${process.versions.node}, 20.19 or newer is needed`)
+/** Checks everything that Vitrina needs, and changes nothing. */
+export async function examine(): Promise<CheckResult[]> {
+  const node = ok('Node', `${process.versions.node}; 20.19 or newer is required`)
   try {
     const settings = readEnvironment()
     return [
       node,
-      ok('settings', 'all are usable'),
+      ok('settings', 'all are valid'),
       ...(await examineMain(settings)),
       ...(await examineTasks(settings)),
       ...(await examineConnections(settings)),
@@ -29,7 +29,7 @@ export async function examine(): Promise<Finding[]> {
   }
 }
 
-async function examineMain(settings: Settings): Promise<Finding[]> {
+async function examineMain(settings: Settings): Promise<CheckResult[]> {
   if (settings.DATABASE_URL !== undefined) {
     const findings = await examineDatabase({ ...settings, DATABASE_URL: settings.DATABASE_URL })
     return [skipped('embedded PostgreSQL', 'not needed, DATABASE_URL is set'), ...findings]
@@ -37,11 +37,11 @@ async function examineMain(settings: Settings): Promise<Finding[]> {
   const embedded = examineBinaries()
   const url = await runningEmbedded(settings.VITRINA_HOME)
   if (url === null)
-    return [embedded, skipped('database', 'the embedded server does not run now; "vitrina up" starts it')]
+    return [embedded, skipped('database', 'the embedded server is not running; "vitrina up" starts it')]
   return [embedded, ...(await examineDatabase({ ...settings, DATABASE_URL: url }))]
 }
 
-function examineBinaries(): Finding {
+function examineBinaries(): CheckResult {
   try {
     return ok('embedded PostgreSQL', `${findBinaries().version} is installed`)
   } catch (error) {
@@ -50,14 +50,14 @@ function examineBinaries(): Finding {
   }
 }
 
-async function examinePort({ VITRINA_HOST: host, VITRINA_PORT: port }: Settings): Promise<Finding> {
+async function examinePort({ VITRINA_HOST: host, VITRINA_PORT: port }: Settings): Promise<CheckResult> {
   const address = `${host}:${port}`
   try {
     if (port === 0 || (await isPortFree(host, port))) return ok('port', `${address} is free`)
-    if (await isVitrina(host, port)) return ok('port', `Vitrina itself listens on ${address}`)
+    if (await isVitrina(host, port)) return ok('port', `Vitrina itself is listening on ${address}`)
     return failed(
       'port',
-      `another program listens on ${address}`,
+      `another program is listening on ${address}`,
       'Stop it, or set VITRINA_PORT to another port.',
     )
   } catch (error) {

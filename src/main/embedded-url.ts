@@ -7,8 +7,8 @@ import { isPostmasterOf, readPostmaster } from '../embedded/postmaster.js'
 export const DATABASE = 'vitrina'
 
 /**
- * How to reach the embedded server that another process of ours runs in this home; null when none does.
- * Asked of its pid file first: on a port that it left, our password might go to a stranger.
+ * The address of the embedded server that another process runs in this home; null if none does.
+ * Its pid file is checked first: on a port that it left, another program would receive our password.
  */
 export async function runningEmbedded(home: string): Promise<string | null> {
   const folder = join(resolve(home), 'postgres')

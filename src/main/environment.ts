@@ -2,17 +2,17 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { readSettings, type Settings } from '../config/settings.js'
 
-/** Settings with a main database that is known. */
+/** Settings with a known main database. */
 export type MainSettings = Settings & { readonly DATABASE_URL: string }
 
-/** Reads `.env` of the working folder, then the environment. What is set in the environment wins, also when empty. */
+/** Reads `.env` of the working folder, then the environment. The environment takes precedence, also if empty. */
 export function readEnvironment(): Settings {
   const file = resolve('.env')
   if (existsSync(file)) process.loadEnvFile(file)
   return readSettings(process.env)
 }
 
-/** Whether somebody chose the port: then another one may not be taken silently. */
+/** Whether the port was set explicitly: then another one must not be used silently. */
 export function isPortChosen(): boolean {
   return Boolean(process.env.VITRINA_PORT)
 }

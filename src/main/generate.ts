@@ -3,7 +3,7 @@ import { withClient } from './connect.js'
 import type { MainSettings } from './environment.js'
 import { prepareStore } from './prepare.js'
 
-/** Fills the cinema with generated rows. The grants come last: schemas and tables may be new. */
+/** Fills the sample data with generated rows. The grants come last: schemas and tables may be new. */
 export async function generateCinema(
   settings: MainSettings,
   options: GenerateOptions,

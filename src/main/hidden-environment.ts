@@ -1,6 +1,6 @@
 import { closeSync, openSync, readFileSync, readSync, writeSync } from 'node:fs'
 
-/** Names the descriptor on which a parent hands over the environment. */
+/** Names the descriptor on which a parent passes the environment. */
 const FD_VARIABLE = 'VITRINA_ENVIRONMENT_FD'
 
 /**
@@ -14,21 +14,21 @@ const VISIBLE = new Set([
   ...['NODE_V8_COVERAGE', 'NODE_COMPILE_CACHE', 'NODE_REDIRECT_WARNINGS', 'NODE_USE_SYSTEM_CA'],
   ...['NODE_TLS_REJECT_UNAUTHORIZED', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'OPENSSL_CONF', 'UV_THREADPOOL_SIZE'],
   ...['LD_LIBRARY_PATH', 'LD_PRELOAD', 'DYLD_LIBRARY_PATH', 'MALLOC_ARENA_MAX'],
-  // Tests find by it what lost its parent.
+  // Tests use it to find orphaned processes.
   'VITRINA_TEST_WORKER',
 ])
 
 let problem: string | null = null
 
-/** Why secrets can still be read in /proc; null when they cannot. */
+/** Why secrets can still be read in /proc; null if they cannot. */
 export function environmentProblem(): string | null {
   return problem
 }
 
 /**
- * Takes the environment over from a parent, if it hands one over, and removes what this process was started with from
- * /proc/<pid>/environ, which every process of the same user may read, task functions included. `process.env` keeps its
- * values. To be called before anything else is loaded.
+ * Receives the environment from a parent that passes one, and removes the environment that this process was started
+ * with from /proc/<pid>/environ, which every process of the same user may read, including task functions.
+ * `process.env` keeps its values. To be called before anything else is loaded.
  */
 export function hideEnvironment(): void {
   takeOver()
@@ -36,12 +36,12 @@ export function hideEnvironment(): void {
   try {
     overwrite()
   } catch (error) {
-    // A process whose files in /proc belong to root is closed to others of its user anyway.
+    // A process whose files in /proc belong to root is not readable for other processes of its user anyway.
     if (isReadable()) problem = error instanceof Error ? error.message : String(error)
   }
 }
 
-/** What a child gets as its environment; the rest it takes over from `HANDED_OVER_ON`. */
+/** The visible environment of a child; it receives the rest on `HANDED_OVER_ON`. */
 export function visibleEnvironment(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const visible = Object.entries(environment).filter(([name]) => VISIBLE.has(name))
   return { ...Object.fromEntries(visible), [FD_VARIABLE]: String(HANDED_OVER_ON) }
@@ -56,15 +56,15 @@ function takeOver(): void {
   delete process.env[FD_VARIABLE]
   const text = readFileSync(Number(fd), 'utf8')
   closeSync(Number(fd))
-  // The parent ended before it had written.
+  // The parent exited before it had written.
   if (text === '') process.exit(1)
   Object.assign(process.env, JSON.parse(text))
 }
 
 /**
- * The kernel shows the memory in which it laid down the environment at the start. Setting a variable again moves its
- * value elsewhere; the old place is then overwritten. There is nothing in Node that would do it, but the file with our
- * own memory is writable. About 1 ms.
+ * The kernel shows the memory in which it stored the environment at the start. Setting a variable again moves its
+ * value elsewhere; the old place is then overwritten. Node has no function for this, but the file with our own memory
+ * is writable. Takes about 1 ms.
  */
 function overwrite(): void {
   const { start, end } = whereItIs()
@@ -80,7 +80,7 @@ function overwrite(): void {
   }
 }
 
-/** Entries end with NUL, as `NAME=value`. Each stays where it is: the others are still in use. */
+/** Entries end with NUL, as `NAME=value`. Each stays in place: the others are still in use. */
 function withoutSecrets(block: Buffer): Buffer {
   const hidden = Buffer.from(block)
   for (let at = 0; at < block.length; ) {
@@ -93,7 +93,7 @@ function withoutSecrets(block: Buffer): Buffer {
   return hidden
 }
 
-/** Fields 50 and 51 of /proc/self/stat; the name in parentheses, the second, may itself hold spaces. */
+/** Fields 50 and 51 of /proc/self/stat; the name in parentheses, the second field, may itself contain spaces. */
 function whereItIs(): { readonly start: number; readonly end: number } {
   const stat = readFileSync('/proc/self/stat', 'latin1')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')

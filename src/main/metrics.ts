@@ -14,7 +14,7 @@ export interface MetricsOptions {
   readonly isReady: () => boolean
 }
 
-/** The metrics and the health of a runner, for whoever watches it. The runner itself speaks no HTTP. */
+/** The metrics and the health of a runner, for monitoring. The runner itself has no HTTP server. */
 export async function serveMetrics(
   meter: Meter,
   { host, port, isReady }: MetricsOptions,
@@ -22,8 +22,9 @@ export async function serveMetrics(
   const server = createServer(async (request, response) => {
     const path = request.url?.split('?', 1)[0]
     if (path === '/metrics') response.setHeader('content-type', meter.contentType).end(await meter.text())
-    else if (path === '/health') tell(response, 200, 'ok')
-    else if (path === '/health/ready') tell(response, isReady() ? 200 : 503, isReady() ? 'ok' : 'unavailable')
+    else if (path === '/health') sendStatus(response, 200, 'ok')
+    else if (path === '/health/ready')
+      sendStatus(response, isReady() ? 200 : 503, isReady() ? 'ok' : 'unavailable')
     else response.writeHead(404).end()
   })
   await new Promise<void>((resolve, reject) => {
@@ -41,8 +42,8 @@ export async function serveMetrics(
   }
 }
 
-/** As the API tells it. */
-function tell(response: ServerResponse, status: number, said: string): void {
-  response.writeHead(status, { 'content-type': 'application/json' })
-  response.end(JSON.stringify({ status: said, version: VERSION }))
+/** In the format of the API. */
+function sendStatus(response: ServerResponse, code: number, status: string): void {
+  response.writeHead(code, { 'content-type': 'application/json' })
+  response.end(JSON.stringify({ status, version: VERSION }))
 }

@@ -3,8 +3,9 @@ import { readFileSync } from 'node:fs'
 const POLL_MS = 500
 
 /**
- * Calls `gone` when the npx that started us has ended: it passes no signal on, and whoever ended it thinks that it
- * ended us. Between npx and us stands a shell that may live on, so its parent is watched too (on Linux).
+ * Calls `gone` when the npx that started this process has exited: npx forwards no signal, and the process that ended
+ * npx expects this one to end too. Between npx and this process is a shell that may survive, so its parent is watched
+ * too (on Linux).
  */
 export function watchNpx(gone: () => void): () => void {
   if (process.env.npm_lifecycle_event !== 'npx') return () => {}

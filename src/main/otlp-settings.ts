@@ -9,11 +9,11 @@ export interface OtlpSettings {
   readonly timeoutMs: number
   readonly resource: Attributes
   readonly ratio: number
-  /** A protocol that was asked for and is not spoken here. */
+  /** A configured protocol that is not supported. */
   readonly otherProtocol: string | null
 }
 
-/** The variables of OpenTelemetry that concern traces, with the meaning they have everywhere. Null: nothing is traced. */
+/** The OpenTelemetry variables for traces, with their standard meaning. Null: nothing is traced. */
 export function otlpSettings(env: NodeJS.ProcessEnv, service: 'api' | 'runner'): OtlpSettings | null {
   const url = tracesUrl(env)
   if (url === null || env.OTEL_SDK_DISABLED === 'true' || env.OTEL_TRACES_EXPORTER === 'none') return null
@@ -40,7 +40,7 @@ function tracesUrl(env: NodeJS.ProcessEnv): string | null {
   return base ? `${trimEnd(base, '/')}/v1/traces` : null
 }
 
-/** `name=value,name=value`, percent-encoded. What is no pair is left out. */
+/** `name=value,name=value`, percent-encoded. Invalid pairs are ignored. */
 function pairs(text = ''): Record<string, string> {
   const found = text.split(',').flatMap((pair) => {
     const at = pair.indexOf('=')
@@ -57,7 +57,7 @@ function decoded(text: string): string {
   }
 }
 
-/** The part of the traces that begin with us. A caller that keeps its trace, or does not, has decided for us. */
+/** The share of traces that start here and are kept. If a caller has a trace, its decision applies. */
 function rootRatio({
   OTEL_TRACES_SAMPLER: sampler = '',
   OTEL_TRACES_SAMPLER_ARG: argument,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The package's own folder: two above, from src/main as from dist/main. */
+/** The package's own folder: two levels up, from src/main as from dist/main. */
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 export const BIN = join(ROOT, 'bin/vitrina.js')

@@ -13,7 +13,7 @@ export async function isPortFree(host: string, port: number): Promise<boolean> {
   })
 }
 
-/** `wanted`, or the first free one after it. */
+/** `wanted`, or the first free port after it. */
 export async function nextFreePort(host: string, wanted: number): Promise<number> {
   const last = Math.min(wanted + TRIED, 65_535)
   for (let port = wanted; port <= last; port++) if (await isPortFree(host, port)) return port
@@ -37,7 +37,7 @@ export function listenFailed(
 export function portTaken(host: string, port: number): VitrinaError {
   return new VitrinaError(
     'PORT_TAKEN',
-    `Another program listens on ${host}:${port}.`,
-    'Stop it, or set VITRINA_PORT to another port; 0 takes any free one.',
+    `Another program is listening on ${host}:${port}.`,
+    'Stop it, or set VITRINA_PORT to another port; 0 selects a free one.',
   )
 }

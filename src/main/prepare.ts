@@ -6,13 +6,15 @@ import type { MainSettings } from './environment.js'
 import { requireUsableServer } from './server-check.js'
 
 export interface Prepared {
-  /** Migrations that were missing. */
+  /** The applied migrations. */
   readonly applied: readonly string[]
-  /** What could not be granted, and what is untested, in words. */
+  /** Warnings about missing grants and untested servers. */
   readonly notices: readonly string[]
 }
 
-/** Brings the meta store to this program's version and grants the three logins what they need. Safe to repeat. */
+/**
+ * Migrates the meta store to the version of this program and grants the three logins what they need. Safe to repeat.
+ */
 export async function prepareStore(settings: MainSettings): Promise<Prepared> {
   const warnings = await requireUsableServer(settings.DATABASE_URL)
   const applied = await migrate(settings.DATABASE_URL)

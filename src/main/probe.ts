@@ -1,17 +1,17 @@
 import type { ConnectionReport } from '../model/connection.js'
 import type { SinkKind } from '../ports/sink.js'
 import { checkServer } from '../postgres/server-check.js'
+import { asVitrinaError } from './as-vitrina-error.js'
 import { withClient } from './connect.js'
-import { asVitrinaError } from './failure.js'
 
-/** Longer than a server that is well needs to answer. */
+/** Longer than a healthy server needs to respond. */
 const PATIENCE_MS = 5_000
 
 type AllowLists = ConnectionReport['allowLists']
 
 export interface ProbedDatabase {
   readonly name: string
-  /** The setting that holds the address, for hints. */
+  /** The setting with the address, for hints. */
   readonly setting: string
   /** One for each login that this process uses there. */
   readonly urls: readonly string[]
@@ -52,11 +52,11 @@ export async function probeSink(kind: SinkKind, patienceMs = PATIENCE_MS): Promi
     const since = performance.now()
     const detail = await kind.ping(late)
     const latencyMs = elapsed(since)
-    // One that answers and does not tell its version is reachable all the same.
+    // A server that responds without its version is still reachable.
     const version = (await kind.version?.(late).catch(() => null)) ?? null
     return { ...known, state: 'reachable', version, latencyMs, detail, failure: null, allowLists }
   } catch (error) {
-    // What a client throws when its signal ends is its own choice.
+    // A client may throw anything when its signal aborts.
     const failure = late.aborted ? unanswered(patienceMs) : failureOf(error)
     return { ...known, ...UNANSWERED, failure, allowLists }
   }
@@ -89,8 +89,8 @@ function elapsed(since: number): number {
 function unanswered(patienceMs: number): ConnectionReport['failure'] {
   return {
     code: 'SINK_UNAVAILABLE',
-    message: `It did not answer within ${patienceMs / 1000} s.`,
-    hint: 'See whether the server runs, and whether a firewall stands between.',
+    message: `No response within ${patienceMs / 1000} s.`,
+    hint: 'Check that the server is running, and that no firewall blocks the connection.',
   }
 }
 

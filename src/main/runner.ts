@@ -25,7 +25,7 @@ import { requireUsableServer } from './server-check.js'
 import { targetRules } from './targets.js'
 import type { Telemetry } from './telemetry.js'
 
-/** Less than what systemd, Kubernetes and `vitrina up` wait before they kill. */
+/** Less than systemd, Kubernetes and `vitrina up` wait before they kill. */
 const GRACE_MS = 20_000
 
 export interface RunningRunner {
@@ -33,9 +33,9 @@ export interface RunningRunner {
   stop(): Promise<void>
 }
 
-/** For tests and benches. */
+/** For tests and benchmarks. */
 export interface RunnerOverrides {
-  /** Taken whether or not a faster one is possible. */
+  /** Used even if a faster one is possible. */
   readonly way?: Way
   readonly sinks?: readonly SinkModule[]
   /** The waits between the attempts of a run. */
@@ -62,7 +62,7 @@ export async function startRunner(
       meter,
       tracer,
     )
-    // New with every start: a runner that comes back never takes itself for its predecessor.
+    // New with every start: a restarted runner never mistakes itself for its predecessor.
     const id = `${hostname()}-${process.pid}-${randomBytes(3).toString('hex')}`
     const runner = { id, host: hostname(), pid: process.pid, version: VERSION, concurrency }
     const transforms = createTransforms(settings)
@@ -104,9 +104,10 @@ export async function startRunner(
       await metrics?.close()
       throw error
     })
-    if (metrics !== null) log.info('Metrics and health are served.', { port: metrics.port })
+    if (metrics !== null) log.info('Serving metrics and health.', { port: metrics.port })
     const stop = async () => {
-      // Metrics and health stay until the last batch has ended: whoever looks shall see that it drains.
+      // Metrics and health stay available until the last batch has ended, so that monitoring shows that the runner is
+      // draining.
       await manager.stop()
       await transforms.close()
       await metrics?.close()

@@ -1,6 +1,6 @@
 import { watchNpx } from './npx.js'
 
-/** Why something was ended early: because somebody asked for it. */
+/** Why work ended early: a stop was requested. */
 export class Stopped extends Error {
   readonly exitCode: number
 
@@ -11,11 +11,11 @@ export class Stopped extends Error {
   }
 }
 
-/** One Ctrl-C may arrive twice: from the terminal, and passed on by npm. */
+/** One Ctrl-C may arrive twice: from the terminal, and forwarded by npm. */
 const SAME_PRESS_MS = 1_000
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** Does `work` until it is done or somebody asks us to stop; then it has time to end in order. */
+/** Does `work` until it is done or a stop is requested; then it has time to end normally. */
 export async function untilStopped<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController()
   const release = process.connected ? listenToParent(controller) : listenToPeople(controller)
@@ -39,7 +39,7 @@ function listenToPeople(controller: AbortController): () => void {
       first = performance.now()
       controller.abort(new Stopped(name))
     } else if (performance.now() - first > SAME_PRESS_MS) {
-      // They cannot wait. Our children notice that we are gone, and so does the guard of the database.
+      // Work that cannot wait. Our children notice that we are gone, and so does the guard of the database.
       process.stderr.write('Stopping at once.\n')
       process.exit(130)
     }
@@ -52,7 +52,7 @@ function listenToPeople(controller: AbortController): () => void {
   }
 }
 
-/** Inside a tree the parent decides: Ctrl-C reaches us too, but the parent may still need us. */
+/** Within "vitrina up" the parent decides: Ctrl-C reaches this process too, but the parent may still need it. */
 function listenToParent(controller: AbortController): () => void {
   const stop = () => controller.abort(new Stopped('its parent'))
   const ignore = () => {}

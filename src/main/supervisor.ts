@@ -5,7 +5,7 @@ import { VitrinaError } from '../model/errors.js'
 /** A process that is kept running. */
 export interface Part {
   readonly pid: number | null
-  /** Its exit code, 128 + n when signal n ended it. Settles whether or not it was asked to end. */
+  /** Its exit code, 128 + n if signal n ended it. Settles whether or not it was stopped on request. */
   readonly exited: Promise<number>
   stop(): Promise<void>
 }
@@ -14,17 +14,17 @@ export interface Supervision {
   /** Used in sentences: "the runner". */
   readonly name: string
   readonly report: (line: string) => void
-  /** Returns when it works again. */
+  /** Resolves when it works again. */
   readonly restart: (signal: AbortSignal) => Promise<Part>
 }
 
 /** 0.5, 1, 2, 4 and 8 s: an embedded PostgreSQL that was killed is back long before the last one. */
 const MAX_RESTARTS = 5
 const FIRST_WAIT_MS = 500
-/** A part that ran this long has recovered: its next death is the first one again. */
+/** A part that ran this long has recovered: its next exit counts as the first one again. */
 const STABLE_MS = 60_000
 
-/** Restarts a part that ends by itself, later each time, and gives up when it does not stay up. */
+/** Restarts a part that exits by itself, with growing delays, and gives up if it does not stay up. */
 export class Supervisor {
   /** Rejects when it gives up. */
   readonly failed: Promise<never>
@@ -39,11 +39,11 @@ export class Supervisor {
     this.#part = part
     this.#watching = this.#watch()
     this.failed = this.#watching.then(() => new Promise<never>(() => {}))
-    // Whoever waits for it hears of it; until then it must not end the process.
+    // Handled where it is awaited; until then it must not end the process.
     this.failed.catch(() => {})
   }
 
-  /** Ends the part, also one that is just being restarted. */
+  /** Stops the part, also one that is being restarted. */
   async stop(): Promise<void> {
     this.#stop.abort()
     await this.#watching.catch(() => {})
@@ -60,7 +60,7 @@ export class Supervisor {
     }
   }
 
-  /** Returns when the part runs again, or when nobody needs it any more. */
+  /** Resolves when the part is running again, or when it is no longer needed. */
   async #restart(reason: string): Promise<void> {
     const { signal } = this.#stop
     const { name, report, restart } = this.#supervision
@@ -89,14 +89,14 @@ export class Supervisor {
 
 export function howItEnded(code: number): string {
   const [signal] = Object.entries(constants.signals).find(([, number]) => 128 + number === code) ?? []
-  return signal === undefined ? `ended with code ${code}.` : `was killed by ${signal}.`
+  return signal === undefined ? `exited with code ${code}.` : `was killed by ${signal}.`
 }
 
 function gaveUp(name: string, deaths: number, why: string): VitrinaError {
   return new VitrinaError(
     'PROCESS_FAILED',
-    `The ${name} ended ${deaths} times without running for ${STABLE_MS / 1000} s in between. ${why}`,
-    'The lines above give the reason. Everything else is stopped; fix the cause, then start again.',
+    `The ${name} exited ${deaths} times without running for ${STABLE_MS / 1000} s in between. ${why}`,
+    'The lines above show the reason. Everything else is stopped; fix the cause, then start again.',
   )
 }
 

@@ -9,7 +9,7 @@ import { VERSION } from './paths.js'
 export interface Telemetry {
   readonly log: Logger
   readonly meter: Meter
-  /** Not given: nothing is traced. Closed by the part that it is given to. */
+  /** Not given: nothing is traced. Closed by the part that receives it. */
   readonly tracer?: Tracer
 }
 
@@ -18,7 +18,7 @@ export async function createTelemetry(settings: Settings, service: 'api' | 'runn
   const log = createLog({ service, version: VERSION, level: settings.LOG_LEVEL, format })
   const reason = environmentProblem()
   if (reason !== null)
-    log.warn('Task functions can read the environment of this process, with its secrets.', { reason })
+    log.warn('Task functions can read the environment of this process, including its secrets.', { reason })
   const tracer = await createTracer(settings, service, log)
   const meter = createMeter({ version: VERSION, mostPipelines: settings.METRICS_MAX_PIPELINES })
   return { log, meter, ...(tracer === null ? {} : { tracer }) }
@@ -35,7 +35,7 @@ async function createTracer(
   const { OtlpTracer } = await import('../telemetry/otlp-tracer.js')
   const { OtlpSender } = await import('../telemetry/otlp-sender.js')
   if (otlp.otherProtocol !== null)
-    log.warn('Traces are sent as JSON over HTTP; another protocol was asked for.', {
+    log.warn('Traces are sent as JSON over HTTP; the configured protocol is not supported.', {
       protocol: otlp.otherProtocol,
     })
   const onLost = (err: Error) => log.warn('Traces could not be sent.', { err })

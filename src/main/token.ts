@@ -5,12 +5,14 @@ import type { Settings } from '../config/settings.js'
 
 export interface ApiToken {
   readonly token: string
-  /** `made`: nobody has seen it yet, so it has to be shown. `kept`: in `path` since an earlier start. */
+  /** `made`: new, so it has to be shown. `kept`: in `path` since an earlier start. */
   readonly origin: 'setting' | 'made' | 'kept'
   readonly path: string
 }
 
-/** The administrator's token: the setting, or one that is made once and kept where only its owner can read it. */
+/**
+ * The administrator's token: the setting, or one that is generated once and stored where only its owner can read it.
+ */
 export async function apiToken(settings: Settings): Promise<ApiToken> {
   const path = resolve(settings.VITRINA_HOME, 'api-token')
   if (settings.VITRINA_API_TOKEN !== undefined)
@@ -20,7 +22,7 @@ export async function apiToken(settings: Settings): Promise<ApiToken> {
   return { token: (await readFile(path, 'utf8')).trim(), origin: 'kept', path }
 }
 
-/** For a start that nobody will visit: to make the lasting token now would mean that nobody ever sees it. */
+/** For a start without users: a permanent token generated now would never be shown. */
 export function withPassingToken<S extends Settings>(settings: S): S {
   return { ...settings, VITRINA_API_TOKEN: settings.VITRINA_API_TOKEN ?? randomToken() }
 }
@@ -29,7 +31,9 @@ function randomToken(): string {
   return randomBytes(24).toString('base64url')
 }
 
-/** Null when there is one. Created exclusively: of two processes that start at once, one makes it and one reads it. */
+/**
+ * Null if there is one. Created exclusively: of two processes that start at once, one creates it and one reads it.
+ */
 async function makeToken(path: string): Promise<string | null> {
   await mkdir(join(path, '..'), { recursive: true })
   const token = randomToken()

@@ -9,25 +9,25 @@ import { type ApiToken, apiToken } from './token.js'
 export interface Tree {
   readonly url: string
   readonly token: ApiToken
-  /** The port that was wanted, when another one had to be taken. */
+  /** The requested port, if another one had to be used. */
   readonly portInstead: number | null
 }
 
 export interface TreeOptions {
   readonly signal: AbortSignal
-  /** For the parts: how much they log. */
+  /** The log level of the parts. */
   readonly logLevel: string
-  /** Settings that the parts get besides those of this process. */
+  /** Settings of the parts in addition to those of this process. */
   readonly env?: Readonly<Record<string, string>>
-  /** Supervised with the rest; null when the database is not ours. */
+  /** Supervised with the rest; null if the database is not ours. */
   readonly database: EmbeddedServer | null
-  /** Receives a line when a part ended and when it runs again. */
+  /** Receives a line when a part exits and when it runs again. */
   readonly report: (line: string) => void
 }
 
 /**
- * API and runner as processes of their own, for the length of `use`. They meet only in the database. One that ends by
- * itself is restarted; the first start is not repeated: a wrong setting does not get better by waiting.
+ * API and runner as separate processes, for the duration of `use`. They meet only in the database. A part that exits
+ * by itself is restarted; the first start is not repeated: waiting does not fix a wrong setting.
  */
 export async function withTree<T>(
   settings: MainSettings,
@@ -38,7 +38,7 @@ export async function withTree<T>(
   const port = await choosePort(settings)
   const starts = await startParts(partsOf(settings, options, token.token), port, options.signal)
   const [{ where: url }] = starts
-  // Also where the system chose the port: the console and everybody's scripts know this address now.
+  // Also if the system chose the port: the console and users' scripts know this address now.
   const samePort = Number(new URL(url).port || 80)
   const supervisors = starts.map(({ spec, child }) => supervised(spec, child, { port: samePort, options }))
   const database = options.database === null ? null : supervisedDatabase(options.database, options.report)
@@ -48,7 +48,7 @@ export async function withTree<T>(
     return await Promise.race([use({ url, token, portInstead }), ...all.map(({ failed }) => failed)])
   } finally {
     await Promise.all(supervisors.map((one) => one.stop()))
-    // Last: a runner that ends its batch needs it.
+    // Last: a runner that finishes its batch needs it.
     await database?.stop()
   }
 }
@@ -63,7 +63,7 @@ interface PartSpec {
 interface Started {
   readonly spec: PartSpec
   readonly child: Child
-  /** Where it can be found. */
+  /** Where to find it. */
   readonly where: string
 }
 
@@ -94,7 +94,7 @@ function partsOf(
   ]
 }
 
-/** All of them, or none: when one does not start, the others are ended. */
+/** All of them or none: if one does not start, the others are stopped. */
 async function startParts(
   specs: readonly [PartSpec, PartSpec],
   port: number,
@@ -114,7 +114,7 @@ async function startParts(
   throw either.reason
 }
 
-/** Returns when it works. */
+/** Resolves when it works. */
 async function start(spec: PartSpec, port: number, signal: AbortSignal): Promise<Started> {
   const child = new Child(spec.name, [spec.command], { ...spec.env, VITRINA_PORT: String(port) })
   try {
@@ -134,7 +134,7 @@ function supervised(
   return new Supervisor({ name: spec.name, report, restart }, child)
 }
 
-/** Its owner ends it; here it is only kept running. */
+/** Its owner stops it; here it is only kept running. */
 function supervisedDatabase(server: EmbeddedServer, report: TreeOptions['report']): Supervisor {
   const part = () => ({ pid: null, exited: server.exited, stop: async () => {} })
   const restart = async (signal: AbortSignal) => {
@@ -150,7 +150,7 @@ async function choosePort({ VITRINA_HOST: host, VITRINA_PORT: wanted }: MainSett
   return wanted
 }
 
-/** Empty, not absent: a part reads .env too, and the administrator's password must not come back that way. */
+/** Empty, not absent: a part reads .env too, and the administrator's password must not return that way. */
 const WITHOUT_SECRETS = {
   DATABASE_URL: '',
   VITRINA_API_DATABASE_URL: '',

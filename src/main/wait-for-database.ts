@@ -10,12 +10,12 @@ const AGAIN_MS = 500
 export interface Patience {
   readonly ms: number
   readonly signal: AbortSignal
-  /** Called when the reason is another one than before. */
+  /** Called when the reason changes. */
   readonly onWait: (reason: string) => void
 }
 
 /**
- * Returns when the server accepts connections. What the server itself refuses, a wrong password for instance, is thrown
+ * Resolves when the server accepts connections. What the server itself rejects, such as a wrong password, is thrown
  * at once: waiting does not change it.
  */
 export function waitForDatabase(url: string, patience: Patience): Promise<void> {
@@ -24,8 +24,8 @@ export function waitForDatabase(url: string, patience: Patience): Promise<void> 
 }
 
 /**
- * Returns when a login of ours finds the meta store as this program needs it. Also waits for what is refused: before
- * the first migration the login does not exist, or has another password.
+ * Resolves when a login of Vitrina finds the meta store at the version that this program needs. Also waits for
+ * rejected logins: before the first migration the login does not exist, or has another password.
  */
 export function waitForStore(url: string, patience: Patience): Promise<void> {
   const look = () =>
@@ -36,7 +36,7 @@ export function waitForStore(url: string, patience: Patience): Promise<void> {
   return patiently(look, (error) => !isForGood(error), patience)
 }
 
-/** A server of another version, or without a pooler before it, is another address. */
+/** A server of another version, or one without a pooler in front, is another address. */
 function isForGood(error: unknown): boolean {
   return (
     error instanceof VitrinaError && (error.code === 'SERVER_TOO_OLD' || error.code === 'POOLER_UNSUITABLE')

@@ -1,4 +1,4 @@
-/** Each role may do what those before it may. */
+/** Each role includes the permissions of those before it. */
 export const ROLES = ['viewer', 'operator', 'admin'] as const
 export type Role = (typeof ROLES)[number]
 
@@ -6,17 +6,17 @@ export function mayActAs(role: Role, needed: Role): boolean {
   return ROLES.indexOf(role) >= ROLES.indexOf(needed)
 }
 
-/** Who changes something, for versions and audit. */
+/** Who makes a change, for versions and audit. */
 export interface Author {
-  /** Tells callers apart that have the same name. */
+  /** Distinguishes callers with the same name. */
   readonly id: string
   readonly name: string
   readonly requestId: string
-  /** Where the request stands in a trace; runs that it asks for belong to it. Null: nowhere. */
+  /** The position of the request in a trace; runs that it requests belong to it. Null: not traced. */
   readonly traceparent: string | null
 }
 
-/** A bearer token, without its value: that is shown once and never kept. */
+/** A bearer token, without its value, which is shown once and never stored. */
 export interface Token {
   readonly id: string
   readonly name: string
@@ -25,9 +25,9 @@ export interface Token {
   readonly createdAt: string
   readonly expiresAt: string | null
   readonly revokedAt: string | null
-  /** When it was last given a new value. */
+  /** When it last got a new value. */
   readonly rotatedAt: string | null
-  /** Until when the value before that works too; null: it does not. */
+  /** Until when the previous value is valid; null: it is not. */
   readonly previousUntil: string | null
   readonly lastUsedAt: string | null
   /** The address that it was last used from. */

@@ -6,43 +6,43 @@ export interface Claim {
   readonly pipeline: Pipeline
   readonly runId: string
   readonly fence: number
-  /** Counts the tries inside this run, over all runners that had it. */
+  /** Counts the attempts of this run, over all runners. */
   readonly attempt: number
-  /** True when an earlier holder died or gave the run back. */
+  /** True if an earlier holder died or handed the run back. */
   readonly recovered: boolean
   /** How often a holder died in this run since its last committed batch. */
   readonly deaths: number
-  /** Who had it before, null when nobody had or when it was given back in order. */
+  /** The previous holder; null for the first holder, or if it handed the run back normally. */
   readonly previousOwner: string | null
-  /** How the attempt of the earlier holder ended; null when there was none. */
+  /** How the attempt of the previous holder ended; null for the first holder. */
   readonly previousEnd: AttemptEnd | null
   /** What started the run: sql, api, schedule, or repair. */
   readonly trigger: string
-  /** Where the request stands in a trace, as W3C Trace Context writes it; null: nobody named one. */
+  /** The position of the request in a trace, in the format of W3C Trace Context; null: not traced. */
   readonly traceparent: string | null
   /** How long the request waited for a runner. */
   readonly waitedMs: number
-  /** What was asked for meanwhile. */
+  /** Requests made meanwhile. */
   readonly control: Control
 }
 
-/** What people asked for since the last batch. Heard between batches only. */
+/** Requests since the last batch. Checked only between batches. */
 export interface Control {
   readonly pause: boolean
   readonly cancel: boolean
-  /** Safe to change in the middle of a run; null is auto. */
+  /** Safe to change during a run; null is auto. */
   readonly batchSize: number | null
 }
 
-/** How far a run is. All numbers are totals since the run began, so that writing them twice changes nothing. */
+/** The progress of a run. All numbers are totals since the run began, so that writing them twice changes nothing. */
 export interface Progress {
   readonly rows: RowCounts
   readonly batches: number
 }
 
-/** What a run did over all its attempts and runners, as the meta store has it. */
+/** What a run did over all its attempts and runners, from the meta store. */
 export interface RunTotals extends Progress {
-  /** From the first claim to the end, on the database's clock. */
+  /** From the first claim to the end, by the clock of the database. */
   readonly durationMs: number
 }
 
@@ -54,13 +54,13 @@ export interface BatchRecord {
   readonly lastKey: string | null
   readonly durationMs: number
   readonly phases: BatchPhases
-  /** The checkpoint after this batch, when it lives in another database and is only copied here. */
+  /** The checkpoint after this batch, if it lives in another database and is only copied here. */
   readonly copiedCheckpoint: { readonly key: string | null; readonly id: string | null } | null
 }
 
 /**
- * A part of a batch, between two moments of performance.now(). A reading that rows pass through happens while the batch
- * before is still being written; where rows never come here, reading is a part of writing.
+ * A part of a batch, between two moments of performance.now(). Rows that pass through the runner are read while the
+ * previous batch is still being written; otherwise reading is a part of writing.
  */
 export interface Phase {
   readonly name: (typeof PHASES)[number]
@@ -70,13 +70,13 @@ export interface Phase {
 export const PHASES = ['read', 'transform', 'write', 'checkpoint'] as const
 
 /**
- * Where the time of a batch went. Reading and transforming may have been done ahead, while the batch before it was
- * written; then they are not part of its duration.
+ * Where the time of a batch went. Reading and transforming may happen ahead, while the previous batch is written;
+ * then they are not part of its duration.
  */
 export interface BatchPhases {
-  /** Null where the database reads and writes in one statement, or where the rows were put aside earlier. */
+  /** Null if the database reads and writes in one statement, or if the rows were staged earlier. */
   readonly readMs: number | null
-  /** Null where there are no transforms. */
+  /** Null if there are no transforms. */
   readonly transformMs: number | null
   readonly writeMs: number
   readonly checkpointMs: number
@@ -118,7 +118,7 @@ export interface RunnerInfo {
   readonly concurrency: number
 }
 
-/** What the sessions of a claim are called in a database, so that they can be told from those of an earlier holder. */
+/** The application_name of the sessions of a claim, which distinguishes them from those of an earlier holder. */
 export const SESSION_PREFIX = 'vitrina-run '
 
 export function sessionName({ pipeline, fence }: Claim): string {

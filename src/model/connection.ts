@@ -1,22 +1,22 @@
-/** A server that this process can speak to, and whether it answered. Never holds a secret. */
+/** A server that this process can reach, and whether it responded. Never contains a secret. */
 export interface ConnectionReport {
-  /** `main`, the name of a further database, or the kind of a sink. */
+  /** `main`, the name of another database, or the kind of a sink. */
   readonly name: string
   /** postgresql, elasticsearch, clickhouse, s3. */
   readonly kind: string
-  /** Host and database, for people; null: not known here. */
+  /** Host and database, for people; null: unknown here. */
   readonly address: string | null
-  /** Whom it was tried as. */
+  /** The login used for the test. */
   readonly logins: readonly string[]
   readonly state: 'reachable' | 'unreachable' | 'not_configured'
-  /** What the server says it is. */
+  /** The product and version that the server reports. */
   readonly version: string | null
-  /** Until its first answer, connecting included. */
+  /** Time until its first response, including connecting. */
   readonly latencyMs: number | null
-  /** What it said, or what is missing. */
+  /** The result, or what is missing. */
   readonly detail: string | null
   readonly failure: { readonly code: string; readonly message: string; readonly hint: string } | null
-  /** What pipelines may read and write there, and the setting that says so. */
+  /** What pipelines may read and write there, and the setting that restricts it. */
   readonly allowLists: readonly { readonly setting: string; readonly names: readonly string[] }[]
 }
 

@@ -1,4 +1,4 @@
-/** The beginning of a text that came from outside. Half a surrogate pair is not left behind. */
+/** The beginning of a text from outside, without half a surrogate pair at its end. */
 export function cutText(text: string, most: number): string {
   if (text.length <= most) return text
   const last = text.charCodeAt(most - 2)

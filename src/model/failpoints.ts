@@ -20,7 +20,7 @@ export const FAILPOINTS = [
 ] as const
 export type Failpoint = (typeof FAILPOINTS)[number]
 
-/** `name` or `name@3` for the third time, with `=kill` (SIGKILL) or `=freeze` (SIGSTOP). */
+/** `name`, or `name@3` for the third time, with `=kill` (SIGKILL) or `=freeze` (SIGSTOP). */
 const armed = parse(process.env.VITRINA_FAILPOINT)
 let passed = 0
 

@@ -1,18 +1,18 @@
 /** `{field: {old, new}}`. */
 export type FieldDiff = Readonly<Record<string, { readonly old: unknown; readonly new: unknown }>>
 
-/** A configuration as it was at some time. */
+/** An earlier configuration. */
 export interface PipelineVersion {
   readonly pipelineId: string
   readonly version: number
   readonly author: string
   readonly at: string
-  /** In the words of the API, tasks included. */
+  /** With the field names of the API, including tasks. */
   readonly spec: Readonly<Record<string, unknown>>
   readonly diff: FieldDiff
 }
 
-/** One line of the audit. */
+/** One entry of the audit. */
 export interface AuditEntry {
   readonly id: number
   readonly at: string
@@ -25,7 +25,7 @@ export interface AuditEntry {
   readonly requestId: string | null
 }
 
-/** A batch of a run, as it was committed. */
+/** A committed batch of a run. */
 export interface BatchHistory {
   readonly batch: number
   readonly attempt: number
@@ -51,7 +51,7 @@ export interface BatchHistory {
 export const QUARANTINE_STATUSES = ['HELD', 'REPLAY_REQUESTED', 'REPLAYED', 'DISCARDED'] as const
 export type QuarantineStatus = (typeof QUARANTINE_STATUSES)[number]
 
-/** A row that the target refused, kept with the reason. */
+/** A row that the target rejected, stored with the reason. */
 export interface QuarantinedRow {
   readonly id: number
   readonly pipelineId: string
@@ -66,7 +66,7 @@ export interface QuarantinedRow {
   readonly settledAt: string | null
 }
 
-/** A runner of the fleet, and what it holds. */
+/** A runner and the pipelines it holds. */
 export interface FleetRunner {
   readonly id: string
   readonly host: string
@@ -88,7 +88,7 @@ export interface HeldPipeline {
   readonly leaseUntil: string | null
 }
 
-/** Something that happened, as every runner and every hand-written statement leaves it in the journal. */
+/** An event in the journal, written by runners and by hand-written statements alike. */
 export interface JournalEvent {
   readonly seq: number
   readonly at: string
@@ -98,7 +98,7 @@ export interface JournalEvent {
   readonly data: Readonly<Record<string, unknown>>
 }
 
-/** A line that a runner said about a run. */
+/** A log line of a runner about a run. */
 export interface RunLogLine {
   readonly id: number
   readonly runId: string

@@ -1,8 +1,8 @@
 /**
- * How a column came about. `direct`: a column of a source as it is. `expression`: computed of one row. `aggregate`:
- * computed of several rows. `constant`: of no column at all. `transform`: kept its name through registered functions,
- * which may have changed its value. `opaque`: made by a registered function, of what is not known. `unresolved`: not
- * known, with the reason.
+ * How a column is derived. `direct`: a copied column of a source. `expression`: computed from one row. `aggregate`:
+ * computed from several rows. `constant`: from no column. `transform`: keeps its name through registered functions,
+ * which may change its value. `opaque`: created by a registered function from unknown columns. `unresolved`: unknown,
+ * with the reason.
  */
 export const COLUMN_KINDS = [
   'direct',
@@ -21,19 +21,19 @@ export interface SourceColumn {
   readonly column: string
 }
 
-/** A column that a query gives, and where its values come from. */
+/** A column of a query, and where its values come from. */
 export interface ColumnLineage {
   readonly name: string
   readonly kind: ColumnKind
-  /** Every column whose value goes into it; not complete when it is unresolved. */
+  /** Every column that contributes to its value; incomplete if it is unresolved. */
   readonly sources: readonly SourceColumn[]
-  /** How it is computed, with the names of the sources in it; null: taken as it is. */
+  /** How it is computed, with the names of the sources; null: copied. */
   readonly expression: string | null
   /** Why it is unresolved. */
   readonly reason: string | null
 }
 
-/** What a column does besides giving values: it decides which rows there are, and in what order. */
+/** What a column does besides providing values: it determines the rows or their order. */
 export const COLUMN_USES = ['join', 'filter', 'group', 'sort'] as const
 export type ColumnUse = (typeof COLUMN_USES)[number]
 
@@ -41,15 +41,15 @@ export interface ShapingColumn extends SourceColumn {
   readonly uses: readonly ColumnUse[]
 }
 
-/** What a text says about where its columns come from. */
+/** What a query says about the origin of its columns. */
 export interface QueryLineage {
   readonly columns: readonly ColumnLineage[]
-  /** Why there may be more columns than those listed; null: these are all. */
+  /** Why there may be more columns than listed; null: the list is complete. */
   readonly open: string | null
   readonly shaping: readonly ShapingColumn[]
 }
 
-/** What stands in the graph: tables and views of PostgreSQL, marts of other sinks, and the pipelines between them. */
+/** The nodes of the graph: tables and views of PostgreSQL, marts of other sinks, and the pipelines between them. */
 export const NODE_KINDS = ['table', 'view', 'sink', 'pipeline'] as const
 export type NodeKind = (typeof NODE_KINDS)[number]
 
@@ -61,28 +61,28 @@ export interface NodeColumnRef {
 
 export interface NodeColumn {
   readonly name: string
-  /** As PostgreSQL writes it; null: not known. */
+  /** The PostgreSQL type; null: unknown. */
   readonly type: string | null
-  /** Null: a column of a source, which nothing here computes. */
+  /** Null: a column of a source, which is not computed here. */
   readonly kind: ColumnKind | null
   readonly sources: readonly NodeColumnRef[]
   readonly expression: string | null
-  /** The registered functions that it went through. */
+  /** The registered functions it passes through. */
   readonly through: readonly string[]
   readonly reason: string | null
 }
 
-/** Why something could not be looked at. */
+/** Why something could not be inspected. */
 export interface LineageProblem {
   readonly code: string
   readonly message: string
   readonly hint: string
 }
 
-/** Only pipelines and views have one: what they compute, and by what. */
+/** Only pipelines and views have one: what they compute, and how. */
 export interface NodeColumns {
   readonly columns: readonly NodeColumn[]
-  /** Why there may be more columns; null: these are all. */
+  /** Why there may be more columns; null: the list is complete. */
   readonly open: string | null
   readonly shaping: readonly (NodeColumnRef & { readonly uses: readonly ColumnUse[] })[]
 }
@@ -92,21 +92,21 @@ export interface LineageNode {
   readonly id: string
   readonly kind: NodeKind
   readonly name: string
-  /** The database it lies in; null: the main one, or none. */
+  /** Its database; null: the main one, or none. */
   readonly connection: string | null
   /** Of a pipeline. */
   readonly pipelineId: string | null
-  /** Null: nobody could look. */
+  /** Null: could not be checked. */
   readonly exists: boolean | null
-  /** Why the query of a pipeline cannot be followed. */
+  /** Why the query of a pipeline cannot be analyzed. */
   readonly error: LineageProblem | null
 }
 
-/** A node as an answer shows it: with how much of its neighbourhood is left out. */
+/** A node in a response, with the number of neighbours that are left out. */
 export interface ShownNode extends LineageNode {
   readonly hiddenUp: number
   readonly hiddenDown: number
-  /** Null at the level of tables. */
+  /** Null at the table level. */
   readonly columns: NodeColumns | null
 }
 
@@ -116,27 +116,27 @@ export interface LineageEdge {
 }
 
 export interface LineageGraph {
-  /** The id that was asked for, as the graph writes it. */
+  /** The requested id, in the format of the graph. */
   readonly focus: string | null
   readonly level: 'table' | 'column'
   readonly nodes: readonly ShownNode[]
   readonly edges: readonly LineageEdge[]
-  /** How many there are in all. */
+  /** The total number. */
   readonly totalNodes: number
-  /** Databases that could not be asked. */
+  /** Databases that could not be queried. */
   readonly problems: readonly (LineageProblem & { readonly connection: string | null })[]
 }
 
-/** One pipeline, with what its columns come from beneath the views that its query names. */
+/** One pipeline, with the sources of its columns beneath the views of its query. */
 export interface PipelineLineage {
   readonly pipelineId: string
   readonly name: string
   readonly target: string
-  /** What the query names, and what the views among it lead to. */
+  /** What the query names, and what its views lead to. */
   readonly reads: readonly { readonly node: string; readonly kind: NodeKind; readonly via: string | null }[]
   readonly error: LineageProblem | null
   readonly open: string | null
-  /** `base` is null where a view cannot be followed. */
+  /** `base` is null if a view cannot be analyzed. */
   readonly columns: readonly (NodeColumn & { readonly base: readonly NodeColumnRef[] | null })[]
   readonly shaping: NodeColumns['shaping']
   readonly problems: LineageGraph['problems']

@@ -2,7 +2,7 @@ import type { LastComparisons } from './reconcile.js'
 import type { HeldBack } from './run.js'
 import type { PipelineStatus, RunStatus } from './status.js'
 
-/** One line of a list that shows many pipelines at once: what it is, what it does, how it went. */
+/** One line of a list of many pipelines: its configuration, status and recent runs. */
 export interface PipelineLine {
   readonly id: string
   readonly name: string
@@ -18,7 +18,7 @@ export interface PipelineLine {
   readonly scheduleTimezone: string
   readonly nextRunAt: string | null
   readonly lastSuccessAt: string | null
-  /** Rows of the quarantine that nobody settled yet; counted up to 1,000. */
+  /** Quarantined rows that are not replayed or discarded yet; counted up to 1,000. */
   readonly quarantined: number
   readonly compared: LastComparisons
   readonly current: ActiveRun | null
@@ -49,14 +49,14 @@ export interface EndedRun {
   readonly rowsRead: number
   readonly rowsWritten: number
   readonly rowsDeleted: number
-  /** What kept the checkpoint from moving on. */
+  /** What prevented the checkpoint from advancing. */
   readonly heldBack: HeldBack | null
   readonly errorCode: string | null
   readonly error: string | null
   readonly errorHint: string | null
 }
 
-/** One bar of the last runs. */
+/** One bar in the chart of the latest runs. */
 export interface RunBar {
   readonly status: RunStatus
   readonly durationMs: number | null
@@ -64,9 +64,9 @@ export interface RunBar {
   readonly rowsWritten: number
 }
 
-/** The whole fleet in a few numbers. */
+/** Totals of all pipelines and runners. */
 export interface FleetSummary {
-  /** The clock of the database: browsers have clocks of their own. */
+  /** The clock of the database: clocks of browsers differ. */
   readonly now: string
   readonly pipelines: number
   readonly queued: number
@@ -75,6 +75,6 @@ export interface FleetSummary {
   readonly failed: number
   readonly disabled: number
   readonly runnersAlive: number
-  /** Those that did not end in order, dead ones among them. */
+  /** Those that have not stopped normally, including dead ones. */
   readonly runnersKnown: number
 }

@@ -1,7 +1,7 @@
 import type { PipelineStatus } from './status.js'
 import { quoteIdentifier, quoteTable, readTableName } from './table-name.js'
 
-/** How the rows of a pipeline reach its target. See docs/architecture.md, "three ways". */
+/** How the rows of a pipeline reach its target. See docs/architecture.md. */
 export type Way = 'pushdown' | 'relay' | 'rows'
 export type Strategy = 'sql_full' | 'sql_incremental' | 'tasks_full' | 'tasks_incremental'
 export type Guarantee = 'lossless' | 'lossless if the database sets the key' | 'bounded'
@@ -13,12 +13,12 @@ export interface Task {
   readonly taskType: 'SQL' | 'PYTHON'
   /** SQL text, or the name of a registered transform; never a path, a module or code. */
   readonly body: string
-  /** For people: what is read follows from the body. */
+  /** For documentation only: the body determines what is read. */
   readonly sourceTable: string | null
   readonly targetTable: string | null
 }
 
-/** What a user configured: a query or a table, a target and a key. Filling the target is all that a run does. */
+/** The configuration: a query or a table, a target and a key. All that a run does is fill the target. */
 export interface PipelineSpec {
   readonly name: string
   readonly description: string
@@ -29,13 +29,13 @@ export interface PipelineSpec {
   readonly sourceQuery: string | null
   /** A table that is read instead of a query. */
   readonly sourceTable: string | null
-  /** Columns of `sourceTable`. Empty: all of them. */
+  /** Columns of `sourceTable`. Empty: all columns. */
   readonly sourceColumns: readonly string[]
   readonly targetTable: string
   readonly targetConnection: string | null
-  /** Other pipelines that say so too may write to the same target. */
+  /** Other pipelines with this option may write to the same target. */
   readonly sharedTarget: boolean
-  /** What only this kind of target knows; its sink reads it. */
+  /** Options of this kind of target, read by its sink. */
   readonly targetOptions: Readonly<Record<string, unknown>>
   readonly mode: 'full' | 'incremental'
   readonly fullStrategy: 'upsert' | 'replace'
@@ -50,13 +50,13 @@ export interface PipelineSpec {
   readonly enabled: boolean
   readonly scheduleInterval: string | null
   readonly scheduleTimezone: string
-  /** Rows a run may put into quarantine before it fails. */
+  /** Rows that a run may quarantine before it fails. */
   readonly quarantineLimit: number
-  /** Share of a mart (0 to 1) that one run may remove before the brake stops it. */
+  /** Share of a mart (0 to 1) that one run may delete before it fails. */
   readonly deleteBrake: number
 }
 
-/** Who answers for a configuration: people and programs by the API, or the files of "vitrina apply". */
+/** What manages a configuration: the API, or the files of "vitrina apply". */
 export const MANAGERS = ['api', 'file'] as const
 export type Manager = (typeof MANAGERS)[number]
 
@@ -70,39 +70,39 @@ export interface Pipeline extends PipelineSpec {
   readonly updatedAt: string
 }
 
-/** What decides which rows are read. */
+/** The fields that determine the rows that are read. */
 export type ReadPart = Pick<PipelineSpec, 'sourceQuery' | 'sourceTable' | 'sourceColumns'> & {
   readonly tasks: readonly Pick<Task, 'body'>[]
 }
 
 /**
- * The SQL that feeds a pipeline: the reader of its task plan, or else its own query (the legacy mode), or the one that
- * its table stands for. Guard, validation, preview, runs, comparisons and lineage all read this text. Empty: no source.
+ * The SQL that feeds a pipeline: the reader of its task plan, or else its own query (the legacy mode), or the query
+ * for its table. Guard, validation, preview, runs, comparisons and lineage all read this text. Empty: no source.
  */
 export function readerQuery({ tasks, sourceQuery, sourceTable, sourceColumns }: ReadPart): string {
   return tasks[0]?.body ?? sourceQuery ?? (sourceTable === null ? '' : tableQuery(sourceTable, sourceColumns))
 }
 
-/** A name that is not `schema.table` is passed on as one quoted name, which the guard refuses. */
+/** A name that is not `schema.table` is passed on as one quoted name, which the guard rejects. */
 function tableQuery(table: string, columns: readonly string[]): string {
   const name = readTableName(table)
   const list = columns.length === 0 ? '*' : columns.map(quoteIdentifier).join(', ')
   return `SELECT ${list} FROM ${name === null ? quoteIdentifier(table) : quoteTable(name)}`
 }
 
-/** The field that the text of `readerQuery` comes from. A table has no text that a place could point into. */
+/** The field that the text of `readerQuery` comes from. A table has no text that a position could refer to. */
 export function readerField({ tasks, sourceTable }: Pick<ReadPart, 'tasks' | 'sourceTable'>): ReaderField {
   if (tasks.length > 0) return 'tasks.0.body'
   return sourceTable === null ? 'source_query' : 'source_table'
 }
-/** The text of `readerQuery` is made from the name of a table. */
+/** The text of `readerQuery` is generated from the name of a table. */
 export function readsTable(pipeline: Pick<ReadPart, 'tasks' | 'sourceTable'>): boolean {
   return readerField(pipeline) === 'source_table'
 }
 
 export type ReaderField = 'tasks.0.body' | 'source_query' | 'source_table'
 
-/** The last step of a plan may override where the rows go. */
+/** The last step of a plan may override the target. */
 export function finalTarget(pipeline: {
   readonly tasks: readonly Pick<Task, 'targetTable'>[]
   readonly targetTable: string
@@ -120,7 +120,7 @@ export function transformNames(pipeline: Pick<Pipeline, 'tasks'>): string[] {
   return pipeline.tasks.filter((task) => task.taskType === 'PYTHON').map((task) => task.body)
 }
 
-/** Every run builds the mart anew. */
+/** Every run rebuilds the mart. */
 export function isReplaced(pipeline: Pick<Pipeline, 'mode' | 'fullStrategy'>): boolean {
   return pipeline.mode === 'full' && pipeline.fullStrategy === 'replace'
 }

@@ -1,32 +1,32 @@
-/** How many rows a side has, and where its control field begins and ends. */
+/** The number of rows on one side, and the range of its control field. */
 export interface SideSummary {
   readonly count: number
   readonly min: string | null
   readonly max: string | null
 }
 
-/** Rows of one kind of difference: how many, and the keys of some, each as the texts of its columns. */
+/** Rows of one kind of difference: the count, and some of the keys, each as the texts of its columns. */
 export interface Drift {
   readonly count: number
   readonly keys: readonly (readonly (string | null)[])[]
 }
 
-/** What a comparison row by row found. */
+/** The result of a row-by-row comparison. */
 export interface DeepDrift {
   readonly keyColumns: readonly string[]
   /** In the source, not in the mart. */
   readonly missing: Drift
   /** In the mart, not in the source. */
   readonly extra: Drift
-  /** In both, with other values. */
+  /** In both, with different values. */
   readonly different: Drift
-  /** Differences that the pipeline has not come to yet; not drift. */
+  /** Differences that the pipeline has not reached yet; not drift. */
   readonly onTheirWay: number
-  /** How many of those might be drift all the same: the source has changed, but not traceably in these rows. */
+  /** How many of those might be drift: the source has changed, but the change cannot be traced to these rows. */
   readonly undecided: number
 }
 
-/** Rows that were mended, looked at again. */
+/** Repaired rows, compared again. */
 export interface Proof {
   readonly agree: number
   /** The source has changed them since. */
@@ -44,16 +44,16 @@ export interface Reconciliation {
   readonly deep: DeepDrift | null
 }
 
-/** What a comparison found, without the keys: as it is kept for those who look at the whole fleet. */
+/** The result of a comparison without the keys, as stored for the overview of all pipelines. */
 export interface Comparison {
   readonly at: string
   readonly durationMs: number
-  /** The configuration that was compared. */
+  /** The compared configuration. */
   readonly configVersion: number
   readonly matches: boolean
   readonly sourceRows: number
   readonly targetRows: number
-  /** Zero, as the rest, when only counts were compared. */
+  /** Zero, like the rest, if only counts were compared. */
   readonly missing: number
   readonly extra: number
   readonly different: number
@@ -61,7 +61,7 @@ export interface Comparison {
   readonly undecided: number
 }
 
-/** The last of each kind; null: never compared so. */
+/** The latest of each kind; null: never compared. */
 export interface LastComparisons {
   readonly counts: Comparison | null
   readonly rows: Comparison | null

@@ -1,6 +1,9 @@
 import type { RunStatus } from './status.js'
 
-/** What a batch did to the mart. `read` is what the source gave; each of those rows is one of the others. */
+/**
+ * What a batch did to the mart. `read` counts the rows from the source; each of them is counted in one of the other
+ * fields.
+ */
 export interface RowCounts {
   readonly read: number
   readonly inserted: number
@@ -8,7 +11,7 @@ export interface RowCounts {
   readonly unchanged: number
   readonly deleted: number
   readonly quarantined: number
-  /** Rows that another row of the same batch with the same key replaced. */
+  /** Rows that were replaced by another row of the same batch with the same key. */
   readonly duplicates: number
 }
 
@@ -34,7 +37,7 @@ export function addRows(a: RowCounts, b: RowCounts): RowCounts {
   }
 }
 
-/** Rows that were put into the mart: new ones and changed ones. Unchanged rows are not rewritten. */
+/** Rows written to the mart: inserted and updated. Unchanged rows are not rewritten. */
 export function rowsWritten(rows: RowCounts): number {
   return rows.inserted + rows.updated
 }
@@ -68,14 +71,14 @@ export interface Run {
   readonly error: string | null
   readonly errorCode: string | null
   readonly errorHint: string | null
-  /** What keeps an incremental run from moving its checkpoint to the last row it wrote. */
+  /** What prevents an incremental run from moving its checkpoint to the last row it wrote. */
   readonly heldBack: HeldBack | null
-  /** How an orchestrator calls this run. */
+  /** The id of this run in an external orchestrator. */
   readonly externalRef: string | null
   readonly cancelRequested: boolean
-  /** The trace that its request belongs to; null: none was named. */
+  /** The trace of its request; null: none. */
   readonly traceId: string | null
-  /** Those that did not end the run, oldest first. Includes the newest while the run waits to be taken up again. */
+  /** Those that did not end the run, oldest first. Includes the newest while the run waits to be claimed again. */
   readonly attempts: readonly PastAttempt[]
 }
 
@@ -83,7 +86,7 @@ export interface Run {
  * failed           with an error, and the same runner tried again
  * runner_died      its lease expired: the runner was killed, froze, or lost the meta store
  * given_back       the runner was stopped, and handed the run back after its batch
- * connection_lost  the runner lost a database, and handed the run back
+ * connection_lost  the runner lost a database connection, and handed the run back
  */
 export const ATTEMPT_ENDS = ['failed', 'runner_died', 'given_back', 'connection_lost'] as const
 export type AttemptEnd = (typeof ATTEMPT_ENDS)[number]
@@ -99,13 +102,16 @@ export interface PastAttempt {
   readonly errorHint: string | null
 }
 
-/** What stands around a run in the history of its pipeline. */
+/** The neighbours of a run in the history of its pipeline. */
 export interface RunSurroundings {
   readonly previousId: string | null
   readonly nextId: string | null
-  /** The median of the successful runs before it; null: there are fewer than three. */
+  /** The median duration of the successful runs before it; null: fewer than three. */
   readonly usualRowsWritten: number | null
-  /** What the last run that read everything has read; null: this one does not read everything, or is the first to. */
+  /**
+   * The rows read by the last run that read everything; null: this run does not read everything, or is the first that
+   * does.
+   */
   readonly expectedRowsRead: number | null
 }
 
@@ -116,7 +122,7 @@ export interface HeldBack {
   readonly since: string | null
 }
 
-/** A row of the quarantine that somebody wants to be tried again. */
+/** A quarantined row whose retry is requested. */
 export interface HeldRow {
   readonly id: number
   readonly key: string
@@ -124,13 +130,13 @@ export interface HeldRow {
   readonly texts: readonly (string | null)[]
 }
 
-/** A row that a comparison found different, and that somebody wants mended. */
+/** A row that differs according to a comparison, and whose repair is requested. */
 export interface RepairKey {
   readonly id: number
   readonly key: readonly (string | null)[]
 }
 
-/** A row that the target refused, as the source gave it. */
+/** A row that the target rejected, as read from the source. */
 export interface RefusedRow {
   readonly key: string
   readonly columns: readonly string[]

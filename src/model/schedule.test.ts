@@ -19,7 +19,7 @@ describe('an interval', () => {
   })
 
   it.each(['', '0m', 'P', 'PT', 'PT0S', '15', 'm', '15 m', '-15m', '1.5h', '0 6 * * *'])(
-    '"%s" is none',
+    '"%s" is not valid',
     (text) => {
       expect(intervalMs(text)).toBeNull()
     },
@@ -36,7 +36,7 @@ describe('R3.5 a cron expression', () => {
     expect(next('0 6 * * *', '2024-07-15T12:00:00Z', 'America/New_York')).toBe('2024-07-16T10:00:00.000Z')
   })
 
-  it('comes once on the day when its hour is left out', () => {
+  it('occurs once on the day when its hour is skipped', () => {
     // 31 March 2024: 02:00 to 03:00 does not exist in Berlin.
     const first = next('30 2 * * *', '2024-03-30T12:00:00Z', 'Europe/Berlin')!
     expect(new Date(first).getTime()).toBeGreaterThanOrEqual(Date.parse('2024-03-31T01:00:00Z'))
@@ -44,14 +44,14 @@ describe('R3.5 a cron expression', () => {
     expect(next('30 2 * * *', first, 'Europe/Berlin')).toBe('2024-04-01T00:30:00.000Z')
   })
 
-  it('comes once on the day when its hour comes twice', () => {
-    // 27 October 2024: 02:30 is there at 00:30 and at 01:30 UTC in Berlin.
+  it('occurs once on the day when its hour occurs twice', () => {
+    // 27 October 2024: 02:30 occurs at 00:30 and at 01:30 UTC in Berlin.
     const first = next('30 2 * * *', '2024-10-26T12:00:00Z', 'Europe/Berlin')!
     expect(['2024-10-27T00:30:00.000Z', '2024-10-27T01:30:00.000Z']).toContain(first)
     expect(next('30 2 * * *', first, 'Europe/Berlin')).toBe('2024-10-28T01:30:00.000Z')
   })
 
-  it('that never comes has no next moment', () => {
+  it('that never occurs has no next time', () => {
     expect(next('0 0 30 2 *', '2024-01-01T00:00:00Z')).toBeNull()
   })
 
@@ -60,21 +60,24 @@ describe('R3.5 a cron expression', () => {
     ['', 'UTC'],
     ['61 * * * *', 'UTC'],
     ['0 6 * * *', 'Europe/Atlantis'],
-  ])('"%s" in %s is refused with a hint', (schedule, timezone) => {
+  ])('"%s" in %s is rejected with a hint', (schedule, timezone) => {
     expect(() => nextRun(schedule, timezone, new Date())).toThrowError(
       expect.objectContaining({ code: 'PIPELINE_INVALID', hint: expect.stringContaining('15m') }),
     )
   })
 })
 
-describe('the coming runs', () => {
+describe('the next runs', () => {
   const coming = (schedule: string, now: string, timezone: string) =>
-    comingRuns(schedule, timezone, new Date(now), 3).map(({ local, clockChange }) => [local, clockChange])
+    comingRuns({ schedule, timezone, now: new Date(now), count: 3 }).map(({ local, clockChange }) => [
+      local,
+      clockChange,
+    ])
 
-  it('are told as the clocks of the zone show them, and where those are put forward or back', () => {
+  it('are shown in the local time of the zone, with clock changes', () => {
     expect(coming('30 2 * * *', '2026-03-28T00:00:00Z', 'Europe/Berlin')).toEqual([
       ['2026-03-28T02:30:00+01:00', 0],
-      // 02:30 does not exist on this day: the run comes as soon as the clocks have jumped.
+      // 02:30 does not exist on this day: the run starts as soon as the clocks have changed.
       ['2026-03-29T03:00:00+02:00', 60],
       ['2026-03-30T02:30:00+02:00', 0],
     ])
@@ -93,7 +96,7 @@ describe('the coming runs', () => {
     ])
   })
 
-  it('are none for a day that never comes', () => {
-    expect(comingRuns('0 0 30 2 *', 'UTC', new Date(), 5)).toEqual([])
+  it('are empty for a day that never occurs', () => {
+    expect(comingRuns({ schedule: '0 0 30 2 *', timezone: 'UTC', now: new Date(), count: 5 })).toEqual([])
   })
 })

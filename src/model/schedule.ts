@@ -3,7 +3,7 @@ import { VitrinaError } from './errors.js'
 
 const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 
-/** `15m`, `1h30m`, `PT15M`, `P1DT6H` in milliseconds; null when it is not an interval. */
+/** `15m`, `1h30m`, `PT15M`, `P1DT6H` in milliseconds; null if it is not an interval. */
 export function intervalMs(text: string): number | null {
   const iso = /^P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$/i.exec(text)
   if (iso !== null) {
@@ -23,8 +23,8 @@ export function intervalMs(text: string): number | null {
 }
 
 /**
- * The first moment of a schedule after `now`. Missed moments are not made up for one by one: the next is always in the
- * future, and the one run that is due now stands for all of them.
+ * The first time of a schedule after `now`. Missed times are not caught up one by one: the next one is always in the
+ * future, and a single run that is due now covers all of them.
  */
 export function nextRun(schedule: string, timezone: string, now: Date): Date | null {
   const interval = intervalMs(schedule.trim())
@@ -34,8 +34,8 @@ export function nextRun(schedule: string, timezone: string, now: Date): Date | n
   } catch (error) {
     throw new VitrinaError(
       'PIPELINE_INVALID',
-      `"${schedule}" is neither an interval nor a cron expression for the zone ${timezone}: ${(error as Error).message}.`,
-      'Write 15m, 1h30m, PT15M, or a cron expression such as "0 6 * * *", with a zone such as Europe/Moscow.',
+      `"${schedule}" is neither an interval nor a cron expression for the time zone ${timezone}: ${(error as Error).message}.`,
+      'Write 15m, 1h30m, PT15M, or a cron expression such as "0 6 * * *", with a time zone such as Europe/Moscow.',
       { cause: error, field: isZone(timezone) ? 'schedule_interval' : 'schedule_timezone' },
     )
   }
@@ -50,17 +50,24 @@ export function isZone(zone: string): boolean {
   }
 }
 
-/** A moment of a schedule, as its zone tells it. */
+/** A time of a schedule, in its time zone. */
 export interface ComingRun {
   readonly at: Date
-  /** What a clock on the wall of the zone shows, with its distance to UTC. */
+  /** The local time in the zone, with its offset from UTC. */
   readonly local: string
-  /** Minutes by which the clocks of the zone were put forward since the moment before; negative: back. */
+  /** Minutes by which the clocks of the zone moved forward since the previous time; negative: back. */
   readonly clockChange: number
 }
 
-/** The next moments of a schedule that `nextRun` can read. */
-export function comingRuns(schedule: string, timezone: string, now: Date, count: number): ComingRun[] {
+interface ComingRunsOptions {
+  readonly schedule: string
+  readonly timezone: string
+  readonly now: Date
+  readonly count: number
+}
+
+/** The next times of a schedule that `nextRun` accepts. */
+export function comingRuns({ schedule, timezone, now, count }: ComingRunsOptions): ComingRun[] {
   const runs: ComingRun[] = []
   let before = now
   while (runs.length < count) {
@@ -73,7 +80,7 @@ export function comingRuns(schedule: string, timezone: string, now: Date, count:
   return runs
 }
 
-/** How far a zone is from UTC at a moment. */
+/** The offset of a zone from UTC at a time. */
 function offsetMinutes(at: Date, timezone: string): number {
   const parts = new Intl.DateTimeFormat('en', {
     timeZone: timezone,
@@ -91,7 +98,7 @@ function localTime(at: Date, timezone: string): string {
   return `${wall}${offset < 0 ? '-' : '+'}${two(Math.abs(offset) / 60)}:${two(Math.abs(offset) % 60)}`
 }
 
-/** The time between the next two moments of a schedule; null when there is none, or when it cannot be read. */
+/** The time between the next two times of a schedule; null if it has fewer, or if it is invalid. */
 export function schedulePeriodMs(schedule: string | null, timezone: string): number | null {
   if (schedule === null) return null
   const interval = intervalMs(schedule.trim())
@@ -100,7 +107,7 @@ export function schedulePeriodMs(schedule: string | null, timezone: string): num
     const [first, second] = new Cron(schedule.trim(), { timezone, paused: true }).nextRuns(2)
     return first === undefined || second === undefined ? null : second.getTime() - first.getTime()
   } catch {
-    // Written by hand into the table: the runner tells it when it tries.
+    // Written to the table by hand: the runner reports it when it tries.
     return null
   }
 }

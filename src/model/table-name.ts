@@ -4,10 +4,10 @@ export interface TableName {
   readonly table: string
 }
 
-/** PostgreSQL cuts longer names off without an error: two names could then mean one table or one column. */
+/** PostgreSQL truncates longer names without an error: two names could then mean one table or one column. */
 export const LONGEST_NAME = 63
 
-/** Bytes count, not characters: a Cyrillic name may have 31 letters. */
+/** In bytes, not characters: a Cyrillic name may have 31 letters. */
 export function isTooLong(name: string): boolean {
   return Buffer.byteLength(name) > LONGEST_NAME
 }
@@ -26,7 +26,7 @@ const PART = `(?:${QUOTED}|${PLAIN})`
 const TABLE = new RegExp(`^${PART}\\.${PART}$`, 'u')
 
 /**
- * Reads `analytics.film_dim` or `analytics."Film Dim"`; null: not a table name with its schema. Names without quotes
+ * Parses `analytics.film_dim` or `analytics."Film Dim"`; null: not a table name with its schema. Names without quotes
  * fold as in PostgreSQL: only a to z.
  */
 export function readTableName(text: string): TableName | null {
@@ -54,8 +54,8 @@ const LITERAL = `(?:${QUOTED}|([^".]+))`
 const RULE = new RegExp(`^${LITERAL}\\.(?:(\\*)|${LITERAL})$`, 'u')
 
 /**
- * Reads `analytics.*`, `analytics.film_dim` or `analytics."Film.Dim"`; null: not a rule. A rule names what is there,
- * so names without quotes are taken as they are written, and `Analytics.*` still means that schema.
+ * Parses `analytics.*`, `analytics.film_dim` or `analytics."Film.Dim"`; null: not a rule. A rule names existing
+ * objects, so names without quotes are not folded, and `Analytics.*` means the schema with that name.
  */
 export function readTableRule(text: string): TableRule | null {
   const found = RULE.exec(text.trim())

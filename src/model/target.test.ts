@@ -11,20 +11,20 @@ describe('the allow-list of target tables (R4.12)', () => {
     expect(isAllowedTarget('analytics.film_dim', one)).toBe(true)
     expect(isAllowedTarget('"analytics"."film_dim"', one)).toBe(true)
     expect(isAllowedTarget('ANALYTICS.Film_Dim', one)).toBe(true)
-    // A table of its own, whose name holds a quote.
+    // A different table, whose name contains a quote.
     expect(isAllowedTarget('analytics."film_""dim"', one)).toBe(false)
     expect(isAllowedTarget('analytics."Film_Dim"', one)).toBe(false)
     expect(isAllowedTarget('analytics.""film_dim""', one)).toBe(false)
   })
 
   it.each(['"analytics.secret".t', 'other.t', '"Analytics".t', 'analytics', 'analytics.a.b', 'analytics.*'])(
-    'keeps %s out of analytics.*',
+    'excludes %s from analytics.*',
     (target) => {
       expect(isAllowedTarget(target, rules('analytics.*'))).toBe(false)
     },
   )
 
-  it('takes names without quotes as they are written in a rule, and quotes as in SQL', () => {
+  it('does not fold names without quotes in a rule, and reads quotes as in SQL', () => {
     expect(isAllowedTarget('"Marts".x', rules('Marts.*'))).toBe(true)
     expect(isAllowedTarget('marts.x', rules('Marts.*'))).toBe(false)
     expect(isAllowedTarget('"my-marts".x', rules('my-marts.*'))).toBe(true)
@@ -33,14 +33,14 @@ describe('the allow-list of target tables (R4.12)', () => {
     expect(isAllowedTarget('analytics.x', rules('analytics', '*', ''))).toBe(false)
   })
 
-  it('names the schemas that hold allowed tables', () => {
+  it('names the schemas that contain allowed tables', () => {
     expect(targetSchemas(rules('analytics.*', 'analytics.film_dim', '"a.b".*', 'nonsense'))).toEqual([
       'analytics',
       'a.b',
     ])
   })
 
-  it('reads what it should and nothing else', () => {
+  it('parses valid names and nothing else', () => {
     expect(readTableName(' Content."Film ""Work""" ')).toEqual({ schema: 'content', table: 'Film "Work"' })
     expect(readTableName('film_work')).toBeNull()
     expect(readTableRule('a.b.c')).toBeNull()
@@ -48,7 +48,7 @@ describe('the allow-list of target tables (R4.12)', () => {
 })
 
 describe('the identity of a target', () => {
-  it('is the same for every way to write a table, and different for another connection', () => {
+  it('is the same for every spelling of a table, and different for another connection', () => {
     expect(targetIdentity('analytics.Film_Dim', null)).toBe(targetIdentity('"analytics".film_dim', null))
     expect(targetIdentity('analytics."Film_Dim"', null)).not.toBe(targetIdentity('analytics.film_dim', null))
     expect(targetIdentity('analytics.x', 'DWH')).toBe(targetIdentity('analytics.x', 'dwh'))
@@ -59,7 +59,7 @@ describe('the identity of a target', () => {
 describe('the query of a pipeline', () => {
   const none = { tasks: [], sourceQuery: null, sourceTable: null, sourceColumns: [] }
 
-  it('is what its table stands for, quoted', () => {
+  it('is the one for its table, quoted', () => {
     const table = { ...none, sourceTable: 'Content."Film ""Work"""' }
     expect(readerQuery(table)).toBe('SELECT * FROM "content"."Film ""Work"""')
     expect(readerQuery({ ...table, sourceColumns: ['id', 'Full "Title"'] })).toBe(
@@ -68,12 +68,12 @@ describe('the query of a pipeline', () => {
     expect(readerField(table)).toBe('source_table')
   })
 
-  it('cannot be smuggled in as a name', () => {
+  it('cannot be injected as a name', () => {
     const hostile = { ...none, sourceTable: 'content.genre; DROP TABLE content.genre' }
     expect(readerQuery(hostile)).toBe('SELECT * FROM "content.genre; DROP TABLE content.genre"')
   })
 
-  it('is that of the task plan, then its own, then that of its table; else there is none', () => {
+  it('is that of the task plan, then its own, then that of its table; else empty', () => {
     const both = { ...none, sourceQuery: 'SELECT 1', sourceTable: 'content.genre' }
     expect(readerQuery({ ...both, tasks: [{ body: 'SELECT 2' }] })).toBe('SELECT 2')
     expect(readerField({ ...both, tasks: [{ body: 'SELECT 2' }] })).toBe('tasks.0.body')

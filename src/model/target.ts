@@ -1,22 +1,22 @@
 import { quoteTable, readTableName, readTableRule } from './table-name.js'
 
-/** A kind of target besides PostgreSQL's tables, as far as addresses are concerned. */
+/** A kind of target besides PostgreSQL tables, as far as addresses are concerned. */
 export interface TargetKind {
   readonly kind: string
-  /** How its addresses begin: `es:`. */
+  /** The prefix of its addresses: `es:`. */
   readonly prefix: string
-  /** The setting with its allow-list, and what it holds: exact names or patterns with `*`. */
+  /** The setting with its allow-list, and its value: exact names or patterns with `*`. */
   readonly allowList: { readonly setting: string; readonly names: readonly string[] }
 }
 
 /** Where pipelines may write: configuration, never code. */
 export interface TargetRules<Kind extends TargetKind = TargetKind> {
-  /** Exact `schema.table` names, or `schema.*`; quotes as in SQL. */
+  /** Exact `schema.table` names, or `schema.*`; quoted as in SQL. */
   readonly tables: readonly string[]
   readonly kinds: readonly Kind[]
 }
 
-/** The kind that an address belongs to and the name after its prefix; null: a table of PostgreSQL. */
+/** The kind of an address and the name after its prefix; null: a PostgreSQL table. */
 export function kindOf<Kind extends TargetKind>(
   target: string,
   rules: TargetRules<Kind>,
@@ -25,11 +25,11 @@ export function kindOf<Kind extends TargetKind>(
   return kind === undefined ? null : { kind, name: target.slice(kind.prefix.length) }
 }
 
-/** The one rule of R4.12: API, validation and writers all ask here. */
+/** The only implementation of R4.12: API, validation and writers all call it. */
 export function isAllowedTarget(target: string, rules: TargetRules): boolean {
   const found = kindOf(target, rules)
   if (found !== null) return found.kind.allowList.names.some((pattern) => fits(found.name, pattern))
-  // Parsed on both sides: as texts, analytics."film_""dim" and analytics.film_dim would look alike without their quotes.
+  // Parsed on both sides: as texts without quotes, analytics."film_""dim" and analytics.film_dim would be equal.
   const name = readTableName(target)
   if (name === null) return false
   return rules.tables.some((text) => {
@@ -39,15 +39,15 @@ export function isAllowedTarget(target: string, rules: TargetRules): boolean {
 }
 
 /**
- * Two addresses with the same identity are one target. The function etl.target_identity says the same in the database,
- * and a test compares the two.
+ * Two addresses with the same identity are one target. The function etl.target_identity does the same in the
+ * database, and a test compares the two.
  */
 export function targetIdentity(target: string, connection: string | null): string {
   const name = readTableName(target)
   return `${connection?.toLowerCase() ?? ''}|${name === null ? target.trim() : quoteTable(name)}`
 }
 
-/** What may be written instead of this target, and the setting that says so. */
+/** What may be written instead of this target, and the setting that allows it. */
 export function allowedInstead(
   target: string,
   rules: TargetRules,
@@ -63,7 +63,7 @@ function fits(name: string, pattern: string): boolean {
   return new RegExp(`^${parts.join('.*')}$`, 's').test(name)
 }
 
-/** The schemas that hold allowed tables: `analytics` for `analytics.*` and for `analytics.film_dim`. */
+/** The schemas that contain allowed tables: `analytics` for `analytics.*` and for `analytics.film_dim`. */
 export function targetSchemas(rules: Pick<TargetRules, 'tables'>): string[] {
   return [...new Set(rules.tables.flatMap((rule) => readTableRule(rule)?.schema ?? []))]
 }

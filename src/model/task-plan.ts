@@ -1,7 +1,7 @@
 import { type Mistake, VitrinaError } from './errors.js'
 import type { Pipeline, Task } from './pipeline.js'
 
-/** A task as it was written; what is missing or unreadable is undefined, and reported elsewhere. */
+/** A task as it was written; missing or invalid parts are undefined, and reported elsewhere. */
 export interface TaskText {
   readonly order_index?: number
   /** From a row of the table it may be anything. */
@@ -13,19 +13,19 @@ export interface TaskText {
 /** Never a path, a module or code (R4.9). */
 export const TRANSFORM_NAME = /^[\p{L}_][\p{L}\p{N}_-]{0,199}$/u
 
-/** The rules of R4.7, each with a mistake of its own: a SQL reader first, registered transforms after it. */
+/** The rules of R4.7, each with its own mistake: a SQL reader first, registered transforms after it. */
 export function taskPlanMistakes(tasks: readonly TaskText[]): Mistake[] {
   const steps = inOrder(tasks)
   return [...orderMistakes(tasks), ...steps.flatMap((step, place) => stepMistakes(step, place, steps.length))]
 }
 
 interface Step extends TaskText {
-  /** Where it stands in the text. */
+  /** Its position in the text. */
   readonly field: string
   readonly order: number
 }
 
-/** Steps without a number stand where they were written. */
+/** Steps without a number are in the order in which they were written. */
 function inOrder(tasks: readonly TaskText[]): Step[] {
   return tasks
     .map((task, n) => ({ ...task, field: `tasks.${n}`, order: task.order_index ?? n + 1 }))
@@ -40,7 +40,7 @@ function orderMistakes(tasks: readonly TaskText[]): Mistake[] {
       seen.add(order)
       return []
     }
-    return [mistake(`tasks.${n}.order_index`, 'PLAN_ORDER_DOUBLED', `two tasks have the place ${order}`)]
+    return [mistake(`tasks.${n}.order_index`, 'PLAN_ORDER_DOUBLED', `two tasks have the position ${order}`)]
   })
 }
 
@@ -96,8 +96,8 @@ export function planTypeMistakes(type: Pipeline['type'], tasks: readonly TaskTex
 }
 
 /**
- * The same rules for a pipeline as it is in the table, where a plan can be written with SQL. Each message names the row.
- * A mistake in the steps hides that of the type, which mostly follows from it.
+ * The same rules for a pipeline in the table, where a plan can be written with SQL. Each message names the row. A
+ * mistake in the steps hides that of the type, which mostly follows from it.
  */
 export function savedPlanMistakes({ type, tasks }: Pick<Pipeline, 'type' | 'tasks'>): Mistake[] {
   const texts = tasks.map(asText)
@@ -120,7 +120,7 @@ function rowOf({ id, orderIndex }: Task): string {
 export const PLAN_HINT =
   'A plan is one SQL step followed by PYTHON steps that name registered functions. Correct the rows in etl.etl_pipeline_tasks, or save the pipeline again through the API.'
 
-/** Asked before a plan is run, compared or previewed: a step that is not understood must never be skipped. */
+/** Called before a plan is run, compared or previewed: an invalid step must never be skipped. */
 export function requirePlan(pipeline: Pick<Pipeline, 'name' | 'type' | 'tasks'>): void {
   const mistakes = savedPlanMistakes(pipeline)
   if (mistakes.length === 0) return

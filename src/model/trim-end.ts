@@ -5,7 +5,7 @@ export function trimEnd(text: string, characters: string): string {
   return text.slice(0, end)
 }
 
-/** `1.500` becomes `1.5`, `2.000` becomes `2`. The text must have a point. */
+/** `1.500` becomes `1.5`, `2.000` becomes `2`. The text must contain a point. */
 export function withoutTrailingZeros(text: string): string {
   const short = trimEnd(text, '0')
   return short.endsWith('.') ? short.slice(0, -1) : short

@@ -1,15 +1,15 @@
 import type { Guarantee, Strategy, Way } from './pipeline.js'
 
-/** Something that is wrong with a pipeline, or that its owner should know. */
+/** An error in a pipeline, or a warning for its owner. */
 export interface Finding {
   readonly code: string
   readonly message: string
   readonly hint: string
-  /** The SQLSTATE behind it, where PostgreSQL refused something. */
+  /** The SQLSTATE, if PostgreSQL rejected something. */
   readonly sqlstate?: string | null
-  /** The field it speaks of, in the API's names. */
+  /** The field it refers to, with its name in the API. */
   readonly field: string
-  /** Where in the text of that field; null when it is about the whole. */
+  /** The position in the text of that field; null if it is about the whole field. */
   readonly position: { readonly offset: number; readonly line: number; readonly column: number } | null
 }
 
@@ -19,25 +19,25 @@ export interface Validation {
   readonly warnings: readonly Finding[]
   readonly columns: readonly { readonly name: string; readonly type: string }[]
   readonly strategy: Strategy
-  /** Null as long as there are errors. */
+  /** Null if there are errors. */
   readonly way: Way | null
   readonly guarantee: Guarantee | null
   /** How the source is read: along an index, or once for each pass. */
   readonly reads: 'paged' | 'once' | null
-  /** The table will be created by the first run. */
+  /** The first run creates the table. */
   readonly createsTarget: boolean
-  /** What the planner expects of reading the query once; null as long as there are errors. */
+  /** The estimate of the planner for reading the query once; null if there are errors. */
   readonly plan: QueryPlan | null
 }
 
-/** A table that is read from its first row to its last. */
+/** A table that is read in full. */
 export interface WholeScan {
   readonly table: string
-  /** As the statistics have it; null when nobody has analysed the table yet. */
+  /** From the statistics; null if the table has not been analyzed yet. */
   readonly rows: number | null
-  /** What keeps rows out while it is read; null: all are taken. */
+  /** The condition that filters rows; null: all rows are read. */
   readonly filter: string | null
-  /** So large that reading all of it is worth a thought. */
+  /** Reading the whole table is expensive. */
   readonly isBig: boolean
 }
 
@@ -45,16 +45,16 @@ export interface QueryPlan {
   readonly rows: number
   readonly totalCost: number
   readonly scans: readonly WholeScan[]
-  /** Indexes that would let an incremental run begin where the last one ended. */
+  /** Indexes that would let an incremental run start where the last one ended. */
   readonly indexes: readonly { readonly table: string; readonly statement: string }[]
 }
 
-/** What a query may name, for whoever writes one. */
+/** What a query may name, for users who write one. */
 export interface SourceTable {
   readonly schema: string
   readonly name: string
   readonly kind: 'table' | 'view'
-  /** As the statistics have it; null when they say nothing. */
+  /** From the statistics; null: unknown. */
   readonly rows: number | null
   readonly columns: readonly { readonly name: string; readonly type: string; readonly notNull: boolean }[]
 }
@@ -63,7 +63,7 @@ export interface SourceTables {
   /** ALLOWED_SOURCE_SCHEMAS. */
   readonly schemas: readonly string[]
   readonly tables: readonly SourceTable[]
-  /** There are more than are told. */
+  /** There are more than listed. */
   readonly truncated: boolean
 }
 
@@ -71,6 +71,6 @@ export interface SourceTables {
 export interface Preview {
   readonly columns: readonly { readonly name: string; readonly type: string }[]
   readonly rows: readonly (readonly (string | null)[])[]
-  /** Values that were too long to show are cut here, never in the mart. */
+  /** Long values are shortened here, never in the mart. */
   readonly truncated: boolean
 }

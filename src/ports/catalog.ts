@@ -15,16 +15,16 @@ import type { PipelineTotals, Pulse } from '../model/totals.js'
 
 export interface Page<T> {
   readonly items: readonly T[]
-  /** Give it back to continue; null at the end. */
+  /** Pass it to continue; null at the end. */
   readonly nextCursor: string | null
 }
 
 export interface PipelineFilter {
   readonly status?: PipelineStatus
   readonly enabled?: boolean
-  /** Part of a name, whatever its case. */
+  /** Part of a name, case-insensitive. */
   readonly q?: string
-  /** How the target begins: `analytics.`, `es:`. */
+  /** The prefix of the target: `analytics.`, `es:`. */
   readonly target?: string
   readonly limit: number
   readonly cursor?: string
@@ -37,25 +37,25 @@ export interface PageRequest {
 
 export interface RunFilter extends PageRequest {
   readonly pipelineId?: string
-  /** Those in any of these. */
+  /** Runs with any of these statuses. */
   readonly status?: readonly RunStatus[]
-  /** Requested at this time or later. */
+  /** Requested at or after this time. */
   readonly since?: string
   /** Requested before this time. */
   readonly until?: string
 }
 
 export interface RunLogFilter extends PageRequest {
-  /** Warnings and errors only. */
+  /** Only warnings and errors. */
   readonly errors?: boolean
-  /** Only lines beyond this id, for those who have read up to it. */
+  /** Only lines after this id. */
   readonly after?: number
   /** Only lines before this id. */
   readonly before?: number
   readonly attempt?: number
-  /** From the end: the newest page first, the next one is older. Lines of a page are in order all the same. */
+  /** From the end: the newest page first, the next one is older. Lines within a page are in order. */
   readonly last?: boolean
-  /** Part of a line, whatever its case. */
+  /** Part of a line, case-insensitive. */
   readonly q?: string
 }
 
@@ -67,16 +67,16 @@ export interface QuarantineFilter extends PageRequest {
 export interface AuditFilter extends PageRequest {
   readonly id?: string
   readonly targetId?: string
-  /** What was done to it, to its runs and to its rows in quarantine. */
+  /** Actions on it, on its runs and on its quarantined rows. */
   readonly pipelineId?: string
-  /** A deed, or with a dot at the end all that begin so: `pipeline.` */
+  /** An action, or with a trailing dot all actions with this prefix: `pipeline.` */
   readonly action?: string
-  /** Part of a name, whatever its case. */
+  /** Part of a name, case-insensitive. */
   readonly actor?: string
   readonly requestId?: string
-  /** From then on. */
+  /** At or after this time. */
   readonly since?: string
-  /** Before then. */
+  /** Before this time. */
   readonly until?: string
 }
 
@@ -87,17 +87,17 @@ export interface State {
   readonly updatedAt: string
 }
 
-/** What the meta store is. */
+/** Information about the meta store. */
 export interface StoreFacts {
   readonly version: string
-  /** As they were applied. */
+  /** In the order in which they were applied. */
   readonly migrations: readonly { readonly name: string; readonly appliedAt: string }[]
 }
 
 /** The meta store as the API reads it. */
 export interface Catalog {
   listPipelines(filter: PipelineFilter): Promise<Page<Pipeline>>
-  /** Many pipelines with their runs at once, by name. `q` is looked for in the target too. */
+  /** Many pipelines with their runs at once, by name. `q` also searches the target. */
   listPipelineLines(filter: PipelineFilter): Promise<Page<PipelineLine>>
   fleetSummary(): Promise<FleetSummary>
   getPipeline(id: string): Promise<Pipeline | null>
@@ -105,7 +105,7 @@ export interface Catalog {
   listRuns(filter: RunFilter): Promise<Page<Run>>
   getRun(id: string): Promise<Run | null>
   runSurroundings(run: Run): Promise<RunSurroundings>
-  /** The run that is requested or under way, and the last one that ended. */
+  /** The run that is requested or in progress, and the last one that ended. */
   currentAndLastRun(pipelineId: string): Promise<{ current: Run | null; last: Run | null }>
   /** Newest first. */
   listBatches(runId: string, page: PageRequest): Promise<Page<BatchHistory>>
@@ -118,11 +118,11 @@ export interface Catalog {
   /** Every pipeline, by name. */
   listConnectionUses(): Promise<ConnectionUse[]>
   describeStore(): Promise<StoreFacts>
-  /** By the database's own clock. Null when no run succeeded yet. */
+  /** By the clock of the database. Null if no run has succeeded yet. */
   secondsSinceSuccess(pipelineId: string): Promise<number | null>
   /** Every pipeline, also one that never ran. */
   runTotals(): Promise<PipelineTotals[]>
   fleetPulse(): Promise<Pulse>
-  /** Throws unless the meta store answers and has every migration that this program needs. */
+  /** Throws unless the meta store responds and has every migration that this program needs. */
   ping(): Promise<void>
 }

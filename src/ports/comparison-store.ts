@@ -7,8 +7,8 @@ export interface FoundComparison {
   readonly found: Reconciliation
 }
 
-/** Keeps what a comparison found, the last one of counts and the last one of all rows. */
+/** Stores the results of comparisons, the latest one of counts and the latest one of all rows. */
 export interface ComparisonStore {
-  /** Nothing happens when the pipeline is gone meanwhile. */
+  /** Has no effect if the pipeline has been deleted meanwhile. */
   keep(comparison: FoundComparison): Promise<void>
 }

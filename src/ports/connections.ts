@@ -1,7 +1,7 @@
 import type { ConnectionReport } from '../model/connection.js'
 
-/** The servers that this process knows. */
+/** The servers known to this process. */
 export interface Connections {
-  /** Tries each of them, all at once and none for longer than a few seconds. Changes nothing, throws nothing. */
+  /** Tests all of them in parallel, each for a few seconds at most. Changes nothing, throws nothing. */
   look(): Promise<readonly ConnectionReport[]>
 }

@@ -1,15 +1,15 @@
 import type { Pipeline } from '../model/pipeline.js'
 import type { Finding, Preview, SourceTables, Validation } from '../model/validation.js'
 
-/** quick: nothing that has to read rows, for whoever asks at every word that is typed. */
+/** quick: nothing that has to read rows, for requests at every keystroke. */
 export type LookDepth = 'quick' | 'whole'
 
-/** Looks at what a pipeline would do. Reads only, bounded in rows, bytes and time. */
+/** Inspects what a pipeline would do. Reads only, bounded in rows, bytes and time. */
 export interface Inspector {
-  /** Lets go of what it keeps open between two looks. */
+  /** Closes what it keeps open between requests. */
   close(): Promise<void>
   /**
-   * Why the pipeline cannot even be saved: the SQL guard refuses its query, or the query does not return a key. A query
+   * Why the pipeline cannot be saved: the SQL guard rejects its query, or the query does not return a key. A query
    * that only lacks a table may be saved: the table may be created later.
    */
   refusals(pipeline: Pipeline, signal: AbortSignal): Promise<Finding[]>

@@ -1,18 +1,18 @@
 import type { JournalEvent } from '../model/history.js'
 
-/** What happened in the whole fleet, numbered without gaps in the order in which it became visible. */
+/** The events of all pipelines and runners, numbered without gaps in the order in which they became visible. */
 export interface Journal {
-  /** Numbers what was committed since the last time; true when there was too much for one go. */
+  /** Numbers the events committed since the last call; true if there were too many for one call. */
   number(): Promise<boolean>
-  /** The highest number given so far; 0 when there is none. */
+  /** The highest number assigned so far; 0 without events. */
   head(): Promise<number>
-  /** The lowest number that is still kept; 0 when there is none. */
+  /** The lowest number that is still stored; 0 without events. */
   tail(): Promise<number>
   after(seq: number, limit: number): Promise<JournalEvent[]>
-  /** Forgets what is older, and keys of requests that may no longer be repeated. */
+  /** Deletes older events, and expired idempotency keys. */
   forget(hours: number): Promise<void>
-  /** Forgets runs that ended longer ago, with their batches and their log. */
+  /** Deletes runs that ended longer ago, with their batches and their log. */
   forgetRuns(days: number): Promise<void>
-  /** Removes rows of the quarantine that were replayed or discarded longer ago. */
+  /** Deletes quarantined rows that were replayed or discarded longer ago. */
   forgetSettledRows(days: number): Promise<void>
 }

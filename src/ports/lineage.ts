@@ -2,20 +2,20 @@ import type { LineageGraph, PipelineLineage } from '../model/lineage.js'
 import type { Pipeline } from '../model/pipeline.js'
 
 export interface LineageQuestion {
-  /** The id of a node, or of a pipeline `pipeline:<name>`; null: everything. */
+  /** The id of a node, or `pipeline:<name>`; null: everything. */
   readonly focus: string | null
-  /** How many pipelines and views to go through, in each direction. */
+  /** How many pipelines and views to follow in each direction. */
   readonly up: number
   readonly down: number
   readonly level: 'table' | 'column'
 }
 
-/** An event of OpenLineage, as its specification says. */
+/** An OpenLineage event, as specified there. */
 export type OpenLineageEvent = Readonly<Record<string, unknown>>
 
-/** Follows where the data of pipelines comes from and where it goes. Reads texts and catalogs, never data. */
+/** Finds where the data of pipelines comes from and where it goes. Reads queries and catalogs, never data. */
 export interface Lineage {
-  /** Null: there is no such node. */
+  /** Null: the node does not exist. */
   graph(
     pipelines: readonly Pipeline[],
     question: LineageQuestion,

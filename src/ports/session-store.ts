@@ -15,16 +15,19 @@ export interface NewSession {
 
 export interface NewCode {
   readonly hash: Buffer
-  /** SHA-256 of the token it stands for. */
+  /** SHA-256 of its token. */
   readonly tokenHash: Buffer
   readonly seconds: number
-  /** The session that makes it: what signs in with the code ends with that session. Null: a bearer token made it. */
+  /**
+   * The session that creates it: a session opened with the code ends together with it. Null: created with a bearer
+   * token.
+   */
   readonly session: string | null
 }
 
 export interface OpenSession {
   readonly id: string
-  /** Null: opened by an older version, which knew only the cookie. */
+  /** Null: opened by an older version, which used only the cookie. */
   readonly keyHash: Buffer | null
   readonly tokenHash: Buffer
   readonly expiresAt: string
@@ -45,32 +48,35 @@ export interface ListedSession {
   readonly startedFrom: string | null
 }
 
-/** Which sessions are meant. */
+/** Which sessions are selected. */
 export interface SessionFilter {
   /** SHA-256 of the administrator's token. */
   readonly administrators: Buffer
-  /** Those of this token; null: of the administrator's; undefined: everybody's. */
+  /** Those of this token; null: of the administrator's; undefined: of all users. */
   readonly tokenId: string | null | undefined
   readonly idleSeconds: number
 }
 
-/** Sign-ins of browsers. Their values leave once; only hashes are kept. */
+/** Sign-ins of browsers. Their values are returned once; only hashes are stored. */
 export interface SessionStore {
-  /** Answers when it ends. */
+  /** Returns when it ends. */
   openSession(session: NewSession, tokenHash: Buffer): Promise<string>
-  /** Asked with every request. Null: there is none, it has ended, or nobody used it for `idleSeconds`. */
+  /** Called with every request. Null: it does not exist, has ended, or was not used for `idleSeconds`. */
   findSession(hash: Buffer, idleSeconds: number): Promise<OpenSession | null>
-  /** Ends it and every session that was started from it, or that it was started from. */
+  /** Ends it and every session that was opened from it, or that it was opened from. */
   closeFamily(hash: Buffer): Promise<void>
-  /** Answers when it ends; null: the session that makes it has ended. */
+  /** Returns when it ends; null: the session that creates it has ended. */
   createCode(code: NewCode): Promise<string | null>
-  /** The hash of the token that the code stands for; null: the code is not valid. The code stays valid. */
+  /** The hash of the token of the code; null: the code is invalid. The code stays valid. */
   findCode(hash: Buffer): Promise<Buffer | null>
-  /** Opens a session in the family of the code, which is gone after that. Answers when it ends; null: not valid any more. */
+  /**
+   * Opens a session in the family of the code, which is deleted after that. Returns when it ends; null: no longer
+   * valid.
+   */
   exchangeCode(code: Buffer, session: NewSession): Promise<string | null>
   listSessions(filter: SessionFilter, page: PageRequest): Promise<Page<ListedSession>>
-  /** Ends one, with those started from it. False: there is none. */
+  /** Ends one, with those opened from it. False: it does not exist. */
   endSession(id: string, filter: SessionFilter, author: Author): Promise<boolean>
-  /** Ends all of them but the family of `except`. Answers how many. */
+  /** Ends all of them except the family of `except`. Returns how many. */
   endSessions(filter: SessionFilter & { readonly except: string | null }, author: Author): Promise<number>
 }

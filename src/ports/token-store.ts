@@ -14,7 +14,7 @@ export interface FoundToken {
   readonly name: string
   readonly role: Role
   readonly expiresAt: string | null
-  /** rotated: the value was replaced, and its time is over. */
+  /** rotated: the value was replaced, and its grace period is over. */
   readonly state: 'valid' | 'expired' | 'revoked' | 'rotated'
 }
 
@@ -22,21 +22,21 @@ export interface Rotation {
   readonly id: string
   /** SHA-256 of the new value. */
   readonly hash: Buffer
-  /** How long the old value still works. */
+  /** How long the old value stays valid. */
   readonly graceSeconds: number
-  /** When the token ends; undefined: as before. */
+  /** When the token expires; undefined: unchanged. */
   readonly expiresAt: string | null | undefined
-  /** SHA-256 of the session that asks: it goes on with the new value, if it stands for this token. */
+  /** SHA-256 of the session of the request: it continues with the new value, if it belongs to this token. */
   readonly session: Buffer | null
 }
 
 export interface TokenStore {
-  /** Whose token this is. Asked with every request, so that a revoked one ends at once. */
+  /** The owner of this token. Called with every request, so that a revoked token ends at once. */
   findToken(hash: Buffer, from: string): Promise<FoundToken | null>
   createToken(token: NewToken, author: Author): Promise<Token>
   listTokens(page: { limit: number; cursor?: string }): Promise<Page<Token>>
-  /** Null: there is no such token. One that was revoked or has expired is not touched: 'ended'. */
+  /** Null: the token does not exist. A revoked or expired token is not changed: 'ended'. */
   rotateToken(rotation: Rotation, author: Author): Promise<Token | 'ended' | null>
-  /** Revoking twice changes nothing. Null: there is no such token. */
+  /** Revoking twice changes nothing. Null: the token does not exist. */
   revokeToken(id: string, author: Author): Promise<Token | null>
 }

@@ -1,27 +1,27 @@
 import type { RowBatch } from '../sql/row-batch.js'
 import type { Column } from '../sql/selection.js'
 
-/** A function that somebody registered, as it can be named in a task (R4.9). */
+/** A registered function, as it can be named in a task (R4.9). */
 export interface TransformInfo {
   readonly name: string
   readonly language: 'python' | 'typescript'
-  /** As it stands in the code: `demo_film_dim(rows)`. */
+  /** The signature in the code: `demo_film_dim(rows)`. */
   readonly signature: string
   readonly doc: string
   /** Relative to its folder, with the line. */
   readonly file: string
-  /** Columns that it adds or whose type it changes, with PostgreSQL types; those that it takes away. */
+  /** Columns that it adds or whose type it changes, with PostgreSQL types; those that it removes. */
   readonly adds: Readonly<Record<string, string>>
   readonly drops: readonly string[]
 }
 
 export interface TransformList {
   readonly items: readonly TransformInfo[]
-  /** Files that could not be loaded, names that stand twice. */
+  /** Files that could not be loaded, duplicate names. */
   readonly problems: readonly { readonly file: string; readonly message: string }[]
 }
 
-/** Which transforms there are, now: files that changed since are read again. */
+/** The transforms that exist now: changed files are read again. */
 export interface TransformCatalog {
   list(): Promise<TransformList>
 }
@@ -31,12 +31,12 @@ export type Said = (line: { readonly transform: string; readonly text: string })
 
 /** The transforms of one plan, one after another, for one attempt of one run. */
 export interface TransformChain {
-  /** What comes out: the columns that went in, without those that were dropped, with those that were added. */
+  /** The resulting columns: those of the input without dropped ones, with added ones. */
   readonly columns: readonly Column[]
   /**
-   * Rows in, rows out: it may drop, add and change rows. A second call may come before the first has ended; the answers
-   * come in the order of the calls. Throws TRANSFORM_FAILED with what the function said, and goes on living: the next
-   * call gets a new host if the old one is gone.
+   * Rows in, rows out: it may drop, add and change rows. A second call may start before the first has ended; results
+   * are returned in the order of the calls. Throws TRANSFORM_FAILED with the error of the function, and stays usable:
+   * the next call gets a new host if the old one is gone.
    */
   run(batch: RowBatch): Promise<RowBatch>
   close(): Promise<void>

@@ -1,7 +1,10 @@
 const START = 20_000
 const LEAST = 100
 const MOST = 1_000_000
-/** How many rows the next batch should have: what somebody set, or what keeps a batch near its target duration. */
+/**
+ * How many rows the next batch should have: the configured number, or the one that keeps a batch near its target
+ * duration.
+ */
 export class BatchSize {
   #auto = START
   #fixed: number | null

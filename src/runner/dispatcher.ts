@@ -4,20 +4,32 @@ import { type ErrorClass, VitrinaError, vtr } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'
 import type { ExecutorParts, Outcome, PipelineExecutor } from './executor.js'
 import { Lease } from './lease.js'
-import { asVitrinaError, MAX_ATTEMPTS, RETRY_WAITS_MS, waitBeforeRetry } from './retry.js'
+import { MAX_ATTEMPTS, RETRY_WAITS_MS, toRunError, waitBeforeRetry } from './retry.js'
 
-/** A pipeline that brought its runner down this often without a single batch in between is not given another one. */
+/** A pipeline that killed its runner this often without a committed batch in between is not claimed again. */
 const MAX_DEATHS = 3
-/** How often a runner that lost the database tries to give its claim back before the lease does it for it. */
+/** How often a runner that lost the database tries to hand its claim back before the lease expires. */
 const RELEASE_EVERY_MS = 500
-/** A run that was lost is given back at the earliest this long after it was taken: a database that is down for an hour
- *  would otherwise be tried a hundred times a second. */
+/**
+ * A lost run is handed back at the earliest this long after it was claimed: otherwise a database that is down for an
+ * hour would be tried a hundred times a second.
+ */
 const LEAST_STAY_MS = 1_000
 
-/** The run is not this runner's to end: it failed by no fault of its own. */
+/** The run is not for this runner to end: it did not fail by itself. */
 const LETS_GO: ReadonlySet<ErrorClass> = new Set(['stale', 'lost', 'release'])
 
-/** Sees one claimed pipeline through: retries what may pass, gives up on what cannot, and lets go of what is lost. */
+interface Failure {
+  readonly error: VitrinaError
+  readonly failures: number
+}
+
+interface Loss {
+  readonly error: VitrinaError
+  readonly takenAt: number
+}
+
+/** Executes one claimed pipeline: retries temporary errors, fails permanent ones, and releases lost runs. */
 export class PipelineDispatcher {
   readonly #parts: ExecutorParts
   readonly #executor: PipelineExecutor
@@ -29,19 +41,19 @@ export class PipelineDispatcher {
     this.#executor = executor
   }
 
-  /** Every run ends its batch, keeps its checkpoint, and is given back. */
+  /** Every run finishes its batch, keeps its checkpoint, and is handed back. */
   stop(): void {
     this.#stop.abort()
   }
 
-  /** For those that do not end in time. */
+  /** For runs that do not end in time. */
   cut(): void {
     for (const lease of this.#leases)
       lease.cut(
         new VitrinaError(
           'RUNNER_STOPPED',
           'The runner was stopped before the run ended.',
-          'Nothing to do: any runner continues from the last checkpoint.',
+          'No action needed: any runner continues from the last checkpoint.',
         ),
       )
   }
@@ -56,7 +68,7 @@ export class PipelineDispatcher {
       if (claim.deaths >= MAX_DEATHS) await this.#fail(claim, diedAgain(claim))
       else await this.#attempts(claim, lease)
     } catch (error) {
-      await this.#letGo(claim, lease, asVitrinaError(error), takenAt)
+      await this.#letGo(claim, lease, { error: toRunError(error), takenAt })
     } finally {
       lease.end()
       this.#leases.delete(lease)
@@ -72,12 +84,12 @@ export class PipelineDispatcher {
         if (outcome === 'RELEASED') await this.#release(attempt, lease, { end: 'given_back' })
         return
       } catch (raised) {
-        const error = asVitrinaError(raised)
+        const error = toRunError(raised)
         if (LETS_GO.has(error.class)) throw error
         failures += 1
         if (error.class === 'stop' || failures >= MAX_ATTEMPTS) return this.#fail(attempt, error)
         attempt = { ...attempt, attempt: attempt.attempt + 1 }
-        await this.#pauseBeforeRetry(attempt, failures, error, lease)
+        await this.#pauseBeforeRetry(attempt, lease, { error, failures })
       }
     }
   }
@@ -90,21 +102,21 @@ export class PipelineDispatcher {
       events.attemptEnded(claim, null)
       return outcome
     } catch (raised) {
-      const error = asVitrinaError(lease.signal.aborted ? lease.signal.reason : raised)
+      const error = toRunError(lease.signal.aborted ? lease.signal.reason : raised)
       events.attemptEnded(claim, error)
       throw error
     }
   }
 
-  async #pauseBeforeRetry(claim: Claim, failures: number, error: VitrinaError, lease: Lease): Promise<void> {
+  async #pauseBeforeRetry(claim: Claim, lease: Lease, { error, failures }: Failure): Promise<void> {
     const waitMs = waitBeforeRetry(failures, this.#parts.retryWaitsMs ?? RETRY_WAITS_MS)
     await this.#parts.queue.retrying(claim, claim.attempt, {
       message: error.message,
       code: vtr(error.code),
       hint: error.hint,
     })
-    this.#parts.events.retrying(claim, claim.attempt, waitMs, error)
-    // A runner that stops does not wait: the next attempt gives the run back.
+    this.#parts.events.retrying(claim, waitMs, error)
+    // A stopping runner does not wait: the next attempt hands the run back.
     const signal = AbortSignal.any([lease.signal, this.#stop.signal])
     await wait(waitMs, undefined, { signal }).catch(() => lease.signal.throwIfAborted())
   }
@@ -116,8 +128,8 @@ export class PipelineDispatcher {
     if (totals !== null) this.#parts.events.runEnded(claim, end, totals)
   }
 
-  /** The run ends here without a word in the history: somebody else has it, or will have it. */
-  async #letGo(claim: Claim, lease: Lease, error: VitrinaError, takenAt: number): Promise<void> {
+  /** The run is left without an entry in the history: another runner holds it, or will hold it. */
+  async #letGo(claim: Claim, lease: Lease, { error, takenAt }: Loss): Promise<void> {
     if (error.class === 'stale') return this.#parts.events.leaseLost(claim)
     if (error.class === 'release') return this.#release(claim, lease, { end: 'given_back' })
     this.#parts.events.connectionLost(claim.pipeline.name, error)
@@ -125,13 +137,13 @@ export class PipelineDispatcher {
     await this.#release(claim, lease, this.#reasonFor(error))
   }
 
-  /** A runner that is stopping ends what does not stop in time: that is not a lost connection. */
+  /** A stopping runner terminates what does not stop in time: that is not a lost connection. */
   #reasonFor(error: VitrinaError): Release {
     if (this.#stop.signal.aborted) return { end: 'given_back' }
     return { end: 'connection_lost', error: error.message, code: vtr(error.code), hint: error.hint }
   }
 
-  /** As long as the lease holds it is worth trying: a run that is given back is taken up at once, not after the lease. */
+  /** Worth trying as long as the lease holds: a run that is handed back is claimed at once, not after the lease. */
   async #release(claim: Claim, lease: Lease, release: Release): Promise<void> {
     const { queue, events, leaseSeconds } = this.#parts
     lease.end()
@@ -155,7 +167,7 @@ export class PipelineDispatcher {
 function diedAgain(claim: Claim): VitrinaError {
   return new VitrinaError(
     'RUNNER_DIED_AGAIN',
-    `The runner died ${claim.deaths} times in a row in pipeline "${claim.pipeline.name}" without committing a batch.`,
-    'See the log and the memory of the runner; a smaller batch_size may help. Then run it again by hand.',
+    `Runners died ${claim.deaths} times in a row in pipeline "${claim.pipeline.name}" without committing a batch.`,
+    'Check the log and the memory of the runner; a smaller batch_size may help. Then start the run again manually.',
   )
 }

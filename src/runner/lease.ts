@@ -3,9 +3,9 @@ import { VitrinaError } from '../model/errors.js'
 import type { RunQueue } from '../ports/run-queue.js'
 
 /**
- * Keeps a claim alive while a batch takes long, and cuts the run off when that fails: `signal` aborts as soon as the
- * lease is lost, or was not renewed in time. The database would refuse the commit anyway; this spares the work, and
- * keeps late requests from servers that cannot tell.
+ * Keeps a claim alive during a long batch, and stops the run if that fails: `signal` aborts as soon as the lease is
+ * lost or was not renewed in time. The database would reject the commit anyway; this saves the work, and keeps late
+ * requests from servers that cannot detect them.
  */
 export class Lease {
   readonly #queue: RunQueue
@@ -29,20 +29,20 @@ export class Lease {
     return this.#abort.signal
   }
 
-  /** What people have asked for, as far as it is known. */
+  /** Pending requests, as far as known. */
   get control(): Control {
     return this.#control
   }
 
-  /** A batch renewed the lease by itself. */
+  /** A batch renewed the lease itself. */
   renewed(control: Control): void {
     this.#control = control
     this.#renewedAt = performance.now()
   }
 
   /**
-   * Throws when the lease has passed by the clock of this process. One that was frozen wakes up in the middle of
-   * anything, and goes on before its timers do.
+   * Throws if the lease has expired by the clock of this process. A frozen process wakes up in the middle of
+   * anything, and continues before its timers do.
    */
   require(): void {
     if (this.#isOver(this.#renewedAt)) this.cut(notRenewed())
@@ -59,7 +59,7 @@ export class Lease {
   }
 
   #schedule(): void {
-    // A beat that was under way when the lease ended must not start another one: it would beat for ever.
+    // A renewal in progress when the lease ended must not start another one: it would never stop.
     if (this.#ended) return
     this.#timer = setTimeout(() => void this.#beat(), (this.#seconds * 1000) / 3)
     this.#timer.unref()
@@ -69,7 +69,7 @@ export class Lease {
     const asked = performance.now()
     try {
       const control = await this.#queue.renew(this.#claim, this.#seconds)
-      // An answer that was read a whole lease later says nothing about now.
+      // A response that was read a whole lease later says nothing about now.
       if (!this.#isOver(asked)) this.renewed(control)
     } catch (error) {
       if (error instanceof VitrinaError && error.class === 'stale') return this.cut(error)
@@ -87,7 +87,7 @@ function notRenewed(cause?: unknown): VitrinaError {
   return new VitrinaError(
     'LEASE_LOST',
     'The lease could not be renewed in time.',
-    'See whether the main database is reachable; recovery goes on from the last checkpoint.',
+    'Check that the main database is reachable; recovery continues from the last checkpoint.',
     { cause },
   )
 }

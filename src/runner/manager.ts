@@ -15,15 +15,15 @@ export interface ManagerParts {
   readonly events: Events
   readonly pollIntervalMs: number
   readonly leaseSeconds: number
-  /** How long runs may take to end their batch when the runner stops. */
+  /** How long runs may take to finish their batch when the runner stops. */
   readonly graceMs: number
 }
 
 const HEARTBEAT_MS = 5_000
-/** Three signs of life that did not come: whoever looks at the fleet takes the runner for silent, too. */
+/** Three missed heartbeats: the API also counts the runner as silent then. */
 const SILENT_MS = 3 * HEARTBEAT_MS
 
-/** Looks for work and hands it out: one tick claims as many pipelines as there are free slots. */
+/** Looks for work and distributes it: one tick claims as many pipelines as there are free slots. */
 export class PipelineManager {
   readonly #parts: ManagerParts
   readonly #running = new Set<Promise<void>>()
@@ -31,7 +31,7 @@ export class PipelineManager {
   #wake: () => void = () => {}
   #loop: Promise<void> = Promise.resolve()
   #heartbeatAt = Number.NEGATIVE_INFINITY
-  /** Apart from the ticks: between two of them may lie much more time. */
+  /** Separate from the ticks, which may be much further apart. */
   #pulse: NodeJS.Timeout | undefined
   #beating: Promise<void> = Promise.resolve()
 
@@ -45,17 +45,17 @@ export class PipelineManager {
     this.#parts.wakeups.start(() => this.#wake())
     this.#loop = this.#forever()
     this.#pulse = setInterval(() => {
-      // A meta store that is gone is told by the next tick.
+      // The next tick reports an unavailable meta store.
       this.#beating = this.#beat().catch(() => {})
     }, HEARTBEAT_MS)
   }
 
-  /** It reaches the meta store, and takes work. */
+  /** It reaches the meta store and accepts work. */
   get isReady(): boolean {
     return !this.#stopping && performance.now() - this.#heartbeatAt < SILENT_MS
   }
 
-  /** R3.3 for a runner: the current batches end, their checkpoints are kept, the runs are given back. */
+  /** R3.3 for a runner: the current batches finish, their checkpoints are kept, the runs are handed back. */
   async stop(): Promise<void> {
     const { dispatcher, wakeups, queue, runner, events, graceMs } = this.#parts
     this.#stopping = true
@@ -74,7 +74,7 @@ export class PipelineManager {
 
   async #forever(): Promise<void> {
     while (!this.#stopping) {
-      // Armed before the tick: what wakes the runner while it looks must not be lost.
+      // Armed before the tick: a wake-up during the tick must not be lost.
       const nap = this.#nap()
       try {
         await this.#tick()
@@ -95,7 +95,7 @@ export class PipelineManager {
     while (!this.#stopping && this.#running.size < runner.concurrency) {
       const claim = await queue.claim(runner.id, leaseSeconds)
       if (claim === null) break
-      // One that was handed back in good order is not a recovery.
+      // A run that was handed back normally is not a recovery.
       if (claim.previousEnd === 'runner_died') recovered += 1
       const run: Promise<void> = this.#parts.dispatcher.dispatch(claim).finally(() => {
         this.#running.delete(run)

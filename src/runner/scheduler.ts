@@ -3,11 +3,11 @@ import { nextRun } from '../model/schedule.js'
 import type { RunQueue } from '../ports/run-queue.js'
 import type { Events } from '../telemetry/events.js'
 
-/** R3.5: requests the runs that are due, on the database's clock. Of several runners exactly one starts each. */
+/** R3.5: requests the runs that are due, by the clock of the database. Of several runners exactly one starts each. */
 export class Scheduler {
   readonly #queue: RunQueue
   readonly #events: Events
-  /** Schedules that cannot be read are told once, not at every tick. */
+  /** Invalid schedules are reported once, not at every tick. */
   readonly #unreadable = new Map<string, string>()
 
   constructor(queue: RunQueue, events: Events) {
@@ -20,7 +20,7 @@ export class Scheduler {
     for (const pipeline of pipelines) {
       const next = this.#next(pipeline, new Date(now))
       if (next === undefined) continue
-      // Such as 30 February: it never comes, and there is nothing to write down at every tick.
+      // Such as 30 February: it never comes, and there is nothing to log at every tick.
       if (next === null && pipeline.nextRunAt === null) continue
       const start = pipeline.nextRunAt !== null
       if (await this.#queue.reschedule(pipeline, next, start)) this.#events.scheduled(pipeline, next, start)

@@ -2,7 +2,7 @@ import type { ConnectionUse } from '../model/connection.js'
 import type { StoreFacts } from '../ports/catalog.js'
 import type { Queryable } from './database.js'
 
-/** The last step of a plan may override where the rows go. */
+/** The last step of a plan may override the target. */
 export function listConnectionUses(database: Queryable): Promise<ConnectionUse[]> {
   return database.query<ConnectionUse>(
     `SELECT p.id, p.name, p.source_connection AS "sourceConnection", p.target_connection AS "targetConnection",

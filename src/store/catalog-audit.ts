@@ -1,8 +1,8 @@
 import type { Author } from '../model/access.js'
 import type { Queryable } from './database.js'
 
-/** What was done to what; configuration itself is written down by the triggers of the database. */
-export interface Deed {
+/** Who did what to which object; configuration changes are recorded by triggers of the database. */
+export interface AuditedAction {
   readonly action: string
   readonly kind: 'pipeline' | 'run' | 'quarantine' | 'token' | 'session'
   readonly id: string
@@ -10,7 +10,7 @@ export interface Deed {
   readonly diff?: Readonly<Record<string, unknown>>
 }
 
-/** Tells the triggers of this transaction on whose behalf it works. */
+/** Passes the actor of this transaction to the triggers. */
 export async function signTransaction(session: Queryable, author: Author, action = ''): Promise<void> {
   await session.query(
     `SELECT set_config('vitrina.actor', $1, true), set_config('vitrina.request_id', $2, true),
@@ -20,18 +20,18 @@ export async function signTransaction(session: Queryable, author: Author, action
   )
 }
 
-/** In the transaction of the deed, so that neither is there without the other. */
-export async function writeAudit(session: Queryable, author: Author, deed: Deed): Promise<void> {
+/** In the transaction of the action, so that neither exists without the other. */
+export async function writeAudit(session: Queryable, author: Author, done: AuditedAction): Promise<void> {
   await session.query(
     `INSERT INTO etl.etl_audit (actor, action, target_kind, target_id, target_name, diff, request_id)
      VALUES ($1, $2, $3, $4, $5, $6, $7)`,
     [
       author.name,
-      deed.action,
-      deed.kind,
-      deed.id,
-      deed.name,
-      JSON.stringify(deed.diff ?? {}),
+      done.action,
+      done.kind,
+      done.id,
+      done.name,
+      JSON.stringify(done.diff ?? {}),
       author.requestId,
     ],
   )

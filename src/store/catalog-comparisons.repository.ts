@@ -1,7 +1,7 @@
 import type { ComparisonStore, FoundComparison } from '../ports/comparison-store.js'
 import type { Database } from './database.js'
 
-/** The last comparisons, for those who look at the whole fleet. */
+/** The latest comparisons, for the overview of all pipelines. */
 export class CatalogComparisonsRepository implements ComparisonStore {
   readonly #database: Database
 

@@ -3,14 +3,16 @@ import { VitrinaError } from '../model/errors.js'
 import type { QuarantinedRow } from '../model/history.js'
 import type { Pipeline } from '../model/pipeline.js'
 import type { Run } from '../model/run.js'
+import { isHeld, isStartable } from '../model/status.js'
 import type { CancelManner, RunControl, RunRequest } from '../ports/run-control.js'
 import { signTransaction, writeAudit } from './catalog-audit.js'
 import { findPipeline, findRun, lockPipeline } from './catalog-find.js'
 import { QUARANTINE_COLUMNS, type QuarantineRow, toQuarantined } from './catalog-history.js'
 import { remember, repeated } from './catalog-idempotency.js'
 import type { Database, Queryable } from './database.js'
+import { HELD } from './status-lists.js'
 
-/** What the API asks the runners for. Every wish is one short transaction with its line in the audit. */
+/** What the API requests from the runners. Every request is one short transaction with its entry in the audit. */
 export class CatalogControlRepository implements RunControl {
   readonly #database: Database
 
@@ -80,7 +82,7 @@ export class CatalogControlRepository implements RunControl {
   cancelRun(runId: string, author: Author, { force }: CancelManner): Promise<Run | null> {
     return this.#database.transaction(async (session) => {
       await signTransaction(session, author)
-      // The pipeline's lock first, as the runner takes it: whoever claims meanwhile is before us or after us.
+      // The lock of the pipeline first, as the runner takes it: a concurrent claim comes before or after this.
       await session.query(
         'SELECT FROM etl.etl_pipelines WHERE id = (SELECT pipeline_id FROM etl.etl_runs WHERE id = $1) FOR UPDATE',
         [runId],
@@ -110,7 +112,7 @@ export class CatalogControlRepository implements RunControl {
       const pipeline = await lockPipeline(session, pipelineId)
       const row = await settle(session, { pipelineId, rowId, author, status: 'REPLAY_REQUESTED' })
       if (pipeline === null || row === null) return null
-      const isUnderWay = ['RUNNING', 'PAUSE_REQUESTED'].includes(pipeline.status)
+      const isUnderWay = isHeld(pipeline.status)
       return { row, run: isUnderWay ? null : await activeOrNew(session, pipeline, { pipelineId, author }) }
     })
   }
@@ -122,9 +124,9 @@ export class CatalogControlRepository implements RunControl {
   }
 }
 
-/** The one that is requested or under way, which mends before it ends, or one for this purpose only. */
+/** The run that is requested or in progress, which repairs before it ends, or a new one for this purpose only. */
 async function runToRepairWith(session: Queryable, { id, status }: Pipeline): Promise<string> {
-  const isFree = ['IDLE', 'PAUSED', 'FAILED'].includes(status)
+  const isFree = isStartable(status)
   if (isFree) await session.query("SELECT set_config('vitrina.trigger', 'repair', true)")
   const [row] = await session.query<{ run: string }>(
     isFree
@@ -135,11 +137,11 @@ async function runToRepairWith(session: Queryable, { id, status }: Pipeline): Pr
   return row!.run
 }
 
-/** The run that is requested or under way, or a new one. Throws PIPELINE_DISABLED. */
+/** The run that is requested or in progress, or a new one. Throws PIPELINE_DISABLED. */
 export async function activeOrNew(session: Queryable, pipeline: Pipeline, request: RunRequest): Promise<Run> {
   const { externalRef, author } = request
   const { id, name, status } = pipeline
-  if (!['IDLE', 'PAUSED', 'FAILED'].includes(status)) return activeRun(session, id, externalRef)
+  if (!isStartable(status)) return activeRun(session, id, externalRef)
   if (!pipeline.enabled) throw disabled(name)
   const [moved] = await session.query<{ current_run_id: string }>(
     "UPDATE etl.etl_pipelines SET status = 'RUN_REQUESTED' WHERE id = $1 RETURNING current_run_id",
@@ -158,7 +160,7 @@ export async function activeOrNew(session: Queryable, pipeline: Pipeline, reques
   return (await findRun(session, runId))!
 }
 
-/** An orchestrator that names its run must not be given somebody else's. */
+/** An orchestrator that names its run must not get the run of another one. */
 async function activeRun(
   session: Queryable,
   pipelineId: string,
@@ -173,12 +175,12 @@ async function activeRun(
   throw new VitrinaError(
     'RUN_ACTIVE',
     `Run ${run.id} of pipeline "${run.pipelineName}" is ${run.status}${run.externalRef === null ? '' : ` for "${run.externalRef}"`}.`,
-    'Wait until it has ended or cancel it, then ask again.',
+    'Wait until it has ended or cancel it, then request again.',
     { facts: { run_id: run.id } },
   )
 }
 
-/** By legal moves only: for everybody else the pipeline was taken and let go within one moment. */
+/** By valid transitions only: other sessions see the pipeline claimed and released at once. */
 async function cancelRequested(session: Queryable, { id, pipelineId }: Run): Promise<boolean> {
   await session.query(
     "UPDATE etl.etl_runs SET status = 'CANCELLED', cancel_requested = true, finished_at = clock_timestamp() WHERE id = $1",
@@ -192,8 +194,8 @@ async function cancelRequested(session: Queryable, { id, pipelineId }: Run): Pro
 }
 
 /**
- * Ends a run under the hands of its holder. The fence moves on, so whatever the holder still does is rolled back
- * (invariant 4), and the lease is gone, so it lets go at its next sign of life. False: it has ended.
+ * Ends a run while it has a holder. The fence moves on, so everything the holder still does is rolled back (invariant
+ * 4), and the lease is gone, so the holder stops at its next renewal. False: it has ended.
  */
 async function cutOff(session: Queryable, { id, pipelineId }: Run): Promise<boolean> {
   const ended = await session.query(
@@ -203,13 +205,13 @@ async function cutOff(session: Queryable, { id, pipelineId }: Run): Promise<bool
   if (ended.length === 0) return false
   await session.query(
     `UPDATE etl.etl_pipelines SET fence = fence + 1, status = CASE status WHEN 'PAUSE_REQUESTED' THEN 'PAUSED' ELSE 'IDLE' END
-      WHERE id = $1 AND current_run_id = $2 AND status IN ('RUNNING', 'PAUSE_REQUESTED')`,
+      WHERE id = $1 AND current_run_id = $2 AND status IN ${HELD}`,
     [pipelineId, id],
   )
   return true
 }
 
-/** False: it has ended, or was already asked to. */
+/** False: it has ended, or its end was already requested. */
 async function cancelRunning(session: Queryable, { id }: Run): Promise<boolean> {
   const rows = await session.query(
     "UPDATE etl.etl_runs SET cancel_requested = true WHERE id = $1 AND status = 'RUNNING' AND NOT cancel_requested RETURNING id",
@@ -250,8 +252,8 @@ async function settle(
 function settled({ id, status }: QuarantineRow): VitrinaError {
   return new VitrinaError(
     'QUARANTINE_SETTLED',
-    `Row ${id} of the quarantine is ${status} already.`,
-    'Only rows that are HELD can be replayed or discarded.',
+    `Quarantined row ${id} is already ${status}.`,
+    'Only rows with status HELD can be replayed or discarded.',
   )
 }
 

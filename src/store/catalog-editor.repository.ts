@@ -5,7 +5,7 @@ import type { Pipeline } from '../model/pipeline.js'
 import type { Page, PageRequest, State } from '../ports/catalog.js'
 import type {
   Checkpoint,
-  Decide,
+  PipelineChange,
   PipelineDraft,
   PipelineEditor,
   TargetClaim,
@@ -20,7 +20,7 @@ import type { Database, Queryable } from './database.js'
 const UNIQUE_VIOLATION = '23505'
 const START: Checkpoint = { lastProcessedKey: null, lastProcessedId: null }
 
-/** The column of each field of a draft. Versions and audit follow by themselves: the database's triggers write them. */
+/** The column of each field of a draft. Versions and audit are written by triggers of the database. */
 const COLUMNS = {
   name: 'name',
   description: 'description',
@@ -82,7 +82,7 @@ export class CatalogEditorRepository implements PipelineEditor {
     })
   }
 
-  async change(id: string, action: string, author: Author, decide: Decide): Promise<Pipeline | null> {
+  async change(id: string, { action, author, decide }: PipelineChange): Promise<Pipeline | null> {
     let name = ''
     return this.#edit(
       () => name,
@@ -101,7 +101,7 @@ export class CatalogEditorRepository implements PipelineEditor {
           id,
           ...valuesOf(draft),
         ])
-        if (resetCheckpoint) await resetState(session, current, author, START)
+        if (resetCheckpoint) await resetState(session, author, { pipeline: current, to: START })
         return findPipeline(session, id)
       },
     )
@@ -122,7 +122,7 @@ export class CatalogEditorRepository implements PipelineEditor {
     return this.#database.transaction(async (session) => {
       const current = await lockPipeline(session, id)
       if (current === null) return null
-      await resetState(session, current, author, decide(current))
+      await resetState(session, author, { pipeline: current, to: decide(current) })
       return findState(session, id)
     })
   }
@@ -160,7 +160,7 @@ export class CatalogEditorRepository implements PipelineEditor {
     return row ?? null
   }
 
-  /** The name is the only thing that two pipelines may not share. */
+  /** The name is the only field that must be unique. */
   #edit<T>(name: string | (() => string), work: (session: Queryable) => Promise<T>): Promise<T> {
     return this.#database.transaction(work).catch((error) => {
       if (sqlstateOf(error) !== UNIQUE_VIOLATION) throw error
@@ -193,7 +193,7 @@ function sameTasks(current: readonly TaskDraft[], wanted: readonly TaskDraft[]):
   return text(current) === text(wanted)
 }
 
-/** `position` also keeps what the last run did; only a cursor or an unfinished pass says where to go on. */
+/** `position` also keeps the result of the last run; only a cursor or an unfinished pass says where to continue. */
 async function hasCheckpoint(session: Queryable, id: string): Promise<boolean> {
   const rows = await session.query(
     `SELECT FROM etl.etl_state WHERE pipeline_id = $1
@@ -203,13 +203,13 @@ async function hasCheckpoint(session: Queryable, id: string): Promise<boolean> {
   return rows.length === 1
 }
 
-/** `reset` makes the next run carry it over to the target database, where the authoritative checkpoint may live. */
+/** `reset` makes the next run copy it to the target database, where the authoritative checkpoint may be. */
 async function resetState(
   session: Queryable,
-  { id, name }: Pipeline,
   author: Author,
-  { lastProcessedKey, lastProcessedId }: Checkpoint,
+  { pipeline: { id, name }, to }: { readonly pipeline: Pipeline; readonly to: Checkpoint },
 ): Promise<void> {
+  const { lastProcessedKey, lastProcessedId } = to
   await session.query(
     `UPDATE etl.etl_state SET last_processed_key = $2, last_processed_id = $3, position = NULL, reset = true, ver = ver + 1,
             updated_at = clock_timestamp() WHERE pipeline_id = $1`,
@@ -222,8 +222,8 @@ async function resetState(
 function nameTaken(name: string, cause: unknown): VitrinaError {
   return new VitrinaError(
     'PIPELINE_NAME_TAKEN',
-    `There is already a pipeline called "${name}".`,
-    'Choose another name, or change the pipeline that has it.',
+    `A pipeline named "${name}" already exists.`,
+    'Choose another name, or change the existing pipeline.',
     { cause },
   )
 }

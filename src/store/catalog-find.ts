@@ -12,9 +12,10 @@ export async function findPipeline(session: Queryable, id: string): Promise<Pipe
   return row === undefined ? null : toPipeline(row)
 }
 
-/** The pipeline as it is now, and nobody else changes it until the transaction ends. */
+/** The current pipeline, locked until the transaction ends. */
 export async function lockPipeline(session: Queryable, id: string): Promise<Pipeline | null> {
-  // Locked first and read after: one statement would show the tasks as they were before it had to wait for the lock.
+  // Locked first and read after: one statement would return the tasks as they were before it had to wait for the
+  // lock.
   await session.query('SELECT FROM etl.etl_pipelines WHERE id = $1 FOR UPDATE', [id])
   return findPipeline(session, id)
 }

@@ -9,6 +9,7 @@ import type {
 import type { AuditFilter, Page, PageRequest, QuarantineFilter, RunLogFilter } from '../ports/catalog.js'
 import { pageOf, readNumberCursor } from './catalog-page.js'
 import type { Queryable } from './database.js'
+import { HELD } from './status-lists.js'
 
 export async function listBatches(
   database: Queryable,
@@ -27,7 +28,7 @@ export async function listBatches(
   return pageOf(rows, limit, (row) => [row.batch])
 }
 
-/** In the order in which it was said. `errors` leaves out what is only information; `q` is looked for in the facts too. */
+/** In the order in which they were logged. `errors` leaves out information; `q` also searches the fields. */
 export async function listLog(
   database: Queryable,
   runId: string,
@@ -106,7 +107,7 @@ export async function countQuarantine(
   return row!.count
 }
 
-/** Those that hold something first: somebody who looks at the fleet wants to know who works. */
+/** Runners that hold pipelines first: they are what a user looks for. */
 export function listRunners(database: Queryable): Promise<FleetRunner[]> {
   return database.query<FleetRunner>(
     `SELECT r.id, r.host, r.pid, r.version, r.concurrency, etl.rfc3339(r.started_at) AS "startedAt",
@@ -115,7 +116,7 @@ export function listRunners(database: Queryable): Promise<FleetRunner[]> {
             (SELECT coalesce(jsonb_agg(jsonb_build_object('pipelineId', p.id, 'name', p.name, 'status', p.status,
                       'runId', p.current_run_id, 'leaseUntil', etl.rfc3339(p.lease_until)) ORDER BY p.name), '[]')
                FROM etl.etl_pipelines p
-              WHERE p.lease_owner = r.id AND p.status IN ('RUNNING', 'PAUSE_REQUESTED')) AS holds
+              WHERE p.lease_owner = r.id AND p.status IN ${HELD}) AS holds
        FROM etl.etl_runners r ORDER BY r.stopped_at IS NOT NULL, r.heartbeat_at DESC, r.id LIMIT 1000`,
   )
 }

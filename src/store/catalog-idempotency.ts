@@ -3,8 +3,8 @@ import type { RunRequest } from '../ports/run-control.js'
 import type { Queryable } from './database.js'
 
 /**
- * The run that an earlier request with this key was answered with; null when it is the first. Of several at once one
- * inserts the key and the others wait here until it is committed, then find it.
+ * The run of an earlier request with this key; null if this is the first. Of several concurrent requests, one inserts
+ * the key, and the others wait here until it is committed, then find it.
  */
 export async function repeated(
   session: Queryable,
@@ -27,11 +27,11 @@ export async function repeated(
   throw new VitrinaError(
     'IDEMPOTENCY_KEY_REUSED',
     'This Idempotency-Key was used for another request within the last 24 hours.',
-    'Make a new key for each request; repeat a key only with the very same request.',
+    'Use a new key for each request; repeat a key only with an identical request.',
   )
 }
 
-/** In the transaction of the request: a request that is refused does not use up its key. */
+/** In the transaction of the request: a rejected request does not use up its key. */
 export async function remember(
   session: Queryable,
   { author, idempotency }: RunRequest,

@@ -2,9 +2,9 @@ import type { JournalEvent } from '../model/history.js'
 import type { Journal } from '../ports/journal.js'
 import type { Database } from './database.js'
 
-/** One API at a time gives numbers ("events" in hex, shortened to four bytes). */
+/** One API at a time assigns numbers ("events" in hex, shortened to four bytes). */
 const LOCK = 0x65766e74
-/** Numbered in one go, so that no transaction grows without bound. */
+/** Numbered per call, so that no transaction grows without limit. */
 const MOST = 5000
 
 export class CatalogJournalRepository implements Journal {
@@ -16,7 +16,7 @@ export class CatalogJournalRepository implements Journal {
 
   async number(): Promise<boolean> {
     return this.#database.transaction(async (session) => {
-      // Held until the commit is visible to all: a reader that sees number 7 can see 6 too.
+      // Held until the commit is visible to all: a reader that sees number 7 can also see 6.
       await session.query('SELECT pg_advisory_xact_lock($1)', [LOCK])
       const numbered = await session.query(
         `UPDATE etl.etl_events e SET seq = f.seq
@@ -52,7 +52,7 @@ export class CatalogJournalRepository implements Journal {
   }
 
   async forget(hours: number): Promise<void> {
-    // The newest stays: the next number is counted from it.
+    // The newest is kept: the next number is counted from it.
     await this.#database.query(
       `DELETE FROM etl.etl_events WHERE at < clock_timestamp() - make_interval(hours => $1)
           AND (seq IS NULL OR seq < (SELECT max(seq) FROM etl.etl_events))`,
@@ -64,7 +64,8 @@ export class CatalogJournalRepository implements Journal {
   }
 
   async forgetRuns(days: number): Promise<void> {
-    // A few at a time: their batches and lines go with them. What a pipeline did last is kept however old it is.
+    // A few at a time: their batches and log lines are deleted with them. The latest run of a pipeline is kept
+    // regardless of its age.
     await this.#database.query(
       `DELETE FROM etl.etl_runs WHERE id IN (
          SELECT r.id FROM etl.etl_runs r JOIN etl.etl_pipelines p ON p.id = r.pipeline_id

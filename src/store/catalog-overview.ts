@@ -2,9 +2,10 @@ import type { FleetSummary, PipelineLine, RunBar } from '../model/overview.js'
 import type { Page, PipelineFilter } from '../ports/catalog.js'
 import { pageOf, readCursor } from './catalog-page.js'
 import type { Queryable } from './database.js'
+import { ACTIVE, HELD } from './status-lists.js'
 
 const BARS = 20
-/** A runner gives a sign of life every five seconds; three missed ones are silence. */
+/** A runner sends a heartbeat every five seconds; after three missed ones it counts as silent. */
 const ALIVE = "interval '15 seconds'"
 
 const COMPARISON = `jsonb_build_object('at', etl.rfc3339(c.at), 'durationMs', c.duration_ms, 'configVersion', c.config_version,
@@ -13,9 +14,9 @@ const COMPARISON = `jsonb_build_object('at', etl.rfc3339(c.at), 'durationMs', c.
 const ms = "round(date_part('epoch', r.finished_at - r.started_at) * 1000)"
 
 /**
- * Everything about a pipeline that a list shows, in one statement. Each pipeline reads its own newest runs along the
- * index, so that the length of the history does not matter: a thousand pipelines with a million runs are answered in
- * about 120 ms on two busy cores. Bars leave as text, not as jsonb: twenty thousand objects took as long as the rest.
+ * Everything that a list shows about a pipeline, in one statement. Each pipeline reads its own newest runs along the
+ * index, so that the length of the history does not matter: a thousand pipelines with a million runs take about 120
+ * ms on two busy cores. Bars are returned as text, not as jsonb: twenty thousand objects took as long as the rest.
  */
 const LINES = `
   SELECT p.id, p.name, p.description, p.type, p.target_table AS "targetTable", p.target_connection AS "targetConnection",
@@ -29,17 +30,17 @@ const LINES = `
       SELECT jsonb_build_object('id', r.id, 'status', r.status, 'attempt', r.attempt, 'cancelRequested', r.cancel_requested,
                'requestedAt', etl.rfc3339(r.requested_at), 'startedAt', etl.rfc3339(r.started_at), 'batches', r.batches,
                'rowsRead', r.rows_read, 'rowsWritten', r.rows_written, 'errorCode', r.error_code, 'error', r.error) AS run
-        FROM etl.etl_runs r WHERE r.id = p.current_run_id AND r.status IN ('REQUESTED', 'RUNNING')) active ON true
+        FROM etl.etl_runs r WHERE r.id = p.current_run_id AND r.status IN ${ACTIVE}) active ON true
     LEFT JOIN LATERAL (
       SELECT jsonb_build_object('id', r.id, 'status', r.status, 'finishedAt', etl.rfc3339(r.finished_at),
                'durationMs', ${ms}, 'rowsRead', r.rows_read, 'rowsWritten', r.rows_written, 'rowsDeleted', r.rows_deleted,
                'heldBack', r.held_back, 'errorCode', r.error_code, 'error', r.error, 'errorHint', r.error_hint) AS run
-        FROM etl.etl_runs r WHERE r.pipeline_id = p.id AND r.status NOT IN ('REQUESTED', 'RUNNING')
+        FROM etl.etl_runs r WHERE r.pipeline_id = p.id AND r.status NOT IN ${ACTIVE}
        ORDER BY r.requested_at DESC, r.id DESC LIMIT 1) ended ON true
     LEFT JOIN LATERAL (
       SELECT string_agg(concat_ws(',', r.status, coalesce(${ms}, -1), r.rows_read, r.rows_written), ';') AS bars
         FROM (SELECT status, started_at, finished_at, rows_read, rows_written FROM etl.etl_runs
-               WHERE pipeline_id = p.id AND status NOT IN ('REQUESTED', 'RUNNING')
+               WHERE pipeline_id = p.id AND status NOT IN ${ACTIVE}
                ORDER BY requested_at DESC, id DESC LIMIT ${BARS}) r) bars ON true
     LEFT JOIN LATERAL (
       SELECT finished_at AS at FROM etl.etl_runs
@@ -86,7 +87,7 @@ export async function fleetSummary(database: Queryable): Promise<FleetSummary> {
   const [row] = await database.query<FleetSummary>(`
     SELECT etl.rfc3339(clock_timestamp()) AS now, pipelines.*, runners.*
       FROM (SELECT count(*) AS pipelines, ${count("status = 'RUN_REQUESTED'")} AS queued,
-                   ${count("status IN ('RUNNING', 'PAUSE_REQUESTED')")} AS running, ${count("status = 'PAUSED'")} AS paused,
+                   ${count(`status IN ${HELD}`)} AS running, ${count("status = 'PAUSED'")} AS paused,
                    ${count("status = 'FAILED'")} AS failed, ${count('NOT enabled')} AS disabled
               FROM etl.etl_pipelines) pipelines,
            (SELECT ${count(`heartbeat_at > clock_timestamp() - ${ALIVE}`)} AS "runnersAlive", count(*) AS "runnersKnown"

@@ -1,21 +1,22 @@
 import type { QuarantineStatus } from '../model/history.js'
 import type { Pipeline } from '../model/pipeline.js'
+import { isHeld, isStartable } from '../model/status.js'
 import type {
-  QuarantineDesk,
-  Refusal,
+  QuarantineStore,
   RowChoice,
   Settled,
   SettledPipeline,
   Settlement,
-} from '../ports/quarantine-desk.js'
+  UnsettledRow,
+} from '../ports/quarantine-store.js'
 import { signTransaction, writeAudit } from './catalog-audit.js'
 import { activeOrNew } from './catalog-control.repository.js'
 import { findPipeline, lockPipeline } from './catalog-find.js'
 import type { Database, Queryable } from './database.js'
 
-const MOST_REFUSALS = 1_000
+const MOST_UNSETTLED = 1_000
 
-/** The rows of the choice, as a condition on `q` with the parameters $1 to $3. */
+/** The selected rows, as a condition on `q` with the parameters $1 to $3. */
 const CHOSEN = `($1::bigint[] IS NULL OR q.id = ANY ($1)) AND ($2::bigint IS NULL OR (q.id <= $2 AND q.status = 'HELD'))
   AND ($3::uuid IS NULL OR q.pipeline_id = $3)`
 
@@ -23,8 +24,8 @@ function chosen(choice: RowChoice): unknown[] {
   return 'rowIds' in choice ? [choice.rowIds, null, null] : [null, choice.upTo, choice.pipelineId]
 }
 
-/** Many rows of the quarantine in one short transaction, with a line in the audit for each pipeline. */
-export class CatalogQuarantineRepository implements QuarantineDesk {
+/** Many quarantined rows in one short transaction, with an entry in the audit for each pipeline. */
+export class CatalogQuarantineRepository implements QuarantineStore {
   readonly #database: Database
 
   constructor(database: Database) {
@@ -37,11 +38,11 @@ export class CatalogQuarantineRepository implements QuarantineDesk {
       const pipelines = await pipelinesOf(session, settlement)
       const able = pipelines.filter((pipeline) => isAble(pipeline, settlement))
       const moved = await move(session, settlement, able)
-      const refusals = await refusalsOf(session, settlement, able)
+      const refusals = await unsettledRowsOf(session, settlement, able)
       const done: SettledPipeline[] = []
       for (const pipeline of able) {
         const rows = moved.get(pipeline.id) ?? 0
-        if (rows > 0) done.push(await settled(session, settlement, pipeline, rows))
+        if (rows > 0) done.push(await settled(session, settlement, { pipeline, rows }))
       }
       const asked = 'rowIds' in settlement.choice ? new Set(settlement.choice.rowIds).size : null
       const rows = [...moved.values()].reduce((sum, each) => sum + each, 0)
@@ -55,7 +56,10 @@ export class CatalogQuarantineRepository implements QuarantineDesk {
   }
 }
 
-/** Locked in the order of their ids when runs are to be asked for, so that two who settle wait and do not clash. */
+/**
+ * Locked in the order of their ids if runs are to be requested, so that two concurrent requests wait instead of
+ * deadlocking.
+ */
 async function pipelinesOf(session: Queryable, { choice, as }: Settlement): Promise<Pipeline[]> {
   const ids = await session.query<{ id: string }>(
     `SELECT DISTINCT q.pipeline_id AS id FROM etl.etl_quarantine q WHERE ${CHOSEN} ORDER BY 1`,
@@ -69,9 +73,9 @@ async function pipelinesOf(session: Queryable, { choice, as }: Settlement): Prom
   return pipelines
 }
 
-/** What nobody would try again stays held. */
+/** Rows that no run would retry stay held. */
 function isAble({ enabled, status }: Pipeline, { as }: Settlement): boolean {
-  return as === 'DISCARDED' || enabled || !['IDLE', 'PAUSED', 'FAILED'].includes(status)
+  return as === 'DISCARDED' || enabled || !isStartable(status)
 }
 
 async function move(
@@ -98,12 +102,12 @@ interface LeftRow {
   readonly able: boolean
 }
 
-/** Of the rows that were asked for, those that are not as they were wanted. */
-async function refusalsOf(
+/** Of the selected rows, those that do not have the requested status. */
+async function unsettledRowsOf(
   session: Queryable,
   { choice, as }: Settlement,
   pipelines: readonly Pipeline[],
-): Promise<{ count: number; first: Refusal[] }> {
+): Promise<{ count: number; first: UnsettledRow[] }> {
   const able = pipelines.map(({ id }) => id)
   const left = await session.query<LeftRow>(
     'rowIds' in choice
@@ -117,10 +121,10 @@ async function refusalsOf(
             AND ($4::uuid IS NULL OR q.pipeline_id = $4) ORDER BY q.id`,
     'rowIds' in choice ? [choice.rowIds, as, able] : [choice.upTo, as, able, choice.pipelineId],
   )
-  return { count: left.length, first: left.slice(0, MOST_REFUSALS).map(toRefusal) }
+  return { count: left.length, first: left.slice(0, MOST_UNSETTLED).map(toUnsettledRow) }
 }
 
-function toRefusal({ id, name, key, status, able }: LeftRow): Refusal {
+function toUnsettledRow({ id, name, key, status, able }: LeftRow): UnsettledRow {
   const code =
     status === null ? 'QUARANTINE_NOT_FOUND' : able ? 'QUARANTINE_SETTLED' : ('PIPELINE_DISABLED' as const)
   return { id, pipelineName: name, key, code }
@@ -129,13 +133,12 @@ function toRefusal({ id, name, key, status, able }: LeftRow): Refusal {
 async function settled(
   session: Queryable,
   { as, author }: Settlement,
-  pipeline: Pipeline,
-  rows: number,
+  { pipeline, rows }: { readonly pipeline: Pipeline; readonly rows: number },
 ): Promise<SettledPipeline> {
   const { id, name, status } = pipeline
   const action = as === 'DISCARDED' ? 'quarantine.discard' : 'quarantine.replay'
   await writeAudit(session, author, { action, kind: 'pipeline', id, name, diff: { rows } })
-  const needsRun = as === 'REPLAY_REQUESTED' && !['RUNNING', 'PAUSE_REQUESTED'].includes(status)
+  const needsRun = as === 'REPLAY_REQUESTED' && !isHeld(status)
   const run = needsRun ? await activeOrNew(session, pipeline, { pipelineId: id, author }) : null
   return { id, name, rows, run }
 }

@@ -22,10 +22,10 @@ export async function listRuns(database: Queryable, filter: RunFilter): Promise<
   return pageOf(rows.map(toRun), limit, (run) => [run.requestedAt, run.id])
 }
 
-/** So many successful runs tell what is usual; fewer than three tell nothing. */
+/** This many successful runs define the usual values; fewer than three define nothing. */
 const USUAL = { most: 20, least: 3 }
 
-/** Each part walks a few steps along the index of the pipeline's runs. */
+/** Each part reads a few entries of the index on the runs of the pipeline. */
 export async function runSurroundings(
   database: Queryable,
   { id, pipelineId, requestedAt, strategy }: Run,

@@ -13,7 +13,7 @@ import { writeAudit } from './catalog-audit.js'
 import { pageOf, readCursor } from './catalog-page.js'
 import type { Database, Queryable } from './database.js'
 
-/** Sessions that a request would be let in with: neither they nor their token have ended. */
+/** Sessions that can authenticate a request: neither they nor their token have ended. */
 const USABLE = `
   etl.etl_sessions s LEFT JOIN etl.etl_tokens t
     ON t.hash = s.token_hash OR (t.previous_hash = s.token_hash AND t.previous_until > clock_timestamp())
@@ -23,7 +23,7 @@ const USABLE = `
                                AND coalesce(t.expires_at > clock_timestamp(), true)))
     AND ($3 = 'everyone' OR CASE WHEN s.token_hash = $1 THEN 'administrator' ELSE t.id::text END = $3)`
 
-/** Two who sign in at the same moment do not wait for each other: one of them removes it. */
+/** Two concurrent sign-ins do not wait for each other: one of them deletes it. */
 const DELETE_ENDED = `
   DELETE FROM etl.etl_sessions WHERE hash IN (
     SELECT hash FROM etl.etl_sessions WHERE expires_at <= clock_timestamp() FOR UPDATE SKIP LOCKED)`
@@ -50,7 +50,7 @@ export class CatalogSessionsRepository implements SessionStore {
     this.#database = database
   }
 
-  /** Whoever signs in takes along what has ended: there is never more than people left behind since. */
+  /** Each sign-in deletes ended sessions, so that they do not accumulate. */
   async openSession({ hash, keyHash, seconds, openedFrom, userAgent }: NewSession, tokenHash: Buffer) {
     const [row] = await this.#database.query<{ expires_at: string }>(
       `WITH ended AS (${DELETE_ENDED}),
@@ -64,7 +64,7 @@ export class CatalogSessionsRepository implements SessionStore {
   }
 
   async findSession(hash: Buffer, idleSeconds: number): Promise<OpenSession | null> {
-    // The use is written down once a minute, as for tokens: a stream asks every few seconds.
+    // The use is recorded once a minute, as for tokens: a stream sends a request every few seconds.
     const [row] = await this.#database.query<OpenSession>(
       `WITH found AS (
          SELECT id, hash, key_hash, token_hash, expires_at, used_at FROM etl.etl_sessions
@@ -80,7 +80,7 @@ export class CatalogSessionsRepository implements SessionStore {
   }
 
   async closeFamily(hash: Buffer): Promise<void> {
-    // The rest of the family goes with its first session: ON DELETE CASCADE.
+    // The rest of the family is deleted with its first session: ON DELETE CASCADE.
     await this.#database.query(
       `DELETE FROM etl.etl_sessions
         WHERE id = (SELECT coalesce(family, id) FROM etl.etl_sessions WHERE hash = $1 AND kind = 'session')`,
@@ -110,8 +110,8 @@ export class CatalogSessionsRepository implements SessionStore {
 
   exchangeCode(code: Buffer, session: NewSession): Promise<string | null> {
     const { hash, keyHash, seconds, openedFrom, userAgent } = session
-    // Never longer than the session that made the code: a chain of codes would keep a family alive permanently. That
-    // session is locked before the code, as a sign-out does: the other way round the two would wait for each other.
+    // Never longer than the session that created the code: a chain of codes would keep a family alive permanently.
+    // That session is locked before the code, as a sign-out does: the other order would deadlock.
     return this.#insert(
       `WITH maker AS MATERIALIZED (
          SELECT p.id FROM etl.etl_sessions c JOIN etl.etl_sessions p ON p.id = c.parent
@@ -164,8 +164,8 @@ export class CatalogSessionsRepository implements SessionStore {
         [...which(filter), filter.except],
       )
       const diff = { ended: rows.length, of: which(filter)[2] }
-      const deed = { action: 'session.end_all', kind: 'session', id: 'all', name: null, diff } as const
-      if (rows.length > 0) await writeAudit(session, author, deed)
+      const action = { action: 'session.end_all', kind: 'session', id: 'all', name: null, diff } as const
+      if (rows.length > 0) await writeAudit(session, author, action)
       return rows.length
     })
   }
@@ -188,7 +188,10 @@ const which = ({ administrators, idleSeconds, tokenId }: SessionFilter): [Buffer
   tokenId === undefined ? 'everyone' : (tokenId ?? 'administrator'),
 ]
 
-/** Those started from them go with them; so do their codes. Locked from the oldest on, as the foreign key does. */
+/**
+ * Sessions opened from them are deleted with them, and so are their codes. Locked from the oldest on, as the foreign
+ * key does.
+ */
 async function deleteSessions(session: Queryable, ids: string, parameters: unknown[]): Promise<unknown[]> {
   return session.query(
     `DELETE FROM etl.etl_sessions

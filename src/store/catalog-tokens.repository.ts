@@ -33,7 +33,7 @@ export class CatalogTokensRepository implements TokenStore {
   }
 
   async findToken(hash: Buffer, from: string): Promise<FoundToken | null> {
-    // The use is written down once a minute: a console that asks every second must not write every second.
+    // The use is recorded once a minute: a console that sends a request every second must not write every second.
     const [row] = await this.#database.query<FoundToken>(
       `WITH found AS (
          SELECT id, name, role, expires_at, last_used_at,
@@ -90,7 +90,7 @@ export class CatalogTokensRepository implements TokenStore {
           WHERE id = $1 RETURNING ${TOKEN_COLUMNS}`,
         [id, hash, graceSeconds, expiresAt !== undefined, expiresAt ?? null],
       )
-      // Whoever rotates the token they signed in with has to see the new value before the session could end.
+      // A user who rotates the token of the current session has to see the new value before the session could end.
       await session.query('UPDATE etl.etl_sessions SET token_hash = $1 WHERE hash = $2 AND token_hash = $3', [
         hash,
         rotation.session,

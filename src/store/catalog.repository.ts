@@ -3,6 +3,7 @@ import type { AuditEntry, BatchHistory, FleetRunner, QuarantinedRow, RunLogLine 
 import type { FleetSummary, PipelineLine } from '../model/overview.js'
 import type { Pipeline } from '../model/pipeline.js'
 import type { Run, RunSurroundings } from '../model/run.js'
+import { isOver } from '../model/status.js'
 import type { PipelineTotals, Pulse } from '../model/totals.js'
 import type {
   AuditFilter,
@@ -32,6 +33,7 @@ import { listRuns, runSurroundings } from './catalog-runs.js'
 import type { Database } from './database.js'
 import { requireMigrated } from './migrate.js'
 import { PIPELINE_COLUMNS, type PipelineRow, RUN_COLUMNS, type RunRow, toPipeline, toRun } from './rows.js'
+import { ACTIVE } from './status-lists.js'
 import { fleetPulse, runTotals, secondsSinceSuccess } from './totals.js'
 
 /** What the API reads from the meta store. One method, one statement. */
@@ -93,11 +95,11 @@ export class CatalogRepository implements Catalog {
   async currentAndLastRun(pipelineId: string): Promise<{ current: Run | null; last: Run | null }> {
     const newest = (active: string) => `
       (SELECT ${RUN_COLUMNS} FROM etl.etl_runs r JOIN etl.etl_pipelines p ON p.id = r.pipeline_id
-        WHERE r.pipeline_id = $1 AND ${active} r.status IN ('REQUESTED', 'RUNNING') ORDER BY r.requested_at DESC, r.id DESC LIMIT 1)`
+        WHERE r.pipeline_id = $1 AND ${active} r.status IN ${ACTIVE} ORDER BY r.requested_at DESC, r.id DESC LIMIT 1)`
     const runs = (
       await this.#database.query<RunRow>(`${newest('')} UNION ALL ${newest('NOT')}`, [pipelineId])
     ).map(toRun)
-    const active = (run: Run) => run.status === 'REQUESTED' || run.status === 'RUNNING'
+    const active = (run: Run) => !isOver(run.status)
     return { current: runs.find(active) ?? null, last: runs.find((run) => !active(run)) ?? null }
   }
 

@@ -3,25 +3,28 @@ import { createPool } from '../postgres/client.js'
 import { lostOr } from '../postgres/errors.js'
 
 const INT8 = 20
-/** Counts and versions fit into a number; every other type arrives as pg gives it. */
+/** Counts and versions fit into a number; every other type is returned as pg parses it. */
 const TYPES: pg.CustomTypesConfig = {
   getTypeParser: (oid: number, format?: 'text' | 'binary') =>
     oid === INT8 ? Number : pg.types.getTypeParser(oid, format as 'text'),
 }
 
-/** Something that runs statements: the pool, or one session inside a transaction. */
+/** Executes statements: the pool, or one session inside a transaction. */
 export interface Queryable {
   query<R extends pg.QueryResultRow>(text: string, values?: readonly unknown[]): Promise<R[]>
 }
 
 /**
- * Nothing waits inside a transaction: a runner that is frozen in one would keep a pipeline from everybody else. Set by
- * statement, because a pooler in between refuses to pass them on when a connection is opened.
+ * No transaction stays idle: a runner that freezes in one would block a pipeline for all others. Set by a statement,
+ * because poolers reject them as connection parameters.
  */
 const TIME_OUTS =
   "SET statement_timeout = '30s'; SET lock_timeout = '10s'; SET idle_in_transaction_session_timeout = '5s'"
 
-/** The meta store's connections. Every statement is short; nothing waits for a lock for more than a few seconds. */
+/**
+ * The connections of the meta store. Every statement is short; no statement waits for a lock longer than a few
+ * seconds.
+ */
 export class Database implements Queryable {
   readonly #pool: pg.Pool
 
@@ -34,12 +37,12 @@ export class Database implements Queryable {
       connectionTimeoutMillis: 5_000,
       idleTimeoutMillis: 30_000,
       keepAlive: true,
-      // The server may be unreachable without a reset; a statement that got no answer by then never will.
+      // The server may be unreachable without a reset; a statement without a response by then will never get one.
       query_timeout: 35_000,
     })
-    // An idle connection that breaks is replaced by the pool at its next use; without a listener it would end the process.
+    // The pool replaces a broken idle connection at its next use; without a listener it would end the process.
     this.#pool.on('error', () => {})
-    // The same for one that is in use: its statement fails, and that is heard; pg raises the error a second time.
+    // The same for a connection in use: its statement fails, which is handled; pg emits the error a second time.
     this.#pool.on('connect', (client) => {
       client.on('error', () => {})
       client.query(TIME_OUTS).catch(() => {})
@@ -54,7 +57,7 @@ export class Database implements Queryable {
       return rows
     } catch (raised) {
       const error = lostOr(raised)
-      // A session that gave no answer may still be busy with the question: it does not go back into the pool.
+      // A session that did not respond may still be executing the statement: it does not return to the pool.
       session.release(error !== raised)
       throw error
     }
@@ -72,8 +75,9 @@ export class Database implements Queryable {
       return result
     } catch (raised) {
       const error = lostOr(raised)
-      // Undone before the caller hears of it: a session that is merely dropped keeps its locks for some moments, and a
-      // runner that looks for work meanwhile would pass over the pipeline. One that gave no answer is not asked again.
+      // Rolled back before the caller sees the error: a session that is merely dropped keeps its locks for some
+      // moments, and a runner that looks for work meanwhile would skip the pipeline. A session that did not respond
+      // is not used again.
       const isOut = error === raised && (await isRolledBack(session))
       session.release(!isOut)
       throw error

@@ -1,10 +1,10 @@
-/** Runs one statement and gives its rows. */
+/** Runs one statement and returns its rows. */
 type Query = (sql: string) => Promise<{ definition: string }[]>
 
 /**
- * The meta store as SQL text, in an order that never changes. schema.sql holds it for people who want to see the sum
- * of all migrations, and a test compares it with what the migrations really make.
- * Asked from the catalog, because pg_dump is not part of the embedded PostgreSQL.
+ * The meta store as SQL text, in a stable order. schema.sql shows the result of all migrations, and a test compares
+ * it with what the migrations create.
+ * Read from the catalog, because pg_dump is not part of the embedded PostgreSQL.
  */
 export async function describeSchema(query: Query): Promise<string> {
   const sections: string[] = []
@@ -15,7 +15,7 @@ export async function describeSchema(query: Query): Promise<string> {
   return `${sections.join('\n\n')}\n`
 }
 
-// NOT NULL stands with its column: as a constraint of its own (contype n) it is new in PostgreSQL 18.
+// NOT NULL is shown with its column: as a constraint (contype n) it is new in PostgreSQL 18.
 const TABLES = `
   WITH part AS (
     SELECT attrelid AS table_id, 1 AS kind, attnum::int AS place, concat_ws(' ',
@@ -41,7 +41,7 @@ const COMMENTS = `
     FROM pg_description JOIN pg_class c ON c.oid = objoid AND classoid = 'pg_class'::regclass
    WHERE relnamespace = 'etl'::regnamespace ORDER BY relname, objsubid`
 
-// Those behind a constraint are told by the constraint.
+// Those of a constraint are shown with the constraint.
 const INDEXES = `
   SELECT pg_get_indexdef(indexrelid) || ';' AS definition
     FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid

@@ -3,11 +3,14 @@ import { LOGINS } from '../model/logins.js'
 import { quoteIdentifier } from '../sql/identifiers.js'
 
 /*
- * What holds the logins back. Functions of pg_catalog cannot be taken from one login: everybody may call them, by way of
- * PUBLIC, and taking them from PUBLIC would change the database for everybody else (docs/adr/0014).
+ * Limits of the logins. Functions of pg_catalog cannot be revoked from one login: everyone may call them through
+ * PUBLIC, and revoking them from PUBLIC would change the database for all users (docs/adr/0014).
  */
 
-/** How a session of the reader begins, whoever opens it. A session may change these; the guard lets no query do so. */
+/**
+ * How a session of the reader starts, whichever program opens it. A session may change these settings; the guard
+ * allows no query to do so.
+ */
 const READER_SETTINGS = {
   default_transaction_read_only: 'on',
   search_path: '',
@@ -22,7 +25,9 @@ export function readerSettings(): string {
     .join('; ')
 }
 
-/** Schemas that were allowed once and no longer are. What somebody else granted stays: only he can take it back. */
+/**
+ * Schemas that were allowed once and no longer are. Grants by other roles are kept: only the grantor can revoke them.
+ */
 export async function revokeSources(client: pg.Client, allowed: readonly string[]): Promise<void> {
   const { rows } = await client.query<{ nspname: string }>(
     `SELECT DISTINCT n.nspname FROM pg_namespace n, aclexplode(n.nspacl) a
@@ -38,8 +43,8 @@ export async function revokeSources(client: pg.Client, allowed: readonly string[
 }
 
 /**
- * The check of a query makes a temporary view, a run temporary tables: granted by name, so that an administrator may take
- * TEMPORARY from PUBLIC. Returns what is missing, in words.
+ * Checking a query creates a temporary view, a run creates temporary tables: granted explicitly, so that an
+ * administrator may revoke TEMPORARY from PUBLIC. Returns warnings.
  */
 export async function grantTemporary(client: pg.Client): Promise<string[]> {
   const logins = Object.values(LOGINS)
@@ -47,7 +52,7 @@ export async function grantTemporary(client: pg.Client): Promise<string[]> {
   await client
     .query(`GRANT CONNECT, TEMPORARY ON DATABASE ${rows[0]!.name} TO ${logins.join(', ')}`)
     .catch((error: { code?: string }) => {
-      // Not the owner of the database. PUBLIC has the right unless somebody took it away, which is looked at below.
+      // Not the owner of the database. PUBLIC has the privilege unless it was revoked, which is checked below.
       if (error.code !== '42501') throw error
     })
   const missing = await client.query<{ rolname: string }>(
@@ -56,7 +61,7 @@ export async function grantTemporary(client: pg.Client): Promise<string[]> {
   )
   return missing.rows.map(
     ({ rolname }) =>
-      `${rolname} may not make temporary tables: no query can be checked without. Ask an administrator for: GRANT TEMPORARY ON DATABASE ${rows[0]!.name} TO ${rolname}`,
+      `${rolname} may not create temporary tables, which are needed to check queries. Ask an administrator for: GRANT TEMPORARY ON DATABASE ${rows[0]!.name} TO ${rolname}`,
   )
 }
 
@@ -66,7 +71,10 @@ const EXPECTED: readonly string[] = [
   `${LOGINS.writer} ${LOGINS.reader}`,
 ]
 
-/** Powers that somebody gave a login by hand, in words. They are told and left: he may have meant it so. */
+/**
+ * Warnings about attributes that an administrator granted to a login. They are reported, not revoked, because they
+ * may be intentional.
+ */
 export async function excessOf(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ login: string; power: string; revoke: string }>(
     `SELECT r.rolname AS login, p.power, format('ALTER ROLE %I NO%s', r.rolname, p.power) AS revoke
@@ -82,6 +90,6 @@ export async function excessOf(client: pg.Client): Promise<string[]> {
   )
   return rows.map(
     ({ login, power, revoke }) =>
-      `${login} has ${power}, which Vitrina never grants: a query could do more than it should. Unless it is meant so: ${revoke}`,
+      `${login} has ${power}, which Vitrina never grants: a query could do more than intended. Unless this is intentional, run: ${revoke}`,
   )
 }

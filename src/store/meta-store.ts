@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { onSide } from '../postgres/errors.js'
 import type { Database, Queryable } from './database.js'
 
-/** The meta store as the runner uses it: the code of what PostgreSQL refuses says that it was refused here. */
+/** The meta store as the runner uses it: an error of PostgreSQL gets a code that names the meta store. */
 export class MetaStore implements Queryable {
   readonly #database: Database
 

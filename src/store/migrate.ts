@@ -14,7 +14,7 @@ export interface Migration {
 }
 
 const FOLDER = fileURLToPath(new URL('./migrations/', import.meta.url))
-/** Two migrating processes take turns on this advisory lock ("vitrina" in hex). */
+/** Concurrent migrations take turns on this advisory lock ("vitrina" in hex). */
 const LOCK = 0x76697472
 
 export function migrations(): Migration[] {
@@ -31,7 +31,7 @@ export function migrations(): Migration[] {
     })
 }
 
-/** Applies what is missing, each migration in a transaction of its own. Returns the names it applied. */
+/** Applies missing migrations, each in its own transaction. Returns the names of those it applied. */
 export async function migrate(administratorUrl: string): Promise<string[]> {
   const client = new LimitedClient({
     connectionString: administratorUrl,
@@ -76,7 +76,7 @@ async function pending(client: pg.Client): Promise<Migration[]> {
   if (newest !== undefined && newest > ours) {
     throw new VitrinaError(
       'MIGRATION_MISSING',
-      `The database was migrated by a newer Vitrina: it has ${newest}, this one knows ${ours}.`,
+      `The database was migrated by a newer Vitrina: it has ${newest}, this version has ${ours}.`,
       'Upgrade this program to the version that migrated the database.',
     )
   }
@@ -101,8 +101,8 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
 function changed(name: string): VitrinaError {
   return new VitrinaError(
     'MIGRATION_CHANGED',
-    `Migration ${name} was applied with another text than this program has.`,
-    'Migrations are never edited: restore the file and put the change into a new migration.',
+    `Migration ${name} has been modified since it was applied.`,
+    'Restore the file and put the change into a new migration.',
   )
 }
 

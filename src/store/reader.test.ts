@@ -10,8 +10,8 @@ import { READ_ONLY, Session } from '../postgres/session.js'
 import { sqlstateOf } from '../sql/sqlstate.js'
 
 /*
- * What stands behind the guard: a text that got past it runs as the reader, in the session that the runner opens for a
- * source. And what does not: functions that everybody may call. There the guard is alone.
+ * What protects the database behind the guard: a query that got past it runs as the reader, in the session that the
+ * runner opens for a source. And what does not: functions that everyone may call. There, only the guard protects.
  */
 
 const NO_RIGHT = '42501'
@@ -49,10 +49,10 @@ describe('the reader cannot', () => {
     ['set a sequence', "SELECT setval('content.counter', 9)", NO_RIGHT],
     ['switch the log', 'SELECT pg_switch_wal()', NO_RIGHT],
     ['reload the settings', 'SELECT pg_reload_conf()', NO_RIGHT],
-    ['forget the statistics', 'SELECT pg_stat_reset()', NO_RIGHT],
-    ['make a replication slot', "SELECT pg_create_physical_replication_slot('x')", NO_RIGHT],
+    ['reset the statistics', 'SELECT pg_stat_reset()', NO_RIGHT],
+    ['create a replication slot', "SELECT pg_create_physical_replication_slot('x')", NO_RIGHT],
     [
-      'end the session of somebody else',
+      'terminate the session of another user',
       'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = (SELECT rolname FROM pg_roles WHERE oid = 10)',
       NO_RIGHT,
     ],
@@ -62,9 +62,9 @@ describe('the reader cannot', () => {
       "INSERT INTO content.genre (id, name) VALUES (gen_random_uuid(), 'x')",
       READ_ONLY_TRANSACTION,
     ],
-    ['make a temporary table', 'CREATE TEMP TABLE mine (a int)', READ_ONLY_TRANSACTION],
+    ['create a temporary table', 'CREATE TEMP TABLE mine (a int)', READ_ONLY_TRANSACTION],
     [
-      'leave read-only in the middle',
+      'leave read-only mode in the middle',
       "SELECT set_config('transaction_read_only', 'off', true) FROM content.genre",
       '25001',
     ],
@@ -73,15 +73,15 @@ describe('the reader cannot', () => {
   })
 })
 
-describe('only the guard keeps the reader from', () => {
+describe('only the guard prevents the reader from', () => {
   it.each([
     ['making the server wait', 'SELECT pg_sleep(0)::text AS a'],
-    ['taking a lock that others ask for', 'SELECT pg_try_advisory_xact_lock(1) AS a'],
+    ['taking an advisory lock', 'SELECT pg_try_advisory_xact_lock(1) AS a'],
     ['waking a listener', "SELECT pg_notify('vitrina_run_requested', '')::text AS a"],
     ['writing a message into the log', "SELECT pg_logical_emit_message(false, 'x', 'y') AS a"],
-    ['using up a transaction number', 'SELECT pg_current_xact_id()::text AS a'],
+    ['consuming a transaction id', 'SELECT pg_current_xact_id()::text AS a'],
     ['changing its settings', "SELECT set_config('work_mem', '1GB', true) AS a"],
-    ['asking what the server is', 'SELECT version() AS a'],
+    ['reading the server version', 'SELECT version() AS a'],
   ])('%s', async (_what, sql) => {
     expect(await attempt(sql)).toBeNull()
     const guard = new SqlGuard({ sourceSchemas: ['content', 'ugc'] })
@@ -89,7 +89,7 @@ describe('only the guard keeps the reader from', () => {
   })
 })
 
-it('reads one moment, cannot write, resolves no names of others and does not wait for ever', async () => {
+it('reads one snapshot, cannot write, resolves no unqualified names and does not wait indefinitely', async () => {
   const names = [
     'transaction_isolation',
     'transaction_read_only',
@@ -103,7 +103,7 @@ it('reads one moment, cannot write, resolves no names of others and does not wai
     names,
   ])
   expect(told.map(({ value }) => value)).toEqual(values)
-  // The same but for the isolation for whoever logs in as the reader with psql.
+  // The same except for the isolation level for a reader who logs in with psql.
   const client = await database.client(database.loginUrl('reader'))
   const { rows } = await client.query(
     'SELECT current_setting(name) AS value FROM unnest($1::text[]) AS name',
@@ -112,7 +112,7 @@ it('reads one moment, cannot write, resolves no names of others and does not wai
   expect(rows.map(({ value }) => value)).toEqual(['read committed', ...values.slice(1)])
 })
 
-it('sleeps no more, and pipelines still run, where an administrator does what SECURITY.md proposes', async () => {
+it('cannot sleep, and pipelines still run, after an administrator follows SECURITY.md', async () => {
   const [, revoke = ''] = /```sql\n(REVOKE EXECUTE .*?)```/s.exec(readFileSync('SECURITY.md', 'utf8')) ?? []
   const own = await aDatabase({ cinema: true })
   // As the sentence below that statement says.

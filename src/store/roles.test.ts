@@ -29,10 +29,10 @@ beforeAll(async () => {
   )
 })
 
-/** In a transaction that is undone: what a login may do must not show in the next test. */
+/** In a transaction that is rolled back: the grants of one test must not affect the next. */
 async function attempt(login: Login, sql: string): Promise<'done' | string> {
   const client = clients[login]
-  // The reader's sessions begin read-only, which a session may change: here it is about rights.
+  // The sessions of the reader start read-only, which a session may change: this is about privileges.
   await client.query('BEGIN READ WRITE')
   try {
     await client.query(sql.replaceAll('$pipeline', `'${pipelineId}'`))
@@ -127,7 +127,7 @@ describe('R6.2 least privilege', () => {
     })
   }
 
-  it('gives no login a power over the server', async () => {
+  it('grants no login a power over the server', async () => {
     const roles = await database.query(
       `SELECT rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls FROM pg_roles WHERE rolname = ANY ($1)`,
       [Object.values(LOGINS)],
@@ -152,7 +152,7 @@ describe('R6.2 least privilege', () => {
     await other.query('ROLLBACK')
   })
 
-  it('keeps tables that come later as readable as the others', async () => {
+  it('makes tables created later as readable as the others', async () => {
     await database.query(
       'CREATE TABLE content.later AS SELECT 1 AS id; CREATE TABLE analytics.later AS SELECT 1 AS id',
     )
@@ -203,12 +203,12 @@ describe('granting', () => {
     expect(await limits()).toEqual({ vitrina_reader: 40, vitrina_writer: 40, vitrina_meta: 40 })
   })
 
-  /** Of a database whose schemas content and ugc are both there. */
+  /** Of a database in which the schemas content and ugc both exist. */
   async function granted(database: TestDatabase, sourceSchemas: readonly string[]): Promise<string[]> {
     return grantRoles({ administratorUrl: database.url, sourceSchemas, targetSchemas: ['analytics'] })
   }
 
-  it('takes back what was allowed once and no longer is', async () => {
+  it('revokes what was allowed once and no longer is', async () => {
     const database = await aDatabase({ cinema: true })
     const reader = await database.client(database.loginUrl('reader'))
     expect((await reader.query('SELECT FROM ugc.ratings LIMIT 1')).rowCount).toBe(1)
@@ -219,7 +219,7 @@ describe('granting', () => {
     expect((await reader.query('SELECT FROM ugc.ratings LIMIT 1')).rowCount).toBe(1)
   })
 
-  it('leaves the logins able to check queries when TEMPORARY is taken from everybody', async () => {
+  it('lets the logins check queries after TEMPORARY is revoked from PUBLIC', async () => {
     const database = await aDatabase({ cinema: true })
     const name = new URL(database.url).pathname.slice(1)
     await database.query(`REVOKE ALL ON DATABASE ${name} FROM PUBLIC`)
@@ -228,9 +228,9 @@ describe('granting', () => {
     await reader.query('BEGIN READ WRITE; CREATE TEMP VIEW mine AS SELECT 1 AS a; ROLLBACK')
   })
 
-  it('tells of a power that somebody gave a login by hand', async () => {
+  it('reports a power that an administrator granted to a login', async () => {
     const administrator = await database.client()
-    // Undone: roles belong to the whole server, and to the tests that run beside this one.
+    // Rolled back: roles belong to the whole server, and to the tests that run at the same time.
     await administrator.query(
       'BEGIN; GRANT pg_read_server_files TO vitrina_reader; ALTER ROLE vitrina_meta BYPASSRLS',
     )
@@ -244,16 +244,17 @@ describe('granting', () => {
     ])
   })
 
-  it('can be done by an administrator who may create roles and is no superuser', async () => {
+  it('can be done by an administrator who may create roles and is not a superuser', async () => {
     const name = `administrator_${randomBytes(6).toString('hex')}`
-    // Hooks run from the last to the first: the database that it owns goes before it.
+    // Hooks run from the last to the first: the database that it owns is dropped before it.
     onTestFinished(() => database.query(`DROP OWNED BY ${name}; DROP ROLE ${name}`).then(() => {}))
     const own = await aDatabase({ migrated: false })
     const administrator = new URL(own.url)
     administrator.username = name
-    // The password of the other administrator: the logins belong to the whole server, and theirs follow from it.
+    // The password of the other administrator: the logins belong to the whole server, and their passwords are derived
+    // from it.
     await own.query(`CREATE ROLE ${name} LOGIN CREATEROLE PASSWORD '${administrator.password}'`)
-    // PostgreSQL 16 and later grant this to whoever creates a role. Before, CREATEROLE alone is enough.
+    // PostgreSQL 16 and later grant this to the creator of a role. Before, CREATEROLE alone is enough.
     if (inject('server').major >= 16)
       await own.query(
         `GRANT ${Object.values(LOGINS).join(', ')} TO ${name} WITH ADMIN TRUE, INHERIT FALSE, SET FALSE`,

@@ -186,7 +186,9 @@ async function grantSources(client: pg.Client, schemas: readonly string[]): Prom
   }
 }
 
-/** An administrator who is no superuser has no say over what a login of his will create, unless he belongs to it. */
+/**
+ * An administrator who is not a superuser cannot set default privileges for a login unless they are a member of it.
+ */
 async function joinWriter(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ belongs: boolean }>(
     "SELECT pg_has_role($1::name, 'USAGE') AS belongs",
@@ -223,7 +225,7 @@ async function grantStatistics(client: pg.Client): Promise<string[]> {
     return []
   } catch (error) {
     if ((error as { code?: string }).code !== '42501') throw error
-    // Somebody who may has done it already.
+    // A user who may has already done it.
     const { rows } = await client.query<{ all: boolean }>(
       `SELECT bool_and(pg_has_role(rolname, 'pg_read_all_stats', 'USAGE')) AS all FROM pg_roles WHERE rolname = ANY ($1)`,
       [[LOGINS.reader, LOGINS.writer]],

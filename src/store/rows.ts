@@ -2,7 +2,7 @@ import type { Manager, Pipeline, Task } from '../model/pipeline.js'
 import type { HeldBack, PastAttempt, Run } from '../model/run.js'
 import type { PipelineStatus, RunStatus } from '../model/status.js'
 
-/** Timestamps leave the database as text: a JS Date drops microseconds. */
+/** Timestamps are read as text: a JS Date drops microseconds. */
 export const PIPELINE_COLUMNS = `
   p.id, p.name, p.description, p.type, p.source_type, p.source_connection, p.source_query, p.source_table, p.source_columns,
   p.target_table, p.target_connection, p.shared_target, p.target_options,
@@ -56,7 +56,7 @@ export function toPipeline(row: PipelineRow): Pipeline {
     type: row.type,
     sourceType: row.source_type,
     sourceConnection: row.source_connection,
-    // Written by hand, both may be NULL; only a table stands for a query.
+    // Written by hand, both may be NULL; only a table is converted to a query.
     sourceQuery: row.source_query ?? (row.source_table === null ? '' : null),
     sourceTable: row.source_table,
     sourceColumns: row.source_columns,

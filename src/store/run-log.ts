@@ -2,12 +2,12 @@ import type { RunLogLine } from '../model/history.js'
 import type { Database } from './database.js'
 
 const FLUSH_MS = 300
-/** A database that is away must not fill the memory of the runner; the log on stderr has everything. */
+/** An unavailable database must not fill the memory of the runner; the log on stderr has everything. */
 const MOST_LINES = 10_000
 
 /** Warnings and errors that are kept once the log of a run is full. */
 const MOST_WARNINGS = 1_000
-/** A runner works on 64 pipelines at most; runs before those have ended. */
+/** A runner holds 64 pipelines at most; earlier runs have ended. */
 const MOST_RUNS = 1_000
 
 /** Of one run, so far. */
@@ -17,7 +17,7 @@ interface Count {
   warnings: number
 }
 
-/** Writes the lines of runs into the meta store, a few at a time and never in the way of a batch. */
+/** Writes the log lines of runs into the meta store, a few at a time and without delaying a batch. */
 export class RunLogWriter {
   readonly #database: Database
   readonly #most: number
@@ -26,7 +26,7 @@ export class RunLogWriter {
   #timer: NodeJS.Timeout | null = null
   #flushing: Promise<void> = Promise.resolve()
 
-  /** `most` lines are kept of each run: a task may print millions. */
+  /** `most` lines are kept for each run: a task may print millions. */
   constructor(database: Database, most: number) {
     this.#database = database
     this.#most = most
@@ -75,7 +75,7 @@ export class RunLogWriter {
     const lines = this.#lines
     this.#lines = []
     if (lines.length === 0) return
-    // A run that was forgotten meanwhile takes its lines with it.
+    // The lines of a run that was deleted meanwhile are dropped.
     const text = `INSERT INTO etl.etl_run_log (run_id, at, level, message, fields)
       SELECT l."runId", l.at, l.level, l.message, l.fields
         FROM jsonb_to_recordset($1::jsonb) AS l("runId" uuid, at timestamptz, level text, message text, fields jsonb)
@@ -88,6 +88,6 @@ export class RunLogWriter {
 
 function fullNotice({ runId, at }: Omit<RunLogLine, 'id'>, most: number): Omit<RunLogLine, 'id'> {
   const message =
-    "The log of this run is full: from here on it has warnings and errors only. The runner's own log has every line."
+    "The log of this run is full; from here on it has only warnings and errors. The runner's own log has every line."
   return { runId, at, level: 'warn', message, fields: { setting: 'RUN_LOG_MAX_LINES', lines: most } }
 }

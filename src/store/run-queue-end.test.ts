@@ -8,7 +8,7 @@ beforeEach(async () => {
 })
 
 describe('a batch', () => {
-  it('is written down, renews the lease and hears what people asked for', async () => {
+  it('is recorded, renews the lease and returns pending requests', async () => {
     const claim = await on.aClaim()
     await on.expireLease(claim)
     await on.setStatus(claim.pipeline.id, 'PAUSE_REQUESTED')
@@ -25,7 +25,7 @@ describe('a batch', () => {
     expect(await on.queue.claim('second', LEASE)).toBeNull()
   })
 
-  it('that is written down twice counts once', async () => {
+  it('that is recorded twice counts once', async () => {
     const claim = await on.aClaim()
     await on.queue.record(claim, aBatch, progress, LEASE, null)
     await on.queue.record(claim, aBatch, progress, LEASE, null)
@@ -41,7 +41,7 @@ describe('the end of a run', () => {
     status: 'FAILED',
     error: 'x'.repeat(5000),
     code: 'SOURCE_QUERY_FAILED',
-    hint: 'mend it',
+    hint: 'fix it',
   } as const
 
   it.each([
@@ -62,7 +62,7 @@ describe('the end of a run', () => {
       status: 'FAILED',
       error: `${'x'.repeat(3999)}…`,
       error_code: 'SOURCE_QUERY_FAILED',
-      error_hint: 'mend it',
+      error_hint: 'fix it',
     })
   })
 
@@ -77,7 +77,7 @@ describe('the end of a run', () => {
     },
   )
 
-  it('told twice, after a new request, does not touch the new run', async () => {
+  it('repeated after a new request does not affect the new run', async () => {
     const claim = await on.aClaim()
     await on.queue.finish(claim, { status: 'SUCCESS' })
     await on.setStatus(claim.pipeline.id, 'RUN_REQUESTED')

@@ -19,6 +19,7 @@ import {
   NO_ROWS,
   type RefusedRow,
   type RepairKey,
+  type RowCounts,
   rowsWritten,
 } from '../model/run.js'
 import type { MetaSession, RunQueue } from '../ports/run-queue.js'
@@ -26,15 +27,16 @@ import { redactText } from '../telemetry/redact.js'
 import type { Database } from './database.js'
 import { MetaStore } from './meta-store.js'
 import { PIPELINE_COLUMNS, type PipelineRow, toPipeline } from './rows.js'
+import { HELD } from './status-lists.js'
 
 interface ControlRow {
   status: string
-  /** Text: a session of a transfer gives every value as the database writes it. */
+  /** Text: a session of a transfer returns every value as the database writes it. */
   cancel: string
   batch_size: number | string | null
 }
 
-/** The meta store for the runner: claim, lease, fence. The clock is always the database's. */
+/** The meta store for the runner: claim, lease, fence. Time always comes from the clock of the database. */
 export class RunQueueRepository implements RunQueue {
   readonly #database: MetaStore
 
@@ -49,21 +51,21 @@ export class RunQueueRepository implements RunQueue {
   }
 
   /**
-   * A holder that was frozen between renewing its lease and COMMIT has the row of its pipeline locked, and SKIP LOCKED
-   * would pass it by until the server ends the idle transaction. Its lease has passed: its session may be ended.
+   * A holder that froze between renewing its lease and COMMIT has the row of its pipeline locked, and SKIP LOCKED
+   * would skip it until the server ends the idle transaction. Its lease has expired: its session may be terminated.
    */
   async #endFrozenHolders(): Promise<boolean> {
     const ended = await this.#database.query(
       `SELECT pg_terminate_backend(a.pid, 1000) FROM etl.etl_pipelines p
          JOIN pg_stat_activity a ON a.application_name = '${SESSION_PREFIX}' || p.id || '/' || p.fence AND a.datname = current_database()
-        WHERE p.status IN ('RUNNING', 'PAUSE_REQUESTED') AND p.lease_until < clock_timestamp() AND pg_has_role(a.usesysid, 'USAGE')`,
+        WHERE p.status IN ${HELD} AND p.lease_until < clock_timestamp() AND pg_has_role(a.usesysid, 'USAGE')`,
     )
     return ended.length > 0
   }
 
   async #claim(runnerId: string, leaseSeconds: number): Promise<Claim | null> {
     return this.#database.transaction(async (session) => {
-      // SKIP LOCKED: runners that look at the same moment take different pipelines instead of waiting for each other.
+      // SKIP LOCKED: concurrent runners claim different pipelines instead of waiting for each other.
       const [row] = await session.query<
         PipelineRow & {
           run_id: string
@@ -76,7 +78,7 @@ export class RunQueueRepository implements RunQueue {
         `WITH candidate AS (
            SELECT id, status, lease_owner FROM etl.etl_pipelines
             WHERE (enabled AND status = 'RUN_REQUESTED')
-               OR (status IN ('RUNNING', 'PAUSE_REQUESTED') AND (lease_until IS NULL OR lease_until < clock_timestamp()))
+               OR (status IN ${HELD} AND (lease_until IS NULL OR lease_until < clock_timestamp()))
             ORDER BY requested_at FOR UPDATE SKIP LOCKED LIMIT 1)
          UPDATE etl.etl_pipelines p
             SET status = CASE p.status WHEN 'RUN_REQUESTED' THEN 'RUNNING' ELSE p.status END,
@@ -88,7 +90,7 @@ export class RunQueueRepository implements RunQueue {
       )
       if (row === undefined) return null
       const recovered = row.previous_status !== 'RUN_REQUESTED'
-      // Somebody may have cleared the history meanwhile: without its run the pipeline would stop the whole queue.
+      // The history may have been cleared meanwhile: without its run, the pipeline would stop the whole queue.
       const [run] = await session.query<{
         attempt: number
         deaths: number
@@ -118,7 +120,7 @@ export class RunQueueRepository implements RunQueue {
         trigger: run!.trigger,
         traceparent: run!.traceparent,
         waitedMs: row.waited_ms,
-        // One that was disabled meanwhile is taken over only to be ended: nobody else would.
+        // A pipeline that was disabled meanwhile is claimed only to end its run, because no other process would.
         control: {
           pause: row.status === 'PAUSE_REQUESTED',
           cancel: run!.cancel_requested || !row.enabled,
@@ -146,11 +148,11 @@ export class RunQueueRepository implements RunQueue {
     ])
   }
 
-  /** Writes something into the history of a run that is still ours. */
+  /** Writes to the history of a run that this runner still holds. */
   async #note(claim: Claim, assignments: string, values: readonly unknown[]): Promise<void> {
     const noted = await this.#database.query(
       `UPDATE etl.etl_runs r SET ${assignments} FROM etl.etl_pipelines p
-        WHERE r.id = $1 AND p.id = r.pipeline_id AND p.fence = $2 AND p.status IN ('RUNNING', 'PAUSE_REQUESTED') RETURNING r.id`,
+        WHERE r.id = $1 AND p.id = r.pipeline_id AND p.fence = $2 AND p.status IN ${HELD} RETURNING r.id`,
       [claim.runId, claim.fence, ...values],
     )
     if (noted.length === 0) throw leaseLost(claim)
@@ -163,38 +165,29 @@ export class RunQueueRepository implements RunQueue {
     leaseSeconds: number,
     session: MetaSession | null,
   ): Promise<Control> {
-    const values = [
-      ...[claim.pipeline.id, claim.fence, leaseSeconds, claim.runId],
-      ...[batch.batch, claim.attempt, batch.step, batch.firstKey, batch.lastKey, batch.durationMs],
-      ...[
-        batch.rows.read,
-        batch.rows.inserted,
-        batch.rows.updated,
-        batch.rows.unchanged,
-        batch.rows.deleted,
-        batch.rows.quarantined,
-        batch.rows.duplicates,
-      ],
-      ...[
-        progress.batches,
-        progress.rows.read,
-        rowsWritten(progress.rows),
-        progress.rows.inserted,
-        progress.rows.updated,
-      ],
-      ...[
-        progress.rows.unchanged,
-        progress.rows.deleted,
-        progress.rows.quarantined,
-        progress.rows.duplicates,
-      ],
-      ...[
-        batch.copiedCheckpoint !== null,
-        batch.copiedCheckpoint?.key ?? null,
-        batch.copiedCheckpoint?.id ?? null,
-      ],
-      ...[batch.phases.readMs, batch.phases.transformMs, batch.phases.writeMs, batch.phases.checkpointMs],
-    ]
+    const { copiedCheckpoint, phases } = batch
+    const record = {
+      batch: {
+        batch: batch.batch,
+        attempt: claim.attempt,
+        step: batch.step,
+        first_key: batch.firstKey,
+        last_key: batch.lastKey,
+        duration_ms: batch.durationMs,
+        ...countColumns(batch.rows),
+        read_ms: phases.readMs,
+        transform_ms: phases.transformMs,
+        write_ms: phases.writeMs,
+        checkpoint_ms: phases.checkpointMs,
+      },
+      totals: {
+        batches: progress.batches,
+        rows_written: rowsWritten(progress.rows),
+        ...countColumns(progress.rows),
+      },
+      checkpoint: copiedCheckpoint,
+    }
+    const values = [claim.pipeline.id, claim.fence, leaseSeconds, claim.runId, JSON.stringify(record)]
     const rows =
       session === null
         ? await this.#database.query<ControlRow>(RECORD, values)
@@ -204,7 +197,8 @@ export class RunQueueRepository implements RunQueue {
 
   async quarantine(claim: Claim, rows: readonly RefusedRow[], session: MetaSession | null): Promise<void> {
     for (const row of rows) {
-      // A batch that is repeated after a crash, and every later run, refuses the same rows again: a key is held once.
+      // A batch that is repeated after a crash, and every later run, rejects the same rows again: a key is stored
+      // once.
       const text = `INSERT INTO etl.etl_quarantine (pipeline_id, run_id, row_key, columns, row_text, reason, sqlstate)
         VALUES ($1, $2, $3, $4, $5, $6, $7)
         ON CONFLICT (pipeline_id, row_key) WHERE status = 'HELD'
@@ -254,7 +248,7 @@ export class RunQueueRepository implements RunQueue {
 
   async toRepair(claim: Claim): Promise<RepairKey[]> {
     return this.#database.query<RepairKey & { id: number }>(
-      // Of any run: one that was paused or failed may have left them.
+      // Of any run: a paused or failed one may have left them.
       `SELECT q.id, q.key FROM etl.etl_repairs q JOIN etl.etl_runs r ON r.id = q.run_id
         WHERE r.pipeline_id = $1 AND q.repaired_at IS NULL ORDER BY q.id`,
       [claim.pipeline.id],
@@ -288,11 +282,11 @@ export class RunQueueRepository implements RunQueue {
     const failed = end.status === 'FAILED' ? end : null
     return this.#database.transaction(async (session) => {
       const [held] = await session.query<{ status: string }>(
-        "SELECT status FROM etl.etl_pipelines WHERE id = $1 AND fence = $2 AND status IN ('RUNNING', 'PAUSE_REQUESTED') FOR UPDATE",
+        `SELECT status FROM etl.etl_pipelines WHERE id = $1 AND fence = $2 AND status IN ${HELD} FOR UPDATE`,
         [claim.pipeline.id, claim.fence],
       )
       if (held === undefined) throw leaseLost(claim)
-      // Under the lock of the pipeline, which whoever asks for a repair takes too: none comes too late unnoticed.
+      // Under the lock of the pipeline, which a repair request takes too: none is missed.
       const asked = await session.query(
         'SELECT 1 FROM etl.etl_repairs WHERE run_id = $1 AND repaired_at IS NULL LIMIT 1',
         [claim.runId],
@@ -309,7 +303,7 @@ export class RunQueueRepository implements RunQueue {
           failed?.hint ?? null,
         ],
       )
-      // Whoever asked for a pause gets it, however the run ended.
+      // A requested pause takes effect however the run ended.
       const next = held.status === 'PAUSE_REQUESTED' ? 'PAUSED' : failed === null ? 'IDLE' : 'FAILED'
       await session.query('UPDATE etl.etl_pipelines SET status = $2 WHERE id = $1', [claim.pipeline.id, next])
       return toTotals(ended)
@@ -318,11 +312,11 @@ export class RunQueueRepository implements RunQueue {
 
   async release(claim: Claim, release: Release): Promise<boolean> {
     const lost = release.end === 'connection_lost' ? release : null
-    // Recorded now, not by the next claim: until a runner comes, people see why nothing moves.
+    // Recorded now, not at the next claim: until a runner claims it, users see why there is no progress.
     const released = await this.#database.query(
       `WITH released AS (
          UPDATE etl.etl_pipelines SET lease_owner = NULL, lease_until = clock_timestamp()
-          WHERE id = $1 AND fence = $2 AND status IN ('RUNNING', 'PAUSE_REQUESTED') RETURNING id),
+          WHERE id = $1 AND fence = $2 AND status IN ${HELD} RETURNING id),
        noted AS (
          UPDATE etl.etl_runs r SET attempts = ${withAttempt('$4::text', '$5::text, $6::text, $7::text')}
            FROM released WHERE r.id = $3)
@@ -369,8 +363,8 @@ export class RunQueueRepository implements RunQueue {
   async reschedule(pipeline: ScheduledPipeline, next: string | null, start: boolean): Promise<boolean> {
     return this.#database.transaction(async (session) => {
       await session.query("SELECT set_config('vitrina.trigger', 'schedule', true)")
-      // The old time is the ticket: of two runners that see the same tick, one finds it moved. SKIP LOCKED: somebody who
-      // holds the row in a psql of theirs must not keep the runner from all other pipelines; the next tick tries again.
+      // The old time is the ticket: of two runners that see the same tick, one finds it changed. SKIP LOCKED: a psql
+      // session that holds the row must not block the runner for all other pipelines; the next tick retries.
       const rows = await session.query(
         `UPDATE etl.etl_pipelines
             SET next_run_at = $2, status = CASE WHEN $3 THEN 'RUN_REQUESTED' ELSE status END
@@ -402,17 +396,20 @@ export class RunQueueRepository implements RunQueue {
   }
 }
 
-/** A run that is given back again and again must not grow for ever; the first attempts are forgotten. */
+/** A run that is handed back repeatedly must not grow without limit; the first attempts are dropped. */
 const MOST_ATTEMPTS = 50
 
-/** The attempts of run `r` with the one that ends now. */
+/** The attempts of run `r` including the one that ends now. */
 function withAttempt(end: string, error: string): string {
   return `(CASE WHEN jsonb_array_length(r.attempts) >= ${MOST_ATTEMPTS} THEN r.attempts - 0 ELSE r.attempts END || (
     SELECT jsonb_build_object('attempt', r.attempt, 'end', ${end}, 'endedAt', etl.rfc3339(clock_timestamp()), 'runnerId', r.runner_id,
              'error', e.error, 'errorCode', e.code, 'errorHint', e.hint) FROM (VALUES (${error})) AS e(error, code, hint)))`
 }
 
-/** Whether run `r` knows already how its newest attempt ended: whoever hands a run back says so at once. */
+/**
+ * Whether the end of the newest attempt of run `r` is already recorded: a runner that hands a run back records it at
+ * once.
+ */
 const IS_RECORDED = `(r.attempts -> -1 ->> 'attempt')::integer IS NOT DISTINCT FROM r.attempt`
 
 const TOTALS = `batches, rows_read, rows_inserted, rows_updated, rows_unchanged, rows_deleted, rows_quarantined, rows_duplicate,
@@ -430,7 +427,7 @@ interface TotalsRow {
   duration_ms: number
 }
 
-/** Nothing is known of a run that was deleted from the history while it was under way. */
+/** The result is unknown if the run was deleted from the history while it was in progress. */
 function toTotals(row: TotalsRow | undefined): RunTotals {
   if (row === undefined) return { rows: NO_ROWS, batches: 0, durationMs: 0 }
   const rows = {
@@ -447,36 +444,63 @@ function toTotals(row: TotalsRow | undefined): RunTotals {
 
 const RENEW = `
   UPDATE etl.etl_pipelines p SET lease_until = clock_timestamp() + make_interval(secs => $3)
-   WHERE id = $1 AND fence = $2 AND lease_owner IS NOT NULL AND status IN ('RUNNING', 'PAUSE_REQUESTED')
+   WHERE id = $1 AND fence = $2 AND lease_owner IS NOT NULL AND status IN ${HELD}
   RETURNING p.status, p.batch_size, (SELECT r.cancel_requested::text FROM etl.etl_runs r WHERE r.id = $4) AS cancel`
 
-// One statement, one round trip: it stands inside every batch. The rest hangs on `held`, because the parts of a WITH that
-// write do so even when the last part finds nothing: a stale holder would have written its batch before it was refused.
-// Only a new batch ends a row of deaths: with the target elsewhere this stands before its COMMIT, and a runner that dies
-// in between writes the same batch down again and again.
+const COUNTS = [
+  'rows_read',
+  'rows_inserted',
+  'rows_updated',
+  'rows_unchanged',
+  'rows_deleted',
+  'rows_quarantined',
+  'rows_duplicate',
+] as const
+const COUNT_TYPES = COUNTS.map((column) => `${column} bigint`).join(', ')
+const BATCH_COLUMNS = [
+  ...['batch', 'attempt', 'step', 'first_key', 'last_key', 'duration_ms'],
+  ...COUNTS,
+  ...['read_ms', 'transform_ms', 'write_ms', 'checkpoint_ms'],
+]
+
+// One statement, one round trip: it is part of every batch. The rest depends on `held`, because the writing parts of
+// a WITH are executed even if the last part finds nothing: a stale holder would have written its batch before it was
+// rejected. Only a new batch resets the count of deaths: with the target in another database this precedes its
+// COMMIT, and a runner that dies in between records the same batch again and again.
 const RECORD = `
   WITH held AS (
     UPDATE etl.etl_pipelines SET lease_until = clock_timestamp() + make_interval(secs => $3)
-     WHERE id = $1 AND fence = $2 AND lease_owner IS NOT NULL AND status IN ('RUNNING', 'PAUSE_REQUESTED') RETURNING status, batch_size),
+     WHERE id = $1 AND fence = $2 AND lease_owner IS NOT NULL AND status IN ${HELD} RETURNING status, batch_size),
   run AS (
-    UPDATE etl.etl_runs r SET deaths = CASE WHEN $18 > r.batches THEN 0 ELSE r.deaths END, batches = $18, rows_read = $19, rows_written = $20, rows_inserted = $21, rows_updated = $22,
-           rows_unchanged = $23, rows_deleted = $24, rows_quarantined = $25, rows_duplicate = $26
-      FROM held WHERE r.id = $4 RETURNING r.cancel_requested),
+    UPDATE etl.etl_runs r SET deaths = CASE WHEN t.batches > r.batches THEN 0 ELSE r.deaths END, batches = t.batches,
+           rows_written = t.rows_written, ${COUNTS.map((column) => `${column} = t.${column}`).join(', ')}
+      FROM held, json_to_record($5::json -> 'totals') AS t(batches integer, rows_written bigint, ${COUNT_TYPES})
+     WHERE r.id = $4 RETURNING r.cancel_requested),
   state AS (
-    UPDATE etl.etl_state s SET last_processed_key = $28, last_processed_id = $29, updated_at = clock_timestamp()
-      FROM held WHERE s.pipeline_id = $1 AND $27),
+    UPDATE etl.etl_state s SET last_processed_key = $5::json -> 'checkpoint' ->> 'key',
+           last_processed_id = $5::json -> 'checkpoint' ->> 'id', updated_at = clock_timestamp()
+      FROM held WHERE s.pipeline_id = $1 AND json_typeof($5::json -> 'checkpoint') = 'object'),
   batch AS (
-    INSERT INTO etl.etl_run_batches (run_id, batch, attempt, step, first_key, last_key, duration_ms,
-           rows_read, rows_inserted, rows_updated, rows_unchanged, rows_deleted, rows_quarantined, rows_duplicate,
-           read_ms, transform_ms, write_ms, checkpoint_ms)
-    SELECT $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $30, $31, $32, $33 FROM held
-    ON CONFLICT (run_id, batch) DO UPDATE SET attempt = excluded.attempt, step = excluded.step, first_key = excluded.first_key,
-           last_key = excluded.last_key, duration_ms = excluded.duration_ms, rows_read = excluded.rows_read,
-           rows_inserted = excluded.rows_inserted, rows_updated = excluded.rows_updated, rows_unchanged = excluded.rows_unchanged,
-           rows_deleted = excluded.rows_deleted, rows_quarantined = excluded.rows_quarantined,
-           rows_duplicate = excluded.rows_duplicate, read_ms = excluded.read_ms, transform_ms = excluded.transform_ms,
-           write_ms = excluded.write_ms, checkpoint_ms = excluded.checkpoint_ms, finished_at = clock_timestamp())
+    INSERT INTO etl.etl_run_batches (run_id, ${BATCH_COLUMNS.join(', ')})
+    SELECT $4, ${BATCH_COLUMNS.map((column) => `b.${column}`).join(', ')}
+      FROM held, json_to_record($5::json -> 'batch') AS b(batch integer, attempt integer, step text, first_key text, last_key text,
+           duration_ms float8, read_ms float8, transform_ms float8, write_ms float8, checkpoint_ms float8, ${COUNT_TYPES})
+    ON CONFLICT (run_id, batch) DO UPDATE
+       SET ${BATCH_COLUMNS.map((column) => `${column} = excluded.${column}`).join(', ')}, finished_at = clock_timestamp())
   SELECT held.status, held.batch_size, run.cancel_requested::text AS cancel FROM held, run`
+
+/** The columns of both tables that count rows. */
+function countColumns(rows: RowCounts): Readonly<Record<(typeof COUNTS)[number], number>> {
+  return {
+    rows_read: rows.read,
+    rows_inserted: rows.inserted,
+    rows_updated: rows.updated,
+    rows_unchanged: rows.unchanged,
+    rows_deleted: rows.deleted,
+    rows_quarantined: rows.quarantined,
+    rows_duplicate: rows.duplicates,
+  }
+}
 
 function control(row: ControlRow | undefined, claim: Claim): Control {
   if (row === undefined) throw leaseLost(claim)
@@ -491,6 +515,6 @@ function leaseLost(claim: Claim): VitrinaError {
   return new VitrinaError(
     'LEASE_LOST',
     `Pipeline "${claim.pipeline.name}" is no longer held with fence ${claim.fence}.`,
-    'Nothing has to be done: whoever holds it now goes on from the last checkpoint.',
+    'No action needed: the current holder continues from the last checkpoint.',
   )
 }

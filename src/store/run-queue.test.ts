@@ -7,7 +7,7 @@ beforeEach(async () => {
 })
 
 describe('claiming', () => {
-  it('R3.2 gives each pipeline to one of eight runners that ask at once', async () => {
+  it('R3.2 gives each pipeline to one of eight runners that claim at once', async () => {
     const requested = [await on.aRequest(), await on.aRequest(), await on.aRequest()]
     const claims = await Promise.all(
       Array.from({ length: 8 }, (_, n) => on.queue.claim(`runner-${n}`, LEASE)),
@@ -36,7 +36,7 @@ describe('claiming', () => {
     }
   })
 
-  it('takes the oldest request first', async () => {
+  it('claims the oldest request first', async () => {
     const ids = [await on.aRequest(), await on.aRequest(), await on.aRequest()]
     const claimed = [
       await on.queue.claim('a', LEASE),
@@ -46,7 +46,7 @@ describe('claiming', () => {
     expect(claimed.map((claim) => claim?.pipeline.id)).toEqual(ids)
   })
 
-  it('R3.4 leaves a disabled pipeline alone', async () => {
+  it('R3.4 does not claim a disabled pipeline', async () => {
     await on.aRequest({ enabled: false })
     expect(await on.queue.claim('first', LEASE)).toBeNull()
   })
@@ -64,8 +64,8 @@ describe('claiming', () => {
   })
 })
 
-describe('a lease that ran out', () => {
-  it('R3.7 lets another runner go on, who learns whom it follows', async () => {
+describe('an expired lease', () => {
+  it('R3.7 lets another runner continue, which learns the previous holder', async () => {
     const first = await on.aClaim()
     await on.expireLease(first)
     const second = await on.queue.claim('second', LEASE)
@@ -91,7 +91,7 @@ describe('a lease that ran out', () => {
     expect(await on.pipelineOf(first)).toMatchObject({ status: 'PAUSED', lease_owner: null })
   })
 
-  it('R3.2 shuts the old holder out of everything it could change', async () => {
+  it('R3.2 fences the old holder off from everything it could change', async () => {
     const old = await on.aClaim()
     await on.expireLease(old)
     await on.queue.claim('second', LEASE)
@@ -112,7 +112,7 @@ describe('a lease that ran out', () => {
     ])
   })
 
-  it('counts the deaths of its holders until a batch is done', async () => {
+  it('counts the deaths of its holders until a batch is committed', async () => {
     const first = await on.aClaim()
     await on.expireLease(first)
     const second = await on.queue.claim('second', LEASE)
@@ -125,8 +125,8 @@ describe('a lease that ran out', () => {
   })
 })
 
-describe('a run that is given back', () => {
-  it('is taken on at once, and nobody died', async () => {
+describe('a run that is handed back', () => {
+  it('is claimed at once, without counting a death', async () => {
     const first = await on.aClaim()
     await on.queue.release(first, { end: 'given_back' })
     const second = await on.queue.claim('second', LEASE)

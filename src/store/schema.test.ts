@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { aDatabase } from '../../tests/support/database.js'
 import { describeSchema } from './describe-schema.js'
 
-it('the migrations make what schema.sql shows', async ({ skip }) => {
+it('the migrations create what schema.sql shows', async ({ skip }) => {
   const database = await aDatabase()
   const [server] = await database.query<{ major: number }>(
     "SELECT current_setting('server_version_num')::int / 10000 AS major",
@@ -14,5 +14,5 @@ it('the migrations make what schema.sql shows', async ({ skip }) => {
   )
   const golden = await readFile(new URL('./schema.sql', import.meta.url), 'utf8')
   const made = await describeSchema((sql) => database.query(sql))
-  expect(golden.slice(golden.indexOf('\n\n') + 2), 'run "npm run gen" and look at the difference').toBe(made)
+  expect(golden.slice(golden.indexOf('\n\n') + 2), 'run "npm run gen" and check the difference').toBe(made)
 })

@@ -42,7 +42,7 @@ const aBatch = {
 }
 
 describe('R3.2 a holder that was replaced', () => {
-  it('writes nothing into the history of the run', async () => {
+  it('writes nothing to the history of the run', async () => {
     const old = await aClaim()
     await expireLease()
     await queue.claim('second', 30)
@@ -57,7 +57,7 @@ describe('R3.2 a holder that was replaced', () => {
     expect(await theRun()).toEqual(before)
   })
 
-  it('is ended when it holds the row of its pipeline in a transaction that stands still', async () => {
+  it('is terminated when it holds the row of its pipeline in an idle transaction', async () => {
     const old = await aClaim()
     const frozen = await database.client(database.loginUrl('writer'))
     await frozen.query(`SET application_name = '${sessionName(old)}'`)
@@ -74,8 +74,8 @@ describe('R3.2 a holder that was replaced', () => {
   })
 })
 
-describe('R3.7 a run that was given back', () => {
-  it('can no longer be renewed or written by the one who gave it', async () => {
+describe('R3.7 a run that was handed back', () => {
+  it('can no longer be renewed or written by its previous holder', async () => {
     const claim = await aClaim()
     expect(await queue.release(claim, { end: 'given_back' })).toBe(true)
     await expect(queue.renew(claim, 30)).rejects.toMatchObject({ code: 'LEASE_LOST' })

@@ -4,7 +4,7 @@ import { aPipeline } from '../../tests/support/builders.js'
 import { aDatabase, type TestDatabase } from '../../tests/support/database.js'
 import { isTransition, PIPELINE_STATUSES, type PipelineStatus, TRANSITIONS } from '../model/status.js'
 
-/** How plain SQL brings a new pipeline there. */
+/** How plain SQL brings a new pipeline to each status. */
 const WAYS: Record<PipelineStatus, readonly PipelineStatus[]> = {
   IDLE: [],
   RUN_REQUESTED: ['RUN_REQUESTED'],
@@ -75,7 +75,7 @@ describe('R3.1 a pipeline moved by plain SQL', () => {
   })
 
   it.each(PIPELINE_STATUSES.filter((status) => status !== 'IDLE'))(
-    'cannot begin its life as %s',
+    'cannot be created as %s',
     async (status) => {
       const values = [randomUUID(), status]
       const insert = database.query(
@@ -88,7 +88,7 @@ describe('R3.1 a pipeline moved by plain SQL', () => {
 })
 
 describe('the database and the model', () => {
-  it('know the same moves, and no other', async () => {
+  it('have the same transitions', async () => {
     const legal = Object.values(TRANSITIONS).flatMap(({ from, to }) =>
       from.map((start) => `${start} → ${to}`),
     )
@@ -101,7 +101,7 @@ describe('the database and the model', () => {
 })
 
 describe('a transition', () => {
-  it('to RUN_REQUESTED makes a run whose id is known at once', async () => {
+  it('to RUN_REQUESTED creates a run whose id is known at once', async () => {
     const id = await aPipelineIn('RUN_REQUESTED')
     const [pipeline] = await database.query<{ current_run_id: string }>(
       'SELECT current_run_id FROM etl.etl_pipelines WHERE id = $1',
@@ -115,7 +115,7 @@ describe('a transition', () => {
   it.each([
     ['IDLE', 'CANCELLED'],
     ['FAILED', 'FAILED'],
-  ])('by hand from RUNNING to %s closes the run as %s and shuts its runner out', async (to, runStatus) => {
+  ])('by hand from RUNNING to %s closes the run as %s and fences its runner off', async (to, runStatus) => {
     const id = await aPipelineIn('RUNNING')
     const fence = async () =>
       (await database.query<{ fence: string }>('SELECT fence FROM etl.etl_pipelines WHERE id = $1', [id]))[0]
@@ -128,7 +128,7 @@ describe('a transition', () => {
     expect(Number(await fence())).toBe(Number(before) + 1)
   })
 
-  it('gives every new request a run of its own', async () => {
+  it('creates a new run for every new request', async () => {
     const id = await aPipelineIn('FAILED')
     await move(id, 'RUN_REQUESTED')
     expect((await runsOf(id)).map((run) => run.status)).toEqual(['FAILED', 'REQUESTED'])
@@ -145,7 +145,7 @@ describe('R5.2 the configuration of a pipeline', () => {
     ['mode', 'incremental'],
     ['incremental_key', 'modified'],
     ['key_columns', ['other']],
-  ])('cannot change its %s while it runs', async (column, value) => {
+  ])('cannot change its %s while it is running', async (column, value) => {
     for (const status of ['RUNNING', 'PAUSE_REQUESTED'] as const) {
       const id = await aPipelineIn(status)
       await expect(change(id, column, value)).rejects.toMatchObject({
@@ -155,7 +155,7 @@ describe('R5.2 the configuration of a pipeline', () => {
     }
   })
 
-  it('may change its batch size while it runs, and every change is a new version', async () => {
+  it('may change its batch size while it is running, and every change is a new version', async () => {
     const id = await aPipelineIn('RUNNING')
     await change(id, 'batch_size', 10)
     await change(id, 'batch_size', 10)
@@ -167,7 +167,7 @@ describe('R5.2 the configuration of a pipeline', () => {
     expect(row?.config_version).toBe(3)
   })
 
-  it('has its state from the first moment, and takes everything along when it is deleted', async () => {
+  it('has a state from the start, and everything is deleted with it', async () => {
     const id = await aPipelineIn('FAILED')
     const count = async (table: string) =>
       (await database.query(`SELECT FROM etl.${table} WHERE pipeline_id = $1`, [id])).length

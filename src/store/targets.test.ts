@@ -41,7 +41,7 @@ describe('the identity of a target in the database', () => {
     expect(new Set(groups(rows.map(({ identity }) => identity))).size).toBeGreaterThan(30)
   })
 
-  it('takes names for equal that PostgreSQL would cut to the same 63 bytes', async () => {
+  it('treats names as equal that PostgreSQL would truncate to the same 63 bytes', async () => {
     const database = await aDatabase()
     const long = 'ж'.repeat(40)
     await insert(database, { name: 'one', source_query: 'SELECT 1', target_table: `analytics.${long}a` })
@@ -57,7 +57,7 @@ describe('a second pipeline on a target', () => {
     ['es:film_dim', 'es:film_dim'],
     ['ch:analytics.film_dim', 'ch:analytics.film_dim'],
     ['s3:marts/film_dim', 's3:marts/film_dim'],
-  ])('is refused to SQL written by hand, and named: %s and %s', async (first, second) => {
+  ])('is rejected for SQL written by hand, with its name: %s and %s', async (first, second) => {
     const database = await aDatabase()
     await insert(database, { name: 'first', source_query: 'SELECT 1', target_table: first })
     await expect(
@@ -67,7 +67,7 @@ describe('a second pipeline on a target', () => {
       message: `pipeline "first" already writes to ${second}, so pipeline "second" cannot`,
       hint: 'Choose another target, or set shared_target to true on both pipelines.',
     })
-    // Elsewhere it may.
+    // Another target is allowed.
     await insert(database, {
       name: 'second',
       source_query: 'SELECT 1',
@@ -76,7 +76,7 @@ describe('a second pipeline on a target', () => {
     })
   })
 
-  it('is allowed when both say so, and neither may stop saying so while the other is there', async () => {
+  it('is allowed if both allow sharing, and neither may stop while the other exists', async () => {
     const database = await aDatabase()
     const target_table = 'analytics.shared'
     await insert(database, { name: 'a', source_query: 'SELECT 1', target_table })
@@ -88,11 +88,11 @@ describe('a second pipeline on a target', () => {
     await expect(database.query(stop)).rejects.toMatchObject({ code: 'VT005' })
     await database.query("DELETE FROM etl.etl_pipelines WHERE name = 'b'")
     await database.query(stop)
-    // The mark is configuration: it makes versions, and a line of the audit each.
+    // The flag is configuration: it creates versions, and an audit entry each.
     expect((await named(database, 'a')).config_version).toBe(3)
   })
 
-  it('is found where the last task of a plan leads, and where it no longer does', async () => {
+  it('is found where the last task of a plan writes, and where it no longer does', async () => {
     const database = await aDatabase()
     const { id } = await aPipeline(database, {
       name: 'planned',
@@ -116,7 +116,7 @@ describe('a second pipeline on a target', () => {
     await aPipeline(database, { targetTable: 'analytics.elsewhere' })
   })
 
-  it('is judged at the end of a transaction: two pipelines may swap their targets', async () => {
+  it('is checked at the end of a transaction: two pipelines may swap their targets', async () => {
     const database = await aDatabase()
     await aPipeline(database, { name: 'a', targetTable: 'analytics.one' })
     await aPipeline(database, { name: 'b', targetTable: 'analytics.two' })
@@ -126,7 +126,7 @@ describe('a second pipeline on a target', () => {
     expect((await named(database, 'a')).target_table).toBe('analytics.two')
   })
 
-  it('is refused to one of two transactions that do not see each other', async () => {
+  it('is rejected for one of two transactions that do not see each other', async () => {
     const database = await aDatabase()
     const clients = await Promise.all([database.client(), database.client()])
     const save = async (client: pg.Client, name: string) => {
@@ -143,7 +143,7 @@ describe('a second pipeline on a target', () => {
     expect(await database.query('SELECT FROM etl.etl_pipelines')).toHaveLength(1)
   })
 
-  it('does not hold up a fleet: thousands are inserted in one statement', async () => {
+  it('does not slow down many pipelines: thousands are inserted in one statement', async () => {
     const database = await aDatabase()
     await database.query(
       `INSERT INTO etl.etl_pipelines (name, source_query, target_table)
@@ -172,14 +172,14 @@ describe('a table as source, written by hand', () => {
     ['etl_pipelines_one_source', { source_query: 'SELECT 1', source_table: 'content.genre' }],
     ['etl_pipelines_columns_of_table', { source_query: 'SELECT 1', source_columns: ['id'] }],
     ['etl_pipelines_source_table_check', { source_table: ' ' }],
-  ])('is refused by %s', async (constraint, source) => {
+  ])('is rejected by %s', async (constraint, source) => {
     const database = await aDatabase()
     await expect(
       insert(database, { name: 'x', target_table: 'analytics.x', ...source }),
     ).rejects.toMatchObject({ code: '23514', constraint })
   })
 
-  it('is a version of the configuration, and stays as it is while a run is under way', async () => {
+  it('is a version of the configuration, and cannot change while a run is in progress', async () => {
     const database = await aDatabase()
     await insert(database, { name: 'a', source_table: 'content.genre', target_table: 'analytics.a' })
     const change = (sets: string) => database.query(`UPDATE etl.etl_pipelines SET ${sets}`)
@@ -228,7 +228,7 @@ describe('the migration of an installation', () => {
     return database
   }
 
-  it('marks pipelines that share a target, and leaves their versions and the others alone', async () => {
+  it('marks pipelines that share a target, and leaves their versions and the others unchanged', async () => {
     const database = await before()
     await database.query(`
       INSERT INTO etl.etl_pipelines (name, source_query, target_table) VALUES
@@ -248,7 +248,7 @@ describe('the migration of an installation', () => {
       { name: 'two', shared_target: true },
     ])
     expect(await stamps()).toEqual(kept)
-    // The first change afterwards is told as that change alone.
+    // The first change afterwards is recorded as that change alone.
     await database.query("UPDATE etl.etl_pipelines SET description = 'x' WHERE name = 'one'")
     const [last] = await database.query(
       `SELECT v.diff FROM etl.etl_pipeline_versions v JOIN etl.etl_pipelines p ON p.id = v.pipeline_id

@@ -6,8 +6,12 @@ import { RUN_DURATION } from '../telemetry/families.js'
 import type { Queryable } from './database.js'
 import { runTotals } from './totals.js'
 
-/** A run that ended so many seconds after it began. */
-async function ran(database: TestDatabase, pipelineId: string, seconds: number | null, status = 'SUCCESS') {
+/** A run that ended this many seconds after it began. */
+async function ran(
+  database: TestDatabase,
+  pipelineId: string,
+  { seconds, status = 'SUCCESS' }: { readonly seconds: number | null; readonly status?: string },
+) {
   await database.query(
     `INSERT INTO etl.etl_runs (pipeline_id, status, started_at, finished_at, rows_read, rows_inserted)
      VALUES ($1, $2, to_timestamp(1700000000), to_timestamp(1700000000) + make_interval(secs => $3), 10, 4)`,
@@ -18,11 +22,11 @@ async function ran(database: TestDatabase, pipelineId: string, seconds: number |
 async function aPast(database: TestDatabase): Promise<string> {
   const { id } = await aPipeline(database, { name: 'past' })
   for (const bound of RUN_DURATION.buckets) {
-    await ran(database, id, bound)
-    await ran(database, id, bound + 0.001, 'FAILED')
+    await ran(database, id, { seconds: bound })
+    await ran(database, id, { seconds: bound + 0.001, status: 'FAILED' })
   }
-  // Cancelled before anybody began it.
-  await ran(database, id, null, 'CANCELLED')
+  // Cancelled before it began.
+  await ran(database, id, { seconds: null, status: 'CANCELLED' })
   return id
 }
 
@@ -41,7 +45,7 @@ describe('the totals of a pipeline', () => {
     })
   })
 
-  it('stay when runs are removed, and go with the pipeline', async () => {
+  it('stay when runs are deleted, and are deleted with the pipeline', async () => {
     const database = await aDatabase()
     const id = await aPast(database)
     const before = await runTotals(queryable(database))
@@ -51,7 +55,7 @@ describe('the totals of a pipeline', () => {
     expect(await runTotals(queryable(database))).toEqual([])
   })
 
-  it('count a run once, when it ends, whoever ends it', async () => {
+  it('count a run once, when it ends, in any way', async () => {
     const database = await aDatabase()
     const { id } = await aPipeline(database)
     await database.query("UPDATE etl.etl_pipelines SET status = 'RUN_REQUESTED' WHERE id = $1", [id])
@@ -59,11 +63,11 @@ describe('the totals of a pipeline', () => {
     const runsOf = async () => (await runTotals(queryable(database)))[0]!.runs
     expect(await runsOf()).toEqual({ SUCCESS: 0, FAILED: 0, PAUSED: 0, CANCELLED: 0 })
     await database.query("UPDATE etl.etl_pipelines SET status = 'IDLE' WHERE id = $1", [id])
-    await database.query("UPDATE etl.etl_runs SET error = 'read by somebody'")
+    await database.query("UPDATE etl.etl_runs SET error = 'read by a user'")
     expect(await runsOf()).toEqual({ SUCCESS: 0, FAILED: 0, PAUSED: 0, CANCELLED: 1 })
   })
 
-  it('are the same when the migration finds the runs there already', async () => {
+  it('are the same when the migration finds existing runs', async () => {
     const database = await aDatabase()
     await aPast(database)
     const kept = await database.query('SELECT * FROM etl.etl_run_totals')
@@ -73,12 +77,12 @@ describe('the totals of a pipeline', () => {
     expect(await database.query('SELECT * FROM etl.etl_run_totals')).toEqual(kept)
   })
 
-  it('are told without reading the history', async () => {
+  it('are read without reading the history', async () => {
     const database = await aDatabase()
     const id = await aPast(database)
-    await ran(database, id, null, 'RUNNING')
+    await ran(database, id, { seconds: null, status: 'RUNNING' })
     const client = await database.client()
-    // A table this small is read whole unless it is made expensive.
+    // A table this small is read in full unless that is made expensive.
     await client.query('BEGIN; SET LOCAL enable_seqscan = off')
     await runTotals({ query: async (text, values) => (await client.query(text, values as unknown[])).rows })
     const { rows } = await client.query(

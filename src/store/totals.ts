@@ -4,7 +4,7 @@ import type { Queryable } from './database.js'
 
 const STAGES = ['read', 'inserted', 'updated', 'unchanged', 'deleted', 'quarantined'] as const
 
-/** What the fleet did, for the metrics. Numbers only: an aggregate as a float keeps counts exact up to 2^53. */
+/** What all runners did, for the metrics. Numbers only: an aggregate as a float keeps counts exact up to 2^53. */
 interface TotalsRow {
   pipeline: string
   status: PipelineStatus
@@ -22,7 +22,7 @@ interface TotalsRow {
   deleted: number
   quarantined: number
   seconds: number
-  /** Runs by how long they took; null: none ended yet. */
+  /** Runs by duration; null: none has ended yet. */
   durations: number[] | null
   last_success: number | null
 }
@@ -51,7 +51,10 @@ export async function runTotals(database: Queryable): Promise<PipelineTotals[]> 
 
 const TIME = /^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(\.\d+)?([+-]\d{2})?$/
 
-/** Of a key as the database writes times. Read here: a cast of what somebody typed could fail the whole scrape. */
+/**
+ * For a key in the format in which the database writes times. Parsed here: a cast of free text could fail the whole
+ * scrape.
+ */
 function secondsOf(key: string): number | null {
   const [time, , zone = '+00'] = TIME.exec(key) ?? []
   if (time === undefined) return null
@@ -64,7 +67,7 @@ function secondsOf(key: string): number | null {
   return Number.isNaN(milliseconds) ? null : milliseconds / 1000
 }
 
-/** The database counts each run once; Prometheus wants for each bound all that took no longer. */
+/** The database counts each run once; Prometheus needs cumulative counts for each bound. */
 function durationsOf(counts: readonly number[], seconds: number): Durations {
   let count = 0
   const within = counts.map((runs) => (count += runs))
@@ -72,8 +75,9 @@ function durationsOf(counts: readonly number[], seconds: number): Durations {
 }
 
 /**
- * What ended is kept in sums (migration 0008), so a scrape reads as many rows as there are pipelines, however long the
- * history is. What a run under way has moved so far is added: a run of an hour would else be a cliff at its end.
+ * Ended runs are kept as sums (migration 0008), so a scrape reads as many rows as there are pipelines, however long
+ * the history is. The rows of runs in progress are added: otherwise a run of an hour would appear as a jump at its
+ * end.
  */
 const TOTALS = `
   SELECT p.name AS pipeline, p.status, p.enabled, CASE p.mode WHEN 'incremental' THEN s.last_processed_key END AS key,
@@ -109,5 +113,5 @@ export async function fleetPulse(database: Queryable): Promise<Pulse> {
   return row!
 }
 
-/** A runner gives a sign of life every five seconds; three missed ones are silence. */
+/** A runner sends a heartbeat every five seconds; after three missed ones it counts as silent. */
 const IS_ALIVE = "stopped_at IS NULL AND heartbeat_at > clock_timestamp() - interval '15 seconds'"

@@ -4,10 +4,10 @@ import { LimitedClient } from '../postgres/client.js'
 
 const RECONNECT_MS = 2_000
 
-/** What the database tells: a run was requested, or the journal has something new. */
+/** Notifications of the database: a run was requested, or the journal has new events. */
 export type Channel = 'vitrina_run_requested' | 'vitrina_events'
 
-/** LISTEN on a connection of its own. Behind a pooler that knows no NOTIFY nothing arrives, and polling does the work. */
+/** LISTEN on its own connection. Behind a pooler without NOTIFY nothing arrives, and polling does the work. */
 export class NotifyWakeups implements Wakeups {
   readonly #url: string
   readonly #channel: Channel
@@ -51,7 +51,7 @@ export class NotifyWakeups implements Wakeups {
     try {
       await client.connect()
       await client.query(`LISTEN ${this.#channel}`)
-      // What happened while nobody listened.
+      // Events that happened while the connection was down.
       wake()
     } catch {
       await client.end().catch(() => {})

@@ -37,7 +37,7 @@ function observed() {
 }
 
 describe('Events', () => {
-  it('tells a batch with its pipeline, run, rows and time, and counts it', async () => {
+  it('logs a batch with its pipeline, run, rows and time, and counts it', async () => {
     const { events, lines, meter } = observed()
     const batch = {
       batch: 3,
@@ -60,11 +60,11 @@ describe('Events', () => {
       duration_ms: 120,
     })
     expect(await meter.text()).toContain('vitrina_rows_total{pipeline="film_dim",stage="inserted"} 3')
-    // Keys are values of rows, and values of rows do not belong into logs.
+    // Keys are values of rows, which do not belong in logs.
     expect(lines[0]).not.toHaveProperty('first_key')
   })
 
-  it('tells how a run ended, and a failed one as an error with its code and hint', async () => {
+  it('logs how a run ended, and a failed one as an error with its code and hint', async () => {
     const { events, lines, meter } = observed()
     events.runEnded(claim, { status: 'SUCCESS' }, { ...progress, durationMs: 1500 })
     const end = { status: 'FAILED', error: 'no', code: 'KEY_NULL', hint: 'fill it' } as const
@@ -80,14 +80,10 @@ describe('Events', () => {
     expect(await meter.text()).toContain('vitrina_runs_total{pipeline="film_dim",status="FAILED"} 1')
   })
 
-  it('tells a retry with the SQLSTATE behind it', async () => {
+  it('logs a retry with its SQLSTATE', async () => {
     const { events, lines, meter } = observed()
-    events.retrying(
-      claim,
-      2,
-      1000,
-      new VitrinaError('DATABASE_ERROR', 'deadlock', 'wait', { sqlstate: '40P01' }),
-    )
+    const error = new VitrinaError('DATABASE_ERROR', 'deadlock', 'wait', { sqlstate: '40P01' })
+    events.retrying({ ...claim, attempt: 2 }, 1000, error)
     expect(lines[0]).toMatchObject({
       ...about,
       level: 'warn',
@@ -100,7 +96,7 @@ describe('Events', () => {
     expect(await meter.text()).toContain('vitrina_retries_total{pipeline="film_dim",code="DATABASE_ERROR"} 1')
   })
 
-  it('tells a run that was taken over from one that starts, and counts the wait of a start', async () => {
+  it('distinguishes a run that was taken over from one that starts, and counts the wait of a start', async () => {
     const { events, lines, meter } = observed()
     events.runStarted(claim, 250)
     const recovered = {
@@ -113,7 +109,7 @@ describe('Events', () => {
     expect(lines[0]).toMatchObject({ ...about, msg: 'Run started.', waited_ms: 250 })
     expect(lines[1]).toMatchObject({
       ...about,
-      msg: 'Run continued.',
+      msg: 'Run resumed.',
       previous_owner: 'old',
       previous_end: 'runner_died',
       deaths: 1,
@@ -121,14 +117,14 @@ describe('Events', () => {
     expect(await meter.text()).toContain('vitrina_queue_wait_seconds_count 1')
   })
 
-  it('tells how many runs were recovered, and is quiet when none was', () => {
+  it('logs how many runs were recovered, and nothing when none was', () => {
     const { events, lines } = observed()
     events.recovered(0)
     events.recovered(1)
-    expect(lines).toMatchObject([{ msg: 'Took over 1 run from a runner that went silent.', recovered: 1 }])
+    expect(lines).toMatchObject([{ msg: 'Took over 1 run from a silent runner.', recovered: 1 }])
   })
 
-  it('never lets a password into a line about a lost connection', () => {
+  it('never logs a password with a lost connection', () => {
     const { events, lines } = observed()
     events.connectionLost('the source', new Error('postgres://reader:hunter2@db/x is gone'))
     expect(lines[0]).toMatchObject({ level: 'error', msg: 'Connection to the source lost.' })

@@ -26,7 +26,7 @@ const ENDED = {
   FAILED: 'Run failed.',
 } as const
 
-/** Everything that happens in a runner, one method per fact: its log line and its metrics cannot drift apart. */
+/** The events of a runner, one method per event: its log line and its metrics cannot drift apart. */
 export class Events {
   readonly #log: Logger
   readonly #meter: Meter
@@ -54,10 +54,10 @@ export class Events {
   recovered(count: number): void {
     if (count === 0) return
     this.#meter.recovered(count)
-    this.#log.warn(`Took over ${many(count, 'run')} from a runner that went silent.`, { recovered: count })
+    this.#log.warn(`Took over ${many(count, 'run')} from a silent runner.`, { recovered: count })
   }
 
-  /** waitedMs: how long the run was requested before this claim; null when that is not known. */
+  /** waitedMs: how long the run was requested before this claim; null if unknown. */
   runStarted(claim: Claim, waitedMs: number | null = null): void {
     this.#traces.started(claim)
     const waited = waitedMs === null ? {} : { waited_ms: Math.round(waitedMs) }
@@ -65,7 +65,7 @@ export class Events {
     if (waitedMs !== null) this.#meter.waited(waitedMs / 1000)
     if (!claim.recovered) this.#log.info('Run started.', facts)
     else
-      this.#log.info('Run continued.', {
+      this.#log.info('Run resumed.', {
         ...facts,
         previous_owner: claim.previousOwner,
         previous_end: claim.previousEnd,
@@ -77,7 +77,7 @@ export class Events {
     this.#traces.attemptStarted(claim)
   }
 
-  /** Null: it ended well, or the run is given back. */
+  /** Null: it succeeded, or the run is handed back. */
   attemptEnded(claim: Claim, error: VitrinaError | null): void {
     this.#traces.attemptEnded(claim, error)
   }
@@ -107,17 +107,17 @@ export class Events {
     })
   }
 
-  retrying(claim: Claim, attempt: number, waitMs: number, error: VitrinaError): void {
+  retrying(claim: Claim, waitMs: number, error: VitrinaError): void {
     this.#meter.retried(claim.pipeline.name, error.code)
-    // Told of the attempt that failed; the claim is that of the next.
+    // Called for the failed attempt; the claim is that of the next one.
     const facts = {
       ...this.#about(claim),
-      attempt: attempt - 1,
-      next_attempt: attempt,
+      attempt: claim.attempt - 1,
+      next_attempt: claim.attempt,
       wait_ms: waitMs,
       ...aboutError(error),
     }
-    this.#log.warn('Attempt failed, trying again.', facts)
+    this.#log.warn('Attempt failed, retrying.', facts)
   }
 
   /** Totals of all attempts: a run that failed after two retries and 40 batches did not take 0 ms. */
@@ -137,11 +137,11 @@ export class Events {
 
   runReleased(claim: Claim, release: Release): void {
     const reason = release.end === 'given_back' ? 'The runner is stopping.' : release.error
-    this.#log.info('Run given back unfinished.', { ...this.#about(claim), reason })
+    this.#log.info('Run handed back unfinished.', { ...this.#about(claim), reason })
   }
 
   leaseLost(claim: Claim): void {
-    this.#log.warn('Lease lost: somebody else holds the pipeline.', {
+    this.#log.warn('Lease lost: another runner holds the pipeline.', {
       ...this.#about(claim),
       fence: claim.fence,
     })
@@ -155,13 +155,13 @@ export class Events {
   duplicates(claim: Claim, count: number): void {
     const facts = { ...this.#about(claim), rows: count }
     this.#log.warn(
-      `The source gave ${many(count, 'row')} with a key that another row of the batch has.`,
+      `The source returned ${many(count, 'row')} with the key of another row in the batch.`,
       facts,
     )
   }
 
   martIsNew(claim: Claim): void {
-    this.#log.warn('The mart was deleted and made again: every row is read anew.', this.#about(claim))
+    this.#log.warn('The mart was deleted and created again: reading every row again.', this.#about(claim))
   }
 
   transformSaid(claim: Claim, { transform, text }: { transform: string; text: string }): void {
@@ -169,7 +169,7 @@ export class Events {
   }
 
   quarantined(claim: Claim, count: number, reason: string): void {
-    this.#log.warn(`Put ${many(count, 'row')} into quarantine.`, {
+    this.#log.warn(`Quarantined ${many(count, 'row')}.`, {
       ...this.#about(claim),
       rows: count,
       reason,
@@ -179,8 +179,9 @@ export class Events {
   repairProved(claim: Claim, { agree, onTheirWay, differ, keys }: Proof): void {
     const facts = { ...this.#about(claim), agree, on_their_way: onTheirWay, differ }
     if (differ === 0)
-      this.#log.info(`Compared again: ${many(agree, 'mended row')} equal to the source.`, facts)
-    else this.#log.warn(`Compared again: ${many(differ, 'mended row')} still different.`, { ...facts, keys })
+      this.#log.info(`Compared again: ${many(agree, 'repaired row')} equal to the source.`, facts)
+    else
+      this.#log.warn(`Compared again: ${many(differ, 'repaired row')} still different.`, { ...facts, keys })
   }
 
   scheduled(
@@ -197,7 +198,7 @@ export class Events {
     this.#log.error(`Connection to ${where} lost.`, aboutError(error))
   }
 
-  /** A tick that fails touches no run: the next one comes all the same. */
+  /** A failed tick affects no run: the next one follows anyway. */
   tickFailed(error: Error): void {
     this.#log.error('Tick failed.', aboutError(error))
   }

@@ -3,7 +3,7 @@ import { VitrinaError } from '../model/errors.js'
 import { type RowCounts, rowsWritten } from '../model/run.js'
 import type { Fields } from './log.js'
 
-/** Which run a line is about: the same fields everywhere, so that one search finds all its lines. */
+/** The run of a log line: the same fields everywhere, so that one search finds all its lines. */
 export function aboutRun(claim: Claim): Fields {
   const { pipeline, runId, attempt } = claim
   return { pipeline: pipeline.name, pipeline_id: pipeline.id, run_id: runId, attempt }

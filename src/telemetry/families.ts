@@ -1,6 +1,9 @@
 import { PHASES } from '../model/claim.js'
 
-/** What Prometheus calls a family: one name, one meaning, whoever exposes it. docs/reference/metrics.md is made from these. */
+/**
+ * A metric family of Prometheus: one name, one meaning, in every process. docs/reference/metrics.md is generated from
+ * these.
+ */
 export interface Family {
   readonly name: string
   readonly type: 'counter' | 'gauge' | 'histogram'
@@ -8,13 +11,13 @@ export interface Family {
   readonly labelNames: readonly string[]
   readonly buckets?: readonly number[]
   /**
-   * `api`, `runner`: counted by that process for itself. `fleet`: told by every API from the meta store, for all
+   * `api`, `runner`: counted by that process for itself. `fleet`: reported by every API from the meta store, for all
    * runners together. `both`: by the API for all runners, by a runner for itself.
    */
   readonly from: 'api' | 'runner' | 'fleet' | 'both'
 }
 
-/** What pipelines without series of their own share. */
+/** Shared by pipelines without their own series. */
 export const OTHER = '(other)'
 
 export const STAGES = ['read', 'inserted', 'updated', 'unchanged', 'deleted', 'quarantined'] as const
@@ -22,114 +25,114 @@ export const STAGES = ['read', 'inserted', 'updated', 'unchanged', 'deleted', 'q
 export const BUILD = {
   name: 'vitrina_build_info',
   type: 'gauge',
-  help: 'Always 1; the version is the label.',
+  help: 'Always 1; the label is the version.',
   labelNames: ['version'],
   from: 'both',
 } as const satisfies Family
 export const META_STORE_UP = {
   name: 'vitrina_meta_store_up',
   type: 'gauge',
-  help: 'Whether the meta store answered this scrape. Where it is 0, everything that is read from there is absent.',
+  help: 'Whether the meta store responded to this scrape. If 0, all metrics read from it are absent.',
   labelNames: [],
   from: 'fleet',
 } as const satisfies Family
 export const PIPELINES = {
   name: 'vitrina_pipelines',
   type: 'gauge',
-  help: 'Pipelines, by their status now. RUN_REQUESTED is the queue.',
+  help: 'Pipelines by current status. RUN_REQUESTED is the queue.',
   labelNames: ['status'],
   from: 'fleet',
 } as const satisfies Family
 export const PIPELINE_STATUS = {
   name: 'vitrina_pipeline_status',
   type: 'gauge',
-  help: 'Always 1; the labels tell the status of the pipeline now, and whether it is enabled.',
+  help: 'Always 1; the labels are the current status of the pipeline and whether it is enabled.',
   labelNames: ['pipeline', 'status', 'enabled'],
   from: 'fleet',
 } as const satisfies Family
 export const PIPELINES_WITHOUT_SERIES = {
   name: 'vitrina_pipelines_without_series',
   type: 'gauge',
-  help: 'Pipelines that have no series of their own in this answer, because there are more than METRICS_MAX_PIPELINES. Their counts are under pipeline="(other)".',
+  help: 'Pipelines without their own series in this response, because there are more than METRICS_MAX_PIPELINES. Their counts are under pipeline="(other)".',
   labelNames: [],
   from: 'fleet',
 } as const satisfies Family
 export const RUNS = {
   name: 'vitrina_runs_total',
   type: 'counter',
-  help: 'Runs that ended, by how they ended: SUCCESS, FAILED, PAUSED, CANCELLED.',
+  help: 'Ended runs by result: SUCCESS, FAILED, PAUSED, CANCELLED.',
   labelNames: ['pipeline', 'status'],
   from: 'both',
 } as const satisfies Family
 export const ROWS = {
   name: 'vitrina_rows_total',
   type: 'counter',
-  help: `Rows, by what became of them: ${STAGES.join(', ')}.`,
+  help: `Rows by stage: ${STAGES.join(', ')}.`,
   labelNames: ['pipeline', 'stage'],
   from: 'both',
 } as const satisfies Family
 export const RUN_DURATION = {
   name: 'vitrina_run_duration_seconds',
   type: 'histogram',
-  help: 'How long runs took, from their first claim to their end.',
+  help: 'Duration of runs, from the first claim to the end.',
   labelNames: ['pipeline'],
-  // The database counts by the same bounds (etl.duration_place): others need a migration.
+  // The database uses the same bounds (etl.duration_place): changing them needs a migration.
   buckets: [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14_400],
   from: 'both',
 } as const satisfies Family
 export const LAST_SUCCESS = {
   name: 'vitrina_last_success_timestamp_seconds',
   type: 'gauge',
-  help: 'When a run of the pipeline last ended well.',
+  help: 'Time of the last successful run of the pipeline.',
   labelNames: ['pipeline'],
   from: 'both',
 } as const satisfies Family
 export const WATERMARK = {
   name: 'vitrina_watermark_timestamp_seconds',
   type: 'gauge',
-  help: 'How far an incremental pipeline has come, where its key is a time. Absent where it is not.',
+  help: 'Position of an incremental pipeline, if its key is a time. Absent if it is not.',
   labelNames: ['pipeline'],
   from: 'fleet',
 } as const satisfies Family
 export const NEXT_RUN = {
   name: 'vitrina_next_run_timestamp_seconds',
   type: 'gauge',
-  help: 'When the schedule of an enabled pipeline starts its next run. In the past: it is overdue.',
+  help: 'Time of the next scheduled run of an enabled pipeline. In the past: it is overdue.',
   labelNames: ['pipeline'],
   from: 'fleet',
 } as const satisfies Family
 export const OLDEST_REQUEST = {
   name: 'vitrina_oldest_request_timestamp_seconds',
   type: 'gauge',
-  help: 'When the run was requested that waits longest for a runner. Absent: none waits.',
+  help: 'Request time of the run that has waited longest for a runner. Absent: none waits.',
   labelNames: [],
   from: 'fleet',
 } as const satisfies Family
 export const HEARTBEAT = {
   name: 'vitrina_runner_heartbeat_timestamp_seconds',
   type: 'gauge',
-  help: 'The last sign of life: of a runner, and from the API of the runner that gave the latest one.',
+  help: 'Time of the last heartbeat: of a runner, and from the API the latest of all runners.',
   labelNames: [],
   from: 'both',
 } as const satisfies Family
 export const RUNNERS = {
   name: 'vitrina_runners',
   type: 'gauge',
-  help: 'Runners that gave a sign of life in the last 15 s.',
+  help: 'Runners with a heartbeat in the last 15 s.',
   labelNames: [],
   from: 'fleet',
 } as const satisfies Family
 export const RUNNER_SLOTS = {
   name: 'vitrina_runner_slots',
   type: 'gauge',
-  help: 'Pipelines that these runners can work on at the same time.',
+  help: 'Pipelines that these runners can run at the same time.',
   labelNames: [],
   from: 'fleet',
 } as const satisfies Family
 export const BATCH_DURATION = {
   name: 'vitrina_batch_duration_seconds',
   type: 'histogram',
-  help: `How long batches took: total, and their phases ${PHASES.join(', ')}. Phases of rows that pass through the runner overlap; where they do not, reading is a part of writing.`,
+  help: `Duration of batches: total, and the phases ${PHASES.join(', ')}. Phases overlap for rows that pass through the runner; otherwise reading is a part of writing.`,
   labelNames: ['pipeline', 'phase'],
   buckets: [0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10, 30, 60],
   from: 'runner',
@@ -137,21 +140,21 @@ export const BATCH_DURATION = {
 export const RETRIES = {
   name: 'vitrina_retries_total',
   type: 'counter',
-  help: 'Attempts that failed and were repeated, by the code of the error.',
+  help: 'Failed attempts that were retried, by error code.',
   labelNames: ['pipeline', 'code'],
   from: 'runner',
 } as const satisfies Family
 export const RECOVERIES = {
   name: 'vitrina_recoveries_total',
   type: 'counter',
-  help: 'Runs taken over from a runner that went silent.',
+  help: 'Runs taken over from a silent runner.',
   labelNames: [],
   from: 'runner',
 } as const satisfies Family
 export const QUEUE_WAIT = {
   name: 'vitrina_queue_wait_seconds',
   type: 'histogram',
-  help: 'How long runs were requested before a runner claimed them.',
+  help: 'Time from the request of a run to its claim.',
   labelNames: [],
   buckets: [0.05, 0.1, 0.5, 1, 2, 5, 15, 60, 300, 1800],
   from: 'runner',
@@ -159,14 +162,14 @@ export const QUEUE_WAIT = {
 export const REQUESTS = {
   name: 'vitrina_http_requests_total',
   type: 'counter',
-  help: 'Answered requests, by the pattern of their path.',
+  help: 'Responses by route pattern.',
   labelNames: ['method', 'route', 'status'],
   from: 'api',
 } as const satisfies Family
 export const REQUEST_DURATION = {
   name: 'vitrina_http_request_duration_seconds',
   type: 'histogram',
-  help: 'How long answers took.',
+  help: 'Duration of responses.',
   labelNames: ['method', 'route'],
   buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
   from: 'api',
@@ -174,7 +177,7 @@ export const REQUEST_DURATION = {
 export const RECONCILE_ROWS = {
   name: 'vitrina_reconcile_rows',
   type: 'gauge',
-  help: 'Rows that the last deep comparison through this API found: missing, extra, different.',
+  help: 'Rows found by the last deep comparison through this API: missing, extra, different.',
   labelNames: ['pipeline', 'kind'],
   from: 'api',
 } as const satisfies Family

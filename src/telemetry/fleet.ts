@@ -2,7 +2,7 @@ import { PIPELINE_STATUSES } from '../model/status.js'
 import { FINAL_STATUSES, type PipelineTotals, type Pulse } from '../model/totals.js'
 import * as families from './families.js'
 
-/** What the meta store knows about all runners together, at this moment. */
+/** The current state of all runners and pipelines, from the meta store. */
 export interface Fleet {
   readonly totals: readonly PipelineTotals[]
   readonly pulse: Pulse
@@ -15,8 +15,8 @@ interface Sample {
 }
 
 /**
- * The fleet as Prometheus text. Null: the meta store did not answer, and only that is told. The first `most` pipelines
- * have series of their own; the others are counted together.
+ * The state of the fleet as Prometheus text. Null: the meta store did not respond, and only that is reported. The
+ * first `most` pipelines have their own series; the others are counted together.
  */
 export function fleetText(fleet: Fleet | null, most = Number.POSITIVE_INFINITY): string {
   const up = familyText(families.META_STORE_UP, [{ value: fleet === null ? 0 : 1 }])
@@ -24,7 +24,7 @@ export function fleetText(fleet: Fleet | null, most = Number.POSITIVE_INFINITY):
   const { totals, pulse } = fleet
   const [own, others] = [totals.slice(0, most), totals.slice(most)]
   const counted = others.length === 0 ? own : [...own, sumOf(others)]
-  // A gauge may come and go, a counter may not: those that need attention are named for as long as they do.
+  // A gauge may come and go, a counter may not: pipelines that need attention are named as long as they do.
   const shown = [...own, ...others.filter((one) => needsAttention(one)).slice(0, most)]
   return [
     up,
@@ -44,7 +44,7 @@ export function fleetText(fleet: Fleet | null, most = Number.POSITIVE_INFINITY):
   ].join('\n')
 }
 
-/** Failed, or overdue: what alerts ask for. */
+/** Failed, or overdue: what alerts check. */
 function needsAttention({ status, nextRun }: PipelineTotals): boolean {
   return status === 'FAILED' || (nextRun !== null && nextRun < Date.now() / 1000)
 }
@@ -71,7 +71,7 @@ function record<K extends string>(keys: readonly K[], of: (key: K) => number): R
   return Object.fromEntries(keys.map((key) => [key, of(key)])) as Record<K, number>
 }
 
-/** Also those that none has: a series that comes and goes cannot be reckoned with. */
+/** Also values without pipelines: a series that comes and goes cannot be used in expressions. */
 function countByStatus(totals: readonly PipelineTotals[]): Sample[] {
   return PIPELINE_STATUSES.map((status) => ({
     labels: { status },
@@ -104,7 +104,7 @@ function rowSamples({ pipeline, rows }: PipelineTotals): Sample[] {
   return families.STAGES.map((stage) => ({ labels: { pipeline, stage }, value: rows[stage] }))
 }
 
-/** prom-client has no way to set the buckets of a histogram that somebody else counted. */
+/** prom-client cannot set the buckets of a histogram that was counted elsewhere. */
 function durationSamples({ pipeline, durations }: PipelineTotals): Sample[] {
   const buckets = families.RUN_DURATION.buckets.map((bound, n) => ({
     le: String(bound),
@@ -133,7 +133,7 @@ function labelText(labels: Readonly<Record<string, string>>): string {
   return pairs.length === 0 ? '' : `{${pairs.join(',')}}`
 }
 
-/** The name of a pipeline is free text, and one bad line makes Prometheus refuse the whole scrape. */
+/** The name of a pipeline is free text, and one invalid line makes Prometheus reject the whole scrape. */
 function escapeLabel(value: string): string {
   return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
 }

@@ -16,7 +16,7 @@ function aLog(options: Partial<LogOptions> = {}) {
 }
 
 describe('json', () => {
-  it('writes one object a line, with time, level, message, service, version and the fields', () => {
+  it('writes one object per line, with time, level, message, service, version and the fields', () => {
     const { log, lines } = aLog()
     log.info('Run started.', { run_id: 'r1', rows: 3 })
     expect(lines).toHaveLength(1)
@@ -39,7 +39,7 @@ describe('json', () => {
     expect(lines[0]).not.toMatch(/pw|abc/)
   })
 
-  it('says nothing below its level, and nothing at all when silent', () => {
+  it('logs nothing below its level, and nothing at all when silent', () => {
     const { log, lines } = aLog()
     log.debug('unheard')
     aLog({ level: 'silent', destination: { write: () => expect.unreachable() } }).log.error('unheard')
@@ -48,7 +48,7 @@ describe('json', () => {
 })
 
 describe('pretty', () => {
-  it('writes a line for people, without colours where there is no terminal', () => {
+  it('writes a line for people, without colours if there is no terminal', () => {
     const { log, lines } = aLog({ format: 'pretty' })
     log.child({ pipeline: 'film_dim' }).info('Batch 3 done.', { rows: 500, step: 'read all' })
     expect(lines[0]).toMatch(
@@ -56,13 +56,13 @@ describe('pretty', () => {
     )
   })
 
-  it('keeps data from faking a line or driving the terminal', () => {
+  it('prevents data from faking a line or controlling the terminal', () => {
     const { log, lines } = aLog({ format: 'pretty' })
     log.info('name\n12:00:00.000 ERROR', { name: 'a\u001b[2Jb\u009b' })
     expect(lines[0]!.trimEnd()).not.toMatch(/\p{Cc}/u)
   })
 
-  it('shows the stack of an error that nobody foresaw', () => {
+  it('shows the stack of an unexpected error', () => {
     const { log, lines } = aLog({ format: 'pretty' })
     log.error('Tick failed.', { err: new TypeError('x is not a function') })
     expect(lines[0]).toContain('err="x is not a function"')

@@ -5,28 +5,28 @@ import { redactFields, redactText } from './redact.js'
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 export type Fields = Readonly<Record<string, unknown>>
 
-/** Lines for people and for machines. Secrets are hidden on the way, whoever logs. */
+/** Log lines for people and for machines. Secrets are hidden in every line. */
 export interface Logger {
   debug(msg: string, fields?: Fields): void
   info(msg: string, fields?: Fields): void
   warn(msg: string, fields?: Fields): void
   error(msg: string, fields?: Fields): void
-  /** A logger that puts these fields on each of its lines. */
+  /** A logger that adds these fields to each of its lines. */
   child(fields: Fields): Logger
 }
 
 export interface LogOptions {
-  /** Which part of Vitrina speaks: `api`, `runner`. */
+  /** The part of Vitrina that logs: `api`, `runner`. */
   readonly service: string
   readonly version: string
   readonly level: LogLevel
   readonly format: 'json' | 'pretty'
-  /** Where whole lines go. Default stderr, because stdout belongs to the data a command prints. */
+  /** Where lines are written. Default stderr, because stdout is for the data that a command prints. */
   readonly destination?: DestinationStream
 }
 
 export function createLog(options: LogOptions): Logger {
-  // Synchronous: the line that tells why a process ended must be out before it ends.
+  // Synchronous: the line with the reason why a process ended must be written before it ends.
   const target = options.destination ?? destination({ dest: 2, sync: true })
   const settings = {
     level: options.level,

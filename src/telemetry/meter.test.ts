@@ -47,7 +47,7 @@ describe('the metrics of this process', () => {
     expect(text).toMatch(/vitrina_last_success_timestamp_seconds\{pipeline="film_dim"\} \d{10}/)
   })
 
-  it('tells no heartbeat before there was one', async () => {
+  it('has no heartbeat before the first one', async () => {
     const meter = createMeter({ version: '1' })
     expect(await meter.text()).not.toMatch(/^vitrina_runner_heartbeat/m)
     meter.heartbeat()
@@ -56,7 +56,7 @@ describe('the metrics of this process', () => {
 })
 
 describe('the metrics of the fleet', () => {
-  it('stand instead of those of this process, each family once', async () => {
+  it('replace those of this process, each family once', async () => {
     const meter = createMeter({ version: '1' })
     meter.runEnded('other', 'FAILED', 1)
     const text = await meter.text(fleet)
@@ -70,14 +70,14 @@ describe('the metrics of the fleet', () => {
     expect(text).toContain('vitrina_last_success_timestamp_seconds{pipeline="film \\"dim\\""} 1700000000.5')
   })
 
-  it('are lines that Prometheus can read, and nothing else', async () => {
+  it('are lines that Prometheus can parse, and nothing else', async () => {
     const text = await createMeter({ version: '1' }).text(fleet)
     const line = /^(#.*|[a-z_]+(\{[a-z]+="(\\.|[^"\\])*"(,[a-z]+="(\\.|[^"\\])*")*\})? -?[\d.e+-]+|)$/
     expect(text.split('\n').filter((each) => !line.test(each))).toEqual([])
     expect(text.endsWith('\n')).toBe(true)
   })
 
-  it('say only that the meta store is gone when it is', async () => {
+  it('report only that the meta store is unavailable when it is', async () => {
     const text = await createMeter({ version: '1' }).text(null)
     expect(text).toContain('vitrina_meta_store_up 0')
     expect(text).toContain('vitrina_build_info')

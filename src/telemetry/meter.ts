@@ -6,13 +6,13 @@ import { type Fleet, fleetText } from './fleet.js'
 
 export interface HttpRequest {
   readonly method: string
-  /** The pattern, never the path: ids would make a series each. */
+  /** The pattern, never the path: every id would create a series. */
   readonly route: string
   readonly status: number
   readonly seconds: number
 }
 
-/** Counts what happens in this process. Run ids, keys and SQL never become labels. */
+/** Counts events in this process. Run ids, keys and SQL never become labels. */
 export interface Meter {
   readonly contentType: string
   runEnded(pipeline: string, status: FinalStatus, seconds: number): void
@@ -22,19 +22,19 @@ export interface Meter {
   /** How long a run was requested before a runner claimed it. */
   waited(seconds: number): void
   heartbeat(): void
-  /** What a comparison row by row found. */
+  /** The result of a row-by-row comparison. */
   reconciled(pipeline: string, rows: Readonly<Record<'missing' | 'extra' | 'different', number>>): void
   request(request: HttpRequest): void
   /**
-   * Prometheus text. Given the fleet, its totals stand instead of this process's own: the API executes nothing, and
-   * when a runner shares its process, the same name must not come twice. Null: the meta store could not be asked.
+   * Prometheus text. If the fleet is given, its totals replace those of this process: the API executes nothing, and
+   * if a runner shares its process, the same name must not appear twice. Null: the meta store could not be queried.
    */
   text(fleet?: Fleet | null, most?: number): Promise<string>
 }
 
 interface MeterOptions {
   readonly version: string
-  /** Pipelines that get series of their own; not given: all. */
+  /** Pipelines with their own series; not given: all. */
   readonly mostPipelines?: number
 }
 
@@ -43,20 +43,20 @@ export function createMeter(options: MeterOptions): Meter {
 }
 
 class PrometheusMeter implements Meter {
-  /** What only this process can know. */
+  /** What only this process can count. */
   readonly #own = new Registry()
-  /** What the meta store knows too, for all processes. */
+  /** What the meta store also counts, for all processes. */
   readonly #shared = new Registry()
   readonly #metrics = { ...ownMetrics(this.#own), ...sharedMetrics(this.#shared) }
 
   readonly #most: number
-  /** Those that have series of their own: the first that this process met. They keep them, as a counter must. */
+  /** Pipelines with their own series: the first that this process saw. They keep them, as a counter must. */
   readonly #named = new Set<string>()
 
   constructor({ version, mostPipelines = Number.POSITIVE_INFINITY }: MeterOptions) {
     this.#most = mostPipelines
     this.#metrics.build.set({ version }, 1)
-    // Unset, it must be absent: 0 would read as a runner that is silent since 1970.
+    // If unset, it must be absent: 0 would mean a runner that has been silent since 1970.
     this.#metrics.heartbeat.remove()
   }
 
@@ -102,7 +102,7 @@ class PrometheusMeter implements Meter {
 
   reconciled(name: string, rows: Readonly<Record<'missing' | 'extra' | 'different', number>>): void {
     const pipeline = this.#labelOf(name)
-    // What one comparison found says nothing about another pipeline.
+    // The result of one comparison says nothing about another pipeline.
     if (pipeline === families.OTHER) return
     for (const [kind, count] of Object.entries(rows))
       this.#metrics.reconcileRows.set({ pipeline, kind }, count)
@@ -149,7 +149,7 @@ function ownMetrics(registry: Registry) {
   }
 }
 
-/** What prom-client wants to know of a family. */
+/** The parameters of a family for prom-client. */
 function at<L extends string>(
   registry: Registry,
   { name, help, labelNames, buckets }: families.Family & { readonly labelNames: readonly L[] },

@@ -2,26 +2,29 @@ import { type OtlpSpan, otlpAttributes } from './otlp-span.js'
 import type { Attributes } from './trace.js'
 
 export interface SenderOptions {
-  /** Where OTLP over HTTP is taken. */
+  /** The OTLP/HTTP endpoint. */
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly timeoutMs: number
-  /** Who speaks: service.name and the like. */
+  /** The resource: service.name and the like. */
   readonly resource: Attributes
   readonly version: string
-  /** Told once for each time that the collector becomes unreachable. */
+  /** Called once each time the collector becomes unreachable. */
   readonly onLost: (error: Error) => void
 }
 
 const EVERY_MS = 1_000
-/** A collector that is away for long costs this much memory at most, a few megabytes; then the oldest spans go. */
+/**
+ * A collector that is unreachable for long costs at most this much memory, a few megabytes; then the oldest spans are
+ * dropped.
+ */
 const MOST_SPANS = 8_192
 const SPANS_AT_ONCE = 512
 const LONGEST_WAIT_MS = 30_000
-/** What a collector says when it will take the same spans later. */
+/** Status codes of a collector that will accept the same spans later. */
 const LATER = [429, 502, 503, 504]
 
-/** Sends spans to a collector in the background. Nobody waits for it, except at the end of the process. */
+/** Sends spans to a collector in the background. Nothing waits for it, except at the end of the process. */
 export class OtlpSender {
   readonly #options: SenderOptions
   #spans: OtlpSpan[] = []
@@ -39,7 +42,7 @@ export class OtlpSender {
     this.#arm(EVERY_MS)
   }
 
-  /** One last time, and no longer than a collector may take. */
+  /** One last attempt, with a timeout. */
   async close(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer)
     await this.#sending
@@ -52,7 +55,7 @@ export class OtlpSender {
     this.#timer = setTimeout(() => {
       this.#sending = this.#sendAll()
     }, afterMs)
-    // Spans are no reason for a process to stay.
+    // Spans must not keep a process running.
     this.#timer.unref()
   }
 
@@ -62,7 +65,7 @@ export class OtlpSender {
     if (this.#spans.length > 0) this.#arm(Math.min(EVERY_MS * 2 ** this.#failures, LONGEST_WAIT_MS))
   }
 
-  /** False: the collector is away, and the spans are still here. */
+  /** False: the collector is unreachable, and the spans are kept. */
   async #sendSome(): Promise<boolean> {
     const spans = this.#spans.splice(0, SPANS_AT_ONCE)
     try {
@@ -78,7 +81,7 @@ export class OtlpSender {
     return false
   }
 
-  /** False: later. Spans that the collector refuses for good are given up, or they would be in the way for ever. */
+  /** False: later. Spans that the collector rejects permanently are dropped, or they would block the queue. */
   async #post(spans: readonly OtlpSpan[]): Promise<boolean> {
     const { url, headers, timeoutMs } = this.#options
     const response = await fetch(url, {
@@ -89,7 +92,7 @@ export class OtlpSender {
     })
     await response.arrayBuffer()
     if (response.ok) return true
-    const refusal = new Error(`The collector answered ${response.status}.`)
+    const refusal = new Error(`The collector returned status ${response.status}.`)
     if (LATER.includes(response.status)) throw refusal
     this.#options.onLost(refusal)
     return true

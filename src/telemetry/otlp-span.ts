@@ -1,6 +1,6 @@
 import type { Attributes, SpanEnd, SpanStart, TraceContext } from './trace.js'
 
-/** A span as OTLP writes it in JSON: ids in hex, times and whole numbers as text. */
+/** A span in the JSON format of OTLP: ids in hex, times and integers as text. */
 export interface OtlpSpan {
   readonly traceId: string
   readonly spanId: string
@@ -60,7 +60,7 @@ function otlpValue(value: NonNullable<Attributes[string]>): unknown {
   return { arrayValue: { values: value.map((item) => ({ stringValue: item })) } }
 }
 
-/** What performance.now() counts from. It moves only when the clock was put right: spans must not jump among each other. */
+/** The origin of performance.now(). It moves only when the clock was corrected: spans must keep their order. */
 let origin = performance.timeOrigin
 const SET_MS = 100
 

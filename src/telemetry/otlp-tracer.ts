@@ -3,14 +3,14 @@ import { type OtlpSpan, otlpSpan } from './otlp-span.js'
 import { NO_SPAN, type Span, type SpanStart, type TraceContext, type Tracer } from './trace.js'
 
 export interface TracerOptions {
-  /** The part of the traces that begin here and are kept, from 0 to 1. A caller's decision counts before it. */
+  /** The share of traces that start here and are kept, from 0 to 1. The decision of a caller takes precedence. */
   readonly ratio: number
-  /** Takes a span that has ended. */
+  /** Receives a span that has ended. */
   readonly keep: (span: OtlpSpan) => void
   readonly close: () => Promise<void>
 }
 
-/** Makes spans and hands over those that ended. */
+/** Creates spans and passes on those that have ended. */
 export class OtlpTracer implements Tracer {
   readonly isOn = true
   readonly #options: TracerOptions
@@ -22,7 +22,7 @@ export class OtlpTracer implements Tracer {
   start(start: SpanStart): Span {
     const { parent } = start
     const traceId = parent?.traceId ?? start.traceId ?? randomBytes(16).toString('hex')
-    // Whoever does not keep the trace still wants its name in the logs.
+    // A trace that is not kept still has its id in the logs.
     if (!(parent?.sampled ?? isChosen(traceId, this.#options.ratio)))
       return { ...NO_SPAN, context: parent ?? { traceId, spanId: newSpanId(), sampled: false } }
     return this.#recorded(start, { traceId, spanId: newSpanId(), sampled: true })
@@ -50,7 +50,10 @@ function newSpanId(): string {
   return randomBytes(8).toString('hex')
 }
 
-/** By the trace alone, so that every process decides alike. Its last bits, because those of a run's id are random. */
+/**
+ * By the trace id alone, so that every process decides alike. By its last bits, because those of a run's id are
+ * random.
+ */
 function isChosen(traceId: string, ratio: number): boolean {
   return Number.parseInt(traceId.slice(-8), 16) < ratio * 2 ** 32
 }

@@ -30,12 +30,12 @@ function tracing(collector: Collector, ratio = 1) {
 }
 
 describe('a collector', () => {
-  it('that is away for a while gets everything when it is back, and once', async () => {
+  it('that is unreachable for a while receives everything once it is back, and only once', async () => {
     const collector = await collected()
     collector.status = 503
     const { tracer, span, lost } = tracing(collector)
     span('first').end()
-    await waitFor(async () => lost.length > 0, { what: 'the first refusal' })
+    await waitFor(async () => lost.length > 0, { what: 'the first rejection' })
     span('second').end()
     collector.status = 200
     await waitFor(async () => collector.spans.length > 0, { what: 'the spans' })
@@ -44,19 +44,19 @@ describe('a collector', () => {
     expect(lost).toHaveLength(1)
   })
 
-  it('that refuses a request for good does not keep later spans from being sent', async () => {
+  it('that rejects a request permanently does not block later spans', async () => {
     const collector = await collected()
     collector.status = 400
     const { tracer, span, lost } = tracing(collector)
     span('refused').end()
-    await waitFor(async () => lost.length > 0, { what: 'the refusal' })
+    await waitFor(async () => lost.length > 0, { what: 'the rejection' })
     collector.status = 200
     span('taken').end()
     await tracer.close()
     expect(collector.spans.map(({ name }) => name)).toEqual(['taken'])
   })
 
-  it('that nobody can reach does not keep a process from ending', async () => {
+  it('that is unreachable does not keep a process from ending', async () => {
     const collector = await collected()
     await collector.close()
     const { tracer, span, lost } = tracing(collector)
@@ -65,7 +65,7 @@ describe('a collector', () => {
     expect(lost).toHaveLength(1)
   })
 
-  it('gets more spans than fit into one request', async () => {
+  it('receives more spans than fit into one request', async () => {
     const collector = await collected()
     const { tracer, span } = tracing(collector)
     for (let n = 0; n < 1_200; n++) span(`span ${n}`).end()
@@ -75,7 +75,7 @@ describe('a collector', () => {
 })
 
 describe('a span', () => {
-  it('is handed over once, however often it is ended', async () => {
+  it('is passed on once, however often it is ended', async () => {
     const collector = await collected()
     const { tracer, span } = tracing(collector)
     const one = span('one')
@@ -85,7 +85,7 @@ describe('a span', () => {
     expect(collector.spans.map(({ attributes }) => attributes)).toEqual([{ first: true, part: 0.5 }])
   })
 
-  it('follows the decision of its caller, and the ratio where there is none', async () => {
+  it('follows the decision of its caller, or the ratio without a caller', async () => {
     const collector = await collected()
     const { tracer, span } = tracing(collector, 0)
     const kept = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), sampled: true }
@@ -104,7 +104,7 @@ describe('traceparent', () => {
     sampled: true,
   }
 
-  it('is read and written as W3C Trace Context says', () => {
+  it('is read and written according to W3C Trace Context', () => {
     const text = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
     expect(parseTraceparent(text)).toEqual(context)
     expect(formatTraceparent(context)).toBe(text)
@@ -115,13 +115,13 @@ describe('traceparent', () => {
   it.each([
     ['nothing', undefined],
     ['two of them', ['a', 'b']],
-    ['a version that cannot be', 'ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'],
+    ['an invalid version', 'ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'],
     ['more than version 00 has', '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-more'],
     ['a trace of zeros', '00-00000000000000000000000000000000-00f067aa0ba902b7-01'],
     ['a span of zeros', '00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01'],
     ['capital letters', '00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01'],
     ['something long', `00-${'a'.repeat(10_000)}`],
-  ])('that is %s is none', (_what, text) => {
+  ])('that is %s is ignored', (_what, text) => {
     expect(parseTraceparent(text)).toBeNull()
   })
 })
@@ -134,7 +134,7 @@ describe('the variables of OpenTelemetry', () => {
     expect(otlpSettings({ ...endpoint, OTEL_TRACES_EXPORTER: 'none' }, 'api')).toBeNull()
   })
 
-  it('mean what they mean everywhere', () => {
+  it('have their standard meaning', () => {
     const settings = otlpSettings(
       {
         OTEL_EXPORTER_OTLP_ENDPOINT: 'http://localhost:4318/base/',

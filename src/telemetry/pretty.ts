@@ -9,7 +9,7 @@ const PAINT: Record<string, (colors: Colors) => (text: string) => string> = {
   error: (colors) => colors.red,
 }
 
-/** `10:04:12.031 INFO  Batch 3 done. pipeline=film_dim rows=500`: one JSON line as a person wants to read it. */
+/** `10:04:12.031 INFO  Batch 3 done. pipeline=film_dim rows=500`: one JSON line, formatted for people. */
 export function prettyLine(json: string, colour: boolean): string {
   const colors = pc.createColors(colour)
   const {
@@ -32,7 +32,7 @@ function show(value: unknown): string {
   return /^[^\s"=]+$/.test(text) ? plain(text) : plain(JSON.stringify(text))
 }
 
-/** The stack of an error nobody foresaw is the only clue there is. Ours have a code and a hint instead. */
+/** The stack of an unexpected error is the only clue. Errors of Vitrina have a code and a hint instead. */
 function stackOf(level: unknown, err: unknown): string {
   const unforeseen =
     level === 'error' && isError(err) && err.type !== 'VitrinaError' && typeof err.stack === 'string'
@@ -47,7 +47,7 @@ function isError(value: unknown): value is { type: string; message: string; stac
   )
 }
 
-/** Control characters that came in with data must not move the cursor of somebody's terminal or fake a line. */
+/** Control characters in data must not move the cursor of a terminal or fake a line. */
 function plain(text: string): string {
   return text.replace(/\p{Cc}/gu, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

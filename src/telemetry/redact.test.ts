@@ -19,7 +19,7 @@ describe('redactText', () => {
     ['password="s3 cr\\"et" user=x', 'password=*** user=x'],
     ['{"user":"etl","password":"s3cret","port":1}', '{"user":"etl","password":***,"port":1}'],
     ["{'api_key': 's3cret'}", "{'api_key': ***}"],
-    ['said {\\"token\\":\\"s3cret\\"}', 'said {\\"token\\":\\***'],
+    ['sent {\\"token\\":\\"s3cret\\"}', 'sent {\\"token\\":\\***'],
     ['Password: s3cret', 'Password: ***'],
     ['X-Api-Key: s3cret', 'X-Api-Key: ***'],
     ['Authorization: ApiKey s3cret==', 'Authorization: ApiKey ***'],
@@ -41,7 +41,7 @@ describe('redactText', () => {
     'Unexpected token: }',
     'see https://example.org/a:b and https://example.org/@name',
     'The field tokens is not known.',
-  ])('leaves a sentence without secrets as it is: %s', (text) => {
+  ])('leaves a sentence without secrets unchanged: %s', (text) => {
     expect(redactText(text)).toBe(text)
   })
 
@@ -82,7 +82,7 @@ describe('redactFields', () => {
     expect(JSON.stringify(err)).not.toContain('pw')
   })
 
-  it('survives a structure that holds itself, and a bigint', () => {
+  it('handles a circular structure, and a bigint', () => {
     const loop: Record<string, unknown> = { big: 2n ** 63n }
     loop.self = loop
     expect(() => JSON.stringify(redactFields(loop))).not.toThrow()

@@ -1,26 +1,26 @@
 import { cutText } from '../model/cut-text.js'
 
-/** What must never stand in a log, by the name of its field. */
+/** Fields that must never appear in a log, by name. */
 const SECRET_NAME = /passw(or)?d|pwd|passphrase|secret|token|authorization|cookie|api_?key|credential/i
 const HIDDEN = '***'
-/** Deeper than anything we log; it also ends a structure that holds itself. */
+/** Deeper than anything we log; it also ends a circular structure. */
 const MAX_DEPTH = 6
-/** More entries of one list tell nobody more. */
+/** More entries of one list add no information. */
 const MAX_ITEMS = 100
 /**
- * A message may quote a value of any size: a log line had 14 MB. Cut before, so that hiding costs little, and again
- * after, so that a secret that the second cut would split is hidden as a whole.
+ * A message may quote a value of any size: one log line had 14 MB. Cut before redaction, so that it is cheap, and
+ * again after it, so that a secret that the second cut would split is hidden as a whole.
  */
 const MOST_BEFORE = 16_384
-/** What etl_runs.error takes. */
+/** The limit of etl_runs.error. */
 const MOST_AFTER = 4_000
 
-/** A value: in quotes, perhaps escaped ones, or up to what ends it in a URL or a sentence. */
+/** A value: in quotes, possibly escaped ones, or up to the end of a URL part or a word. */
 const VALUE = String.raw`(?:"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|[^&\s"']+)`
 
 /**
- * Each takes time in proportion to the text, whatever the text: parts that could overlap are bounded or begin with a
- * word of their own (tests/security/expressions.test.ts).
+ * Each takes time in proportion to the text, for any text: parts that could overlap are bounded or begin with a
+ * distinct word (tests/security/expressions.test.ts).
  */
 export const SECRETS: readonly (readonly [RegExp, string])[] = [
   // password=…, PGPASSWORD='…', ?sslpassword=…, "api_key": "…", access-token=…
@@ -31,7 +31,7 @@ export const SECRETS: readonly (readonly [RegExp, string])[] = [
     ),
     `$1${HIDDEN}`,
   ],
-  // password: …, X-Api-Key: …; not token: …, which is how parsers begin their complaints.
+  // password: …, X-Api-Key: …; not token: …, which is how parsers begin their error messages.
   [
     new RegExp(
       String.raw`((?:passw(?:or)?d|passphrase|api[_-]?key|secret)[\w-]{0,32}:\s{0,4})(?!\*\*\*)${VALUE}`,
@@ -51,11 +51,13 @@ export const SECRETS: readonly (readonly [RegExp, string])[] = [
   [/(\b(?:set-)?cookie\\?["']\s{0,4}[:=]\s{0,4}\\?)"(?:[^"\\]|\\.)*"?/gi, `$1"${HIDDEN}"`],
   [/(\b(?:set-)?cookie\s{0,4}[:=]\s{0,4})[^\r\n]+/gi, `$1${HIDDEN}`],
   [/\bvitrina_session\w{0,20}=[^\s;]+/gi, `vitrina_session=${HIDDEN}`],
-  // A token of ours, wherever it stands.
+  // A token of Vitrina, anywhere.
   [/\bvtr_[\w-]{8,}/g, `vtr_${HIDDEN}`],
 ]
 
-/** Hides what looks like a secret inside a sentence, and cuts the sentence: drivers quote whole connection URLs. */
+/**
+ * Hides what looks like a secret inside a sentence, and shortens the sentence: drivers quote whole connection URLs.
+ */
 export function redactText(text: string): string {
   const hidden = SECRETS.reduce(
     (sofar, [pattern, instead]) => sofar.replace(pattern, instead),
@@ -64,11 +66,11 @@ export function redactText(text: string): string {
   return cutText(hidden, MOST_AFTER)
 }
 
-/** A password with an unescaped @ must not leave its tail behind, so everything up to the last @ goes. */
+/** A password with an unescaped @ must not leave its tail behind, so everything up to the last @ is removed. */
 function hideUrl(word: string): string {
   const end = word.lastIndexOf('@')
   for (let at = word.indexOf('://'); at >= 0 && at < end; at = word.indexOf('://', at + 3)) {
-    // The name ends at the first of these. Each is looked for once: the next address begins behind it.
+    // The name ends at the first of these. Each is searched once: the next address starts after it.
     const stop = indexOfAny(word, ':@/', at + 3)
     if (word[stop] === ':' && stop < end) return `${word.slice(0, stop + 1)}${HIDDEN}${word.slice(end)}`
   }
@@ -81,7 +83,7 @@ function indexOfAny(text: string, characters: string, from: number): number {
   return at
 }
 
-/** A copy that is fit to be logged: secrets hidden, errors as plain objects. */
+/** A copy that is safe to log: secrets hidden, errors as plain objects. */
 export function redactFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return redactEntries(Object.entries(fields), 0)
 }
@@ -112,7 +114,7 @@ function redactItems(items: readonly unknown[], depth: number): unknown[] {
   return items.length > MAX_ITEMS ? [...shown, `… ${items.length - MAX_ITEMS} more`] : shown
 }
 
-/** Chosen parts only: `detail` of a PostgreSQL error quotes the values of rows. */
+/** Selected fields only: `detail` of a PostgreSQL error quotes the values of rows. */
 function describe(error: Error): [string, unknown][] {
   const { code, sqlstate } = error as { code?: unknown; sqlstate?: unknown }
   const parts = {

@@ -2,7 +2,7 @@ import type { RunLogLine } from '../model/history.js'
 import type { Fields, Logger } from './log.js'
 import { redactFields, redactText } from './redact.js'
 
-/** A logger that also hands on every line which is about a run, with secrets hidden. */
+/** A logger that also passes on every line about a run, with secrets hidden. */
 export function keepingRunLines(log: Logger, keep: (line: Omit<RunLogLine, 'id'>) => void): Logger {
   return new KeepingLog(log, keep, {})
 }
@@ -57,9 +57,9 @@ class KeepingLog implements Logger {
       trace_id?: unknown
     }
     if (typeof runId !== 'string') return
-    // The end of a run is told with the sentence alone, everything else with the error itself.
-    const said = err instanceof Error ? err.message : err
-    const error = typeof said === 'string' ? { error: redactText(said) } : {}
+    // The end of a run is logged with the message alone, everything else with the error itself.
+    const cause = err instanceof Error ? err.message : err
+    const error = typeof cause === 'string' ? { error: redactText(cause) } : {}
     this.#keep({
       runId,
       at: new Date().toISOString(),

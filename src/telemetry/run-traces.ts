@@ -9,7 +9,10 @@ interface Open {
   attempt: Span | null
 }
 
-/** The spans of the runs that this runner holds: run > attempt > batch > read, transform, write, checkpoint. Never one per row. */
+/**
+ * The spans of the runs that this runner holds: run > attempt > batch > read, transform, write, checkpoint. Never one
+ * per row.
+ */
 export class RunTraces {
   readonly #tracer: Tracer
   readonly #open = new Map<string, Open>()
@@ -18,7 +21,7 @@ export class RunTraces {
     this.#tracer = tracer
   }
 
-  /** The trace that a run belongs to, also one that others record; null: none. */
+  /** The trace of a run, also one that others record; null: none. */
   idOf(claim: Claim): string | null {
     const named = this.#open.get(claim.runId)?.run.context ?? parseTraceparent(claim.traceparent)
     return named?.traceId ?? null
@@ -31,7 +34,7 @@ export class RunTraces {
       name: 'run',
       kind: 'consumer',
       parent: parseTraceparent(claim.traceparent),
-      // Whoever takes the run over finds the same trace.
+      // The next holder of the run finds the same trace.
       traceId: runId.replaceAll('-', ''),
       attributes: {
         ...aboutPipeline(claim),
@@ -63,7 +66,7 @@ export class RunTraces {
     open.attempt = { context, end: (how = {}) => end({ ...how, attributes: { ...plan, ...how.attributes } }) }
   }
 
-  /** Told when it is over: until then it may turn out not to have been a batch. */
+  /** Recorded when it is over: until then it may turn out not to have been a batch. */
   batch(claim: Claim, record: BatchRecord, phases: readonly Phase[]): void {
     const parent = this.#open.get(claim.runId)?.attempt?.context ?? null
     if (parent?.sampled !== true) return
@@ -113,7 +116,7 @@ export class RunTraces {
     this.#open.delete(claim.runId)
   }
 
-  /** Let go of, ended or not. */
+  /** Released, ended or not. */
   left(claim: Claim): void {
     this.#open.get(claim.runId)?.run.end({ attributes: { 'vitrina.run.status': 'LEFT' } })
     this.#open.delete(claim.runId)
@@ -138,7 +141,7 @@ function aboutRows(rows: RowCounts): Attributes {
   }
 }
 
-/** Names of tables, never texts of queries: those hold values. */
+/** Names of tables, never texts of queries: those contain values. */
 function aboutPhase({ name }: Phase, { pipeline }: Claim, { rows }: BatchRecord): Attributes {
   if (name === 'transform') return { 'vitrina.transforms': transformNames(pipeline) }
   if (name === 'checkpoint') return { 'db.system.name': 'postgresql', 'db.collection.name': 'etl.etl_state' }
@@ -151,7 +154,7 @@ function aboutPhase({ name }: Phase, { pipeline }: Claim, { rows }: BatchRecord)
   }
 }
 
-/** As OpenTelemetry calls them, by how a target begins. */
+/** The names of OpenTelemetry, by the prefix of a target. */
 const SYSTEMS: Readonly<Record<string, string>> = { es: 'elasticsearch', ch: 'clickhouse', s3: 's3' }
 
 function spanError({ code, sqlstate }: VitrinaError): SpanError {

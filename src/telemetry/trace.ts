@@ -1,16 +1,16 @@
-/** A place in a trace, as W3C Trace Context names it. */
+/** A position in a trace, as defined by W3C Trace Context. */
 export interface TraceContext {
   readonly traceId: string
   readonly spanId: string
-  /** Whether somebody keeps this trace. */
+  /** Whether this trace is recorded. */
   readonly sampled: boolean
 }
 
 export type Attributes = Readonly<Record<string, string | number | boolean | readonly string[] | null>>
 
-/** Why a span ended badly. No sentence: those quote values of rows, and a trace leaves the house. */
+/** Why a span failed. Not the message, which may quote values of rows: traces are sent to other systems. */
 export interface SpanError {
-  /** A code of ours. */
+  /** An error code of Vitrina. */
   readonly type: string
   readonly means: string
   readonly sqlstate: string | null
@@ -20,7 +20,7 @@ export interface SpanStart {
   readonly name: string
   readonly kind: 'server' | 'consumer' | 'internal'
   readonly parent: TraceContext | null
-  /** Of a trace that begins here; not given: a random one. */
+  /** The id of a trace that starts here; not given: a random one. */
   readonly traceId?: string
   readonly attributes?: Attributes
   /** By performance.now(); not given: now. */
@@ -35,12 +35,14 @@ export interface SpanEnd {
 }
 
 export interface Span {
-  /** What others hang below it; null: nothing is traced. */
+  /** The parent for further spans; null: nothing is traced. */
   readonly context: TraceContext | null
   end(end?: SpanEnd): void
 }
 
-/** Tells a trace collector what happened. Sending happens later and elsewhere: it never delays or fails what is told. */
+/**
+ * Sends spans to a trace collector. Sending happens later and elsewhere: it never delays or fails the traced work.
+ */
 export interface Tracer {
   /** Whether there is a collector at all. */
   readonly isOn: boolean
@@ -55,7 +57,7 @@ export const NO_TRACER: Tracer = { isOn: false, start: () => NO_SPAN, close: asy
 const TRACEPARENT =
   /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
 
-/** Null for everything that is not one: a caller's mistake in a header must not fail the request. */
+/** Null for invalid values: a caller's mistake in a header must not fail the request. */
 export function parseTraceparent(text: unknown): TraceContext | null {
   const [, version, traceId = '', spanId = '', flags = '', more] =
     typeof text === 'string' ? (TRACEPARENT.exec(text) ?? []) : []

@@ -33,7 +33,7 @@ async function freeze(one: Case, mart: CountedMart): Promise<Woken> {
       return outcomeOf(mart, runId)
     })
     wake()
-    await victim.waitForOutput(/Lease lost: somebody else holds the pipeline/)
+    await victim.waitForOutput(/Lease lost: another runner holds the pipeline/)
     victim.kill('SIGTERM')
     const exitCode = await victim.exited
     const after = {

@@ -69,7 +69,7 @@ async function freezeAtBulk(
     RUNNER_LEASE_SECONDS: '1',
     RUNNER_POLL_INTERVAL_MS: '100',
   })
-  await victim.waitForOutput(/Lease lost: somebody else holds the pipeline/)
+  await victim.waitForOutput(/Lease lost: another runner holds the pipeline/)
   victim.kill('SIGTERM')
   await victim.exited
   return { name, titles: await titlesOf(name), bulks: proxy.bulks().length }

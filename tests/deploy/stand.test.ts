@@ -169,7 +169,7 @@ describe('R7.3 the containers of the stand, as processes', () => {
 })
 
 async function metricsPort(runner: SpawnedVitrina): Promise<string> {
-  const [, port = ''] = await runner.waitForOutput(/"port":(\d+),"msg":"Metrics and health are served\."/)
+  const [, port = ''] = await runner.waitForOutput(/"port":(\d+),"msg":"Serving metrics and health\."/)
   return port
 }
 

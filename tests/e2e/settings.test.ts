@@ -62,7 +62,7 @@ describe('tokens', () => {
     await dialog.getByText('Enter your token.').waitFor()
     await dialog.getByLabel('Your own token').fill('nonsense')
     await dialog.getByRole('button', { name: 'Create', exact: true }).click()
-    await dialog.getByText('The token is not valid.').waitFor()
+    await dialog.getByText('The token is invalid.').waitFor()
     await dialog.getByLabel('Your own token').fill(TOKEN)
     await dialog.getByRole('button', { name: 'Create', exact: true }).click()
     const first = await shownValue(page)

@@ -51,7 +51,7 @@ describe('the sign-in of the console', () => {
     await signIn(page, 'nonsense')
     const alert = page.getByRole('alert')
     await alert.waitFor()
-    expect(await alert.textContent()).toContain('The token is not valid.')
+    expect(await alert.textContent()).toContain('The token is invalid.')
     await signIn(page, TOKEN)
     await page.getByRole('navigation', { name: 'Main' }).waitFor()
   })

@@ -11,7 +11,7 @@ import { waitFor } from '../support/wait.js'
 
 const CANARY = 'canary-5f1e'
 
-/** A connection that is refused, and one that nobody answers: both with a secret in their address. */
+/** A rejected connection, and one without a response: both with a secret in their address. */
 function canaries(url: string): Map<string, string> {
   const refused = new URL(url)
   refused.password = CANARY
@@ -32,7 +32,7 @@ const draftFrom = (connection: string) => ({
   key_columns: ['film_id'],
 })
 
-it('R6.3 tells no secret in any answer, log line, run or metric, whatever fails', async () => {
+it('R6.3 shows no secret in any response, log line, run or metric, whatever fails', async () => {
   const database = await aDatabase({ cinema: true })
   const connections = canaries(database.url)
   const lines: string[] = []
@@ -76,7 +76,7 @@ it('R6.3 tells no secret in any answer, log line, run or metric, whatever fails'
     const lost = await aPipeline(database, { [side]: 'nobody' })
     await requestRun(database, lost.id)
     await waitFor(async () => lines.some((line) => line.includes(lost.id) && line.includes('ECONNREFUSED')), {
-      what: 'the lost connection to be told',
+      what: 'the lost connection to be logged',
     })
     for (const pipeline of [id, lost.id]) {
       for (const path of ['validate', 'preview', 'reconcile/repair'])

@@ -19,7 +19,7 @@ const VARIABLES = {
   reader: 'VITRINA_READER_DATABASE_URL',
 } as const satisfies Record<Login, string>
 
-/** One of its own: logins belong to the whole server, and the other tests rely on derived passwords. */
+/** A separate one: logins belong to the whole server, and the other tests rely on derived passwords. */
 let server: EmbeddedServer
 let home: string
 
@@ -32,7 +32,7 @@ afterAll(async () => {
   await removePostgres(home)
 })
 
-/** An empty database on the server, which has none of our logins. Both end with the test. */
+/** An empty database on the server, without our logins. Both end with the test. */
 async function anEmptyDatabase(): Promise<{ url: string; port: number }> {
   const name = `chosen_${randomBytes(4).toString('hex')}`
   await withClient(server.url, (client) => client.query(`CREATE DATABASE ${name}`))
@@ -71,7 +71,7 @@ async function migrated(env: Record<string, string>): Promise<string> {
   return stderr
 }
 
-/** Who each URL signs in as, or why it does not. */
+/** The login of each URL, or why it fails. */
 function signIn(urls: Record<string, string>): Promise<string[]> {
   return Promise.all(
     Object.values(urls).map((url) =>
@@ -96,7 +96,7 @@ const ALL = ['vitrina_meta', 'vitrina_writer', 'vitrina_reader']
 describe('passwords that an operator chose for the three logins', () => {
   it('are set by migrate from their URLs, whatever characters they have, and changed by the next one', async () => {
     const { url } = await anEmptyDatabase()
-    // A space, what URLs escape, and a character that SASLprep replaces.
+    // A space, characters that URLs escape, and one that SASLprep replaces.
     const first = urlsWith(url, 'p@s/s:%ï¬\u00a0ﬁ')
     await migrated({ DATABASE_URL: url, ...first })
     expect(await signIn(first)).toEqual(ALL)
@@ -106,7 +106,7 @@ describe('passwords that an operator chose for the three logins', () => {
     expect(await signIn(first)).toEqual(['28P01', '28P01', '28P01'])
   })
 
-  it('stay when a program that knows only the administrator migrates, which says so', async () => {
+  it('are kept, with a notice, when a program migrates that knows only the administrator', async () => {
     const { url } = await anEmptyDatabase()
     const urls = urlsWith(url, 'chosen')
     await migrated({ DATABASE_URL: url, ...urls })
@@ -114,11 +114,11 @@ describe('passwords that an operator chose for the three logins', () => {
       'vitrina_reader, vitrina_writer, vitrina_meta keep their passwords: an operator chose them.',
     )
     expect(await signIn(urls)).toEqual(ALL)
-    // Only the passwords stay; the limit is set as for every login.
+    // Only the passwords are kept; the limit is set as for every login.
     expect(await connectionLimits(url)).toEqual([9, 9, 9])
   })
 
-  it('are refused with a sentence when the URL cannot be decoded', async () => {
+  it('are rejected with a message if the URL cannot be decoded', async () => {
     const env = { [VARIABLES.reader]: 'postgres://vitrina_reader:100%@127.0.0.1:1/cinema' }
     const { code, stderr } = await runCommand(['migrate'], env, { cwd: await aFolder() })
     expect(code).toBe(1)
@@ -140,7 +140,7 @@ describe('passwords that an operator chose for the three logins', () => {
     await runner.waitForOutput(/Runner started/, 60_000)
   }, 200_000)
 
-  it('are derived where a URL names a login of another kind', async () => {
+  it('are derived if a URL has another login', async () => {
     const { url } = await anEmptyDatabase()
     await withClient(url, (client) => client.query("CREATE ROLE other LOGIN PASSWORD 'secret'"))
     const other = new URL(url)
@@ -176,7 +176,7 @@ describe('vitrina migrate --wait', () => {
     expect(await migrate.exited, migrate.stderr).toBe(0)
   })
 
-  it('does not wait for what the server refuses, and without it for nothing', async () => {
+  it('does not wait for what the server rejects, and without the option for nothing', async () => {
     const { url } = await anEmptyDatabase()
     const wrong = new URL(url)
     wrong.password = 'wrong'

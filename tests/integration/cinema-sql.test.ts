@@ -37,7 +37,7 @@ async function rules(database: TestDatabase): Promise<unknown[]> {
     ORDER BY 1`)
 }
 
-/** As psql reads the file: statements, and the rows after each COPY up to a line with a backslash and a point. */
+/** As psql reads the file: statements, and the rows after each COPY up to a line with a backslash and a period. */
 async function play(client: Client, text: string): Promise<void> {
   const lines = text.split('\n').filter((line) => !line.startsWith('\\set'))
   for (let at = 0, statement: string[] = []; at < lines.length; at++) {
@@ -77,11 +77,11 @@ describe('the sample data as one file of SQL (R1.5)', () => {
     await expectSample(({ url }) => run('psql', ['-X', '-q', '-f', FILE, url]))
   })
 
-  it('is loaded by any client that knows COPY, with the same result', async () => {
+  it('is loaded by any client that supports COPY, with the same result', async () => {
     await expectSample(async (database) => play(await database.client(), await readFile(FILE, 'utf8')))
   })
 
-  it('changes nothing where the tables have rows', async ({ skip }) => {
+  it('changes nothing if the tables have rows', async ({ skip }) => {
     skip(!(await hasPsql()), 'psql is not installed')
     const database = await aDatabase({ cinema: true })
     const before = await signature(database)

@@ -53,14 +53,14 @@ describe('vitrina diff and apply', () => {
     expect((await vitrina('diff', 'genres.yaml', '--exit-code')).code).toBe(0)
   })
 
-  it('leave a switch alone that the file does not mention', async () => {
+  it('keep enabled if the file does not mention it', async () => {
     const { vitrina } = stand()
     await vitrina('pipelines', 'disable', 'genre_dim_full')
     expect((await vitrina('diff', EXAMPLES, '--exit-code')).code).toBe(0)
     await vitrina('pipelines', 'enable', 'genre_dim_full')
   })
 
-  it('ask before they change something, and cannot where nobody is', async () => {
+  it('prompt before they change something, and fail without a terminal', async () => {
     const { vitrina, file } = stand()
     await file('asked.yaml', GENRES.replace('name: genres', 'name: asked').replace('.genres', '.asked'))
     const { code, stderr } = await vitrina('apply', 'asked.yaml')
@@ -69,7 +69,7 @@ describe('vitrina diff and apply', () => {
     expect((await vitrina('pipelines', 'get', 'asked')).code).toBe(1)
   })
 
-  it('say what becomes of a checkpoint, and want to be told', async () => {
+  it('report the effect on a checkpoint, and require a decision', async () => {
     const { vitrina, file, database } = stand()
     const text = `name: by_time
 source_query: SELECT id, name, modified, created FROM content.genre
@@ -84,7 +84,7 @@ incremental_id_key: id
     expect((await vitrina('pipelines', 'run', 'by_time', '--wait')).code).toBe(0)
     await file('by_time.yaml', text.replace('_key: modified', '_key: created'))
     expect((await vitrina('diff', 'by_time.yaml')).stdout).toMatch(
-      /! changes .*incremental_key: the checkpoint .* becomes invalid, needs --reset-checkpoint/,
+      /! changes .*incremental_key: this invalidates the checkpoint .*, needs --reset-checkpoint/,
     )
     const refused = await vitrina('apply', 'by_time.yaml', '--yes')
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('VTR-5106 CHECKPOINT_INVALID') })
@@ -95,7 +95,7 @@ incremental_id_key: id
     expect(state?.last_processed_key).toBeNull()
   })
 
-  it('tell all mistakes of all files at once, each in its place', async () => {
+  it('report all mistakes in all files at once, each with its place', async () => {
     const { vitrina, folder } = stand()
     await mkdir(join(folder, 'wrong/sql'), { recursive: true })
     await writeFile(
@@ -120,7 +120,7 @@ incremental_id_key: id
     expect(stderr).toMatch(/VTR-1204 FILE_INVALID: \d mistakes in /)
   })
 
-  it('show what only the server knows in the file that says it', async () => {
+  it('show errors of the server at their place in the file', async () => {
     const { vitrina, folder } = stand()
     await mkdir(join(folder, 'refused/sql'), { recursive: true })
     await writeFile(join(folder, 'refused/sql/c.sql'), 'SELECT id,\n       nope\n  FROM content.genre\n')
@@ -142,7 +142,7 @@ incremental_id_key: id
 })
 
 describe('vitrina export', () => {
-  it('writes files that apply back without a change, whatever the SQL looks like', async () => {
+  it('writes files that can be applied again without changes, whatever the SQL looks like', async () => {
     const { vitrina, database, folder } = stand()
     const queries = [
       '  SELECT 1 AS film_id\n\n',
@@ -195,8 +195,8 @@ describe('vitrina export', () => {
   })
 })
 
-describe('who answers for a pipeline', () => {
-  it('is the file that apply brought, until somebody takes it over', async () => {
+describe('what manages a pipeline', () => {
+  it('is the file that was applied, until take_over', async () => {
     const { vitrina, file } = stand()
     const text =
       'name: of_file\ntarget_table: analytics.of_file\nsource_query: SELECT 1 AS id\nkey_columns: [id]\n'
@@ -215,12 +215,12 @@ describe('who answers for a pipeline', () => {
       ['delete', 'of_file'],
     ])
       expect((await vitrina('pipelines', ...args)).stderr).toContain('PIPELINE_MANAGED')
-    // A switch is no configuration: who turns it off in the night does not edit a file.
+    // Enabling is not configuration: an operator who disables a pipeline at night does not edit a file.
     expect((await vitrina('pipelines', 'disable', 'of_file')).code).toBe(0)
     expect(await manager()).toBe('file')
     expect((await vitrina('pipelines', 'update', 'of_file', '--batch-size', '7', '--take-over')).code).toBe(0)
     expect(await manager()).toBe('api')
-    // The file has the last word again when it is applied.
+    // The file manages the pipeline again once it is applied.
     expect((await vitrina('apply', name, '--yes')).code).toBe(0)
     expect(await manager()).toBe('file')
     expect((await vitrina('diff', name, '--exit-code')).code).toBe(0)
@@ -229,7 +229,7 @@ describe('who answers for a pipeline', () => {
 })
 
 describe('files without a server', () => {
-  it('are checked by themselves, with what they refer to and what must not stand in them', async () => {
+  it('are checked by themselves, with their references and for passwords', async () => {
     const { vitrinaWith, file } = stand()
     const good = await file(
       'good.yaml',
@@ -259,7 +259,7 @@ describe('files without a server', () => {
     const refused = await check({}, bad)
     expect(refused).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('bad.yaml:3:14: description holds a password'),
+      stderr: expect.stringContaining('bad.yaml:3:14: description contains a password'),
     })
     expect(refused.stderr).not.toContain('hunter2')
     expect((await vitrinaWith(nobody, 'pipelines', 'validate', 'x', '--offline')).code).toBe(2)
@@ -287,7 +287,7 @@ describe('help for editors and shells', () => {
 })
 
 describe('a table as source', () => {
-  it('goes from flags to the server, to a file and back without a change', async () => {
+  it('round-trips from flags to the server, to a file and back without changes', async () => {
     const { vitrina, file } = stand()
     const flags = ['--target', 'analytics.people', '--key', 'id']
     const made = await vitrina(
@@ -313,7 +313,7 @@ describe('a table as source', () => {
     expect(run.code, run.stderr).toBe(0)
     const deep = await vitrina('pipelines', 'reconcile', 'people', '--deep', '--json')
     expect(json(deep.stdout)).toMatchObject({ matches: true, source: { count: 289 } })
-    // A query in the file takes the place of the table, and the other way round.
+    // A query in the file replaces the table, and the other way round.
     await file(
       'people.yaml',
       yaml.replace(
@@ -332,7 +332,7 @@ describe('a table as source', () => {
     expect(await vitrina('diff', 'people.yaml', '--exit-code')).toMatchObject({ code: 0 })
   })
 
-  it('is given beside a query only by mistake, which is told in its place', async () => {
+  it('next to a query is a mistake, reported at its place', async () => {
     const { vitrina, file } = stand()
     await file('both.yaml', GENRES.replace('name: genres', 'name: both\nsource_table: content.genre'))
     const { code, stderr } = await vitrina('diff', 'both.yaml')
@@ -360,11 +360,11 @@ describe('two pipelines on one target', () => {
     expect((await vitrina('pipelines', 'get', 'twin_a')).code).toBe(1)
     await file('demo.yaml', pipeline('intruder', 'analytics.film_dim'))
     expect((await vitrina('diff', 'demo.yaml')).stderr).toContain(
-      'pipeline "film_dim_full" writes to analytics.film_dim too',
+      'pipeline "film_dim_full" also writes to analytics.film_dim',
     )
   })
 
-  it('are applied when both say so, in whatever order that takes', async () => {
+  it('are applied if both allow sharing, in any order', async () => {
     const { vitrina, file } = stand()
     await file('room.yaml', pipeline('z_first', 'analytics.room'))
     expect((await vitrina('apply', 'room.yaml', '--yes')).code).toBe(0)

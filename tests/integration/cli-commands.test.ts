@@ -25,7 +25,7 @@ const READS = [
 ]
 
 describe('--output', () => {
-  it.each(READS)('%s %s says the same as json, yaml and ndjson', async (...args) => {
+  it.each(READS)('%s %s has the same content as json, yaml and ndjson', async (...args) => {
     const { vitrina } = stand()
     const [json, short, yaml, ndjson] = await Promise.all(
       [['--output', 'json'], ['--json'], ['-o', 'yaml'], ['-o', 'ndjson']].map((flags) =>
@@ -33,7 +33,7 @@ describe('--output', () => {
       ),
     )
     const answer = JSON.parse(json!.stdout)
-    // Age and lag are measured anew each time.
+    // Age and lag are measured again each time.
     const plain = (value: unknown) =>
       JSON.stringify(value).replace(/"(heartbeat_\w+|seconds_since\w+)":[^,}]+/g, '$1')
     expect(plain(JSON.parse(short!.stdout))).toBe(plain(answer))
@@ -43,7 +43,7 @@ describe('--output', () => {
     expect([json, short, yaml, ndjson].map((one) => one?.code)).toEqual([0, 0, 0, 0])
   })
 
-  it('refuses a format that it does not know as wrong usage', async () => {
+  it('rejects an unknown format as invalid usage', async () => {
     const { code, stderr, stdout } = await stand().vitrina('runs', 'list', '--output', 'xml')
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain('table, json, yaml, ndjson')
@@ -59,7 +59,7 @@ describe('colours', () => {
     return (await promisify(execFile)('script', ['-qec', command, '/dev/null'], { env: all, cwd: folder }))
       .stdout
   }
-  it('are for terminals, and not for those who set NO_COLOR', async (context) => {
+  it('are used on terminals, and not with NO_COLOR', async (context) => {
     await promisify(execFile)('script', ['--version']).catch(() =>
       context.skip('script (util-linux), which makes a terminal, is not installed'),
     )
@@ -76,7 +76,7 @@ describe('vitrina runs log', () => {
       .filter((line) => line !== '')
       .map((line) => JSON.parse(line))
 
-  it('shows what the runners said, and follows a run to its end without a line twice', async () => {
+  it('shows the log of a run, and follows a run to its end without repeating a line', async () => {
     const { database, start, vitrina } = stand()
     const { spec } = await aPipeline(database, {
       sourceQuery:
@@ -98,7 +98,7 @@ describe('vitrina runs log', () => {
     expect(table.stdout.trimEnd().split('\n')).toHaveLength(lines.length)
   })
 
-  it('shows only what went wrong to those who ask for errors', async () => {
+  it('shows only warnings and errors with --errors', async () => {
     const { database, vitrina } = stand()
     const { spec } = await aPipeline(database, {
       sourceQuery: 'SELECT id AS film_id, 1 / 0 AS title FROM content.film_work',
@@ -115,12 +115,12 @@ describe('vitrina runs log', () => {
     expect(JSON.stringify(errors)).toContain('division by zero')
   })
 
-  it('says what is wrong with the question', async () => {
+  it('reports invalid usage', async () => {
     const { database, vitrina } = stand()
     const { spec } = await aPipeline(database)
     expect(await vitrina('runs', 'log', spec.name)).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('never run'),
+      stderr: expect.stringContaining('has no runs'),
     })
     expect(await vitrina('runs', 'log', spec.name, '-f', '--json')).toMatchObject({
       code: 2,
@@ -130,7 +130,7 @@ describe('vitrina runs log', () => {
 })
 
 describe('vitrina lineage', () => {
-  it('shows what every pipeline reads and fills, and what cannot be read', async () => {
+  it('shows what every pipeline reads and writes, and what cannot be analyzed', async () => {
     await aPipeline(stand().database, { name: 'broken', sourceQuery: 'SELECT FROM WHERE' })
     const { code, stdout } = await stand().vitrina('lineage')
     expect(code).toBe(0)
@@ -139,7 +139,7 @@ describe('vitrina lineage', () => {
     expect(stdout).toMatch(/^broken .*SOURCE_QUERY_FAILED: line 1/m)
   })
 
-  it('shows of one pipeline where each column comes from, for people and for programs', async () => {
+  it('shows the sources of each column of one pipeline, for people and for programs', async () => {
     const table = await stand().vitrina('lineage', 'film_rating_agg_full')
     expect(table.stdout).toMatch(
       /^avg_rating +aggregate +ugc\.ratings\.rating +avg\(ugc\.ratings\.rating\)$/m,
@@ -150,7 +150,7 @@ describe('vitrina lineage', () => {
     expect(columns[0]).toMatchObject({ name: 'film_id', kind: 'direct' })
   })
 
-  it('exports events of OpenLineage', async () => {
+  it('exports OpenLineage events', async () => {
     const { stdout } = await stand().vitrina('lineage', 'genre_dim_full', '--openlineage')
     expect(JSON.parse(stdout)).toMatchObject([{ job: { name: 'genre_dim_full' }, outputs: [{}] }])
     expect((await stand().vitrina('lineage', 'genre_dim_ful')).stderr).toContain(
@@ -159,7 +159,7 @@ describe('vitrina lineage', () => {
   })
 })
 
-/** What a browser has once it is signed in. */
+/** The cookie and key of a signed-in browser. */
 async function signIn(token: string): Promise<Record<string, string>> {
   const answer = await fetch(`${stand().url}/api/v1/session`, {
     method: 'POST',
@@ -174,7 +174,7 @@ const isSignedIn = async (headers: Record<string, string>) =>
   (await fetch(`${stand().url}/api/v1/pipelines`, { headers })).status === 200
 
 describe('vitrina sessions', () => {
-  it('shows who is signed in, and signs browsers out one by one or all at once', async () => {
+  it('lists signed-in browsers, and signs them out one by one or all at once', async () => {
     const { vitrina } = stand()
     expect((await vitrina('sessions', 'list')).stderr).toContain('No browser is signed in.')
     const other = (await vitrina('tokens', 'create', '--name', 'team', '--role', 'viewer')).stdout.trim()
@@ -192,7 +192,7 @@ describe('vitrina sessions', () => {
     expect([ended.code, ended.stdout.trim()]).toEqual([0, `Ended session ${items[1].id}.`])
     expect([await isSignedIn(own), await isSignedIn(second)]).toEqual([true, false])
     const again = await vitrina('sessions', 'end', items[1].id)
-    expect([again.code, again.stderr.includes('There is no session')]).toEqual([1, true])
+    expect([again.code, again.stderr.includes('does not exist.')]).toEqual([1, true])
     expect((await vitrina('sessions', 'end', '--all')).stdout.trim()).toBe('Ended 1 session.')
     expect([await isSignedIn(own), await isSignedIn(theirs)]).toEqual([false, true])
     expect((await vitrina('sessions', 'end', '--all', '--everyone')).stdout.trim()).toBe('Ended 1 session.')
@@ -202,7 +202,7 @@ describe('vitrina sessions', () => {
   it.each([
     ['neither a session nor --all', ['sessions', 'end']],
     ['both of them', ['sessions', 'end', 'a', '--all']],
-  ])('wants one of the two, not %s', async (_what, args) => {
+  ])('requires one of the two, not %s', async (_what, args) => {
     const { code, stderr } = await stand().vitrina(...args)
     expect([code, stderr.includes('Give either the id of a session or --all.')]).toEqual([2, true])
   })

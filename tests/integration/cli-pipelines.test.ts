@@ -24,13 +24,13 @@ describe('vitrina pipelines', () => {
     expect(byId).toEqual(byName)
   })
 
-  it('says which pipeline somebody may have meant', async () => {
+  it('suggests a similar pipeline', async () => {
     const { code, stderr } = await stand().vitrina('pipelines', 'get', 'genre_dim_ful')
     expect(code).toBe(1)
     expect(stderr).toMatch(/VTR-5101 PIPELINE_NOT_FOUND: .*Did you mean "genre_dim_full"\?\n {2}→ /)
   })
 
-  it('creates, changes, switches and deletes a pipeline from flags', async () => {
+  it('creates, changes, switches and deletes a pipeline with flags', async () => {
     const { vitrina } = stand()
     const query = 'SELECT id, name FROM content.genre'
     const created = await vitrina(
@@ -62,7 +62,7 @@ describe('vitrina pipelines', () => {
     expect((await vitrina('pipelines', 'get', 'by_flags')).code).toBe(1)
   })
 
-  it('answers wrong usage with exit code 2 and what to do', async () => {
+  it('returns exit code 2 and a remedy for invalid usage', async () => {
     for (const args of [
       ['update', 'genre_dim_full'],
       ['validate'],
@@ -77,7 +77,7 @@ describe('vitrina pipelines', () => {
 })
 
 describe('vitrina pipelines run', () => {
-  it('answers at once with the run, and finds it again by its key', async () => {
+  it('returns the run at once, and finds it again by its key', async () => {
     const { vitrina } = stand()
     const key = ['--idempotency-key', 'once', '--external-ref', 'dag:1', '--json']
     const first = json((await vitrina('pipelines', 'run', 'film_dim_full', ...key)).stdout)
@@ -88,7 +88,7 @@ describe('vitrina pipelines run', () => {
     })
   })
 
-  it('waits for success, and shows how it gets on', async () => {
+  it('waits for success, and shows progress', async () => {
     const { code, stdout, stderr } = await stand().vitrina('pipelines', 'run', 'genre_dim_full', '--follow')
     expect({ code, stderr }).toMatchObject({ code: 0 })
     expect(stdout).toMatch(/✓ genre_dim_full: success, 14 rows read/)
@@ -110,7 +110,7 @@ describe('vitrina pipelines run', () => {
     expect(stderr).toMatch(/VTR-\d+ \w+: The run of breaks ended FAILED: .*division by zero.*\n {2}→ /)
   })
 
-  it('detaches on Ctrl-C and leaves the run alone; cancel and pause reach it', async () => {
+  it('detaches on Ctrl-C without stopping the run; cancel and pause reach it', async () => {
     await stand().database.query('CREATE TABLE content.held AS SELECT g AS id FROM generate_series(1, 3) g')
     await stand().database.query('GRANT SELECT ON content.held TO PUBLIC')
     await aPipeline(stand().database, {
@@ -124,19 +124,19 @@ describe('vitrina pipelines run', () => {
     await following.waitForOutput(/held: running/)
     following.kill('SIGINT')
     expect(await following.exited).toBe(130)
-    expect(following.stderr).toMatch(/Detached: the run goes on.*vitrina runs cancel/)
+    expect(following.stderr).toMatch(/Detached; the run continues.*vitrina runs cancel/)
     expect((await stand().vitrina('pipelines', 'pause', 'held')).stdout).toMatch(/held is PAUSE_REQUESTED/)
     const cancelled = await stand().vitrina('pipelines', 'cancel', 'held')
     expect(cancelled).toMatchObject({ code: 0, stdout: expect.stringContaining('of held stops after') })
-    // Its batch waits for the lock, and hears nothing.
+    // Its batch waits for the lock and does not respond.
     const forced = await stand().vitrina('pipelines', 'cancel', 'held', '--force')
     expect(forced).toMatchObject({ code: 0, stdout: expect.stringContaining('is CANCELLED.') })
     await holder.query('ROLLBACK')
   })
 })
 
-describe('what would happen', () => {
-  it('shows the place in the query that cannot work, and exits 1', async () => {
+describe('validation and preview', () => {
+  it('show the position of an error in the query, and exit 1', async () => {
     await aPipeline(stand().database, {
       name: 'misspelt',
       sourceQuery: 'SELECT id AS film_id,\n  nope\n FROM content.film_work',
@@ -147,7 +147,7 @@ describe('what would happen', () => {
     expect(stdout).toContain('    2 |   nope\n      |   ^\n')
   })
 
-  it('shows the place in a file, through the indentation of YAML', async () => {
+  it('show the position in a file, through the indentation of YAML', async () => {
     const { file, vitrina } = stand()
     const path = await file(
       'guard.yaml',
@@ -160,7 +160,7 @@ describe('what would happen', () => {
     )
   })
 
-  it('previews rows as a table', async () => {
+  it('preview rows as a table', async () => {
     const { stdout } = await stand().vitrina('pipelines', 'preview', 'genre_dim_full', '--limit', '2')
     expect(stdout.trimEnd().split('\n')).toHaveLength(4)
     expect(stdout).toMatch(/^genre_id +name +description/)
@@ -181,20 +181,20 @@ describe('what would happen', () => {
   })
 })
 
-describe('the server that is spoken to', () => {
-  it('is told when it does not answer', async () => {
+describe('the server of a command', () => {
+  it('is named if it does not respond', async () => {
     const { code, stderr } = await stand().vitrina('pipelines', 'list', '--url', 'http://127.0.0.1:9')
     expect(code).toBe(1)
     expect(stderr).toMatch(
-      /VTR-1203 SERVER_UNREACHABLE: No Vitrina API answers at http:\/\/127\.0\.0\.1:9: .*\n {2}→ Start one/,
+      /VTR-1203 SERVER_UNREACHABLE: No Vitrina API responds at http:\/\/127\.0\.0\.1:9: .*\n {2}→ Start one/,
     )
   })
 
-  it('is told when it refuses the token, or when there is none', async () => {
+  it('is named if it rejects the token, or if there is no token', async () => {
     const refused = await stand().vitrina('pipelines', 'list', '--token', 'another-token-altogether')
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('VTR-7001 UNAUTHENTICATED') })
     const none = await stand().vitrinaWith({}, 'runs', 'list', '--url', 'http://vitrina.invalid')
-    expect(none.stderr).toMatch(/UNAUTHENTICATED: There is no token for http:\/\/vitrina\.invalid/)
+    expect(none.stderr).toMatch(/UNAUTHENTICATED: No token for http:\/\/vitrina\.invalid/)
   })
 
   it('comes from a context that only its owner can read', async () => {
@@ -215,7 +215,7 @@ describe('the server that is spoken to', () => {
     expect((await vitrinaWith({}, 'context', 'remove', 'here')).code).toBe(0)
   })
 
-  it('makes tokens that are shown once, and keeps an audit of it', async () => {
+  it('creates tokens that are shown once, and records it in the audit', async () => {
     const { vitrina } = stand()
     const made = await vitrina('tokens', 'create', '--name', 'ci', '--role', 'viewer', '--expires', '1d')
     const token = made.stdout.trim()

@@ -11,15 +11,15 @@ describe('vitrina', () => {
   it.each([
     ['an unknown command', ['frobnicate']],
     ['an unknown option', ['up', '--frobnicate']],
-    ['a number that is none', ['generate', '--films', 'many']],
+    ['an invalid number', ['generate', '--films', 'many']],
     ['no command at all', []],
-  ])('answers %s with exit code 2 and help', async (_, args) => {
+  ])('returns exit code 2 and help for %s', async (_, args) => {
     const { code, stdout, stderr } = await runCommand(args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(/--help|Usage/)
   })
 
-  it.each([['--version'], ['--help'], ['help', 'demo']])('answers %s with exit code 0', async (...args) => {
+  it.each([['--version'], ['--help'], ['help', 'demo']])('returns exit code 0 for %s', async (...args) => {
     const { code, stdout } = await runCommand(args)
     expect(code).toBe(0)
     expect(stdout).not.toBe('')
@@ -31,7 +31,7 @@ describe('vitrina', () => {
     expect([wrong.stdout, right.stderr]).toEqual(['', ''])
   })
 
-  it('tells all wrong settings at once, without a stack trace', async () => {
+  it('reports all invalid settings at once, without a stack trace', async () => {
     const vitrina = await runCommand(['migrate'], { DATABASE_URL: 'mysql://x', RUNNER_CONCURRENCY: 'many' })
     expect(vitrina.code).toBe(1)
     expect(vitrina.stderr).toMatch(/VTR-1001 SETTING_INVALID: .*DATABASE_URL.*RUNNER_CONCURRENCY/)
@@ -39,8 +39,8 @@ describe('vitrina', () => {
     expect(vitrina.stderr).not.toMatch(/\n\s+at /)
   })
 
-  it('tells a database that is not there, and shows where it happened only to those who debug', async () => {
-    const env = { DATABASE_URL: 'postgres://somebody:secret@127.0.0.1:1/nothing' }
+  it('reports an unreachable database, with a stack trace only at LOG_LEVEL=debug', async () => {
+    const env = { DATABASE_URL: 'postgres://etl:secret@127.0.0.1:1/nothing' }
     const vitrina = await runCommand(['migrate'], env)
     expect(vitrina.code).toBe(1)
     expect(vitrina.stderr).toMatch(/VTR-9001 DATABASE_UNAVAILABLE/)
@@ -49,7 +49,7 @@ describe('vitrina', () => {
     expect(debugging.stderr).toMatch(/\n\s+at /)
   })
 
-  it('tells a wrong password with the setting to look at', async () => {
+  it('reports a wrong password with the setting to check', async () => {
     const url = new URL((await aDatabase({ migrated: false })).url)
     url.password = 'wrong'
     const vitrina = await runCommand(['migrate'], { DATABASE_URL: url.href })
@@ -57,7 +57,7 @@ describe('vitrina', () => {
     expect(vitrina.stderr).toMatch(/DATABASE_ERROR: .*28P01.*\n.*DATABASE_URL/)
   })
 
-  it('reads .env of the working folder, and lets the environment win', async () => {
+  it('reads .env of the working folder, and gives precedence to the environment', async () => {
     const [folder, database] = [await aFolder(), await aDatabase({ migrated: false })]
     await writeFile(join(folder, '.env'), `DATABASE_URL=${database.url}\nLOG_LEVEL=nonsense\n`)
     const wrong = await runCommand(['migrate'], {}, { cwd: folder })
@@ -69,7 +69,7 @@ describe('vitrina', () => {
   })
 })
 
-describe('a port that is taken', () => {
+describe('a port in use', () => {
   it('stops the API with an error that names it', async () => {
     const [folder, database] = [await aFolder(), await aDatabase()]
     const taken = await aListener()

@@ -40,7 +40,7 @@ it('completes commands and options in fish', async (context) => {
   expect(await typed('vitrina runs log x --fo')).toEqual(['--follow', ''])
 })
 
-/** Types into a zsh on a terminal of its own, and reads until the last word that should come has come. */
+/** Types into a zsh on its own terminal, and reads until the last expected word has arrived. */
 const ZSH = `
 zmodload zsh/zpty
 zpty shell zsh -f -i

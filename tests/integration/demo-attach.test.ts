@@ -9,7 +9,7 @@ import { type SpawnedVitrina, spawnVitrina } from '../support/processes.js'
 const TOKEN = 'a-token-for-this-stand'
 const marts = (await readDemoPipelines()).filter(({ target }) => !target.startsWith('es:'))
 
-/** API and runner as a stand starts them: without the administrator. */
+/** API and runner as the containers start them: without the administrator. */
 async function startStand(database: TestDatabase, port: number): Promise<SpawnedVitrina> {
   const common = {
     VITRINA_READER_DATABASE_URL: database.loginUrl('reader'),
@@ -23,7 +23,7 @@ async function startStand(database: TestDatabase, port: number): Promise<Spawned
 }
 
 describe('vitrina demo --attach', () => {
-  it('waits for the API, and builds every mart with the runner that is there', async () => {
+  it('waits for the API, and builds every mart with the existing runner', async () => {
     const database = await aDatabase()
     const [port = 0] = await freePorts(1)
     const demo = spawnVitrina(
@@ -31,7 +31,7 @@ describe('vitrina demo --attach', () => {
       { DATABASE_URL: database.url, VITRINA_API_TOKEN: TOKEN },
       { cwd: await aFolder() },
     )
-    await demo.waitForOutput(/Waiting: No Vitrina API answers/, 120_000)
+    await demo.waitForOutput(/Waiting: No Vitrina API responds/, 120_000)
     await startStand(database, port)
     expect(await demo.exited, demo.stderr).toBe(0)
     for (const { target } of marts)
@@ -41,11 +41,11 @@ describe('vitrina demo --attach', () => {
     ])
   }, 300_000)
 
-  it('says what it needs', async () => {
+  it('reports what it needs', async () => {
     const url = 'http://127.0.0.1:1'
     for (const [env, sentence] of [
       [{ VITRINA_API_TOKEN: TOKEN }, 'DATABASE_URL is not set.'],
-      [{ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' }, `There is no token for ${url}.`],
+      [{ DATABASE_URL: 'postgres://etl@127.0.0.1:1/none' }, `No token for ${url}.`],
     ] as const) {
       const demo = spawnVitrina(['demo', '--attach', url], { ...env }, { cwd: await aFolder() })
       expect(await demo.exited).toBe(1)

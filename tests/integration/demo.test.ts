@@ -9,9 +9,9 @@ import { spawnProgram, spawnVitrina } from '../support/processes.js'
 const marts = (await readDemoPipelines()).filter(({ target }) => !target.startsWith('es:'))
 
 describe('vitrina demo', () => {
-  it('builds every mart with the real parts, shows how each begins, verifies them and ends, twice', async () => {
+  it('builds every mart with the real parts, shows the first rows of each, verifies them and ends, twice', async () => {
     const folder = await aFolder()
-    // R7.7: as somebody types it, with errors and answers in one stream, as on a screen.
+    // R7.7: as a user runs it, with errors and output in one stream, as on a screen.
     const first = spawnProgram(['bash', '-c', 'npm run demo -- --once 2>&1'], {
       VITRINA_HOME: join(folder, '.vitrina'),
     })
@@ -19,7 +19,7 @@ describe('vitrina demo', () => {
     expectAsInReadme(first.stdout)
     const second = spawnVitrina(['demo', '--once'], {}, { cwd: folder })
     expect(await second.exited, second.stderr).toBe(0)
-    expect(second.stderr).toContain('Left out es:film_dim and es:film_rating_agg: there is no Elasticsearch.')
+    expect(second.stderr).toContain('Skipped es:film_dim and es:film_rating_agg: no Elasticsearch is configured.')
     const lines = second.stdout.split('\n')
     // biome-ignore lint/suspicious/noControlCharactersInRegex: plain text where no terminal is.
     expect(lines.filter((line) => line.length > 100 || /\x1b/.test(line))).toEqual([])
@@ -49,7 +49,7 @@ describe('vitrina demo', () => {
       { id: '22222222-2222-2222-2222-222222222222', name: 'film_rating_agg_full', status: 'IDLE' },
     ])
     expect(found).toEqual(marts.map(({ id, name }) => ({ id, name, status: 'IDLE' })))
-    // What a run writes does not arrive as it left.
+    // A value changes on its way to the mart.
     await database.query(`
       CREATE FUNCTION analytics.shout() RETURNS trigger LANGUAGE plpgsql AS
         $$ BEGIN NEW.name := pg_catalog.upper(NEW.name); RETURN NEW; END $$;
@@ -73,7 +73,7 @@ describe('vitrina demo', () => {
 })
 
 describe('vitrina generate', () => {
-  it('makes what was asked for, readable for the reader at once', async () => {
+  it('creates the requested rows, readable for the reader at once', async () => {
     const database = await aDatabase({ migrated: false })
     const args = ['generate', '--films', '20', '--ratings', '100', '--seed', '7', '--json']
     const vitrina = spawnVitrina(args, { DATABASE_URL: database.url })
@@ -84,14 +84,14 @@ describe('vitrina generate', () => {
   })
 })
 
-/** But for what npm installs and builds before: that depends on the clone. */
+/** Except what npm installs and builds before: that depends on the clone. */
 function expectAsInReadme(printed: string): void {
   const shown = answerTo('README.md', 'npm run demo -- --once')
   const story = shown.slice(shown.indexOf('• Creating'))
   expect(shows(story, printed), `README.md shows\n${story}\nand gives\n${printed}`).toBe(true)
 }
 
-/** One whole demo, in a folder and on a port of its own. */
+/** One complete demo, in its own folder and on its own port. */
 async function ended(env: Record<string, string>): Promise<{ code: number; stdout: string; stderr: string }> {
   const demo = spawnVitrina(['demo', '--once'], { VITRINA_PORT: '0', ...env }, { cwd: await aFolder() })
   const code = await demo.exited

@@ -14,7 +14,7 @@ async function report(env: Record<string, string>, cwd?: string): Promise<{ code
 }
 
 describe('vitrina doctor', () => {
-  it('finds nothing wrong with a cinema that is set up', async () => {
+  it('finds no problems in a configured cinema', async () => {
     const { url } = await aDatabase({ cinema: true })
     const { code, report: found } = await report({ DATABASE_URL: url })
     expect(found.findings.filter((finding) => finding.status === 'failed')).toEqual([])
@@ -40,7 +40,7 @@ describe('vitrina doctor', () => {
     expect([code, found.ok]).toEqual([0, true])
   })
 
-  it('says for an empty database what is missing and what to do', async () => {
+  it('reports what is missing in an empty database, with remedies', async () => {
     const { url } = await aDatabase({ migrated: false })
     const { code, report: found } = await report({ DATABASE_URL: url })
     expect([code, found.ok]).toEqual([1, false])
@@ -53,7 +53,7 @@ describe('vitrina doctor', () => {
 
   it('prints a line with a mark for each check, and its hint below', async () => {
     const vitrina = await runCommand(['doctor'], {
-      DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing',
+      DATABASE_URL: 'postgres://etl@127.0.0.1:1/nothing',
       VITRINA_PORT: '0',
     })
     expect(vitrina.code).toBe(1)
@@ -61,7 +61,7 @@ describe('vitrina doctor', () => {
     expect(vitrina.stdout).toMatch(/^✗ database: .*\n {2}→ /m)
   })
 
-  it('tells wrong settings instead of failing', async () => {
+  it('reports invalid settings instead of failing', async () => {
     const { code, report: found } = await report({ RUNNER_CONCURRENCY: '0' })
     expect(code).toBe(1)
     expect(found.findings).toContainEqual(
@@ -83,7 +83,7 @@ describe('vitrina doctor', () => {
       status: 'warning',
       detail: expect.stringContaining('VITRINA_TASK_ISOLATION is off'),
     })
-    // Without unshare in PATH no namespace can be made.
+    // Without unshare in PATH no namespace can be created.
     const bare = { PATH: '/nowhere', VITRINA_TASK_ISOLATION: 'required' }
     expect(await isolation(bare)).toMatchObject({
       status: 'failed',
@@ -92,7 +92,7 @@ describe('vitrina doctor', () => {
     expect(await isolation({ PATH: '/nowhere' })).toMatchObject({ status: 'warning' })
   })
 
-  it('starts nothing: without a running embedded server there is no database to look at', async () => {
+  it('starts nothing: without a running embedded server there is no database to check', async () => {
     const { code, report: found } = await report({}, await aFolder())
     expect(code).toBe(0)
     expect(found.findings).toContainEqual(expect.objectContaining({ check: 'database', status: 'skipped' }))

@@ -43,7 +43,7 @@ describe('an Elasticsearch with TLS and logins', () => {
     ELASTICSEARCH_API_KEY: await server.apiKey(privileges),
   })
 
-  /** One run with these settings into an index that only this test has. */
+  /** One run with these settings into an index of this test alone. */
   const runWith = async (env: Record<string, string>, spec: Partial<PipelineSpec> = {}) => {
     const runner = await aRunner(database, { env: { ...env, ALLOWED_ES_INDEXES: '*' } })
     const { id } = await aPipeline(database, { targetTable: 'es:film_dim', sharedTarget: true, ...spec })
@@ -84,7 +84,7 @@ describe('an Elasticsearch with TLS and logins', () => {
       /ELASTICSEARCH_PASSWORD/,
     ],
     [
-      'an API key that nobody made',
+      'an API key that does not exist',
       () => ({ ...admin(), ELASTICSEARCH_API_KEY: Buffer.from(`who:${server.password}`).toString('base64') }),
       'VTR-4204',
       /unable to authenticate with provided credentials/,
@@ -128,7 +128,7 @@ describe('an Elasticsearch with TLS and logins', () => {
   })
 
   it.each(['update', 'index'])(
-    'needs no more rights than the guide says in write_mode %s',
+    'needs only the privileges that the guide lists in write_mode %s',
     async (write_mode) => {
       const env = { ...admin(), ELASTICSEARCH_USERNAME: 'vitrina' }
       const spec = { targetTable: `es:film_dim_${write_mode}`, targetOptions: { write_mode } }
@@ -152,7 +152,11 @@ describe('an Elasticsearch with TLS and logins', () => {
     })
 
     it.each([
-      ['that may not look at the index', ['read', 'write'], /\[indices:admin\/get\].* privileges \[.*manage/],
+      [
+        'that may not read the metadata of the index',
+        ['read', 'write'],
+        /\[indices:admin\/get\].* privileges \[.*manage/,
+      ],
       ['that may not write', ['read', 'manage'], /\[indices:data\/write\/.*privileges \[.*write/],
       ['that may not read', ['write', 'manage'], /\[indices:data\/read\/.* privileges \[.*read/],
     ])('says which privilege is missing to an API key %s', async (_, privileges, expected) => {

@@ -13,7 +13,7 @@ const server = await searchServer()
 const lab = new SearchLab('url' in server ? server.url : '')
 if ('missing' in server) it('runs into Elasticsearch', (context) => context.skip(server.missing))
 
-/** Runs of the whole product into a server that fails in the ways servers do. */
+/** Runs of the whole product into a server with realistic failures. */
 describe.runIf('url' in server)('a run into Elasticsearch', () => {
   let database: TestDatabase
   let proxy: FaultProxy
@@ -54,13 +54,13 @@ describe.runIf('url' in server)('a run into Elasticsearch', () => {
   const someBatches = (runId: string) =>
     waitFor(async () => (await runById(database, runId)).batches > 2, { what: 'a few batches' })
 
-  /** Faults for the bulks of one mart only. */
+  /** Faults for the bulk requests of one mart only. */
   const faults = (name: string, fault: (nth: number) => Fault | null) => {
     let nth = 0
     proxy.fault = ({ path }) => (path.startsWith(`/${name}`) && path.includes('/_bulk') ? fault(++nth) : null)
   }
 
-  it('brings every row through a server that answers badly', async () => {
+  it('delivers every row through a faulty server', async () => {
     const { id, name } = await aMart(2_000)
     const bad: Fault[] = [
       { kind: 'answer', status: 429 },
@@ -78,7 +78,7 @@ describe.runIf('url' in server)('a run into Elasticsearch', () => {
     expect(await lab.count(name)).toBe(2_000)
   })
 
-  it('writes everything anew when the index is deleted in the middle', async () => {
+  it('writes everything again if the index is deleted in the middle', async () => {
     const { id, name } = await aMart(3_000, { batchSize: 20 })
     const runId = await requestRun(database, id)
     await someBatches(runId)
@@ -92,7 +92,7 @@ describe.runIf('url' in server)('a run into Elasticsearch', () => {
     expect(mapping[name]!.mappings.dynamic).toBe('strict')
   })
 
-  it('writes everything anew when the index was deleted since the last run, though the checkpoint is at the end', async () => {
+  it('writes everything again if the index was deleted since the last run, although the checkpoint is at the end', async () => {
     const { id, name } = await aMart(300, incremental)
     expect((await run(database, id)).status).toBe('SUCCESS')
     await lab.call('DELETE', `/${name}`)
@@ -100,7 +100,7 @@ describe.runIf('url' in server)('a run into Elasticsearch', () => {
     expect(await lab.count(name)).toBe(300)
   })
 
-  it('fails with a clear state when the server is down, and goes on at the checkpoint', async () => {
+  it('fails with a clear state if the server is down, and resumes at the checkpoint', async () => {
     const { id, name } = await aMart(1_000, { ...incremental, batchSize: 50 })
     faults(name, (nth) => (nth > 5 ? { kind: 'cut' } : null))
     const failed = await run(database, id)
@@ -111,7 +111,7 @@ describe.runIf('url' in server)('a run into Elasticsearch', () => {
     expect(await lab.count(name)).toBe(1_000)
   })
 
-  it('fails with a clear state when the index is locked, and goes on when it is not', async () => {
+  it('fails with a clear state if the index is locked, and resumes when it is not', async () => {
     const { id, name } = await aMart(200)
     expect((await run(database, id)).status).toBe('SUCCESS')
     await lab.call('PUT', `/${name}/_settings`, { 'index.blocks.write': true })
@@ -120,14 +120,14 @@ describe.runIf('url' in server)('a run into Elasticsearch', () => {
     expect((await run(database, id)).status).toBe('SUCCESS')
   })
 
-  it('fails before it writes when a field has another type', async () => {
+  it('fails before it writes if a field has another type', async () => {
     const { id, name } = await aMart(10)
     await lab.call('PUT', `/${name}`, { mappings: { properties: { title: { type: 'date' } } } })
     expect(await run(database, id)).toMatchObject({ status: 'FAILED', error_code: 'VTR-4002', rows_read: 0 })
     expect(await lab.count(name)).toBe(0)
   })
 
-  it('keeps a document that is refused in the quarantine, and takes the others', async () => {
+  it('quarantines a rejected document, and accepts the others', async () => {
     const { id, name } = await aMart(50)
     await lab.call('PUT', `/${name}`, {
       mappings: { properties: { title: { type: 'ip', ignore_malformed: false } } },

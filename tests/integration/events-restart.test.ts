@@ -31,14 +31,14 @@ function metaUrl(administratorUrl: string): string {
   return url.href
 }
 
-/** No checkpoint, no goodbye: what `pg_ctl stop -m immediate` does. */
+/** Without a final checkpoint: what `pg_ctl stop -m immediate` does. */
 async function stopImmediately(server: EmbeddedServer): Promise<void> {
   const [pid] = (await readFile(join(server.dataDir, 'postmaster.pid'), 'utf8')).split('\n')
   process.kill(Number(pid), 'SIGQUIT')
   await server.stop()
 }
 
-/** As many events as one transaction, which is there as a whole or not at all. */
+/** Many events in one transaction, which is visible as a whole or not at all. */
 async function tell(url: string, batch: string): Promise<void> {
   await withClient(url, (client) =>
     client.query(
@@ -57,7 +57,7 @@ const untilTold = (client: SseClient, batch: string) =>
     events.some(({ data }) => data.batch === batch && data.n === 20),
   )
 
-it('goes on over a real restart of the database, for those who stay and those who come again', async () => {
+it('continues over a real restart of the database, for clients that stay and clients that reconnect', async () => {
   const { start } = await aServer()
   let server = await start()
   const { url } = server
@@ -75,9 +75,9 @@ it('goes on over a real restart of the database, for those who stay and those wh
 
   await stopImmediately(server)
   const during = await openStream(api.app, { ...HEADERS, 'last-event-id': last })
-  expect(during.response.status, 'it says that it cannot know where to begin').toBe(503)
+  expect(during.response.status, 'it reports that it cannot know where to start').toBe(503)
   expect(Number(during.response.headers.get('retry-after'))).toBeGreaterThan(0)
-  expect(steady.ended, 'the one that is there stays').toBe(false)
+  expect(steady.ended, 'the existing one stays').toBe(false)
   server = await start()
   expect(server.url).toBe(url)
   await tell(url, 'between')
@@ -86,12 +86,12 @@ it('goes on over a real restart of the database, for those who stay and those wh
       const client = await openStream(api.app, { ...HEADERS, 'last-event-id': last })
       return client.response.status === 200 ? client : null
     },
-    { what: 'the stream to be answered again' },
+    { what: 'the stream to respond again' },
   )
   onTestFinished(() => second.close())
   await untilTold(second, 'between')
 
-  // Once more, in the ordinary way, with both listening.
+  // Once more, with a normal shutdown and both listening.
   await server.stop()
   server = await start()
   await tell(url, 'after')

@@ -6,7 +6,10 @@ import { waitFor } from '../support/wait.js'
 
 const ROWS = 120
 
-/** The mart refuses its first `times` writes with this SQLSTATE. A sequence counts on when the batch is rolled back. */
+/**
+ * The mart rejects its first `times` writes with this SQLSTATE. A sequence keeps counting when the batch is rolled
+ * back.
+ */
 async function failFirst({ target }: CountedMart, times: number, sqlstate: string): Promise<void> {
   await target.query(`
     CREATE SEQUENCE public.tries;
@@ -42,9 +45,9 @@ async function expectComplete(mart: CountedMart): Promise<void> {
   expect(writes).toBe(keys)
 }
 
-describe('R3.6 an ordinary error', () => {
-  /** Side by side: most of it is waiting. */
-  it('is tried again after 1 and 2 s: 40001, 40P01, 53100, 55P03', async () => {
+describe('R3.6 a temporary error', () => {
+  /** In parallel: most of it is waiting. */
+  it('is retried after 1 and 2 s: 40001, 40P01, 53100, 55P03', async () => {
     const tried = async (sqlstate: string) => {
       const mart = await aCountedMart({ rows: ROWS })
       await failFirst(mart, 2, sqlstate)
@@ -58,7 +61,7 @@ describe('R3.6 an ordinary error', () => {
     await Promise.all(['40001', '40P01', '53100', '55P03'].map(tried))
   })
 
-  it('that stays fails the run after three attempts, with its text, code and hint', async () => {
+  it('that persists fails the run after three attempts, with its text, code and hint', async () => {
     const mart = await aCountedMart({ rows: ROWS })
     await failFirst(mart, 1_000_000, '53100')
     await aRunner(mart.main)
@@ -80,7 +83,7 @@ describe('R3.6 an ordinary error', () => {
   })
 })
 
-describe('R3.6 a hopeless error', () => {
+describe('R3.6 a permanent error', () => {
   it('in the query fails the run at once', async () => {
     const mart = await aCountedMart({
       rows: ROWS,
@@ -107,7 +110,7 @@ describe('R3.6 a hopeless error', () => {
   })
 })
 
-describe('a row that the mart refuses', () => {
+describe('a row that the mart rejects', () => {
   const poisoned = async (limit: number) => {
     const mart = await aCountedMart({ rows: ROWS, paged: true, pipeline: { quarantineLimit: limit } })
     await mart.target.query('ALTER TABLE analytics.mart ADD CHECK (id NOT IN (17, 18, 100))')
@@ -115,7 +118,7 @@ describe('a row that the mart refuses', () => {
     return { mart, ended: await run(mart.main, mart.pipeline.id) }
   }
 
-  it('is put into quarantine, and all others arrive', async () => {
+  it('is quarantined, and all others arrive', async () => {
     const { mart, ended } = await poisoned(3)
     expect(ended).toMatchObject({
       status: 'SUCCESS',
@@ -131,7 +134,7 @@ describe('a row that the mart refuses', () => {
     )
   })
 
-  it('is put into quarantine also while thousands of rows behind it are on their way', async () => {
+  it('is quarantined also while thousands of later rows are in transit', async () => {
     const mart = await aCountedMart({ rows: 20_000, warehouse: true, pipeline: { batchSize: 20_000 } })
     await mart.target.query('ALTER TABLE analytics.mart ADD CHECK (id <> 17)')
     await aRunner(mart.main, { env: mart.env })
@@ -139,7 +142,7 @@ describe('a row that the mart refuses', () => {
     expect(ended).toMatchObject({ status: 'SUCCESS', rows_quarantined: 1, rows_inserted: 19_999 })
   })
 
-  it('fails the run when there are more than the quarantine may take', async () => {
+  it('fails the run if there are more than quarantine_limit allows', async () => {
     const { mart, ended } = await poisoned(2)
     expect(ended).toMatchObject({ status: 'FAILED', error_code: 'VTR-4101', attempt: 1 })
     expect(await statusOf(mart)).toBe('FAILED')
@@ -176,7 +179,7 @@ describe.each([
   })
 })
 
-it('R3.6 a database that cannot be reached is tried once a second, and the run fails for nobody', async () => {
+it('R3.6 an unreachable database is tried once a second, and fails no run', async () => {
   const mart = await aCountedMart({ rows: ROWS, warehouse: true })
   await aRunner(mart.main, { env: { VITRINA_CONNECTION_WAREHOUSE_URL: unreachable(mart.target.url) } })
   const runId = await requestRun(mart.main, mart.pipeline.id)
@@ -190,7 +193,7 @@ it('R3.6 a database that cannot be reached is tried once a second, and the run f
   expect(await statusOf(mart)).toBe('RUNNING')
 })
 
-/** A port where nobody listens. */
+/** A port where nothing listens. */
 function unreachable(url: string): string {
   const changed = new URL(url)
   changed.port = '1'

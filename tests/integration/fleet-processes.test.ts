@@ -40,7 +40,7 @@ async function holdersOf(api: TestApi): Promise<Holder[]> {
   return (await api.get('/runners')).json<{ items: Holder[] }>().items
 }
 
-/** One that is at work now, by what the API tells. */
+/** One that is working now, according to the API. */
 function somebodyBusy(api: TestApi, runners: readonly SpawnedVitrina[]): Promise<SpawnedVitrina> {
   return waitFor(
     async () => {
@@ -54,8 +54,8 @@ function somebodyBusy(api: TestApi, runners: readonly SpawnedVitrina[]): Promise
   )
 }
 
-describe('R7.5 R3.2 runners as processes of their own, over many pipelines', () => {
-  it('execute each run once, also when one is killed and one is stopped in between, and tell who holds what', async () => {
+describe('R7.5 R3.2 runners as separate processes, with many pipelines', () => {
+  it('execute each run once, also if one is killed and one is stopped meanwhile, and report what they hold', async () => {
     const database = await aFleetOfPipelines()
     const api = anApi(database.loginUrl('meta'))
     onTestFinished(() => api.close())

@@ -37,9 +37,9 @@ async function pipelinesOver(
   return ids
 }
 
-describe('R3.2 R7.5 runners that race over fifty pipelines', () => {
+describe('R3.2 R7.5 runners that compete for fifty pipelines', () => {
   it.each(someOf([2, 8], 1, (runners) => `fleet of ${runners}`))(
-    '(%i of them) do every run exactly once',
+    '(%i of them) execute every run exactly once',
     async (runners) => {
       const database = await aSourceOf(50)
       await pipelinesOver(database, 50)
@@ -85,7 +85,7 @@ describe('R3.2 R7.5 runners that race over fifty pipelines', () => {
 describe('R3.1 a request', () => {
   const wakeups = "application_name = 'vitrina-wakeups' AND datname = current_database()"
 
-  it('is picked up at once, long before the next poll', async () => {
+  it('is claimed at once, long before the next poll', async () => {
     const database = await aSourceOf(10)
     const [id] = await pipelinesOver(database, 1)
     await aRunner(database, { env: { RUNNER_POLL_INTERVAL_MS: '600000' } })
@@ -98,7 +98,7 @@ describe('R3.1 a request', () => {
     for (let n = 0; n < 3; n++) expect(await run(database, id!)).toMatchObject({ status: 'SUCCESS' })
   })
 
-  it('that fills the runner up waits only until one of its slots is free', async () => {
+  it('beyond the capacity of the runner waits only until one of its slots is free', async () => {
     const database = await aSourceOf(10)
     const ids = await pipelinesOver(database, 5)
     await aRunner(database, { env: { RUNNER_POLL_INTERVAL_MS: '600000', RUNNER_CONCURRENCY: '1' } })
@@ -106,7 +106,7 @@ describe('R3.1 a request', () => {
     for (const id of runIds) expect(await runEnded(database, id)).toMatchObject({ status: 'SUCCESS' })
   })
 
-  it('is picked up by polling when nothing can be heard', async () => {
+  it('is claimed by polling when notifications do not arrive', async () => {
     const database = await aSourceOf(10)
     const [id] = await pipelinesOver(database, 1)
     await aRunner(database, { env: { RUNNER_POLL_INTERVAL_MS: '50' } })
@@ -123,8 +123,8 @@ describe('R3.1 a request', () => {
   })
 })
 
-describe('R4.1 a pipeline whose history or row is in the way', () => {
-  it('does not keep the runner from the others when its run was deleted', async () => {
+describe('R4.1 a pipeline whose history or row is blocked', () => {
+  it('does not block the runner for others if its run was deleted', async () => {
     const database = await aSourceOf(10)
     const [first, second] = await pipelinesOver(database, 2)
     await requestRun(database, first!)
@@ -138,7 +138,7 @@ describe('R4.1 a pipeline whose history or row is in the way', () => {
     })
   })
 
-  it('does not keep the runner from the others when somebody holds its row', async () => {
+  it('does not block the runner for others if another session holds its row', async () => {
     const database = await aSourceOf(10)
     const [held, other] = await pipelinesOver(database, 2)
     await database.query("UPDATE etl.etl_pipelines SET schedule_interval = '1h' WHERE id = $1", [held])

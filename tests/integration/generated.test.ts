@@ -17,18 +17,18 @@ describe('.env.sample', () => {
     for (const [name, { means }] of Object.entries(all)) expect(sample).toContain(`# ${means}\n#${name}=`)
   })
 
-  it('changes nothing when it is copied as it is', () => {
+  it('changes nothing when it is copied unchanged', () => {
     expect(parseEnv(sample)).toEqual({})
   })
 
-  it('shows values that the program takes', () => {
+  it('shows values that the program accepts', () => {
     expect(() => readSettings(uncommented)).not.toThrow()
     for (const { settings } of SINKS) expect(() => readTable(settings, uncommented)).not.toThrow()
   })
 })
 
 describe('docs/reference', () => {
-  it('names every error once, with a number of its own', () => {
+  it('lists every error once, with its own number', () => {
     const page = read('docs/reference/errors.md')
     const codes = Object.keys(ERRORS) as (keyof typeof ERRORS)[]
     for (const code of codes) expect(page).toContain(`| \`${vtr(code)}\` | \`${code}\` |`)

@@ -4,7 +4,7 @@ import { aDatabase } from '../support/database.js'
 import { waitFor } from '../support/wait.js'
 
 describe('the test harness', () => {
-  it('gives every test a migrated database of its own', async () => {
+  it('provides a migrated database for every test', async () => {
     const [one, other] = await Promise.all([aDatabase(), aDatabase()])
     const { id } = await aPipeline(one)
     const pipelines = (database: typeof one) =>
@@ -13,19 +13,19 @@ describe('the test harness', () => {
     expect(await pipelines(other)).toEqual([])
   })
 
-  it('gives the sample cinema, readable for the reader', async () => {
+  it('provides the sample cinema, readable for the reader', async () => {
     const database = await aDatabase({ cinema: true })
     const reader = await database.client(database.loginUrl('reader'))
     const { rows } = await reader.query('SELECT count(*)::int AS films FROM content.film_work')
     expect(rows[0].films).toBeGreaterThan(10)
   })
 
-  it('gives an empty database', async () => {
+  it('provides an empty database', async () => {
     const database = await aDatabase({ migrated: false })
     expect(await database.query("SELECT FROM pg_namespace WHERE nspname = 'etl'")).toEqual([])
   })
 
-  it('tells what a wait was for', async () => {
+  it('names what a wait was for', async () => {
     const wait = waitFor(async () => null, { what: 'Godot', timeoutMs: 50 })
     await expect(wait).rejects.toThrow('waited 0.05 s in vain for Godot; last seen: null')
   })

@@ -13,7 +13,7 @@ import { aRunner, type TestRunner } from '../support/runner.js'
 import { type RunRow, requestRun, run, runEnded } from '../support/runs.js'
 import { someOf } from '../support/sample.js'
 
-/** What a table cannot hold, nobody can write into one. */
+/** Values that a table cannot hold cannot be written into one. */
 const STORABLE = HOSTILE.map(({ sql }) => sql).filter((sql) => !/\0|\p{Surrogate}/u.test(sql))
 /** The guard itself is tested with the whole corpus; here every text costs a run. */
 const share = (texts: readonly string[], divisor: number, what: string) =>
@@ -21,8 +21,8 @@ const share = (texts: readonly string[], divisor: number, what: string) =>
 const DATA = ['content', 'ugc', 'auth', 'analytics', 'public', 'archive']
 const guard = new SqlGuard({ sourceSchemas: ['content', 'ugc'] })
 
-/** One runner of each kind of reading: in the database itself as the writer, or between two as the reader. */
-describe.each(['pushdown', 'relay'] as const)('a row that was written by hand, run by %s', (way) => {
+/** One runner for each way of reading: in the database itself as the writer, or between two as the reader. */
+describe.each(['pushdown', 'relay'] as const)('a row written by hand, run by %s', (way) => {
   let database: TestDatabase
   let runner: TestRunner
 
@@ -33,7 +33,7 @@ describe.each(['pushdown', 'relay'] as const)('a row that was written by hand, r
   })
   afterAll(() => runner?.stop())
 
-  /** All at once, as many as the runner takes. */
+  /** All at once, as many as the runner accepts. */
   async function runAll(queries: readonly string[], keyColumn: string): Promise<RunRow[]> {
     const ids: string[] = []
     for (const sourceQuery of queries) {
@@ -45,7 +45,7 @@ describe.each(['pushdown', 'relay'] as const)('a row that was written by hand, r
     return runs
   }
 
-  /** What the API would say to the same text. */
+  /** The error of the API for the same text. */
   async function verdictOn(sql: string): Promise<string> {
     if (sql.trim() === '') return vtr('PIPELINE_INVALID')
     const open = () =>
@@ -54,7 +54,7 @@ describe.each(['pushdown', 'relay'] as const)('a row that was written by hand, r
     return verdict.ok ? 'accepted' : vtr(verdict.problems[0]!.code)
   }
 
-  it('is refused with the code that the API gives, and changes nothing, when it is hostile (R6.1)', async () => {
+  it('is rejected with the code that the API returns, and changes nothing, if it is hostile (R6.1)', async () => {
     const texts = share(STORABLE, way === 'pushdown' ? 3 : 8, `hostile by ${way}`)
     const expected: string[] = []
     for (const sql of texts) expected.push(await verdictOn(sql))
@@ -72,7 +72,7 @@ describe.each(['pushdown', 'relay'] as const)('a row that was written by hand, r
     expect(await everythingIn(database, DATA)).toEqual(before)
   })
 
-  it('runs when it is honest', async () => {
+  it('runs if it is honest', async () => {
     const runnable = HONEST.filter(
       (sql) =>
         /^\W*SELECT (\w\.)?id\b(?! AS)/i.test(sql) &&
@@ -91,7 +91,7 @@ describe.each(['pushdown', 'relay'] as const)('a row that was written by hand, r
     expect(told).toEqual(expected)
   })
 
-  it('is told where it is wrong, in the words of its author', async () => {
+  it('is rejected with the position in the text of its author', async () => {
     const { id } = await aPipeline(database, {
       sourceQuery: 'SELECT id AS film_id,\n  pg_sleep(1)::text AS title\nFROM auth.users',
     })
@@ -103,7 +103,7 @@ describe.each(['pushdown', 'relay'] as const)('a row that was written by hand, r
     })
   })
 
-  it('is judged anew by every run: a view may lead elsewhere since', async () => {
+  it('is checked again by every run: a view may have changed since', async () => {
     await database.query(`CREATE VIEW content.${way} AS SELECT id, title FROM content.film_work;
       GRANT SELECT ON content.${way} TO vitrina_reader`)
     const { id } = await aPipeline(database, {
@@ -122,7 +122,7 @@ describe.each(['pushdown', 'relay'] as const)('a row that was written by hand, r
   })
 })
 
-/** Without what follows its last word: a bracket is going to follow. */
+/** Without the rest after its last word: a bracket will follow. */
 function bare(sql: string): string {
   return `${sql.replace(/(;|--[^\n]*$|\s)+$/g, '')}\n`
 }

@@ -43,7 +43,7 @@ async function follow(capture: string, way: string): Promise<void> {
   pipelines.set(`${capture}, ${way}`, { id, database: way === 'relay' ? warehouse : main, table })
 }
 
-/** Whether there is something to judge: every pipeline ran several times, brought rows, and one was held back. */
+/** Whether there is enough to judge: every pipeline ran several times, read rows, and one was held back. */
 function isFollowed(): boolean {
   const all = [...runs.values()]
   const brought = (own: readonly RunRow[]) => own.filter((one) => one.rows_inserted > 0).length
@@ -65,14 +65,15 @@ beforeAll(async () => {
     env: { VITRINA_CONNECTION_WAREHOUSE_URL: warehouse.url, RUNNER_CONCURRENCY: '6' },
   })
   let writing = true
-  // A loaded machine has fewer runs in the same time: the writers go on until each pipeline has followed them for long.
+  // A loaded machine has fewer runs in the same time: the writers continue until each pipeline has followed them for
+  // long.
   const isEnough = (transactions: number) => transactions >= TRANSACTIONS && isFollowed()
   const written = Promise.all(Array.from({ length: WRITERS }, (_, n) => writeLate(main, n + 1, isEnough)))
   const followed = [...pipelines].map(async ([name, { id }]) => {
     const own: RunRow[] = []
     runs.set(name, own)
     while (writing) own.push(await run(main, id))
-    // Everything is committed: one more run has to bring the rest.
+    // Everything is committed: one more run has to read the rest.
     own.push(await run(main, id))
   })
   await written.finally(() => {
@@ -102,7 +103,7 @@ describe('R4.4 six writers that commit late and out of order', () => {
     expect(early.filter((one) => one.rows_inserted > 0).length).toBeGreaterThan(3)
   })
 
-  it('hold the checkpoint back, and the run says who does', () => {
+  it('hold the checkpoint back, and the run names the session', () => {
     const heldBack = [...runs.values()].flat().filter((one) => one.held_back !== null)
     expect(heldBack.length).toBeGreaterThan(0)
     expect(heldBack[0]!.held_back).toMatchObject({

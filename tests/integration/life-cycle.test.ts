@@ -13,7 +13,7 @@ import { aRunner, type TestRunner } from '../support/runner.js'
 import { requestRun, run, runById, runEnded } from '../support/runs.js'
 import { waitFor } from '../support/wait.js'
 
-/** Batches of 60 rows; the third holds row 150. */
+/** Batches of 60 rows; the third contains row 150. */
 const ROWS = 300
 const AFTER_THIRD = 180
 
@@ -28,7 +28,7 @@ async function setStatus({ main, pipeline }: CountedMart, status: string): Promi
   await main.query('UPDATE etl.etl_pipelines SET status = $2 WHERE id = $1', [pipeline.id, status])
 }
 
-/** As the target has it, and as people read it in the main database. */
+/** As stored in the target, and as shown in the main database. */
 async function checkpointsOf({ main, target, pipeline }: CountedMart): Promise<(string | null)[]> {
   const text = 'SELECT last_processed_key AS key FROM etl.etl_state WHERE pipeline_id = $1'
   const rows = [
@@ -45,7 +45,7 @@ interface MidRun {
   readonly held: Held
 }
 
-/** A run whose third batch is under way and cannot end yet. */
+/** A run whose third batch is in progress and cannot end yet. */
 async function midRun(warehouse: boolean): Promise<MidRun> {
   const mart = await aCountedMart({ rows: ROWS, warehouse, paged: true, stale: 150 })
   const held = await holdRow(mart, 150)
@@ -71,7 +71,7 @@ describe('a pipeline', () => {
     await expectComplete(mart)
   })
 
-  it('R3.4 is not run while it is disabled, and is when it is enabled', async () => {
+  it('R3.4 does not run while it is disabled, and does when it is enabled', async () => {
     const mart = await aCountedMart({ rows: 10, pipeline: { enabled: false } })
     const runId = await requestRun(mart.main, mart.pipeline.id)
     const runner = await aRunner(mart.main)
@@ -94,7 +94,7 @@ describe.each([
   ['in one database', false],
   ['into another database', true],
 ])('a run %s', (_, warehouse) => {
-  it('R3.3 pauses between batches and goes on at the exact row, also after the runner was restarted', async () => {
+  it('R3.3 pauses between batches and resumes at the exact row, also after a restart of the runner', async () => {
     const { mart, runner, runId, held } = await midRun(warehouse)
     await setStatus(mart, 'PAUSE_REQUESTED')
     await held.release()
@@ -109,7 +109,7 @@ describe.each([
     await expectComplete(mart)
   })
 
-  it('R3.3 becomes PAUSED when the pause was requested while nobody held it', async () => {
+  it('R3.3 becomes PAUSED if the pause was requested while no runner held it', async () => {
     const { mart, runner, runId, held } = await midRun(warehouse)
     const stopped = runner.stop()
     await held.release()
@@ -133,7 +133,7 @@ describe.each([
     await expectComplete(mart)
   })
 
-  it('R3.2 cannot commit any more when a person sets it to IDLE', async () => {
+  it('R3.2 can no longer commit when a user sets it to IDLE', async () => {
     const { mart, runId, held } = await midRun(warehouse)
     await setStatus(mart, 'IDLE')
     expect(await runById(mart.main, runId)).toMatchObject({
@@ -141,7 +141,7 @@ describe.each([
       error: expect.stringContaining('by hand'),
     })
     await held.release()
-    await waitFor(async () => (await runSessions(mart)) === 0, { what: 'the runner to let go' })
+    await waitFor(async () => (await runSessions(mart)) === 0, { what: 'the runner to release it' })
     expect(await writesOf(mart)).toEqual({ writes: 120, keys: 120 })
     expect(new Set(await checkpointsOf(mart))).toEqual(new Set(['120']))
     expect(await runById(mart.main, runId)).toMatchObject({ status: 'CANCELLED', batches: 2 })
@@ -149,10 +149,10 @@ describe.each([
     await expectComplete(mart)
   })
 
-  it('R3.7 is given back when its runner is told to stop, and goes on at once', async () => {
+  it('R3.7 is handed back when its runner is stopped, and continues at once', async () => {
     const mart = await aCountedMart({ rows: ROWS, warehouse, paged: true, stale: 150 })
     const held = await holdRow(mart, 150)
-    // So long that only a run that was given back can be continued within this test.
+    // So long that only a run that was handed back can be resumed within this test.
     const env = { DATABASE_URL: mart.main.url, ...mart.env, RUNNER_LEASE_SECONDS: '600' }
     const child = spawnVitrina(['runner'], env)
     const runId = await requestRun(mart.main, mart.pipeline.id)
@@ -160,7 +160,7 @@ describe.each([
     child.kill('SIGTERM')
     await held.release()
     expect(await child.exited).toBe(0)
-    expect(child.stderr).toContain('Run given back unfinished.')
+    expect(child.stderr).toContain('Run handed back unfinished.')
     expect((await writesOf(mart)).writes).toBe(AFTER_THIRD)
     await aRunner(mart.main, { env: { ...mart.env, RUNNER_LEASE_SECONDS: '600' } })
     expect(await runEnded(mart.main, runId)).toMatchObject({ status: 'SUCCESS', attempt: 2, batches: 5 })

@@ -5,7 +5,7 @@ import { aDatabase, type TestDatabase } from '../support/database.js'
 import { spawnVitrina } from '../support/processes.js'
 
 describe('vitrina migrate', () => {
-  it('says what it applied, and changes nothing the second time', async () => {
+  it('reports what it applied, and changes nothing the second time', async () => {
     const database = await aDatabase({ migrated: false })
     const first = spawnVitrina(['migrate'], { DATABASE_URL: database.url })
     expect(await first.exited).toBe(0)
@@ -14,17 +14,17 @@ describe('vitrina migrate', () => {
     const before = await applied()
     const second = await runCommand(['migrate'], { DATABASE_URL: database.url })
     expect(second.code).toBe(0)
-    expect(second.stderr).toContain('All migrations were there already')
+    expect(second.stderr).toContain('The meta store is already up to date')
     expect(await applied()).toEqual(before)
   })
 
-  it('lets two processes that migrate at once take turns', async () => {
+  it('makes two processes that migrate at once take turns', async () => {
     const { url } = await aDatabase({ migrated: false })
     const applied = await Promise.all([migrate(url), migrate(url), migrate(url)])
     expect(applied.flat()).toEqual(migrations().map(({ name }) => name))
   })
 
-  it('refuses a database whose migrations have another text', async () => {
+  it('rejects a database whose migrations have been modified', async () => {
     const database = await aDatabase()
     await database.query("UPDATE etl.schema_migrations SET checksum = 'other'")
     const vitrina = await runCommand(['migrate'], { DATABASE_URL: database.url })
@@ -32,7 +32,7 @@ describe('vitrina migrate', () => {
     expect(vitrina.stderr).toMatch(/VTR-1005 MIGRATION_CHANGED: Migration 0001_meta_store/)
   })
 
-  it('refuses a database that a newer program migrated', async () => {
+  it('rejects a database that a newer program migrated', async () => {
     const database = await aDatabase()
     await database.query("INSERT INTO etl.schema_migrations (name, checksum) VALUES ('9999_future', 'x')")
     await expect(migrate(database.url)).rejects.toMatchObject({
@@ -56,7 +56,7 @@ async function migratedUpTo(database: TestDatabase, last: string): Promise<void>
 }
 
 describe('0012_task_plan_rules', () => {
-  it('leaves plans that break the rules as they are, and gives a plan with functions its type', async () => {
+  it('keeps plans that break the rules unchanged, and sets the type of a plan with functions', async () => {
     const database = await aDatabase({ migrated: false })
     await migratedUpTo(database, '0011_comparisons')
     const tasks: Record<string, readonly [number, string, string, string | null][]> = {
@@ -102,7 +102,7 @@ describe('0012_task_plan_rules', () => {
       { name: 'twice', type: 'SQL', status: 'IDLE' },
       { name: 'untyped', type: 'PYTHON', status: 'RUNNING' },
     ])
-    // A plan can be corrected row by row, and is judged as a whole from then on.
+    // A plan can be corrected row by row, and is checked as a whole from then on.
     await database.query("UPDATE etl.etl_pipeline_tasks SET task_type = 'PYTHON' WHERE task_type = 'python'")
     await expect(
       database.query("UPDATE etl.etl_pipeline_tasks SET body = 'SELECT 2' WHERE body = ' '"),

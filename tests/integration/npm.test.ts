@@ -7,7 +7,7 @@ import { spawnProgram } from '../support/processes.js'
 import { someOf } from '../support/sample.js'
 import { waitFor } from '../support/wait.js'
 
-/** Who gets it: npm alone, or with everything in its group, as when somebody presses Ctrl-C in a terminal. */
+/** What receives it: npm alone, or its whole process group, as with Ctrl-C in a terminal. */
 const ENDS = [
   { signal: 'SIGKILL', to: 'npm' },
   { signal: 'SIGTERM', to: 'npm' },

@@ -21,7 +21,7 @@ let home: string
 let started: PostgresServer
 let server: TestServer
 
-// The whole suite runs on every version with `npm run test:postgres`; this is what each change is tried with.
+// The whole suite runs on every version with `npm run test:postgres`; this is what each change is tested with.
 beforeAll(async () => {
   if ('missing' in found) return
   home = await mkdtemp(join(tmpdir(), 'vitrina-oldest-'))
@@ -56,7 +56,7 @@ async function aRunnerWithTasks(main: TestDatabase, warehouse: TestDatabase): Pr
 }
 
 describe('on PostgreSQL 14', () => {
-  it('migrate creates the meta store in an empty database, and doctor finds nothing wrong with it', async () => {
+  it('migrate creates the meta store in an empty database, and doctor finds no problems in it', async () => {
     expect(server.major).toBe(14)
     const { url } = await aDatabase({ migrated: false, server })
     const env = { DATABASE_URL: url, VITRINA_PORT: '0', ALLOWED_SOURCE_SCHEMAS: 'public' }
@@ -110,7 +110,7 @@ describe('on PostgreSQL 14', () => {
     }
   })
 
-  it('the guard accepts what the server can run, refuses what it must, and reports what the server does not know', async () => {
+  it('the guard accepts what the server can run, rejects what it must, and reports what the server does not support', async () => {
     const main = await aDatabase({ cinema: true, server })
     const session = await Session.open(main.loginUrl('reader'), 'vitrina-guard', new AbortController().signal)
     const guard = new SqlGuard({ sourceSchemas: ['content', 'ugc'] })
@@ -122,7 +122,7 @@ describe('on PostgreSQL 14', () => {
       'SELECT pg_sleep(1)',
       'SELECT * FROM auth.users',
       'DELETE FROM content.genre',
-      // Underscores in numbers came with 16: this server reads a column that is called _000.
+      // Underscores in numbers came with 16: this server reads a column named _000.
       'SELECT 1_000',
       "SELECT t.a FROM JSON_TABLE('[]'::jsonb, '$[*]' COLUMNS (a int PATH '$.a')) t",
     ]) {
@@ -134,7 +134,7 @@ describe('on PostgreSQL 14', () => {
     expect(codes).toEqual([null, null, null, REFUSED, REFUSED, REFUSED, null, 'SOURCE_QUERY_FAILED'])
   })
 
-  it('lineage names the columns that a mart comes from', async () => {
+  it('lineage names the source columns of a mart', async () => {
     const [main, warehouse] = [await aDatabase({ cinema: true, server }), await aWarehouse()]
     const [pipeline] = await smokeSet(main, warehouse)
     const api = anApi(main.loginUrl('meta'), { readerUrl: main.loginUrl('reader') })

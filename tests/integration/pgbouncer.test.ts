@@ -45,7 +45,7 @@ async function startApi(env: Record<string, string>, cwd: string): Promise<Call>
   }
 }
 
-/** A folder with the transform of the smoke set, and the settings that lead there. */
+/** A folder with the transform of the smoke set, and the settings that refer to it. */
 async function workFolder(): Promise<{ cwd: string; env: Record<string, string> }> {
   const cwd = await aFolder()
   await mkdir(dirname(join(cwd, SMOKE_TASK.file)), { recursive: true })
@@ -75,7 +75,7 @@ describe('behind a PgBouncer in session mode', () => {
         poolMode: 'session',
       }),
     }
-    expect((await vitrina(['migrate'], env)).stderr).toContain('All migrations were there already')
+    expect((await vitrina(['migrate'], env)).stderr).toContain('The meta store is already up to date')
     const doctor = await vitrina(['doctor'], env)
     expect([doctor.code, doctor.stdout]).toEqual([0, expect.stringContaining('✓ pooler: ')])
     const call = await startApi(env, cwd)
@@ -134,7 +134,7 @@ describe('behind a PgBouncer in session mode', () => {
     const migrated = await vitrina(['migrate'], { DATABASE_URL: url })
     expect([migrated.code, migrated.stderr]).toEqual([
       0,
-      expect.stringContaining('All migrations were there already'),
+      expect.stringContaining('The meta store is already up to date'),
     ])
   })
 })
@@ -150,7 +150,7 @@ describe.each(['transaction', 'statement'] as const)('behind a PgBouncer in %s m
     }
   })
 
-  it('doctor names it, for the main database and for a named connection', async () => {
+  it('doctor reports it, for the main database and for a named connection', async () => {
     const main = await aDatabase({ cinema: true })
     const url = await throughPgBouncer(main.url, { program, poolMode })
     const doctor = await vitrina(['doctor'], {

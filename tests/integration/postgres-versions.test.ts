@@ -46,7 +46,7 @@ describe('a server of PostgreSQL 13', { timeout: 120_000 }, () => {
     if ('missing' in found) skip(found.missing)
   })
 
-  it('is refused by migrate, up and doctor, and nothing is created in it', async () => {
+  it('is rejected by migrate, up and doctor, and nothing is created in it', async () => {
     const url = await anOldDatabase()
     const cwd = await aFolder()
     for (const command of ['migrate', 'up']) {
@@ -64,7 +64,7 @@ describe('a server of PostgreSQL 13', { timeout: 120_000 }, () => {
     expect(rows).toEqual([])
   })
 
-  it('is refused as a named connection: by doctor, and by a run before it reads anything', async () => {
+  it('is rejected as a named connection: by doctor, and by a run before it reads anything', async () => {
     const url = await anOldDatabase()
     const mart = await aCountedMart({ warehouse: true, rows: 20 })
     const env = { VITRINA_CONNECTION_WAREHOUSE_URL: url }
@@ -87,7 +87,7 @@ describe('a server of PostgreSQL 13', { timeout: 120_000 }, () => {
     expect((await signatures(mart)).mart).toMatch(/^0 /)
   })
 
-  it('is refused by API and runner, whose meta store was restored there', async () => {
+  it('is rejected by API and runner, whose meta store was restored there', async () => {
     const url = await anOldDatabase()
     await withClient(url, async (client) => {
       for (const login of ['meta', 'writer'] as const)
@@ -102,7 +102,7 @@ describe('a server of PostgreSQL 13', { timeout: 120_000 }, () => {
   })
 })
 
-it('the server of this run is the version that was asked for', async () => {
+it('the server of this run has the requested version', async () => {
   const wanted = /^\d+$/.exec(process.env.VITRINA_TEST_POSTGRES || '18')?.[0]
   const database = await aDatabase({ migrated: false })
   const [row] = await database.query<{ server_version: string }>('SHOW server_version')

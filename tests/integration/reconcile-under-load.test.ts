@@ -9,10 +9,10 @@ import { onRoutes, ROUTES, type Stand } from '../support/stand.js'
 import { waitFor } from '../support/wait.js'
 
 const ROWS = 2_000
-/** Rows that writers leave alone, to be tampered with. */
+/** Rows that writers do not change, to be tampered with. */
 const QUIET = 100
 const WRITERS = 3
-/** Writers and runs go on until somebody has looked so often. */
+/** Writers and runs continue until this many comparisons were made. */
 const LOOKS = 8
 
 async function aBusyTable({ source }: Stand, name: string): Promise<void> {
@@ -52,7 +52,7 @@ const byKey = { mode: 'incremental', incrementalKey: 'modified', incrementalIdKe
 const byVersion = { mode: 'incremental', capture: 'xmin' } as const
 const SUM = 'SELECT parent AS id, count(*) AS n, sum(value) AS value FROM content.loaded_sum GROUP BY parent'
 
-/** `keeps`: a run does not itself mend what somebody changed in the mart. */
+/** `keeps`: a run does not itself repair what was changed in the mart. */
 const MODES: readonly { name: string; spec: Partial<PipelineSpec>; deletes: boolean; keeps: boolean }[] = [
   { name: 'loaded_by_key', spec: byKey, deletes: false, keeps: true },
   { name: 'loaded_by_version', spec: byVersion, deletes: false, keeps: true },
@@ -80,7 +80,7 @@ onRoutes(
     const modes = CASES.filter((one) => one.route === route).map(({ mode }) => mode)
 
     for (const { name, spec, deletes, keeps } of modes)
-      it(`R5.5 reports nothing that is on its way while runs and writers go on: ${name}`, async () => {
+      it(`R5.5 reports no pending rows as drift while runs and writers continue: ${name}`, async () => {
         const { main, source, target } = stand()
         await aBusyTable(stand(), name)
         const { id } = await stand().pipeline({
@@ -122,7 +122,7 @@ onRoutes(
             })
             looks += 1
             if (keeps && looks === 2) {
-              // Until then the rows that are tampered with may still be on their way for the first time.
+              // Until then the tampered rows may still be pending for the first time.
               await waitFor(async () => runs > 0, { what: 'the first run to end' })
               await target.query(`DELETE FROM analytics.${name} WHERE id = 10`)
               await target.query(`UPDATE analytics.${name} SET value = -1 WHERE id = 11`)

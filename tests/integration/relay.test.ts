@@ -20,7 +20,7 @@ const column = (name: string, type: string, typeOid: number): Column => ({
 })
 
 describe('a relay', () => {
-  it('keeps the order of the rows that it collects, whatever their size: checkpoints are taken from it', async () => {
+  it('keeps the order of the rows that it collects, whatever their size: checkpoints depend on it', async () => {
     const [source, target] = [await aSession(await aDatabase()), await aSession(await aDatabase())]
     const columns = [column('id', 'integer', 23), column('name', 'text', 25)]
     const relay = new Relay({ source, target, table: {} as Target, columns })
@@ -33,7 +33,7 @@ describe('a relay', () => {
     expect(backwards).toEqual([])
   })
 
-  it('leaves both sessions usable when the target refuses a row while much is on its way', async () => {
+  it('leaves both sessions usable when the target rejects a row with much data in transit', async () => {
     const [source, target] = [await aSession(await aDatabase()), await aSession(await aDatabase())]
     await target.run('CREATE TABLE public.mart (id integer PRIMARY KEY, name text, CHECK (id <> 17))')
     const bytes = source.copyOut(
@@ -44,7 +44,7 @@ describe('a relay', () => {
     expect(await target.rows('SELECT count(*) AS n FROM public.mart')).toEqual([{ n: '0' }])
   })
 
-  it('leaves the target usable when the source fails on the way', async () => {
+  it('leaves the target usable when the source fails in transit', async () => {
     const [source, target] = [await aSession(await aDatabase()), await aSession(await aDatabase())]
     await target.run('CREATE TABLE public.mart (id integer, name text)')
     const bytes = source.copyOut(
@@ -55,7 +55,7 @@ describe('a relay', () => {
   })
 
   it.each(['source', 'target'])(
-    'fails when the session of the %s is ended on the way, and does not hang',
+    'fails when the session of the %s is terminated in transit, and does not hang',
     async (side) => {
       const databases = { source: await aDatabase(), target: await aDatabase() }
       const [source, target] = [await aSession(databases.source), await aSession(databases.target)]

@@ -5,7 +5,7 @@ import { aRunner } from '../support/runner.js'
 import { run } from '../support/runs.js'
 import { onRoutes, ROUTES, rowTexts } from '../support/stand.js'
 
-it('writes rows out of the quarantine when somebody asks for it, and holds them again when they are refused again', async () => {
+it('writes quarantined rows on request, and holds them again if they are rejected again', async () => {
   const database = await aDatabase({ cinema: true })
   await database.query(
     'CREATE TABLE analytics.rated (id uuid PRIMARY KEY, rating smallint CONSTRAINT small CHECK (rating < 10), modified timestamptz)',

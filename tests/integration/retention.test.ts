@@ -24,14 +24,14 @@ async function age(database: TestDatabase, runId: string, days: number): Promise
   )
 }
 
-it('forgets runs with their batches and their log after RUNS_RETENTION_DAYS, and never the last of a pipeline', async () => {
+it('deletes runs with their batches and their log after RUNS_RETENTION_DAYS, and never the last one of a pipeline', async () => {
   const database = await aDatabase({ cinema: true })
   const runner = await aRunner(database)
   const { id } = await aPipeline(database)
   const other = await aPipeline(database)
   const [old, young, last] = [await run(database, id), await run(database, id), await run(database, id)]
   const only = await run(database, other.id)
-  // Lines are written a moment after they were said; a runner that stops writes all of them.
+  // Lines are written a moment after they were logged; a stopping runner writes all of them.
   await runner.stop()
   for (const one of [old, young, last, only])
     expect(await counts(database, one.id)).toEqual({ runs: 1, batches: one.batches, log: true })
@@ -48,7 +48,7 @@ it('forgets runs with their batches and their log after RUNS_RETENTION_DAYS, and
   )
   await api.waitForOutput(/API\s+http/)
   await waitFor(async () => (await database.query('SELECT FROM etl.etl_runs')).length === 3, {
-    what: 'the old run to be forgotten',
+    what: 'the old run to be deleted',
   })
   expect(await counts(database, old.id)).toEqual({ runs: 0, batches: 0, log: false })
   for (const one of [young, last, only])
@@ -58,7 +58,7 @@ it('forgets runs with their batches and their log after RUNS_RETENTION_DAYS, and
   ).toBeLessThanOrEqual(1)
 })
 
-it('removes settled rows of the quarantine after QUARANTINE_RETENTION_DAYS, and never a held one', async () => {
+it('deletes settled quarantined rows after QUARANTINE_RETENTION_DAYS, and never a held one', async () => {
   const database = await aDatabase()
   const { id } = await aPipeline(database)
   await database.query(
@@ -91,6 +91,6 @@ it('removes settled rows of the quarantine after QUARANTINE_RETENTION_DAYS, and 
     (await database.query<{ row_key: string }>('SELECT row_key FROM etl.etl_quarantine ORDER BY 1')).map(
       (row) => row.row_key,
     )
-  await waitFor(async () => (await keys()).length === 2, { what: 'the old row to be removed' })
+  await waitFor(async () => (await keys()).length === 2, { what: 'the old row to be deleted' })
   expect(await keys()).toEqual(['held', 'young'])
 })

@@ -25,7 +25,7 @@ async function statusOf(url: string): Promise<number> {
   return (await fetch(url)).status
 }
 
-/** Stands between a process and a server, until it is cut. */
+/** A proxy between a process and a server, until it is cut. */
 async function aCable(url: string): Promise<{ url: string; cut(): Promise<void> }> {
   const to = new URL(url)
   const sockets = new Set<Socket>()
@@ -50,7 +50,7 @@ async function aCable(url: string): Promise<{ url: string; cut(): Promise<void> 
 let folder: string
 let cutOff: { runner: SpawnedVitrina; url: string }
 
-/** First of all, for the last test: a runner gives its meta store 15 s before it is unready. */
+/** First of all, for the last test: a runner becomes unready after 15 s without its meta store. */
 beforeAll(async () => {
   const cable = await aCable((await aDatabase()).url)
   folder = await mkdtemp(join(tmpdir(), 'vitrina-cut-off-'))
@@ -60,8 +60,8 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-describe('a runner that is watched', () => {
-  it('is alive and ready, and tells nothing else to whoever asks', async () => {
+describe('a monitored runner', () => {
+  it('is alive and ready, and serves nothing else', async () => {
     const database = await aDatabase()
     const { url } = await startRunner(database.url, await aFolder())
     for (const path of ['/health', '/health/ready', '/metrics', '/health/ready?from=kubernetes'])
@@ -70,7 +70,7 @@ describe('a runner that is watched', () => {
     expect(await statusOf(`${url}/pipelines`)).toBe(404)
   })
 
-  it('is not ready while it ends its last batch, and can still be watched', async () => {
+  it('is not ready while it finishes its last batch, and can still be monitored', async () => {
     const mart = await aCountedMart({ stale: 1 })
     const { main, pipeline } = mart
     const held = await holdRow(mart, 1)
@@ -91,7 +91,7 @@ describe('a runner that is watched', () => {
 /** Batches of 60 rows. */
 const ROWS = 300
 
-/** The mart refuses every write from the third batch on, with an error that is retried. */
+/** The mart rejects every write from the third batch on, with an error that is retried. */
 async function failFromThirdBatch({ target }: CountedMart): Promise<void> {
   await target.query(`
     CREATE SEQUENCE public.tries;
@@ -138,7 +138,7 @@ describe('the end of a run', () => {
     expect(await sumOfDurations(port!)).toBeCloseTo(seconds, 2)
   })
 
-  it('is logged with the totals of every runner that had it', async () => {
+  it('is logged with the totals of every runner that held it', async () => {
     const mart = await aCountedMart({ rows: ROWS, paged: true, stale: 150 })
     const held = await holdRow(mart, 150)
     const env = { DATABASE_URL: mart.main.url, ...mart.env }
@@ -175,7 +175,7 @@ async function attemptsOf({ main }: CountedMart, runId: string): Promise<PastAtt
 }
 
 describe('a run that a stopping runner hands back', () => {
-  it('R3.7 says so in its history from that moment on, and is not counted as taken over from a silent runner', async () => {
+  it('R3.7 records it in its history from that moment on, and is not counted as taken over from a silent runner', async () => {
     const mart = await aCountedMart({ rows: ROWS, paged: true, stale: 150 })
     const held = await holdRow(mart, 150)
     const env = { DATABASE_URL: mart.main.url, ...mart.env, RUNNER_LEASE_SECONDS: '600' }
@@ -191,11 +191,11 @@ describe('a run that a stopping runner hands back', () => {
     expect(await runEnded(mart.main, runId)).toMatchObject({ status: 'SUCCESS', attempt: 2 })
     expect(await attemptsOf(mart, runId)).toEqual(handedBack)
     await second.waitForOutput(/Run succeeded\./)
-    expect(lineOf(second, 'Run continued.')).toMatchObject({ previous_end: 'given_back' })
+    expect(lineOf(second, 'Run resumed.')).toMatchObject({ previous_end: 'given_back' })
     expect(second.stderr).not.toMatch(/went silent/)
   })
 
-  it('says what was lost when it was the connection to a database', async () => {
+  it('names the lost connection', async () => {
     const mart = await aCountedMart({ rows: ROWS, paged: true, stale: 150 })
     const held = await holdRow(mart, 150)
     spawnVitrina(['runner'], { DATABASE_URL: mart.main.url, ...mart.env, RUNNER_LEASE_SECONDS: '600' })
@@ -218,7 +218,7 @@ describe('a run that a stopping runner hands back', () => {
 })
 
 describe('a run whose runner was killed', () => {
-  it('is taken over from a runner that went silent', async () => {
+  it('is taken over from a silent runner', async () => {
     const mart = await aCountedMart({ rows: ROWS, paged: true, stale: 150 })
     const env = { DATABASE_URL: mart.main.url, ...mart.env, RUNNER_LEASE_SECONDS: '1' }
     const first = spawnVitrina(['runner'], { ...env, VITRINA_FAILPOINT: 'batch.committed@3=kill' })
@@ -227,13 +227,13 @@ describe('a run whose runner was killed', () => {
     const second = spawnVitrina(['runner'], env)
     await runEnded(mart.main, runId)
     expect(await attemptsOf(mart, runId)).toMatchObject([{ attempt: 1, end: 'runner_died' }])
-    await second.waitForOutput(/Took over 1 run from a runner that went silent\./)
-    expect(lineOf(second, 'Run continued.')).toMatchObject({ previous_end: 'runner_died' })
+    await second.waitForOutput(/Took over 1 run from a silent runner\./)
+    expect(lineOf(second, 'Run resumed.')).toMatchObject({ previous_end: 'runner_died' })
   })
 })
 
-describe('a runner that was cut off', () => {
-  it('stays alive and is no longer ready when the meta store is gone, and ends all the same', async () => {
+describe('a runner without its meta store', () => {
+  it('stays alive and is no longer ready, and still stops', async () => {
     const { runner, url } = cutOff
     await waitFor(async () => (await statusOf(`${url}/health/ready`)) === 503, {
       what: 'the runner to be unready',

@@ -61,10 +61,10 @@ describe('R3.5 a schedule', () => {
     ['15m', 900],
     ['1h30m', 5400],
     ['PT15M', 900],
-  ])('of %s begins with a wait, and starts runs by itself after it', async (scheduleInterval, seconds) => {
+  ])('of %s starts with a wait, and then starts runs by itself', async (scheduleInterval, seconds) => {
     const { id } = await aPipeline(database, { scheduleInterval })
     await aRunner(database)
-    await waitFor(async () => (await secondsToNext(id)) !== null, { what: 'the first moment to be set' })
+    await waitFor(async () => (await secondsToNext(id)) !== null, { what: 'the first time to be set' })
     expect(await secondsToNext(id)).toBeGreaterThan(seconds - 60)
     expect(await secondsToNext(id)).toBeLessThanOrEqual(seconds)
     expect(await runsOf(id)).toEqual([])
@@ -112,7 +112,7 @@ describe('R3.5 a schedule', () => {
     for (const id of ids) expect(await runsOf(id)).toEqual([{ trigger: 'schedule', status: 'SUCCESS' }])
   })
 
-  it('that cannot be read is told once, and stops no other', async () => {
+  it('that is invalid is reported once, and blocks no other', async () => {
     const broken = await aPipeline(database, { scheduleInterval: 'now and then' })
     const fine = await aPipeline(database, { scheduleInterval: '1h' })
     await makeDue()
@@ -123,7 +123,7 @@ describe('R3.5 a schedule', () => {
     expect(lines.filter((line) => line.level === 'error')).toHaveLength(1)
   })
 
-  it('that never comes is looked at without being written at every tick', async () => {
+  it('that never occurs is checked without being written at every tick', async () => {
     const { id } = await aPipeline(database, { scheduleInterval: '0 0 30 2 *' })
     const version = async () =>
       (await database.query('SELECT xmin::text FROM etl.etl_pipelines WHERE id = $1', [id]))[0]

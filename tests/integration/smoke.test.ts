@@ -31,7 +31,7 @@ async function smoke(...args: string[]): Promise<Smoke> {
   return { code, output: program.stdout + program.stderr, marks }
 }
 
-/** Every check passed, but those that are named. */
+/** Every check passed, except the given ones. */
 function marksBut(exceptions: Record<string, string>): Record<string, string> {
   return { ...Object.fromEntries(CHECKS.map((name) => [name, '✓'])), ...exceptions }
 }
@@ -101,7 +101,7 @@ describe('npm run smoke on a running installation', PATIENCE, () => {
   it('passes, and changes nothing', async () => {
     const { spec } = await aPipeline(database)
     const before = await contentOf(database)
-    // As people copy it from the browser.
+    // As copied from the browser.
     const { code, marks, output } = await smoke('--url', `${url}/ui/`, '--token', TOKEN)
     expect(marks, output).toEqual(marksBut({ 'round trip': '–' }))
     expect(output).toMatch(/All 10 checks passed, 1 not run in \d/)
@@ -110,7 +110,7 @@ describe('npm run smoke on a running installation', PATIENCE, () => {
     expect(await contentOf(database)).toEqual(before)
   })
 
-  it('--write leaves a pipeline of the same name alone that it did not create', async () => {
+  it('--write does not change a pipeline of the same name that it did not create', async () => {
     const { id } = await aPipeline(database, { name: 'smoke_test_mart', description: 'mine' })
     const { code, marks, output } = await smoke('--url', url, '--token', TOKEN, '--write')
     expect(marks, output).toEqual(marksBut({ 'round trip': '✗' }))
@@ -128,7 +128,7 @@ describe('npm run smoke on a running installation', PATIENCE, () => {
     expect(code).toBe(1)
   })
 
-  it('fails on a pipeline that is not valid, with the reason', async () => {
+  it('fails on an invalid pipeline, with the reason', async () => {
     const sourceQuery = 'SELECT id AS film_id FROM content.no_such_table'
     const { spec } = await aPipeline(database, { sourceQuery })
     const { code, marks, output } = await smoke('--url', url, '--token', TOKEN, '--pipeline', spec.name)
@@ -161,7 +161,7 @@ describe('npm run smoke', PATIENCE, () => {
     expect(code).toBe(1)
   })
 
-  it('fails when the API has lost its database, and says which part is down', async () => {
+  it('fails when the API has lost its database, and names the component that is down', async () => {
     const [database, other] = [await aDatabase(), await aDatabase()]
     const url = await start('api', database)
     const name = new URL(database.url).pathname.slice(1)
@@ -176,7 +176,7 @@ describe('npm run smoke', PATIENCE, () => {
     expect(code).toBe(1)
   })
 
-  it('fails when nothing answers, or something else does', async () => {
+  it('fails when nothing responds, or something else does', async () => {
     const [port] = await freePorts(1)
     const silent = await smoke('--url', await aServer(() => {}), '--token', TOKEN, '--timeout', '0.5')
     expect(silent.output).toMatch(/✗ server .* did not answer within 0\.5 s/)
@@ -196,7 +196,7 @@ describe('npm run smoke', PATIENCE, () => {
     [['--url', 'vitrina', '--token', TOKEN], /"vitrina" is not the address/],
     [['--url', 'http://vitrina.example'], /No token for http:\/\/vitrina\.example/],
     [['--token', TOKEN, '--timeout', 'soon'], /--timeout takes a number/],
-  ])('reports wrong usage with exit code 2: %j', async (args, reason) => {
+  ])('reports invalid usage with exit code 2: %j', async (args, reason) => {
     const { code, output } = await smoke(...args)
     expect(output).toMatch(reason)
     expect(output).toMatch(/→ .*--help/)

@@ -15,7 +15,7 @@ import { aDatabase, type TestDatabase } from '../support/database.js'
 import { requestRun, runById } from '../support/runs.js'
 import { waitFor } from '../support/wait.js'
 
-/** What startRunner wires, without the manager: this test decides when the patience is over. */
+/** What startRunner wires, without the manager: this test decides when the time is over. */
 function aDispatcher(main: TestDatabase) {
   const lines: Record<string, unknown>[] = []
   const log = createLog({
@@ -74,11 +74,11 @@ it('a runner that is cut off while it stops hands the run back, and reports no l
   const messages = lines.map(({ message, msg }) => message ?? msg)
   expect(messages).not.toContainEqual(expect.stringMatching(/Connection to/))
   expect(lines).toContainEqual(
-    expect.objectContaining({ msg: 'Run given back unfinished.', reason: 'The runner is stopping.' }),
+    expect.objectContaining({ msg: 'Run handed back unfinished.', reason: 'The runner is stopping.' }),
   )
   expect(JSON.stringify(lines)).not.toContain('DATABASE_UNAVAILABLE')
   expect(await runById(main, runId)).toMatchObject({ status: 'RUNNING', error: null })
-  // Another runner takes it over at once, and does not count a death.
+  // Another runner claims it at once, and does not count a death.
   expect(await queue.claim('two', 30)).toMatchObject({ runId, recovered: true, deaths: 0 })
   await close()
 })

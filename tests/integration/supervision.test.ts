@@ -42,14 +42,14 @@ function pidOf({ pid }: SpawnedVitrina, command: Command): number {
   return descendantsOf(pid).find((one) => one.command.endsWith(` ${command}`))?.pid ?? 0
 }
 
-/** The embedded server, and the process that ends it with its parent. */
+/** The embedded server, and the process that stops it with its parent. */
 function databaseOf({ pid }: SpawnedVitrina): { guard: number; postmaster: number } {
   const below = descendantsOf(pid)
   const guard = below.find(({ command }) => command.includes('guard.mjs'))!
   return { guard: guard.pid, postmaster: below.find(({ parent }) => parent === guard.pid)!.pid }
 }
 
-/** How often it reported that a part runs again. */
+/** How often a part was reported as running again. */
 function restartsIn({ stderr }: SpawnedVitrina, name: string): number {
   return [...stderr.matchAll(new RegExp(`The ${name}.* is running again`, 'g'))].length
 }
@@ -88,7 +88,7 @@ describe('vitrina up', { timeout: 180_000 }, () => {
   let continued: Promise<RunRow>
   let mart: string
 
-  /** Begun before the other tests: these two wait half a minute for pauses between restarts, and for leases. */
+  /** Started before the other tests: these two wait half a minute for delays between restarts, and for leases. */
   beforeAll(async () => {
     for (const name of ['gives up', 'continues'])
       folders.push(await mkdtemp(join(tmpdir(), `vitrina ${name} `)))
@@ -110,7 +110,7 @@ describe('vitrina up', { timeout: 180_000 }, () => {
     for (const folder of folders) await rm(folder, { recursive: true, force: true })
   })
 
-  it('restarts API and runner when they are killed or end with an error, and the rest keeps running', async () => {
+  it('restarts API and runner when they are killed or exit with an error, and the rest keeps running', async () => {
     const database = await aDatabase({ cinema: true })
     const tree = await up({ DATABASE_URL: database.url })
     for (const [command, name] of [
@@ -135,7 +135,7 @@ describe('vitrina up', { timeout: 180_000 }, () => {
     }
     const victim = pidOf(tree, 'runner')
     process.kill(victim, 'SIGTERM')
-    await tree.waitForOutput(new RegExp(`process ${victim}\\) ended with code \\d+\\. Restarting`))
+    await tree.waitForOutput(new RegExp(`process ${victim}\\) exited with code \\d+\\. Restarting`))
     await waitFor(async () => restartsIn(tree, 'runner') === 2, { what: 'the runner to run again' })
     await expectNothingLeft(tree, [victim, pidOf(tree, 'runner'), pidOf(tree, 'api')])
   })
@@ -164,7 +164,7 @@ describe('vitrina up', { timeout: 180_000 }, () => {
     await expectNothingLeft(tree, [postmaster, guard])
   })
 
-  it('ends in order when it is told to while a part is down', async () => {
+  it('stops normally on request while a part is down', async () => {
     const tree = await up({})
     const below = descendantsOf(tree.pid).map(({ pid }) => pid)
     process.kill(pidOf(tree, 'runner'), 'SIGKILL')
@@ -176,7 +176,7 @@ describe('vitrina up', { timeout: 180_000 }, () => {
   it('R3.7 lets a run continue from its checkpoint after its runner was killed, as often as needed', async () => {
     const ended = await continued
     expect(ended).toMatchObject({ status: 'SUCCESS', batches: 8, rows_read: 71, rows_inserted: 71 })
-    // More on a machine so busy that a living runner lost its lease.
+    // More on a machine so busy that a live runner lost its lease.
     expect(ended.attempt).toBeGreaterThanOrEqual(3)
     expect(await database.query(`SELECT FROM ${mart}`)).toHaveLength(71)
     await waitFor(async () => restartsIn(continuing, 'runner') === 2, {
@@ -185,7 +185,7 @@ describe('vitrina up', { timeout: 180_000 }, () => {
     await expectNothingLeft(continuing, [pidOf(continuing, 'runner'), pidOf(continuing, 'api')])
   })
 
-  it('gives up after repeated deaths, and ends everything with an error', async () => {
+  it('gives up after repeated deaths, and stops everything with an error', async () => {
     const pids = await killedPids
     expect(await mortal.exited).toBe(1)
     expect(mortal.stderr).toMatch(/restart 5 of 5/)
@@ -195,7 +195,7 @@ describe('vitrina up', { timeout: 180_000 }, () => {
     expect([...pids].filter(isAlive)).toEqual([])
   })
 
-  it('does not start, and restarts nothing, when the chosen port is taken', async () => {
+  it('does not start, and restarts nothing, when the chosen port is in use', async () => {
     const [port] = await freePorts(1)
     const other = createServer()
     onTestFinished(() => void other.close())

@@ -65,8 +65,8 @@ describe('a task plan written with SQL', () => {
     ['a function name that is a path', [reader, { ...shout, body: '../shout.py' }], /function_name/],
     ['a function name that begins with a digit', [reader, { ...shout, body: '1st' }], /function_name/],
     ['a function name of 201 characters', [reader, { ...shout, body: 'x'.repeat(201) }], /function_name/],
-    ['a negative place', [{ ...reader, order: -1 }], /order_index/],
-    ['two steps in one place', [reader, { ...shout, order: 1 }], /order_index/],
+    ['a negative position', [{ ...reader, order: -1 }], /order_index/],
+    ['two steps in one position', [reader, { ...shout, order: 1 }], /order_index/],
     ['a second SQL step', [reader, reader], /order_index 2 .* SQL/],
     ['a second SQL step after a function', [reader, shout, reader], /order_index 3 .* SQL/],
     ['a function before the SQL step', [shout, { ...reader, order: 5 }], /order_index 1 .* SQL/],
@@ -76,7 +76,7 @@ describe('a task plan written with SQL', () => {
       [{ ...reader, target: 'analytics.x' }, shout],
       /order_index 1 .*target_table/,
     ],
-  ])('is refused by the database: %s', async (_what, rows, message) => {
+  ])('is rejected by the database: %s', async (_what, rows, message) => {
     await expect(insertTasks(database, id, rows)).rejects.toThrow(message)
     expect(await database.query('SELECT 1 FROM etl.etl_pipeline_tasks WHERE pipeline_id = $1', [id])).toEqual(
       [],
@@ -97,7 +97,7 @@ describe('a task plan written with SQL', () => {
     expect(count).toEqual({ n: 3 })
   })
 
-  it('is judged when the transaction ends: steps may change places in it', async () => {
+  it('is checked when the transaction ends: steps may change places in it', async () => {
     await insertTasks(database, id, [reader, shout])
     const client = await database.client()
     await client.query('BEGIN')
@@ -116,7 +116,7 @@ describe('a task plan written with SQL', () => {
     await database.query('DELETE FROM etl.etl_pipelines WHERE id = $1', [id])
   })
 
-  it('is judged together with what another session writes at the same time', async () => {
+  it('is checked together with concurrent writes of another session', async () => {
     const [one, two] = [await database.client(), await database.client()]
     const insert =
       "INSERT INTO etl.etl_pipeline_tasks (pipeline_id, order_index, task_type, body) VALUES ($1, $2, 'SQL', $3)"
@@ -130,7 +130,7 @@ describe('a task plan written with SQL', () => {
     expect(await second).toBe('VT004')
   })
 
-  it('gives the pipeline its type, which cannot contradict it', async () => {
+  it('sets the type of the pipeline, which cannot contradict it', async () => {
     const typeOf = async () =>
       (await database.query<{ type: string }>('SELECT type FROM etl.etl_pipelines WHERE id = $1', [id]))[0]
         ?.type
@@ -147,7 +147,7 @@ describe('a task plan written with SQL', () => {
 })
 
 /** Rows that were written before the database had the rules, or past them. */
-describe('a task plan that breaks the rules and is in the table all the same', () => {
+describe('an invalid task plan in the table', () => {
   let database: TestDatabase
   let api: TestApi
   let runner: TestRunner
@@ -247,7 +247,7 @@ describe('a task plan that breaks the rules and is in the table all the same', (
   })
 })
 
-it('a correct plan that was written with SQL, step by step, transforms the rows', async () => {
+it('a valid plan written with SQL, step by step, transforms the rows', async () => {
   const database = await aDatabase({ cinema: true })
   await aRunner(database, { env: taskSettings(folder) })
   const { id, spec } = await aPipeline(database, { sourceQuery: '' })

@@ -22,7 +22,7 @@ const write = async (file: string, text: string) => {
   await writeFile(join(stand().folder, file), text)
 }
 
-/** The files of the guide, where their first line says. */
+/** The files of the guide, at the path in their first line. */
 beforeAll(async () => {
   for (const { text } of snippets) {
     const file = /^(?:#|\/\/) (pipelines\/\S+)\n/.exec(text)?.[1]
@@ -101,7 +101,7 @@ describe('a run with a function that fails', () => {
     )
   })
 
-  it('refuses a name that nobody registered before anything is read or created', async () => {
+  it('rejects a name that is not registered before anything is read or created', async () => {
     const { id, spec } = await withTransform('nobody_has_it')
     expect(await run(stand().database, id)).toMatchObject({
       status: 'FAILED',
@@ -113,7 +113,7 @@ describe('a run with a function that fails', () => {
     expect(found).toEqual({ mart: null })
   })
 
-  it('does not touch the pipelines beside it, whatever it does, and a mended file works at once', async () => {
+  it('does not affect other pipelines, whatever it does, and a fixed file works at once', async () => {
     const bad = (body: string) =>
       `from vitrina import task\nimport os\n@task("worst")\ndef worst(rows):\n    ${body}\n`
     await write('pipelines/python/worst.py', bad('os._exit(9)'))
@@ -129,7 +129,7 @@ describe('a run with a function that fails', () => {
 })
 
 describe('a runner that is killed', () => {
-  it('takes its hosts with it', async () => {
+  it('stops its hosts with it', async () => {
     const { database, folder } = stand()
     await write(
       'pipelines/python/waits.py',

@@ -6,7 +6,7 @@ import { spawnProgram } from '../support/processes.js'
 
 const LIB = new URL('../../scripts/lib/', import.meta.url).href
 
-/** Runs code with the functions of scripts/lib in a process that has this cache folder; answers its standard output. */
+/** Runs code with the functions of scripts/lib in a process with this cache folder; returns its standard output. */
 async function withCache(folder: string, code: string, env: Record<string, string> = {}): Promise<string> {
   const script = `
     const { findTool } = await import('${LIB}test-tools.mjs')
@@ -21,20 +21,20 @@ async function withCache(folder: string, code: string, env: Record<string, strin
 describe('the tools of the tests', () => {
   const LOOK = "console.log((await findTool('python')).missing)"
 
-  it('are only looked for by tests, and a missing one names the command that installs it', async () => {
+  it('are only looked up by tests, and a missing one names the command that installs it', async () => {
     const folder = await aFolder()
     const missing = await withCache(folder, LOOK)
     expect(missing).toMatch(/^SeaweedFS and DuckDB: .+ does not exist \("npm run test:tools" installs it\)/)
     expect(await readdir(folder)).toEqual([])
   })
 
-  it('say why they could not be installed', async () => {
+  it('report why they could not be installed', async () => {
     const env = { VITRINA_TEST_TOOL_FAILURES: JSON.stringify({ python: 'python3 failed: no network' }) }
     const missing = await withCache(await aFolder(), LOOK, env)
     expect(missing).toContain('it could not be installed: python3 failed: no network')
   })
 
-  it('are there completely or not at all', async () => {
+  it('are installed completely or not at all', async () => {
     const folder = await aFolder()
     const tool = join(folder, 'tool')
     const fill = (then: string) =>
@@ -50,7 +50,7 @@ describe('the tools of the tests', () => {
     expect(await readdir(tool)).toEqual(['half'])
   })
 
-  it('leave no half of an installation that was killed', async () => {
+  it('leave no partial installation when killed', async () => {
     const folder = await aFolder()
     const killed = spawnProgram([process.execPath, '-e', ''], {})
     await killed.exited

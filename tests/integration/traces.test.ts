@@ -59,7 +59,7 @@ async function get(path: string): Promise<Response> {
   return fetch(`${stand.url}/api/v1${path}`, { headers: { authorization: `Bearer ${TOKEN}` } })
 }
 
-/** The spans of a trace, once its run span has come: that one ends last. */
+/** The spans of a trace, once its run span has arrived: that one ends last. */
 function spansOf(traceId: string): Promise<ReceivedSpan[]> {
   const { collector } = stand
   return waitFor(
@@ -75,8 +75,8 @@ function childrenOf(spans: readonly ReceivedSpan[], parent: ReceivedSpan): Recei
   return spans.filter((span) => span.parentSpanId === parent.spanId)
 }
 
-describe('a run that a traced caller asks for', () => {
-  it('hangs below the request: request, run, attempt, batch, phases', async () => {
+describe('a run requested by a traced caller', () => {
+  it('is below the request: request, run, attempt, batch, phases', async () => {
     const { id } = await aPipeline(stand.database, {
       type: 'PYTHON',
       keyColumns: ['film_id'],
@@ -120,7 +120,7 @@ describe('a run that a traced caller asks for', () => {
       expect([phase.from >= batch!.from, phase.to <= batch!.to]).toEqual([true, true])
   })
 
-  it('tells its trace in the API and in the logs of both processes', async () => {
+  it('has its trace in the API and in the logs of both processes', async () => {
     const { id } = await aPipeline(stand.database, {
       sourceQuery: 'SELECT id, title FROM content.film_work',
       keyColumns: ['id'],
@@ -141,7 +141,7 @@ describe('a run that a traced caller asks for', () => {
     )
   })
 
-  it('is not recorded when the caller does not keep its trace, and still names it', async () => {
+  it('is not recorded if the caller does not keep its trace, but still has its id', async () => {
     const { id } = await aPipeline(stand.database, {
       sourceQuery: 'SELECT id, title FROM content.film_work',
       keyColumns: ['id'],
@@ -155,7 +155,7 @@ describe('a run that a traced caller asks for', () => {
   })
 })
 
-/** Returns the trace of a run that nobody traced. */
+/** Returns the trace of a run without a traced caller. */
 async function runBySql(id: string): Promise<string> {
   const runId = await requestRun(stand.database, id)
   await runEnded(stand.database, runId)
@@ -169,8 +169,8 @@ function linesWith(program: SpawnedVitrina, traceId: string): string[] {
     .flatMap((line) => (line.trace_id === traceId ? [line.msg] : []))
 }
 
-describe('a run that nobody traced', () => {
-  it('is a trace of its own, found by the id of the run', async () => {
+describe('a run without a traced caller', () => {
+  it('is a trace by itself, found by the id of the run', async () => {
     const { id } = await aPipeline(stand.database, {
       sourceQuery: 'SELECT id, title FROM content.film_work',
       keyColumns: ['id'],
@@ -182,7 +182,7 @@ describe('a run that nobody traced', () => {
     })
   })
 
-  it('tells a failure by its code, and no value, query or secret', async () => {
+  it('reports a failure by its code, without values, queries or secrets', async () => {
     const { id } = await aPipeline(stand.database, {
       sourceQuery: "SELECT id, (title || 'hunter2')::integer AS number FROM content.film_work",
       keyColumns: ['id'],
@@ -205,7 +205,7 @@ describe('a run that nobody traced', () => {
 })
 
 describe('what is sent', () => {
-  it('carries the headers and the resource that the environment names', async () => {
+  it('has the headers and the resource of the environment', async () => {
     await waitFor(async () => stand.collector.bodies.length > 0, { what: 'the first spans' })
     expect(stand.collector.headers[0]).toMatchObject({
       'x-tenant': 'cinema one',
@@ -214,7 +214,7 @@ describe('what is sent', () => {
     expect(stand.collector.bodies[0]).toContain('deployment.environment.name')
   })
 
-  it('is all there when the processes are told to stop', async () => {
+  it('is complete when the processes are stopped', async () => {
     const { id } = await aPipeline(stand.database, {
       sourceQuery: 'SELECT id, title FROM content.film_work',
       keyColumns: ['id'],

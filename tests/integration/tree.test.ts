@@ -18,7 +18,7 @@ async function get(url: string): Promise<Response> {
   return fetch(url, { headers: { authorization: `Bearer ${TOKEN}` } })
 }
 
-/** A signal goes to one process; everything below it must be gone some time later. */
+/** A signal reaches one process; everything below it must be gone some time later. */
 async function expectAllGone(pids: readonly number[]): Promise<void> {
   await waitFor(async () => pids.every((pid) => !isAlive(pid)), {
     what: `processes ${pids.join(', ')} to end`,
@@ -26,7 +26,7 @@ async function expectAllGone(pids: readonly number[]): Promise<void> {
 }
 
 describe('vitrina up', () => {
-  it('runs API and runner as processes of their own, without the password of the administrator; a second one takes the next port and ends at once at the second Ctrl-C', async () => {
+  it('runs API and runner as separate processes, without the password of the administrator; a second one uses the next port and stops at once at the second Ctrl-C', async () => {
     const database = await aDatabase()
     const up = spawnVitrina(
       ['up'],
@@ -53,7 +53,7 @@ describe('vitrina up', () => {
     expect(await up.exited).toBe(0)
   })
 
-  it('starts a database of its own in a path with spaces, and leaves nothing running when it is killed or after Ctrl-C', async () => {
+  it('starts its own database in a path with spaces, and leaves nothing running when it is killed or after Ctrl-C', async () => {
     const folder = await aFolder()
     const first = spawnVitrina(['up'], { VITRINA_PORT: '0' }, { cwd: folder })
     await first.waitForOutput(/Vitrina is up/)
@@ -73,14 +73,14 @@ describe('vitrina up', () => {
     expect(below.filter(isAlive)).toEqual([])
   })
 
-  /** A second one on the same database takes the next port, and ends at once when Ctrl-C is pressed a second time. */
+  /** A second one on the same database uses the next port, and stops at once when Ctrl-C is pressed a second time. */
   async function expectAnotherPort(database: TestDatabase, first: SpawnedVitrina): Promise<void> {
     const second = spawnVitrina(['up'], { DATABASE_URL: database.url }, { cwd: await aFolder() })
     await second.waitForOutput(/Vitrina is up/)
     expect(addressOf(second)).not.toBe(addressOf(first))
     expect(second.stderr).toMatch(/Port \d+ is taken/)
     const below = descendantsOf(second.pid)
-    // A part that hangs: it cannot hear that it should stop.
+    // A part that hangs: it does not receive the request to stop.
     for (const { pid } of below) process.kill(pid, 'SIGSTOP')
     second.kill('SIGINT')
     const impatient = setInterval(() => second.kill('SIGINT'), 100)
@@ -90,7 +90,7 @@ describe('vitrina up', () => {
   }
 })
 
-describe('api and runner started apart', () => {
+describe('api and runner started separately', () => {
   it('meet in the database', async () => {
     const [folder, database] = [await aFolder(), await aDatabase()]
     const env = { DATABASE_URL: database.url, VITRINA_API_TOKEN: TOKEN, VITRINA_PORT: '0' }
@@ -98,7 +98,7 @@ describe('api and runner started apart', () => {
     await api.waitForOutput(/API\s+http/)
     const runner = spawnVitrina(['runner'], env, { cwd: folder })
     await waitFor(async () => (await database.query('SELECT FROM etl.etl_runners')).length === 1, {
-      what: 'a sign of life of the runner',
+      what: 'a heartbeat of the runner',
     })
     expect((await get(`${addressOf(api)}/pipelines`)).status).toBe(200)
     for (const part of [api, runner]) {
@@ -107,7 +107,7 @@ describe('api and runner started apart', () => {
     }
   })
 
-  it('say how to start when there is no database', async () => {
+  it('explain how to start without a database', async () => {
     const folder = await aFolder()
     for (const part of ['api', 'runner']) {
       const alone = spawnVitrina([part], {}, { cwd: folder })

@@ -57,8 +57,8 @@ const films = (overrides: PipelineOverrides = {}) =>
     ...overrides,
   })
 
-describe('a run that PostgreSQL refuses names the database that refused, with its SQLSTATE', () => {
-  it('the target, where the checkpoint cannot be kept', async () => {
+describe('a run that PostgreSQL rejects names the database, with its SQLSTATE', () => {
+  it('the target, where the checkpoint cannot be stored', async () => {
     const { id } = await films({ targetConnection: 'mart', targetTable: 'analytics.narrow' })
     const ended = await run(main, id)
     expect(ended).toMatchObject({ status: 'FAILED', error_code: vtr('TARGET_FAILED'), rows_read: 0 })
@@ -69,7 +69,7 @@ describe('a run that PostgreSQL refuses names the database that refused, with it
   it.each([
     ['source', { sourceConnection: 'nowhere' }],
     ['target', { targetConnection: 'nowhere' }],
-  ] as const)('the %s, where there is no such database', async (side, overrides) => {
+  ] as const)('the %s, where the database does not exist', async (side, overrides) => {
     const { id } = await films(overrides)
     const ended = await run(main, id)
     expect(ended).toMatchObject({ status: 'FAILED', error_code: vtr('DATABASE_LOGIN'), attempt: 1 })
@@ -93,7 +93,7 @@ describe('a run that PostgreSQL refuses names the database that refused, with it
   it.each([
     ['the batch', 'INSERT ON etl.etl_run_batches'],
     ['the checkpoint', 'UPDATE ON etl.etl_state'],
-  ])('the meta store, where %s cannot be written down', async (_what, right) => {
+  ])('the meta store, where %s cannot be recorded', async (_what, right) => {
     const { id } = await films()
     await main.query(`REVOKE ${right} FROM vitrina_writer`)
     try {

@@ -6,7 +6,7 @@ import { readSettings, SETTINGS } from '../../src/config/settings.js'
 import { settingsInForce } from '../../src/config/settings-in-force.js'
 import type { PreviewPatience } from '../../src/inspect/first-rows.js'
 import { ConnectionProbes, type Probed } from '../../src/main/connections.js'
-import { lookers } from '../../src/main/lookers.js'
+import { createInspection } from '../../src/main/inspection.js'
 import type { SinkKind } from '../../src/ports/sink.js'
 import { catalogStores } from '../../src/store/catalog-stores.js'
 import { Database } from '../../src/store/database.js'
@@ -17,12 +17,12 @@ import { createTransforms } from '../../src/transforms/index.js'
 
 export const TOKEN = 'a-token-for-tests-only'
 
-/** The API as it is served, over the real store; only the socket is left out. */
+/** The API over the real store; only the socket is left out. */
 export interface TestApi {
   readonly app: FastifyInstance
   /** Every line it logged, as an object. */
   readonly lines: Record<string, unknown>[]
-  /** As the administrator, unless `headers` say otherwise. */
+  /** As the administrator, unless `headers` override it. */
   call(request: InjectOptions): Promise<LightMyRequestResponse>
   get(url: string): Promise<LightMyRequestResponse>
   post(url: string, body?: object): Promise<LightMyRequestResponse>
@@ -33,14 +33,14 @@ export interface TestApi {
 export interface ApiOptions {
   readonly consoleDir?: string
   readonly rateLimit?: number
-  /** Wrong tokens of one address in a minute; not given: as many as a test likes. */
+  /** Wrong tokens per minute and address; not given: unlimited. */
   readonly wrongTokens?: number
   readonly trustedProxies?: readonly string[]
-  /** Checks at the same time; not given: as many as a test likes. */
+  /** Concurrent checks; not given: unlimited. */
   readonly checks?: CheckLimits
-  /** Streams at the same time; not given: as many as a test likes. */
+  /** Concurrent streams; not given: unlimited. */
   readonly streams?: StreamLimits
-  /** Pipelines with series of their own; not given: all. */
+  /** Pipelines with their own series; not given: all. */
   readonly metricsPipelines?: number
   /** Default a century: tests write runs of any age. */
   readonly runsDays?: number
@@ -48,21 +48,24 @@ export interface ApiOptions {
   readonly heartbeatMs?: number
   /** For validate, preview and reconcile. */
   readonly readerUrl?: string
-  /** Where the named connections lead. */
+  /** The addresses of the named connections. */
   readonly urls?: ReadonlyMap<string, string>
-  /** What `GET /connections` tries. */
+  /** What `GET /connections` tests. */
   readonly probed?: Probed
   /** What queries may read; not given: content and ugc. */
   readonly sourceSchemas?: readonly string[]
   /** Sinks besides PostgreSQL; not given: none. */
   readonly kinds?: readonly SinkKind[]
-  /** How long a preview waits; not given: as long as the product does. */
+  /** How long a preview waits; not given: the default of the product. */
   readonly patience?: PreviewPatience
-  /** Settings of the transforms; without them there are none. */
+  /** Settings of the transforms; not given: no transforms. */
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** `url` is that of the API's own login, so that a right it lacks fails a test and not a user. Whoever makes it closes it. */
+/**
+ * `url` is that of the API's own login, so that a missing privilege fails a test and not a user. The caller closes
+ * it.
+ */
 export function anApi(url: string, options: ApiOptions = {}): TestApi {
   const lines: Record<string, unknown>[] = []
   const destination = { write: (line: string) => void lines.push(JSON.parse(line)) }
@@ -88,7 +91,7 @@ export function anApi(url: string, options: ApiOptions = {}): TestApi {
       targets,
       connections: new Set(options.connections ?? []),
     },
-    ...lookers(options.readerUrl ?? url, url, {
+    ...createInspection(options.readerUrl ?? url, url, {
       connections: options.urls ?? new Map(),
       targets,
       sourceSchemas: options.sourceSchemas ?? ['content', 'ugc'],

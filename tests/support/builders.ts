@@ -16,7 +16,7 @@ export interface BuiltPipeline {
 
 let built = 0
 
-/** A pipeline that works as it is: every test says only what matters to it. */
+/** A pipeline that works unchanged: every test gives only the fields that matter to it. */
 function defaultSpec(): PipelineSpec {
   built += 1
   return {
@@ -48,7 +48,7 @@ function defaultSpec(): PipelineSpec {
   }
 }
 
-/** Inserted with plain SQL as the administrator, so that it depends on nothing that is under test. */
+/** Inserted with plain SQL as the administrator, so that it depends on nothing under test. */
 export async function aPipeline(
   database: TestDatabase,
   overrides: PipelineOverrides = {},

@@ -5,7 +5,7 @@ export type Value = string | readonly string[] | null
 export type Row = Readonly<Record<string, Value>>
 type Text = Readonly<Record<string, string>>
 
-/** Every row of the sources, each value as PostgreSQL writes it. What is NULL is typed as text; few columns can be. */
+/** Every row of the sources, each value as PostgreSQL writes it. NULL is typed as text; few columns can be NULL. */
 export interface CinemaRows {
   readonly films: readonly Text[]
   readonly genres: readonly Text[]
@@ -30,7 +30,7 @@ const TABLES: Readonly<Record<keyof CinemaRows, string>> = {
   views: 'ugc.views',
 }
 
-/** Plain tables, whole: what is made of them is computed in TypeScript. */
+/** Complete plain tables: what is derived from them is computed in TypeScript. */
 export async function readCinemaRows(database: TestDatabase): Promise<CinemaRows> {
   const rows: Partial<Record<keyof CinemaRows, Row[]>> = {}
   for (const [name, table] of Object.entries(TABLES))
@@ -39,7 +39,7 @@ export async function readCinemaRows(database: TestDatabase): Promise<CinemaRows
 }
 
 const TEXT_ARRAY = 1009
-/** Texts, because a JavaScript date drops microseconds and a number digits. Lists of texts are lists. */
+/** Texts, because a JavaScript date drops microseconds and a number drops digits. Lists of texts are lists. */
 const AS_TEXT = {
   getTypeParser: (oid: number) =>
     oid === TEXT_ARRAY ? pg.types.getTypeParser(oid as never) : (text: string) => text,
@@ -66,7 +66,7 @@ export function groupBy<T>(rows: readonly T[], key: (row: T) => string): Map<str
   return groups
 }
 
-/** Times of one time zone, as PostgreSQL writes them, are in order as texts: '+' comes before '.' and before digits. */
+/** Times of one time zone, as PostgreSQL writes them, sort as texts: '+' comes before '.' and before digits. */
 export function latest(times: readonly string[]): string | null {
   return [...times].sort().at(-1) ?? null
 }

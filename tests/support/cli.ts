@@ -9,17 +9,17 @@ import { type SpawnedVitrina, spawnVitrina } from './processes.js'
 
 export const TOKEN = 'a-token-for-cli-tests'
 
-/** The program beside a real server: one API and one runner for all tests of a file. */
+/** The program next to a real server: one API and one runner for all tests of a file. */
 export interface CliStand {
   readonly database: TestDatabase
   readonly url: string
-  /** The working folder and the home of whoever types the commands. */
+  /** The working folder and the home of the user who runs the commands. */
   readonly folder: string
   /** Runs a command to its end, as the administrator. */
   vitrina(...args: string[]): Promise<Ended>
   /** With other settings than those of the administrator. */
   vitrinaWith(env: Record<string, string>, ...args: string[]): Promise<Ended>
-  /** Starts a command in a process of its own and does not wait. */
+  /** Starts a command in its own process and does not wait. */
   start(...args: string[]): SpawnedVitrina
   file(name: string, text: string): Promise<string>
 }

@@ -1,6 +1,6 @@
 /*
- * A small HTTP front over chDB, which is the engine of ClickHouse as a library. The SQL engine is real. The protocol is
- * a subset of our own: one session for all requests, no streaming, no roles; faults on request.
+ * A small HTTP front for chDB, the engine of ClickHouse as a library. The SQL engine is real. The protocol is our own
+ * subset: one session for all requests, no streaming, no roles; faults on request.
  * Started by tests/support/clickhouse.ts: node clickhouse-front.mjs <folder with node_modules/chdb>
  */
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -13,7 +13,7 @@ const { Session } = createRequire(join(process.argv[2], 'package.json'))('chdb')
 const home = mkdtempSync(join(tmpdir(), 'vitrina-clickhouse-'))
 const session = new Session(home)
 
-/** What belongs to the protocol and not to the engine. */
+/** Parameters of the protocol, not of the engine. */
 const NOT_SETTINGS = new Set([
   'query',
   'query_id',
@@ -23,7 +23,7 @@ const NOT_SETTINGS = new Set([
   'role',
   'wait_end_of_query',
 ])
-/** The user and the password that are let in. */
+/** The accepted user and password. */
 const LOGIN = `Basic ${Buffer.from('etl:a secret').toString('base64')}`
 
 /** Faults that wait for their statement: {pattern, times, code?, type?, lose?}. */
@@ -48,7 +48,7 @@ const server = createServer(async (request, response) => {
       response,
       'Code: 516. DB::Exception: etl: Authentication failed: password is incorrect. (AUTHENTICATION_FAILED)',
     )
-  // One after another: the session is one for all.
+  // One after another: all requests share one session.
   turn = turn
     .then(() => answer(url.searchParams, body, response))
     .catch((error) => refuse(response, error.message))
@@ -73,7 +73,10 @@ function takeFault(sql) {
   return fault
 }
 
-/** What the session has set now. Almost every request brings the same, and each SET costs as much as a small query. */
+/**
+ * The current settings of the session. Almost every request has the same, and each SET costs as much as a small
+ * query.
+ */
 let current = new Map()
 
 async function run(sql, params) {

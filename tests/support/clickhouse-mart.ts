@@ -9,17 +9,17 @@ import type { Column } from '../../src/sql/selection.js'
 import type { TestClickHouse } from './clickhouse.js'
 
 export interface MartOptions {
-  /** Name and PostgreSQL type; `!` at its end means that it cannot be NULL. */
+  /** Name and PostgreSQL type; a trailing `!` means NOT NULL. */
   readonly columns?: Readonly<Record<string, string>>
   readonly key?: readonly string[]
   readonly options?: Readonly<Record<string, unknown>>
   readonly brake?: number
 }
 
-/** A mart in a database of its own. */
+/** A mart in its own database. */
 export interface TestMart {
   readonly database: string
-  /** One attempt's sink; closed with the test. */
+  /** The sink of one attempt; closed with the test. */
   open(changes?: MartOptions & { signal?: AbortSignal }): Promise<Sink>
   /** As people read it. */
   read(what?: string): Promise<string[][]>
@@ -73,7 +73,7 @@ export function batch(fence: number, number: number, changes: Partial<BatchId> =
   return { pipelineId: PIPELINE, runId: RUN, fence, number, ...changes }
 }
 
-/** Every row as `digests` gives it, key → digest. */
+/** Every row as `digests` returns it, key → digest. */
 export async function digestsOf(sink: Sink): Promise<Map<string, string>> {
   const found = new Map<string, string>()
   for await (const portion of sink.digests())

@@ -9,26 +9,26 @@ export interface Fault {
   /** The statement that it waits for. */
   readonly pattern: string
   readonly times: number
-  /** What the server refuses it with, and how that is called. */
+  /** The error of the server, and its name. */
   readonly code?: number
   readonly type?: string
-  /** It is done, but nobody is told. */
+  /** It is executed, but the response is lost. */
   readonly lose?: boolean
 }
 
-/** The engine of ClickHouse behind a small HTTP front of our own; a database of its own for each test is up to the test. */
+/** The engine of ClickHouse behind our own small HTTP front; each test creates its own database. */
 export interface TestClickHouse {
   /** With user and password. */
   readonly url: string
   rows(sql: string): Promise<string[][]>
   fail(...faults: Fault[]): Promise<void>
-  /** What came in since the last time this was asked. */
+  /** The requests since the last call. */
   requests(): Promise<{ sql: string; settings: Record<string, string> }[]>
 }
 
 /**
- * For one file: `const clickhouse = await aClickHouse()` at its top. Where the engine cannot be had every test of the
- * file is skipped, with the reason.
+ * For one file: `const clickhouse = await aClickHouse()` at its top. If the engine is not available, every test of
+ * the file is skipped, with the reason.
  */
 export async function aClickHouse(): Promise<TestClickHouse> {
   const found = await findTool('clickhouse')

@@ -1,7 +1,7 @@
 /*
  * Runs commands of the built CLI one after another in this process: a process for each command costs 0.35 s of CPU,
- * and most of that is loading the same modules again. A request is a line of JSON on descriptor 3. What the command
- * prints goes to stdout and stderr as always, followed on both by the end mark that the request names and the exit code.
+ * mostly to load the same modules again. A request is a line of JSON on descriptor 3. The output of the command goes
+ * to stdout and stderr as always, followed on both by the end mark of the request and the exit code.
  */
 import { Socket } from 'node:net'
 import { createInterface } from 'node:readline'

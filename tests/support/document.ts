@@ -7,11 +7,14 @@ export interface Block {
   readonly text: string
   /** The line of the document on which it begins. */
   readonly line: number
-  /** What is shown right below it as its answer. */
+  /** The expected output, shown directly below it. */
   readonly answer: string | null
-  /** Why a test cannot carry out what a reader can: `<!-- not run: needs a browser -->` stands before it. */
+  /** Why a test cannot execute it although a reader can: `<!-- not run: needs a browser -->` precedes it. */
   readonly notRun: string | null
-  /** What of the repository it shows: `<!-- file: path -->` for all of a file, `<!-- part of: path -->` for lines of it. */
+  /**
+   * The file of the repository it shows: `<!-- file: path -->` for a whole file, `<!-- part of: path -->` for some
+   * lines.
+   */
   readonly source: { readonly path: string; readonly isWhole: boolean } | null
 }
 
@@ -23,7 +26,7 @@ const SOURCE = /^<!-- (file|part of): (\S+) -->$/
 const ANSWERS = new Set(['text', 'json'])
 const A_BLOCK = 'a block'
 
-/** The blocks of a document with a language, in their order, each with the answer that is shown right below it. */
+/** The blocks of a document with a language, in their order, each with the output shown directly below it. */
 export function blocksOf(file: string): Block[] {
   const blocks: Block[] = []
   const lines = readFileSync(join(ROOT, file), 'utf8').split('\n')
@@ -52,14 +55,14 @@ function marksIn(above: string): Pick<Block, 'notRun' | 'source'> {
   }
 }
 
-/** What a document shows as the answer to a command that is carried out elsewhere. */
+/** The output that a document shows for a command that is executed elsewhere. */
 export function answerTo(file: string, command: string): string {
   const block = blocksOf(file).find(({ text }) => text === command)
-  if (!block?.answer) throw new Error(`${file} shows no answer to "${command}".`)
+  if (!block?.answer) throw new Error(`${file} shows no output of "${command}".`)
   return block.answer
 }
 
-/** What is another each time: moments, ids, addresses, durations, tokens, names of runners. */
+/** What differs each time: times, ids, addresses, durations, tokens, names of runners. */
 const PASSING: readonly [RegExp, string][] = [
   [/\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d)?/g, '<moment>'],
   [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, '<id>'],
@@ -71,7 +74,7 @@ const PASSING: readonly [RegExp, string][] = [
   [/[\w.-]+-\d+-\d{3,}\b/g, '<runner>'],
 ]
 
-/** Whether an output says what the document shows. `…` in the document stands for anything. */
+/** Whether an output matches the document. `…` in the document matches anything. */
 export function shows(shown: string, output: string): boolean {
   return pattern(shown).test(plain(output))
 }
@@ -85,7 +88,7 @@ function escaped(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 }
 
-/** Without what only makes it neat: blanks, rules of tables, counts of rows. */
+/** Without layout: blanks, rules of tables, counts of rows. */
 function plain(text: string): string {
   let masked = text
   for (const [passing, name] of PASSING) masked = masked.replace(passing, name)

@@ -9,7 +9,9 @@ import type { TestS3 } from './s3.js'
 
 const run = promisify(execFile)
 
-/** Reads statements from stdin, the last one's rows as JSON to stdout: every value as DuckDB's own text. */
+/**
+ * Reads statements from stdin, writes the rows of the last one as JSON to stdout: every value as DuckDB's own text.
+ */
 const SCRIPT = `
 import duckdb, json, sys
 db = duckdb.connect()
@@ -19,7 +21,7 @@ for statement in before: db.execute(statement)
 json.dump(db.execute(last).fetchall(), sys.stdout)
 `
 
-/** The rows of the last statement; ask for text where JSON has no type. */
+/** The rows of the last statement; cast to text where JSON has no type. */
 export async function duckdb(...statements: string[]): Promise<(string | number | boolean | null)[][]> {
   const tools = await findTool('python')
   if ('missing' in tools) throw new Error(tools.missing)
@@ -30,7 +32,7 @@ export async function duckdb(...statements: string[]): Promise<(string | number 
 
 const GUIDE = new URL('../../docs/guides/s3.md', import.meta.url)
 
-/** The statements that docs/guides/s3.md tells people to run, for a copy of the mart in a folder. */
+/** The statements of docs/guides/s3.md, for a copy of the mart in a folder. */
 export async function readMart(root: string): Promise<string[]> {
   const guide = await readFile(GUIDE, 'utf8')
   const [, variable = '', select = ''] = /(SET VARIABLE files = [^;]+);\s*(SELECT [^;]+);/.exec(guide) ?? []
@@ -44,7 +46,7 @@ export function forCopy(sql: string, root: string): string {
     .replace('list(location ||', `list('${root}/' ||`)
 }
 
-/** A copy of the files that the manifest names, because DuckDB needs an extension from its own site to read S3 itself. */
+/** A copy of the files in the manifest, because DuckDB needs an extension from its own site to read S3 itself. */
 export async function copyDown(
   s3: TestS3,
   bucket: string,

@@ -19,12 +19,12 @@ export interface SearchNode {
 interface NodeWish {
   /** For elasticsearch.yml. */
   readonly settings: Readonly<Record<string, unknown>>
-  /** More files of its configuration, by name. */
+  /** More configuration files, by name. */
   readonly files?: Readonly<Record<string, string>>
   answers(address: string): Promise<boolean>
 }
 
-/** One server in a folder of its own, on free ports. */
+/** One server in its own folder, on free ports. */
 export async function startNode(
   { folder, java }: Tools['elasticsearch'],
   wish: NodeWish,
@@ -65,9 +65,9 @@ export async function startNode(
         if (server.exitCode !== null) return 'ended'
         return (await wish.answers(address)) && 'answers'
       },
-      { what: 'Elasticsearch to answer', timeoutMs: 120_000 },
+      { what: 'Elasticsearch to respond', timeoutMs: 120_000 },
     )
-    if (server.exitCode !== null) throw new Error(`it ended with code ${server.exitCode}`)
+    if (server.exitCode !== null) throw new Error(`it exited with code ${server.exitCode}`)
     return { address, stop }
   } catch (error) {
     const said = await readFile(join(home, 'logs', 'output.log'), 'utf8').catch(() => '')

@@ -4,17 +4,17 @@ import type { TestProject } from 'vitest/node'
 import { findTool } from '../../scripts/lib/test-tools.mjs'
 import { startNode } from './elasticsearch-node.js'
 
-/** A server, or why there is none. */
+/** A server, or why it is missing. */
 export type SearchServer = { readonly url: string } | { readonly missing: string }
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** Asking there starts the server, when nobody did so before. */
+    /** A request there starts the server, if it is not running yet. */
     searchServer: string
   }
 }
 
-/** Run by vitest once. The server itself is started only when a test file asks for it, and serves them all. */
+/** Run by vitest once. The server itself is started only when a test file requests it, and serves them all. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   let starting: ReturnType<typeof start> | null = null
   const control = createServer((_request, response) => {

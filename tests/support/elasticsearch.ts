@@ -6,12 +6,12 @@ import { elasticsearch } from '../../src/sinks/elasticsearch/index.js'
 import type { Column } from '../../src/sql/selection.js'
 import type { SearchServer } from './elasticsearch-server.js'
 
-/** The one server of this run, started when the first file asks; or why there is none. */
+/** The one server of this run, started when the first file requests it; or why it is missing. */
 export async function searchServer(): Promise<SearchServer> {
   return (await (await fetch(inject('searchServer'))).json()) as SearchServer
 }
 
-/** Talks to a server as a person with curl would. */
+/** Sends requests as a user with curl would. */
 export class SearchLab {
   readonly url: string
 
@@ -19,7 +19,7 @@ export class SearchLab {
     this.url = url
   }
 
-  /** A name that no other test has. Everything that begins with it goes with the test. */
+  /** A unique name. Everything with this prefix is deleted with the test. */
   name(): string {
     const name = `t${randomBytes(5).toString('hex')}`
     onTestFinished(() => this.remove(name))
@@ -43,7 +43,7 @@ export class SearchLab {
     return (await answer.json()) as T
   }
 
-  /** The document as the server has it, as text: numbers as they are written. */
+  /** The document on the server, as text: numbers as they are written. */
   async source(name: string, id: string): Promise<string | null> {
     const answer = await fetch(`${this.url}/${name}/_source/${encodeURIComponent(id)}`)
     return answer.ok ? answer.text() : null
@@ -85,7 +85,7 @@ interface SinkWish {
   readonly signal?: AbortSignal
 }
 
-/** A sink for one test, closed with it. The first column is the key unless another is named. */
+/** A sink for one test, closed with it. The first column is the key unless another is given. */
 export async function openSink(wish: SinkWish): Promise<Sink> {
   const kind = elasticsearchKind(wish.url, wish.environment)
   const read = kind.readOptions(wish.options ?? {})

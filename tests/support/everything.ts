@@ -3,7 +3,7 @@ import type { TestDatabase } from './database.js'
 const SCHEMAS = ['content', 'ugc', 'auth', 'analytics', 'etl', 'public', 'archive']
 
 /**
- * Every row of every table, what exists, who may what, and where sequences stand: equal when nothing was changed.
+ * Every row of every table, all objects, privileges and sequences: equal if nothing was changed.
  * Roles without their passwords: they belong to the whole server, and a migration elsewhere gives them a new salt.
  * Settings without those of other databases, which other tests change.
  */

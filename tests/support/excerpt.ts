@@ -11,7 +11,7 @@ import { type Block, ROOT } from './document.js'
 const run = promisify(execFile)
 const PARSE = 'import ast, sys; ast.parse(open(sys.argv[1]).read(), sys.argv[1])'
 
-/** A block that shows a file of the repository has to say what stands there; a diff, what stood there before. */
+/** A block that shows a file of the repository must match it; a diff must match its earlier version. */
 export async function checkExcerpt(
   language: string,
   text: string,
@@ -20,7 +20,7 @@ export async function checkExcerpt(
   const file = await readFile(join(ROOT, path), 'utf8')
   const shown = language === 'diff' ? before(text) : text
   if (isWhole ? `${shown}\n` !== file : !outdented(file).includes(outdented(shown)))
-    throw new Error(`This is not what stands in ${path}.`)
+    throw new Error(`This does not match ${path}.`)
   if (language === 'python') await run('python3', ['-c', PARSE, join(ROOT, path)])
 }
 
@@ -36,7 +36,7 @@ function outdented(text: string): string {
   return text.replace(/^ +/gm, '')
 }
 
-/** Every field exists and has a fitting value. A document may show some of the fields only. */
+/** Every field exists and has a valid value. A document may show only some of the fields. */
 export function checkPipeline(text: string): void {
   const { required: _, ...schema } = readPipelineSchema(PIPELINE_SCHEMA)
   const mistakes = checkValue(schema, parse(text))

@@ -9,7 +9,7 @@ export interface Exchange {
   readonly headers: http.IncomingHttpHeaders
 }
 
-/** What becomes of one request. `pass` lets the server do it, and may change what it answers. */
+/** What happens to a request. `pass` forwards it to the server, and may change the response. */
 export type Fault =
   | {
       readonly kind: 'answer'
@@ -17,11 +17,11 @@ export type Fault =
       readonly body?: unknown
       readonly headers?: http.OutgoingHttpHeaders
     }
-  /** The server never hears of it. */
+  /** The server does not receive it. */
   | { readonly kind: 'cut' }
-  /** The server does it, and nobody learns. */
+  /** The server executes it, but the response is lost. */
   | { readonly kind: 'lose' }
-  /** The answer ends in the middle. */
+  /** The response ends in the middle. */
   | { readonly kind: 'half' }
   | {
       readonly kind: 'pass'
@@ -32,10 +32,10 @@ export type Fault =
 
 const PASS: Fault = { kind: 'pass' }
 
-/** A proxy before a server, which does to each request what the test says. */
+/** A proxy in front of a server, which treats each request as the test specifies. */
 export class FaultProxy {
   readonly url: string
-  /** Asked for every request; null lets it pass. */
+  /** Called for every request; null forwards it. */
   fault: (exchange: Exchange) => Fault | null = () => null
   readonly seen: Exchange[] = []
 
@@ -68,7 +68,7 @@ export class FaultProxy {
     await new Promise((resolve) => this.#server.close(resolve))
   }
 
-  /** Requests that the server was asked for, by the end of their path. */
+  /** Requests to the server, by the end of their path. */
   bulks(): Exchange[] {
     return this.seen.filter(({ path }) => path.includes('/_bulk'))
   }

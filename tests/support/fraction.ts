@@ -20,7 +20,7 @@ export class Fraction {
     return all.reduce((sum, one) => sum.plus(one), new Fraction(0))
   }
 
-  /** Null without numbers, as avg() is. */
+  /** Null without numbers, like avg(). */
   static average(all: readonly Fraction[]): Fraction | null {
     return all.length === 0 ? null : Fraction.sum(all).over(new Fraction(all.length))
   }
@@ -42,7 +42,7 @@ export class Fraction {
     return difference === 0n ? 0 : difference < 0n ? -1 : 1
   }
 
-  /** Half away from zero, with all its places, as numeric is written. For numbers that are not negative. */
+  /** Half away from zero, with all its decimal places, as numeric is written. For numbers that are not negative. */
   round(places: number): string {
     const scaled = (2n * this.#over * 10n ** BigInt(places) + this.#under) / (2n * this.#under)
     const digits = scaled.toString().padStart(places + 1, '0')

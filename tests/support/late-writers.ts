@@ -2,7 +2,7 @@ import { setTimeout as hold } from 'node:timers/promises'
 import type pg from 'pg'
 import type { TestDatabase } from './database.js'
 
-/** Numbers that look like chance and are the same in every run. */
+/** Pseudorandom numbers, the same in every run. */
 function dice(seed: number): (below: number) => number {
   let state = seed
   return (below) => {
@@ -32,8 +32,8 @@ export async function createEvents(database: TestDatabase): Promise<void> {
 }
 
 /**
- * Inserts and updates in transactions that take their time, and their key, early and commit late, each in its own
- * order; with savepoints, and now and then rolled back. `isEnough` is asked after each.
+ * Inserts and updates in transactions that take their time and their key early and commit late, each in its own
+ * order; with savepoints, and sometimes rolled back. `isEnough` is called after each.
  */
 export async function writeLate(
   database: TestDatabase,
@@ -63,7 +63,7 @@ async function oneTransaction(
   await insert(firstId + 1)
   await client.query(roll(2) === 0 ? 'RELEASE inner_part' : 'ROLLBACK TO inner_part')
   await insert(firstId + 2)
-  // Rows of its own only: writers that wait for each other would write less, not later.
+  // Its own rows only: writers that wait for each other would write less, not later.
   const own = Math.floor(firstId / 1_000_000)
   await client.query(
     "UPDATE content.event SET value = 'changed in ' || $1 WHERE id = (SELECT id FROM content.event WHERE id / 1000000 = $2 AND id < $1 ORDER BY md5(id::text || $1::text) LIMIT 1)",

@@ -7,7 +7,7 @@ import { waitFor } from './wait.js'
 
 /*
  * In every test file, before anything else of it. Hooks run last in, first out, so this one comes after all of the
- * file's own and sees what they left: connections (database.ts looks when it drops), and processes.
+ * file's own and sees what they left: connections (database.ts checks when it drops), and processes.
  */
 afterAll(async () => {
   await endCommandHost()

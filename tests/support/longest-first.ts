@@ -11,8 +11,8 @@ const LONGEST = [
 ]
 
 /**
- * A long file that starts last would keep one worker busy while the others have nothing left to do. Vitest only knows
- * the durations of earlier runs in the same clone, and a fresh clone has none.
+ * A long file that starts last would keep one worker busy while the others are idle. Vitest only knows the durations
+ * of earlier runs in the same clone, and a fresh clone has none.
  */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -20,7 +20,7 @@ export class LongestFirst extends BaseSequencer {
       const index = LONGEST.findIndex((name) => moduleId.endsWith(`/${name}`))
       return index < 0 ? LONGEST.length : index
     }
-    // Files of one project side by side: a process is kept only for a next file of the same project.
+    // Files of one project together: a process is kept only for a next file of the same project.
     const byProject = (a: TestSpecification, b: TestSpecification) =>
       a.project.name < b.project.name ? -1 : 1
     const compare = (a: TestSpecification, b: TestSpecification) =>

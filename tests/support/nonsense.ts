@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { sampleOf } from './sample.js'
 
 const HUGE = 10 ** 30
-/** What a field may hold that nobody thought of. */
+/** Unexpected values of a field. */
 const VALUES: unknown[] = [
   ...[
     null,
@@ -65,7 +65,7 @@ export function fieldsWithValues(place: string, fields: readonly string[]): read
   return sample.map(({ field, value }) => [field, value])
 }
 
-/** Bodies that are JSON, nearly. */
+/** Almost valid JSON bodies. */
 export const JSON_SHAPES = [
   '',
   'null',
@@ -125,7 +125,7 @@ export const QUERIES = [
     '%%%',
   ],
 ]
-/** What may stand in a path where an id belongs. */
+/** Values in a path where an id belongs. */
 export const IDS = [
   '%00',
   '%ED%A0%80',

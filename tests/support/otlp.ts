@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A span as the wire has it, with its attributes as plain values and its place in the request. */
+/** A span as received, with its attributes as plain values and its place in the request. */
 export interface ReceivedSpan {
   readonly traceId: string
   readonly spanId: string
@@ -18,15 +18,15 @@ export interface ReceivedSpan {
 export interface Collector {
   readonly url: string
   readonly spans: ReceivedSpan[]
-  /** What came in, as it came in. */
+  /** The received requests, unchanged. */
   readonly bodies: string[]
   readonly headers: Record<string, unknown>[]
-  /** What it answers; 200 unless set. */
+  /** The status it returns; 200 unless set. */
   status: number
   close(): Promise<void>
 }
 
-/** A receiver of OTLP over HTTP. Whoever makes it closes it. */
+/** A receiver of OTLP over HTTP. The caller closes it. */
 export async function aCollector(): Promise<Collector> {
   const server = createServer((request, response) => {
     const parts: Buffer[] = []
@@ -82,7 +82,7 @@ type WireSpan = Omit<ReceivedSpan, 'from' | 'to' | 'attributes' | 'service' | 'p
   readonly attributes: readonly WireAttribute[]
 }
 
-/** Throws for what is not the protocol: a test that reads on would test nothing. */
+/** Throws for anything else than the protocol: a test that continued would test nothing. */
 function decode(body: string): ReceivedSpan[] {
   return (JSON.parse(body) as Wire).resourceSpans.flatMap(({ resource, scopeSpans }) => {
     const service = String(plain(resource.attributes)['service.name'])

@@ -22,11 +22,11 @@ export async function findPgBouncer(): Promise<Found> {
 export interface PgBouncerOptions {
   readonly program: string
   readonly poolMode: 'session' | 'transaction' | 'statement'
-  /** Sessions of the server for each login and database. Default 20, as PgBouncer's own. */
+  /** Server sessions for each login and database. Default 20, as in PgBouncer. */
   readonly poolSize?: number
 }
 
-/** The address of the database behind a PgBouncer of its own, which stops with the test. */
+/** The address of the database behind its own PgBouncer, which stops with the test. */
 export async function throughPgBouncer(databaseUrl: string, options: PgBouncerOptions): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'vitrina-pgbouncer-'))
   // PgBouncer does not run as root.

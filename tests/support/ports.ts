@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:net'
 
-/** Held all at once, so that none is given twice. */
+/** Held all at once, so that none is returned twice. */
 export async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(
     Array.from(

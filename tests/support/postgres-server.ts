@@ -13,12 +13,12 @@ const PASSWORD = 'only-for-tests'
 const DATABASE = 'vitrina'
 
 export interface PostgresOptions {
-  /** Everything is kept below it. A second start in the same home has the same data and port. */
+  /** The folder of its data. A second start in the same home has the same data and port. */
   readonly home: string
   /** The folder with `initdb` and `postgres`; null is the embedded server. */
   readonly bin: string | null
   readonly settings?: Record<string, string>
-  /** Default false: a power cut may destroy the data. */
+  /** Default false: a power failure may destroy the data. */
   readonly durable?: boolean
 }
 
@@ -78,10 +78,10 @@ async function initdb(bin: string, place: Place, log: ServerLog): Promise<void> 
     `--pwfile=${passwordFile}`,
     '--auth=scram-sha-256',
     '--encoding=UTF8',
-    // The provider inside PostgreSQL that the embedded server uses came with 17. This locale sorts the same way.
+    // The locale provider of the embedded server came with 17. This locale sorts the same way.
     '--locale=C.UTF-8',
     '--no-sync',
   ]
   const code = await runGuarded({ file: join(bin, 'initdb'), args, cwd: base, account, logFd: log.fd }).exited
-  if (code !== 0) throw new Error(`initdb of ${bin} ended with code ${code}:\n${log.tail()}`)
+  if (code !== 0) throw new Error(`initdb of ${bin} exited with code ${code}:\n${log.tail()}`)
 }

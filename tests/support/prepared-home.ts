@@ -13,12 +13,12 @@ export interface PreparedHome {
 
 export async function prepareHome(): Promise<PreparedHome> {
   const folder = await mkdtemp(join(tmpdir(), 'vitrina-prepared-'))
-  // As root, the account of the server has to enter it.
+  // As root, the account of the server needs access to it.
   await chmod(folder, 0o755)
   const prepared = join(folder, '.vitrina')
   await (await startEmbedded({ home: prepared, durable: false })).stop()
   return {
-    // Not fs.cp: it does not keep the owner, and the server refuses data of another account.
+    // Not fs.cp: it does not keep the owner, and the server rejects data of another account.
     copyTo: async (home) => void (await promisify(execFile)('cp', ['-pR', prepared, home])),
     remove: () => rm(folder, { recursive: true, force: true }),
   }

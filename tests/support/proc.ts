@@ -7,7 +7,7 @@ export interface ProcessInfo {
   readonly command: string
 }
 
-/** Everything below `pid` that lives; empty where there is no /proc. */
+/** All live descendants of `pid`; empty without /proc. */
 export function descendantsOf(pid: number): ProcessInfo[] {
   const all = livingProcesses()
   const below = (parent: number): ProcessInfo[] =>
@@ -15,7 +15,7 @@ export function descendantsOf(pid: number): ProcessInfo[] {
   return below(pid)
 }
 
-/** Also those whose parent died: a child inherits the environment, whoever adopts it. */
+/** Also those whose parent died: a child inherits the environment. */
 export function processesWith(variable: string, value: string): ProcessInfo[] {
   const wanted = `${variable}=${value}`
   return livingProcesses().filter(({ pid }) => read(`/proc/${pid}/environ`).split('\0').includes(wanted))
@@ -37,9 +37,9 @@ function livingProcesses(): ProcessInfo[] {
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => {
       const stat = read(`/proc/${name}/stat`)
-      // The name in parentheses may itself hold spaces and parentheses, so count from the last one.
+      // The name in parentheses may itself contain spaces and parentheses, so count from the last one.
       const [state = 'X', parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-      // A zombie is gone; it only waits to be counted.
+      // A zombie has exited; it only waits to be reaped.
       if (stat === '' || state === 'Z' || state === 'X') return []
       return [
         {
@@ -51,7 +51,7 @@ function livingProcesses(): ProcessInfo[] {
     })
 }
 
-/** Empty for a process that ended while we looked. */
+/** Empty for a process that exited meanwhile. */
 function read(path: string): string {
   try {
     return readFileSync(path, 'utf8')

@@ -10,32 +10,32 @@ export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const BIN = join(ROOT, 'bin/vitrina.js')
 const BUILT = join(ROOT, 'dist/cli/index.js')
 
-/** A program as a process of its own. Ended with its test, or with its file. */
+/** A program as a separate process. Stopped with its test, or with its file. */
 export interface SpawnedVitrina {
   readonly pid: number
   readonly stdout: string
   readonly stderr: string
-  /** The exit code; 128 + n when signal n ended it. */
+  /** The exit code; 128 + n if signal n ended it. */
   readonly exited: Promise<number>
   kill(signal: NodeJS.Signals): void
-  /** Looks through stdout and stderr together; fails as soon as the program ends without having said it. */
+  /** Searches stdout and stderr together; fails as soon as the program exits without having printed it. */
   waitForOutput(pattern: RegExp, timeoutMs?: number): Promise<RegExpExecArray>
 }
 
 export interface SpawnOptions {
   readonly cwd?: string
-  /** In a process group of its own, as a terminal starts a command; `process.kill(-pid, …)` reaches all of it. */
+  /** In its own process group, as a terminal starts a command; `process.kill(-pid, …)` reaches all of it. */
   readonly ownGroup?: boolean
-  /** As somebody else, which only root can. */
+  /** As another user, which only root can. */
   readonly user?: { readonly uid: number; readonly gid: number }
 }
 
-/** Every process of this file carries it, so that one that lost its parent is found too. */
+/** Every process of this file carries it, so that orphans are found too. */
 export const MARK = { variable: 'VITRINA_TEST_WORKER', value: String(process.pid) }
 
 const living = new Set<ChildProcess>()
 
-/** The product itself, as it was built. */
+/** The product itself, as built. */
 export function spawnVitrina(
   args: readonly string[],
   env: Record<string, string> = {},
@@ -46,16 +46,16 @@ export function spawnVitrina(
 }
 
 export function requireBuilt(): void {
-  if (!existsSync(BUILT)) throw new Error('There is no dist/ to test: run "npm run build" first.')
+  if (!existsSync(BUILT)) throw new Error('dist/ does not exist: run "npm run build" first.')
 }
 
-/** Settings of whoever runs the tests must not change what they show. */
+/** Settings of the user who runs the tests must not affect them. */
 export function bareEnvironment(): Record<string, string> {
   const { PATH = '', HOME = '' } = process.env
   return { PATH, HOME, NO_COLOR: '1', [MARK.variable]: MARK.value }
 }
 
-/** `env` is added to a bare environment. */
+/** `env` is added to a minimal environment. */
 export function spawnProgram(
   [file = '', ...args]: readonly string[],
   env: Record<string, string>,
@@ -72,7 +72,7 @@ export function spawnProgram(
   try {
     onTestFinished(() => end(child))
   } catch {
-    // Started in beforeAll: leaks.ts ends it after the file.
+    // Started in beforeAll: leaks.ts stops it after the file.
   }
   return watch(child, args)
 }
@@ -90,7 +90,7 @@ function watch(child: ChildProcess, args: readonly string[]): SpawnedVitrina {
     })
   }
   let code: number | null = null
-  // 'close', not 'exit': only then has everything it said arrived.
+  // 'close', not 'exit': only then has all its output arrived.
   const exited = new Promise<number>((resolve) => {
     child.once('close', (exitCode, signal) => {
       living.delete(child)
@@ -109,21 +109,21 @@ function watch(child: ChildProcess, args: readonly string[]): SpawnedVitrina {
     exited,
     kill: (signal) => void child.kill(signal),
     waitForOutput: async (pattern, timeoutMs = 60_000) => {
-      const what = `${args.join(' ')} to say ${pattern}`
+      const what = `${args.join(' ')} to print ${pattern}`
       const heard = await waitFor(async () => pattern.exec(said.all) ?? (code !== null && 'ended'), {
         what,
         timeoutMs,
       }).catch((error) => {
-        throw new Error(`${error.message}\nIt said:\n${said.all}`)
+        throw new Error(`${error.message}\nOutput:\n${said.all}`)
       })
       if (heard === 'ended')
-        throw new Error(`waited for ${what}, but it ended with code ${code}. It said:\n${said.all}`)
+        throw new Error(`waited for ${what}, but it ended with code ${code}. Output:\n${said.all}`)
       return heard as RegExpExecArray
     },
   }
 }
 
-/** First as Ctrl-C would, because a killed parent cannot show that it ends its children. */
+/** First like Ctrl-C, because a killed parent cannot show that it stops its children. */
 async function end(child: ChildProcess): Promise<void> {
   if (!living.has(child)) return
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))

@@ -9,7 +9,7 @@ declare module 'vitest' {
   export interface ProvidedContext {
     /** The folder with the programs of the oldest supported PostgreSQL. */
     oldestPostgres: Found
-    /** The same of the newest version that Vitrina refuses. */
+    /** The same of the newest version that Vitrina rejects. */
     tooOldPostgres: Found
     pgbouncer: Found
   }
@@ -18,7 +18,10 @@ declare module 'vitest' {
 const OLDEST = '14'
 const TOO_OLD = '13'
 
-/** Run by vitest once, before all files: what has to be downloaded or installed is there when the first test starts. */
+/**
+ * Run by vitest once, before all files: everything to be downloaded or installed is available when the first test
+ * starts.
+ */
 export async function setup(project: TestProject): Promise<void> {
   project.provide('oldestPostgres', await findPostgres(OLDEST))
   project.provide('tooOldPostgres', await findPostgres(TOO_OLD))

@@ -1,4 +1,4 @@
-/** One exposed family: its type, and the labels and values that its samples have. */
+/** One exposed family: its type, and the labels and values of its samples. */
 export interface Exposed {
   readonly type: string
   readonly labels: Map<string, Set<string>>
@@ -7,7 +7,7 @@ export interface Exposed {
 const SAMPLE = /^([a-z_]+)(?:\{(.*)\})? \S+$/
 const LABEL = /([a-z_]+)="((?:\\.|[^"\\])*)"/g
 
-/** What processes expose, by the names of families; several texts are put together. */
+/** What processes expose, by the names of families; several texts are merged. */
 export function exposedBy(...texts: readonly string[]): Map<string, Exposed> {
   const families = new Map<string, Exposed>()
   for (const line of texts.flatMap((text) => text.split('\n'))) {
@@ -26,7 +26,7 @@ function addSample(families: Map<string, Exposed>, line: string): void {
     family.labels.set(label, (family.labels.get(label) ?? new Set()).add(value))
 }
 
-/** A histogram has three series for each set of labels. Null: nobody exposes it. */
+/** A histogram has three series for each set of labels. Null: not exposed. */
 export function familyOf(series: string, families: ReadonlyMap<string, Exposed>): string | null {
   if (families.has(series)) return series
   const base = series.replace(/_(bucket|sum|count)$/, '')

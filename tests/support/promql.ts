@@ -1,6 +1,6 @@
 import { parser } from '@prometheus-io/lezer-promql'
 
-/** What an expression asks of the metrics. */
+/** What an expression reads from the metrics. */
 export interface Asked {
   readonly series: string
   readonly matchers: readonly { readonly label: string; readonly op: string; readonly value: string }[]
@@ -12,9 +12,9 @@ export interface Expression {
   readonly groupedBy: readonly string[]
 }
 
-/** By the grammar of Prometheus itself. Throws where it finds a mistake. */
+/** With the grammar of Prometheus itself. Throws on a syntax error. */
 export function readPromql(text: string): Expression {
-  // Grafana puts a duration there.
+  // Grafana inserts a duration there.
   const query = text.replaceAll('$__rate_interval', '5m').replaceAll('$__range', '6h')
   const asked: Asked[] = []
   const groupedBy: string[] = []

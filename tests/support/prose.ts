@@ -9,7 +9,7 @@ const ELSEWHERE = [
 ]
 const FENCED = /^```[\s\S]*?^```$/gm
 
-/** Every document that is written by hand or generated, by its path from the root. */
+/** Every document, written by hand or generated, by its path from the root. */
 export function documents(): string[] {
   const top = readdirSync(ROOT).filter((name) => name.endsWith('.md'))
   const below = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
@@ -18,7 +18,7 @@ export function documents(): string[] {
   return [...top, ...below, ...ELSEWHERE].sort()
 }
 
-/** Without those that speak of their own day: the decisions, and the history. */
+/** Without those that describe their own time: the decisions, and the history. */
 export function presentDocuments(): string[] {
   return documents().filter((file) => !file.startsWith('docs/adr/') && file !== 'CHANGELOG.md')
 }
@@ -27,12 +27,12 @@ export function textOf(file: string): string {
   return readFileSync(join(ROOT, file), 'utf8')
 }
 
-/** Without fenced blocks: those are followed by a test of their own. */
+/** Without fenced blocks: those are checked by their own test. */
 export function proseOf(file: string): string {
   return textOf(file).replace(FENCED, '')
 }
 
-/** What stands between backticks in the prose. */
+/** The inline code of the prose. */
 export function codeIn(file: string): string[] {
   return [...proseOf(file).matchAll(/`([^`\n]+)`/g)].map(([, code]) => code!)
 }

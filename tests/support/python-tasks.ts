@@ -17,7 +17,7 @@ export const task = (name: string, ...body: string[]) =>
   `@task("${name}")\ndef ${name}(rows):\n${body.map((line) => `    ${line}`).join('\n')}`
 export const GOOD = task('good', 'return [{**row, "title": (row["title"] or "").strip()} for row in rows]')
 
-/** What a function that misbehaves leads to; the hosts go on, which a good one shows. */
+/** The effect of a misbehaving function; the hosts keep working, which a good one shows. */
 export async function failureOf(tasks: TestTasks, name: string) {
   const failure = await tasks.run(name, COLUMNS, ROWS).then(
     () => null,

@@ -10,7 +10,7 @@ export const LEASE = 30
 
 export type Queue = Awaited<ReturnType<typeof aQueue>>
 
-/** A run queue as the runner has it, in a database of its own, and what tests ask and do behind its back. */
+/** The run queue of a runner, in its own database, with helpers that inspect and change it directly. */
 export async function aQueue() {
   const database = await aDatabase()
   const pool = new Database(database.loginUrl('writer'), { name: 'vitrina-runner', size: 10 })
@@ -30,7 +30,7 @@ export async function aQueue() {
     if (claim === null) throw new Error('nothing to claim')
     return claim
   }
-  /** The lease runs out without anybody waiting for it. */
+  /** Expires the lease without waiting. */
   const expireLease = ({ pipeline }: Claim) =>
     database.query(
       "UPDATE etl.etl_pipelines SET lease_until = clock_timestamp() - interval '1 ms' WHERE id = $1",

@@ -7,18 +7,18 @@ import { checkExcerpt, checkPipeline } from './excerpt.js'
 import { MARK, type SpawnedVitrina, spawnProgram } from './processes.js'
 import { waitFor } from './wait.js'
 
-/** Where a document's own addresses lead to in a test. */
+/** What the addresses of a document are replaced with in a test. */
 export interface Stage {
   readonly folder: string
   readonly database: TestDatabase
-  /** Text of the document, and what a test puts in its place. */
+  /** Text of the document, and its replacement in a test. */
   readonly instead: readonly (readonly [string | RegExp, string])[]
   readonly env: Record<string, string>
   /** Runs the document's SQL where it is not meant for psql. */
   readonly sql?: (text: string) => Promise<string>
 }
 
-/** Carries out every block of a document, in its order, and compares what is seen with what it shows. */
+/** Executes every block of a document in order, and compares the output with the document. */
 export async function readThrough(file: string, stage: Stage): Promise<void> {
   const reader = new Reader(stage)
   const wrong: string[] = []
@@ -35,11 +35,11 @@ export async function readThrough(file: string, stage: Stage): Promise<void> {
   if (wrong.length > 0) throw new Error(wrong.join('\n\n'))
 }
 
-/** `npx vitrina up`, perhaps with settings before it, as the last line of a block. */
+/** `npx vitrina up`, possibly with settings before it, as the last line of a block. */
 const SERVER = /^(?:[A-Z0-9_]+=\S+ )*npx vitrina (?:up|api|runner)\b.*$/
 const SETTING = /^([A-Z][A-Z0-9_]*)=(\S*)$/
 
-/** Follows a document to the letter: types its commands, saves its files, puts its settings into the environment. */
+/** Follows a document exactly: runs its commands, saves its files, puts its settings into the environment. */
 class Reader {
   readonly #stage: Stage
   readonly #env: Record<string, string>
@@ -50,7 +50,7 @@ class Reader {
     this.#env = { HOME: stage.folder, ...stage.env }
   }
 
-  /** What is seen on the screen. */
+  /** The output on the screen. */
   async follow({ language, text, answer, source }: Block): Promise<string> {
     const meant = this.meant(text)
     if (source !== null) await checkExcerpt(language, text, source)
@@ -61,7 +61,7 @@ class Reader {
       await this.#save(meant)
     } else if (!(await this.#save(meant)))
       throw new Error(
-        `Nobody can tell what this ${language} is for: it has no name, no source and no command.`,
+        `The purpose of this ${language} block is unknown: it has no name, no source and no command.`,
       )
     return ''
   }
@@ -81,7 +81,7 @@ class Reader {
     const client = await this.#session(text)
     try {
       const answers = [await client.query({ text: text.replace(/^\\.*$/gm, ''), rowMode: 'array' })].flat()
-      // The last table on the screen: what follows it may be a COMMIT.
+      // The last table on the screen: a COMMIT may follow it.
       const { fields = [], rows = [] } = answers.findLast((one) => one.fields?.length > 0) ?? {}
       return asTable([fields.map(({ name }) => name), ...rows])
     } catch (error) {
@@ -90,7 +90,7 @@ class Reader {
     }
   }
 
-  /** A document that needs two terminals says `-- psql 2` in the first line. */
+  /** A document that needs two terminals has `-- psql 2` in the first line. */
   #session(text: string): Promise<pg.Client> {
     const name = /^-- psql \d$/m.exec(text)?.[0] ?? '-- psql 1'
     const client = this.#psql.get(name) ?? connected(this.#stage.database.url)
@@ -98,7 +98,10 @@ class Reader {
     return client
   }
 
-  /** Assignments alone are settings: they go into the environment. A server stays; everything else has to end well. */
+  /**
+   * Assignments alone are settings: they go into the environment. A server keeps running; everything else has to
+   * succeed.
+   */
   async #shell(text: string): Promise<string> {
     const lines = text.split('\n').filter((line) => line !== '')
     if (lines.every((line) => SETTING.test(line))) {
@@ -115,7 +118,7 @@ class Reader {
   async #run(text: string): Promise<string> {
     const program = await this.#start(withVariables(text))
     const code = await program.exited
-    if (code !== 0) throw new Error(`The commands end with ${code}:\n${text}\n${program.stdout}`)
+    if (code !== 0) throw new Error(`The commands exited with ${code}:\n${text}\n${program.stdout}`)
     return program.stdout
   }
 
@@ -136,7 +139,7 @@ class Reader {
     return { ...this.#env, PATH: `${bin}:${process.env.PATH}`, [MARK.variable]: MARK.value }
   }
 
-  /** A file says in its first line where it belongs. Answers whether it did. */
+  /** A file has its path in its first line. Returns whether it did. */
   async #save(text: string): Promise<boolean> {
     const path = /^(?:#|\/\/|--) (\S+\/\S+)/.exec(text)?.[1]
     if (path === undefined) return false
@@ -163,12 +166,12 @@ class Reader {
   }
 }
 
-/** What one block exports, the next ones know: a reader has one terminal. */
+/** Variables that one block exports are known to the next ones: a reader has one terminal. */
 function withVariables(text: string): string {
   return `touch variables; . ./variables\n${text}\nexport -p | grep -E ' (API|TOKEN|ID)=' > variables || true`
 }
 
-/** Cells as psql shows them, near enough for `shows`. */
+/** Cells as psql shows them, close enough for `shows`. */
 export function asTable(rows: readonly (readonly unknown[])[]): string {
   return rows.map((cells) => cells.map((cell) => cell ?? '').join(' | ')).join('\n')
 }

@@ -10,7 +10,10 @@ export interface TestRunner {
   stop(): Promise<void>
 }
 
-/** A runner in this process, on a database of the test; stopped when the test ends. Made in beforeAll: by whoever made it. */
+/**
+ * A runner in this process, on a database of the test; stopped when the test ends. If created in beforeAll: by its
+ * creator.
+ */
 export async function aRunner(
   database: TestDatabase,
   { env = {}, ...overrides }: RunnerOverrides & { env?: Record<string, string> } = {},
@@ -31,7 +34,7 @@ export async function aRunner(
   try {
     onTestFinished(stop)
   } catch {
-    // Not inside a test: whoever started it stops it.
+    // Not inside a test: the caller stops it.
   }
   return { id: runner.id, stop }
 }

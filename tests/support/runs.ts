@@ -24,7 +24,7 @@ export interface RunRow {
   readonly held_back: { reason: string; pid: number | null; since: string | null } | null
 }
 
-/** Requests a run with plain SQL, as a person at psql would. Returns the id of the run. */
+/** Requests a run with plain SQL, as a user with psql would. Returns the id of the run. */
 export async function requestRun(database: TestDatabase, pipelineId: string): Promise<string> {
   const [row] = await database.query<{ current_run_id: string }>(
     "UPDATE etl.etl_pipelines SET status = 'RUN_REQUESTED' WHERE id = $1 RETURNING current_run_id",
@@ -41,7 +41,7 @@ export async function runById(database: TestDatabase, runId: string): Promise<Ru
   return row!.run
 }
 
-/** Waits until a run has ended, however it ended. */
+/** Waits until a run has ended, successfully or not. */
 export function runEnded(database: TestDatabase, runId: string, timeoutMs = 60_000): Promise<RunRow> {
   return waitFor(
     async () => {
@@ -52,7 +52,7 @@ export function runEnded(database: TestDatabase, runId: string, timeoutMs = 60_0
   )
 }
 
-/** Requests a run and waits for its end. A runner must be there. */
+/** Requests a run and waits for its end. Needs a runner. */
 export async function run(database: TestDatabase, pipelineId: string): Promise<RunRow> {
   return runEnded(database, await requestRun(database, pipelineId))
 }

@@ -72,7 +72,7 @@ export class TestMart {
     return sink
   }
 
-  /** What the manifest says now; null: there is none. */
+  /** The current manifest; null: it does not exist. */
   async manifest(): Promise<Manifest | null> {
     const command = new GetObjectCommand({ Bucket: this.bucket, Key: `${this.name}/manifest.json` })
     const object = await this.#s3.client.send(command).catch(() => null)
@@ -95,7 +95,7 @@ export class TestMart {
   }
 }
 
-/** Null: there is no such mart. */
+/** Null: the mart does not exist. */
 export async function readWithDuckdb(
   s3: TestS3,
   name: string,
@@ -110,7 +110,7 @@ export async function readWithDuckdb(
   }
 }
 
-/** As somebody would who meddles with the mart: one file of DuckDB's own in the place of all others, `sql` selects from `mart`. */
+/** Tampers with the mart: one file of DuckDB's own replaces all others, `sql` selects from `mart`. */
 export async function rewriteWithDuckdb(s3: TestS3, name: string, sql: string): Promise<void> {
   const copy = await copyDown(s3, s3.bucket, name)
   if (copy === null) throw new Error(`there is no manifest in ${name}`)
@@ -191,7 +191,7 @@ export class TestRun {
     return deleted
   }
 
-  /** The marks are kept, so that it can be asked for once more. */
+  /** The marks are kept, so that it can be called once more. */
   publish(sink: Sink): Promise<void> {
     return sink.publish(this.marks, this.last())
   }

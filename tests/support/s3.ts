@@ -9,18 +9,18 @@ import { freePorts } from './ports.js'
 import { type SpawnedVitrina, spawnProgram } from './processes.js'
 import { waitFor } from './wait.js'
 
-/** A real S3 server of this file, and a way to look into it beside the product. */
+/** A real S3 server of this file, and direct access to it. */
 export interface TestS3 {
   readonly endpoint: string
   readonly accessKeyId: string
   readonly secretAccessKey: string
   readonly client: S3Client
-  /** One for the whole file, tests take a prefix each: SeaweedFS reserves volumes for every bucket. */
+  /** One for the whole file, each test uses a prefix: SeaweedFS reserves volumes for every bucket. */
   readonly bucket: string
 }
 
 /**
- * SeaweedFS from PyPI, in a private folder, on free ports, ended after the file; or the reason why it is missing.
+ * SeaweedFS from PyPI, in a private folder, on free ports, stopped after the file; or the reason why it is missing.
  */
 export async function startS3(): Promise<TestS3 | { readonly missing: string }> {
   const tools = await findTool('python')
@@ -30,9 +30,9 @@ export async function startS3(): Promise<TestS3 | { readonly missing: string }> 
   afterAll(() => rm(folder, { recursive: true, force: true }))
   const login = { accessKeyId: 'vitrina', secretAccessKey: randomBytes(16).toString('hex') }
   const [s3, ...others] = await freePorts(9)
-  const server = await spawnWeed(tools.weed, folder, login, s3!, others)
+  const server = await spawnWeed(tools.weed, { folder, login, s3: s3!, others })
   afterAll(async () => {
-    // Asked politely it takes 25 s, and nothing in its folder is worth keeping.
+    // A normal shutdown takes 25 s, and nothing in its folder is worth keeping.
     server.kill('SIGKILL')
     await server.exited
   })
@@ -46,26 +46,28 @@ export async function startS3(): Promise<TestS3 | { readonly missing: string }> 
   })
   afterAll(() => client.destroy())
   const bucket = `test-${randomBytes(6).toString('hex')}`
-  // It takes requests before its parts have found each other.
+  // It accepts requests before its parts have found each other.
   const ready = async () => {
     await client.send(new CreateBucketCommand({ Bucket: bucket })).catch((error) => {
       if (error.name !== 'BucketAlreadyOwnedByYou') throw error
     })
     return client.send(new PutObjectCommand({ Bucket: bucket, Key: 'ready', Body: 'ready' }))
   }
-  await waitFor(ready, { what: 'SeaweedFS to take an object', timeoutMs: 60_000 }).catch((error) => {
+  await waitFor(ready, { what: 'SeaweedFS to accept an object', timeoutMs: 60_000 }).catch((error) => {
     throw new Error(`${error.message}\n${server.stderr.slice(-3000)}`)
   })
   return { endpoint, ...login, client, bucket }
 }
 
-async function spawnWeed(
-  weed: string,
-  folder: string,
-  { accessKeyId, secretAccessKey }: { accessKeyId: string; secretAccessKey: string },
-  s3: number,
-  others: readonly number[],
-): Promise<SpawnedVitrina> {
+interface WeedOptions {
+  readonly folder: string
+  readonly login: { readonly accessKeyId: string; readonly secretAccessKey: string }
+  readonly s3: number
+  readonly others: readonly number[]
+}
+
+async function spawnWeed(weed: string, { folder, login, s3, others }: WeedOptions): Promise<SpawnedVitrina> {
+  const { accessKeyId, secretAccessKey } = login
   const identities = [
     {
       name: 'test',

@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto'
 export const ALL_CASES = Boolean(process.env.VITRINA_TEST_LONG)
 
 /**
- * A small sample of a long list of cases, another one with every seed, in which each label occurs at least once.
- * The order of the cases stays.
+ * A small sample of a long list of cases, different for every seed, in which each label occurs at least once. The
+ * order of the cases is kept.
  */
 export function sampleOf<T>(cases: readonly T[], { key, labels }: Sampling<T>): readonly T[] {
   if (ALL_CASES) return cases
@@ -23,13 +23,13 @@ export function sampleOf<T>(cases: readonly T[], { key, labels }: Sampling<T>): 
 }
 
 interface Sampling<T> {
-  /** Tells the case apart from the others. */
+  /** Identifies the case. */
   key(one: T): string
   /** What must not go untested: a failpoint, a strategy, a type. */
   labels(one: T): readonly string[]
 }
 
-/** As many of the cases as are named, others with every seed. The order stays. */
+/** The given number of cases, different for every seed. The order is kept. */
 export function someOf<T>(cases: readonly T[], count: number, key: (one: T) => string): readonly T[] {
   if (ALL_CASES) return cases
   const chosen = shuffled(cases, key).slice(0, count)
@@ -37,8 +37,8 @@ export function someOf<T>(cases: readonly T[], count: number, key: (one: T) => s
 }
 
 /**
- * `count` of the cases, others with every seed. The next place gets the next case, so that as many places as there are
- * cases run all of them.
+ * `count` of the cases, different for every seed. The next place gets the next case, so that as many places as there
+ * are cases run all of them.
  */
 export function inTurn<T>(cases: readonly T[], place: number, count = 1): readonly T[] {
   if (ALL_CASES) return cases

@@ -10,7 +10,7 @@ import { startNode } from './elasticsearch-node.js'
 
 const run = promisify(execFile)
 
-/** A server that wants TLS and a login. */
+/** A server that requires TLS and a login. */
 export interface SecureSearch {
   /** https:// */
   readonly url: string
@@ -20,9 +20,9 @@ export interface SecureSearch {
   readonly password: string
   /** As the user `admin`, who may do everything. */
   call<T>(method: string, path: string, body?: unknown): Promise<T>
-  /** Why this server can make none; null when it can. */
+  /** Why this server cannot create API keys; null if it can. */
   readonly noApiKeys: string | null
-  /** Encoded, as the setting wants it. */
+  /** Encoded, as the setting expects it. */
   apiKey(privileges: Privileges): Promise<string>
   stop(): Promise<void>
 }
@@ -32,7 +32,7 @@ export interface Privileges {
   readonly indices: readonly { readonly names: readonly string[]; readonly privileges: readonly string[] }[]
 }
 
-/** What docs/guides/elasticsearch.md says that a login needs. */
+/** The privileges that docs/guides/elasticsearch.md lists. */
 export const DOCUMENTED: Privileges = {
   cluster: ['monitor'],
   indices: [{ names: ['film_dim', 'film_dim*'], privileges: ['read', 'write', 'manage'] }],
@@ -43,14 +43,14 @@ const ROLES = {
   reads: { indices: [{ names: ['*'], privileges: ['read', 'view_index_metadata'] }] },
 }
 
-/** The users `admin`, `vitrina` with what is documented, and `reader` have the same password. */
+/** The users `admin`, `vitrina` with the documented privileges, and `reader` have the same password. */
 export async function startSecureSearch(): Promise<SecureSearch | { readonly missing: string }> {
   const found = await findTool('elasticsearch')
   if ('missing' in found) return found
   const folder = await mkdtemp(join(tmpdir(), 'vitrina-certificates-'))
   const certificates = await makeCertificates(folder).catch((error) => ({ missing: String(error) }))
   if ('missing' in certificates) return certificates
-  // Signs that mean something in URLs and headers, and letters beyond Latin-1.
+  // Characters with a meaning in URLs and headers, and letters beyond Latin-1.
   const password = `пароль:@%/ ${randomBytes(6).toString('hex')}`
   const ask = asker(certificates.authority, `admin:${password}`)
   const node = await startNode(found, {
@@ -60,7 +60,7 @@ export async function startSecureSearch(): Promise<SecureSearch | { readonly mis
       'http.crt': certificates.certificate,
       users: ['admin', 'vitrina', 'reader'].map((user) => `${user}:${hashOf(password)}\n`).join(''),
       users_roles: 'superuser:admin\ndocumented:vitrina\nreads:reader\n',
-      // JSON is YAML; the server takes each role for itself.
+      // JSON is YAML; the server reads each role separately.
       'roles.yml': Object.entries(ROLES)
         .map(([name, role]) => `${name}: ${JSON.stringify(role)}\n`)
         .join(''),
@@ -76,7 +76,7 @@ export async function startSecureSearch(): Promise<SecureSearch | { readonly mis
     strangeCa: join(folder, 'stranger.crt'),
     password,
     call,
-    noApiKeys: found.makesApiKeys ? null : 'a server that makes API keys takes a Java compiler (javac)',
+    noApiKeys: found.makesApiKeys ? null : 'a server that creates API keys needs a Java compiler (javac)',
     apiKey: async (privileges) => {
       const made = await call<{ encoded: string }>('POST', '/_security/api_key', {
         name: 'test',
@@ -124,7 +124,7 @@ async function makeCertificates(folder: string) {
   return { authority: await read('ca.crt'), key: await read('http.key'), certificate: await read('http.crt') }
 }
 
-/** As the file of users has it. */
+/** In the format of the users file. */
 function hashOf(password: string): string {
   const [rounds, salt] = [10_000, randomBytes(32)]
   const key = pbkdf2Sync(password, salt, rounds, 32, 'sha512')

@@ -10,15 +10,15 @@ import { grantRoles } from '../../src/store/roles.js'
 import { removePostgres, startPostgres } from './postgres-server.js'
 import { postgresBin } from './postgres-versions.js'
 
-/** What every test file learns about the one server of this run. */
+/** What every test file knows about the one server of this run. */
 export interface TestServer {
-  /** The administrator's connection, to a database that nobody copies. */
+  /** The administrator's connection, to a database that is not copied. */
   readonly url: string
-  /** Begins the name of every database of this run, so that two runs may share a server. */
+  /** Prefix of every database of this run, so that two runs may share a server. */
   readonly prefix: string
   /** 14 to 18. */
   readonly major: number
-  /** Its programs, for tests that start a server of their own; null is the embedded server. */
+  /** Its programs, for tests that start their own server; null is the embedded server. */
   readonly bin: string | null
 }
 
@@ -61,23 +61,23 @@ export async function majorOf(url: string): Promise<number> {
   return rows[0]!.major
 }
 
-/** What aDatabase() copies. Tests that start a server of their own need them there too. */
+/** What aDatabase() copies. Tests that start their own server need them there too. */
 export async function makeTemplates(server: TestServer): Promise<void> {
   await makeTemplate(server, 'migrated', async () => {})
   await makeTemplate(server, 'cinema', async (client) => void (await loadSample(client)))
 }
 
-/** Started by hand, vitest builds nothing; `npm test` does. */
+/** Vitest started directly builds nothing; `npm test` does. */
 async function warnWhenStale(): Promise<void> {
   const script = new URL('../../scripts/lib/build.mjs', import.meta.url).href
   const { isBuilt } = (await import(script)) as { isBuilt(): boolean }
   if (!isBuilt())
     process.stderr.write(
-      'dist/ is not what src/ says: tests of processes show the old program. "npm run build" mends it.\n',
+      'dist/ is older than src/: tests that start processes use the old program. Run "npm run build".\n',
     )
 }
 
-/** VITRINA_TEST_POSTGRES names the version: 14 to 18, or the folder with the programs of a server. */
+/** VITRINA_TEST_POSTGRES is the version: 14 to 18, or the folder with the programs of a server. */
 async function startServer(): Promise<Omit<TestServer, 'prefix' | 'major'> & { stop(): Promise<void> }> {
   const existing = process.env.VITRINA_TEST_DATABASE_URL
   if (existing) return { url: existing, bin: null, stop: async () => {} }
@@ -110,7 +110,7 @@ async function makeTemplate(
   await withClient(url, fill)
   await migrate(url)
   await grantRoles({ administratorUrl: url, sourceSchemas: ['content', 'ugc'], targetSchemas: ['analytics'] })
-  // PostgreSQL copies only a database that nobody is connected to.
+  // PostgreSQL copies only a database without connections.
   await withClient(server.url, (client) =>
     client.query(`ALTER DATABASE ${server.prefix}${name} ALLOW_CONNECTIONS false`),
   )

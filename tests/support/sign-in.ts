@@ -1,6 +1,6 @@
 import type { TestApi } from './api.js'
 
-/** What the console sends with every request once it is signed in: the cookie, and the key that the page keeps. */
+/** The headers of the console once it is signed in: the cookie, and the key that the page keeps. */
 export interface BrowserHeaders extends Record<string, string> {
   readonly cookie: string
   readonly 'x-csrf': string
@@ -18,7 +18,7 @@ export async function signIn(
     payload,
     headers: { 'x-csrf': '1', ...headers },
   })
-  if (answer.statusCode !== 200) throw new Error(`the sign-in was refused: ${answer.body}`)
+  if (answer.statusCode !== 200) throw new Error(`the sign-in was rejected: ${answer.body}`)
   return {
     cookie: String(answer.headers['set-cookie']).split(';')[0]!,
     'x-csrf': answer.json().csrf_token,

@@ -3,7 +3,7 @@ import { aPipeline, type PipelineOverrides } from './builders.js'
 import type { TestDatabase } from './database.js'
 import { rowTexts } from './stand.js'
 
-/** One pipeline of each kind over the sample cinema, and what its mart has to hold. */
+/** One pipeline of each kind over the sample cinema, and what its mart has to contain. */
 export interface SmokePipeline {
   readonly name: string
   readonly id: string
@@ -64,7 +64,7 @@ export const SMOKE_TASK = {
   text: "import { task } from 'vitrina'\ntask('same', (rows) => rows)\n",
 }
 
-/** `warehouse` is where the named connection of that name leads; `main` has the sample cinema. */
+/** `warehouse` is the database of the named connection; `main` has the sample cinema. */
 export async function smokeSet(main: TestDatabase, warehouse: TestDatabase): Promise<SmokePipeline[]> {
   const made: SmokePipeline[] = []
   for (const [name, { way, ...spec }] of Object.entries(KINDS)) {
@@ -80,7 +80,7 @@ export async function smokeSet(main: TestDatabase, warehouse: TestDatabase): Pro
   return made
 }
 
-/** Something for every pipeline to follow: changed, new and deleted rows. */
+/** Changes for every pipeline: changed, new and deleted rows. */
 export async function changeCinema(main: TestDatabase): Promise<void> {
   await main.query(`
     UPDATE content.film_work SET title = title || ' (restored)', modified = now() WHERE rating > 8;

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 /** What a function saw of the processes around it. */
 export interface Seen {
   readonly language: 'python' | 'typescript'
-  /** When it looked: as its file was loaded, or as it worked on rows. */
+  /** When it looked: while its file was loaded, or while it processed rows. */
   readonly phase: 'load' | 'batch'
-  /** Files in /proc that hold the secret. */
+  /** Files in /proc that contain the secret. */
   readonly found: readonly string[]
   /** How many files it could read. */
   readonly read: number
@@ -16,7 +16,9 @@ export interface Seen {
   readonly parentMemory: string
 }
 
-/** They write what they saw into `seen.jsonl`; the secret is in a file, so that looking for it does not show it. */
+/**
+ * They write what they saw into `seen.jsonl`; the secret is in a file, so that searching for it does not reveal it.
+ */
 const PYTHON = (folder: string) => `
 import json, os
 from vitrina import task
@@ -97,7 +99,7 @@ task('spy_typescript', (rows: Row[]) => {
 
 export const SPIES = ['spy_python', 'spy_typescript'] as const
 
-/** Writes two functions into `folder` that look for `secret` in every process they may inspect. */
+/** Writes two functions into `folder` that search for `secret` in every process they may inspect. */
 export async function writeSpies(folder: string, secret: string): Promise<void> {
   for (const language of ['python', 'typescript'])
     await mkdir(join(folder, 'pipelines', language), { recursive: true })

@@ -7,7 +7,7 @@ export interface SeenEvent {
   readonly data: Record<string, unknown>
 }
 
-/** A client of a stream of server-sent events, over a real socket. */
+/** A client of an event stream, over a real socket. */
 export class SseClient {
   readonly events: SeenEvent[] = []
   readonly response: Response
@@ -41,7 +41,7 @@ export class SseClient {
         for (const block of blocks) this.#take(block)
       }
     } catch {
-      // Cut off, by us or by the server.
+      // Disconnected, by us or by the server.
     }
     this.ended = true
   }

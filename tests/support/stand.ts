@@ -8,7 +8,7 @@ import { aRunner, type TestRunner } from './runner.js'
 import { type RunRow, run } from './runs.js'
 import { inTurn } from './sample.js'
 
-/** One of the ways rows can take, and between which databases. */
+/** One of the routes of rows, and between which databases. */
 export interface Route {
   readonly name: string
   readonly way: 'pushdown' | 'relay' | 'rows'
@@ -16,7 +16,7 @@ export interface Route {
   readonly targetConnection: 'dwh' | null
 }
 
-/** Every promise of the engine holds on each of them. */
+/** Every guarantee of the engine holds on each of them. */
 export const ROUTES: readonly Route[] = [
   { name: 'pushdown', way: 'pushdown', sourceConnection: null, targetConnection: null },
   { name: 'relay', way: 'relay', sourceConnection: 'src', targetConnection: null },
@@ -29,17 +29,17 @@ export const ROUTES: readonly Route[] = [
   },
 ]
 
-/** Databases and a runner for the tests of one route. Each test works in tables of its own. */
+/** Databases and a runner for the tests of one route. Each test uses its own tables. */
 export interface Stand {
   readonly route: Route
-  /** Holds the meta store. */
+  /** The database with the meta store. */
   readonly main: TestDatabase
   readonly source: TestDatabase
   readonly target: TestDatabase
   readonly runner: TestRunner
   pipeline(spec: Partial<PipelineSpec>): Promise<{ id: string }>
   run(pipelineId: string): Promise<RunRow>
-  /** Changes the configuration, as a person at psql would. */
+  /** Changes the configuration, as a user with psql would. */
   set(pipelineId: string, column: string, value: unknown): Promise<void>
 }
 
@@ -52,7 +52,9 @@ export interface StandOptions {
 /** The route is known while tests are declared, the stand only while they run. */
 type RouteTests = (stand: () => Stand, route: Route) => void
 
-/** The same tests for every route; in `npm test` each file takes the next one, and the first changes with the seed. */
+/**
+ * The same tests for every route; in `npm test` each file takes the next one, and the first changes with the seed.
+ */
 export function onEveryRoute(tests: RouteTests, options: StandOptions = {}): void {
   const path = expect.getState().testPath ?? ''
   const place = readdirSync(dirname(path)).sort().indexOf(basename(path))
@@ -65,7 +67,7 @@ export function onRoutes(routes: readonly Route[], tests: RouteTests, options: S
     beforeAll(async () => {
       stand = await aStand(route, options)
     })
-    // Undefined when beforeAll failed: its error is the one to read.
+    // Undefined if beforeAll failed: its error is the one to read.
     afterAll(() => stand?.runner.stop())
     tests(() => stand, route)
   })
@@ -100,7 +102,7 @@ async function aStand(route: Route, { env = {} }: StandOptions): Promise<Stand> 
   }
 }
 
-/** Every row as the database writes it, sorted: equal when the rows are. */
+/** Every row as the database writes it, sorted: equal if the rows are. */
 export async function rowTexts(database: TestDatabase, query: string): Promise<string[]> {
   const rows = await database.query<{ row: string }>(
     `SELECT whole_row::text AS row FROM (${query}) AS whole_row ORDER BY 1`,

@@ -9,7 +9,10 @@ import { onTestFinished } from 'vitest'
 
 const run = promisify(execFile)
 
-/** TLS in front of a PostgreSQL that has none: answers the SSLRequest, decrypts, and passes everything on. Closes with its test. */
+/**
+ * TLS in front of a PostgreSQL without TLS: answers the SSLRequest, decrypts, and forwards everything. Closed with
+ * its test.
+ */
 export async function tlsFront(url: string): Promise<string> {
   const { hostname, port } = new URL(url)
   const identity = await selfSigned()

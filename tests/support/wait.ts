@@ -9,7 +9,9 @@ export interface Wait {
   readonly timeoutMs?: number
 }
 
-/** Asks until there is an answer. A fact that throws is not there yet; its last error is told when time runs out. */
+/**
+ * Calls until there is a result. A fact that throws does not hold yet; its last error is reported when time runs out.
+ */
 export async function waitFor<T>(
   fact: () => Promise<T | null | false | undefined>,
   { what, timeoutMs = 30_000 }: Wait,

@@ -3,14 +3,14 @@ import type { Api } from '../schemas/type-provider.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The least role that may call a route; open: anybody, without a token. */
+    /** The lowest role that may call a route; open: no token needed. */
     access?: Role | 'open'
-    /** A session is not enough: what the route gives would outlive it. */
+    /** A session is not enough: the result of the route would outlive it. */
     bearerOnly?: true
   }
 }
 
-/** A route without a rule does not start: forgetting one must not open a door. */
+/** A route without a rule does not start: a forgotten rule must not leave a route open. */
 export function requireRules(app: Api): void {
   app.addHook('onRoute', ({ method, url, config }) => {
     if (config?.access === undefined)

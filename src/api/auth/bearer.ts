@@ -6,13 +6,13 @@ import type { Api } from '../schemas/type-provider.js'
 import type { SessionService } from '../services/sessions.js'
 import { addressGroup, clientAddress } from './client-address.js'
 import type { Guesses } from './guesses.js'
-import { type Caller, digest, type Identity, REFUSALS, type Refusal } from './identity.js'
+import { AUTH_FAILURES, type AuthFailure, type Caller, digest, type Identity } from './identity.js'
 import { KnownCallers } from './known-callers.js'
 import type { RateLimit } from './rate-limit.js'
 import { requireSameOrigin, sessionKeyOf } from './same-origin.js'
 import { sessionCookieOf } from './session-cookie.js'
 
-/** What a request was let in with. */
+/** The credential that a request was authenticated with. */
 interface Credential {
   readonly tokenHash: Buffer
   readonly via: 'token' | 'session'
@@ -26,7 +26,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller | null
     credential: Credential | null
-    /** Asked again by answers that take long: the token may have been revoked meanwhile. */
+    /** Checked again during long responses: the token may have been revoked meanwhile. */
     isStillValid: () => Promise<boolean>
   }
 }
@@ -38,7 +38,7 @@ export interface BearerOptions {
   readonly guesses: Guesses
 }
 
-/** Asked before the body is read, so that a stranger cannot make us read one. */
+/** Runs before the body is read, so that an unauthenticated caller cannot make the server read one. */
 export function requireToken(app: Api, options: BearerOptions): void {
   const known = new KnownCallers()
   app.decorateRequest('caller', null)
@@ -53,18 +53,21 @@ export function requireToken(app: Api, options: BearerOptions): void {
     if (credential.via === 'session') requireSameOrigin(request)
     Object.assign(request, { caller, credential })
     request.isStillValid = async () => typeof (await letIn(request, options)) !== 'string'
-    // A route that does not exist has no rule; whoever has a token may learn that it is not there.
+    // A route that does not exist has no rule; a caller with a token may learn that it does not exist.
     if (access !== undefined) requireRole(request, access)
     if (bearerOnly) requireBearer(request)
   })
 }
 
-/** The limits come before the database is asked: first the caller's, or the address's, then that for wrong ones. */
+/**
+ * Limits are checked before the database is queried: first that of the caller or the address, then that for wrong
+ * credentials.
+ */
 async function letInWithin(
   request: FastifyRequest,
   options: BearerOptions,
   known: KnownCallers,
-): Promise<LetIn | Refusal> {
+): Promise<LetIn | AuthFailure> {
   const { limit, guesses, identity } = options
   const address = addressGroup(clientAddress(request))
   const hash = hashOf(request)
@@ -87,26 +90,26 @@ async function letInWithin(
   return found
 }
 
-/** What expired or was revoked was right once. */
-const GUESSES: readonly Refusal[] = ['unknown', 'unproven']
+/** An expired or revoked credential was once valid. */
+const GUESSES: readonly AuthFailure[] = ['unknown', 'unproven']
 
-/** Where what a caller asks for decides, and not the route alone. */
+/** For requests where the content decides, not the route alone. */
 export function requireRole(request: FastifyRequest, needed: Role): void {
   const { role } = request.caller!
   if (!mayActAs(role, needed)) throw forbidden(role, needed)
 }
 
-/** Whoever took a session over must not get a token of their own from it. */
+/** An attacker who took over a session must not obtain a token from it. */
 function requireBearer(request: FastifyRequest): void {
   if (request.credential!.via === 'token') return
   throw new VitrinaError(
     'TOKEN_REQUIRED',
-    'A session alone cannot make or rotate tokens.',
-    'Send the token again, in the header "Authorization: Bearer <token>".',
+    'A session cannot create or rotate tokens.',
+    'Send the token itself in the header "Authorization: Bearer <token>".',
   )
 }
 
-/** For versions and audit. Only routes that need a token ask. */
+/** For versions and audit. Only routes that need a token call it. */
 export function authorOf(request: FastifyRequest): Author {
   const { id, name } = request.caller!
   const traceparent = request.trace === null ? null : formatTraceparent(request.trace)
@@ -121,18 +124,18 @@ interface LetIn {
 async function letIn(
   request: FastifyRequest,
   { identity, sessions }: BearerOptions,
-): Promise<LetIn | Refusal> {
+): Promise<LetIn | AuthFailure> {
   const credential = await credentialOf(request, sessions)
   if (typeof credential === 'string') return credential
   const caller = await identity.of(credential.tokenHash, clientAddress(request))
   return typeof caller === 'string' ? caller : { caller, credential }
 }
 
-/** A token that was sent on purpose counts before a cookie that came by itself. */
+/** An explicitly sent token takes precedence over a cookie, which the browser sends automatically. */
 async function credentialOf(
   request: FastifyRequest,
   sessions: SessionService,
-): Promise<Credential | Refusal> {
+): Promise<Credential | AuthFailure> {
   const bearer = bearerOf(request)
   if (bearer !== null) return { tokenHash: digest(bearer), via: 'token', sessionId: null, expiresAt: null }
   const cookie = sessionCookieOf(request)
@@ -143,26 +146,26 @@ async function credentialOf(
   return { tokenHash, via: 'session', sessionId: id, expiresAt }
 }
 
-/** Of what the request was sent with, right or wrong; null: nothing. */
+/** The credential of the request, valid or not; null: none. */
 function hashOf(request: FastifyRequest): Buffer | null {
   const secret = bearerOf(request) ?? sessionCookieOf(request)
   return secret === null ? null : digest(secret)
 }
 
-function unauthenticated(reply: FastifyReply, why: Refusal): VitrinaError {
+function unauthenticated(reply: FastifyReply, why: AuthFailure): VitrinaError {
   const challenge = 'Bearer realm="vitrina"'
   reply.header('www-authenticate', why === 'missing' ? challenge : `${challenge}, error="invalid_token"`)
   return new VitrinaError(
     'UNAUTHENTICATED',
-    REFUSALS[why],
-    'Send the header "Authorization: Bearer <token>" with a token that is valid, such as that of VITRINA_API_TOKEN.',
+    AUTH_FAILURES[why],
+    'Send the header "Authorization: Bearer <token>" with a valid token, such as the value of VITRINA_API_TOKEN.',
   )
 }
 
 function forbidden(role: Role, needed: Role): VitrinaError {
   return new VitrinaError(
     'FORBIDDEN',
-    `This needs the role ${needed}; the token has the role ${role}.`,
+    `This requires the role ${needed}; the token has the role ${role}.`,
     `Use a token with the role ${needed}.`,
     { facts: { needed_role: needed } },
   )

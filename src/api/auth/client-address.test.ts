@@ -4,7 +4,7 @@ import { addressGroup, clientAddress } from './client-address.js'
 const from = (ip: string, remoteAddress = '192.0.2.7') =>
   clientAddress({ ip, socket: { remoteAddress } } as never)
 
-it('writes an IPv4 address in one way, and does not believe what is no address', () => {
+it('normalizes an IPv4 address, and ignores values that are not addresses', () => {
   expect(from('::ffff:192.0.2.1')).toBe('192.0.2.1')
   expect(from('2001:db8::1')).toBe('2001:db8::1')
   expect(from('nonsense')).toBe('192.0.2.7')

@@ -2,15 +2,15 @@ import { isIP } from 'node:net'
 import type { FastifyRequest } from 'fastify'
 
 /**
- * Where a request came from. Behind a proxy of VITRINA_TRUSTED_PROXIES Fastify reads X-Forwarded-For from the right, up
- * to the first address that is not trusted; a proxy that passes on nonsense counts as the client itself.
+ * The address of the client. Behind a proxy of VITRINA_TRUSTED_PROXIES, Fastify reads X-Forwarded-For from the right,
+ * up to the first address that is not trusted; a proxy that forwards invalid values counts as the client itself.
  */
 export function clientAddress(request: FastifyRequest): string {
   const address = isIP(request.ip) === 0 ? (request.socket.remoteAddress ?? 'unknown') : request.ip
   return address.replace(/^::ffff:(?=\d+\.)/i, '')
 }
 
-/** Who shares a limit: an IPv4 address, or the 64 bits of an IPv6 address that one subscriber is given. */
+/** What shares a limit: an IPv4 address, or the 64-bit prefix of an IPv6 address that one subscriber gets. */
 export function addressGroup(address: string): string {
   if (isIP(address) !== 6) return address
   const [head = '', tail] = new URL(`http://[${address.replace(/%.*$/, '')}]`).hostname

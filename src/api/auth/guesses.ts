@@ -1,18 +1,18 @@
 import { RateLimit } from './rate-limit.js'
 
-/** Wrong tokens and codes of one address in a minute. */
+/** Wrong tokens and codes from one address in a minute. */
 const WRONG_PER_MINUTE = 30
-/** So many more are answered for a token that this address has used before. */
+/** This many more are accepted for a token that this address has used before. */
 const PATIENCE = 10
-/** How long an address is remembered for having had the right token. */
+/** How long an address is remembered after it used a valid token. */
 const REMEMBERED_MS = 60 * 60_000
 const MOST_REMEMBERED = 10_000
 
 /**
- * One limit for wrong sign-ins and wrong bearer tokens, for each address. Whoever shares the address, behind a proxy for
- * instance, is not locked out: tokens, codes and sessions that we made hold 192 bits or more and cannot be guessed, so
- * the right one is let in whatever others did. What a person chose can be guessed. That one is refused after too many
- * wrong ones, unless this address has used it before, and with many wrong ones even then.
+ * One limit for wrong sign-ins and wrong bearer tokens, per address. Other users of the address, such as those behind
+ * the same proxy, are not locked out: tokens, codes and sessions created by Vitrina have at least 192 random bits and
+ * cannot be guessed, so a valid one is always accepted. A token chosen by a person can be guessed. It is rejected
+ * after too many wrong ones, unless this address has used it before, and after many wrong ones even then.
  */
 export class Guesses {
   readonly #few: RateLimit
@@ -28,13 +28,13 @@ export class Guesses {
     this.#now = now
   }
 
-  /** Counts a wrong one; throws RATE_LIMITED after too many. */
+  /** Counts a wrong credential; throws RATE_LIMITED after too many. */
   wrong(address: string): void {
     if (!this.#many.isEmpty(address)) this.#many.take(address)
     this.#few.take(address)
   }
 
-  /** Throws RATE_LIMITED when a right one could be the result of guessing. */
+  /** Throws RATE_LIMITED if a valid credential could be the result of guessing. */
   right(address: string, isGuessable: boolean): void {
     if (!isGuessable) return
     if (this.#few.isEmpty(address) && (this.#many.isEmpty(address) || !this.#hasUsed(address)))
@@ -48,7 +48,7 @@ export class Guesses {
   }
 
   #remember(address: string): void {
-    // The oldest is first: an entry that is renewed goes to the end.
+    // The oldest is first: a renewed entry moves to the end.
     this.#used.delete(address)
     this.#used.set(address, this.#now())
     const [oldest] = this.#used.keys()

@@ -2,18 +2,18 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Role } from '../../model/access.js'
 import type { TokenStore } from '../../ports/token-store.js'
 
-/** Who asks. */
+/** The authenticated caller. */
 export interface Caller {
   readonly id: string
   readonly name: string
   readonly role: Role
-  /** When the token ends; null: never. */
+  /** When the token expires; null: never. */
   readonly expiresAt: string | null
 }
 
-export type Refusal = 'missing' | 'unknown' | 'expired' | 'revoked' | 'rotated' | 'ended' | 'unproven'
+export type AuthFailure = 'missing' | 'unknown' | 'expired' | 'revoked' | 'rotated' | 'ended' | 'unproven'
 
-/** A token of so many characters is hopeless to guess, even one that a person thought up. */
+/** A token of this length cannot be guessed, even one chosen by a person. */
 const UNGUESSABLE_LENGTH = 32
 
 export const ADMINISTRATOR_ID = 'administrator'
@@ -24,52 +24,52 @@ const ADMINISTRATOR: Caller = {
   expiresAt: null,
 }
 
-/** Whose token has this hash. */
+/** Returns the owner of the token with this hash. */
 export class Identity {
   readonly #administrators: Buffer
   readonly #tokens: TokenStore
   readonly #isGuessable: boolean
 
-  /** `token` is the administrator's. */
+  /** `token` is the token of the administrator. */
   constructor(token: string, tokens: TokenStore) {
     this.#administrators = digest(token)
     this.#tokens = tokens
     this.#isGuessable = token.length < UNGUESSABLE_LENGTH
   }
 
-  /** SHA-256 of the administrator's token, which no table holds. */
+  /** SHA-256 of the administrator's token, which is in no table. */
   get administrators(): Buffer {
     return this.#administrators
   }
 
-  /** Every token but the administrator's is made by us, of 256 random bits. */
+  /** Every token except the administrator's is created by Vitrina from 256 random bits. */
   isGuessable(hash: Buffer): boolean {
     return this.#isGuessable && timingSafeEqual(hash, this.#administrators)
   }
 
-  /** `from` is the address that the request came from. */
-  async of(hash: Buffer, from: string): Promise<Caller | Refusal> {
+  /** `from` is the client address of the request. */
+  async of(hash: Buffer, from: string): Promise<Caller | AuthFailure> {
     if (timingSafeEqual(hash, this.#administrators)) return ADMINISTRATOR
     const found = await this.#tokens.findToken(hash, from)
     if (found === null) return 'unknown'
     if (found.state !== 'valid') return found.state
-    // Names are not unique; the beginning of the id tells two of them apart in the audit.
+    // Names are not unique; the first characters of the id distinguish them in the audit.
     const { id, name, role, expiresAt } = found
     return { id, name: `${name}#${id.slice(0, 8)}`, role, expiresAt }
   }
 }
 
-export const REFUSALS: Readonly<Record<Refusal, string>> = {
-  missing: 'The request carries no bearer token.',
-  unknown: 'The token is not valid.',
+export const AUTH_FAILURES: Readonly<Record<AuthFailure, string>> = {
+  missing: 'The request has no bearer token.',
+  unknown: 'The token is invalid.',
   expired: 'The token has expired.',
   revoked: 'The token was revoked.',
-  rotated: 'The token was rotated: it has another value now.',
+  rotated: 'The token was rotated and has a new value.',
   ended: 'The session has ended.',
-  unproven: 'The session cookie came without its key, which the sign-in returned as csrf_token.',
+  unproven: 'The session cookie was sent without its key, the csrf_token returned at sign-in.',
 }
 
-/** Equal lengths, whatever was given: timingSafeEqual throws otherwise, and the length itself would be told by time. */
+/** Equal lengths for any input: timingSafeEqual throws otherwise, and timing would reveal the length. */
 export function digest(token: string): Buffer {
   return createHash('sha256').update(token).digest()
 }

@@ -1,8 +1,8 @@
 const MOST = 10_000
 
 /**
- * Whom a credential belonged to when it was last right. So its share of the rate limit is known before the database is
- * asked about it; a credential that was never right uses the share of its address.
+ * The caller that a credential last belonged to. Its share of the rate limit is then known before the database is
+ * queried; a credential that was never valid uses the share of its address.
  */
 export class KnownCallers {
   readonly #ids = new Map<string, string>()

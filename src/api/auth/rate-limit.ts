@@ -5,33 +5,33 @@ interface Bucket {
   at: number
 }
 
-/** Buckets that are full again are forgotten when there are more of them than this. */
+/** Above this number of buckets, full ones are removed. */
 const MOST_BUCKETS = 10_000
 
 interface Meaning {
-  /** What there is too much of. */
+  /** What is limited. */
   readonly what: string
-  /** The setting that sets the limit; null: none does. */
+  /** The setting with the limit; null: none. */
   readonly setting: string | null
 }
 
 const REQUESTS: Meaning = { what: 'requests', setting: 'API_RATE_LIMIT' }
 
-/** A bucket for each caller: a minute's worth of requests at once, refilled steadily. */
+/** A token bucket per caller: one minute's worth of requests at once, refilled steadily. */
 export class RateLimit {
   readonly #perMinute: number
   readonly #now: () => number
   readonly #means: Meaning
   readonly #buckets = new Map<string, Bucket>()
 
-  /** `now` in milliseconds, of a clock that never goes back. */
+  /** `now` in milliseconds, from a monotonic clock. */
   constructor(perMinute: number, now: () => number = () => performance.now(), means: Meaning = REQUESTS) {
     this.#perMinute = perMinute
     this.#now = now
     this.#means = means
   }
 
-  /** Throws RATE_LIMITED when the caller has used up its share. */
+  /** Throws RATE_LIMITED if the caller has used up its share. */
   take(caller: string): void {
     const bucket = this.#filled(caller)
     if (bucket.left < 1) throw this.#limited(bucket)
@@ -42,12 +42,12 @@ export class RateLimit {
     return this.#buckets.has(caller) && this.#filled(caller).left < 1
   }
 
-  /** Throws RATE_LIMITED, for what is refused because the caller has used up its share of something else. */
+  /** Throws RATE_LIMITED, for requests rejected because the caller has used up another share. */
   refuse(caller: string): never {
     throw this.#limited(this.#filled(caller))
   }
 
-  /** For what shall not count after all. */
+  /** Returns a request that should not count after all. */
   giveBack(caller: string): void {
     const bucket = this.#buckets.get(caller)
     if (bucket !== undefined) bucket.left = Math.min(this.#perMinute, bucket.left + 1)
@@ -75,7 +75,7 @@ export class RateLimit {
   #forgetFull(now: number): void {
     for (const [caller, { left, at }] of this.#buckets)
       if (left + (now - at) * this.#perMs >= this.#perMinute) this.#buckets.delete(caller)
-    // Everybody is busy at once: start over rather than grow.
+    // All callers are active at once: reset instead of growing.
     if (this.#buckets.size >= MOST_BUCKETS) this.#buckets.clear()
   }
 
@@ -85,7 +85,7 @@ export class RateLimit {
     return new VitrinaError(
       'RATE_LIMITED',
       `More than ${this.#perMinute} ${what} in a minute.`,
-      `Wait ${seconds} s, then go on more slowly${setting === null ? '' : `; ${setting} sets the limit`}.`,
+      `Wait ${seconds} s, then send requests more slowly${setting === null ? '' : `; ${setting} sets the limit`}.`,
       { facts: { retry_after_seconds: seconds } },
     )
   }

@@ -1,22 +1,22 @@
 import type { FastifyRequest } from 'fastify'
 import { VitrinaError } from '../../model/errors.js'
 
-/** A foreign page cannot send it without a preflight, and none is ever answered. */
+/** A foreign page cannot send it without a preflight, and the server answers none. */
 const HEADER = 'x-csrf'
 const READING: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
 
 /**
- * A cookie comes along by itself, whoever made the browser ask. So a request with a cookie must have been made by the
- * console: a page of this very origin. SameSite=Strict alone is not enough, because another port of the same host is
- * the same site.
+ * Browsers attach a cookie to every request, whichever page made it. So a request with a cookie must come from the
+ * console, a page of this origin. SameSite=Strict alone is not enough, because another port of the same host is the
+ * same site.
  */
 export function requireSameOrigin(request: FastifyRequest): void {
   if (!isSameOrigin(request)) throw crossSite('The request was made by a page of another origin.')
   if (!READING.includes(request.method) && request.headers[HEADER] === undefined)
-    throw crossSite('The request has no header X-CSRF.')
+    throw crossSite('The header X-CSRF is missing.')
 }
 
-/** The key of the session: the page got it when it signed in. Null: it sends none. */
+/** The key of the session, which the page received at sign-in. Null: not sent. */
 export function sessionKeyOf({ headers }: FastifyRequest): string | null {
   const key = headers[HEADER]
   return typeof key === 'string' ? key : null
@@ -26,7 +26,7 @@ export function sessionKeyOf({ headers }: FastifyRequest): string | null {
 function isSameOrigin({ headers, method }: FastifyRequest): boolean {
   const site = headers['sec-fetch-site']
   if (site !== undefined) return site === 'same-origin' || (site === 'none' && READING.includes(method))
-  // Browsers leave it out on plain http that is not local; Origin is there whenever something could change.
+  // Browsers omit it on plain http that is not local; Origin is present whenever something could change.
   const { origin } = headers
   if (origin === undefined) return true
   const host = URL.canParse(origin) ? new URL(origin).host : null
@@ -37,6 +37,6 @@ function crossSite(detail: string): VitrinaError {
   return new VitrinaError(
     'CROSS_SITE',
     detail,
-    'Open the console at /ui/. Programs send a token with "Authorization: Bearer", and no cookie.',
+    'Open the console at /ui/. Programs send a token with "Authorization: Bearer" and no cookie.',
   )
 }

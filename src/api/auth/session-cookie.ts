@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 
 const NAME = 'vitrina_session'
 
-/** What the browser sends back; null when it has none. */
+/** The value that the browser sent; null: none. */
 export function sessionCookieOf(request: FastifyRequest): string | null {
   const name = cookieName(request)
   for (const part of (request.headers.cookie ?? '').split(';')) {
@@ -12,12 +12,11 @@ export function sessionCookieOf(request: FastifyRequest): string | null {
   return null
 }
 
-/** Scripts cannot read it, other sites cannot make the browser send it. `seconds` 0 takes it away. */
+/** Scripts cannot read it, and other sites cannot make the browser send it. `seconds` 0 removes it. */
 export function setSessionCookie(
   request: FastifyRequest,
   reply: FastifyReply,
-  value: string,
-  seconds: number,
+  { value, seconds }: { readonly value: string; readonly seconds: number },
 ): void {
   const secure = isHttps(request) ? '; Secure' : ''
   reply.header(
@@ -26,13 +25,13 @@ export function setSessionCookie(
   )
 }
 
-/** With the port, because browsers do not tell ports apart: two servers on one machine would sign each other out. */
+/** With the port, because cookies do not distinguish ports: two servers on one machine would sign each other out. */
 function cookieName(request: FastifyRequest): string {
   const port = /:(\d+)$/.exec(request.headers.host ?? '')?.[1]
   return port === undefined ? NAME : `${NAME}_${port}`
 }
 
-/** TLS ends at a proxy. Whoever invents this header only makes their own cookie stricter. */
+/** TLS ends at a proxy. A client that forges this header only makes its own cookie stricter. */
 function isHttps(request: FastifyRequest): boolean {
   return (
     request.protocol === 'https' || request.headers['x-forwarded-proto']?.toString().split(',')[0] === 'https'

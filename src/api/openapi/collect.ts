@@ -17,7 +17,7 @@ export interface CollectedRoute {
   }
 }
 
-/** Learns of every documented route under the prefix. Must come before the routes. */
+/** Records every documented route under the prefix. Must be registered before the routes. */
 export function collectRoutes(app: Api, prefix: string): readonly CollectedRoute[] {
   const routes: CollectedRoute[] = []
   app.addHook('onRoute', ({ method, url, schema, config }) => {

@@ -5,7 +5,7 @@ import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from '../
 import { collectRoutes } from './collect.js'
 import { openApiDocument } from './document.js'
 
-/** The document without a server behind it, for the generator: routes are registered, and nothing can be asked. */
+/** The document without a running server, for the generator: routes are registered, but cannot be called. */
 export async function describeApi(version: string): Promise<Record<string, unknown>> {
   const app = fastify().withTypeProvider<ZodTypeProvider>()
   app.setValidatorCompiler(validatorCompiler)

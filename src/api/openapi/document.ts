@@ -7,7 +7,7 @@ import { NamedSchemas } from './named-schemas.js'
 
 type Json = Record<string, unknown>
 
-/** The OpenAPI 3.1 document, made of the very schemas that check requests. */
+/** The OpenAPI 3.1 document, built from the same schemas that validate requests. */
 export function openApiDocument(routes: readonly CollectedRoute[], version: string): Json {
   const paths: Record<string, Json> = {}
   const schemas = new NamedSchemas()
@@ -21,7 +21,7 @@ export function openApiDocument(routes: readonly CollectedRoute[], version: stri
       title: 'Vitrina',
       version,
       description:
-        'The control plane of Vitrina. Every route also answers without the prefix /api/v1. Times are UTC, RFC 3339 with microseconds. Errors are RFC 9457 problem documents.',
+        'The control plane of Vitrina. Every route is also available without the prefix /api/v1. Times are UTC, RFC 3339 with microseconds. Errors are RFC 9457 problem documents.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: PREFIX, description: 'This server.' }],
@@ -33,14 +33,14 @@ export function openApiDocument(routes: readonly CollectedRoute[], version: stri
         bearer: {
           type: 'http',
           scheme: 'bearer',
-          description: 'VITRINA_API_TOKEN, or a token made by POST /tokens.',
+          description: 'VITRINA_API_TOKEN, or a token created by POST /tokens.',
         },
         session: {
           type: 'apiKey',
           in: 'cookie',
           name: 'vitrina_session',
           description:
-            'For browsers: the cookie that POST /session sets; its name ends with the port, if the address has one. Requests also send the header X-CSRF with the csrf_token of that answer.',
+            'For browsers: the cookie that POST /session sets; its name ends with the port, if the address has one. Requests also send the header X-CSRF with the csrf_token of that response.',
         },
       },
       schemas: { Problem: schemas.of(problemWire, 'output'), ...schemas.named },
@@ -49,30 +49,30 @@ export function openApiDocument(routes: readonly CollectedRoute[], version: stri
   }
 }
 
-/** Open: a problem may carry further facts, such as current_version. */
+/** Open: a problem may have further fields, such as current_version. */
 export const problemWire = z
   .looseObject({
-    type: z.string().describe('A URN that names the kind of problem.'),
-    title: z.string().describe('What the code means.'),
+    type: z.string().describe('A URN that identifies the type of problem.'),
+    title: z.string().describe('The meaning of the code.'),
     status: z.int().describe('The HTTP status.'),
     detail: z.string().describe('What happened, with the facts.'),
-    instance: z.string().describe('The path that was asked.'),
-    code: z.string().describe('Never changes; programs may rely on it.'),
-    vtr: z.string().describe('The number of the code in the reference of errors.'),
-    hint: z.string().describe('What to do.'),
-    retryable: z.boolean().describe('The same request may work later.'),
-    request_id: z.string().describe('Finds the request in the log and in the audit.'),
-    sqlstate: z.string().optional().describe('What PostgreSQL said.'),
+    instance: z.string().describe('The requested path.'),
+    code: z.string().describe('A stable code for programs.'),
+    vtr: z.string().describe('The number of the code in the error reference.'),
+    hint: z.string().describe('How to fix it.'),
+    retryable: z.boolean().describe('Whether the same request may succeed later.'),
+    request_id: z.string().describe('Identifies the request in the log and in the audit.'),
+    sqlstate: z.string().optional().describe('The SQLSTATE reported by PostgreSQL.'),
     errors: z
       .array(
         z.object({
-          field: z.string().describe('The field that is wrong.'),
-          code: z.string().describe('What is wrong, for programs.'),
-          message: z.string().describe('What is wrong, for people.'),
+          field: z.string().describe('The invalid field.'),
+          code: z.string().describe('The mistake, for programs.'),
+          message: z.string().describe('The mistake, for people.'),
         }),
       )
       .optional()
-      .describe('Every field that is wrong.'),
+      .describe('Every invalid field.'),
   })
   .meta({ examples: [PROBLEM_EXAMPLE] })
 
@@ -83,7 +83,7 @@ const PROBLEM_RESPONSE = {
 
 function tagsOf(routes: readonly CollectedRoute[]): Json[] {
   const names = [...new Set(routes.map((route) => route.doc.tag))].sort()
-  return names.map((name) => ({ name, description: `Routes about ${name}.` }))
+  return names.map((name) => ({ name, description: `Routes for ${name}.` }))
 }
 
 function operation({ method, url, access, doc, schema }: CollectedRoute, schemas: NamedSchemas): Json {
@@ -92,7 +92,7 @@ function operation({ method, url, access, doc, schema }: CollectedRoute, schemas
     operationId: operationId(method, url),
     tags: [doc.tag],
     summary: doc.summary,
-    description: access === 'open' ? 'Needs no token.' : `Needs the role ${access}.`,
+    description: access === 'open' ? 'Requires no token.' : `Requires the role ${access}.`,
     ...(access === 'open' ? { security: [] } : {}),
     parameters: [
       ...parametersOf(schemas, schema.params, 'path'),
@@ -132,7 +132,7 @@ function parametersOf(
   return Object.entries(properties).map(([name, { description, ...rest }]) => ({
     name,
     in: place,
-    // What has a default is always there once it was read, but need not be sent.
+    // A field with a default is always present in responses, but optional in requests.
     required: place === 'path' || (required.includes(name) && rest.default === undefined),
     description,
     schema: rest,
@@ -141,7 +141,7 @@ function parametersOf(
 
 function requestBody(schemas: NamedSchemas, body: z.ZodType): Json {
   const schema = schemas.of(body, 'input')
-  // A body that may be left out is written as "this or null", and null is taken too.
+  // An optional body is described as "this or null", and null is accepted too.
   return { required: schema.anyOf === undefined, content: { 'application/json': { schema } } }
 }
 
@@ -156,7 +156,7 @@ function answers(
     Object.entries(response ?? {}).map(([status, schema]) => [
       status,
       status === '204'
-        ? { description: 'Done; there is nothing to say.' }
+        ? { description: 'Done; no content.' }
         : {
             description: DESCRIPTIONS[status] ?? 'Done.',
             content: { 'application/json': { schema: schemas.of(schema, 'output') } },
@@ -166,7 +166,7 @@ function answers(
   )
 }
 
-/** Where a client may go from an answer; programs that explore the API follow them. */
+/** Links from a response to operations; programs that explore the API follow them. */
 function linksOf(links: NonNullable<RouteDoc['links']>): Json {
   return Object.fromEntries(
     Object.entries(links).map(([operationId, parameters]) => [operationId, { operationId, parameters }]),
@@ -176,8 +176,8 @@ function linksOf(links: NonNullable<RouteDoc['links']>): Json {
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
   200: 'Done.',
   201: 'Created.',
-  202: 'Asked for; a runner does it some time later.',
-  503: 'A part is down.',
+  202: 'Requested; a runner executes it later.',
+  503: 'A component is down.',
 }
 
 function problems(access: string, further: readonly number[]): Json {

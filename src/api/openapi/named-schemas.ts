@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 type Json = Record<string, unknown>
 
-/** Schemas that have a name are written once and referred to: inlined, the document was ten times as long. */
+/** Named schemas are written once and referenced: inlined, the document was ten times as long. */
 export class NamedSchemas {
   readonly #named = new Map<string, Json>()
 

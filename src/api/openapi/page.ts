@@ -11,7 +11,7 @@ table { border-collapse: collapse; width: 100%; font-size: 14px } th, td { text-
 @media (prefers-color-scheme: dark) { body { color: #e6edf3; background: #0d1117 } code { background: #21262d } th, td, h2 { border-color: #30363d } a { color: #79b8ff } }
 `
 
-/** The OpenAPI document as a page: plain HTML, nothing to load, nothing to run. */
+/** The OpenAPI document as a page: plain HTML without scripts or external files. */
 export function referencePage(document: Json): { html: string; styleHash: string } {
   const { title, version, description } = document.info as Record<string, string>
   const operations = operationsOf(document)
@@ -72,7 +72,7 @@ ${body === undefined ? '' : bodyOf(body)}
 ${answersOf(json.responses as Record<string, Json>)}</article>`
 }
 
-/** A body with a name is described once, below. */
+/** A named body is described once, below. */
 function bodyOf(schema: Json): string {
   return schema.$ref === undefined
     ? table('Body', fieldRows(schema))

@@ -11,11 +11,11 @@ export function aboutRoutes(app: Api, about: AboutService, connections: Connecti
   app.get(
     '/connections',
     {
-      config: rule(
-        'viewer',
-        TAG,
-        'Tries every server that the API knows, each for at most a few seconds, and tells who uses it.',
-      ),
+      config: rule('viewer', {
+        tag: TAG,
+        summary:
+          'Test the connection to every server known to the API, each for at most a few seconds, and list the pipelines that use it.',
+      }),
       schema: { response: { 200: connectionsWire } },
     },
     async () => lookToWire(await connections.look()),
@@ -24,7 +24,10 @@ export function aboutRoutes(app: Api, about: AboutService, connections: Connecti
   app.get(
     '/about',
     {
-      config: rule('viewer', TAG, 'Tells what this server is: versions, migrations, how long it runs.'),
+      config: rule('viewer', {
+        tag: TAG,
+        summary: 'Get information about this server: versions, migrations, uptime.',
+      }),
       schema: { response: { 200: aboutWire } },
     },
     async () => about.about(),
@@ -33,7 +36,10 @@ export function aboutRoutes(app: Api, about: AboutService, connections: Connecti
   app.get(
     '/settings',
     {
-      config: rule('admin', TAG, 'Lists the settings in force in the API, without secrets.'),
+      config: rule('admin', {
+        tag: TAG,
+        summary: 'List the effective settings of the API, without secrets.',
+      }),
       schema: { response: { 200: settingsWire } },
     },
     async () => settingsToWire(about.settings),

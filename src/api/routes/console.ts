@@ -20,10 +20,10 @@ const TYPES: Readonly<Record<string, string>> = {
   '.webmanifest': 'application/manifest+json',
 }
 
-/** What index.html has in the place of the nonce. */
+/** The placeholder of the nonce in index.html. */
 const NONCE = '{{csp-nonce}}'
 
-/** No script and no style but our own files; style elements only with the nonce that the page itself was given. */
+/** No scripts or styles except our own files; style elements only with the nonce of this page. */
 const policy = (nonce: string) =>
   [
     "default-src 'none'",
@@ -38,7 +38,7 @@ const policy = (nonce: string) =>
     "frame-ancestors 'none'",
   ].join('; ')
 
-/** The console, as files. They hold no secrets: whoever opens them still has to bring a token for the API. */
+/** The files of the console. They contain no secrets: the API still requires a token. */
 export function consoleRoutes(app: Api, folder: string): void {
   const open = { config: { access: 'open' as const, quiet: true, share: 'files' as const } }
   app.get('/', open, async (_request, reply) => reply.redirect('/ui/'))
@@ -46,11 +46,11 @@ export function consoleRoutes(app: Api, folder: string): void {
   app.get<{ Params: { '*': string } }>('/ui/*', open, async (request, reply) => {
     const file = await findFile(folder, request.params['*'])
     if (file === null)
-      throw new VitrinaError('ROUTE_NOT_FOUND', 'The console has no such file.', 'Open /ui/.')
-    // Only styles that the libraries of the console write themselves carry it; it is worth nothing to a script.
+      throw new VitrinaError('ROUTE_NOT_FOUND', 'The console file does not exist.', 'Open /ui/.')
+    // Only styles that the libraries of the console insert carry it; it does not allow scripts.
     const nonce = randomBytes(16).toString('base64')
     const isPage = extname(file.path) === '.html'
-    // Pages carry a nonce of their own and are packed on their way; everything else was packed by the build.
+    // Pages have their own nonce and are compressed when sent; everything else was compressed by the build.
     const packed = isPage ? null : await findPacked(file, packingFor(request.headers['accept-encoding']))
     if (packed !== null) reply.header('content-encoding', packed.packing).header('vary', 'accept-encoding')
     return reply
@@ -80,9 +80,9 @@ async function findPacked(
   return content === null ? null : { packing, content }
 }
 
-/** A path without an extension is a page of the console, which finds its way by itself. */
+/** A path without an extension is a page of the console, which does its own routing. */
 async function findFile(folder: string, path: string): Promise<File | null> {
-  // What begins with a dot is nobody's page: the build leaves its notes there.
+  // Names that begin with a dot are not pages: the build keeps its notes there.
   if (/(^|\/)\./.test(path)) return null
   return read(folder, extname(path) === '' ? 'index.html' : path)
 }
@@ -90,7 +90,7 @@ async function findFile(folder: string, path: string): Promise<File | null> {
 async function read(folder: string, path: string): Promise<File | null> {
   try {
     const root = await realpath(folder)
-    // After links are followed: neither ".." nor a link may lead out of the folder.
+    // After links are resolved: neither ".." nor a link may lead out of the folder.
     const real = await realpath(join(root, path))
     return real.startsWith(root + sep) ? { path: real, content: await readFile(real) } : null
   } catch (error) {

@@ -27,17 +27,17 @@ const RUN_LINKS = {
   postRunsByIdCancel: RUN_ID,
 }
 
-/** 202, because a runner does what is asked for here, some time later. */
+/** 202, because a runner executes the request later. */
 export function controlRoutes(app: Api, control: ControlService, waiter: RunWaiter): void {
   app.post(
     '/pipelines/:id/run',
     {
-      config: rule(
-        'operator',
-        TAG,
-        'Asks for a run. While one is requested or under way, it is given again.',
-        { problems: [404, 409], links: RUN_LINKS },
-      ),
+      config: rule('operator', {
+        tag: TAG,
+        summary: 'Request a run. If a run is already requested or in progress, that run is returned.',
+        problems: [404, 409],
+        links: RUN_LINKS,
+      }),
       schema: {
         params: byId,
         headers: runHeaders,
@@ -71,7 +71,9 @@ export function controlRoutes(app: Api, control: ControlService, waiter: RunWait
   app.post(
     '/pipelines/:id/pause',
     {
-      config: rule('operator', TAG, 'Asks the running pipeline to pause after its current batch.', {
+      config: rule('operator', {
+        tag: TAG,
+        summary: 'Pause a running pipeline after its current batch.',
         problems: [404, 409],
       }),
       schema: { params: byId, body: noBody, response: { 202: pauseRequestedWire } },
@@ -86,15 +88,17 @@ export function controlRoutes(app: Api, control: ControlService, waiter: RunWait
   app.post(
     '/runs/:id/cancel',
     {
-      config: rule('operator', TAG, 'Stops a run after its current batch; the checkpoint is kept.', {
+      config: rule('operator', {
+        tag: TAG,
+        summary: 'Stop a run after its current batch and keep its checkpoint.',
         problems: [404],
       }),
       schema: { params: byId, querystring: cancelQuery, body: noBody, response: { 202: runWire } },
     },
     async (request, reply) => {
       const { force = false } = request.query
-      const wish = { author: authorOf(request), events: request.events, force }
-      const run = await control.cancelRun(request.params.id, wish)
+      const input = { author: authorOf(request), events: request.events, force }
+      const run = await control.cancelRun(request.params.id, input)
       return reply.code(202).header('location', runUrl(run.id)).send(runToWire(run))
     },
   )

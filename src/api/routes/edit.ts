@@ -5,25 +5,25 @@ import { authorOf } from '../auth/bearer.js'
 import { noBody, reloadWire, resetBody } from '../schemas/control.js'
 import { byId } from '../schemas/params.js'
 import {
+  dryRunToWire,
   editedWire,
   editQuery,
   ownerQuery,
   type PipelineWire,
   pipelineToWire,
   pipelineWire,
-  rehearsalToWire,
   stateToWire,
   stateWire,
 } from '../schemas/pipeline.js'
 import { pipelineInput, pipelinePatch } from '../schemas/pipeline-input.js'
 import type { Api } from '../schemas/type-provider.js'
+import type { EditManner } from '../services/dry-run.js'
 import type { EditRequest, EditService } from '../services/edit.js'
-import type { EditManner } from '../services/rehearsal.js'
 import { etag, pipelineUrl } from './links.js'
 import { rule } from './rule.js'
 
 const TAG = 'configuration'
-/** The service reads it field by field: all mistakes are told together. */
+/** The service reads the body field by field, so that all mistakes are reported together. */
 const anyObject = z.record(z.string(), z.unknown())
 const CREATED = { id: '$response.body#/id' }
 const CREATED_LINKS = {
@@ -38,14 +38,16 @@ const IF_MATCH = z.looseObject({
   'if-match': z
     .string()
     .optional()
-    .describe('The ETag of the version the change was made for. Absent: changes whatever is there.'),
+    .describe('The ETag of the version that the change is based on. Absent: the current version is changed.'),
 })
 
 export function editRoutes(app: Api, edit: EditService): void {
   app.post(
     '/pipelines',
     {
-      config: rule('admin', TAG, 'Creates a pipeline.', {
+      config: rule('admin', {
+        tag: TAG,
+        summary: 'Creates a pipeline.',
         problems: [409],
         body: pipelineInput,
         links: CREATED_LINKS,
@@ -54,7 +56,7 @@ export function editRoutes(app: Api, edit: EditService): void {
     },
     async (request, reply) => {
       const create = () => edit.create(request.body, authorOf(request), mannerOf(request.query))
-      if (request.query.dry_run) return rehearsalToWire(await edit.rehearsal(create))
+      if (request.query.dry_run) return dryRunToWire(await edit.dryRun(create))
       const pipeline = await create()
       request.events.configured('pipeline.create', pipeline)
       reply.code(201).header('location', pipelineUrl(pipeline.id))
@@ -69,12 +71,12 @@ export function editRoutes(app: Api, edit: EditService): void {
     app.route({
       method,
       url,
-      config: rule(
-        'admin',
-        TAG,
-        'Changes a pipeline: what is absent stays, null goes back to the default (RFC 7396).',
-        { problems: [404, 409, 412], body: pipelinePatch },
-      ),
+      config: rule('admin', {
+        tag: TAG,
+        summary: 'Change a pipeline: absent fields are kept, null restores the default (RFC 7396).',
+        problems: [404, 409, 412],
+        body: pipelinePatch,
+      }),
       schema: {
         params: byId,
         headers: IF_MATCH,
@@ -84,7 +86,7 @@ export function editRoutes(app: Api, edit: EditService): void {
       },
       handler: async (request, reply) => {
         const patch = () => edit.patch({ ...editOf(request), ...mannerOf(request.query) }, request.body)
-        if (request.query.dry_run) return rehearsalToWire(await edit.rehearsal(patch))
+        if (request.query.dry_run) return dryRunToWire(await edit.dryRun(patch))
         const pipeline = await patch()
         request.events.configured('pipeline.change', pipeline)
         return answer(reply, pipeline)
@@ -94,7 +96,9 @@ export function editRoutes(app: Api, edit: EditService): void {
   app.delete(
     '/pipelines/:id',
     {
-      config: rule('admin', TAG, 'Deletes a pipeline with its runs. The mart stays.', {
+      config: rule('admin', {
+        tag: TAG,
+        summary: 'Delete a pipeline with its runs. The mart is kept.',
         problems: [404, 409, 412],
       }),
       schema: {
@@ -117,13 +121,13 @@ export function editRoutes(app: Api, edit: EditService): void {
 
 function switchRoutes(app: Api, edit: EditService): void {
   for (const [verb, enabled, summary] of [
-    ['enable', true, 'Lets runners work on a pipeline.'],
-    ['disable', false, 'Keeps runners from starting a pipeline.'],
+    ['enable', true, 'Allow runners to run a pipeline.'],
+    ['disable', false, 'Prevent runners from starting a pipeline.'],
   ] as const)
     app.post(
       `/pipelines/:id/${verb}`,
       {
-        config: rule('operator', TAG, summary, { problems: [404, 412] }),
+        config: rule('operator', { tag: TAG, summary: summary, problems: [404, 412] }),
         schema: { params: byId, headers: IF_MATCH, body: noBody, response: { 200: pipelineWire } },
       },
       async (request, reply) => {
@@ -138,7 +142,9 @@ function checkpointRoutes(app: Api, edit: EditService): void {
   app.post(
     '/pipelines/:id/reset',
     {
-      config: rule('operator', TAG, 'Sets the checkpoint back to the start, or to a value for a backfill.', {
+      config: rule('operator', {
+        tag: TAG,
+        summary: 'Reset the checkpoint to the start, or set it to a value for a backfill.',
         problems: [404, 409],
       }),
       schema: { params: byId, body: resetBody, response: { 200: stateWire } },
@@ -155,7 +161,9 @@ function checkpointRoutes(app: Api, edit: EditService): void {
   app.post(
     '/pipelines/:id/reload-config',
     {
-      config: rule('operator', TAG, 'Tells which version a running pipeline takes up at its next batch.', {
+      config: rule('operator', {
+        tag: TAG,
+        summary: 'Get the version that a running pipeline applies at its next batch.',
         problems: [404],
       }),
       schema: { params: byId, body: noBody, response: { 202: reloadWire } },

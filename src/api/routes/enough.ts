@@ -2,8 +2,8 @@ import type { FastifyReply } from 'fastify'
 import { waitMs } from '../schemas/wait-time.js'
 
 /**
- * The time is up, or nobody is there any more who waits. With a timer of its own: Node 20 loses an
- * AbortSignal.timeout() that only an AbortSignal.any() knows of to the garbage collector, and the answer never came.
+ * Aborts when the time is up or the client has disconnected. With its own timer: Node 20 garbage-collects an
+ * AbortSignal.timeout() that is referenced only by an AbortSignal.any(), and the response was never sent.
  */
 export function enough(reply: FastifyReply, wait: string): AbortSignal {
   const ending = new AbortController()

@@ -7,12 +7,12 @@ import { type EventFilter, EventStream } from '../services/event-stream.js'
 import { rule } from './rule.js'
 
 const HEARTBEAT_MS = 15_000
-/** What a client waits before it connects again. */
+/** How long a client waits before it reconnects. */
 const RETRY_MS = 2_000
 
 const seq = z.string().regex(/^\d{1,15}$/, 'must be the id of an event')
 const eventHeaders = z.looseObject({
-  'last-event-id': seq.optional().describe('Everything after this event is sent first.'),
+  'last-event-id': seq.optional().describe('Events after this one are sent first.'),
 })
 const eventQuery = z.strictObject({
   last_event_id: seq.optional().describe('The same, for clients that cannot set headers.'),
@@ -20,12 +20,14 @@ const eventQuery = z.strictObject({
   run_id: z.guid().optional().describe('Only events of this run.'),
 })
 
-/** Server-sent events: every transition and each batch of all runners. One stream serves a client. */
+/** Server-sent events: every transition and each batch of all runners. One stream serves one client. */
 export function eventRoutes(app: Api, hub: EventHub, streams: EventStreams): void {
   app.get(
     '/events',
     {
-      config: rule('viewer', 'events', 'Streams what happens in the whole fleet as server-sent events.', {
+      config: rule('viewer', {
+        tag: 'events',
+        summary: 'Stream the events of all pipelines and runners as server-sent events.',
         media: 'text/event-stream',
         quiet: true,
         problems: [429],
@@ -36,12 +38,13 @@ export function eventRoutes(app: Api, hub: EventHub, streams: EventStreams): voi
       const { last_event_id, pipeline_id, run_id } = request.query
       const last = request.headers['last-event-id'] ?? last_event_id
       const filter = { pipelineId: pipeline_id, runId: run_id }
-      await streams.open(request, reply, hub, { last: last === undefined ? null : Number(last), filter })
+      await streams.open(request, reply, { hub, last: last === undefined ? null : Number(last), filter })
     },
   )
 }
 
 interface Opening {
+  readonly hub: EventHub
   readonly last: number | null
   readonly filter: EventFilter
 }
@@ -51,10 +54,10 @@ export interface StreamLimits {
   readonly perToken: number
 }
 
-/** What a client that was refused waits; a tab that closes frees its place. */
+/** How long a rejected client waits; closing a tab frees its slot. */
 const RETRY_AFTER_SECONDS = 10
 
-/** The streams that are open: so many in all and for each caller. The server ends them when it closes. */
+/** The open streams: limited in total and per caller. The server ends them when it closes. */
 export class EventStreams {
   readonly #open = new Set<() => void>()
   readonly #limits: StreamLimits
@@ -67,13 +70,8 @@ export class EventStreams {
     this.#heartbeatMs = heartbeatMs
   }
 
-  /** Answers the request, for as long as both sides want. */
-  async open(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    hub: EventHub,
-    { last, filter }: Opening,
-  ): Promise<void> {
+  /** Streams until either side ends it. */
+  async open(request: FastifyRequest, reply: FastifyReply, { hub, last, filter }: Opening): Promise<void> {
     this.#takePlace(request.caller!.id, reply)
     const stream = new EventStream(reply.raw, hub, filter)
     reply.raw.on('close', () => hub.leave(stream))
@@ -85,7 +83,7 @@ export class EventStreams {
     startAnswer(reply)
     if (missed !== null) reply.raw.write(`event: gap\ndata: ${JSON.stringify(missed)}\n\n`)
     this.#keepAlive(request, reply, stream)
-    // Gone while we were asking: "close" has been and will not come again.
+    // The client disconnected in the meantime: "close" was emitted and will not be emitted again.
     if (reply.raw.destroyed) hub.leave(stream)
     await stream.start(from)
   }
@@ -94,7 +92,7 @@ export class EventStreams {
     for (const end of this.#open) end()
   }
 
-  /** Held until the connection is gone, or the answer is an error. */
+  /** Held until the connection is closed or the response is an error. */
   #takePlace(caller: string, reply: FastifyReply): void {
     const { total, perToken } = this.#limits
     const mine = this.#byCaller.get(caller) ?? 0
@@ -115,7 +113,7 @@ export class EventStreams {
   #keepAlive(request: FastifyRequest, reply: FastifyReply, stream: EventStream): void {
     const end = () => reply.raw.end()
     const beat = setInterval(async () => {
-      // A database that does not answer does not end a stream; a token that was revoked does.
+      // An unavailable database does not end a stream; a revoked token does.
       if (await request.isStillValid().catch(() => true)) stream.heartbeat()
       else end()
     }, this.#heartbeatMs)
@@ -132,13 +130,13 @@ export class EventStreams {
 function tooMany(fact: string, setting: string): VitrinaError {
   return new VitrinaError(
     'TOO_MANY_STREAMS',
-    `${fact}, and no more may be open at the same time.`,
+    `${fact}, which is the maximum.`,
     `Close one, then try again; one stream carries the events of all pipelines. ${setting} sets the limit.`,
     { facts: { retry_after_seconds: RETRY_AFTER_SECONDS } },
   )
 }
 
-/** `missed`: events after `last` that are no longer kept, or a number that this database never gave. */
+/** `missed`: events after `last` are no longer stored, or the number does not come from this database. */
 async function whereToBegin(hub: EventHub, head: number, last: number | null) {
   if (last === null) return { from: head, missed: null }
   const tail = await hub.tail()
@@ -153,7 +151,7 @@ function startAnswer(reply: FastifyReply): void {
     ...(reply.getHeaders() as Record<string, string>),
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-store',
-    // nginx would keep everything until its buffer is full.
+    // nginx would buffer events until its buffer is full.
     'x-accel-buffering': 'no',
   })
   reply.raw.write(`retry: ${RETRY_MS}\n\n`)

@@ -15,12 +15,15 @@ import { rule } from './rule.js'
 
 const TAG = 'quarantine'
 
-/** The quarantine of all pipelines. Rows of one pipeline, one by one, are in quarantine.ts. */
+/** The quarantine of all pipelines. quarantine.ts has the routes for the rows of one pipeline. */
 export function fleetQuarantineRoutes(app: Api, quarantine: QuarantineService): void {
   app.get(
     '/quarantine',
     {
-      config: rule('viewer', TAG, 'Lists the refused rows of all pipelines, newest first.'),
+      config: rule('viewer', {
+        tag: TAG,
+        summary: 'List the quarantined rows of all pipelines, newest first.',
+      }),
       schema: { querystring: fleetQuarantineQuery, response: { 200: fleetQuarantinePage } },
     },
     async (request, reply) => {
@@ -34,7 +37,10 @@ export function fleetQuarantineRoutes(app: Api, quarantine: QuarantineService): 
   app.post(
     '/quarantine/replay',
     {
-      config: rule('operator', TAG, 'Asks for runs that try many rows again, and tells which cannot be.'),
+      config: rule('operator', {
+        tag: TAG,
+        summary: 'Request runs that retry rows, and list the rows that cannot be retried.',
+      }),
       schema: { body: settleBody, response: { 202: settledWire } },
     },
     async (request, reply) => {
@@ -48,7 +54,10 @@ export function fleetQuarantineRoutes(app: Api, quarantine: QuarantineService): 
   app.post(
     '/quarantine/discard',
     {
-      config: rule('operator', TAG, 'Gives many rows up, and tells which cannot be.'),
+      config: rule('operator', {
+        tag: TAG,
+        summary: 'Discard rows, and list the rows that cannot be discarded.',
+      }),
       schema: { body: settleBody, response: { 200: settledWire } },
     },
     async (request) =>

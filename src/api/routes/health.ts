@@ -9,7 +9,12 @@ export function healthRoutes(app: Api, health: HealthService): void {
   app.get(
     '/health',
     {
-      config: rule('open', TAG, 'Tells that the process answers.', { quiet: true, share: 'free' }),
+      config: rule('open', {
+        tag: TAG,
+        summary: 'Check that the process responds.',
+        quiet: true,
+        share: 'free',
+      }),
       schema: { response: { 200: liveWire } },
     },
     async () => health.live(),
@@ -18,7 +23,9 @@ export function healthRoutes(app: Api, health: HealthService): void {
   app.get(
     '/health/ready',
     {
-      config: rule('open', TAG, 'Tells whether it can do its work, and which part is down.', {
+      config: rule('open', {
+        tag: TAG,
+        summary: 'Check that the server is ready, and which component is down.',
         quiet: true,
         share: 'probe',
         problems: [429],

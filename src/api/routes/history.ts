@@ -18,7 +18,7 @@ export function historyRoutes(app: Api, history: HistoryService): void {
   app.get(
     '/runners',
     {
-      config: rule('viewer', 'operation', 'Shows the fleet: who lives, and who holds what.'),
+      config: rule('viewer', { tag: 'operation', summary: 'List runners and the pipelines they hold.' }),
       schema: { response: { 200: runnersWire } },
     },
     async () => ({ items: (await history.runners()).map(runnerToWire) }),
@@ -27,7 +27,10 @@ export function historyRoutes(app: Api, history: HistoryService): void {
   app.get(
     '/audit',
     {
-      config: rule('admin', 'access', 'Lists who changed what, newest first. Nothing in it can be changed.'),
+      config: rule('admin', {
+        tag: 'access',
+        summary: 'List who changed what, newest first. Entries are immutable.',
+      }),
       schema: { querystring: listAuditQuery, response: { 200: auditPage } },
     },
     async (request, reply) => {
@@ -41,7 +44,9 @@ export function historyRoutes(app: Api, history: HistoryService): void {
   app.get(
     '/audit.csv',
     {
-      config: rule('admin', 'access', 'The same as a file for spreadsheets, all of it, newest first.', {
+      config: rule('admin', {
+        tag: 'access',
+        summary: 'Export the whole audit as CSV, newest first.',
         media: 'text/csv',
       }),
       schema: { querystring: auditCsvQuery },

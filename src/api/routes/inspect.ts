@@ -20,14 +20,14 @@ import { byId } from '../schemas/params.js'
 import { previewInput, validateInput } from '../schemas/pipeline-input.js'
 import type { Api } from '../schemas/type-provider.js'
 import type { InspectService } from '../services/inspect.js'
-import { validationFor } from '../services/server-words.js'
+import { validationFor } from '../services/server-messages.js'
 import { runUrl } from './links.js'
 import { rule } from './rule.js'
 
 const TAG = 'inspection'
-/** The service reads it field by field: all mistakes are told together. */
+/** The service reads the body field by field, so that all mistakes are reported together. */
 const anyObject = z.record(z.string(), z.unknown())
-/** No answer is worth more than this; sessions of a look that takes longer are cut. */
+/** No check is worth more time than this; the sessions of a longer one are terminated. */
 const PATIENCE_MS = 25_000
 const DEEP_PATIENCE_MS = 30 * 60_000
 
@@ -35,12 +35,13 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
   app.post(
     '/pipelines/:id/validate',
     {
-      config: rule(
-        'viewer',
-        TAG,
-        'Says whether a run would start, and how it would read and write. Executes parts of the query.',
-        { check: 'short', problems: [404] },
-      ),
+      config: rule('viewer', {
+        tag: TAG,
+        summary:
+          'Validate a pipeline, and report how a run would read and write. Executes parts of the query.',
+        check: 'short',
+        problems: [404],
+      }),
       schema: { params: byId, body: noBody, response: { 200: validationWire } },
     },
     async (request) =>
@@ -55,7 +56,9 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
   app.post(
     '/validate',
     {
-      config: rule('operator', TAG, 'The same for a pipeline that is not saved.', {
+      config: rule('operator', {
+        tag: TAG,
+        summary: 'The same for an unsaved pipeline.',
         check: 'short',
         body: validateInput,
       }),
@@ -72,7 +75,9 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
   app.get(
     '/catalog/tables',
     {
-      config: rule('viewer', TAG, 'Lists the tables that a query may read, with their columns.', {
+      config: rule('viewer', {
+        tag: TAG,
+        summary: 'List the tables that a query may read, with their columns.',
         check: 'short',
       }),
       schema: { querystring: tablesQuery, response: { 200: tablesWire } },
@@ -84,7 +89,9 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
   app.post(
     '/pipelines/:id/preview',
     {
-      config: rule('operator', TAG, 'Shows the first rows as they would be written. Nothing is.', {
+      config: rule('operator', {
+        tag: TAG,
+        summary: 'Get the first rows as they would be written. Writes nothing.',
         check: 'short',
         problems: [404],
       }),
@@ -99,7 +106,9 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
   app.post(
     '/preview',
     {
-      config: rule('operator', TAG, 'The same for a pipeline that is not saved.', {
+      config: rule('operator', {
+        tag: TAG,
+        summary: 'The same for an unsaved pipeline.',
         check: 'short',
         body: previewInput,
       }),
@@ -114,7 +123,9 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
   app.get(
     '/pipelines/:id/reconcile',
     {
-      config: rule('viewer', TAG, 'Compares the mart with its query. `deep` needs the role operator.', {
+      config: rule('viewer', {
+        tag: TAG,
+        summary: 'Compare the mart with its query. `deep` requires the role operator.',
         check: ({ query }) => ((query as { deep?: boolean }).deep === true ? 'long' : 'short'),
         problems: [404],
       }),
@@ -122,7 +133,7 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
     },
     async (request) => {
       const { deep } = request.query
-      // It reads every row of both sides, for up to half an hour, and answers with keys.
+      // It reads every row on both sides, for up to half an hour, and returns keys.
       if (deep) requireRole(request, 'operator')
       const signal = AbortSignal.timeout(deep ? DEEP_PATIENCE_MS : PATIENCE_MS)
       return reconcileToWire(
@@ -134,12 +145,12 @@ export function inspectRoutes(app: Api, inspect: InspectService): void {
   app.post(
     '/pipelines/:id/reconcile/repair',
     {
-      config: rule(
-        'operator',
-        TAG,
-        'Compares row by row and asks for a run that mends exactly what differs.',
-        { check: 'long', problems: [404, 409] },
-      ),
+      config: rule('operator', {
+        tag: TAG,
+        summary: 'Compare row by row and request a run that repairs the rows that differ.',
+        check: 'long',
+        problems: [404, 409],
+      }),
       schema: { params: byId, body: noBody, response: { 202: repairWire } },
     },
     async (request, reply) => {

@@ -13,14 +13,16 @@ import type { LineageService } from '../services/lineage.js'
 import { rule } from './rule.js'
 
 const TAG = 'lineage'
-/** A database that does not answer takes ten seconds of it. */
+/** An unavailable database uses up ten seconds of it. */
 const PATIENCE_MS = 25_000
 
 export function lineageRoutes(app: Api, lineage: LineageService): void {
   app.get(
     '/lineage',
     {
-      config: rule('viewer', TAG, 'Shows where data comes from and where it goes, around a node or in all.', {
+      config: rule('viewer', {
+        tag: TAG,
+        summary: 'Get the sources and targets of data, around one node or in total.',
         check: 'short',
         problems: [404],
       }),
@@ -37,7 +39,9 @@ export function lineageRoutes(app: Api, lineage: LineageService): void {
   app.get(
     '/lineage/openlineage',
     {
-      config: rule('viewer', TAG, 'Exports the pipelines as events of OpenLineage.', {
+      config: rule('viewer', {
+        tag: TAG,
+        summary: 'Export the pipelines as OpenLineage events.',
         check: 'short',
         problems: [404],
       }),
@@ -51,7 +55,9 @@ export function lineageRoutes(app: Api, lineage: LineageService): void {
   app.get(
     '/pipelines/:id/lineage',
     {
-      config: rule('viewer', TAG, 'Tells for every column of a pipeline where it comes from.', {
+      config: rule('viewer', {
+        tag: TAG,
+        summary: 'Get the sources of every column of a pipeline.',
         check: 'short',
         problems: [404],
       }),

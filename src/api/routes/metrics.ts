@@ -8,12 +8,17 @@ const metricsQuery = z.strictObject({
     .enum(['all', 'none'])
     .optional()
     .describe(
-      'Which pipelines have series of their own. Absent: the first METRICS_MAX_PIPELINES; the others are counted together.',
+      'Which pipelines have their own series. Absent: the first METRICS_MAX_PIPELINES; the others are counted together.',
     ),
 })
 
 export function metricsRoutes(app: Api, metrics: MetricsService): void {
-  const config = rule('viewer', 'operation', 'Metrics for Prometheus.', { quiet: true, media: 'text/plain' })
+  const config = rule('viewer', {
+    tag: 'operation',
+    summary: 'Get metrics for Prometheus.',
+    quiet: true,
+    media: 'text/plain',
+  })
   app.get('/metrics', { config, schema: { querystring: metricsQuery } }, async (request, reply) => {
     const text = await metrics.text(request.events, request.query.pipelines)
     return reply.type(metrics.contentType).send(text)

@@ -21,7 +21,7 @@ export function pipelineRoutes(app: Api, pipelines: PipelineService): void {
   app.get(
     '/pipelines',
     {
-      config: rule('viewer', TAG, 'Lists the pipelines by name.'),
+      config: rule('viewer', { tag: TAG, summary: 'List pipelines by name.' }),
       schema: { querystring: listPipelinesQuery, response: { 200: pipelinePage } },
     },
     async (request, reply) => {
@@ -34,7 +34,10 @@ export function pipelineRoutes(app: Api, pipelines: PipelineService): void {
   app.get(
     '/pipelines/overview',
     {
-      config: rule('viewer', TAG, 'Lists the pipelines by name, with what they do and how their runs went.'),
+      config: rule('viewer', {
+        tag: TAG,
+        summary: 'List pipelines by name, with their status and recent runs.',
+      }),
       schema: { querystring: overviewQuery, response: { 200: overviewWire } },
     },
     async (request, reply) => {
@@ -47,7 +50,9 @@ export function pipelineRoutes(app: Api, pipelines: PipelineService): void {
   app.get(
     '/pipelines/:id',
     {
-      config: rule('viewer', TAG, 'Shows a pipeline with its tasks. Its ETag is what If-Match takes.', {
+      config: rule('viewer', {
+        tag: TAG,
+        summary: 'Get a pipeline with its tasks. Send its ETag as If-Match to change it.',
         problems: [404],
       }),
       schema: { params: byId, response: { 200: pipelineWire } },
@@ -62,7 +67,9 @@ export function pipelineRoutes(app: Api, pipelines: PipelineService): void {
   app.get(
     '/pipelines/:id/status',
     {
-      config: rule('viewer', TAG, 'Shows where a pipeline stands, with its present and its last run.', {
+      config: rule('viewer', {
+        tag: TAG,
+        summary: 'Get the status of a pipeline with its current and its last run.',
         problems: [404],
       }),
       schema: { params: byId, response: { 200: statusWire } },
@@ -73,7 +80,7 @@ export function pipelineRoutes(app: Api, pipelines: PipelineService): void {
   app.get(
     '/pipelines/:id/state',
     {
-      config: rule('viewer', TAG, 'Shows the checkpoint.', { problems: [404] }),
+      config: rule('viewer', { tag: TAG, summary: 'Get the checkpoint.', problems: [404] }),
       schema: { params: byId, response: { 200: stateWire } },
     },
     async (request) => stateToWire(await pipelines.state(request.params.id)),
@@ -82,7 +89,11 @@ export function pipelineRoutes(app: Api, pipelines: PipelineService): void {
   app.get(
     '/pipelines/:id/runs',
     {
-      config: rule('viewer', TAG, 'Lists the runs of a pipeline, newest first.', { problems: [404] }),
+      config: rule('viewer', {
+        tag: TAG,
+        summary: 'List the runs of a pipeline, newest first.',
+        problems: [404],
+      }),
       schema: { params: byId, querystring: runsOfPipelineQuery, response: { 200: runPage } },
     },
     async (request, reply) => {

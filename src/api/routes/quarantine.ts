@@ -25,7 +25,9 @@ export function quarantineRoutes(app: Api, history: HistoryService, control: Con
   app.get(
     '/pipelines/:id/quarantine',
     {
-      config: rule('viewer', TAG, 'Lists the rows that the target refused, newest first.', {
+      config: rule('viewer', {
+        tag: TAG,
+        summary: 'List the quarantined rows of a pipeline, newest first.',
         problems: [404],
         links: ROW_LINKS,
       }),
@@ -41,7 +43,11 @@ export function quarantineRoutes(app: Api, history: HistoryService, control: Con
   app.post(
     '/pipelines/:id/quarantine/:row_id/replay',
     {
-      config: rule('operator', TAG, 'Asks for a run that tries the row again.', { problems: [404, 409] }),
+      config: rule('operator', {
+        tag: TAG,
+        summary: 'Request a run that retries the row.',
+        problems: [404, 409],
+      }),
       schema: { params: byRow, body: noBody, response: { 202: replayWire } },
     },
     async (request, reply) => {
@@ -54,7 +60,7 @@ export function quarantineRoutes(app: Api, history: HistoryService, control: Con
   app.post(
     '/pipelines/:id/quarantine/:row_id/discard',
     {
-      config: rule('operator', TAG, 'Gives the row up.', { problems: [404, 409] }),
+      config: rule('operator', { tag: TAG, summary: 'Discard the row.', problems: [404, 409] }),
       schema: { params: byRow, body: noBody, response: { 200: quarantinedWire } },
     },
     async (request) =>

@@ -7,11 +7,13 @@ import { PREFIX } from './links.js'
 const POLICY =
   "default-src 'none'; style-src 'sha256-%'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-/** The reference, for programs and for people. It holds no secrets, and a browser cannot send a token with a page. */
+/**
+ * The reference, for programs and for people. It contains no secrets, and a browser cannot send a token with a page.
+ */
 export function referenceRoutes(app: Api, version: string): void {
   const routes = collectRoutes(app, PREFIX)
   const config = { access: 'open' as const, quiet: true }
-  // Once every route is there it never changes, and anybody may ask for it.
+  // Once all routes are registered it never changes, and anyone may read it.
   const reference = once(() => openApiDocument(routes, version))
   const text = once(() => JSON.stringify(reference()))
   const page = once(() => referencePage(reference()))

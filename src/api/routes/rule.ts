@@ -12,29 +12,30 @@ declare module 'fastify' {
 export interface RouteDoc {
   readonly tag: string
   readonly summary: string
-  /** Refusals beyond those that every route knows. */
+  /** Errors beyond those that every route can return. */
   readonly problems: readonly number[]
-  /** A body that the service reads field by field, so that all mistakes are told at once. */
+  /** A body that the service reads field by field, so that all mistakes are reported at once. */
   readonly body?: z.ZodType
-  /** What the answer is, when it is not JSON. */
+  /** The type of the response if it is not JSON. */
   readonly media?: string
-  /** Operations that take what this one answers: by their operationId, each parameter as a runtime expression. */
+  /** Operations that take values of this response: by operationId, each parameter as a runtime expression. */
   readonly links?: Readonly<Record<string, Readonly<Record<string, string>>>>
 }
 
-interface Extra extends Partial<Pick<RouteDoc, 'problems' | 'body' | 'media' | 'links'>> {
+interface RuleOptions extends Omit<RouteDoc, 'problems'>, Partial<Pick<RouteDoc, 'problems'>> {
   readonly quiet?: boolean
   readonly check?: FastifyContextConfig['check']
   readonly bearerOnly?: true
   readonly share?: FastifyContextConfig['share']
 }
 
-/** Who may call a route and what it does: no route starts without the first, none is documented without the second. */
+/**
+ * Who may call a route and what it does: no route starts without the former, and none is documented without the
+ * latter.
+ */
 export function rule(
   access: Role | 'open',
-  tag: string,
-  summary: string,
-  { quiet = false, check, bearerOnly, share, problems = [], ...rest }: Extra = {},
+  { quiet = false, check, bearerOnly, share, problems = [], ...doc }: RuleOptions,
 ): FastifyContextConfig {
   return {
     access,
@@ -42,6 +43,6 @@ export function rule(
     ...(check && { check }),
     ...(bearerOnly && { bearerOnly }),
     ...(share && { share }),
-    doc: { tag, summary, problems, ...rest },
+    doc: { problems, ...doc },
   }
 }

@@ -31,7 +31,7 @@ export function runRoutes(app: Api, runs: RunService, waiter: RunWaiter): void {
   app.get(
     '/runs',
     {
-      config: rule('viewer', TAG, 'Lists the runs of all pipelines, newest first.'),
+      config: rule('viewer', { tag: TAG, summary: 'List the runs of all pipelines, newest first.' }),
       schema: { querystring: listRunsQuery, response: { 200: runPage } },
     },
     async (request, reply) => {
@@ -45,7 +45,7 @@ export function runRoutes(app: Api, runs: RunService, waiter: RunWaiter): void {
   app.get(
     '/runs/:id',
     {
-      config: rule('viewer', TAG, 'Shows a run with its last batches.', { problems: [404] }),
+      config: rule('viewer', { tag: TAG, summary: 'Get a run with its latest batches.', problems: [404] }),
       schema: { params: byId, querystring: oneRunQuery, response: { 200: runDetailWire } },
     },
     async (request, reply) => {
@@ -58,7 +58,9 @@ export function runRoutes(app: Api, runs: RunService, waiter: RunWaiter): void {
   app.get(
     '/runs/:id/log',
     {
-      config: rule('viewer', TAG, 'Lists what the runners said about a run, oldest first.', {
+      config: rule('viewer', {
+        tag: TAG,
+        summary: 'List the log lines of a run, oldest first.',
         problems: [404],
       }),
       schema: { params: byId, querystring: logQuery, response: { 200: logPage } },
@@ -74,7 +76,9 @@ export function runRoutes(app: Api, runs: RunService, waiter: RunWaiter): void {
   app.get(
     '/runs/:id/log.txt',
     {
-      config: rule('viewer', TAG, 'Gives the whole log of a run as text, a line for each.', {
+      config: rule('viewer', {
+        tag: TAG,
+        summary: 'Download the whole log of a run as text, one line per entry.',
         problems: [404],
         media: 'text/plain',
       }),
@@ -93,7 +97,11 @@ export function runRoutes(app: Api, runs: RunService, waiter: RunWaiter): void {
   app.get(
     '/runs/:id/batches',
     {
-      config: rule('viewer', TAG, 'Lists the batches of a run, newest first.', { problems: [404] }),
+      config: rule('viewer', {
+        tag: TAG,
+        summary: 'List the batches of a run, newest first.',
+        problems: [404],
+      }),
       schema: { params: byId, querystring: batchesQuery, response: { 200: batchPage } },
     },
     async (request, reply) => {

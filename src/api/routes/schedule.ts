@@ -8,15 +8,24 @@ export function scheduleRoutes(app: Api): void {
   app.get(
     '/schedule/runs',
     {
-      config: rule('viewer', 'inspection', 'Tells when a schedule would run next, in its zone.'),
+      config: rule('viewer', {
+        tag: 'inspection',
+        summary: 'Get the next times of a schedule in its time zone.',
+      }),
       schema: { querystring: scheduleQuery, response: { 200: scheduleWire } },
     },
     async ({ query }) => {
       const { schedule_interval, schedule_timezone, limit } = query
       const mistakes = scheduleMistakes(query)
-      // A schedule that cannot be read is what was asked about: an answer, not a failure.
+      // An invalid schedule is a result of this check, not a failure of the request.
       if (mistakes.length > 0) return scheduleToWire(mistakes, [])
-      return scheduleToWire([], comingRuns(schedule_interval, schedule_timezone, new Date(), limit))
+      const options = {
+        schedule: schedule_interval,
+        timezone: schedule_timezone,
+        now: new Date(),
+        count: limit,
+      }
+      return scheduleToWire([], comingRuns(options))
     },
   )
 }

@@ -16,19 +16,16 @@ import { rule } from './rule.js'
 
 const TAG = 'access'
 
-/** Sign-in of browsers. Programs send their token with every request and need none of it. */
+/** Sign-in of browsers. Programs send their token with every request and do not need sessions. */
 export function sessionRoutes(app: Api, sessions: SessionService, facts: ServerFacts): void {
   app.post(
     '/session',
     {
-      config: rule(
-        'open',
-        TAG,
-        'Signs a browser in with a token: the answer sets a cookie and has its key.',
-        {
-          problems: [400, 401, 403, 422, 429, 503],
-        },
-      ),
+      config: rule('open', {
+        tag: TAG,
+        summary: 'Sign a browser in with a token: the response sets a cookie and contains its key.',
+        problems: [400, 401, 403, 422, 429, 503],
+      }),
       schema: { body: signInBody, response: { 200: signedInWire } },
     },
     async (request, reply) => {
@@ -37,7 +34,7 @@ export function sessionRoutes(app: Api, sessions: SessionService, facts: ServerF
       const origin = { address: clientAddress(request), userAgent }
       const { caller, value, key, expiresAt } = await sessions.open({ ...request.body, ...origin })
       request.events.accessChanged('session.open', caller.name, caller.role)
-      setSessionCookie(request, reply, value, SESSION_SECONDS)
+      setSessionCookie(request, reply, { value, seconds: SESSION_SECONDS })
       return { ...sessionToWire(caller, { via: 'session', expiresAt }, facts), csrf_token: key }
     },
   )
@@ -45,7 +42,11 @@ export function sessionRoutes(app: Api, sessions: SessionService, facts: ServerF
   app.get(
     '/session',
     {
-      config: rule('viewer', TAG, 'Tells who asks, and what this server is.', { quiet: true }),
+      config: rule('viewer', {
+        tag: TAG,
+        summary: 'Get the current identity and information about this server.',
+        quiet: true,
+      }),
       schema: { response: { 200: sessionWire } },
     },
     async (request) => sessionToWire(request.caller!, request.credential!, facts),
@@ -54,16 +55,15 @@ export function sessionRoutes(app: Api, sessions: SessionService, facts: ServerF
   app.delete(
     '/session',
     {
-      config: rule(
-        'viewer',
-        TAG,
-        'Signs a browser out: its session ends, and so do those that its codes opened.',
-      ),
+      config: rule('viewer', {
+        tag: TAG,
+        summary: 'Sign a browser out: its session ends, together with the sessions that its codes opened.',
+      }),
       schema: { response: { 204: z.null().describe('Nothing.') } },
     },
     async (request, reply) => {
       if (request.credential!.via === 'session') await sessions.close(sessionCookieOf(request)!)
-      setSessionCookie(request, reply, '', 0)
+      setSessionCookie(request, reply, { value: '', seconds: 0 })
       return reply.code(204).send(null)
     },
   )
@@ -71,7 +71,10 @@ export function sessionRoutes(app: Api, sessions: SessionService, facts: ServerF
   app.post(
     '/session/code',
     {
-      config: rule('viewer', TAG, 'Makes a code that signs a browser in once, as whoever asks for it.'),
+      config: rule('viewer', {
+        tag: TAG,
+        summary: 'Create a code that signs a browser in once, as the caller.',
+      }),
       schema: { response: { 201: codeWire } },
     },
     async (request, reply) => {

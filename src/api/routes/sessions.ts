@@ -11,12 +11,12 @@ import { rule } from './rule.js'
 
 const TAG = 'access'
 
-/** Browsers that are signed in: one's own, and everybody's for administrators. */
+/** Signed-in browsers: those of the caller, and those of all users for administrators. */
 export function sessionsRoutes(app: Api, sessions: SessionService): void {
   app.get(
     '/sessions',
     {
-      config: rule('viewer', TAG, 'Lists the browsers that are signed in with the token that asks.'),
+      config: rule('viewer', { tag: TAG, summary: 'List the sessions of the token of the caller.' }),
       schema: { querystring: sessionsQuery, response: { 200: sessionsPage } },
     },
     async (request, reply) => {
@@ -31,7 +31,7 @@ export function sessionsRoutes(app: Api, sessions: SessionService): void {
   app.delete(
     '/sessions',
     {
-      config: rule('viewer', TAG, 'Ends all sessions of the token that asks.'),
+      config: rule('viewer', { tag: TAG, summary: 'End all sessions of the token of the caller.' }),
       schema: { querystring: endSessionsQuery, response: { 200: endedWire } },
     },
     async (request, reply) => {
@@ -40,7 +40,7 @@ export function sessionsRoutes(app: Api, sessions: SessionService): void {
       const scope = scopeOf(request, everyone)
       const ended = await sessions.endAll(scope, isKept ? sessionId : null, authorOf(request))
       request.events.accessChanged('session.end_all', scope.caller.name, scope.caller.role)
-      if (!isKept && sessionId !== null) setSessionCookie(request, reply, '', 0)
+      if (!isKept && sessionId !== null) setSessionCookie(request, reply, { value: '', seconds: 0 })
       return { ended }
     },
   )
@@ -48,7 +48,11 @@ export function sessionsRoutes(app: Api, sessions: SessionService): void {
   app.delete(
     '/sessions/:id',
     {
-      config: rule('viewer', TAG, 'Ends a session, and those that its codes opened.', { problems: [404] }),
+      config: rule('viewer', {
+        tag: TAG,
+        summary: 'End a session, together with the sessions that its codes opened.',
+        problems: [404],
+      }),
       schema: { params: byId, response: { 204: z.null().describe('Nothing.') } },
     },
     async (request, reply) => {

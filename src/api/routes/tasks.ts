@@ -7,7 +7,10 @@ export function taskRoutes(app: Api, transforms: TransformCatalog): void {
   app.get(
     '/tasks',
     {
-      config: rule('viewer', 'inspection', 'Lists the functions that a task plan can name, as they are now.'),
+      config: rule('viewer', {
+        tag: 'inspection',
+        summary: 'List the functions that a task plan can use now.',
+      }),
       schema: { response: { 200: transformListWire } },
     },
     async () => transformListToWire(await transforms.list()),

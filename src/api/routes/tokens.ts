@@ -18,12 +18,11 @@ export function tokenRoutes(app: Api, tokens: TokenService, sessions: SessionSer
   app.post(
     '/tokens',
     {
-      config: rule(
-        'admin',
-        TAG,
-        'Makes a token. Its value is shown in this answer and never again. A session is not enough.',
-        { bearerOnly: true },
-      ),
+      config: rule('admin', {
+        tag: TAG,
+        summary: 'Create a token. Its value is shown only in this response. A session is not enough.',
+        bearerOnly: true,
+      }),
       schema: { body: tokenInput, response: { 201: newTokenWire } },
     },
     async (request, reply) => {
@@ -38,7 +37,7 @@ export function tokenRoutes(app: Api, tokens: TokenService, sessions: SessionSer
   app.get(
     '/tokens',
     {
-      config: rule('admin', TAG, 'Lists the tokens without their values, newest first.'),
+      config: rule('admin', { tag: TAG, summary: 'List the tokens without their values, newest first.' }),
       schema: { querystring: plainPage, response: { 200: tokenPage } },
     },
     async (request, reply) => {
@@ -51,19 +50,20 @@ export function tokenRoutes(app: Api, tokens: TokenService, sessions: SessionSer
   app.post(
     '/tokens/:id/rotate',
     {
-      config: rule(
-        'admin',
-        TAG,
-        'Gives a token a new value, shown in this answer and never again. The old one ends at once, or after grace_seconds. A session is not enough.',
-        { problems: [404, 409], bearerOnly: true },
-      ),
+      config: rule('admin', {
+        tag: TAG,
+        summary:
+          'Replace the value of a token. The new value is shown only in this response. The old one ends at once, or after grace_seconds. A session is not enough.',
+        problems: [404, 409],
+        bearerOnly: true,
+      }),
       schema: { params: byId, body: rotationInput, response: { 200: newTokenWire } },
     },
     async (request) => {
       const { grace_seconds: graceSeconds = 0, expires_at: expiresAt } = request.body ?? {}
       const session = await ownCookie(request, sessions)
-      const wish = { graceSeconds, expiresAt, session }
-      const { token, value } = await tokens.rotate(request.params.id, wish, authorOf(request))
+      const rotation = { graceSeconds, expiresAt, session }
+      const { token, value } = await tokens.rotate(request.params.id, rotation, authorOf(request))
       request.events.accessChanged('token.rotate', token.name, token.role)
       return { ...tokenToWire(token), token: value }
     },
@@ -72,7 +72,9 @@ export function tokenRoutes(app: Api, tokens: TokenService, sessions: SessionSer
   app.delete(
     '/tokens/:id',
     {
-      config: rule('admin', TAG, 'Revokes a token: it ends at once. It stays in the list.', {
+      config: rule('admin', {
+        tag: TAG,
+        summary: 'Revoke a token: it ends at once and stays in the list.',
         problems: [404],
       }),
       schema: { params: byId, response: { 204: z.null().describe('Nothing.') } },
@@ -85,7 +87,7 @@ export function tokenRoutes(app: Api, tokens: TokenService, sessions: SessionSer
   )
 }
 
-/** The cookie of the browser that sent the token along, if it proves that the session is its own. */
+/** The cookie of the browser that also sent the token, if it proves that the session is its own. */
 async function ownCookie(request: FastifyRequest, sessions: SessionService): Promise<string | null> {
   const cookie = sessionCookieOf(request)
   if (cookie === null) return null

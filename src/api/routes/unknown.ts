@@ -8,7 +8,10 @@ interface Known {
   readonly isOpen: boolean
 }
 
-/** What no route takes: 405 when only the method is wrong, else 404. Learns of every route that is added after it. */
+/**
+ * Requests that no route takes: 405 if only the method is wrong, else 404. Records every route that is added after
+ * it.
+ */
 export class UnknownRoutes {
   readonly #known = new Map<string, Known>()
 
@@ -20,7 +23,7 @@ export class UnknownRoutes {
     })
   }
 
-  /** Where anybody may ask, anybody may learn how. To be called before tokens are looked at. */
+  /** Open paths report their methods to everyone. To be called before tokens are checked. */
   answerOpen(app: Api): void {
     app.addHook('onRequest', async (request, reply) => {
       if (!request.is404) return
@@ -29,21 +32,21 @@ export class UnknownRoutes {
     })
   }
 
-  /** Everything else, for those who have a token. */
+  /** Everything else, for callers with a token. */
   answer(app: Api): void {
-    // Before the body is looked at: one that is missing (QUERY must have one) would hide that nobody takes it.
+    // Before the body is read: a missing body (QUERY must have one) would hide that no route takes the method.
     app.addHook('onRequest', async (request, reply) =>
       request.is404 || this.#isMistaken(request) ? this.#answer(request, reply) : undefined,
     )
     app.setNotFoundHandler((request, reply) => this.#answer(request, reply))
   }
 
-  /** `PATCH /pipelines/overview` is no change of a pipeline with the id "overview". */
+  /** `PATCH /pipelines/overview` does not change a pipeline with the id "overview". */
   #isMistaken(request: FastifyRequest): boolean {
     return this.#known.get(pathOf(request))?.methods.has(request.method) === false
   }
 
-  /** A path that a route has word for word is not taken for a pattern. */
+  /** A path that equals a route literally is not matched as a pattern. */
   #at(path: string): Known[] {
     const exact = this.#known.get(path)
     if (exact !== undefined) return [exact]
@@ -59,7 +62,7 @@ export class UnknownRoutes {
   }
 }
 
-/** `/pipelines/:id/run` as an expression. The patterns are our own, and hold nothing that would have to be escaped. */
+/** `/pipelines/:id/run` as a regular expression. The patterns are our own and contain nothing to escape. */
 function patternOf(url: string): RegExp {
   return new RegExp(`^${url.replace(/:[^/]+/g, '[^/]+').replace('*', '.*')}$`)
 }
@@ -67,7 +70,7 @@ function patternOf(url: string): RegExp {
 function notFound(path: string): VitrinaError {
   return new VitrinaError(
     'ROUTE_NOT_FOUND',
-    `There is no route ${path.slice(0, 200)}.`,
+    `The route ${path.slice(0, 200)} does not exist.`,
     'All routes begin with /api/v1.',
   )
 }
@@ -75,7 +78,7 @@ function notFound(path: string): VitrinaError {
 function wrongMethod(method: string, path: string, allowed: string[]): VitrinaError {
   return new VitrinaError(
     'ROUTE_NOT_FOUND',
-    `${path.slice(0, 200)} does not answer ${method}.`,
+    `${path.slice(0, 200)} does not support ${method}.`,
     `Use ${allowed.join(' or ')}.`,
   )
 }

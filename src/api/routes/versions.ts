@@ -16,7 +16,9 @@ export function versionRoutes(app: Api, edit: EditService, pipelines: PipelineSe
   app.get(
     '/pipelines/:id/versions',
     {
-      config: rule('viewer', TAG, 'Lists what a pipeline was configured like, newest first.', {
+      config: rule('viewer', {
+        tag: TAG,
+        summary: 'List the configuration versions of a pipeline, newest first.',
         problems: [404],
       }),
       schema: { params: byId, querystring: plainPage, response: { 200: versionPage } },
@@ -32,7 +34,9 @@ export function versionRoutes(app: Api, edit: EditService, pipelines: PipelineSe
   app.get(
     '/pipelines/:id/versions/:version',
     {
-      config: rule('viewer', TAG, 'Shows one version with its difference to the one before.', {
+      config: rule('viewer', {
+        tag: TAG,
+        summary: 'Get one version with its difference from the previous one.',
         problems: [404],
       }),
       schema: { params: byVersion, response: { 200: versionWire } },
@@ -46,7 +50,9 @@ export function versionRoutes(app: Api, edit: EditService, pipelines: PipelineSe
   app.post(
     '/pipelines/:id/versions/:version/restore',
     {
-      config: rule('admin', TAG, 'Makes an old version the present one, as a new version.', {
+      config: rule('admin', {
+        tag: TAG,
+        summary: 'Restore an earlier version, as a new version.',
         problems: [404, 409, 412],
       }),
       schema: {
@@ -58,11 +64,11 @@ export function versionRoutes(app: Api, edit: EditService, pipelines: PipelineSe
     },
     async (request, reply) => {
       const { id } = await pipelines.get(request.params.id)
-      const wish = request.body?.reset_checkpoint
+      const resetCheckpoint = request.body?.reset_checkpoint
       const pipeline = await edit.restore(
         { ...editOf(request), ...mannerOf(request.query), id },
         request.params.version,
-        wish,
+        resetCheckpoint,
       )
       request.events.configured('pipeline.restore', pipeline)
       return answer(reply, pipeline)

@@ -3,10 +3,10 @@ import type { SettingInForce } from '../../config/settings-in-force.js'
 
 export const aboutWire = z.object({
   version: z.string().describe('The version of Vitrina.'),
-  node: z.string().describe('The version of Node.js it runs on.'),
+  node: z.string().describe('The version of Node.js.'),
   platform: z.string().describe('Operating system and processor.'),
-  host: z.string().describe('Where the API runs.'),
-  pid: z.number().describe('Its process there.'),
+  host: z.string().describe('The host name.'),
+  pid: z.number().describe('The process id.'),
   started_at: z.string().describe('When the API was started.'),
   uptime_seconds: z.number().describe('How long it has been running.'),
   database: z
@@ -15,7 +15,7 @@ export const aboutWire = z.object({
       migrations: z
         .array(
           z.object({
-            name: z.string().describe('Its number and name.'),
+            name: z.string().describe('The number and name.'),
             applied_at: z.string().describe('When it was applied.'),
           }),
         )
@@ -33,10 +33,10 @@ export const settingsWire = z.object({
         means: z.string().describe('What it is for.'),
         source: z.enum(['environment', 'default', 'unset']).describe('Where the value comes from.'),
         value: z.string().nullable().describe('The value; null: unset, or a secret.'),
-        is_secret: z.boolean().describe('It may hold a secret, so its value is never told.'),
+        is_secret: z.boolean().describe('It may contain a secret, so its value is never shown.'),
       }),
     )
-    .describe('As the API reads them; runners have an environment of their own.'),
+    .describe('As the API reads them; runners have their own environment.'),
 })
 
 export function settingsToWire(settings: readonly SettingInForce[]): z.infer<typeof settingsWire> {

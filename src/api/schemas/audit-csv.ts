@@ -26,7 +26,10 @@ function line(values: readonly string[]): string {
   return `${values.map(cell).join(',')}\r\n`
 }
 
-/** A spreadsheet would run what begins so as a formula; somebody may have named a pipeline with that in mind. */
+/**
+ * A spreadsheet would run a value with such a first character as a formula; the name of a pipeline may be chosen for
+ * that.
+ */
 const FORMULA = /^[=+\-@\t\r]/
 
 function cell(value: string): string {

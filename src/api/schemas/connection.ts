@@ -1,58 +1,58 @@
 import { z } from 'zod'
 import type { KnownConnection, Look } from '../services/connections.js'
 
-/** Names of pipelines that are told for each connection. */
+/** The maximum number of pipelines listed for each connection. */
 const MOST_USES = 200
 
 const useWire = z.object({
   id: z.string().describe('The id of the pipeline.'),
   name: z.string().describe('Its name.'),
-  reads: z.boolean().describe('It reads from there.'),
-  writes: z.boolean().describe('It writes there.'),
+  reads: z.boolean().describe('It reads from this connection.'),
+  writes: z.boolean().describe('It writes to this connection.'),
 })
 
 const connectionWire = z
   .object({
-    name: z.string().describe('main, the name of a further database, or the kind of a sink.'),
+    name: z.string().describe('main, the name of another database, or the kind of a sink.'),
     kind: z.string().describe('postgresql, elasticsearch, clickhouse or s3.'),
-    address: z.string().nullable().describe('Where it is, without login and password.'),
-    logins: z.array(z.string()).describe('Whom it was tried as.'),
+    address: z.string().nullable().describe('The address, without login and password.'),
+    logins: z.array(z.string()).describe('The login used for the test.'),
     state: z
       .enum(['reachable', 'unreachable', 'not_configured', 'unknown'])
-      .describe('unknown: a pipeline names it, and this process has no address for it.'),
-    version: z.string().nullable().describe('What the server says it is.'),
-    latency_ms: z.number().nullable().describe('Until its first answer, connecting included.'),
-    detail: z.string().nullable().describe('What it said, or what is missing.'),
+      .describe('unknown: a pipeline uses it, but this process has no address for it.'),
+    version: z.string().nullable().describe('The product and version that the server reports.'),
+    latency_ms: z.number().nullable().describe('Time until its first response, including connecting.'),
+    detail: z.string().nullable().describe('The result, or what is missing.'),
     error: z
       .object({
         code: z.string().describe('The code of the error.'),
         message: z.string().describe('What is wrong.'),
-        hint: z.string().describe('What to do.'),
+        hint: z.string().describe('How to fix it.'),
       })
       .nullable()
-      .describe('Why it did not answer.'),
+      .describe('Why it is unreachable.'),
     allow_lists: z
       .array(
         z.object({
-          setting: z.string().describe('The setting that says so.'),
+          setting: z.string().describe('The setting that restricts it.'),
           names: z.array(z.string()).describe('Exact names or patterns.'),
         }),
       )
       .describe('What pipelines may read and write there.'),
-    pipelines: z.array(useWire).describe(`Who uses it, by name, the first ${MOST_USES}.`),
-    pipelines_count: z.number().describe('How many use it.'),
+    pipelines: z.array(useWire).describe(`The pipelines that use it, by name, the first ${MOST_USES}.`),
+    pipelines_count: z.number().describe('The number of pipelines that use it.'),
   })
   .meta({ id: 'Connection' })
 
 export const connectionsWire = z.object({
-  looked_at: z.string().describe('When it was tried.'),
+  looked_at: z.string().describe('When it was tested.'),
   looked_by: z
     .object({
-      process: z.literal('api').describe('Runners are other processes, and may see other servers.'),
-      host: z.string().describe('Where it runs.'),
-      pid: z.number().describe('Its process there.'),
+      process: z.literal('api').describe('Runners are separate processes and may reach other servers.'),
+      host: z.string().describe('The host name.'),
+      pid: z.number().describe('The process id.'),
     })
-    .describe('Who tried.'),
+    .describe('The process that tested it.'),
   items: z.array(connectionWire).describe('The main database first.'),
 })
 

@@ -10,55 +10,56 @@ import { waitTime } from './wait-time.js'
 export const cancelQuery = z.strictObject({
   force: flag()
     .optional()
-    .describe(
-      'Does not wait for the batch: it is rolled back, and the run ends at once. Batches before it stay.',
-    ),
+    .describe('Stop at once: the current batch is rolled back and the run ends. Earlier batches are kept.'),
 })
 
-/** Strict, because a field that is ignored looks like one that worked. */
+/** Strict: an ignored field would look like one that worked. */
 export const noBody = z.strictObject({}).nullish()
 
 export const runBody = z
   .strictObject({
     external_ref: line(500)
       .optional()
-      .describe('How an orchestrator calls this run: while it is active, it is found again by it.')
+      .describe(
+        'The id of this run in an external orchestrator; while the run is active, a request with the same value returns it.',
+      )
       .meta({ example: 'airflow:film_dim:2024-05-01' }),
   })
   .nullish()
 
 export const runQuery = z.strictObject({
-  wait: waitTime.describe('Answers when the run has ended or this time is up (1s to 60s), and with the run.'),
+  wait: waitTime.describe(
+    'Responds when the run has ended or this time is up (1s to 60s), and includes the run.',
+  ),
 })
 
-/** Absent: one that is not repeated. */
+/** Absent: a request that is not repeated. */
 export const runHeaders = z.looseObject({
   'idempotency-key': z
     .string()
     .regex(/^[\x21-\x7e]{1,255}$/, 'must have 1 to 255 visible ASCII characters')
     .optional()
-    .describe('The same key within 24 hours gives the same run.'),
+    .describe('The same key within 24 hours returns the same run.'),
 })
 
 export const resetBody = z
   .strictObject({
     last_processed_key: text(1, 1000)
       .nullish()
-      .describe('Read on beyond this incremental_key. Absent: from the start.'),
-    last_processed_id: text(1, 1000).nullish().describe('Beyond this incremental_id_key among equal keys.'),
+      .describe('Continue after this incremental_key. Absent: from the start.'),
+    last_processed_id: text(1, 1000)
+      .nullish()
+      .describe('Among rows with an equal key, continue after this incremental_id_key.'),
   })
   .refine((body) => (body.last_processed_id ?? null) === null || (body.last_processed_key ?? null) !== null, {
     path: ['last_processed_id'],
-    error: 'needs last_processed_key too',
+    error: 'requires last_processed_key',
   })
   .nullish()
 
 export const restoreBody = z
   .strictObject({
-    reset_checkpoint: z
-      .boolean()
-      .optional()
-      .describe('Needed when the change makes the checkpoint meaningless.'),
+    reset_checkpoint: z.boolean().optional().describe('Required if the change invalidates the checkpoint.'),
   })
   .nullish()
 
@@ -69,20 +70,20 @@ export const runRequestedWire = z
   .object({
     id,
     status,
-    run_id: z.string().describe('The id of the run, known at once.'),
-    url: z.string().describe('Where the run can be read from now on.'),
-    run: runWire.optional().describe('The run itself, for those who waited.'),
+    run_id: z.string().describe('The id of the run.'),
+    url: z.string().describe('The URL of the run.'),
+    run: runWire.optional().describe('The run itself, if the request waited.'),
   })
   .meta({ id: 'RunRequested', examples: [RUN_REQUESTED_EXAMPLE] })
 
 export const pauseRequestedWire = z.object({
   id,
   status,
-  url: z.string().describe('Where the status of the pipeline can be read.'),
+  url: z.string().describe('The URL of the status of the pipeline.'),
 })
 
 export const reloadWire = z.object({
-  config_version: z.number().describe('The version that a running pipeline takes up at its next batch.'),
+  config_version: z.number().describe('The version that a running pipeline applies at its next batch.'),
 })
 
 export const statusWire = z
@@ -90,13 +91,13 @@ export const statusWire = z
     id,
     name: z.string().describe('The name of the pipeline.'),
     status,
-    enabled: z.boolean().describe('Runners work on enabled pipelines only.'),
-    current_run: runWire.nullable().describe('The run that is requested or under way.'),
+    enabled: z.boolean().describe('Runners run only enabled pipelines.'),
+    current_run: runWire.nullable().describe('The run that is requested or in progress.'),
     last_run: runWire.nullable().describe('The last run that ended.'),
     lag: z
-      .object({ seconds_since_success: z.number().describe('Age of the last success.') })
+      .object({ seconds_since_success: z.number().describe('Time since the last success.') })
       .nullable()
-      .describe('How far behind the mart may be; null before the first success.'),
+      .describe('How far the mart may be behind; null before the first success.'),
   })
   .meta({ id: 'PipelineStatus' })
 

@@ -1,4 +1,4 @@
-/** Whole answers for the reference. Those of the demo, as a server gave them; a test holds them to their schemas. */
+/** Complete responses for the reference, recorded from the demo; a test checks them against their schemas. */
 const PIPELINE_ID = '11111111-1111-1111-1111-111111111111'
 const RUN_ID = '5a3edc36-4f6a-4214-988e-db8fc6009024'
 
@@ -134,11 +134,11 @@ export const PROBLEM_EXAMPLE = {
   type: 'urn:vitrina:error:REQUEST_INVALID',
   title: 'The request is invalid.',
   status: 422,
-  detail: 'The request is not valid. mode: Invalid option: expected one of "full"|"incremental".',
+  detail: 'The request is invalid. mode: Invalid option: expected one of "full"|"incremental".',
   instance: '/api/v1/pipelines',
   code: 'REQUEST_INVALID',
   vtr: 'VTR-7101',
-  hint: 'Correct the fields that "errors" names.',
+  hint: 'Correct the fields listed in "errors".',
   retryable: false,
   request_id: '9f074398-3a7f-42fe-ac9f-52cf185e4631',
   errors: [

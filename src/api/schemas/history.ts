@@ -13,14 +13,14 @@ import { text } from './text.js'
 const when = (what: string) => z.string().describe(`When ${what}.`)
 const diff = z
   .record(z.string(), z.object({ old: z.unknown(), new: z.unknown() }))
-  .describe('Each field that changed, with its old and its new value.')
+  .describe('Each changed field, with its old and its new value.')
 
 export const versionWire = z
   .object({
-    version: z.number().describe('Its number, counted for each pipeline.'),
-    author: z.string().describe('Who made it.'),
-    at: when('it was made'),
-    spec: z.record(z.string(), z.unknown()).describe('The whole configuration, tasks included.'),
+    version: z.number().describe('The version number, counted for each pipeline.'),
+    author: z.string().describe('Who created it.'),
+    at: when('it was created'),
+    spec: z.record(z.string(), z.unknown()).describe('The whole configuration, including tasks.'),
     diff,
   })
   .meta({ id: 'PipelineVersion' })
@@ -36,30 +36,34 @@ export function versionToWire({
   return { version, author, at, spec, diff }
 }
 
-const time = (what: string) => moment.optional().describe(`Only what was done ${what}.`)
+const time = (what: string) => moment.optional().describe(`Only actions ${what}.`)
 const auditFilter = {
   id: z
     .string()
     .regex(/^\d{1,15}$/, 'must be the number of an entry')
     .optional()
     .describe('Only this entry.'),
-  target_id: text(1, 200).optional().describe('Only what was done to this.'),
+  target_id: text(1, 200).optional().describe('Only actions on the object with this id.'),
   pipeline_id: z
     .guid()
     .optional()
-    .describe('Only what was done to this pipeline, its runs and its rows in quarantine.'),
+    .describe('Only actions on this pipeline, its runs and its quarantined rows.'),
   action: text(1, 100)
     .optional()
-    .describe('Only deeds of this name; with a dot at the end, such as pipeline., all that begin so.'),
-  actor: text(1, 300).optional().describe('Only deeds of those whose name holds this, whatever its case.'),
-  request_id: text(1, 128).optional().describe('Only what this request did.'),
-  since: time('at this time or later'),
+    .describe(
+      'Only actions with this name; with a trailing dot, such as pipeline., all actions with this prefix.',
+    ),
+  actor: text(1, 300)
+    .optional()
+    .describe('Only actions by users whose name contains this, case-insensitive.'),
+  request_id: text(1, 128).optional().describe('Only actions of this request.'),
+  since: time('at or after this time'),
   until: time('before this time'),
 }
 export const listAuditQuery = z.strictObject({ ...pageQuery, ...auditFilter })
 export const auditCsvQuery = z.strictObject(auditFilter)
 
-/** In the words of the port. */
+/** With the names of the port. */
 export function toAuditFilter({
   target_id: targetId,
   pipeline_id: pipelineId,
@@ -70,12 +74,12 @@ export function toAuditFilter({
 }
 export const auditPage = pageOf(
   z.object({
-    id: z.string().describe('Its number in the audit.'),
-    at: when('it was done'),
+    id: z.string().describe('The number of the entry.'),
+    at: when('it happened'),
     actor: z.string().describe('Who did it.'),
-    action: z.string().describe('What was done, such as pipeline.change.'),
+    action: z.string().describe('The action, such as pipeline.change.'),
     target_kind: z.string().describe('pipeline, run, quarantine or token.'),
-    target_id: z.string().describe('The id of what it was done to.'),
+    target_id: z.string().describe('The id of the object.'),
     target_name: z.string().nullable().describe('Its name at that time.'),
     diff: z.record(z.string(), z.unknown()).describe('What changed.'),
     request_id: z.string().nullable().describe('The request that did it.'),
@@ -98,22 +102,24 @@ export function auditToWire(entry: AuditEntry): z.infer<typeof auditPage>['items
 
 export const listQuarantineQuery = z.strictObject({
   ...pageQuery,
-  status: z.enum(QUARANTINE_STATUSES).optional().describe('Only rows in this status.'),
+  status: z.enum(QUARANTINE_STATUSES).optional().describe('Only rows with this status.'),
 })
 export const quarantinedWire = z
   .object({
-    id: z.string().describe('The id of the row in quarantine.'),
+    id: z.string().describe('The id of the quarantined row.'),
     pipeline_id: z.string().describe('The pipeline that read it.'),
     pipeline_name: z.string().describe('Its name.'),
     run_id: z.string().describe('The run that read it.'),
-    status: z.enum(QUARANTINE_STATUSES).describe('HELD until somebody replays or discards it.'),
+    status: z.enum(QUARANTINE_STATUSES).describe('HELD until it is replayed or discarded.'),
     key: z.string().describe('The key of the row.'),
     row: z
       .record(z.string(), z.string().nullable())
-      .describe('The row as the source gave it, as text. Empty once the row is settled.'),
-    reason: z.string().describe('Why the target refused it. Removed once the row is settled.'),
-    sqlstate: z.string().nullable().describe('The SQLSTATE of the refusal.'),
-    refused_at: when('the target refused it'),
+      .describe('The row as read from the source, as text. Empty after the row is replayed or discarded.'),
+    reason: z
+      .string()
+      .describe('Why the target rejected it. Removed after the row is replayed or discarded.'),
+    sqlstate: z.string().nullable().describe('The SQLSTATE of the rejection.'),
+    refused_at: when('the target rejected it'),
     settled_at: z.string().nullable().describe('When it was replayed or discarded.'),
   })
   .meta({ id: 'QuarantinedRow' })
@@ -122,7 +128,7 @@ export const replayWire = quarantinedWire.extend({
   replay_run_id: z
     .string()
     .nullable()
-    .describe('The run that tries it again; null: the one after the present run does.'),
+    .describe('The run that retries it; null: the run after the current one.'),
 })
 
 export function quarantinedToWire(row: QuarantinedRow): z.infer<typeof quarantinedWire> {
@@ -145,26 +151,26 @@ const holdWire = z.object({
   pipeline_id: z.string().describe('The id of the pipeline.'),
   name: z.string().describe('Its name.'),
   status: z.string().describe('Its status.'),
-  run_id: z.string().describe('The run under way.'),
-  lease_until: z.string().nullable().describe('Until when the runner holds it, unless it renews.'),
+  run_id: z.string().describe('The run in progress.'),
+  lease_until: z.string().nullable().describe('When the lease ends unless it is renewed.'),
 })
 export const runnersWire = z.object({
   items: z
     .array(
       z.object({
         id: z.string().describe('Unique for each start of a runner.'),
-        host: z.string().describe('Where it runs.'),
-        pid: z.number().describe('Its process there.'),
+        host: z.string().describe('The host name.'),
+        pid: z.number().describe('The process id.'),
         version: z.string().describe('Its version of Vitrina.'),
-        concurrency: z.number().describe('How many pipelines it works on at once.'),
+        concurrency: z.number().describe('The number of pipelines it runs at once.'),
         started_at: when('it started'),
-        heartbeat_at: when('it last gave a sign of life'),
+        heartbeat_at: when('it was last seen'),
         heartbeat_age_ms: z.number().describe('How long ago that was, by the clock of the database.'),
-        stopped_at: z.string().nullable().describe('When it ended in order.'),
-        holds: z.array(holdWire).describe('The pipelines it works on.'),
+        stopped_at: z.string().nullable().describe('When it stopped normally.'),
+        holds: z.array(holdWire).describe('The pipelines it holds.'),
       }),
     )
-    .describe('Living ones first.'),
+    .describe('Live runners first.'),
 })
 
 export function runnerToWire(runner: FleetRunner): z.infer<typeof runnersWire>['items'][number] {

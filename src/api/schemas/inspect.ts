@@ -7,75 +7,72 @@ import { flag, pageQuery } from './page.js'
 import { line } from './text.js'
 
 const finding = z.object({
-  code: z.string().describe('What is wrong, as a name that does not change.'),
-  field: z.string().describe('The field it speaks of.'),
+  code: z.string().describe('A stable code for programs.'),
+  field: z.string().describe('The field it refers to.'),
   message: z.string().describe('The facts in a sentence.'),
-  hint: z.string().describe('What to do about it.'),
+  hint: z.string().describe('How to fix it.'),
   sqlstate: z
     .string()
     .nullable()
     .describe(
-      'The SQLSTATE, where PostgreSQL refused something; else null. A viewer gets it instead of the message of the server.',
+      'The SQLSTATE if PostgreSQL rejected something, else null. A viewer gets it instead of the message of the server.',
     ),
   position: z
     .object({
-      offset: z.number().describe('From the start of the text, counted from 0.'),
-      line: z.number().describe('Counted from 1.'),
-      column: z.number().describe('Counted from 1.'),
+      offset: z.number().describe('The offset in the text, starting at 0.'),
+      line: z.number().describe('Starting at 1.'),
+      column: z.number().describe('Starting at 1.'),
     })
     .nullable()
-    .describe('Where in the text; null when it is about the whole.'),
+    .describe('The position in the text; null if it is about the whole field.'),
 })
 
 const column = z.object({
   name: z.string().describe('The name of the column.'),
-  type: z.string().describe('Its type as PostgreSQL writes it.'),
+  type: z.string().describe('Its PostgreSQL type.'),
 })
 
 const planWire = z
   .object({
-    rows: z.number().describe('How many rows the planner expects the query to give.'),
-    total_cost: z.number().describe('What reading them once costs, in the units of the planner.'),
+    rows: z.number().describe('The number of rows that the planner expects.'),
+    total_cost: z.number().describe('The cost of reading them once, in planner units.'),
     scans: z
       .array(
         z.object({
           table: z.string().describe('The table, with its schema.'),
-          rows: z.number().nullable().describe('Its rows by the statistics; null: never analysed.'),
-          filter: z
-            .string()
-            .nullable()
-            .describe('What keeps rows out while it is read; null: all are taken.'),
-          is_big: z.boolean().describe('So large that reading all of it is worth a thought.'),
+          rows: z.number().nullable().describe('Its row count from the statistics; null: never analyzed.'),
+          filter: z.string().nullable().describe('The condition that filters rows; null: all rows are read.'),
+          is_big: z.boolean().describe('Reading the whole table is expensive.'),
         }),
       )
-      .describe('Tables that are read from the first row to the last.'),
+      .describe('Tables that are read in full.'),
     indexes: z
       .array(
         z.object({
-          table: z.string().describe('The table that lacks it.'),
-          statement: z.string().describe('The statement that makes it.'),
+          table: z.string().describe('The table that lacks the index.'),
+          statement: z.string().describe('The statement that creates it.'),
         }),
       )
-      .describe('Indexes that would let an incremental run begin where the last one ended.'),
+      .describe('Indexes that would let an incremental run start where the last one ended.'),
   })
   .nullable()
-  .describe('What the planner expects of reading the query once (EXPLAIN); null as long as there are errors.')
+  .describe('The estimate of the planner for reading the query once (EXPLAIN); null if there are errors.')
 
 export const validateQuery = z.strictObject({
-  quick: flag().default(false).describe('Only what can be told without reading rows.'),
+  quick: flag().default(false).describe('Only check what can be checked without reading rows.'),
 })
 
 export const validationWire = z
   .object({
-    valid: z.boolean().describe('A run would start.'),
-    errors: z.array(finding).describe('What keeps it from starting.'),
-    warnings: z.array(finding).describe('What its owner should know.'),
+    valid: z.boolean().describe('Whether a run can start.'),
+    errors: z.array(finding).describe('What prevents it from starting.'),
+    warnings: z.array(finding).describe('What the owner of the pipeline should know.'),
     columns: z.array(column).describe('The columns of the query with their types.'),
     strategy: z.string().describe('sql_full, sql_incremental, tasks_full or tasks_incremental.'),
-    way: z.string().nullable().describe('pushdown, relay or rows: how the rows would reach the target.'),
-    guarantee: z.string().nullable().describe('What the pipeline promises about lost rows.'),
+    way: z.string().nullable().describe('pushdown, relay or rows: the route of the rows to the target.'),
+    guarantee: z.string().nullable().describe('What the pipeline guarantees about lost rows.'),
     reads: z.string().nullable().describe('paged: along an index; once: the whole query for each pass.'),
-    creates_target: z.boolean().describe('The first run creates the table.'),
+    creates_target: z.boolean().describe('Whether the first run creates the table.'),
     plan: planWire,
   })
   .meta({ examples: [VALIDATION_EXAMPLE] })
@@ -109,21 +106,21 @@ export const tablesQuery = z.strictObject({
 })
 
 export const tablesWire = z.object({
-  schemas: z.array(z.string()).describe('What ALLOWED_SOURCE_SCHEMAS says.'),
+  schemas: z.array(z.string()).describe('The value of ALLOWED_SOURCE_SCHEMAS.'),
   items: z
     .array(
       z.object({
         schema: z.string().describe('The schema.'),
-        name: z.string().describe('The name in it.'),
-        kind: z.enum(['table', 'view']).describe('What it is; a materialized view is a view.'),
-        rows: z.number().nullable().describe('Its rows by the statistics; null when they say nothing.'),
+        name: z.string().describe('The name without the schema.'),
+        kind: z.enum(['table', 'view']).describe('The type; a materialized view is a view.'),
+        rows: z.number().nullable().describe('Its row count from the statistics; null: unknown.'),
         columns: z
-          .array(column.extend({ not_null: z.boolean().describe('The database vouches for it.') }))
-          .describe('In their order.'),
+          .array(column.extend({ not_null: z.boolean().describe('The database guarantees it.') }))
+          .describe('In order.'),
       }),
     )
     .describe('What a query may read, ordered by schema and name.'),
-  truncated: z.boolean().describe('There are more than are told.'),
+  truncated: z.boolean().describe('Whether there are more than listed.'),
 })
 
 export function tablesToWire({ schemas, tables, truncated }: SourceTables): z.infer<typeof tablesWire> {
@@ -137,7 +134,7 @@ export function tablesToWire({ schemas, tables, truncated }: SourceTables): z.in
   }
 }
 
-export const previewQuery = z.strictObject({ limit: pageQuery.limit.describe('How many rows at the most.') })
+export const previewQuery = z.strictObject({ limit: pageQuery.limit.describe('The maximum number of rows.') })
 
 export const previewWire = z
   .object({
@@ -145,7 +142,7 @@ export const previewWire = z
     rows: z
       .array(z.record(z.string(), z.string().nullable()))
       .describe('The first rows as they would be written, each value as text.'),
-    truncated: z.boolean().describe('Some values were too long to show and are cut here.'),
+    truncated: z.boolean().describe('Whether long values were shortened.'),
   })
   .meta({ examples: [PREVIEW_EXAMPLE] })
 
@@ -158,37 +155,39 @@ export function previewToWire({ columns, rows, truncated }: Preview) {
 }
 
 export const reconcileQuery = z.strictObject({
-  deep: flag().default(false).describe('Row by row instead of counts only; needs the role operator.'),
+  deep: flag()
+    .default(false)
+    .describe('Compare row by row instead of counts only; requires the role operator.'),
 })
 
 const side = z.object({
-  count: z.number().describe('How many rows.'),
+  count: z.number().describe('The number of rows.'),
   min: z.string().nullable().describe('The lowest value of the control field, as text.'),
   max: z.string().nullable().describe('The highest value of the control field, as text.'),
 })
 const drift = z.object({
-  count: z.number().describe('How many rows.'),
+  count: z.number().describe('The number of rows.'),
   keys: z.array(z.record(z.string(), z.string().nullable())).describe('The keys of some of them.'),
 })
 
 export const reconcileWire = z
   .object({
-    matches: z.boolean().describe('Nothing differs.'),
-    control_field: z.string().describe('The field whose ends are compared.'),
-    source: side.describe('What the query gives.'),
-    target: side.describe('What the mart holds.'),
+    matches: z.boolean().describe('Whether there are no differences.'),
+    control_field: z.string().describe('The field whose range is compared.'),
+    source: side.describe('The result of the query.'),
+    target: side.describe('The contents of the mart.'),
     missing: drift.optional().describe('In the source, not in the mart.'),
     extra: drift.optional().describe('In the mart, not in the source.'),
-    different: drift.optional().describe('In both, with other values.'),
+    different: drift.optional().describe('In both, with different values.'),
     on_their_way: z
       .number()
       .optional()
-      .describe('Rows that differ because the pipeline has not come to them yet; no drift.'),
+      .describe('Rows that differ because the pipeline has not reached them yet; not drift.'),
     undecided: z
       .number()
       .optional()
       .describe(
-        'How many of those might be drift all the same: the source has changed, but the change cannot be followed to a row.',
+        'How many of those might be drift: the source has changed, but the change cannot be traced to a row.',
       ),
   })
   .meta({ examples: [RECONCILIATION_EXAMPLE] })
@@ -196,7 +195,7 @@ export const reconcileWire = z
 export function reconcileToWire({ matches, controlField, source, target, deep }: Reconciliation) {
   const summary = { matches, control_field: controlField, source, target }
   if (deep === null) return summary
-  const told = ({ count, keys }: Drift) => ({
+  const differenceAnswer = ({ count, keys }: Drift) => ({
     count,
     keys: keys.map((key) =>
       Object.fromEntries(deep.keyColumns.map((name, index) => [name, key[index] ?? null])),
@@ -204,9 +203,9 @@ export function reconcileToWire({ matches, controlField, source, target, deep }:
   })
   return {
     ...summary,
-    missing: told(deep.missing),
-    extra: told(deep.extra),
-    different: told(deep.different),
+    missing: differenceAnswer(deep.missing),
+    extra: differenceAnswer(deep.extra),
+    different: differenceAnswer(deep.different),
     on_their_way: deep.onTheirWay,
     undecided: deep.undecided,
   }
@@ -214,7 +213,7 @@ export function reconcileToWire({ matches, controlField, source, target, deep }:
 
 export const repairWire = z.object({
   id: z.string().describe('The id of the pipeline.'),
-  rows: z.number().describe('How many rows the run will mend.'),
-  run_id: z.string().nullable().describe('The run that mends them; null when nothing differs.'),
-  url: z.string().nullable().describe('Where that run can be read.'),
+  rows: z.number().describe('The number of rows to repair.'),
+  run_id: z.string().nullable().describe('The run that repairs them; null if nothing differs.'),
+  url: z.string().nullable().describe('The URL of that run.'),
 })

@@ -1,4 +1,4 @@
-/** Whole answers for the reference, those of the demo as a server gave them. */
+/** Complete responses for the reference, recorded from the demo. */
 const PIPELINE_ID = '22222222-2222-2222-2222-222222222222'
 const PIPELINE = `pipeline:${PIPELINE_ID}`
 const AVERAGE = {

@@ -11,7 +11,7 @@ import {
 } from '../../model/lineage.js'
 import { LINEAGE_EXAMPLE, OPEN_LINEAGE_EXAMPLE, PIPELINE_LINEAGE_EXAMPLE } from './lineage-examples.js'
 
-/** Further than any chain of marts goes. */
+/** Longer than any chain of marts. */
 const MOST_HOPS = 9
 
 function hops(what: string) {
@@ -30,9 +30,9 @@ export const lineageQuery = z.strictObject({
     .min(1)
     .max(600)
     .optional()
-    .describe('The id of a node, or pipeline:<name>. Not given: the whole fleet.'),
-  up: hops('How many pipelines and views to go through towards the sources.'),
-  down: hops('How many to go through towards the marts.'),
+    .describe('The id of a node, or pipeline:<name>. Absent: the whole graph.'),
+  up: hops('How many pipelines and views to follow towards the sources.'),
+  down: hops('How many to follow towards the marts.'),
   level: z.enum(['table', 'column']).default('table').describe('column: with the columns of every node.'),
 })
 
@@ -44,63 +44,65 @@ const text = (what: string) => z.string().describe(what)
 const maybe = (what: string) => z.string().nullable().describe(what)
 
 const problem = z.object({
-  code: text('What is wrong, as a name that does not change.'),
+  code: text('A stable code for programs.'),
   message: text('The facts in a sentence.'),
-  hint: text('What to do about it.'),
+  hint: text('How to fix it.'),
 })
 const problems = z
-  .array(problem.extend({ connection: maybe('The database that it is about; null: the main one.') }))
-  .describe('Databases that could not be asked: their columns are not known.')
+  .array(problem.extend({ connection: maybe('The database it refers to; null: the main one.') }))
+  .describe('Databases that could not be queried: their columns are unknown.')
 
 const columnRef = z.object({ node: text('The id of a node.'), column: text('One of its columns.') })
 const sources = z.array(columnRef)
 
 const column = z.object({
   name: text('The name of the column.'),
-  type: maybe('Its type as PostgreSQL writes it; null: not known.'),
+  type: maybe('Its PostgreSQL type; null: unknown.'),
   kind: z
     .enum(COLUMN_KINDS)
     .nullable()
     .describe(
-      'How it came about: direct, expression, aggregate, constant, transform (kept its name through functions), opaque (made by a function), unresolved (not known for certain). Null: nothing here computes it.',
+      'How it is derived: direct, expression, aggregate, constant, transform (keeps its name through functions), opaque (created by a function), unresolved (uncertain). Null: not computed here.',
     ),
-  sources: sources.describe('Every column whose value goes into it; not complete when it is unresolved.'),
-  expression: maybe('How it is computed, with the names of the sources; null: taken as it is.'),
-  through: z.array(z.string()).describe('The registered functions that it went through.'),
+  sources: sources.describe('Every column that contributes to its value; incomplete if it is unresolved.'),
+  expression: maybe('How it is computed, with the names of the sources; null: copied.'),
+  through: z.array(z.string()).describe('The registered functions it passes through.'),
   reason: maybe('Why it is unresolved.'),
 })
 
-const open = maybe('Why there may be more columns; null: these are all.')
+const open = maybe('Why there may be more columns; null: the list is complete.')
 const shaping = z
-  .array(columnRef.extend({ uses: z.array(z.enum(COLUMN_USES)).describe('What it does there.') }))
-  .describe('Columns that decide which rows there are, and in what order.')
+  .array(columnRef.extend({ uses: z.array(z.enum(COLUMN_USES)).describe('Its role there.') }))
+  .describe('Columns that determine the rows and their order.')
 
 const node = z.object({
   id: text('Its id: content.film_work, content.film_work@connection, es:films, pipeline:<id>.'),
-  kind: z.enum(NODE_KINDS).describe('table, view, sink (a mart that is no table) or pipeline.'),
-  name: text('What people call it.'),
-  connection: maybe('The database it lies in; null: the main one, or none.'),
+  kind: z.enum(NODE_KINDS).describe('table, view, sink (a mart that is not a table) or pipeline.'),
+  name: text('The display name.'),
+  connection: maybe('Its database; null: the main one, or none.'),
   pipeline_id: maybe('Of a pipeline.'),
-  exists: z.boolean().nullable().describe('false: no such table yet. null: nobody could look.'),
-  error: problem.nullable().describe('Why the query of a pipeline cannot be followed.'),
-  hidden_up: z.number().describe('Neighbours towards the sources that this answer leaves out.'),
-  hidden_down: z.number().describe('Neighbours towards the marts that this answer leaves out.'),
-  columns: z.array(column).nullable().describe('Null at the level of tables.'),
+  exists: z.boolean().nullable().describe('false: the table does not exist yet. null: could not be checked.'),
+  error: problem.nullable().describe('Why the query of a pipeline cannot be analyzed.'),
+  hidden_up: z.number().describe('Neighbours towards the sources that are not in this response.'),
+  hidden_down: z.number().describe('Neighbours towards the marts that are not in this response.'),
+  columns: z.array(column).nullable().describe('Null at the table level.'),
   open,
   shaping,
 })
 
 export const lineageWire = z
   .object({
-    focus: maybe('The node that was asked for, by its id.'),
+    focus: maybe('The requested node, by its id.'),
     level: z
       .enum(['table', 'column'])
-      .describe('What this answer tells; table although column was asked for when there are over 150 nodes.'),
+      .describe(
+        'The level of this response; table although column was requested if there are over 150 nodes.',
+      ),
     nodes: z.array(node).describe('Tables, views, marts and the pipelines between them.'),
     edges: z
-      .array(z.object({ from: text('Where data comes from.'), to: text('Where it goes.') }))
-      .describe('Who reads and writes what.'),
-    total_nodes: z.number().describe('How many nodes there are in all.'),
+      .array(z.object({ from: text('The source node.'), to: text('The target node.') }))
+      .describe('What reads and writes what.'),
+    total_nodes: z.number().describe('The total number of nodes.'),
     problems,
   })
   .meta({ examples: [LINEAGE_EXAMPLE] })
@@ -109,7 +111,7 @@ export const pipelineLineageWire = z
   .object({
     pipeline_id: text('The id of the pipeline.'),
     name: text('Its name.'),
-    target: text('What it fills, as the id of a node.'),
+    target: text('What it writes, as the id of a node.'),
     reads: z
       .array(
         z.object({
@@ -118,15 +120,15 @@ export const pipelineLineageWire = z
           via: maybe('The view that leads there; null: the query names it.'),
         }),
       )
-      .describe('What the query names, and what the views among it lead to.'),
-    error: problem.nullable().describe('Why the query cannot be followed.'),
+      .describe('What the query names, and what its views lead to.'),
+    error: problem.nullable().describe('Why the query cannot be analyzed.'),
     open,
     columns: z
       .array(
         column.extend({
           base: sources
             .nullable()
-            .describe('The same beneath all views. Null: a view on the way cannot be followed.'),
+            .describe('The same beneath all views. Null: a view on the way cannot be analyzed.'),
         }),
       )
       .describe('What it writes.'),
@@ -138,9 +140,7 @@ export const pipelineLineageWire = z
 /** The specification is theirs: https://openlineage.io/spec/2-0-2/OpenLineage.json. */
 export const openLineageWire = z
   .array(z.record(z.string(), z.unknown()))
-  .describe(
-    'A JobEvent of OpenLineage 2-0-2 for each pipeline, with the facets sql, schema and columnLineage.',
-  )
+  .describe('An OpenLineage 2-0-2 JobEvent for each pipeline, with the facets sql, schema and columnLineage.')
   .meta({ examples: [OPEN_LINEAGE_EXAMPLE] })
 
 export function lineageToWire({ focus, level, totalNodes, nodes, edges, problems }: LineageGraph) {
@@ -188,7 +188,7 @@ export function pipelineLineageToWire({ pipelineId, name, target, error, ...rest
   }
 }
 
-/** In an order that people read: the name first. */
+/** In reading order: the name first. */
 function columnToWire({ name, type, kind, sources, expression, through, reason }: NodeColumn) {
   return { name, type, kind, sources: [...sources], expression, through: [...through], reason }
 }

@@ -14,29 +14,29 @@ export const overviewQuery = listPipelinesQuery.extend({
     .min(1)
     .max(200)
     .optional()
-    .describe('How the target begins, such as `es:` or `analytics.`: that kind of mart only.'),
-  q: listPipelinesQuery.shape.q.describe('A part of the name or of the target, whatever its case.'),
+    .describe('Only targets with this prefix, such as `es:` or `analytics.`.'),
+  q: listPipelinesQuery.shape.q.describe('Part of the name or of the target, case-insensitive.'),
 })
 
 const count = (what: string) => z.number().describe(what)
 const when = (what: string) => z.string().nullable().describe(what)
 const runStatus = z.enum(RUN_STATUSES).describe('The status of the run.')
-const duration = z.number().nullable().describe('From its start to its end.')
+const duration = z.number().nullable().describe('The duration.')
 const error = {
   error_code: when('The code of its last error.'),
-  error: when('What went wrong, of a running one in an earlier attempt.'),
+  error: when('What went wrong; for a run in progress, in an earlier attempt.'),
 }
 
 const activeRunWire = z.object({
   id: z.string().describe('The id of the run.'),
   status: runStatus,
-  attempt: count('Tries so far.'),
+  attempt: count('Attempts so far.'),
   cancel_requested: z.boolean().describe('It stops after its current batch.'),
-  requested_at: z.string().describe('When it was asked for.'),
-  started_at: when('When a runner first took it.'),
+  requested_at: z.string().describe('When it was requested.'),
+  started_at: when('When a runner first claimed it.'),
   batches: count('Batches committed.'),
-  rows_read: count('Rows that the source gave.'),
-  rows_written: count('Rows inserted and updated together.'),
+  rows_read: count('Rows read from the source.'),
+  rows_written: count('Rows inserted or updated.'),
   ...error,
 })
 
@@ -45,35 +45,35 @@ const endedRunWire = z.object({
   status: runStatus,
   finished_at: z.string().describe('When it ended.'),
   duration_ms: duration,
-  rows_read: count('Rows that the source gave.'),
-  rows_written: count('Rows inserted and updated together.'),
-  rows_deleted: count('Rows removed from the mart.'),
-  held_back: heldBackWire.nullable().describe('What kept its checkpoint from moving on.'),
+  rows_read: count('Rows read from the source.'),
+  rows_written: count('Rows inserted or updated.'),
+  rows_deleted: count('Rows deleted from the mart.'),
+  held_back: heldBackWire.nullable().describe('What prevented its checkpoint from advancing.'),
   ...error,
-  error_hint: when('What can be done about it.'),
+  error_hint: when('How to fix it.'),
 })
 
 const comparisonWire = z
   .object({
     at: z.string().describe('When it ended.'),
     duration_ms: count('How long it took.'),
-    config_version: count('The version of the configuration that was compared.'),
-    matches: z.boolean().describe('Nothing differed.'),
-    source_rows: count('Rows that the query gave.'),
-    target_rows: count('Rows that the mart held.'),
+    config_version: count('The configuration version that was compared.'),
+    matches: z.boolean().describe('Whether there were no differences.'),
+    source_rows: count('Rows returned by the query.'),
+    target_rows: count('Rows in the mart.'),
     missing: count('Rows in the source, not in the mart; 0 when only counts were compared.'),
     extra: count('Rows in the mart, not in the source; 0 when only counts were compared.'),
-    different: count('Rows in both with other values; 0 when only counts were compared.'),
-    on_their_way: count('Rows that the pipeline had not come to yet; no drift.'),
-    undecided: count('How many of those might have been drift all the same.'),
+    different: count('Rows in both with different values; 0 when only counts were compared.'),
+    on_their_way: count('Rows that the pipeline had not reached yet; not drift.'),
+    undecided: count('How many of those might have been drift.'),
   })
   .meta({ id: 'Comparison' })
 
 const barWire = z.object({
   status: runStatus,
   duration_ms: duration,
-  rows_read: count('Rows that the source gave.'),
-  rows_written: count('Rows inserted and updated together.'),
+  rows_read: count('Rows read from the source.'),
+  rows_written: count('Rows inserted or updated.'),
 })
 
 const lineWire = z
@@ -82,28 +82,28 @@ const lineWire = z
     name: z.string().describe('Its name.'),
     description: z.string().describe('What it is for.'),
     type: z.enum(['SQL', 'PYTHON']).describe('SQL: a query only. PYTHON: with registered transforms.'),
-    target_table: z.string().describe('What it fills.'),
+    target_table: z.string().describe('What it writes to.'),
     target_connection: z.string().nullable().describe('The database of the target; null: the main one.'),
     mode: z.enum(['full', 'incremental']).describe('How it reads.'),
-    enabled: z.boolean().describe('Runners work on enabled pipelines only.'),
-    status: z.enum(PIPELINE_STATUSES).describe('Where it stands in its life cycle.'),
+    enabled: z.boolean().describe('Runners run only enabled pipelines.'),
+    status: z.enum(PIPELINE_STATUSES).describe('The current status.'),
     config_version: count('The version of its configuration.'),
-    schedule_interval: when('When it runs by itself.'),
-    schedule_timezone: z.string().describe('The zone of the schedule.'),
+    schedule_interval: when('Its schedule.'),
+    schedule_timezone: z.string().describe('The time zone of the schedule.'),
     schedule_period_ms: z
       .number()
       .nullable()
-      .describe('The time between two runs of the schedule: data that is older is late.'),
+      .describe('The time between two scheduled runs: older data is late.'),
     next_run_at: when('When it runs next.'),
-    last_success_at: when('When a run last succeeded: the mart is as of then.'),
-    quarantined: count('Rows in quarantine that nobody settled yet; counted up to 1,000.'),
+    last_success_at: when('When a run last succeeded.'),
+    quarantined: count('Quarantined rows that are not replayed or discarded yet; counted up to 1,000.'),
     compared: z
       .object({
-        counts: comparisonWire.nullable().describe('The last comparison of counts; null: there was none.'),
-        rows: comparisonWire.nullable().describe('The last comparison of every row; null: there was none.'),
+        counts: comparisonWire.nullable().describe('The last comparison of counts; null: never compared.'),
+        rows: comparisonWire.nullable().describe('The last comparison of every row; null: never compared.'),
       })
-      .describe('What GET /pipelines/{id}/reconcile last found, whoever asked.'),
-    current_run: activeRunWire.nullable().describe('The run that is requested or under way.'),
+      .describe('The latest result of GET /pipelines/{id}/reconcile by any user.'),
+    current_run: activeRunWire.nullable().describe('The run that is requested or in progress.'),
     last_run: endedRunWire.nullable().describe('The last run that ended.'),
     recent: z.array(barWire).describe('The last 20 runs that ended, newest first.'),
   })
@@ -113,18 +113,18 @@ const summaryWire = z
   .object({
     now: z.string().describe('The clock of the database.'),
     pipelines: count('All pipelines.'),
-    queued: count('Those that wait for a runner.'),
-    running: count('Those that a runner works on.'),
-    paused: count('Those that somebody paused.'),
-    failed: count('Those whose last run failed.'),
-    disabled: count('Those that are disabled.'),
-    runners_alive: count('Runners that gave a sign of life within 15 s.'),
-    runners_known: count('Runners that did not end in order.'),
+    queued: count('Pipelines that wait for a runner.'),
+    running: count('Pipelines that are running.'),
+    paused: count('Paused pipelines.'),
+    failed: count('Pipelines whose last run failed.'),
+    disabled: count('Disabled pipelines.'),
+    runners_alive: count('Runners seen within the last 15 s.'),
+    runners_known: count('Runners that have not stopped normally.'),
   })
   .meta({ id: 'FleetSummary' })
 
 export const overviewWire = pageOf(lineWire).extend({
-  summary: summaryWire.describe('The whole fleet, whatever the filter.'),
+  summary: summaryWire.describe('The totals of all pipelines, regardless of the filter.'),
 })
 
 export function overviewToWire({ page, fleet }: PipelineLines): z.infer<typeof overviewWire> {

@@ -3,7 +3,7 @@ import { z } from 'zod'
 const MAX_PAGE = 200
 const DEFAULT_PAGE = 50
 
-/** Query values are text, so a number is read from its digits. */
+/** Query values are text, so a number is parsed from its digits. */
 function limitUpTo(most: number) {
   return z
     .string()
@@ -11,10 +11,10 @@ function limitUpTo(most: number) {
     .transform(Number)
     .pipe(z.int().min(1).max(most))
     .default(DEFAULT_PAGE)
-    .describe('How many to give at most.')
+    .describe('The maximum number of items.')
 }
 
-/** Yes or no in a query. */
+/** A boolean in a query. */
 export function flag() {
   return z
     .enum(['true', 'false'])
@@ -22,11 +22,11 @@ export function flag() {
     .pipe(z.boolean())
 }
 
-/** What every list takes. */
+/** The parameters of every list. */
 export function pageQueryUpTo(most: number) {
   return {
     limit: limitUpTo(most),
-    cursor: z.string().min(1).max(2000).optional().describe('next_cursor of the page before.'),
+    cursor: z.string().min(1).max(2000).optional().describe('next_cursor of the previous page.'),
   }
 }
 
@@ -35,7 +35,7 @@ export const plainPage = z.strictObject(pageQuery)
 
 export function pageOf<T extends z.ZodType>(item: T) {
   return z.object({
-    items: z.array(item).describe('This page.'),
-    next_cursor: z.string().nullable().describe('Give it back as cursor for the next page; null at the end.'),
+    items: z.array(item).describe('The items of this page.'),
+    next_cursor: z.string().nullable().describe('Send it as cursor to get the next page; null at the end.'),
   })
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Any text: an id that cannot exist is one that is not found, and the service says so. */
+/** Any text: an id that cannot exist is not found, and the service reports it. */
 const id = z.string().meta({ format: 'uuid' })
 
 export const byId = z.object({ id: id.describe('The id.') })
@@ -12,5 +12,5 @@ export const byVersion = z.object({
 
 export const byRow = z.object({
   id: id.describe('The id of the pipeline.'),
-  row_id: z.string().describe('The id of the row in quarantine.').meta({ pattern: '^[1-9][0-9]{0,14}$' }),
+  row_id: z.string().describe('The id of the quarantined row.').meta({ pattern: '^[1-9][0-9]{0,14}$' }),
 })

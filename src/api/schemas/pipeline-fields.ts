@@ -1,6 +1,6 @@
 import type { Pipeline } from '../../model/pipeline.js'
 
-/** What somebody writes of a pipeline, and gets back. */
+/** The fields of a pipeline that can be written and read. */
 export function fieldsToWire(pipeline: Pipeline) {
   return {
     name: pipeline.name,

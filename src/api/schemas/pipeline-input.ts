@@ -3,78 +3,76 @@ import { isTooLong, LONGEST_NAME } from '../../model/table-name.js'
 import { line, text } from './text.js'
 
 const column = line(200).refine((name) => !isTooLong(name), {
-  error: `must not be longer than ${LONGEST_NAME} bytes: PostgreSQL cuts off the rest`,
+  error: `must not be longer than ${LONGEST_NAME} bytes: PostgreSQL truncates longer names`,
 })
 const table = line(300)
 
 export const taskFields = {
-  id: z.string().optional().describe('Ignored: it is there so that what was read can be sent back.'),
+  id: z.string().optional().describe('Ignored; accepted so that a response can be sent back unchanged.'),
   order_index: z
     .int()
     .min(0)
     .max(1_000_000)
     .optional()
-    .describe('The place in the plan. Absent: where it stands in the list, from 1.'),
+    .describe('The position in the plan. Absent: the position in the list, starting at 1.'),
   task_type: z
     .enum(['SQL', 'PYTHON'])
     .describe('SQL reads the rows and comes first; PYTHON is a registered transform.'),
   body: text(1, 200_000).describe('The SQL text, or the name of a registered transform.'),
-  source_table: table.nullable().default(null).describe('What the task reads, for people; not used.'),
+  source_table: table.nullable().default(null).describe('What the task reads, for documentation only.'),
   target_table: table
     .nullable()
     .default(null)
-    .describe('Only in the last task: writes there instead of the target of the pipeline.'),
+    .describe('Only in the last task: overrides the target of the pipeline.'),
 }
 
-/** Every field that somebody may set, with its default. The same words serve API, YAML and console. */
+/** Every field that can be set, with its default. API, YAML and console use the same definitions. */
 export const pipelineFields = {
-  name: line(200).describe('Unique among all pipelines.').meta({ example: 'film_dim' }),
-  description: text(0, 10_000).default('').describe('What it is for, in words.'),
+  name: line(200).describe('A unique name.').meta({ example: 'film_dim' }),
+  description: text(0, 10_000).default('').describe('What the pipeline is for.'),
   type: z
     .enum(['SQL', 'PYTHON'])
     .optional()
-    .describe('SQL: a query only. PYTHON: with registered transforms. Absent: follows from the tasks.'),
-  source_type: z.literal('postgres').default('postgres').describe('What is read from.'),
+    .describe('SQL: a query only. PYTHON: with registered transforms. Absent: derived from the tasks.'),
+  source_type: z.literal('postgres').default('postgres').describe('The kind of source.'),
   source_connection: line(100)
     .nullable()
     .default(null)
-    .describe('Name of the connection that is read. null: the main database.'),
+    .describe('The connection to read from. null: the main database.'),
   source_query: text(0, 200_000)
     .nullable()
     .default('')
-    .describe('The SELECT whose rows fill the target; null with source_table. Tasks have priority over it.')
+    .describe('The SELECT whose rows fill the target; null with source_table. Tasks take precedence.')
     .meta({ example: 'SELECT id AS film_id, title, modified AS updated_at FROM content.film_work' }),
   source_table: table
     .nullable()
     .default(null)
-    .describe(
-      'A table or view to read instead of source_query, as schema.table. Tasks have priority over it.',
-    ),
+    .describe('A table or view to read instead of source_query, as schema.table. Tasks take precedence.'),
   source_columns: z
     .array(column)
     .max(1600)
     .default([])
-    .describe('Columns of source_table to read, in this order. Empty: all of them.'),
+    .describe('Columns of source_table to read, in this order. Empty: all columns.'),
   target_table: table
     .describe('The address of the mart: schema.table, es:index, ch:table or s3:prefix.')
     .meta({ example: 'analytics.film_dim' }),
   target_connection: line(100)
     .nullable()
     .default(null)
-    .describe('Name of the connection that is written. null: the main database.'),
+    .describe('The connection to write to. null: the main database.'),
   shared_target: z
     .boolean()
     .default(false)
-    .describe('Allows other pipelines that say so too to write to the same target.'),
+    .describe('Allow other pipelines with this option to write to the same target.'),
   target_options: z
     .record(line(100), z.unknown())
     .default({})
-    .describe('What only this kind of target knows; see the page of its sink. For tables: none.')
+    .describe('Options of this kind of target; see the guide for its sink. Tables have none.')
     .meta({ example: { write_mode: 'index' } }),
   mode: z
     .enum(['full', 'incremental'])
     .default('full')
-    .describe('full re-reads all rows, incremental those beyond the checkpoint.'),
+    .describe('full reads all rows in every run, incremental only rows after the checkpoint.'),
   full_strategy: z
     .enum(['upsert', 'replace'])
     .default('upsert')
@@ -87,50 +85,52 @@ export const pipelineFields = {
   incremental_id_key: column
     .nullable()
     .default(null)
-    .describe('Column that tells rows with an equal incremental_key apart.')
+    .describe('Column that distinguishes rows with an equal incremental_key.')
     .meta({ example: 'film_id' }),
   capture: z
     .enum(['key', 'xmin'])
     .default('key')
-    .describe('For mode incremental: by incremental_key, or by the row versions of the database.'),
+    .describe(
+      'For mode incremental: detect changes by incremental_key, or by the row versions of the database.',
+    ),
   deletes: z
     .enum(['ignore', 'sweep'])
     .default('ignore')
-    .describe('sweep removes rows from the mart that the source no longer has.'),
+    .describe('sweep deletes rows from the mart that the source no longer has.'),
   key_columns: z
     .array(column)
     .max(32)
     .default([])
-    .describe('The UPSERT key. Empty: the primary key of the target table.')
+    .describe('The upsert key. Empty: the primary key of the target table.')
     .meta({ example: ['film_id'] }),
   batch_size: z
     .union([z.int().min(1).max(1_000_000), z.literal('auto')], {
       error: 'must be a whole number from 1 to 1000000, or "auto"',
     })
     .default('auto')
-    .describe('Rows in a batch; auto keeps a batch near its target duration.'),
-  enabled: z.boolean().default(true).describe('Runners work on enabled pipelines only.'),
+    .describe('Rows per batch; auto keeps a batch near its target duration.'),
+  enabled: z.boolean().default(true).describe('Runners run only enabled pipelines.'),
   schedule_interval: line(200)
     .nullable()
     .default(null)
-    .describe('15m, 1h30m, PT15M or a cron expression. null: runs only when asked to.')
+    .describe('15m, 1h30m, PT15M or a cron expression. null: runs only on request.')
     .meta({ example: '15m' }),
   schedule_timezone: line(100)
     .default('UTC')
-    .describe('The zone in which a cron expression is read.')
+    .describe('The time zone of a cron expression.')
     .meta({ example: 'Europe/Moscow' }),
   quarantine_limit: z
     .int()
     .min(0)
     .max(1_000_000_000)
     .default(100)
-    .describe('Rows a run may put into quarantine before it fails.'),
+    .describe('Rows that a run may quarantine before it fails.'),
   delete_brake: z
     .number()
     .min(0)
     .max(1)
     .default(0.5)
-    .describe('Share of the mart that one run may remove before the brake stops it.'),
+    .describe('Share of the mart that one run may delete before it fails.'),
   tasks: z
     .array(z.strictObject(taskFields))
     .max(100)
@@ -141,7 +141,10 @@ export const pipelineFields = {
 export const pipelineInput = z.strictObject(pipelineFields).meta({ id: 'PipelineInput' })
 export type PipelineInput = z.output<typeof pipelineInput>
 
-/** For who only looks: a name comes with saving, and the first rows of a query are the same for every target. */
+/**
+ * For validation and preview: the name is needed only for saving, and the first rows of a query are the same for
+ * every target.
+ */
 export const validateInput = z
   .strictObject({ ...pipelineFields, ...mayBeLeftOut({ name: pipelineFields.name }) })
   .meta({ id: 'UnsavedPipeline' })
@@ -155,11 +158,9 @@ export const previewInput = z
 const RESET = z
   .boolean()
   .optional()
-  .describe(
-    'Needed when the change makes the checkpoint meaningless: true sets it back to the start, false keeps it.',
-  )
+  .describe('Required if the change invalidates the checkpoint: true resets it to the start, false keeps it.')
 
-/** RFC 7396: what is absent stays, null goes back to the default. */
+/** RFC 7396: absent fields are kept, null restores the default. */
 export const pipelinePatch = z
   .strictObject({ ...mayBeLeftOut(pipelineFields), reset_checkpoint: RESET })
   .meta({ id: 'PipelinePatch' })
@@ -168,7 +169,7 @@ function mayBeLeftOut(fields: Record<string, z.ZodType>): Record<string, z.ZodTy
   return Object.fromEntries(
     Object.entries(fields).map(([name, field]) => {
       const bare = field instanceof z.ZodDefault ? (field.unwrap() as z.ZodType) : field
-      // What has to be said when a pipeline is created has no default that null could go back to.
+      // Fields that are required when a pipeline is created have no default that null could restore.
       const loose = field.safeParse(undefined).success ? bare.nullish() : bare.optional()
       return [name, loose.describe(field.description ?? '')]
     }),

@@ -1,30 +1,28 @@
 import { z } from 'zod'
-import type { Refusal, RowChoice, Settled } from '../../ports/quarantine-desk.js'
+import type { RowChoice, Settled, UnsettledRow } from '../../ports/quarantine-store.js'
 import type { HeldRows } from '../services/quarantine.js'
 import { listQuarantineQuery, quarantinedToWire, quarantinePage } from './history.js'
 
 const MOST_ROWS = 1_000
-const rowId = () => z.string().regex(/^[1-9]\d{0,14}$/, 'must be the id of a row in quarantine')
+const rowId = () => z.string().regex(/^[1-9]\d{0,14}$/, 'must be the id of a quarantined row')
 
 export const fleetQuarantineQuery = listQuarantineQuery.extend({
   pipeline_id: z.uuid().optional().describe('Only rows of this pipeline.'),
 })
 
 export const fleetQuarantinePage = quarantinePage.extend({
-  total: z.number().describe('How many there are, beyond this page too.'),
+  total: z.number().describe('The total number of rows.'),
 })
 
 export function heldRowsToWire({ page, total }: HeldRows): z.infer<typeof fleetQuarantinePage> {
   return { items: page.items.map(quarantinedToWire), next_cursor: page.nextCursor, total }
 }
 
-/** Strict, because a field that is ignored looks like one that worked. */
+/** Strict: an ignored field would look like one that worked. */
 export const settleBody = z
   .strictObject({
     row_ids: z.array(rowId()).min(1).max(MOST_ROWS).optional().describe('These rows.'),
-    up_to: rowId()
-      .optional()
-      .describe('Instead of row_ids: all rows that are held, but none newer than this one.'),
+    up_to: rowId().optional().describe('Instead of row_ids: all held rows up to and including this one.'),
     pipeline_id: z.uuid().optional().describe('With up_to: only rows of this pipeline.'),
   })
   .refine((body) => (body.row_ids === undefined) !== (body.up_to === undefined), {
@@ -33,7 +31,7 @@ export const settleBody = z
   })
   .refine((body) => body.pipeline_id === undefined || body.up_to !== undefined, {
     path: ['pipeline_id'],
-    error: 'goes with up_to',
+    error: 'requires up_to',
   })
 
 export function choiceOf({ row_ids, up_to, pipeline_id }: z.infer<typeof settleBody>): RowChoice {
@@ -42,35 +40,37 @@ export function choiceOf({ row_ids, up_to, pipeline_id }: z.infer<typeof settleB
 }
 
 const refusalWire = z.object({
-  id: z.string().describe('The id of the row in quarantine.'),
+  id: z.string().describe('The id of the quarantined row.'),
   pipeline_name: z.string().nullable().describe('The pipeline that read it.'),
   key: z.string().nullable().describe('The key of the row.'),
-  code: z.string().describe('The code of the refusal.'),
-  detail: z.string().describe('Why it stays as it is.'),
+  code: z.string().describe('The code of the error.'),
+  detail: z.string().describe('Why it was not changed.'),
 })
 
 const settledPipelineWire = z.object({
   pipeline_id: z.string().describe('The id of the pipeline.'),
   pipeline_name: z.string().describe('Its name.'),
-  rows: z.number().describe('How many of its rows changed.'),
+  rows: z.number().describe('The number of its rows that changed.'),
   run_id: z
     .string()
     .nullable()
-    .describe('The run that tries them again; null: none is needed, or the one after the present run does.'),
+    .describe('The run that retries them; null: none is needed, or the run after the current one does.'),
 })
 
 export const settledWire = z
   .object({
-    rows: z.number().describe('Rows that are now as was asked, whoever asked first.'),
-    refused: z.number().describe('Rows that are not.'),
+    rows: z
+      .number()
+      .describe('Rows that have the requested status now, including those that already had it.'),
+    refused: z.number().describe('Rows that do not have it.'),
     refusals: z.array(refusalWire).describe('Each of those, up to 1,000.'),
-    pipelines: z.array(settledPipelineWire).describe('The pipelines of the rows that changed.'),
+    pipelines: z.array(settledPipelineWire).describe('The pipelines of the changed rows.'),
   })
   .meta({ id: 'SettledRows' })
 
-const DETAILS: Readonly<Record<Refusal['code'], (refusal: Refusal) => string>> = {
-  QUARANTINE_NOT_FOUND: ({ id }) => `There is no row in quarantine ${id}.`,
-  QUARANTINE_SETTLED: ({ id }) => `Row ${id} of the quarantine was already dealt with.`,
+const DETAILS: Readonly<Record<UnsettledRow['code'], (refusal: UnsettledRow) => string>> = {
+  QUARANTINE_NOT_FOUND: ({ id }) => `Quarantined row ${id} does not exist.`,
+  QUARANTINE_SETTLED: ({ id }) => `Quarantined row ${id} has already been replayed or discarded.`,
   PIPELINE_DISABLED: ({ pipelineName }) => `Pipeline "${pipelineName}" is disabled. Enable it first.`,
 }
 

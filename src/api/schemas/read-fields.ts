@@ -3,12 +3,15 @@ import type { FieldError } from './request-invalid.js'
 import { fieldErrors } from './type-provider.js'
 
 export interface ReadFields<T> {
-  /** What could be read. A field with a mistake is left out, so that rules about other fields can still be asked. */
+  /** The valid fields. An invalid field is left out, so that rules about other fields can still be checked. */
   readonly draft: Partial<T>
   readonly errors: readonly FieldError[]
 }
 
-/** Reads field by field, so that all mistakes are found together; a schema of the whole would stop at the shape. */
+/**
+ * Reads field by field, so that all mistakes are found together; a schema of the whole object would stop at its
+ * shape.
+ */
 export function readFields<T>(
   fields: Readonly<Record<string, z.ZodType>>,
   raw: Readonly<Record<string, unknown>>,

@@ -6,18 +6,18 @@ export interface FieldError {
   readonly message: string
 }
 
-/** A request whose fields are wrong: all mistakes together, each with its field. */
+/** A request with invalid fields: all mistakes together, each with its field. */
 export class RequestInvalid extends VitrinaError {
   readonly errors: readonly FieldError[]
 
   constructor(errors: readonly FieldError[]) {
-    const told = errors
+    const summary = errors
       .map(({ field, message }) => (field === '' ? message : `${field}: ${message}`))
       .join('; ')
     super(
       'REQUEST_INVALID',
-      `The request is not valid. ${told.replace(/[.]$/, '')}.`,
-      'Correct the fields that "errors" names.',
+      `The request is invalid. ${summary.replace(/[.]$/, '')}.`,
+      'Correct the fields listed in "errors".',
     )
     this.errors = errors
   }

@@ -10,7 +10,7 @@ import { waitTime } from './wait-time.js'
 
 export const heldBackWire = z.object({
   reason: z.string().describe('Why the checkpoint waits.'),
-  pid: z.number().nullable().describe('The session of the source that it waits for.'),
+  pid: z.number().nullable().describe('The session of the source it waits for.'),
   since: z.string().nullable().describe('When that session began its transaction.'),
 })
 
@@ -21,45 +21,47 @@ export const runWire = z
     id: z.string().describe('The id of the run.'),
     pipeline_id: z.string().describe('The id of its pipeline.'),
     pipeline_name: z.string().describe('The name of its pipeline.'),
-    status: z.enum(RUN_STATUSES).describe('REQUESTED until a runner takes it.'),
+    status: z.enum(RUN_STATUSES).describe('REQUESTED until a runner claims it.'),
     trigger: z
       .string()
-      .describe('Who asked for it: api, schedule or sql; repair: it mends what a comparison found.'),
-    external_ref: z.string().nullable().describe('How an orchestrator calls it.'),
+      .describe(
+        'What requested it: api, schedule or sql; repair: it repairs the differences found by a comparison.',
+      ),
+    external_ref: z.string().nullable().describe('The id of this run in an external orchestrator.'),
     cancel_requested: z.boolean().describe('It stops after its current batch.'),
-    trace_id: z.string().nullable().describe('The trace that its request belongs to; null: none was named.'),
-    attempt: z.number().describe('Tries so far, over all runners that had it.'),
+    trace_id: z.string().nullable().describe('The trace of its request; null: none.'),
+    attempt: z.number().describe('Attempts so far, over all runners.'),
     strategy: z
       .string()
       .nullable()
-      .describe('What it does: sql_full, sql_incremental, tasks_full, tasks_incremental.'),
-    way: z.string().nullable().describe('How rows move: pushdown, relay or rows.'),
-    guarantee: z.string().nullable().describe('What is promised about lost rows.'),
-    config_version: z.number().describe('The version of the configuration it works with.'),
-    runner_id: z.string().nullable().describe('The runner that has it or had it last.'),
-    requested_at: z.string().describe('When it was asked for.'),
-    started_at: z.string().nullable().describe('When a runner first took it.'),
+      .describe('The strategy: sql_full, sql_incremental, tasks_full, tasks_incremental.'),
+    way: z.string().nullable().describe('The route of the rows: pushdown, relay or rows.'),
+    guarantee: z.string().nullable().describe('What is guaranteed about lost rows.'),
+    config_version: z.number().describe('The configuration version it uses.'),
+    runner_id: z.string().nullable().describe('The runner that holds it or held it last.'),
+    requested_at: z.string().describe('When it was requested.'),
+    started_at: z.string().nullable().describe('When a runner first claimed it.'),
     finished_at: z.string().nullable().describe('When it ended.'),
-    duration_ms: z.number().nullable().describe('From its start to its end, or to now.'),
-    rows_read: rows('that the source gave'),
-    rows_written: rows('inserted and updated together'),
-    rows_inserted: rows('that are new in the mart'),
-    rows_updated: rows('that changed in the mart'),
-    rows_unchanged: rows('that were there already, just so'),
-    rows_deleted: rows('removed from the mart'),
-    rows_quarantined: rows('that the target refused'),
-    rows_duplicate: rows('that another row of the same batch replaced'),
+    duration_ms: z.number().nullable().describe('The duration so far.'),
+    rows_read: rows('read from the source'),
+    rows_written: rows('inserted or updated'),
+    rows_inserted: rows('inserted into the mart'),
+    rows_updated: rows('updated in the mart'),
+    rows_unchanged: rows('that were unchanged'),
+    rows_deleted: rows('deleted from the mart'),
+    rows_quarantined: rows('that the target rejected'),
+    rows_duplicate: rows('replaced by another row of the same batch'),
     batches: z.number().describe('Batches committed.'),
     error: z.string().nullable().describe('What went wrong.'),
     error_code: z.string().nullable().describe('Its code.'),
-    error_hint: z.string().nullable().describe('What to do about it.'),
-    held_back: heldBackWire.nullable().describe('What keeps the checkpoint from moving on.'),
+    error_hint: z.string().nullable().describe('How to fix it.'),
+    held_back: heldBackWire.nullable().describe('What prevents the checkpoint from advancing.'),
   })
   .meta({ id: 'Run', examples: [RUN_EXAMPLE] })
 export type RunWire = z.infer<typeof runWire>
 
 export const runPage = pageOf(runWire)
-/** `status=FAILED&status=CANCELLED`, and `status=FAILED,CANCELLED` for people who type. */
+/** `status=FAILED&status=CANCELLED`, or `status=FAILED,CANCELLED` for people who type it. */
 const statuses = z
   .union([z.string(), z.array(z.string()).max(20)])
   .transform((given) => [given].flat().flatMap((text) => text.split(',')))
@@ -67,16 +69,16 @@ const statuses = z
 
 export const runsOfPipelineQuery = z.strictObject({
   ...pageQuery,
-  status: statuses.optional().describe('Only those in one of these statuses.'),
-  since: moment.optional().describe('Only those that were requested at this time or later.'),
-  until: moment.optional().describe('Only those that were requested before this time.'),
+  status: statuses.optional().describe('Only runs with one of these statuses.'),
+  since: moment.optional().describe('Only runs requested at or after this time.'),
+  until: moment.optional().describe('Only runs requested before this time.'),
 })
 export const listRunsQuery = runsOfPipelineQuery.extend({
   pipeline_id: z.guid().optional().describe('Only runs of this pipeline.'),
 })
 
 export const oneRunQuery = z.strictObject({
-  wait: waitTime.describe('Answers when the run has ended or this time is up (1s to 60s).'),
+  wait: waitTime.describe('Responds when the run has ended or this time is up (1s to 60s).'),
 })
 
 const batchWire = z
@@ -84,13 +86,13 @@ const batchWire = z
     batch: z.number().describe('Its number within the run.'),
     attempt: z.number().describe('The attempt that committed it.'),
     step: z.string().describe('The step of the run it belongs to.'),
-    rows_read: rows('that the source gave'),
-    rows_inserted: rows('that are new in the mart'),
-    rows_updated: rows('that changed in the mart'),
-    rows_unchanged: rows('that were there already, just so'),
-    rows_deleted: rows('removed from the mart'),
-    rows_quarantined: rows('that the target refused'),
-    rows_duplicate: rows('that another row of the same batch replaced'),
+    rows_read: rows('read from the source'),
+    rows_inserted: rows('inserted into the mart'),
+    rows_updated: rows('updated in the mart'),
+    rows_unchanged: rows('that were unchanged'),
+    rows_deleted: rows('deleted from the mart'),
+    rows_quarantined: rows('that the target rejected'),
+    rows_duplicate: rows('replaced by another row of the same batch'),
     first_key: z.string().nullable().describe('The key of its first row.'),
     last_key: z.string().nullable().describe('The key of its last row.'),
     duration_ms: z.number().describe('How long it took.'),
@@ -98,11 +100,14 @@ const batchWire = z
       .number()
       .nullable()
       .describe(
-        'Reading its rows, perhaps ahead; null where the database reads and writes in one statement.',
+        'Time to read its rows, possibly ahead; null if the database reads and writes in one statement.',
       ),
-    transform_ms: z.number().nullable().describe('Its transforms, perhaps ahead; null where there are none.'),
-    write_ms: z.number().nullable().describe('Writing its rows; null where it was not measured.'),
-    checkpoint_ms: z.number().nullable().describe('Moving the checkpoint; null where it was not measured.'),
+    transform_ms: z
+      .number()
+      .nullable()
+      .describe('Time of its transforms, possibly ahead; null without transforms.'),
+    write_ms: z.number().nullable().describe('Time to write its rows; null if not measured.'),
+    checkpoint_ms: z.number().nullable().describe('Time to move the checkpoint; null if not measured.'),
     finished_at: z.string().describe('When it was committed.'),
   })
   .meta({ id: 'Batch' })
@@ -110,7 +115,7 @@ const batchWire = z
 export const batchPage = pageOf(batchWire)
 
 const logFilter = {
-  errors_only: flag().optional().describe('Warnings and errors only.'),
+  errors_only: flag().optional().describe('Only warnings and errors.'),
   attempt: z
     .string()
     .regex(/^\d{1,6}$/, 'must be the number of an attempt')
@@ -118,7 +123,7 @@ const logFilter = {
     .pipe(z.int().min(1).max(999_999))
     .optional()
     .describe('Only lines of this attempt.'),
-  q: z.string().min(1).max(200).optional().describe('A part of the line or of its facts, whatever its case.'),
+  q: z.string().min(1).max(200).optional().describe('Part of the line or of its fields, case-insensitive.'),
 }
 
 export const logTextQuery = z.strictObject(logFilter)
@@ -135,8 +140,10 @@ export const logQuery = z.strictObject({
   ...logFilter,
   last: flag()
     .optional()
-    .describe('From the end: the newest page first, the next page is older. Lines of a page stay in order.'),
-  after: lineId.describe('Only lines beyond this id: what is new for somebody who has read up to it.'),
+    .describe(
+      'From the end: the newest page first, the next page is older. Lines within a page are in order.',
+    ),
+  after: lineId.describe('Only lines after this id.'),
   before: lineId.describe('Only lines before this id.'),
 })
 
@@ -144,10 +151,10 @@ export const logPage = pageOf(
   z
     .object({
       id: z.number().describe('Grows with every line.'),
-      at: z.string().describe('When it was said.'),
+      at: z.string().describe('When it was logged.'),
       level: z.string().describe('info, warn or error.'),
-      message: z.string().describe('What was said.'),
-      fields: z.record(z.string(), z.unknown()).describe('The facts that belong to it.'),
+      message: z.string().describe('The message.'),
+      fields: z.record(z.string(), z.unknown()).describe('The fields of the line.'),
     })
     .meta({ id: 'LogLine' }),
 )
@@ -162,13 +169,13 @@ const attemptWire = z
     end: z
       .enum(ATTEMPT_ENDS)
       .describe(
-        'How it ended: with an error (failed), because its runner went silent (runner_died), because its runner was stopped and handed the run back (given_back), or because its runner lost a database and handed the run back (connection_lost).',
+        'How it ended: with an error (failed), because its runner stopped responding (runner_died), because its runner was stopped and handed the run back (given_back), or because its runner lost a database connection and handed the run back (connection_lost).',
       ),
     ended_at: z.string().describe('When it ended; for runner_died, when the run was taken over.'),
-    runner_id: z.string().nullable().describe('The runner that had it.'),
+    runner_id: z.string().nullable().describe('The runner that held it.'),
     error: z.string().nullable().describe('What went wrong.'),
     error_code: z.string().nullable().describe('Its code.'),
-    error_hint: z.string().nullable().describe('What to do about it.'),
+    error_hint: z.string().nullable().describe('How to fix it.'),
   })
   .meta({ id: 'PastAttempt' })
 
@@ -176,23 +183,23 @@ export const runDetailWire = runWire.extend({
   attempt_history: z
     .array(attemptWire)
     .describe(
-      'The attempts that did not end the run, oldest first; the last 50 of them. When the newest has the number of the run, the run waits for a runner.',
+      'The attempts that did not end the run, oldest first; the last 50 of them. If the newest has the number of the run, the run waits for a runner.',
     ),
-  previous_run_id: z.string().nullable().describe('The run of the pipeline before this one.'),
-  next_run_id: z.string().nullable().describe('The run of the pipeline after this one.'),
+  previous_run_id: z.string().nullable().describe('The previous run of the pipeline.'),
+  next_run_id: z.string().nullable().describe('The next run of the pipeline.'),
   usual_rows_written: z
     .number()
     .nullable()
-    .describe('The median of up to 20 successful runs before it; null: there are fewer than three.'),
+    .describe('The median duration of up to 20 successful runs before it; null: fewer than three.'),
   expected_rows_read: z
     .number()
     .nullable()
     .describe(
-      'What the last successful run of its kind read; null: it does not read everything, or is the first.',
+      'The rows read by the last successful run of its kind; null: it does not read everything, or is the first.',
     ),
   batch_history: z
     .array(batchWire)
-    .describe('The last 1,000 batches, newest first; all of them under /batches.'),
+    .describe('The last 1,000 batches, newest first; /batches has all of them.'),
 })
 
 export function runToWire(run: Run): RunWire {
@@ -255,7 +262,7 @@ function attemptToWire(past: PastAttempt): z.infer<typeof attemptWire> {
   }
 }
 
-/** Field by field: what the runner stores beside them is not a promise to anyone. */
+/** Field by field: other fields that the runner stores are not part of the contract. */
 export function heldBackToWire({ reason, pid, since }: HeldBack): z.infer<typeof heldBackWire> {
   return { reason, pid, since }
 }

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 
-/** PostgreSQL keeps neither NUL nor half of a surrogate pair. */
+/** PostgreSQL stores neither NUL nor unpaired surrogates. */
 const UNSTORABLE = /\0|\p{Surrogate}/u
 
-/** Text that can be stored as it is. */
+/** Text that can be stored unchanged. */
 export function text(least: number, most: number) {
   return z
     .string()

@@ -2,15 +2,15 @@ import { z } from 'zod'
 import type { TransformList } from '../../ports/transforms.js'
 
 const transformWire = z.object({
-  name: z.string().describe('What the body of a task names.'),
-  language: z.enum(['python', 'typescript']).describe('What it is written in.'),
-  signature: z.string().describe('As it stands in the code.'),
-  doc: z.string().describe('Its docstring or the comment above it; empty when there is none.'),
-  file: z.string().describe('Where it stands in the folder of tasks, with the line.'),
+  name: z.string().describe('The name to use as the body of a task.'),
+  language: z.enum(['python', 'typescript']).describe('The language.'),
+  signature: z.string().describe('The signature in the code.'),
+  doc: z.string().describe('Its docstring or the comment above it; empty if absent.'),
+  file: z.string().describe('The file in the folder of tasks, with the line.'),
   adds: z
     .record(z.string(), z.string())
     .describe('Columns that it adds or whose type it changes, with their types.'),
-  drops: z.array(z.string()).describe('Columns that it takes away.'),
+  drops: z.array(z.string()).describe('Columns that it removes.'),
 })
 
 const problemWire = z.object({
@@ -20,7 +20,7 @@ const problemWire = z.object({
 
 export const transformListWire = z.object({
   items: z.array(transformWire).describe('Ordered by name.'),
-  problems: z.array(problemWire).describe('Files that could not be loaded, names that stand twice.'),
+  problems: z.array(problemWire).describe('Files that could not be loaded, duplicate names.'),
 })
 
 export function transformListToWire({ items, problems }: TransformList): z.infer<typeof transformListWire> {

@@ -9,7 +9,7 @@ import type {
 import type { z } from 'zod'
 import { type FieldError, RequestInvalid } from './request-invalid.js'
 
-/** Lets a route's zod schemas type its handler. */
+/** Infers the type of a handler from the zod schemas of its route. */
 export interface ZodTypeProvider extends FastifyTypeProvider {
   validator: this['schema'] extends z.ZodType ? z.output<this['schema']> : unknown
   serializer: this['schema'] extends z.ZodType ? z.input<this['schema']> : unknown
@@ -33,11 +33,14 @@ export const validatorCompiler: FastifySchemaCompiler<z.ZodType> =
       : { error: new RequestInvalid(parsed.error.issues.flatMap(fieldErrors)) }
   }
 
-/** The shape of an answer is held by its type; checking each one again would turn a slip of ours into a failed request. */
+/**
+ * The type guarantees the shape of a response; validating each one would turn a mistake of ours into a failed
+ * request.
+ */
 export const serializerCompiler = () => (data: unknown) => JSON.stringify(data)
 
 export function fieldErrors(issue: z.core.$ZodIssue): FieldError[] {
-  // zod tells unknown fields as one issue of the object around them; people look for the field.
+  // zod reports unknown fields as one issue of the enclosing object; users look for the field.
   const fields =
     issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path]
   const message = issue.code === 'unrecognized_keys' ? 'Unknown field' : issue.message

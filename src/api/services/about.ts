@@ -3,7 +3,7 @@ import type { SettingInForce } from '../../config/settings-in-force.js'
 import type { Catalog } from '../../ports/catalog.js'
 import type { AboutWire } from '../schemas/about.js'
 
-/** What this server is, for whoever looks after it. */
+/** Information about this server for its administrator. */
 export class AboutService {
   readonly #catalog: Catalog
   readonly #version: string

@@ -3,7 +3,7 @@ import { VitrinaError } from '../../model/errors.js'
 export interface CheckLimits {
   readonly total: number
   readonly perToken: number
-  /** How long a check may wait for a place; 10 s unless set. */
+  /** How long a check may wait for a slot; 10 s unless set. */
   readonly patienceMs?: number
 }
 
@@ -14,13 +14,13 @@ interface Waiting {
 
 const RETRY_AFTER_SECONDS = 1
 const PATIENCE_MS = 10_000
-/** For each place that a caller has, this many checks may wait. More are refused at once: waiting costs memory too. */
+/** For each slot of a caller, this many checks may wait. More are rejected at once: waiting costs memory too. */
 const WAITING_PER_PLACE = 4
 
 /**
- * How many checks run at the same time, in all and for each caller. Each takes database sessions, and 220 of one viewer
- * took 184 of the 200 that a server had. A few more wait for their turn, because somebody with the console open in
- * four tabs is no attacker. A place is held as long as the work lasts, whether the caller waits for it or not.
+ * How many checks run at the same time, in total and per caller. Each uses database sessions: 220 checks of one
+ * viewer once took 184 of the 200 sessions of a server. A few more may wait, because a user with the console open in
+ * four tabs is not an attacker. A slot is held as long as the work lasts, even if the caller disconnects.
  */
 export class CheckSlots {
   readonly #limits: CheckLimits
@@ -42,7 +42,7 @@ export class CheckSlots {
     }
   }
 
-  /** Resolves when the place is taken. */
+  /** Resolves when a slot is free. */
   #wait(caller: string): Promise<void> {
     const { perToken, patienceMs = PATIENCE_MS } = this.#limits
     const refusal = this.#refusal(caller)!
@@ -64,7 +64,7 @@ export class CheckSlots {
     })
   }
 
-  /** Why this caller gets no place now. */
+  /** Why this caller gets no slot now. */
   #refusal(caller: string): VitrinaError | null {
     const { total, perToken } = this.#limits
     const mine = this.#byCaller.get(caller) ?? 0
@@ -86,7 +86,7 @@ export class CheckSlots {
     this.#admitNext()
   }
 
-  /** In the order of their arrival, past those whose caller has no place free. */
+  /** In the order of arrival, skipping callers without a free slot. */
   #admitNext(): void {
     const at = this.#waiting.findIndex((one) => this.#refusal(one.caller) === null)
     if (at < 0) return
@@ -99,7 +99,7 @@ export class CheckSlots {
 function tooMany(fact: string, setting: string): VitrinaError {
   return new VitrinaError(
     'TOO_MANY_CHECKS',
-    `${fact}, and no more may run at the same time.`,
+    `${fact}, which is the maximum.`,
     `Wait until one has ended, then try again; ${setting} sets the limit.`,
     { facts: { retry_after_seconds: RETRY_AFTER_SECONDS } },
   )

@@ -1,9 +1,10 @@
 import { VitrinaError } from '../../model/errors.js'
 import { finalTarget, type Pipeline, readerQuery } from '../../model/pipeline.js'
+import { isHeld } from '../../model/status.js'
 import type { PipelineDraft } from '../../ports/pipeline-editor.js'
 import { toInput } from './pipeline-draft.js'
 
-/** What a run relies on from its first batch to its last. The database refuses the same, whoever writes. */
+/** Fields that a run depends on from its first batch to its last. The database enforces the same for every writer. */
 const FIXED_WHILE_RUNNING = [
   'source_query',
   'source_table',
@@ -23,7 +24,7 @@ const FIXED_WHILE_RUNNING = [
   'tasks',
 ] as const
 
-/** R5.2: says which fields, and what to do. */
+/** R5.2: names the fields and the remedy. */
 export function refuseWhileRunning(current: Pipeline, draft: PipelineDraft): void {
   if (!isRunning(current)) return
   const before = toInput(current)
@@ -35,7 +36,7 @@ export function refuseWhileRunning(current: Pipeline, draft: PipelineDraft): voi
 }
 
 export function isRunning({ status }: Pipeline): boolean {
-  return status === 'RUNNING' || status === 'PAUSE_REQUESTED'
+  return isHeld(status)
 }
 
 export function busy(pipeline: Pipeline, what: string, facts: Record<string, unknown> = {}): VitrinaError {
@@ -47,8 +48,8 @@ export function busy(pipeline: Pipeline, what: string, facts: Record<string, unk
   )
 }
 
-/** A checkpoint speaks of rows of one query in one order, written to one place. */
-function whatItSpeaksOf(pipeline: Pipeline | PipelineDraft): Record<string, unknown> {
+/** A checkpoint refers to the rows of one query in one order, written to one place. */
+function checkpointBasis(pipeline: Pipeline | PipelineDraft): Record<string, unknown> {
   const tasks = pipeline.tasks.map((task) => ({ ...task, id: '' }))
   return {
     query: readerQuery({ ...pipeline, tasks }),
@@ -63,40 +64,48 @@ function whatItSpeaksOf(pipeline: Pipeline | PipelineDraft): Record<string, unkn
   }
 }
 
-/** What a change does to the checkpoint; undecided: it means nothing any more, and nobody said what to do. */
+/**
+ * The effect of a change on the checkpoint; undecided: it is invalidated, and the request does not say what to do.
+ */
 export type CheckpointFate = 'none' | 'kept' | 'reset' | 'undecided'
 
-interface Asked {
+interface ResetRequest {
   readonly hasCheckpoint: boolean
   /** The field reset_checkpoint. */
-  readonly wish: boolean | undefined
+  readonly resetCheckpoint: boolean | undefined
 }
 
-export function checkpointFate(current: Pipeline, draft: PipelineDraft, asked: Asked): CheckpointFate {
-  if (asked.wish === true) return 'reset'
-  if (!asked.hasCheckpoint) return 'none'
-  return asked.wish === false || changedMeaning(current, draft).length === 0 ? 'kept' : 'undecided'
+export function checkpointFate(
+  current: Pipeline,
+  draft: PipelineDraft,
+  requested: ResetRequest,
+): CheckpointFate {
+  if (requested.resetCheckpoint === true) return 'reset'
+  if (!requested.hasCheckpoint) return 'none'
+  return requested.resetCheckpoint === false || changedBasis(current, draft).length === 0
+    ? 'kept'
+    : 'undecided'
 }
 
-function changedMeaning(current: Pipeline, draft: PipelineDraft): string[] {
-  const before = whatItSpeaksOf(current)
-  const after = whatItSpeaksOf(draft)
+function changedBasis(current: Pipeline, draft: PipelineDraft): string[] {
+  const before = checkpointBasis(current)
+  const after = checkpointBasis(draft)
   return Object.keys(before).filter((field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]))
 }
 
-/** Whether the checkpoint is to be reset; throws when it would lose its meaning and nobody said what to do. */
+/** Whether to reset the checkpoint; throws if the change invalidates it and the request does not say what to do. */
 export function decideReset(
   current: Pipeline,
   draft: PipelineDraft,
-  { hasCheckpoint, wish }: Asked,
+  { hasCheckpoint, resetCheckpoint }: ResetRequest,
 ): boolean {
-  const changed = changedMeaning(current, draft)
-  if (wish !== undefined) return wish
+  const changed = changedBasis(current, draft)
+  if (resetCheckpoint !== undefined) return resetCheckpoint
   if (!hasCheckpoint || changed.length === 0) return false
   throw new VitrinaError(
     'CHECKPOINT_INVALID',
-    `Pipeline "${current.name}" has a checkpoint, and it means nothing after a change of ${changed.join(', ')}.`,
-    'Send "reset_checkpoint": true to read everything again from the start, or false to go on from the checkpoint as it is.',
+    `Pipeline "${current.name}" has a checkpoint. Changing ${changed.join(', ')} invalidates it.`,
+    'Send "reset_checkpoint": true to read everything again from the start, or false to continue from the current checkpoint.',
     { facts: { fields: changed } },
   )
 }

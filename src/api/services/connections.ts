@@ -4,7 +4,7 @@ import { kindOf, type TargetRules } from '../../model/target.js'
 import type { Catalog } from '../../ports/catalog.js'
 import type { Connections } from '../../ports/connections.js'
 
-/** What a pipeline does with a connection. */
+/** How a pipeline uses a connection. */
 export interface UseOfConnection {
   readonly id: string
   readonly name: string
@@ -13,14 +13,14 @@ export interface UseOfConnection {
 }
 
 export interface KnownConnection extends Omit<ConnectionReport, 'state'> {
-  /** unknown: a pipeline names it, and this process has no address for it. */
+  /** unknown: a pipeline uses it, but this process has no address for it. */
   readonly state: ConnectionReport['state'] | 'unknown'
   readonly uses: readonly UseOfConnection[]
 }
 
 export interface Look {
   readonly at: Date
-  /** The process that looked: a runner may have other settings and stand in another network. */
+  /** The process that tested it: a runner may have other settings and be in another network. */
   readonly host: string
   readonly pid: number
   readonly connections: readonly KnownConnection[]
@@ -76,7 +76,7 @@ function unknownTo(name: string, uses: readonly UseOfConnection[]): KnownConnect
     detail: null,
     failure: {
       code: 'CONNECTION_UNKNOWN',
-      message: `Pipelines name the connection "${name}", and this process has no address for it.`,
+      message: `Pipelines use the connection "${name}", but this process has no address for it.`,
       hint: `Set VITRINA_CONNECTION_${name.toUpperCase()}_URL for API and runner.`,
     },
     allowLists: [],

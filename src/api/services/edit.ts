@@ -9,20 +9,26 @@ import type { Checkpoint, PipelineDraft, PipelineEditor } from '../../ports/pipe
 import { pipelineFields } from '../schemas/pipeline-input.js'
 import { RequestInvalid } from '../schemas/request-invalid.js'
 import { busy, checkpointFate, decideReset, isRunning, refuseWhileRunning } from './checkpoint-rules.js'
+import { DryRunEnd, type DryRunResult, dryRunResult, type EditManner, managerAfter } from './dry-run.js'
 import { isId } from './id.js'
 import { notFound } from './not-found.js'
 import { mergePatch, readDraft, unsaved } from './pipeline-draft.js'
 import type { PipelineRules } from './pipeline-rules.js'
 import type { PipelineService } from './pipelines.js'
-import { type EditManner, managerAfter, type Rehearsal, Rehearsed, rehearse } from './rehearsal.js'
 
 type Raw = Readonly<Record<string, unknown>>
 
 export interface EditRequest extends EditManner {
   readonly id: string
   readonly author: Author
-  /** The header If-Match; undefined changes whatever is there. */
+  /** The header If-Match; undefined changes the current version. */
   readonly ifMatch?: string
+}
+
+interface Change {
+  readonly action: string
+  readonly draftOf: (current: Pipeline) => PipelineDraft
+  readonly resetCheckpoint?: boolean | undefined
 }
 
 export interface EditParts {
@@ -32,7 +38,10 @@ export interface EditParts {
   readonly inspector: Inspector
 }
 
-/** The rules for changing configuration. Each change is judged while nobody else can make one. */
+/**
+ * The rules for changing a configuration. Each change is checked under a lock, so that no concurrent change
+ * interferes.
+ */
 export class EditService {
   readonly #editor: PipelineEditor
   readonly #rules: PipelineRules
@@ -52,42 +61,44 @@ export class EditService {
     await this.#requireOwnTarget(null, draft)
     if (!manner.dryRun) return this.#editor.create(draft, author)
     await this.#requireFree(draft.name)
-    throw new Rehearsed(rehearse(null, draft, 'none'))
+    throw new DryRunEnd(dryRunResult(null, draft, 'none'))
   }
 
-  /** What `edit` would do if it were not called with dryRun. */
-  async rehearsal(edit: () => Promise<unknown>): Promise<Rehearsal> {
+  /** What `edit` would change, without dryRun. */
+  async dryRun(edit: () => Promise<unknown>): Promise<DryRunResult> {
     try {
       await edit()
     } catch (error) {
-      if (error instanceof Rehearsed) return error.rehearsal
+      if (error instanceof DryRunEnd) return error.result
       throw error
     }
-    throw new Error('the edit was not meant as a rehearsal')
+    throw new Error('the edit was not a dry run')
   }
 
   patch(request: EditRequest, raw: Raw): Promise<Pipeline> {
     const { reset_checkpoint, ...patch } = raw
-    const wish = readWish(reset_checkpoint)
-    return this.#change(
-      request,
-      'pipeline.change',
-      (current) => ({
+    return this.#change(request, {
+      action: 'pipeline.change',
+      draftOf: (current) => ({
         ...readDraft(mergePatch(current, patch), this.#rules),
         managedBy: managerAfter(current, request),
       }),
-      wish,
-    )
+      resetCheckpoint: readResetCheckpoint(reset_checkpoint),
+    })
   }
 
   setEnabled(request: EditRequest, enabled: boolean): Promise<Pipeline> {
     const action = enabled ? 'pipeline.enable' : 'pipeline.disable'
-    return this.#change(request, action, (current) => ({ ...current, enabled }))
+    return this.#change(request, { action, draftOf: (current) => ({ ...current, enabled }) })
   }
 
-  async restore(request: EditRequest, version: string, wish: boolean | undefined): Promise<Pipeline> {
+  async restore(
+    request: EditRequest,
+    version: string,
+    resetCheckpoint: boolean | undefined,
+  ): Promise<Pipeline> {
     const { spec } = await this.version(request.id, version)
-    // Only what this program knows: a newer one may have kept more.
+    // Only fields that this program knows: a newer one may have stored more.
     const known = Object.fromEntries(
       Object.entries(spec).filter(([field, value]) => Object.hasOwn(pipelineFields, field) && value !== null),
     )
@@ -95,7 +106,7 @@ export class EditService {
       ...readDraft(known, this.#rules),
       managedBy: managerAfter(current, request),
     })
-    return this.#change(request, 'pipeline.restore', draftOf, wish)
+    return this.#change(request, { action: 'pipeline.restore', draftOf, resetCheckpoint })
   }
 
   async remove({ id, author, ifMatch, ...manner }: EditRequest): Promise<void> {
@@ -137,15 +148,13 @@ export class EditService {
 
   async #change(
     { id, author, ifMatch, dryRun }: EditRequest,
-    action: string,
-    draftOf: (current: Pipeline) => PipelineDraft,
-    wish?: boolean,
+    { action, draftOf, resetCheckpoint: requested }: Change,
   ): Promise<Pipeline> {
     const before = await this.#pipelines.get(id)
     const draft = draftOf(before)
     const wanted = unsaved(draft)
     if (readsOtherwise(before, wanted)) {
-      // Neither is worth asking the source when the change is refused whatever it says.
+      // Neither is worth querying the source if the change is rejected anyway.
       requireVersion(before, ifMatch)
       refuseWhileRunning(before, draft)
       await this.#requireSavable(wanted)
@@ -157,28 +166,34 @@ export class EditService {
       const draft = draftOf(current)
       refuseWhileRunning(current, draft)
       if (dryRun)
-        throw new Rehearsed(rehearse(current, draft, checkpointFate(current, draft, { hasCheckpoint, wish })))
-      const resetCheckpoint = decideReset(current, draft, { hasCheckpoint, wish })
+        throw new DryRunEnd(
+          dryRunResult(
+            current,
+            draft,
+            checkpointFate(current, draft, { hasCheckpoint, resetCheckpoint: requested }),
+          ),
+        )
+      const resetCheckpoint = decideReset(current, draft, { hasCheckpoint, resetCheckpoint: requested })
       if (resetCheckpoint && isRunning(current)) throw busy(current, 'its checkpoint cannot be reset now')
       return { draft, resetCheckpoint }
     }
-    const pipeline = await this.#editor.change(id, action, author, decide)
+    const pipeline = await this.#editor.change(id, { action, author, decide })
     if (pipeline === null) throw notFound('PIPELINE_NOT_FOUND', id)
     return pipeline
   }
 
-  /** The database is the judge of a real edit; a rehearsal does not get that far. */
+  /** The database decides about a real edit; a dry run does not reach it. */
   async #requireFree(name: string): Promise<void> {
     const { items } = await this.#pipelines.list({ q: name, limit: 200 })
     if (items.some((one) => one.name === name))
       throw new VitrinaError(
         'PIPELINE_NAME_TAKEN',
-        `There is already a pipeline called "${name}".`,
-        'Choose another name, or change the pipeline that has it.',
+        `A pipeline named "${name}" already exists.`,
+        'Choose another name, or change the existing pipeline.',
       )
   }
 
-  /** The database refuses a second writer too, whoever saves it; here it is named, also for a dry run. */
+  /** The database rejects a second writer too; here it is named, also in a dry run. */
   async #requireOwnTarget(id: string | null, draft: PipelineDraft): Promise<void> {
     const target = finalTarget(draft)
     const sink = kindOf(target, this.#rules.targets)
@@ -193,7 +208,7 @@ export class EditService {
     if (other !== null) throw targetTaken(other, target)
   }
 
-  /** R6.1: a query that the guard refuses is not even saved, nor a key that the query does not return. */
+  /** R6.1: a query that the guard rejects cannot be saved, and neither can a key that the query does not return. */
   async #requireSavable(pipeline: Pipeline): Promise<void> {
     const findings = await this.#inspector.refusals(pipeline, AbortSignal.timeout(JUDGE_MS))
     if (findings.length > 0)
@@ -210,7 +225,7 @@ export class EditService {
 
 const JUDGE_MS = 20_000
 
-/** What is read and by which keys; only then does the source have to be asked. */
+/** What is read and by which keys; only these need a query to the source. */
 function readsOtherwise(before: Pipeline, wanted: Pipeline): boolean {
   const facts = (pipeline: Pipeline) => {
     const { sourceConnection, mode, capture, incrementalKey, incrementalIdKey, keyColumns } = pipeline
@@ -220,7 +235,7 @@ function readsOtherwise(before: Pipeline, wanted: Pipeline): boolean {
   return facts(before) !== facts(wanted)
 }
 
-/** A change of anything else is not held up by a neighbour. */
+/** A change of other fields is not blocked by another pipeline. */
 function claimsTarget(wanted: Pipeline, before: Pipeline): boolean {
   return (
     finalTarget(wanted) !== finalTarget(before) ||
@@ -238,27 +253,27 @@ function targetTaken({ id, name }: { readonly id: string; readonly name: string 
   )
 }
 
-function readWish(raw: unknown): boolean | undefined {
+function readResetCheckpoint(raw: unknown): boolean | undefined {
   if (raw === undefined || typeof raw === 'boolean') return raw
   throw new RequestInvalid([
     { field: 'reset_checkpoint', code: 'invalid_type', message: 'must be true or false' },
   ])
 }
 
-/** Quotes are what the header asks for; scripts leave them away. */
+/** The header requires quotes; scripts often omit them. */
 function requireVersion({ name, configVersion }: Pipeline, ifMatch: string | undefined): void {
   if (ifMatch === undefined || ifMatch.trim() === '*') return
   const wanted = ifMatch.split(',').map((tag) => tag.trim().replace(/^"(.*)"$/, '$1'))
   if (wanted.includes(String(configVersion))) return
   throw new VitrinaError(
     'VERSION_STALE',
-    `Pipeline "${name}" is at version ${configVersion} by now.`,
-    'Read it again, apply your change to what is there now, and send that version as If-Match.',
+    `Pipeline "${name}" is at version ${configVersion} now.`,
+    'Read it again, apply your change to the current version, and send that version as If-Match.',
     { facts: { current_version: configVersion } },
   )
 }
 
-/** A value that the pipeline would never look at must not look as if it had worked. */
+/** A value that the pipeline would ignore must not look as if it had an effect. */
 function requireUsable({ mode, capture, incrementalIdKey }: Pipeline, to: Checkpoint): void {
   if (to.lastProcessedKey === null) return
   if (mode !== 'incremental' || capture !== 'key')
@@ -266,7 +281,7 @@ function requireUsable({ mode, capture, incrementalIdKey }: Pipeline, to: Checkp
       {
         field: 'last_processed_key',
         code: 'MODE_MISMATCH',
-        message: 'is for mode incremental with capture key',
+        message: 'requires mode incremental with capture key',
       },
     ])
   if (to.lastProcessedId !== null && incrementalIdKey === null)
@@ -274,7 +289,7 @@ function requireUsable({ mode, capture, incrementalIdKey }: Pipeline, to: Checkp
       {
         field: 'last_processed_id',
         code: 'KEY_MISSING',
-        message: 'needs a pipeline with incremental_id_key',
+        message: 'requires incremental_id_key',
       },
     ])
 }

@@ -2,11 +2,11 @@ import type { JournalEvent } from '../../model/history.js'
 import type { Journal } from '../../ports/journal.js'
 import type { Wakeups } from '../../ports/wakeups.js'
 
-/** When nothing wakes us, behind a pooler that knows no NOTIFY, we look by ourselves. */
+/** The polling interval without wake-ups, such as behind a pooler that does not support NOTIFY. */
 const POLL_MS = 2_000
 const PAGE = 500
 
-/** One who listens. `take` does not wait: whoever cannot keep up reads on from the journal by itself. */
+/** A listener. `take` does not wait: a listener that cannot keep up reads the journal itself. */
 export interface Listener {
   take(events: readonly JournalEvent[]): void
 }
@@ -14,14 +14,14 @@ export interface Listener {
 export interface EventHubOptions {
   readonly journal: Journal
   readonly wakeups: Wakeups
-  /** Called when the journal could not be read; it is tried again. */
+  /** Called when the journal could not be read; the read is retried. */
   readonly onError: (error: Error) => void
 }
 
 /**
- * Reads the journal once for all who listen, over one connection that is woken by the database. While nobody listens
- * it does nothing at all. The numbers of the journal are what makes it exact: whoever knows the last number it saw
- * goes on after it, and misses and repeats nothing.
+ * Reads the journal once for all listeners, over one connection that the database wakes up. Without listeners it is
+ * idle. The sequence numbers of the journal make it exact: a listener that knows its last number continues after it,
+ * and misses and repeats nothing.
  */
 export class EventHub {
   readonly #options: EventHubOptions
@@ -37,18 +37,18 @@ export class EventHub {
     this.#options = options
   }
 
-  /** Everything up to this number has been given to all listeners. */
+  /** Everything up to this number has been delivered to all listeners. */
   get head(): number {
     return this.#head
   }
 
-  /** The number after which a newcomer hears everything. */
+  /** The number after which a new listener receives everything. */
   async join(listener: Listener): Promise<number> {
     this.#start()
     if (this.#listeners.size === 0) {
       await this.#numberAll()
       const head = await this.#options.journal.head()
-      // Somebody else may have joined meanwhile: what is beyond our head has to be delivered to them, not skipped.
+      // Another listener may have joined meanwhile: events after our head must be delivered to it, not skipped.
       if (this.#listeners.size === 0) this.#head = head
     }
     this.#listeners.add(listener)
@@ -59,12 +59,12 @@ export class EventHub {
     this.#listeners.delete(listener)
   }
 
-  /** What is after `seq` in the journal, for those who have to catch up. */
+  /** Events after `seq` in the journal, for listeners that have to catch up. */
   read(seq: number): Promise<JournalEvent[]> {
     return this.#options.journal.after(seq, PAGE)
   }
 
-  /** The lowest number that can still be read. */
+  /** The lowest number that is still stored. */
   tail(): Promise<number> {
     return this.#options.journal.tail()
   }
@@ -99,14 +99,14 @@ export class EventHub {
         await this.#deliver()
       }
     } catch (error) {
-      // The next poll tries again; those who listen stay connected and miss nothing.
+      // The next poll retries; listeners stay connected and miss nothing.
       this.#options.onError(error as Error)
     } finally {
       this.#isLooking = false
     }
   }
 
-  /** While nobody listened, or a large transaction committed: what is left over would wait for the next poll. */
+  /** After a time without listeners, or a large transaction: the rest would wait for the next poll. */
   async #numberAll(): Promise<void> {
     let isMore = true
     while (isMore) isMore = await this.#options.journal.number()

@@ -4,11 +4,11 @@ import type { JournalEvent } from '../../model/history.js'
 import type { EventHub, Listener } from './event-hub.js'
 
 /**
- * What a client may leave unread in our memory before it has to fetch the rest from the journal. With 1 MiB and a page
- * on top, a hundred clients that did not read held 268 MB.
+ * How much unread data a client may have in memory before it has to read the rest from the journal. With 1 MiB and a
+ * page on top, a hundred clients that did not read used 268 MB.
  */
 const MOST_UNREAD_BYTES = 128 * 1024
-/** Heartbeats without a single drained buffer: two minutes. */
+/** Heartbeats without a drained buffer: two minutes. */
 const MOST_UNREAD_BEATS = 8
 const RETRY_MS = 1_000
 
@@ -18,15 +18,15 @@ export interface EventFilter {
 }
 
 /**
- * One client of the journal. It is either live, and gets what the hub delivers, or it catches up, and reads by itself
- * from the last number it wrote until it has reached the hub.
+ * One client of the journal. It is either live and receives what the hub delivers, or it catches up and reads the
+ * journal itself from its last number until it reaches the hub.
  */
 export class EventStream implements Listener {
   readonly #raw: ServerResponse
   readonly #hub: EventHub
   readonly #filter: EventFilter
   #seq = 0
-  /** Heartbeats since the client last had read everything. */
+  /** Heartbeats since the client had last read everything. */
   #unread = 0
   #isLive = false
   #isCatchingUp = false
@@ -37,7 +37,7 @@ export class EventStream implements Listener {
     this.#filter = filter
   }
 
-  /** Begins after `seq`. Until then nothing is taken from the hub. */
+  /** Starts after `seq`. Before that, nothing is taken from the hub. */
   async start(seq: number): Promise<void> {
     this.#seq = seq
     this.#raw.on('drain', () => void this.catchUp())
@@ -51,8 +51,8 @@ export class EventStream implements Listener {
   }
 
   /**
-   * A comment: proxies close a connection that says nothing, and clients learn that we live. One that has not read
-   * what it got before is given nothing more to keep; after a while it is let go, and comes back with Last-Event-ID.
+   * A comment: proxies close silent connections, and clients learn that the server is alive. A client that has not
+   * read earlier data gets nothing more to buffer; after a while it is disconnected, and returns with Last-Event-ID.
    */
   heartbeat(): void {
     if (this.#raw.writableLength === 0) {
@@ -84,21 +84,21 @@ export class EventStream implements Listener {
       const head = this.#hub.head
       const events = await this.#hub.read(this.#seq)
       this.#write(events)
-      // Everything up to the hub's place is committed: what is not there any more was forgotten.
+      // Everything up to the position of the hub is committed: missing events have been deleted.
       if (events.length === 0) this.#seq = Math.max(this.#seq, head)
     } catch {
-      // The database is away for a moment. The hub says so in the log; we go on from where we are.
+      // The database is unavailable for a moment. The hub logs it; this stream continues from its position.
       await delay(RETRY_MS, undefined, { ref: false })
     }
   }
 
-  /** Stops at the bound: what does not fit is read from the journal again, once the client has read the rest. */
+  /** Stops at the limit: the rest is read from the journal again once the client has caught up. */
   #write(events: readonly JournalEvent[]): void {
     let text = ''
     for (const event of events) {
       if (event.seq <= this.#seq) continue
       if (this.#raw.writableLength + text.length > MOST_UNREAD_BYTES) {
-        // So much was written that "drain" will come, and with it catchUp().
+        // Enough was written that "drain" will be emitted, which calls catchUp().
         this.#isLive = false
         break
       }

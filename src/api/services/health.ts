@@ -3,10 +3,10 @@ import type { Catalog } from '../../ports/catalog.js'
 import type { ApiEvents } from '../../telemetry/api-events.js'
 import type { ReadyWire } from '../schemas/health.js'
 
-/** How long an answer of the database is good for: anybody may ask, as often as they like. */
+/** How long a result of the database is cached: anyone may request it, as often as they like. */
 const FRESH_MS = 1_000
 
-/** Alive: this process answers. Ready: it can also do its work. */
+/** Alive: this process responds. Ready: it can also do its work. */
 export class HealthService {
   readonly #catalog: Pick<Catalog, 'ping'>
   readonly #version: string
@@ -20,7 +20,7 @@ export class HealthService {
     this.#now = now
   }
 
-  /** The server is closing: whoever balances load should send people elsewhere. */
+  /** The server is closing: a load balancer should send requests elsewhere. */
   drain(): void {
     this.#isDraining = true
   }
@@ -40,7 +40,7 @@ export class HealthService {
     }
   }
 
-  /** One question to the database, however many ask at the same time or within a second. */
+  /** One query to the database, however many requests arrive at the same time or within a second. */
   #checks(events: ApiEvents): Promise<ReadyWire['checks']> {
     const now = this.#now()
     if (this.#last === null || now - this.#last.at >= FRESH_MS)
@@ -64,13 +64,13 @@ function whatIsDown(error: unknown): ReadyWire['checks'] {
   const hint =
     error instanceof VitrinaError
       ? error.hint
-      : 'See whether the server runs, and whether the login of the API may connect.'
+      : 'Check that the server is running, and that the login of the API may connect.'
   const isMigration = code === 'MIGRATION_MISSING' || code === 'MIGRATION_CHANGED'
   if (isMigration) return { database: { status: 'ok' }, migrations: down(code, hint) }
   return { database: down(code, hint), migrations: { status: 'unknown' } }
 }
 
-/** No sentence of the driver: anybody may ask, and it names hosts and logins. The log has it. */
+/** Not the message of the driver: the route is open, and the message contains hosts and logins. The log has it. */
 function down(code: ErrorCode, hint: string): ReadyWire['checks']['database'] {
   return { status: 'down', code, detail: ERRORS[code].means, hint }
 }

@@ -4,7 +4,7 @@ import type { PipelineService } from './pipelines.js'
 
 const EXPORT_PAGE = 500
 
-/** What was done, by whom, and what is left to do. */
+/** Who did what, and what is left to do. */
 export class HistoryService {
   readonly #catalog: Catalog
   readonly #pipelines: PipelineService
@@ -23,7 +23,7 @@ export class HistoryService {
     return this.#catalog.listRunners()
   }
 
-  /** Page after page, as fast as somebody reads: the whole audit never stands in memory. */
+  /** Page by page, as fast as the client reads: the whole audit is never in memory. */
   async *everyAudit(filter: Omit<AuditFilter, 'limit' | 'cursor'>): AsyncGenerator<readonly AuditEntry[]> {
     let cursor: string | null | undefined
     do {

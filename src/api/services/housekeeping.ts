@@ -8,7 +8,10 @@ export interface Retention {
   readonly quarantineDays: number
 }
 
-/** Removes old events, old runs and settled rows of the quarantine now and then. Several APIs may do so at once: what is gone is gone. */
+/**
+ * Periodically removes old events, old runs and settled quarantined rows. Several APIs may do so at once: deleting
+ * twice is harmless.
+ */
 export class Housekeeping {
   readonly #journal: Journal
   readonly #retention: Retention
@@ -32,7 +35,7 @@ export class Housekeeping {
   }
 
   #forget(): void {
-    // The next time comes soon enough; a database that is away is told by whoever really needs it.
+    // The next round comes soon enough; an unavailable database is reported by requests that need it.
     const { eventsHours, runsDays, quarantineDays } = this.#retention
     this.#work = this.#journal
       .forget(eventsHours)

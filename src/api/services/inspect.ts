@@ -14,7 +14,7 @@ import type { PipelineService } from './pipelines.js'
 
 type Raw = Readonly<Record<string, unknown>>
 
-/** How many keys of each kind of difference an answer tells. */
+/** The maximum number of keys returned for each kind of difference. */
 const SAMPLE_SIZE = 100
 
 export interface InspectParts {
@@ -27,8 +27,8 @@ export interface InspectParts {
 }
 
 /**
- * Looks at what a pipeline would do and at what it has done. Writes nothing but what a comparison found, into the meta
- * store; a repair is asked of a runner.
+ * Inspects what a pipeline would do and what it has done. Writes only the result of a comparison, into the meta
+ * store; a repair is requested from a runner.
  */
 export class InspectService {
   readonly #parts: InspectParts
@@ -77,7 +77,7 @@ export class InspectService {
     return found
   }
 
-  /** A run that is under way takes the rows along. Null: nothing differs, so there is nothing to mend. */
+  /** A run in progress takes the rows along. Null: nothing differs, so there is nothing to repair. */
   async repair(id: string, author: Author, signal: AbortSignal): Promise<{ rows: number; run: Run | null }> {
     const pipeline = await this.#parts.pipelines.get(id)
     const keys = await this.#parts.reconciler.keysToRepair(pipeline, signal)
@@ -87,7 +87,7 @@ export class InspectService {
     throw new VitrinaError(
       'RUN_ACTIVE',
       `Pipeline "${pipeline.name}" is about to pause.`,
-      'Wait until it is paused, then ask for the repair again.',
+      'Wait until it is paused, then request the repair again.',
     )
   }
 }

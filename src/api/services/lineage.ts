@@ -5,7 +5,7 @@ import type { Lineage, LineageQuestion, OpenLineageEvent } from '../../ports/lin
 import { notFound } from './not-found.js'
 import type { PipelineService } from './pipelines.js'
 
-/** As many as the catalog gives at once. */
+/** The largest page of the catalog. */
 const PAGE = 1000
 
 /** Where data comes from and where it goes. */

@@ -3,17 +3,19 @@ import type { ApiEvents } from '../../telemetry/api-events.js'
 import type { Fleet } from '../../telemetry/fleet.js'
 import type { Meter } from '../../telemetry/meter.js'
 
-/** How long the answer with every series is good for: of 10,000 pipelines it is 17 MB, and takes a second to write. */
+/**
+ * How long the response with every series is cached: for 10,000 pipelines it has 17 MB and takes a second to write.
+ */
 const FRESH_MS = 5_000
 
 interface MetricsOptions {
-  /** Pipelines that have series of their own. */
+  /** Pipelines with their own series. */
   readonly most: number
-  /** In milliseconds, of a clock that never goes back. */
+  /** In milliseconds, from a monotonic clock. */
   readonly now?: () => number
 }
 
-/** What this process counted, and what all runners did: the runs happen elsewhere, so the meta store is asked. */
+/** The counts of this process, and those of all runners: runs happen elsewhere, so the meta store is queried. */
 export class MetricsService {
   readonly #catalog: Catalog
   readonly #meter: Meter
@@ -32,7 +34,7 @@ export class MetricsService {
     return this.#meter.contentType
   }
 
-  /** `all`: every pipeline has series of its own, however many there are. `none`: none has. */
+  /** `all`: every pipeline has its own series. `none`: no pipeline has. */
   async text(events: ApiEvents, which: 'all' | 'none' | undefined): Promise<string> {
     if (which === 'all') return this.#everything(events)
     return this.#meter.text(await this.#fleet(events), which === 'none' ? 0 : this.#most)
@@ -47,7 +49,7 @@ export class MetricsService {
     return this.#all.text
   }
 
-  /** Null when the meta store does not answer: whoever watches it must not go blind together with it. */
+  /** Null if the meta store does not respond: its monitoring must not fail together with it. */
   async #fleet(events: ApiEvents): Promise<Fleet | null> {
     try {
       const [totals, pulse] = await Promise.all([this.#catalog.runTotals(), this.#catalog.fleetPulse()])

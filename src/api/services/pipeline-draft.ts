@@ -11,7 +11,7 @@ type Raw = Readonly<Record<string, unknown>>
 
 const { tasks: tasksField, ...plainFields } = pipelineFields
 
-/** A configuration that may be saved, or all that is wrong with it. What only looks at it needs less to be said. */
+/** A configuration that can be saved, or all its mistakes. Validation and preview need fewer fields. */
 export function readDraft(raw: Raw, rules: PipelineRules, spared: readonly Spared[] = []): PipelineDraft {
   const { tasks: rawTasks, ...rawFields } = raw
   const needed = spared.map((field) => [field, plainFields[field].optional()])
@@ -26,13 +26,13 @@ export function readDraft(raw: Raw, rules: PipelineRules, spared: readonly Spare
 
 type Spared = 'name' | 'target_table'
 
-/** What can be read of a task, for the rules of the plan. */
+/** The valid parts of a task, for the rules of the plan. */
 function readTask(raw: unknown): TaskText {
   const isObject = typeof raw === 'object' && raw !== null && !Array.isArray(raw)
   return readFields<TaskText>(taskFields, isObject ? (raw as Raw) : {}).draft
 }
 
-/** An empty body breaks two rules; one sentence is enough. */
+/** An empty body breaks two rules; one message is enough. */
 function unique<T extends { field: string; code: string }>(errors: T[]): T[] {
   return errors.filter(
     (error, n) =>
@@ -48,7 +48,7 @@ function toDraft(input: PipelineInput): PipelineDraft {
     type: input.type ?? (transforms ? 'PYTHON' : 'SQL'),
     sourceType: input.source_type,
     sourceConnection: input.source_connection,
-    // A table is a source by itself; an empty query beside it means that there is no query.
+    // A table is a source itself; an empty query next to it means that there is no query.
     sourceQuery: input.source_table === null ? (input.source_query ?? '') : null,
     sourceTable: input.source_table,
     sourceColumns: input.source_columns,
@@ -69,7 +69,7 @@ function toDraft(input: PipelineInput): PipelineDraft {
     scheduleTimezone: input.schedule_timezone,
     quarantineLimit: input.quarantine_limit,
     deleteBrake: input.delete_brake,
-    // Whoever saves it decides.
+    // Decided when it is saved.
     managedBy: 'api',
     tasks: input.tasks
       .map((task, n) => ({
@@ -83,7 +83,7 @@ function toDraft(input: PipelineInput): PipelineDraft {
   }
 }
 
-/** A pipeline as somebody would have to write it to get it again. */
+/** A pipeline as the input that would create it again. */
 export function toInput(pipeline: Pipeline): Record<string, unknown> & PipelineInput {
   return {
     ...fieldsToWire(pipeline),
@@ -98,10 +98,10 @@ export function toInput(pipeline: Pipeline): Record<string, unknown> & PipelineI
   }
 }
 
-/** RFC 7396. Our fields are not nested: a list is replaced as a whole, null goes back to the default. */
+/** RFC 7396. Our fields are not nested: a list is replaced as a whole, null restores the default. */
 export function mergePatch(pipeline: Pipeline, patch: Raw): Raw {
   const { type, ...base } = toInput(pipeline)
-  // The type follows from the tasks, unless somebody names it.
+  // The type is derived from the tasks unless it is given.
   const merged: Record<string, unknown> = Object.hasOwn(patch, 'tasks') ? base : { type, ...base }
   for (const field of replacedSource(patch)) delete merged[field]
   for (const [field, value] of Object.entries(patch)) {
@@ -111,14 +111,14 @@ export function mergePatch(pipeline: Pipeline, patch: Raw): Raw {
   return merged
 }
 
-/** A pipeline has one source: naming the other kind takes the place of the first, unless the patch says both. */
+/** A pipeline has one source: giving the other kind replaces the first, unless the patch gives both. */
 function replacedSource(patch: Raw): string[] {
   const isGiven = (field: string) => typeof patch[field] === 'string' && patch[field] !== ''
   if (isGiven('source_table')) return ['source_query']
   return isGiven('source_query') ? ['source_table', 'source_columns'] : []
 }
 
-/** A configuration that nobody has saved, as if it were. */
+/** An unsaved configuration as a pipeline. */
 export function unsaved(draft: PipelineDraft): Pipeline {
   const tasks = draft.tasks.map((task, index) => ({ ...task, id: String(index) }))
   return {

@@ -16,10 +16,10 @@ export interface PipelineRules {
   readonly connections: ReadonlySet<string>
 }
 
-/** Fields that could be read; rules about the others wait until they can. */
+/** The valid fields; rules about the others are skipped. */
 type Draft = Partial<Omit<PipelineInput, 'tasks'>> & { readonly tasks?: readonly TaskText[] }
 
-/** All mistakes that a single field cannot show. */
+/** All mistakes that involve more than a single field. */
 export function pipelineMistakes(draft: Draft, rules: PipelineRules): Mistake[] {
   return [
     ...sourceMistakes(draft),
@@ -45,13 +45,13 @@ function sourceMistakes(draft: Draft): Mistake[] {
       ...tableMistakes(source_table, draft),
     ]
   if ((draft.source_columns?.length ?? 0) > 0)
-    return [mistake('source_columns', 'SOURCE_MISSING', 'are columns of source_table, which is not given')]
+    return [mistake('source_columns', 'SOURCE_MISSING', 'requires source_table')]
   if (hasQuery || (tasks?.length ?? 0) > 0) return []
-  const message = 'must be a query, unless there is a source_table or there are tasks'
+  const message = 'must be a query, unless source_table or tasks are given'
   return [mistake('source_query', 'SOURCE_MISSING', message)]
 }
 
-/** Whether the table may be read, and is there, the guard knows. */
+/** The guard checks whether the table may be read and exists. */
 function tableMistakes(table: string, { source_columns: columns = [] }: Draft): Mistake[] {
   const name = readTableName(table)
   const found = name === null ? [] : longNames('source_table', name)
@@ -60,7 +60,7 @@ function tableMistakes(table: string, { source_columns: columns = [] }: Draft): 
       mistake('source_table', 'SOURCE_NAME', 'must be a table with its schema, such as content.film_work'),
     )
   if (new Set(columns).size < columns.length)
-    found.push(mistake('source_columns', 'COLUMN_DOUBLED', 'must name each column once'))
+    found.push(mistake('source_columns', 'COLUMN_DOUBLED', 'must contain each column once'))
   return found
 }
 
@@ -92,7 +92,7 @@ function addressMistakes(field: string, address: string, targets: Targets): Mist
   ]
 }
 
-/** What only one kind of target knows is judged by that kind. */
+/** Options of one kind of target are checked by that kind. */
 function optionMistakes(draft: Draft, targets: Targets): Mistake[] {
   const { target_table, target_options: options = {}, target_connection, tasks = [] } = draft
   const target = tasks.at(-1)?.target_table ?? target_table
@@ -100,7 +100,7 @@ function optionMistakes(draft: Draft, targets: Targets): Mistake[] {
   const sink = kindOf(target, targets)
   if (sink === null)
     return Object.keys(options).map((name) =>
-      mistake(`target_options.${name}`, 'OPTION_UNKNOWN', 'is no option of a table'),
+      mistake(`target_options.${name}`, 'OPTION_UNKNOWN', 'is not an option of a table'),
     )
   const connection =
     typeof target_connection === 'string'
@@ -127,7 +127,7 @@ function connectionMistakes(draft: Draft, known: ReadonlySet<string>): Mistake[]
     const name = draft[field] ?? null
     if (name === null || known.has(name.toLowerCase())) return []
     const names = [...known].join(', ') || 'none'
-    return [mistake(field, 'CONNECTION_UNKNOWN', `must be a configured connection (there are: ${names})`)]
+    return [mistake(field, 'CONNECTION_UNKNOWN', `must be a configured connection (available: ${names})`)]
   })
 }
 
@@ -135,21 +135,21 @@ function keyMistakes(draft: Draft): Mistake[] {
   const { mode, capture, incremental_key: key, incremental_id_key: idKey, full_strategy, key_columns } = draft
   const found: Mistake[] = []
   if (mode === 'incremental' && capture === 'key' && key === null)
-    found.push(mistake('incremental_key', 'KEY_MISSING', 'is needed by mode incremental with capture key'))
+    found.push(mistake('incremental_key', 'KEY_MISSING', 'is required by mode incremental with capture key'))
   if (key === null && typeof idKey === 'string')
-    found.push(mistake('incremental_id_key', 'KEY_MISSING', 'needs incremental_key too'))
+    found.push(mistake('incremental_id_key', 'KEY_MISSING', 'requires incremental_key'))
   if (typeof key === 'string' && key === idKey)
-    found.push(mistake('incremental_id_key', 'KEY_DOUBLED', 'must be another column than incremental_key'))
+    found.push(mistake('incremental_id_key', 'KEY_DOUBLED', 'must differ from incremental_key'))
   if (mode === 'incremental' && full_strategy === 'replace')
-    found.push(mistake('full_strategy', 'MODE_MISMATCH', 'replace is for mode full'))
+    found.push(mistake('full_strategy', 'MODE_MISMATCH', 'replace requires mode full'))
   if (mode === 'full' && capture === 'xmin')
-    found.push(mistake('capture', 'MODE_MISMATCH', 'xmin is for mode incremental'))
+    found.push(mistake('capture', 'MODE_MISMATCH', 'xmin requires mode incremental'))
   if (key_columns !== undefined && new Set(key_columns).size < key_columns.length)
-    found.push(mistake('key_columns', 'KEY_DOUBLED', 'must name each column once'))
+    found.push(mistake('key_columns', 'KEY_DOUBLED', 'must contain each column once'))
   return found
 }
 
-/** What is wrong with a schedule and its zone. */
+/** What is wrong with a schedule and its time zone. */
 export function scheduleMistakes({ schedule_interval: schedule, schedule_timezone: zone }: Draft): Mistake[] {
   if (zone !== undefined && !isZone(zone))
     return [mistake('schedule_timezone', 'ZONE_UNKNOWN', 'must be a time zone such as Europe/Moscow')]
@@ -161,7 +161,7 @@ export function scheduleMistakes({ schedule_interval: schedule, schedule_timezon
 function isReadable(schedule: string, zone: string): boolean {
   try {
     const next = nextRun(schedule, zone, new Date())
-    // An interval of ten thousand years is read, but leads to no date.
+    // An interval of ten thousand years is valid, but leads to no date.
     return next === null || !Number.isNaN(next.getTime())
   } catch {
     return false

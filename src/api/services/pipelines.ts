@@ -6,7 +6,7 @@ import { isId } from './id.js'
 import { notFound } from './not-found.js'
 import { SchedulePeriods } from './schedule-periods.js'
 
-/** A page of pipelines with what they do, and the fleet around them. */
+/** A page of pipelines with their runs, and the totals of all pipelines. */
 export interface PipelineLines {
   readonly page: Page<PipelineLine & { readonly periodMs: number | null }>
   readonly fleet: FleetSummary
@@ -19,7 +19,7 @@ export interface PipelineOverview {
   readonly secondsSinceSuccess: number | null
 }
 
-/** What can be read about pipelines. */
+/** Reads pipelines. */
 export class PipelineService {
   readonly #catalog: Catalog
   readonly #periods = new SchedulePeriods()
@@ -51,15 +51,15 @@ export class PipelineService {
   }
 
   async overview(id: string): Promise<PipelineOverview> {
-    // The pipeline first: a run that ends in between then shows as the last run of a pipeline still called RUNNING, and
-    // the next look is right. The other way round a poller would see IDLE beside the run before.
+    // The pipeline first: a run that ends in between then shows as the last run of a pipeline still RUNNING, and the
+    // next request is correct. The other way round, a poller would see IDLE next to the previous run.
     const pipeline = await this.get(id)
     const runs = await this.#catalog.currentAndLastRun(id)
     return { pipeline, ...runs, secondsSinceSuccess: await this.#catalog.secondsSinceSuccess(id) }
   }
 
   async state(id: string): Promise<State> {
-    // Every pipeline got its state from the database when it was inserted.
+    // The database creates a state for every inserted pipeline.
     const state = isId(id) ? await this.#catalog.getState(id) : null
     if (state === null) throw notFound('PIPELINE_NOT_FOUND', id)
     return state

@@ -1,21 +1,21 @@
 import type { Author } from '../../model/access.js'
 import type { QuarantinedRow } from '../../model/history.js'
 import type { Catalog, Page, QuarantineFilter } from '../../ports/catalog.js'
-import type { QuarantineDesk, RowChoice, Settled, Settlement } from '../../ports/quarantine-desk.js'
+import type { QuarantineStore, RowChoice, Settled, Settlement } from '../../ports/quarantine-store.js'
 
 export interface HeldRows {
   readonly page: Page<QuarantinedRow>
-  /** Also those beyond the page. */
+  /** Also those on other pages. */
   readonly total: number
 }
 
-/** The rows that targets refused, of the whole fleet. */
+/** The rejected rows of all pipelines. */
 export class QuarantineService {
-  readonly #desk: QuarantineDesk
+  readonly #store: QuarantineStore
   readonly #catalog: Catalog
 
-  constructor(desk: QuarantineDesk, catalog: Catalog) {
-    this.#desk = desk
+  constructor(store: QuarantineStore, catalog: Catalog) {
+    this.#store = store
     this.#catalog = catalog
   }
 
@@ -28,6 +28,6 @@ export class QuarantineService {
   }
 
   settle(choice: RowChoice, as: Settlement['as'], author: Author): Promise<Settled> {
-    return this.#desk.settle({ choice, as, author })
+    return this.#store.settle({ choice, as, author })
   }
 }

@@ -3,10 +3,10 @@ import { isOver } from '../../model/status.js'
 import type { EventHub, Listener } from './event-hub.js'
 import type { RunService } from './runs.js'
 
-/** Where no event wakes us, we look by ourselves. */
+/** The polling interval without events. */
 const LOOK_MS = 1_000
 
-/** Holds an answer back until a run has ended. Woken by the journal, so that nobody polls for many. */
+/** Delays a response until a run has ended. Woken by the journal, so that waiting requests do not poll. */
 export class RunWaiter {
   readonly #hub: EventHub
   readonly #runs: RunService
@@ -17,7 +17,7 @@ export class RunWaiter {
     this.#runs = runs
   }
 
-  /** The run when it ended, when `signal` says that it is enough, or when the server closes. */
+  /** Returns the run when it has ended, when `signal` aborts, or when the server closes. */
   async untilOver(id: string, signal: AbortSignal): Promise<Run> {
     const reasons = [signal, this.#closing.signal]
     let wake = () => {}
@@ -29,7 +29,7 @@ export class RunWaiter {
     await this.#hub.join(listener)
     try {
       for (;;) {
-        // Before the look, not after it: what happens while we look must not be slept through.
+        // Before the query, not after it: an event during the query must not be missed.
         const news = new Promise<void>((resolve) => {
           wake = resolve
         })

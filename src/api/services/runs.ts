@@ -4,11 +4,11 @@ import type { Catalog, Page, PageRequest, RunFilter, RunLogFilter } from '../../
 import { isId } from './id.js'
 import { notFound } from './not-found.js'
 
-/** Shown with the run itself; older ones are a page away. */
+/** Returned with the run itself; older ones are on further pages. */
 const BATCHES_SHOWN = 1000
 const LOG_PAGE = 1000
 
-/** A run with what belongs to it. */
+/** A run with related information. */
 export interface RunStory {
   readonly run: Run
   readonly batches: readonly BatchHistory[]
@@ -46,7 +46,7 @@ export class RunService {
     return this.#catalog.listLog(id, filter)
   }
 
-  /** The whole log, a page at a time: however long it is, only a page is in memory. */
+  /** The whole log, one page at a time: only a page is in memory. */
   async *logLines(id: string, filter: Omit<RunLogFilter, 'limit'>): AsyncGenerator<readonly RunLogLine[]> {
     let cursor: string | null | undefined
     while (cursor !== null) {

@@ -1,10 +1,10 @@
 import { schedulePeriodMs } from '../../model/schedule.js'
 
-/** Seconds change nothing about a period, but a weekend or a clock change does. */
+/** Seconds do not change a period, but a weekend or a clock change does. */
 const KEPT_MS = 10 * 60_000
 const MOST = 10_000
 
-/** Reading a cron expression takes half a millisecond: too long to do it for each of a thousand pipelines, each time. */
+/** Parsing a cron expression takes half a millisecond: too long for each of a thousand pipelines in every request. */
 export class SchedulePeriods {
   readonly #known = new Map<string, { period: number | null; at: number }>()
 

@@ -13,47 +13,47 @@ import { addressGroup } from '../auth/client-address.js'
 import type { Guesses } from '../auth/guesses.js'
 import {
   ADMINISTRATOR_ID,
+  AUTH_FAILURES,
+  type AuthFailure,
   type Caller,
   digest,
   type Identity,
-  REFUSALS,
-  type Refusal,
 } from '../auth/identity.js'
 import { isId } from './id.js'
 import { notFound } from './not-found.js'
 
 export const SESSION_SECONDS = 7 * 24 * 3600
-/** A console that is open keeps its session: its stream asks every few seconds. */
+/** An open console keeps its session: its stream sends a request every few seconds. */
 const IDLE_SECONDS = 12 * 3600
 const CODE_SECONDS = 10 * 60
 const MOST_USER_AGENT = 300
 
-/** What somebody signs in with. */
+/** The credentials of a sign-in. */
 export interface SignIn {
   readonly token?: string
-  /** Works once, in place of the token. */
+  /** Works once, instead of the token. */
   readonly code?: string
-  /** Where from: whoever guesses is slowed down. */
+  /** The client address: guessing is slowed down per address. */
   readonly address: string
   readonly userAgent: string | null
 }
 
 export interface SignedIn {
   readonly caller: Caller
-  /** For the cookie, which every port of the host gets to see. */
+  /** For the cookie, which is sent to every port of the host. */
   readonly value: string
-  /** For the page, which keeps it where only its own origin can read it. Neither is worth anything without the other. */
+  /** For the page, which stores it where only its own origin can read it. Neither works without the other. */
   readonly key: string
   readonly expiresAt: string
 }
 
-/** Whose sessions: everybody's, or those of the caller's own token. */
+/** Whose sessions: those of all users, or those of the caller's own token. */
 export interface SessionScope {
   readonly everyone: boolean
   readonly caller: Caller
 }
 
-/** Sign-ins of browsers: a cookie and a key that stand for a token, so that no script ever holds the token. */
+/** Sign-ins of browsers: a cookie and a key replace the token, so that no script ever has the token. */
 export class SessionService {
   readonly #store: SessionStore
   readonly #identity: Identity
@@ -70,7 +70,7 @@ export class SessionService {
     const tokenHash = codeHash === null ? digest(token!) : await this.#store.findCode(codeHash)
     const caller = tokenHash === null ? 'unknown' : await this.#identity.of(tokenHash, address)
     if (tokenHash === null || typeof caller === 'string')
-      throw this.#wrong(address, tokenHash === null ? null : (caller as Refusal))
+      throw this.#wrong(address, tokenHash === null ? null : (caller as AuthFailure))
     this.#guesses.right(addressGroup(address), codeHash === null && this.#identity.isGuessable(tokenHash))
     const { value, key, session } = newSession(address, userAgent)
     const expiresAt =
@@ -81,14 +81,14 @@ export class SessionService {
     return { caller, value, key, expiresAt }
   }
 
-  /** `key` is what the page sent along; the cookie alone opens nothing. */
+  /** `key` is what the page sent; the cookie alone is not enough. */
   async find(value: string, key: string | null): Promise<OpenSession | 'ended' | 'unproven'> {
     const session = await this.#store.findSession(digest(value), IDLE_SECONDS)
     if (session === null || session.keyHash === null) return 'ended'
     return key !== null && timingSafeEqual(session.keyHash, digest(key)) ? session : 'unproven'
   }
 
-  /** Ends the session of this cookie and its whole family: sessions that codes started from one another. */
+  /** Ends the session of this cookie and its whole family: sessions that codes opened from one another. */
   close(value: string): Promise<void> {
     return this.#store.closeFamily(digest(value))
   }
@@ -102,12 +102,12 @@ export class SessionService {
     if (!found) throw notFound('SESSION_NOT_FOUND', id)
   }
 
-  /** All but the family of `except`. */
+  /** All except the family of `except`. */
   endAll(scope: SessionScope, except: string | null, author: Author): Promise<number> {
     return this.#store.endSessions({ ...this.#filter(scope), except }, author)
   }
 
-  /** A link that signs in once. Made from a session, it opens a session that ends together with that one. */
+  /** A link that signs in once. Created from a session, it opens a session that ends together with it. */
   async createCode(tokenHash: Buffer, session: string | null): Promise<{ code: string; expiresAt: string }> {
     const code = randomBytes(24).toString('base64url')
     const expiresAt = await this.#store.createCode({
@@ -116,14 +116,14 @@ export class SessionService {
       seconds: CODE_SECONDS,
       session,
     })
-    if (expiresAt === null) throw refused(REFUSALS.ended)
+    if (expiresAt === null) throw refused(AUTH_FAILURES.ended)
     return { code, expiresAt }
   }
 
   /** `why` is null for a code. */
-  #wrong(address: string, why: Refusal | null): VitrinaError {
+  #wrong(address: string, why: AuthFailure | null): VitrinaError {
     if (why === null || why === 'unknown') this.#guesses.wrong(addressGroup(address))
-    return refused(why === null ? CODE_INVALID : REFUSALS[why])
+    return refused(why === null ? CODE_INVALID : AUTH_FAILURES[why])
   }
 
   #filter({ everyone, caller }: SessionScope): SessionFilter {
@@ -136,7 +136,7 @@ export class SessionService {
   }
 }
 
-const CODE_INVALID = 'The code is not valid any more: it works once, and for ten minutes.'
+const CODE_INVALID = 'The code is no longer valid: it works once, for ten minutes.'
 
 function newSession(openedFrom: string, userAgent: string | null) {
   const [value, key] = [randomBytes(32).toString('base64url'), randomBytes(32).toString('base64url')]
@@ -154,6 +154,6 @@ function refused(detail: string): VitrinaError {
   return new VitrinaError(
     'UNAUTHENTICATED',
     detail,
-    'Sign in with a token that is valid, such as that of VITRINA_API_TOKEN; "vitrina tokens create" makes one.',
+    'Sign in with a valid token, such as the value of VITRINA_API_TOKEN; "vitrina tokens create" creates one.',
   )
 }

@@ -7,20 +7,20 @@ import { digest } from '../auth/identity.js'
 import { isId } from './id.js'
 import { notFound } from './not-found.js'
 
-export interface TokenWish {
+export interface TokenRequest {
   readonly name: string
   readonly role: Role
   readonly expiresAt: string | null
 }
 
-export interface RotationWish {
+export interface RotationRequest {
   readonly graceSeconds: number
   readonly expiresAt: string | null | undefined
-  /** The cookie of the browser that asks; null: a program does. */
+  /** The cookie of the browser that sent the request; null: a program sent it. */
   readonly session: string | null
 }
 
-/** Tokens are kept as hashes: their values leave once, with the answer that made them. */
+/** Tokens are stored as hashes: a value is returned once, in the response that created it. */
 export class TokenService {
   readonly #tokens: TokenStore
 
@@ -28,27 +28,31 @@ export class TokenService {
     this.#tokens = tokens
   }
 
-  async create(wish: TokenWish, author: Author): Promise<{ token: Token; value: string }> {
+  async create(request: TokenRequest, author: Author): Promise<{ token: Token; value: string }> {
     const value = newValue()
-    return { value, token: await this.#tokens.createToken({ ...wish, hash: digest(value) }, author) }
+    return { value, token: await this.#tokens.createToken({ ...request, hash: digest(value) }, author) }
   }
 
   list(page: PageRequest): Promise<Page<Token>> {
     return this.#tokens.listTokens(page)
   }
 
-  /** The same token with another value: its name in the audit and its role stay. */
-  async rotate(id: string, wish: RotationWish, author: Author): Promise<{ token: Token; value: string }> {
+  /** The same token with a new value: its name in the audit and its role are kept. */
+  async rotate(
+    id: string,
+    request: RotationRequest,
+    author: Author,
+  ): Promise<{ token: Token; value: string }> {
     const value = newValue()
-    const session = wish.session === null ? null : digest(wish.session)
-    const rotation = { ...wish, id, hash: digest(value), session }
+    const session = request.session === null ? null : digest(request.session)
+    const rotation = { ...request, id, hash: digest(value), session }
     const token = isId(id) ? await this.#tokens.rotateToken(rotation, author) : null
     if (token === null) throw notFound('TOKEN_NOT_FOUND', id)
     if (token === 'ended')
       throw new VitrinaError(
         'TOKEN_ENDED',
-        'The token was revoked or has expired, so there is nothing to rotate.',
-        'Make a new one with POST /tokens.',
+        'The token was revoked or has expired, so it cannot be rotated.',
+        'Create a new one with POST /tokens.',
       )
     return { value, token }
   }
@@ -60,7 +64,7 @@ export class TokenService {
   }
 }
 
-/** The prefix lets secret scanners find one that was committed by mistake. */
+/** The prefix lets secret scanners find a token that was committed by mistake. */
 function newValue(): string {
   return `vtr_${randomBytes(32).toString('base64url')}`
 }

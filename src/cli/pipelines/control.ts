@@ -9,18 +9,20 @@ import { openServer } from '../server/server.js'
 
 type Flags = ServerFlags & FormatFlags
 
-/** What is done by one word. */
+/** Commands that take only the name of a pipeline. */
 export function addControl(pipelines: Command): void {
   addPause(pipelines)
   for (const verb of ['enable', 'disable'] as const) addSwitch(pipelines, verb)
-  serverCommand(
-    pipelines,
-    'cancel <run>',
-    'Stop a run after its current batch; the checkpoint is kept. A pipeline stands for its current run.',
-    'pipelines cancel film_dim',
-    'pipelines cancel 0b6a1f5e-6a0e-4d3f-9a53-0c5d6f7b8a91',
-    'pipelines cancel film_dim --force',
-  )
+  serverCommand(pipelines, {
+    usage: 'cancel <run>',
+    description:
+      'Stop a run after its current batch and keep its checkpoint. The name of a pipeline selects its current run.',
+    examples: [
+      'pipelines cancel film_dim',
+      'pipelines cancel 0b6a1f5e-6a0e-4d3f-9a53-0c5d6f7b8a91',
+      'pipelines cancel film_dim --force',
+    ],
+  })
     .addOption(forceOption())
     .addOption(formatOption())
     .addOption(jsonOption())
@@ -28,12 +30,11 @@ export function addControl(pipelines: Command): void {
 }
 
 function addPause(pipelines: Command): void {
-  serverCommand(
-    pipelines,
-    'pause <pipeline>',
-    'Ask a running pipeline to pause after its current batch; "run" goes on from there.',
-    'pipelines pause film_dim',
-  )
+  serverCommand(pipelines, {
+    usage: 'pause <pipeline>',
+    description: 'Pause a running pipeline after its current batch; "run" resumes it.',
+    examples: ['pipelines pause film_dim'],
+  })
     .addOption(formatOption())
     .addOption(jsonOption())
     .action(async (name: string, flags: Flags) => {
@@ -47,8 +48,12 @@ function addPause(pipelines: Command): void {
 
 function addSwitch(pipelines: Command, verb: 'enable' | 'disable'): void {
   const does =
-    verb === 'enable' ? 'Let runners work on a pipeline.' : 'Keep runners from starting a pipeline.'
-  serverCommand(pipelines, `${verb} <pipeline>`, does, `pipelines ${verb} film_dim`)
+    verb === 'enable' ? 'Allow runners to run a pipeline.' : 'Prevent runners from starting a pipeline.'
+  serverCommand(pipelines, {
+    usage: `${verb} <pipeline>`,
+    description: does,
+    examples: [`pipelines ${verb} film_dim`],
+  })
     .addOption(formatOption())
     .addOption(jsonOption())
     .action(async (name: string, flags: Flags) => {

@@ -8,15 +8,16 @@ import { addFieldOptions, type FieldFlags, readFields } from './fields.js'
 
 export function addCreate(pipelines: Command): void {
   addFieldOptions(
-    serverCommand(
-      pipelines,
-      'create',
-      'Create a pipeline from flags or from a file.',
-      'pipelines create --name film_dim --query-file film_dim.sql --target analytics.film_dim --key film_id',
-      'pipelines create --file film_dim.yaml',
-    ),
+    serverCommand(pipelines, {
+      usage: 'create',
+      description: 'Create a pipeline from flags or from a file.',
+      examples: [
+        'pipelines create --name film_dim --query-file film_dim.sql --target analytics.film_dim --key film_id',
+        'pipelines create --file film_dim.yaml',
+      ],
+    }),
   )
-    .option('--disabled', 'create it switched off')
+    .option('--disabled', 'create the pipeline disabled')
     .addOption(formatOption())
     .addOption(jsonOption())
     .action(create)
@@ -25,11 +26,11 @@ export function addCreate(pipelines: Command): void {
 async function create({ disabled, ...flags }: FieldFlags & { disabled?: boolean }): Promise<void> {
   const { fields, file } = await readFields(disabled ? { ...flags, enabled: false } : flags)
   const server = await openServer(flags)
-  // The server says what is missing or wrong, all at once.
+  // The server reports everything that is missing or invalid, all at once.
   const made = await inPlaceOf(file, () =>
     server.ask(server.api.POST('/pipelines', { body: fields as never })),
   )
   if (isData(flags)) return printData(made, flags)
   print(`Created ${made.name}, id ${made.id}.`)
-  detail(`"vitrina pipelines run ${made.name} --follow" builds its mart.`)
+  detail(`Run "vitrina pipelines run ${made.name} --follow" to build its mart.`)
 }

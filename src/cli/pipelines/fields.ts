@@ -20,7 +20,7 @@ export interface FieldFlags extends ServerFlags {
   readonly [flag: string]: unknown
 }
 
-/** Flags whose value is taken as it is, and the field that each fills. */
+/** Flags whose value is used unchanged, and the field that each one sets. */
 const PLAIN: Readonly<Record<string, string>> = {
   name: 'name',
   description: 'description',
@@ -45,45 +45,52 @@ const PLAIN: Readonly<Record<string, string>> = {
   enabled: 'enabled',
 }
 
-/** What both create and update can say. */
+/** The options that create and update share. */
 export function addFieldOptions(command: Command): Command {
   return command
-    .option('--file <file>', 'a YAML file with the fields, - for stdin; flags win over it')
+    .option('--file <file>', 'a YAML file with the fields, - for stdin; flags override it')
     .addOption(allowEnvOption())
     .option('--name <name>', 'name of the pipeline')
-    .option('--description <text>', 'what it is for')
+    .option('--description <text>', 'what the pipeline is for')
     .option('--query <sql>', 'the SELECT whose rows fill the mart')
-    .option('--query-file <file>', 'the same from a file, - for stdin')
+    .option('--query-file <file>', 'the query from a file, - for stdin')
     .option('--source-table <table>', 'a table to read instead of a query, such as content.film_work')
-    .option('--source-columns <columns>', 'columns of that table; repeat it or use commas', collect)
+    .option(
+      '--source-columns <columns>',
+      'columns of the table; repeat the option or separate with commas',
+      collect,
+    )
     .option('--target <table>', 'address of the mart, such as analytics.film_dim')
-    .option('--key <columns>', 'the UPSERT key; repeat it or use commas', collect)
+    .option('--key <columns>', 'the upsert key; repeat the option or separate with commas', collect)
     .addOption(new Option('--mode <mode>', 'what a run reads').choices(['full', 'incremental']))
     .addOption(new Option('--full-strategy <how>', 'how mode full writes').choices(['upsert', 'replace']))
     .option('--incremental-key <column>', 'column that grows with every change')
-    .option('--incremental-id-key <column>', 'column that tells equal keys apart')
+    .option('--incremental-id-key <column>', 'column that distinguishes rows with an equal incremental key')
     .addOption(new Option('--capture <how>', 'how changes are found').choices(['key', 'xmin']))
     .addOption(
-      new Option('--deletes <how>', 'what happens to rows that are gone').choices(['ignore', 'sweep']),
+      new Option('--deletes <how>', 'what to do with rows deleted from the source').choices([
+        'ignore',
+        'sweep',
+      ]),
     )
-    .option('--batch-size <n>', 'rows in a batch, or auto', batchSize)
+    .option('--batch-size <n>', 'rows per batch, or auto', batchSize)
     .option('--schedule <interval>', '15m, PT15M or a cron expression')
-    .option('--timezone <zone>', 'zone of a cron expression')
-    .option('--source-connection <name>', 'the database that is read')
-    .option('--target-connection <name>', 'the database that is written')
-    .option('--shared-target', 'let other pipelines that say so too write to the same target')
-    .option('--no-shared-target', 'be the only one that writes to the target')
-    .option('--quarantine-limit <n>', 'rows that may be refused before a run fails', wholeNumber)
-    .option('--delete-brake <share>', 'share of the mart that a run may remove', decimal)
+    .option('--timezone <zone>', 'time zone of a cron expression')
+    .option('--source-connection <name>', 'the database to read from')
+    .option('--target-connection <name>', 'the database to write to')
+    .option('--shared-target', 'allow other pipelines with this option to write to the same target')
+    .option('--no-shared-target', 'do not allow other pipelines to write to the same target')
+    .option('--quarantine-limit <n>', 'rows that may be quarantined before a run fails', wholeNumber)
+    .option('--delete-brake <share>', 'share of the mart that one run may delete', decimal)
 }
 
-/** What was said: the file first, then the flags. `file` is null without one. */
+/** The given fields: the file first, then the flags. `file` is null without one. */
 export async function readFields(flags: FieldFlags): Promise<{ fields: Fields; file: FilePipeline | null }> {
   const file = flags.file === undefined ? null : await readOne(flags.file, flags)
   const fields: Fields = { ...file?.fields }
   for (const [flag, field] of Object.entries(PLAIN))
     if (flags[flag] !== undefined) fields[field] = flags[flag]
-  // A source that a flag names takes the place of the other kind in the file.
+  // A source given by a flag replaces the other kind of source in the file.
   if (flags.sourceTable !== undefined) delete fields.source_query
   if (flags.query !== undefined || flags.queryFile !== undefined) {
     if (flags.sourceTable === undefined) delete fields.source_table
@@ -94,27 +101,27 @@ export async function readFields(flags: FieldFlags): Promise<{ fields: Fields; f
   return { fields, file }
 }
 
-/** Every pipeline of a file or a folder. */
+/** Every pipeline in a file or a folder. */
 export async function readSome(path: string, limits: ReferenceLimits = {}): Promise<readonly FilePipeline[]> {
   const { pipelines, mistakes } = await readPipelineFiles([path], readPipelineSchema(PIPELINE_SCHEMA), limits)
   requireNoMistakes(mistakes)
   return pipelines
 }
 
-/** The one pipeline of a file. */
+/** The only pipeline in a file. */
 export async function readOne(path: string, limits: ReferenceLimits = {}): Promise<FilePipeline> {
   const pipelines = await readSome(path, limits)
   const [only, ...more] = pipelines
   if (only !== undefined && more.length === 0) return only
   throw new VitrinaError(
     'USAGE_INVALID',
-    `${path} holds ${pipelines.length} pipelines, and this command works on one.`,
-    'Give a file with one; "vitrina apply" takes files with many.',
+    `${path} contains ${pipelines.length} pipelines, but this command needs exactly one.`,
+    'Give a file with one pipeline; "vitrina apply" accepts files with several.',
   )
 }
 
 function batchSize(given: string): number | 'auto' {
   if (given === 'auto') return given
-  if (!/^[1-9]\d{0,6}$/.test(given)) throw new InvalidArgumentError('Give a whole number or auto.')
+  if (!/^[1-9]\d{0,6}$/.test(given)) throw new InvalidArgumentError('Enter a whole number or auto.')
   return Number(given)
 }

@@ -9,13 +9,11 @@ import type { Pipeline } from '../server/wire.js'
 import { moment, printFields, printTable } from '../show.js'
 
 export function addGet(pipelines: Command): void {
-  readingCommand(
-    pipelines,
-    'get <name>',
-    'Show a pipeline with its tasks.',
-    'pipelines get film_dim',
-    'pipelines get film_dim --json | jq -r .source_query',
-  ).action(async (name: string, flags: ServerFlags & FormatFlags) => {
+  readingCommand(pipelines, {
+    usage: 'get <name>',
+    description: 'Show a pipeline with its tasks.',
+    examples: ['pipelines get film_dim', 'pipelines get film_dim --json | jq -r .source_query'],
+  }).action(async (name: string, flags: ServerFlags & FormatFlags) => {
     const pipeline = await findPipeline(await openServer(flags), name)
     if (isData(flags)) printData(pipeline, flags)
     else printPipeline(pipeline)

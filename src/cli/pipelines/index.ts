@@ -15,7 +15,7 @@ import { addValidate } from './validate.js'
 import { addVersions } from './versions.js'
 
 export function addPipelines(program: Command): void {
-  const pipelines = group(program, 'pipelines', 'Look at pipelines, change them and run them.')
+  const pipelines = group(program, 'pipelines', 'Manage and run pipelines.')
   for (const add of [
     addList,
     addGet,

@@ -17,20 +17,21 @@ interface Flags extends ServerFlags, PageFlags {
 }
 
 export function addList(pipelines: Command): void {
-  readingCommand(
-    pipelines,
-    'list',
-    'List the pipelines by name.',
-    'pipelines list',
-    'pipelines list --status FAILED',
-    'pipelines list --json | jq -r ".items[].name"',
-  )
-    .addOption(new Option('--status <status>', 'only those in this status').choices(PIPELINE_STATUSES))
-    .option('--enabled', 'only enabled ones')
-    .option('--disabled', 'only disabled ones')
-    .option('--q <text>', 'only those with this in their name')
-    .option('--limit <n>', 'one page of at most so many (default: all)', wholeNumber)
-    .option('--cursor <cursor>', 'the page after this one')
+  readingCommand(pipelines, {
+    usage: 'list',
+    description: 'List the pipelines by name.',
+    examples: [
+      'pipelines list',
+      'pipelines list --status FAILED',
+      'pipelines list --json | jq -r ".items[].name"',
+    ],
+  })
+    .addOption(new Option('--status <status>', 'only pipelines with this status').choices(PIPELINE_STATUSES))
+    .option('--enabled', 'only enabled pipelines')
+    .option('--disabled', 'only disabled pipelines')
+    .option('--q <text>', 'only pipelines whose name contains this')
+    .option('--limit <n>', 'maximum number of pipelines (default: all)', wholeNumber)
+    .option('--cursor <cursor>', 'show the page after this cursor')
     .action(list)
 }
 
@@ -57,7 +58,7 @@ async function list(flags: Flags): Promise<void> {
       one.config_version,
       one.id,
     ]),
-    'There are no such pipelines.',
+    'No pipelines found.',
   )
   tellOfMore(page.next_cursor)
 }

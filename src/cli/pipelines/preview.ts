@@ -19,15 +19,13 @@ interface Flags extends ServerFlags {
 }
 
 export function addPreview(pipelines: Command): void {
-  readingCommand(
-    pipelines,
-    'preview [pipeline]',
-    'Show the first rows as they would be written. Nothing is.',
-    'pipelines preview film_dim --limit 5',
-    'pipelines preview --file film_dim.yaml',
-  )
-    .option('--file <file>', 'a YAML file with a pipeline that is not saved, - for stdin')
-    .option('--limit <n>', 'how many rows', wholeNumber, 10)
+  readingCommand(pipelines, {
+    usage: 'preview [pipeline]',
+    description: 'Show the first rows as they would be written. Writes nothing.',
+    examples: ['pipelines preview film_dim --limit 5', 'pipelines preview --file film_dim.yaml'],
+  })
+    .option('--file <file>', 'a YAML file with an unsaved pipeline, - for stdin')
+    .option('--limit <n>', 'maximum number of rows', wholeNumber, 10)
     .addOption(allowEnvOption())
     .action(preview)
 }
@@ -41,7 +39,7 @@ async function preview(name: string | undefined, flags: Flags): Promise<void> {
     answer.rows.map((row) => answer.columns.map((column) => row[column.name] ?? null)),
     'The query returns no rows.',
   )
-  if (answer.truncated) detail('Long values are cut here, never in the mart.')
+  if (answer.truncated) detail('Long values are shortened here, but not in the mart.')
 }
 
 async function read(

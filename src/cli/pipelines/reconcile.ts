@@ -20,26 +20,24 @@ interface Flags extends ServerFlags {
 const SHOWN_KEYS = 5
 
 export function addReconcile(pipelines: Command): void {
-  readingCommand(
-    pipelines,
-    'reconcile <pipeline>',
-    'Compare a mart with what its query says now. Exit code 1 when it differs.',
-    'pipelines reconcile film_dim --deep',
-    'pipelines reconcile film_dim --repair --wait',
-  )
-    .option('--deep', 'row by row instead of counts only')
-    .option('--repair', 'ask for a run that mends exactly what differs')
+  readingCommand(pipelines, {
+    usage: 'reconcile <pipeline>',
+    description: 'Compare a mart with the current result of its query. Exit code 1 if it differs.',
+    examples: ['pipelines reconcile film_dim --deep', 'pipelines reconcile film_dim --repair --wait'],
+  })
+    .option('--deep', 'compare row by row instead of counts only')
+    .option('--repair', 'request a run that repairs the rows that differ')
     .option('--wait', 'with --repair: wait for that run and compare again')
     .action(reconcile)
 }
 
 async function reconcile(name: string, flags: Flags): Promise<void> {
   if (flags.wait && !flags.repair)
-    throw new VitrinaError('USAGE_INVALID', '--wait waits for a repair.', 'Give --repair too.')
+    throw new VitrinaError('USAGE_INVALID', '--wait requires --repair.', 'Add --repair.')
   const server = await openServer(flags)
   const pipeline = await findPipeline(server, name)
   if (flags.repair) return repair(server, pipeline, flags)
-  tell(pipeline.name, await compare(server, pipeline, flags.deep ?? false), flags)
+  report(pipeline.name, await compare(server, pipeline, flags.deep ?? false), flags)
 }
 
 function compare(server: Server, { id }: Pipeline, deep: boolean): Promise<Reconciliation> {
@@ -53,16 +51,16 @@ async function repair(server: Server, pipeline: Pipeline, flags: Flags): Promise
     server.api.POST('/pipelines/{id}/reconcile/repair', { params, ...server.patiently }),
   )
   if (answer.run_id !== null && flags.wait) {
-    detail(`Run ${answer.run_id} mends ${answer.rows} rows.`)
+    detail(`Run ${answer.run_id} repairs ${answer.rows} rows.`)
     await awaitRun(server, { id: answer.run_id, pipelineId: pipeline.id }, { follow: !isData(flags) })
-    return tell(pipeline.name, await compare(server, pipeline, true), flags)
+    return report(pipeline.name, await compare(server, pipeline, true), flags)
   }
   if (isData(flags)) return printData(answer, flags)
-  if (answer.run_id === null) return print(`${good('✓')} ${pipeline.name} matches: there is nothing to mend.`)
-  print(`Run ${answer.run_id} mends ${answer.rows} rows of ${pipeline.name}.`)
+  if (answer.run_id === null) return print(`${good('✓')} ${pipeline.name} matches; nothing to repair.`)
+  print(`Run ${answer.run_id} repairs ${answer.rows} rows of ${pipeline.name}.`)
 }
 
-function tell(name: string, answer: Reconciliation, flags: Flags): void {
+function report(name: string, answer: Reconciliation, flags: Flags): void {
   if (!answer.matches) process.exitCode = 1
   if (isData(flags)) printData(answer, flags)
   else printComparison(name, answer)
@@ -93,6 +91,6 @@ function printDrift({ missing, extra, different, on_their_way, undecided }: Reco
       )
   if (on_their_way)
     print(
-      `on their way: ${on_their_way} rows that the pipeline has not come to yet${undecided ? `; ${undecided} of them cannot be told from drift before the next run` : ''}`,
+      `pending: ${on_their_way} rows that the pipeline has not reached yet${undecided ? `; ${undecided} of them cannot be distinguished from drift before the next run` : ''}`,
     )
 }

@@ -13,15 +13,13 @@ interface Flags extends ServerFlags {
 }
 
 export function addReset(pipelines: Command): void {
-  serverCommand(
-    pipelines,
-    'reset <pipeline>',
-    'Set the checkpoint back to the start, or to a value for a backfill.',
-    'pipelines reset film_dim',
-    'pipelines reset film_dim --to-key 2024-05-01T00:00:00Z',
-  )
-    .option('--to-key <value>', 'read on beyond this incremental_key')
-    .option('--to-id <value>', 'beyond this incremental_id_key among equal keys')
+  serverCommand(pipelines, {
+    usage: 'reset <pipeline>',
+    description: 'Reset the checkpoint to the start, or set it to a value for a backfill.',
+    examples: ['pipelines reset film_dim', 'pipelines reset film_dim --to-key 2024-05-01T00:00:00Z'],
+  })
+    .option('--to-key <value>', 'continue after this incremental_key')
+    .option('--to-id <value>', 'among rows with an equal key, continue after this incremental_id_key')
     .addOption(formatOption())
     .addOption(jsonOption())
     .action(reset)

@@ -19,18 +19,19 @@ interface Flags extends ServerFlags {
 }
 
 export function addRun(pipelines: Command): void {
-  serverCommand(
-    pipelines,
-    'run <pipeline>',
-    'Ask for a run. A run that is requested or under way is given again.',
-    'pipelines run film_dim',
-    'pipelines run film_dim --follow',
-    'pipelines run film_dim --wait --external-ref airflow:film_dim:2024-05-01',
-  )
-    .option('--wait', 'wait for its end; exit code 0 only when it succeeded')
-    .option('--follow', 'the same, and show how it gets on; Ctrl-C lets it go on alone')
-    .option('--external-ref <text>', 'how an orchestrator calls this run')
-    .option('--idempotency-key <key>', 'the same key within 24 hours gives the same run')
+  serverCommand(pipelines, {
+    usage: 'run <pipeline>',
+    description: 'Request a run. If a run is already requested or in progress, return that run.',
+    examples: [
+      'pipelines run film_dim',
+      'pipelines run film_dim --follow',
+      'pipelines run film_dim --wait --external-ref airflow:film_dim:2024-05-01',
+    ],
+  })
+    .option('--wait', 'wait until the run ends; exit code 0 only if it succeeded')
+    .option('--follow', 'wait and show progress; Ctrl-C detaches, the run continues')
+    .option('--external-ref <text>', 'id of this run in an external orchestrator')
+    .option('--idempotency-key <key>', 'the same key within 24 hours returns the same run')
     .addOption(formatOption())
     .addOption(jsonOption())
     .action(run)
@@ -43,8 +44,10 @@ async function run(name: string, flags: Flags): Promise<void> {
   if (flags.wait || flags.follow)
     return awaitRun(server, { id: requested.run_id, pipelineId: pipeline.id }, flags)
   if (isData(flags)) return printData(requested, flags)
-  print(`${pipeline.name}: run ${requested.run_id} is requested.`)
-  detail(`"vitrina runs get ${requested.run_id}" shows it; --wait or --follow would have waited for its end.`)
+  print(`${pipeline.name}: run ${requested.run_id} requested.`)
+  detail(
+    `Run "vitrina runs get ${requested.run_id}" to see its status. Use --wait or --follow to wait for its end.`,
+  )
 }
 
 function request(server: Server, id: string, { externalRef, idempotencyKey }: Flags) {
@@ -53,16 +56,14 @@ function request(server: Server, id: string, { externalRef, idempotencyKey }: Fl
   return server.ask(server.api.POST('/pipelines/{id}/run', { params: { path: { id }, header }, body }))
 }
 
-/** Waits for the end of a run, prints it, and throws when it did not succeed. */
+/** Waits until a run ends, prints it, and throws if it did not succeed. */
 export async function awaitRun(
   server: Server,
   run: { id: string; pipelineId: string },
   flags: FormatFlags & { follow?: boolean },
 ): Promise<void> {
   const ended = await untilStopped(async (signal) => {
-    const watch = flags.follow
-      ? watchWithProgress(server, run, signal)
-      : watchRun(server, run, () => {}, signal)
+    const watch = flags.follow ? watchWithProgress(server, run, signal) : watchRun(server, run, { signal })
     return watch.catch((error) => {
       throw signal.aborted ? new Detached(run.id) : error
     })
@@ -73,10 +74,10 @@ export async function awaitRun(
   requireSuccess(ended)
 }
 
-/** Looking away does not stop a run. */
+/** Detaching does not stop the run. */
 class Detached extends Stopped {
   constructor(runId: string) {
     super('Ctrl-C')
-    this.message = `Detached: the run goes on. "vitrina runs get ${runId}" shows it, "vitrina runs cancel ${runId}" stops it.`
+    this.message = `Detached; the run continues. Run "vitrina runs get ${runId}" to see its status, "vitrina runs cancel ${runId}" to stop it.`
   }
 }

@@ -11,19 +11,16 @@ import { duration, moment, printFields } from '../show.js'
 type Flags = ServerFlags & FormatFlags
 
 export function addStatus(pipelines: Command): void {
-  readingCommand(
-    pipelines,
-    'status <pipeline>',
-    'Show where a pipeline stands, with its present and its last run.',
-    'pipelines status film_dim',
-    'pipelines status film_dim --json | jq .lag',
-  ).action(status)
-  readingCommand(
-    pipelines,
-    'state <pipeline>',
-    'Show the checkpoint of a pipeline.',
-    'pipelines state film_dim',
-  ).action(state)
+  readingCommand(pipelines, {
+    usage: 'status <pipeline>',
+    description: 'Show the status of a pipeline with its current and its last run.',
+    examples: ['pipelines status film_dim', 'pipelines status film_dim --json | jq .lag'],
+  }).action(status)
+  readingCommand(pipelines, {
+    usage: 'state <pipeline>',
+    description: 'Show the checkpoint of a pipeline.',
+    examples: ['pipelines state film_dim'],
+  }).action(state)
 }
 
 async function status(name: string, flags: Flags): Promise<void> {

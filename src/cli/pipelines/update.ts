@@ -18,21 +18,22 @@ interface Flags extends FieldFlags {
   readonly takeOver?: boolean
 }
 
-export const TAKE_OVER = 'also when it comes from a file; from then on it is changed here'
+export const TAKE_OVER = 'change a pipeline that is managed by a file; from then on it is managed here'
 
 export function addUpdate(pipelines: Command): void {
   addFieldOptions(
-    serverCommand(
-      pipelines,
-      'update <pipeline>',
-      'Change fields of a pipeline; what is not named stays.',
-      'pipelines update film_dim --batch-size 5000',
-      'pipelines update film_dim --query-file film_dim.sql --reset-checkpoint',
-    ),
+    serverCommand(pipelines, {
+      usage: 'update <pipeline>',
+      description: 'Change fields of a pipeline; other fields keep their values.',
+      examples: [
+        'pipelines update film_dim --batch-size 5000',
+        'pipelines update film_dim --query-file film_dim.sql --reset-checkpoint',
+      ],
+    }),
   )
     .option('--reset-checkpoint', 'read everything again from the start')
-    .option('--keep-checkpoint', 'go on from the checkpoint although the change makes it doubtful')
-    .option('--if-match <version>', 'only when the pipeline is still at this version')
+    .option('--keep-checkpoint', 'continue from the current checkpoint after a change that invalidates it')
+    .option('--if-match <version>', 'change the pipeline only if it is still at this version')
     .option('--take-over', TAKE_OVER)
     .addOption(formatOption())
     .addOption(jsonOption())
@@ -45,15 +46,15 @@ async function update(name: string, flags: Flags): Promise<void> {
   if (Object.keys(fields).length === 0)
     throw new VitrinaError(
       'USAGE_INVALID',
-      'Nothing to change was named.',
-      '"vitrina pipelines update --help" lists what can change.',
+      'No changes given.',
+      'Run "vitrina pipelines update --help" to list the options.',
     )
   const server = await openServer(flags)
   const before = await findPipeline(server, name)
   const version = flags.ifMatch ?? String(before.config_version)
   const query = { take_over: flags.takeOver ?? false }
   const params = { path: { id: before.id }, header: { 'if-match': `"${version}"` }, query }
-  const body = { ...fields, ...checkpointWish(flags) }
+  const body = { ...fields, ...checkpointFields(flags) }
   const after = await inPlaceOf(file, () =>
     server.ask(server.api.PATCH('/pipelines/{id}', { params, body: body as never })),
   )
@@ -61,36 +62,34 @@ async function update(name: string, flags: Flags): Promise<void> {
   const same = after.config_version === before.config_version
   print(
     same
-      ? `${after.name} was like that already.`
+      ? `${after.name} is unchanged: it already has these values.`
       : `Changed ${after.name}, now at version ${after.config_version}.`,
   )
 }
 
-export function checkpointWish(flags: { resetCheckpoint?: boolean; keepCheckpoint?: boolean }) {
+export function checkpointFields(flags: { resetCheckpoint?: boolean; keepCheckpoint?: boolean }) {
   if (flags.resetCheckpoint && flags.keepCheckpoint)
     throw new VitrinaError(
       'USAGE_INVALID',
-      '--reset-checkpoint and --keep-checkpoint exclude each other.',
-      'Give one of them.',
+      '--reset-checkpoint and --keep-checkpoint cannot be combined.',
+      'Give only one of them.',
     )
   if (flags.resetCheckpoint) return { reset_checkpoint: true }
   return flags.keepCheckpoint ? { reset_checkpoint: false } : {}
 }
 
 function addDelete(pipelines: Command): void {
-  serverCommand(
-    pipelines,
-    'delete <pipeline>',
-    'Delete a pipeline with its runs. The mart stays. On a terminal it asks first.',
-    'pipelines delete film_dim',
-    'pipelines delete film_dim --yes',
-  )
-    .option('--yes', 'do not ask')
+  serverCommand(pipelines, {
+    usage: 'delete <pipeline>',
+    description: 'Delete a pipeline with its runs. The mart is kept. On a terminal, asks for confirmation.',
+    examples: ['pipelines delete film_dim', 'pipelines delete film_dim --yes'],
+  })
+    .option('--yes', 'do not prompt')
     .option('--take-over', TAKE_OVER)
     .action(async (name: string, flags: ServerFlags & { yes?: boolean; takeOver?: boolean }) => {
       const server = await openServer(flags)
       const { id, name: found, config_version } = await findPipeline(server, name)
-      // A script named the pipeline, which is as clear as a yes.
+      // A script named the pipeline, which is as clear as a confirmation.
       if (isTerminal() && !(await confirm(`Delete pipeline ${found} with its runs?`, flags)))
         return detail('Nothing was deleted.')
       const query = { take_over: flags.takeOver ?? false }

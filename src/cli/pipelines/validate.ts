@@ -21,25 +21,27 @@ interface Flags extends ServerFlags {
 }
 
 export function addValidate(pipelines: Command): void {
-  readingCommand(
-    pipelines,
-    'validate [pipeline]',
-    'Say whether a run would start, and how it would read and write. Exit code 1 when it would not.',
-    'pipelines validate film_dim',
-    'pipelines validate --file film_dim.yaml',
-    'pipelines validate --file pipelines/',
-    'pipelines validate --file pipelines/ --offline',
-  )
-    .option('--file <file>', 'a YAML file or folder with pipelines that are not saved, - for stdin')
+  readingCommand(pipelines, {
+    usage: 'validate [pipeline]',
+    description:
+      'Validate a pipeline, and show how a run would read and write. Exit code 1 if it is invalid.',
+    examples: [
+      'pipelines validate film_dim',
+      'pipelines validate --file film_dim.yaml',
+      'pipelines validate --file pipelines/',
+      'pipelines validate --file pipelines/ --offline',
+    ],
+  })
+    .option('--file <file>', 'a YAML file or folder with unsaved pipelines, - for stdin')
     .addOption(allowEnvOption())
-    .option('--offline', 'ask no server: only what the file itself shows')
+    .option('--offline', 'do not contact a server; check only the files')
     .action(validate)
 }
 
 async function validate(name: string | undefined, flags: Flags): Promise<void> {
   requireOne(name, flags.file)
   if (flags.offline && flags.file === undefined)
-    throw new VitrinaError('USAGE_INVALID', '--offline looks at files.', 'Give --file too.')
+    throw new VitrinaError('USAGE_INVALID', '--offline requires --file.', 'Add --file.')
   const files = flags.file === undefined ? [] : await readSome(flags.file, flags)
   if (flags.offline) return tellOffline(files, flags)
   const server = await openServer(flags)
@@ -50,13 +52,11 @@ async function validate(name: string | undefined, flags: Flags): Promise<void> {
   else for (const one of judged) printValidation(one)
 }
 
-/** Whatever was wrong has been told by then. */
+/** Errors have been printed by then. */
 function tellOffline(files: readonly FilePipeline[], flags: Flags): void {
   const items = files.map(({ name }) => ({ name, valid: true }))
   if (isData(flags)) printData({ items }, flags)
-  else
-    for (const { name } of items)
-      print(`${good('✓')} ${name}: nothing is wrong that can be seen without a server.`)
+  else for (const { name } of items) print(`${good('✓')} ${name}: no errors found without a server.`)
 }
 
 interface Judged {
@@ -65,7 +65,7 @@ interface Judged {
   readonly locate: Locate
 }
 
-/** The answer of the API; several get their names. */
+/** The response of the API; several responses are keyed by name. */
 function toJson(judged: readonly Judged[]): unknown {
   if (judged.length === 1) return judged[0]?.answer
   return { items: judged.map(({ title, answer }) => ({ name: title, ...answer })) }
@@ -93,7 +93,7 @@ function printValidation({ title: name, answer, locate }: Judged): void {
   for (const finding of answer.errors) printFinding(finding, 'error', locate)
   for (const finding of answer.warnings) printFinding(finding, 'warning', locate)
   if (answer.valid) printStrategy(name, answer)
-  else print(`${bad('✗')} ${name} is not valid.`)
+  else print(`${bad('✗')} ${name} is invalid.`)
 }
 
 function printStrategy(name: string, answer: Validation): void {
@@ -104,16 +104,16 @@ function printStrategy(name: string, answer: Validation): void {
   printTable(
     ['column', 'type'],
     answer.columns.map((column) => [column.name, column.type]),
-    'It returns no columns.',
+    'The query returns no columns.',
   )
 }
 
-/** A saved pipeline or a file, not both and not neither. */
+/** Exactly one of a saved pipeline and a file. */
 export function requireOne(name: string | undefined, file: string | undefined): void {
   if ((name === undefined) !== (file === undefined)) return
   throw new VitrinaError(
     'USAGE_INVALID',
-    'Give the name of a pipeline or --file, one of them.',
+    'Give either the name of a pipeline or --file.',
     'For example: --file film_dim.yaml',
   )
 }

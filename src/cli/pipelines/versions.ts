@@ -6,7 +6,7 @@ import type { ServerFlags } from '../server/connection.js'
 import { findPipeline, pathOf } from '../server/find-pipeline.js'
 import { openServer } from '../server/server.js'
 import { moment, printTable, tellOfMore } from '../show.js'
-import { checkpointWish, TAKE_OVER } from './update.js'
+import { checkpointFields, TAKE_OVER } from './update.js'
 
 interface Flags extends ServerFlags {
   readonly output?: Format
@@ -22,24 +22,21 @@ interface RestoreFlags extends ServerFlags {
 }
 
 export function addVersions(pipelines: Command): void {
-  readingCommand(
-    pipelines,
-    'versions <pipeline>',
-    'List what a pipeline was configured like, newest first.',
-    'pipelines versions film_dim',
-    'pipelines versions film_dim --json | jq ".items[0].diff"',
-  )
-    .option('--limit <n>', 'how many', wholeNumber, 20)
-    .option('--cursor <cursor>', 'the page after this one')
+  readingCommand(pipelines, {
+    usage: 'versions <pipeline>',
+    description: 'List the configuration versions of a pipeline, newest first.',
+    examples: ['pipelines versions film_dim', 'pipelines versions film_dim --json | jq ".items[0].diff"'],
+  })
+    .option('--limit <n>', 'maximum number of versions', wholeNumber, 20)
+    .option('--cursor <cursor>', 'show the page after this cursor')
     .action(list)
-  serverCommand(
-    pipelines,
-    'restore <pipeline> <version>',
-    'Make an old version the present one, as a new version.',
-    'pipelines restore film_dim 3',
-  )
+  serverCommand(pipelines, {
+    usage: 'restore <pipeline> <version>',
+    description: 'Restore an earlier version, as a new version.',
+    examples: ['pipelines restore film_dim 3'],
+  })
     .option('--reset-checkpoint', 'read everything again from the start')
-    .option('--keep-checkpoint', 'go on from the checkpoint as it is')
+    .option('--keep-checkpoint', 'continue from the current checkpoint')
     .option('--take-over', TAKE_OVER)
     .addOption(formatOption())
     .addOption(jsonOption())
@@ -55,7 +52,7 @@ async function list(name: string, flags: Flags): Promise<void> {
   printTable(
     ['version', 'at', 'author', 'changed'],
     page.items.map((one) => [one.version, moment(one.at), one.author, Object.keys(one.diff).join(', ')]),
-    'There are no versions.',
+    'No versions found.',
   )
   tellOfMore(page.next_cursor)
 }
@@ -65,10 +62,10 @@ async function restore(name: string, version: string, flags: RestoreFlags): Prom
   const { id, config_version } = await findPipeline(server, name)
   const params = { path: { id, version }, query: { take_over: flags.takeOver ?? false } }
   const headers = { 'if-match': `"${config_version}"` }
-  const body = checkpointWish(flags)
+  const body = checkpointFields(flags)
   const pipeline = await server.ask(
     server.api.POST('/pipelines/{id}/versions/{version}/restore', { params, headers, body }),
   )
   if (isData(flags)) printData(pipeline, flags)
-  else print(`${pipeline.name} is like version ${version} again, now at version ${pipeline.config_version}.`)
+  else print(`Restored version ${version} of ${pipeline.name}, now at version ${pipeline.config_version}.`)
 }

@@ -8,17 +8,17 @@ export interface Change {
   readonly new: unknown
 }
 
-/** All fields of a pipeline with their defaults, written one way. */
+/** All fields of a pipeline with their defaults, in one canonical form. */
 export type Normalise = (fields: Readonly<Fields>) => Fields
 
-/** `schema`: that of a pipeline in a file. */
+/** `schema`: the schema of a pipeline in a file. */
 export function normaliser(schema: JsonSchema): Normalise {
   const { apiVersion: _, source_query_file: __, ...properties } = schema.properties ?? {}
   return (fields) => {
     const whole = Object.fromEntries(
       Object.entries(properties).map(([name, { default: standard }]) => [name, fields[name] ?? standard]),
     )
-    // What the server takes from the tasks when nobody says it.
+    // The type that the server derives from the tasks if none is given.
     return { ...whole, type: fields.type ?? typeOf(fields), tasks: normaliseTasks(fields.tasks) }
   }
 }
@@ -37,8 +37,8 @@ function normaliseTasks(tasks: unknown): Fields[] {
 }
 
 /**
- * What has to change. A field that the file leaves out has its default, but for `enabled`: that is a switch, and who
- * turned a pipeline off in the night does not want the next deployment to turn it on.
+ * What has to change. A field that the file leaves out gets its default, except `enabled`: a deployment must not
+ * switch on a pipeline that an operator switched off at night.
  */
 export function changesOf(wanted: Readonly<Fields>, current: Pipeline, normalise: Normalise): Change[] {
   const before = normalise(current)

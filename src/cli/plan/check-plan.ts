@@ -1,13 +1,13 @@
 import type { FilePipeline } from '../../config/pipeline-file.js'
 import type { FileMistake } from '../../config/source-text.js'
-import { refusedFields } from '../mistakes.js'
-import { Refusal } from '../server/refusal.js'
+import { fileMistakes } from '../mistakes.js'
+import { ApiError } from '../server/api-error.js'
 import type { Server } from '../server/server.js'
 import type { Fields, Validation } from '../server/wire.js'
 import type { Change, Normalise } from './changes.js'
 import type { Plan } from './plan.js'
 
-/** Changes that cannot make a query or a target wrong. */
+/** Changes that cannot make a query or a target invalid. */
 const HARMLESS: readonly string[] = [
   'description',
   'enabled',
@@ -19,13 +19,13 @@ const HARMLESS: readonly string[] = [
   'shared_target',
 ]
 
-/** Asks the server about everything that would change. Answers all mistakes, each in its place. */
+/** Validates all changes on the server. Returns all mistakes, each with its place. */
 export async function checkPlan(server: Server, plan: Plan, normalise: Normalise): Promise<FileMistake[]> {
   const mistakes: FileMistake[] = []
   for (const file of plan.creates) mistakes.push(...(await checkOne(server, file, file.fields)))
   for (const { file, changes } of plan.updates) {
     const found = await checkOne(server, file, normalise(file.fields))
-    // Its source may be away for a while; that must not keep anybody from changing a schedule.
+    // Its source may be unavailable for a while; that must not block a change of the schedule.
     if (found.length > 0 && !(isHarmless(changes) && found.every(({ isRefused }) => !isRefused)))
       mistakes.push(...found)
   }
@@ -39,8 +39,8 @@ async function checkOne(server: Server, file: FilePipeline, fields: Readonly<Fie
     const answer = await server.ask(server.api.POST('/validate', { body: fields as never }))
     return findings(file, answer)
   } catch (error) {
-    if (!(error instanceof Refusal) || error.mistakes.length === 0) throw error
-    return refusedFields(file, error).map((mistake) => ({ ...mistake, isRefused: true }))
+    if (!(error instanceof ApiError) || error.mistakes.length === 0) throw error
+    return fileMistakes(file, error).map((mistake) => ({ ...mistake, isRefused: true }))
   }
 }
 

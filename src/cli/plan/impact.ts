@@ -1,8 +1,9 @@
+import { isHeld } from '../../model/status.js'
 import type { Server } from '../server/server.js'
 import type { Pipeline } from '../server/wire.js'
 import type { Change } from './changes.js'
 
-/** What a checkpoint speaks of: rows of one query in one order, written to one place. */
+/** What a checkpoint depends on: the rows of one query in one order, written to one place. */
 const CHECKPOINT_FIELDS: readonly string[] = [
   'source_query',
   'source_table',
@@ -29,22 +30,23 @@ const FREE_WHILE_RUNNING: readonly string[] = [
   'shared_target',
 ]
 
-/** What a change does beyond the field itself. */
+/** The consequences of a change beyond the field itself. */
 export async function impactOf(
   server: Server,
   current: Pipeline,
   changes: readonly Change[],
 ): Promise<string[]> {
   const fields = changes.map(({ field }) => field)
-  const isRunning = current.status === 'RUNNING' || current.status === 'PAUSE_REQUESTED'
-  const fixed = isRunning ? fields.filter((field) => !FREE_WHILE_RUNNING.includes(field)) : []
+  const fixed = isHeld(current.status) ? fields.filter((field) => !FREE_WHILE_RUNNING.includes(field)) : []
   return [
     ...(await checkpointImpact(server, current, fields)),
     ...(fixed.length === 0
       ? []
-      : [`the pipeline is ${current.status}: ${fixed.join(', ')} can change only after a pause or its end`]),
+      : [
+          `the pipeline is ${current.status}: ${fixed.join(', ')} can change only after it is paused or the run ends`,
+        ]),
     ...(fields.includes('target_table')
-      ? [`the mart ${current.target_table} stays as it is; the next run fills the new one`]
+      ? [`the mart ${current.target_table} is kept; the next run fills the new one`]
       : []),
   ]
 }
@@ -59,10 +61,10 @@ async function checkpointImpact(
   const state = await server.ask(server.api.GET('/pipelines/{id}/state', { params: { path: { id } } }))
   if (state.last_processed_key === null) return []
   return [
-    `changes ${changed.join(', ')}: the checkpoint (${state.last_processed_key}) becomes invalid, needs --reset-checkpoint`,
+    `changes ${changed.join(', ')}: this invalidates the checkpoint (${state.last_processed_key}), needs --reset-checkpoint`,
   ]
 }
 
-export function needsWish(impact: readonly string[]): boolean {
+export function needsCheckpointDecision(impact: readonly string[]): boolean {
   return impact.some((line) => line.includes('--reset-checkpoint'))
 }

@@ -4,7 +4,7 @@ import { lineDiff } from './line-diff.js'
 const lines = (...numbers: number[]) => numbers.join('\n')
 
 describe('the difference of two texts', () => {
-  it('shows lines that came, went and stay around them', () => {
+  it('shows added, removed and surrounding lines', () => {
     expect(lineDiff(lines(1, 2, 3, 4, 5, 6, 7), lines(1, 2, 3, 9, 5, 6, 7))).toEqual([
       '  …',
       '  2',
@@ -17,7 +17,7 @@ describe('the difference of two texts', () => {
     ])
   })
 
-  it('finds what moved apart', () => {
+  it('shows distant changes separately', () => {
     expect(lineDiff(lines(1, 2, 3), lines(0, 1, 3, 4))).toEqual(['+ 0', '  1', '- 2', '  3', '+ 4'])
   })
 

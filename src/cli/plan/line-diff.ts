@@ -1,4 +1,4 @@
-/** Lines around a change that help to find it. */
+/** Context lines around a change. */
 const CONTEXT = 2
 
 interface Line {
@@ -6,7 +6,7 @@ interface Line {
   readonly text: string
 }
 
-/** A text before and after, line by line, with a little of what stays around each change. */
+/** A text before and after, line by line, with some unchanged lines around each change. */
 export function lineDiff(before: string, after: string): string[] {
   const lines = align(before.split('\n'), after.split('\n'))
   const isNear = lines.map((_, n) =>
@@ -18,7 +18,10 @@ export function lineDiff(before: string, after: string): string[] {
   })
 }
 
-/** By the longest common subsequence; what is alike at both ends is set aside, because queries mostly change inside. */
+/**
+ * By the longest common subsequence. Equal lines at both ends are set aside, because queries mostly change in the
+ * middle.
+ */
 function align(a: readonly string[], b: readonly string[]): Line[] {
   let head = 0
   while (head < a.length && head < b.length && a[head] === b[head]) head++
@@ -53,7 +56,7 @@ function walk(a: readonly string[], b: readonly string[]): Line[] {
   return lines
 }
 
-/** How much of the rests from i and j is common. */
+/** The length of the common subsequence of the rests from i and j. */
 function commonLengths(a: readonly string[], b: readonly string[]): number[][] {
   const lengths = Array.from({ length: a.length + 1 }, () => new Array<number>(b.length + 1).fill(0))
   for (let i = a.length - 1; i >= 0; i--)

@@ -12,12 +12,12 @@ export interface Update {
   readonly impact: readonly string[]
 }
 
-/** What stands between the files and the server. */
+/** The differences between the files and the server. */
 export interface Plan {
   readonly creates: readonly FilePipeline[]
   readonly updates: readonly Update[]
   readonly unchanged: readonly FilePipeline[]
-  /** On the server, in no file. */
+  /** On the server, but in none of the files. */
   readonly extra: readonly Pipeline[]
 }
 

@@ -3,7 +3,7 @@ import type { Change } from './changes.js'
 import { lineDiff } from './line-diff.js'
 import type { Plan } from './plan.js'
 
-/** What would be done, pipeline by pipeline and field by field. */
+/** The planned changes, pipeline by pipeline and field by field. */
 export function printPlan({ creates, updates, unchanged, extra }: Plan, prune: boolean): void {
   for (const { name, fields } of creates) {
     print(good(`+ create ${name}`))

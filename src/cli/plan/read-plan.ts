@@ -9,14 +9,14 @@ import { checkPlan } from './check-plan.js'
 import { makePlan, type Plan } from './plan.js'
 import { targetConflicts } from './target-conflicts.js'
 
-/** The plan, and what the server would refuse of it. */
+/** The plan, and the errors that the server reports for it. */
 export interface ReadPlan {
   readonly server: Server
   readonly plan: Plan
   readonly mistakes: readonly FileMistake[]
 }
 
-/** Reads the files and compares them with the server. Throws when the files themselves are wrong. */
+/** Reads the files and compares them with the server. Throws if the files themselves are invalid. */
 export async function readPlan(
   open: () => Promise<Server>,
   paths: readonly string[],
@@ -28,7 +28,7 @@ export async function readPlan(
 ): Promise<ReadPlan> {
   const schema = readPipelineSchema(PIPELINE_SCHEMA)
   const { pipelines, mistakes } = await readPipelineFiles(paths, schema, { allowEnv })
-  // Before anybody is asked: a misspelt field is found without a server.
+  // Before any request: a misspelled field is found without a server.
   requireNoMistakes(mistakes)
   const server = await open()
   const normalise = normaliser(schema)

@@ -10,14 +10,14 @@ interface Writer {
   readonly target: string
   readonly identity: string
   readonly isShared: boolean
-  /** Null: it is on the server only. */
+  /** Null: it exists only on the server. */
   readonly file: FilePipeline | null
   readonly isChanged: boolean
 }
 
 /**
- * Pipelines that would write to one target once the plan is carried out, unless both say that they share it. The server
- * refuses each of them too, but one by one, when others have been changed already.
+ * Pipelines that would write to the same target once the plan is applied, unless both allow sharing. The server
+ * rejects each of them too, but one by one, after others have already been changed.
  */
 export function targetConflicts(
   plan: Plan,
@@ -55,10 +55,10 @@ function excludes(one: Writer, other: Writer): boolean {
   return isNew && one.identity === other.identity && !(one.isShared && other.isShared)
 }
 
-/** Changed ones come last in the list, so that the later of two is always in a file. */
+/** Changed pipelines come last in the list, so that the later of two is always in a file. */
 function conflict({ file, target }: Writer, { name }: Writer): FileMistake {
   return {
     place: file!.locate('target_table'),
-    message: `target_table: TARGET_TAKEN: pipeline "${name}" writes to ${target} too. Choose another target, or set shared_target: true on both.`,
+    message: `target_table: TARGET_TAKEN: pipeline "${name}" also writes to ${target}. Choose another target, or set shared_target: true on both.`,
   }
 }

@@ -5,7 +5,7 @@ import type { Settings } from '../../config/settings.js'
 import { readEnvironment } from '../../main/environment.js'
 import { VitrinaError } from '../../model/errors.js'
 
-/** What every command that speaks to a server takes. */
+/** The options of every command that sends requests to a server. */
 export interface ServerFlags {
   readonly url?: string
   readonly token?: string
@@ -19,7 +19,7 @@ export interface Connection {
 
 /**
  * Flags, then the environment, then the context, then the server of this folder. An address and its token belong
- * together: a token that was kept for one server is never sent to another.
+ * together: a token that was stored for one server is never sent to another.
  */
 export async function findConnection(flags: ServerFlags): Promise<Connection> {
   const settings = readEnvironment()
@@ -33,12 +33,12 @@ export async function findConnection(flags: ServerFlags): Promise<Connection> {
   if (token !== null) return { url, token }
   throw new VitrinaError(
     'UNAUTHENTICATED',
-    `There is no token for ${url}.`,
-    'Give --token or VITRINA_API_TOKEN, or keep one with "vitrina context add". A server shows its token at the first start.',
+    `No token for ${url}.`,
+    'Set --token or VITRINA_API_TOKEN, or save one with "vitrina context add". A server prints its token at the first start.',
   )
 }
 
-/** Null when an address was given by itself: then a context has nothing to say. */
+/** Null if an address was given directly: then contexts are ignored. */
 async function chosenContext(flags: ServerFlags, settings: Settings): Promise<Context | null> {
   if (flags.context !== undefined && flags.url === undefined)
     return requireContext(await readContexts(), flags.context)
@@ -49,12 +49,12 @@ async function chosenContext(flags: ServerFlags, settings: Settings): Promise<Co
 }
 
 function localUrl({ VITRINA_HOST: host, VITRINA_PORT: port }: Settings): string {
-  // Where a server listens on "all addresses" it is also found on this machine.
+  // A server that listens on all addresses is also reachable on this machine.
   const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
 }
 
-/** Made at the first start of the server of this folder; null when there was none. */
+/** Created at the first start of the server of this folder; null if not started yet. */
 async function keptToken({ VITRINA_HOME }: Settings): Promise<string | null> {
   const path = resolve(VITRINA_HOME, 'api-token')
   return readFile(path, 'utf8').then(
@@ -71,7 +71,7 @@ export function requireUrl(text: string): string {
   if (/^https?:\/\//i.test(text) && URL.canParse(text)) return text
   throw new VitrinaError(
     'USAGE_INVALID',
-    `"${text}" is not the address of a server.`,
-    'Give one such as http://127.0.0.1:8080.',
+    `"${text}" is not a valid server address.`,
+    'Give an address such as http://127.0.0.1:8080.',
   )
 }

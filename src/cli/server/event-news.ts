@@ -3,7 +3,7 @@ import { reach, type Server } from './server.js'
 const LIVE_MS = 2_000
 const DEAF_MS = 500
 
-/** Tells when something happened to a run: by the stream of events, and where there is none by the clock. */
+/** Signals changes of a run: by the event stream and, where there is no stream, by a timer. */
 export class EventNews {
   readonly #stop = new AbortController()
   #isLive = false
@@ -12,12 +12,12 @@ export class EventNews {
 
   constructor(server: Server, runId: string) {
     void this.#listen(server, runId).catch(() => {
-      // A proxy that keeps streams, a stream that broke: the clock goes on.
+      // The stream broke, or a proxy holds it back: the timer continues.
       this.#isLive = false
     })
   }
 
-  /** Resolves with the next event, or when it is time to look anyway. */
+  /** Resolves with the next event, or when it is time to check anyway. */
   async next(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
     if (!this.#hasNews) await this.#pause(signal)
@@ -51,11 +51,11 @@ export class EventNews {
     if (!response.ok || response.body === null) return
     this.#isLive = true
     const decoder = new TextDecoder()
-    for await (const chunk of response.body) if (decoder.decode(chunk).includes('data:')) this.#tell()
+    for await (const chunk of response.body) if (decoder.decode(chunk).includes('data:')) this.#notify()
     this.#isLive = false
   }
 
-  #tell(): void {
+  #notify(): void {
     this.#hasNews = true
     this.#wake()
   }

@@ -20,7 +20,7 @@ export async function findPipeline(server: Server, nameOrId: string): Promise<Pi
   return near.find(({ name }) => name === nameOrId) ?? (await failToFind(server, nameOrId))
 }
 
-/** What a pipeline is called in a path. */
+/** How a pipeline is named in a path. */
 export async function pathOf(server: Server, nameOrId: string): Promise<{ path: { id: string } }> {
   return { path: { id: (await findPipeline(server, nameOrId)).id } }
 }
@@ -35,7 +35,7 @@ async function failToFind(server: Server, wanted: string): Promise<never> {
   const names = (await listPipelines(server)).map(({ name }) => name)
   throw new VitrinaError(
     'PIPELINE_NOT_FOUND',
-    `There is no pipeline "${wanted}" on ${server.url}.${didYouMean(wanted, names)}`,
-    '"vitrina pipelines list" shows what is there.',
+    `Pipeline "${wanted}" does not exist on ${server.url}.${didYouMean(wanted, names)}`,
+    'Run "vitrina pipelines list" to list the pipelines.',
   )
 }

@@ -3,7 +3,7 @@ interface Page<T> {
   readonly next_cursor: string | null
 }
 
-/** The most that the API gives at once. */
+/** The largest page of the API. */
 const PAGE = 200
 
 export interface PageFlags {
@@ -25,7 +25,7 @@ export async function allPages<T>(
   return items
 }
 
-/** What is asked for: a page, when somebody says how long it is or where it begins, else everything. */
+/** The requested page if a limit or a cursor is given, else everything. */
 export async function pageOrAll<T>(
   { limit, cursor }: PageFlags,
   read: (page: { limit: number; cursor?: string }) => Promise<Page<T>>,

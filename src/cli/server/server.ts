@@ -2,22 +2,22 @@ import { type ApiClient, createClient } from '../../client/api-client.js'
 import { patientFetch } from '../../client/patient-fetch.js'
 import { VitrinaError } from '../../model/errors.js'
 import { note } from '../output.js'
+import { ApiError } from './api-error.js'
 import { type Connection, findConnection, type ServerFlags } from './connection.js'
-import { Refusal } from './refusal.js'
 
-interface Answer<T> {
+interface ApiResponse<T> {
   readonly data?: T
   readonly error?: unknown
   readonly response: Response
 }
 
-/** The server that a command speaks to. */
+/** The server that a command sends requests to. */
 export interface Server extends Connection {
   readonly api: ApiClient
-  /** For questions that may take the server longer than fetch would wait: to be given with the request. */
+  /** For requests that may take the server longer than the default timeout of fetch: pass it with the request. */
   readonly patiently: { readonly fetch: (request: Request) => Promise<Response> }
-  /** The body of an answer; throws when the server refused or does not answer. */
-  ask<T>(request: Promise<Answer<T>>): Promise<T>
+  /** The body of a response; throws if the server returned an error or did not respond. */
+  ask<T>(request: Promise<ApiResponse<T>>): Promise<T>
 }
 
 export async function openServer(flags: ServerFlags): Promise<Server> {
@@ -32,13 +32,13 @@ export function connectTo({ url, token }: Connection): Server {
   return { url, token, api, patiently, ask: (request) => ask(request, url) }
 }
 
-async function ask<T>(request: Promise<Answer<T>>, url: string): Promise<T> {
+async function ask<T>(request: Promise<ApiResponse<T>>, url: string): Promise<T> {
   const { data, error, response } = await request
   if (response.ok) return data as T
-  throw new Refusal(response.status, typeof error === 'object' && error !== null ? error : {}, url)
+  throw new ApiError(response.status, typeof error === 'object' && error !== null ? error : {}, url)
 }
 
-/** fetch, with a sentence in place of "fetch failed". */
+/** fetch, with a sentence instead of "fetch failed". */
 export async function reach(
   request: Request,
   url: string,
@@ -50,14 +50,14 @@ export async function reach(
     request.signal.throwIfAborted()
     throw new VitrinaError(
       'SERVER_UNREACHABLE',
-      `No Vitrina API answers at ${url}: ${reason(error as Error)}.`,
-      'Start one with "vitrina up", or give the right address with --url, VITRINA_URL or --context.',
+      `No Vitrina API responds at ${url}: ${reason(error as Error)}.`,
+      'Start one with "vitrina up", or set the address with --url, VITRINA_URL or --context.',
       { cause: error },
     )
   }
 }
 
-/** fetch hides why in the cause, and with several addresses in the causes of that. */
+/** fetch hides the reason in the cause and, with several addresses, in its causes. */
 function reason(error: Error): string {
   const cause = error.cause as (Error & { errors?: Error[] }) | undefined
   return cause?.message || cause?.errors?.[0]?.message || error.message

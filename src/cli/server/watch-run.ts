@@ -5,7 +5,7 @@ import { EventNews } from './event-news.js'
 import type { Server } from './server.js'
 import type { Run, RunDetail } from './wire.js'
 
-/** Batches can end many times a second; nobody reads that fast. */
+/** Batches can end many times a second, faster than anyone can read. */
 const LEAST_MS = 100
 
 export interface WatchedRun {
@@ -13,17 +13,21 @@ export interface WatchedRun {
   readonly pipelineId: string
 }
 
-/** Tells `onChange` of a run until it has ended, however it ended. */
+interface WatchOptions {
+  readonly onChange?: (run: Run) => void
+  readonly signal: AbortSignal
+}
+
+/** Calls `onChange` with a run until it has ended, successfully or not. */
 export async function watchRun(
   server: Server,
   watched: WatchedRun,
-  onChange: (run: Run) => void,
-  signal: AbortSignal,
+  { onChange = () => {}, signal }: WatchOptions,
 ): Promise<Run> {
   const news = new EventNews(server, watched.id)
   try {
     for (;;) {
-      const run = await lookAt(server, watched, signal)
+      const run = await currentRun(server, watched, signal)
       onChange(run)
       if (isOver(run.status)) return run
       await news.next(signal)
@@ -34,8 +38,8 @@ export async function watchRun(
   }
 }
 
-/** By the status of its pipeline: the run itself would bring its thousand last batches along each time. */
-async function lookAt(server: Server, { id, pipelineId }: WatchedRun, signal: AbortSignal): Promise<Run> {
+/** By the status of its pipeline: the run itself would include its latest thousand batches each time. */
+async function currentRun(server: Server, { id, pipelineId }: WatchedRun, signal: AbortSignal): Promise<Run> {
   const path = { id: pipelineId }
   const status = await server.ask(server.api.GET('/pipelines/{id}/status', { params: { path }, signal }))
   const found = [status.current_run, status.last_run].find((run) => run?.id === id)
@@ -46,12 +50,12 @@ export function readRun(server: Server, id: string, signal?: AbortSignal): Promi
   return server.ask(server.api.GET('/runs/{id}', { params: { path: { id } }, ...(signal ? { signal } : {}) }))
 }
 
-/** Where a run stands, in half a line. */
+/** The status of a run in half a line. */
 export function describeRun(run: Run): string {
   if (run.status === 'REQUESTED') return 'requested, waiting for a runner to claim it'
   const attempt = run.attempt > 1 ? `, attempt ${run.attempt}` : ''
   const deleted = run.rows_deleted > 0 ? `, ${run.rows_deleted} deleted` : ''
-  const held = run.rows_quarantined > 0 ? `, ${run.rows_quarantined} in quarantine` : ''
+  const held = run.rows_quarantined > 0 ? `, ${run.rows_quarantined} quarantined` : ''
   return `${run.status.toLowerCase()}${attempt}, ${run.rows_read} rows read, ${run.rows_written} written${deleted}${held}, ${run.batches} ${run.batches === 1 ? 'batch' : 'batches'}`
 }
 
@@ -61,6 +65,7 @@ export function requireSuccess<T extends Run>(run: T): T {
   throw new VitrinaError(
     hasCode ? (run.error_code as ErrorCode) : 'RUN_NOT_SUCCEEDED',
     `The run of ${run.pipeline_name} ended ${run.status}${run.error === null ? '' : `: ${run.error}`}`,
-    run.error_hint ?? `"vitrina runs get ${run.id}" shows how far it came; a new run goes on from there.`,
+    run.error_hint ??
+      `Run "vitrina runs get ${run.id}" to see its progress; a new run resumes from its checkpoint.`,
   )
 }

@@ -10,7 +10,7 @@ type Post<P extends keyof paths, Status extends number> = paths[P] extends {
   ? Json<Answer>
   : never
 
-/** What the API answers, under the names that people use for it. */
+/** Responses of the API, under short names. */
 export type Pipeline = Get<'/pipelines/{id}'>
 export type Run = Get<'/pipelines/{id}/runs'>['items'][number]
 export type RunDetail = Get<'/runs/{id}'>
@@ -18,10 +18,10 @@ export type LogLine = Get<'/runs/{id}/log'>['items'][number]
 export type Status = Get<'/pipelines/{id}/status'>
 export type Reconciliation = Get<'/pipelines/{id}/reconcile'>
 export type Validation = Post<'/validate', 200>
-export type Finding = Validation['errors'][number]
+export type ValidationFinding = Validation['errors'][number]
 export type Preview = Post<'/preview', 200>
 export type RunStatus = Run['status']
 export type PipelineStatus = Pipeline['status']
 
-/** What may be sent; the server reads it field by field and tells all mistakes. */
+/** Request bodies; the server reads them field by field and reports all mistakes. */
 export type Fields = Record<string, unknown>

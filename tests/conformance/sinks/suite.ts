@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { readSettings } from '../../../src/config/settings.js'
-import { lookers } from '../../../src/main/lookers.js'
+import { createInspection } from '../../../src/main/inspection.js'
 import { targetRules } from '../../../src/main/targets.js'
 import type { PipelineSpec } from '../../../src/model/pipeline.js'
 import type { Reconciler } from '../../../src/ports/reconciler.js'
@@ -116,7 +116,7 @@ export function sinkSuite({ name, start, crashes, includes = () => true }: Suite
       const settings = readSettings({ DATABASE_URL: database.url, ...server.env })
       const pool = new Database(database.loginUrl('meta'), { name: 'test', size: 2 })
       catalog = catalogStores(pool).catalog
-      reconciler = lookers(database.loginUrl('reader'), database.loginUrl('meta'), {
+      reconciler = createInspection(database.loginUrl('reader'), database.loginUrl('meta'), {
         connections: new Map(),
         targets: targetRules(settings, server.sinks),
         sourceSchemas: ['content'],

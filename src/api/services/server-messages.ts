@@ -3,11 +3,12 @@ import { type ErrorCode, VitrinaError } from '../../model/errors.js'
 import type { Finding, Validation } from '../../model/validation.js'
 
 /*
- * Checking a query executes parts of it, and PostgreSQL's messages quote values: "invalid input syntax for type integer:
- * …" with a row of the source. Whoever may preview rows may read them. A viewer gets the code and the SQLSTATE.
+ * Checking a query executes parts of it, and PostgreSQL's messages quote values: "invalid input syntax for type
+ * integer: …" with a value of the source. Users who may preview rows may read them. A viewer gets the code and the
+ * SQLSTATE.
  */
 
-const HINT = 'A token with the role operator shows what the server said.'
+const HINT = 'Use a token with the role operator to see the message of the server.'
 
 /** Errors of the meta store and of the request itself, which quote what the caller sent. */
 const OWN_WORDS: ReadonlySet<ErrorCode> = new Set([

@@ -10,20 +10,20 @@ import type { SinkKind } from '../ports/sink.js'
 import type { TransformHosts } from '../ports/transforms.js'
 import { MartReconciler } from '../reconcile/reconciler.js'
 
-export interface LookRules {
+export interface InspectionRules {
   readonly connections: ReadonlyMap<string, string>
   readonly targets: TargetRules<SinkKind>
   readonly sourceSchemas: readonly string[]
   readonly transforms: TransformHosts
-  /** How long a preview waits; not given: as long as the product does. */
+  /** How long a preview waits; not given: the default of the product. */
   readonly patience?: PreviewPatience
 }
 
-/** What the API looks at databases with: the reader for sources, its own login for marts. */
-export function lookers(
+/** The services with which the API inspects databases: the reader login for sources, its own login for marts. */
+export function createInspection(
   readerUrl: string,
   martUrl: string,
-  rules: LookRules,
+  rules: InspectionRules,
 ): { inspector: Inspector; reconciler: Reconciler; lineage: Lineage } {
   const guard = new SqlGuard({ sourceSchemas: rules.sourceSchemas })
   return {

@@ -4,40 +4,40 @@ import type { PipelineDraft } from '../../ports/pipeline-editor.js'
 import type { CheckpointFate } from './checkpoint-rules.js'
 import { toInput, unsaved } from './pipeline-draft.js'
 
-/** How an edit is meant. */
+/** How an edit is requested. */
 export interface EditManner {
-  /** Tell what would change, and change nothing. */
+  /** Report the changes without applying them. */
   readonly dryRun?: boolean
   /** Where the edit comes from; absent: the API. */
   readonly from?: Manager
-  /** Take a pipeline out of the hands of its file. */
+  /** Stop managing the pipeline by its file. */
   readonly takeOver?: boolean
 }
 
 /** What an edit would do. */
-export interface Rehearsal {
-  /** As it would be. */
+export interface DryRunResult {
+  /** The pipeline after the edit. */
   readonly pipeline: Pipeline
   readonly changes: Readonly<Record<string, { old: unknown; new: unknown }>>
   readonly checkpoint: CheckpointFate
 }
 
-/** Leaves the transaction of an edit that was only a rehearsal. */
-export class Rehearsed extends Error {
-  readonly rehearsal: Rehearsal
+/** Rolls back the transaction of a dry run. */
+export class DryRunEnd extends Error {
+  readonly result: DryRunResult
 
-  constructor(rehearsal: Rehearsal) {
-    super('This was a rehearsal.')
-    this.rehearsal = rehearsal
+  constructor(result: DryRunResult) {
+    super('This was a dry run.')
+    this.result = result
   }
 }
 
-/** `current`: null when it would be created. */
-export function rehearse(
+/** `current`: null if it would be created. */
+export function dryRunResult(
   current: Pipeline | null,
   draft: PipelineDraft,
   checkpoint: CheckpointFate,
-): Rehearsal {
+): DryRunResult {
   const wanted = unsaved(draft)
   const after = toInput(wanted)
   const before = current === null ? null : toInput(current)
@@ -53,12 +53,12 @@ export function rehearse(
   return { pipeline: { ...wanted, id, status, createdAt, updatedAt, configVersion }, changes, checkpoint }
 }
 
-/** Who answers for a pipeline after an edit. What a file answers for is not changed by the way. */
+/** What manages a pipeline after an edit. A pipeline managed by a file is not changed accidentally. */
 export function managerAfter(current: Pipeline, { from = 'api', takeOver = false }: EditManner): Manager {
   if (current.managedBy === 'api' || from === 'file' || takeOver) return from
   throw new VitrinaError(
     'PIPELINE_MANAGED',
-    `Pipeline "${current.name}" comes from a file that "vitrina apply" brought; the next apply would undo this.`,
-    'Change the file and apply it, or send take_over=true to change it here from now on.',
+    `Pipeline "${current.name}" is managed by "vitrina apply"; the next apply would undo this change.`,
+    'Change the file and apply it, or send take_over=true to manage the pipeline here from now on.',
   )
 }

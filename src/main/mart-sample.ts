@@ -6,13 +6,13 @@ import { parseTable, quoteIdentifier, quoteTable } from '../sql/identifiers.js'
 import { withClient } from './connect.js'
 import type { MainSettings } from './environment.js'
 
-/** The beginning of a mart, each value as a person would write it down. */
-export interface FirstRows {
+/** The first rows of a mart, each value formatted for people. */
+export interface MartSample {
   readonly columns: readonly string[]
   readonly rows: readonly (readonly string[])[]
 }
 
-export interface Look {
+export interface SampleRequest {
   readonly target: string
   readonly shows: readonly string[]
   readonly order: string
@@ -22,30 +22,33 @@ export interface Look {
 /** How many rows have which value, the most frequent first. */
 export async function tallyMart(settings: MainSettings, target: string, column: string): Promise<string[]> {
   return withClient(loginUrl(settings, 'meta'), async (client) => {
-    const { rows } = await client.query<{ told: string }>(
-      `SELECT concat(${quoteIdentifier(column)}, ' ', count(*)) AS told FROM ${quoteTable(parseTable(target))}
+    const { rows } = await client.query<{ text: string }>(
+      `SELECT concat(${quoteIdentifier(column)}, ' ', count(*)) AS text FROM ${quoteTable(parseTable(target))}
         GROUP BY ${quoteIdentifier(column)} ORDER BY count(*) DESC, 1`,
     )
-    return rows.map(({ told }) => told)
+    return rows.map(({ text }) => text)
   })
 }
 
-export async function readFirstRows(settings: MainSettings, look: Look): Promise<FirstRows> {
-  return look.target.includes(':') ? firstDocuments(settings, look) : firstOfTable(settings, look)
+export async function readMartSample(settings: MainSettings, request: SampleRequest): Promise<MartSample> {
+  return request.target.includes(':') ? firstDocuments(settings, request) : firstOfTable(settings, request)
 }
 
-async function firstOfTable(settings: MainSettings, { target, ...look }: Look): Promise<FirstRows> {
-  // Not as the administrator: what stands under this name may be a view, and run what its owner likes.
+async function firstOfTable(
+  settings: MainSettings,
+  { target, ...request }: SampleRequest,
+): Promise<MartSample> {
+  // Not as the administrator: this name may be a view, and run the code of its owner.
   return withClient(loginUrl(settings, 'meta'), async (client) => {
     const table = quoteTable(parseTable(target))
     const { fields } = await client.query(`SELECT * FROM ${table} LIMIT 0`)
     const there = new Set(fields.map((field) => field.name))
-    // Somebody may have changed the pipeline since: then whatever is there, as it comes.
-    const isOurs = look.shows.every((name) => there.has(name))
+    // The pipeline may have been changed since: then the rows in any order.
+    const isOurs = request.shows.every((name) => there.has(name))
     const found = await client.query({
       text: isOurs
-        ? `SELECT ${look.shows.map((name) => quoteIdentifier(name)).join(', ')} FROM ${table} ORDER BY ${look.order} LIMIT ${look.limit}`
-        : `SELECT * FROM ${table} LIMIT ${look.limit}`,
+        ? `SELECT ${request.shows.map((name) => quoteIdentifier(name)).join(', ')} FROM ${table} ORDER BY ${request.order} LIMIT ${request.limit}`
+        : `SELECT * FROM ${table} LIMIT ${request.limit}`,
       rowMode: 'array',
       types: AS_TEXT,
     })
@@ -61,8 +64,8 @@ async function firstOfTable(settings: MainSettings, { target, ...look }: Look): 
 
 async function firstDocuments(
   settings: MainSettings,
-  { target, shows, order, limit }: Look,
-): Promise<FirstRows> {
+  { target, shows, order, limit }: SampleRequest,
+): Promise<MartSample> {
   const index = target.slice(target.indexOf(':') + 1)
   const never = new AbortController().signal
   const cluster = new Cluster(readTable(elasticsearch.settings, settings.environment), never)
@@ -85,7 +88,7 @@ const AS_TEXT: pg.CustomTypesConfig = { getTypeParser: () => (text: string | Buf
 const TEXT_ARRAY = 1009
 const UUID = 2950
 
-/** By type. A mart is wide and a terminal narrow: no microseconds, eight characters of an id, four places. */
+/** By type. A mart is wide and a terminal narrow: no microseconds, eight characters of an id, four decimal places. */
 const WRITTEN: Readonly<Record<number, (text: string) => string>> = {
   [UUID]: writeId,
   [pg.types.builtins.TIMESTAMPTZ]: writeTime,

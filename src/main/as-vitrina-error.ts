@@ -2,7 +2,7 @@ import { VitrinaError } from '../model/errors.js'
 import { lostOr } from '../postgres/errors.js'
 import { sqlstateOf } from '../sql/sqlstate.js'
 
-/** Whatever was thrown, as an error that a person can act on. `setting` holds the address of the database that was asked. */
+/** Any thrown value as an error that a person can act on. `setting` contains the address of the database. */
 export function asVitrinaError(error: unknown, setting = 'DATABASE_URL'): VitrinaError {
   const known = lostOr(error)
   if (known instanceof VitrinaError) return known
@@ -11,14 +11,14 @@ export function asVitrinaError(error: unknown, setting = 'DATABASE_URL'): Vitrin
   if (sqlstate !== null)
     return new VitrinaError(
       'DATABASE_ERROR',
-      `PostgreSQL says: ${message} (SQLSTATE ${sqlstate}).`,
+      `PostgreSQL reports: ${message} (SQLSTATE ${sqlstate}).`,
       remedyFor(sqlstate, setting),
       { cause: error, sqlstate },
     )
   return new VitrinaError(
     'INTERNAL',
     message,
-    'This was not foreseen. LOG_LEVEL=debug shows where it happened.',
+    'Unexpected error. Set LOG_LEVEL=debug to see the stack trace.',
     { cause: error },
   )
 }
@@ -30,5 +30,5 @@ function remedyFor(sqlstate: string, setting: string): string {
   if (sqlstate === '42501') return `${setting} needs a login that may create schemas and roles.`
   if (sqlstate === '53300')
     return 'Close some connections, or raise max_connections of the server or VITRINA_LOGIN_SESSIONS.'
-  return '"vitrina doctor" looks at the database step by step.'
+  return 'Run "vitrina doctor" to check the database step by step.'
 }

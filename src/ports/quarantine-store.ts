@@ -1,10 +1,10 @@
 import type { Author } from '../model/access.js'
 import type { Run } from '../model/run.js'
 
-/** Which rows: some by their ids, or all that are held, of one pipeline or of all. */
+/** Which rows: some by their ids, or all held rows, of one pipeline or of all. */
 export type RowChoice =
   | { readonly rowIds: readonly number[] }
-  /** Nothing newer than this row: what nobody has seen yet is not settled unseen. */
+  /** Nothing newer than this row: a row that the user has not seen yet is not changed. */
   | { readonly upTo: number; readonly pipelineId: string | null }
 
 export interface Settlement {
@@ -13,7 +13,7 @@ export interface Settlement {
   readonly author: Author
 }
 
-export interface Refusal {
+export interface UnsettledRow {
   readonly id: number
   readonly pipelineName: string | null
   readonly key: string | null
@@ -21,11 +21,11 @@ export interface Refusal {
 }
 
 export interface Settled {
-  /** Rows that are now as they were wanted. */
+  /** Rows that have the requested status now. */
   readonly rows: number
   readonly refused: number
-  /** The first of those that were refused, up to a thousand. */
-  readonly refusals: readonly Refusal[]
+  /** The first of those that were rejected, up to a thousand. */
+  readonly refusals: readonly UnsettledRow[]
   readonly pipelines: readonly SettledPipeline[]
 }
 
@@ -33,11 +33,11 @@ export interface SettledPipeline {
   readonly id: string
   readonly name: string
   readonly rows: number
-  /** The run that tries them again; null: none is needed, or the one after the present run does. */
+  /** The run that retries them; null: none is needed, or the run after the current one does. */
   readonly run: Run | null
 }
 
-/** Settles many rows of the quarantine at once: one that is refused does not hold up the others. */
-export interface QuarantineDesk {
+/** Replays or discards many quarantined rows at once: a rejected one does not affect the others. */
+export interface QuarantineStore {
   settle(settlement: Settlement): Promise<Settled>
 }
