@@ -7,8 +7,8 @@ type Column = { readonly name: string; readonly type: string }
 const ONE_TEXT =
   /^(smallint|integer|bigint|oid|uuid|text|boolean|date|bytea|"char"|name|character( varying)?(\(\d+\))?|timestamp(\(\d\))? with(out)? time zone|time(\(\d\))? without time zone)$/
 
-/** The statements that compute the rows of given scopes, and the one that computes all rows. */
-export function recomputeStatements(query: string, scope: readonly Column[]): Recompute {
+/** The statements that compute the rows of given scopes. */
+export function recomputeStatements(query: string, scope: readonly Column[]): Omit<Recompute, 'full'> {
   const names = scope.map(({ name }) => `q.${quoteIdentifier(name)}`)
   const places = scope.map((_, place) => place)
   const values = scope.map(({ type }, place) => `u.c${place}::${type} AS k${place}`).join(', ')
@@ -20,7 +20,6 @@ export function recomputeStatements(query: string, scope: readonly Column[]): Re
     // OFFSET 0 keeps the planner from turning the lookup of each scope into one join over everything.
     lateral: `SELECT q.* FROM (${scopes}) k CROSS JOIN LATERAL (SELECT * FROM (${query}) q WHERE ${equal} OFFSET 0) q`,
     any: `SELECT q.* FROM (${query}) q WHERE ${anyOf(scope, names, scopes)}`,
-    full: query,
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Tree } from '../guard/index.js'
-import type { Column, ColumnUse, Occurrence } from './alternative.js'
+import type { Column, Link, Occurrence } from './alternative.js'
 import { BEHIND_LIMIT, isAggregated, isLimited, LIMIT_TIES, windowClause } from './clauses.js'
+import { isDetermined } from './determined.js'
 import { type Meaning, meaningOf, plainUse } from './expression.js'
 import { visibleColumn } from './names.js'
 import { lastNameOf, listOf, namesOf, nodeOf, walk } from './tree.js'
@@ -20,6 +21,7 @@ export interface RowList {
 export interface Selected {
   /** Of FROM, without those of subqueries in expressions. */
   readonly occurrences: readonly Occurrence[]
+  readonly links: readonly Link[]
   readonly here: Here
   /** The select list, before its rows are grouped. */
   readonly targets: readonly Column[]
@@ -139,18 +141,18 @@ export class RowLists {
       : `${name}() may number rows that are equal in its ORDER BY differently.`
   }
 
-  /** Whether no two row combinations are equal in these expressions: the primary key of every table is among them. */
+  /** Whether no two rows are equal in these expressions. */
   #tellsRowsApart(expressions: readonly unknown[]): boolean {
+    const grouped = listOf(this.#select.groupClause)
+    if (grouped.length > 0) {
+      const texts = this.#textsOf(expressions)
+      return grouped.every((item) => this.#textsOf([item]).some((text) => texts.includes(text)))
+    }
     const uses = expressions.flatMap((each) => {
       const { value } = this.#meaning(each)
       const use = value === null ? null : plainUse(value)
       return use === null ? [] : [use]
     })
-    return this.#source.occurrences.every((occurrence) => hasKey(occurrence, uses))
+    return isDetermined(this.#source, uses)
   }
-}
-
-function hasKey({ id, table: { primaryKey } }: Occurrence, uses: readonly ColumnUse[]): boolean {
-  const columns = uses.filter(({ occurrence }) => occurrence === id).map(({ column }) => column)
-  return primaryKey.length > 0 && primaryKey.every((column) => columns.includes(column))
 }

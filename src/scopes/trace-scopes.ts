@@ -17,6 +17,7 @@ import type {
 import { selectAlternatives } from './select.js'
 import { Untraceable } from './untraceable.js'
 import { Work } from './work.js'
+import { textOf } from './write-expression.js'
 
 /** How changes of the base tables are followed to the rows of a mart with this key. */
 export function traceScopes(facts: QueryFacts, key: readonly string[]): ScopeTrace {
@@ -47,6 +48,12 @@ export function traceAlternatives(
   const names = key.filter((name) => alternatives.every((each) => isTransparent(columnOf(each, name))))
   const scope = names.flatMap((name) => scopeColumn(name, alternatives, facts))
   if (scope.length === 0) return { traced: false, reason: whyNoScope(key, alternatives), planDependent }
+  if (isOneScope(scope, alternatives))
+    return {
+      traced: false,
+      reason: 'The key has one value: every change affects the whole mart.',
+      planDependent,
+    }
   const found = alternatives.flatMap((alternative) =>
     alternative.occurrences.map((occurrence) => ({
       occurrence,
@@ -57,7 +64,11 @@ export function traceAlternatives(
     traced: true,
     scope,
     tables: tablesOf(found),
-    recompute: recomputeStatements(withInlinedQueries(facts.text, facts.statement), scope),
+    recompute: {
+      ...recomputeStatements(withInlinedQueries(facts.text, facts.statement), scope),
+      // Where everything is computed, a WITH query that is named twice is better computed once.
+      full: facts.text,
+    },
     planDependent,
   }
 }
@@ -90,6 +101,16 @@ function isNeverNull(value: Expression | null, occurrences: readonly Occurrence[
   const use = value?.node.BaseColumn === undefined ? undefined : value.uses[0]
   const table = occurrences.find(({ id }) => id === use?.occurrence)?.table
   return table?.columns.get(use?.column ?? '')?.isNotNull === true
+}
+
+function isOneScope(scope: readonly ScopeColumn[], alternatives: readonly Alternative[]): boolean {
+  const texts = alternatives.map((each) => {
+    const values = scope.map(({ name }) => columnOf(each, name)?.value)
+    return values.every((value) => value?.uses.length === 0)
+      ? JSON.stringify(values.map((value) => value && textOf(value.node)))
+      : null
+  })
+  return !texts.includes(null) && new Set(texts).size <= 1
 }
 
 function whyNoScope(key: readonly string[], alternatives: readonly Alternative[]): string {

@@ -23,3 +23,15 @@ CREATE VIEW lab.casting AS
 
 export const LAB_TABLES = ['studio', 'film', 'person', 'film_person', 'rating', 'tag'] as const
 export type LabTable = (typeof LAB_TABLES)[number]
+
+/** Enough rows for an index to be worth while: a film has 10 ratings, 3 people and 2 tags. */
+export const LAB_ROWS = `
+INSERT INTO lab.studio SELECT i, 's' || i, 'c' || i % 20 FROM generate_series(1, 300) i;
+INSERT INTO lab.film SELECT i, md5(i::text), 'k' || i % 5, 1950 + i % 70, 1 + i % 300 FROM generate_series(1, 10000) i;
+INSERT INTO lab.person SELECT i, md5(i::text) FROM generate_series(1, 5000) i;
+INSERT INTO lab.film_person SELECT 1 + i % 10000, 1 + (i * 7919 + i / 10000 * 13) % 5000, 'r' || i % 3
+  FROM generate_series(1, 30000) i ON CONFLICT DO NOTHING;
+INSERT INTO lab.rating SELECT 1 + i % 10000, i / 10000 * 1000 + i % 1000, 1 + i % 5, i % 3, md5(i::text)
+  FROM generate_series(0, 99999) i;
+INSERT INTO lab.tag SELECT i, 1 + (i * 31) % 10000, 'l' || i % 500 FROM generate_series(1, 20000) i;
+`
