@@ -52,7 +52,7 @@ function pairsOf(left: unknown, right: unknown, operator: string): [unknown, unk
 }
 
 function sideOf(work: Work, value: unknown, here: Here): Expression | null {
-  return linkable(work, meaningOf(work.facts, value, here.levels))
+  return linkable(work, meaningOf(work, value, here.levels))
 }
 
 function linkable(work: Work, { value, opaque }: Meaning): Expression | null {

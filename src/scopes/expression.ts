@@ -4,16 +4,17 @@ import { findColumn, type Levels } from './names.js'
 import type { QueryFacts } from './query-facts.js'
 import { lastNameOf, nodeOf } from './tree.js'
 import { unsteadyCall } from './unsteady.js'
+import type { Work } from './work.js'
 import { textOf } from './write-expression.js'
 
 /** A column without its name. */
 export type Meaning = Omit<Column, 'name'>
 
 /** What an expression says about the rows it is computed from. */
-export function meaningOf(facts: QueryFacts, value: unknown, levels: Levels): Meaning {
+export function meaningOf(work: Work, value: unknown, levels: Levels): Meaning {
   const { kind, node } = nodeOf(value)
   if (kind === 'ColumnRef') return findColumn(node, levels)
-  const reader = new Reading(facts, levels)
+  const reader = new Reading(work, levels)
   const written = reader.replace(value) as Tree
   const opaque =
     reader.opaque ?? (textOf(written) === null ? 'it is computed in a way that is not followed' : null)
@@ -29,17 +30,19 @@ export function meaningOf(facts: QueryFacts, value: unknown, levels: Levels): Me
   }
 }
 
+const FLOATING: ReadonlySet<string> = new Set(['real', 'double precision'])
+
 /** Replaces the column references of one expression and notes what stands against following it. */
 class Reading {
-  readonly #facts: QueryFacts
+  readonly #work: Work
   readonly #levels: Levels
   readonly uses: ColumnUse[] = []
   opaque: string | null = null
   isOptional = false
   unsteady: string | null = null
 
-  constructor(facts: QueryFacts, levels: Levels) {
-    this.#facts = facts
+  constructor(work: Work, levels: Levels) {
+    this.#work = work
     this.#levels = levels
   }
 
@@ -67,9 +70,17 @@ class Reading {
   #note(kind: string, node: Tree): void {
     if (kind === 'SubLink') this.opaque ??= 'it is the result of a subquery'
     if (kind === 'GroupingFunc') this.opaque ??= 'it is GROUPING()'
-    if (isAggregate(this.#facts, kind, node)) this.opaque ??= 'it is an aggregate'
+    if (isAggregate(this.#work.facts, kind, node)) this.opaque ??= 'it is an aggregate'
     if (kind === 'FuncCall' && node.over !== undefined) this.opaque ??= 'it is a window function'
-    this.unsteady ??= unsteadyCall(this.#facts, kind, node)
+    const calls = { facts: this.#work.facts, isExact: (argument: Tree) => this.#isExact(argument) }
+    this.unsteady ??= unsteadyCall(calls, kind, node)
+  }
+
+  #isExact(argument: Tree): boolean {
+    const { kind, node } = nodeOf(argument)
+    const value = kind === 'ColumnRef' ? findColumn(node, this.#levels).value : null
+    const use = value === null ? null : plainUse(value)
+    return use !== null && !FLOATING.has(this.#work.typeOf(use))
   }
 }
 

@@ -63,9 +63,11 @@ function named(work: Work, node: Tree, here: Here): Piece[] {
     return work
       .select(query.select, query.place)
       .map((each) => derived({ ...each, columns: renamed(each.columns, query.columns) }, alias))
-  const name = { schema: String(node.schemaname ?? ''), table }
+  // The server writes tables of the catalog without their schema, and does not list them as dependencies.
+  const name = { schema: String(node.schemaname ?? 'pg_catalog'), table }
   const relation = work.facts.relations.get(relationKey(name))
-  if (relation === undefined) throw new Untraceable(`${nameOf(name)} was not found.`)
+  if (relation === undefined)
+    throw new Untraceable(`${nameOf(name)} belongs to the catalog, whose changes cannot be captured.`)
   if (relation.kind === 'table') return [baseTable(work, relation, { node, alias })]
   requireRepeatable(relation.statement)
   // A view cannot name the WITH queries of those who use it.
@@ -142,7 +144,7 @@ function join(work: Work, node: Tree, here: Here): Piece[] {
 
 /** Why a condition may choose other rows with another plan. */
 export function unsteadyIn(work: Work, condition: unknown, { levels }: Here): string | null {
-  return condition === undefined ? null : meaningOf(work.facts, condition, levels).unsteady
+  return condition === undefined ? null : meaningOf(work, condition, levels).unsteady
 }
 
 interface Sides {

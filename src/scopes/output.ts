@@ -25,10 +25,10 @@ export function outputColumns(work: Work, select: Tree, source: Source): Column[
   })
 }
 
-function targetsOf({ facts }: Work, select: Tree, { levels }: Here): Column[] {
+function targetsOf(work: Work, select: Tree, { levels }: Here): Column[] {
   return listOf(select.targetList).map((each) => {
     const { node } = nodeOf(each)
-    return { ...meaningOf(facts, node.val, levels), name: nameOf(node) }
+    return { ...meaningOf(work, node.val, levels), name: nameOf(node) }
   })
 }
 

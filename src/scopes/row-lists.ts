@@ -118,7 +118,7 @@ export class RowLists {
     const isOutput = names.length === 1 && visibleColumn(here.levels[0] ?? [], names[0] ?? '') === null
     const target =
       targets[place - 1] ?? (isOutput ? targets.find(({ name }) => name === names[0]) : undefined)
-    return target ?? meaningOf(this.#work.facts, expression, here.levels)
+    return target ?? meaningOf(this.#work, expression, here.levels)
   }
 
   /** Why a window function in this expression may depend on the plan. */

@@ -116,8 +116,9 @@ function isOneScope(scope: readonly ScopeColumn[], alternatives: readonly Altern
 function whyNoScope(key: readonly string[], alternatives: readonly Alternative[]): string {
   const reasons = key.map((name) => {
     const columns = alternatives.map((each) => columnOf(each, name))
+    if (columns.includes(undefined)) return `${name}: it is not a column of the query`
     const opaque = columns.find((column) => !isTransparent(column))
-    return `${name}: ${opaque === undefined ? 'its values cannot be compared exactly' : (opaque.opaque ?? 'it is not a column of the query')}`
+    return `${name}: ${opaque?.opaque ?? 'its values cannot be compared exactly'}`
   })
   return `No key column separates independent rows (${reasons.join('; ')}).`
 }

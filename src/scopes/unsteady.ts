@@ -23,15 +23,21 @@ export function tellsPeersApart(name: string, over: Tree): boolean {
   return TELLING_PEERS.has(name) || (Number(over.frameOptions ?? 0) & ROWS_FRAME) !== 0 || ORDERED.has(name)
 }
 
+interface Calls {
+  readonly facts: QueryFacts
+  /** Whether an argument is certainly not a floating-point number. */
+  isExact(argument: Tree): boolean
+}
+
 /** Why the result of this call may depend on the plan; null: it does not, or it is a window (`unsteadyWindow`). */
-export function unsteadyCall(facts: QueryFacts, kind: string, node: Tree): string | null {
+export function unsteadyCall({ facts, isExact }: Calls, kind: string, node: Tree): string | null {
   if (kind === 'JsonArrayAgg' || kind === 'JsonObjectAgg') {
     const call = Object.hasOwn(node, 'constructor') ? (node.constructor as unknown as Tree) : {}
     return call.agg_order === undefined ? unordered('a JSON aggregate') : null
   }
   if (kind !== 'FuncCall') return null
   const name = lastNameOf(node.funcname)
-  if (SUMMING.has(name) && facts.floatAggregates.has(name))
+  if (SUMMING.has(name) && facts.floatAggregates.has(name) && !listOf(node.args).every(isExact))
     return `${name}() of floating-point numbers depends on the order of the rows in its last digits.`
   const isSorted = listOf(node.agg_order).length > 0 || node.agg_distinct === true
   return node.over === undefined && ORDERED.has(name) && !isSorted ? unordered(`${name}()`) : null
