@@ -17,7 +17,7 @@ export function conditionsOf(work: Work, condition: unknown, here: Here): Additi
   )
 }
 
-export function conjunctsOf(condition: unknown): unknown[] {
+function conjunctsOf(condition: unknown): unknown[] {
   if (condition === undefined) return []
   const { kind, node } = nodeOf(condition)
   if (kind !== 'BoolExpr' || node.boolop !== 'AND_EXPR') return [condition]
