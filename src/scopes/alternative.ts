@@ -48,6 +48,8 @@ export interface Column {
   readonly opaque: string | null
   /** May be NULL where `value` would not be, because the optional side of an outer join is absent. */
   readonly isOptional: boolean
+  /** One of several values that are equal but not the same: nothing can be computed from it, only compared. */
+  readonly isLoose: boolean
   /** Why two plans may compute different values of it from the same rows; null: they cannot. */
   readonly unsteady: string | null
 }
@@ -98,5 +100,5 @@ export function idsOf(occurrences: readonly Occurrence[]): number[] {
 }
 
 export function opaqueColumn(name: string, opaque: string, unsteady: string | null = null): Column {
-  return { name, value: null, opaque, isOptional: false, unsteady }
+  return { name, value: null, opaque, isOptional: false, isLoose: false, unsteady }
 }

@@ -3,7 +3,7 @@ import { type Column, type Expression, guarded, idsOf, type Link } from './alter
 import { type Meaning, meaningOf, plainUse } from './expression.js'
 import { isSafeCast } from './safe-cast.js'
 import { type Addition, added, asAddition, bodiesOf, NOTHING, subqueriesIn } from './subqueries.js'
-import { lastNameOf, listOf, namesOf, nodeOf } from './tree.js'
+import { listOf, namesOf, nodeOf } from './tree.js'
 import type { Here, Work } from './work.js'
 
 /**
@@ -66,14 +66,18 @@ function linkOf(operator: string, left: Expression | null, right: Expression | n
   return one?.occurrence === other?.occurrence ? [] : [{ operator, left, right, guards: [] }]
 }
 
-/** Both columns of a USING pair. */
+/** Both columns of a USING pair, whose operator the text does not show: only for types of pg_catalog it is known. */
 export function equality(work: Work, left: Column | null, right: Column | null): Link[] {
-  return linkOf('=', left && linkable(work, left), right && linkable(work, right))
+  const side = (column: Column | null) => {
+    const value = column && linkable(work, column)
+    return value?.uses.some((use) => work.typeOf(use).includes('.')) ? null : value
+  }
+  return linkOf('=', side(left), side(right))
 }
 
 /** x IN (SELECT y …), which the server also writes for = ANY. */
 function isMembership({ subLinkType, operName }: Tree): boolean {
-  return subLinkType === 'ANY_SUBLINK' && (operName === undefined || lastNameOf(operName) === '=')
+  return subLinkType === 'ANY_SUBLINK' && (operName === undefined || namesOf(operName).join('.') === '=')
 }
 
 /** As a conjunct it is a comparison of x with the y of a row that is there; NULLs in y only make it false. */

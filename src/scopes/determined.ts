@@ -14,8 +14,9 @@ export function isDetermined({ occurrences, links }: Rows, uses: readonly Column
   const known = new Set(uses.map(keyOf))
   const open = new Map(occurrences.map((each) => [each.id, each]))
   const isKnown = (use: ColumnUse) => known.has(keyOf(use)) || !open.has(use.occurrence)
-  for (let before = -1; before !== known.size + open.size; ) {
-    before = known.size + open.size
+  // Known columns only grow, open occurrences only shrink.
+  for (let before = Number.NaN; before !== known.size - open.size; ) {
+    before = known.size - open.size
     for (const [one, other] of equalPairs(links)) {
       if (isKnown(one)) known.add(keyOf(other))
       if (isKnown(other)) known.add(keyOf(one))

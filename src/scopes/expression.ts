@@ -26,6 +26,7 @@ export function meaningOf(work: Work, value: unknown, levels: Levels): Meaning {
       opaque ??
       (reader.isOptional && !isStrict ? 'it is computed from the optional side of an outer join' : null),
     isOptional: reader.isOptional,
+    isLoose: false,
     unsteady: reader.unsteady,
   }
 }
@@ -59,7 +60,8 @@ class Reading {
 
   #column(reference: Tree): unknown {
     const column = findColumn(reference, this.#levels)
-    this.opaque ??= column.opaque
+    this.opaque ??=
+      column.opaque ?? (column.isLoose ? 'it is computed from one of several equal values' : null)
     this.isOptional ||= column.isOptional
     this.unsteady ??= column.unsteady
     if (column.value === null) return { ColumnRef: reference }

@@ -1,9 +1,10 @@
 import { quoteIdentifier, quoteList, quoteTable } from '../sql/identifiers.js'
 import type { ColumnUse, Condition, Expression, Occurrence } from './alternative.js'
+import { plainUse } from './expression.js'
 import { type Path, usesOf } from './path.js'
 import type { TableColumn } from './query-facts.js'
+import { isSafeCast } from './safe-cast.js'
 import type { ImageParameter, KeyQuery } from './scope-trace.js'
-import { nodeOf } from './tree.js'
 import { writeExpression } from './write-expression.js'
 
 /** Writes a path as SQL; `types` are those of the scope columns. */
@@ -31,11 +32,16 @@ export function keyQueryOf(path: Path, types: readonly string[]): KeyQuery {
     text: `SELECT DISTINCT ${keys.map((_, place) => `s.k${place}::text AS k${place}`).join(', ')} FROM (${found}) s WHERE ${keys.map((_, place) => `s.k${place} IS NOT NULL`).join(' AND ')}`,
     parameters,
     reads: path.occurrences.slice(1).map(({ table }) => table.name),
-    mayFail: path.scope.some(({ node }) => !CANNOT_FAIL.has(nodeOf(node).kind)),
+    mayFail: path.scope.some((each) => !cannotFail(each, path.occurrences)),
   }
 }
 
-const CANNOT_FAIL: ReadonlySet<string> = new Set(['BaseColumn', 'A_Const'])
+function cannotFail(value: Expression, occurrences: readonly Occurrence[]): boolean {
+  if (value.uses.length === 0) return true
+  const use = plainUse(value)
+  const column = occurrences.find(({ id }) => id === use?.occurrence)?.table.columns.get(use?.column ?? '')
+  return column !== undefined && isSafeCast(value, column.type)
+}
 
 function written({ node }: Expression, column: (use: ColumnUse) => string): string {
   const text = writeExpression(node, column)

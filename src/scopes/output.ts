@@ -18,10 +18,12 @@ export function outputColumns(work: Work, select: Tree, source: Source): Column[
   const targets = targetsOf(work, select, source.here)
   const lists = new RowLists(work, select, { ...source, targets })
   const all = lists.all()
+  const isMerging = all.length > 0 || listOf(select.distinctClause).length > 0
   return targets.map((target, place) => {
     const { node } = nodeOf(listOf(select.targetList)[place])
     const unsteady = target.unsteady ?? lists.unsteadyWindow(node.val)
-    return settled({ ...target, unsteady }, all, source.unsteadyRows)
+    const isLoose = target.isLoose || (isMerging && work.isLoose(target.value))
+    return settled({ ...target, unsteady, isLoose }, all, { work, unsteadyRows: source.unsteadyRows })
   })
 }
 
@@ -39,18 +41,23 @@ function nameOf({ name, val }: Tree): string {
   return namesOf(node.fields).at(-1) ?? lastNameOf(node.funcname)
 }
 
-function settled(target: Column, lists: readonly RowList[], unsteadyRows: string | null): Column {
-  const mixing = lists.find((list) => !isInList(target, list))
+interface Settling {
+  readonly work: Work
+  readonly unsteadyRows: string | null
+}
+
+function settled(target: Column, lists: readonly RowList[], { work, unsteadyRows }: Settling): Column {
+  const mixing = lists.find((list) => !isInList(work, target, list))
   const unsteady =
-    target.unsteady ?? lists.find((list) => list.ties !== null && !isInList(target, list))?.ties ?? null
+    target.unsteady ?? lists.find((list) => list.ties !== null && !isInList(work, target, list))?.ties ?? null
   const opaque = target.opaque ?? mixing?.reason ?? null
   return { ...target, opaque, unsteady: unsteady ?? (opaque === null ? null : unsteadyRows) }
 }
 
-/** A constant is in every list, and so is what is computed from columns that are. */
-function isInList({ value }: Column, { texts }: RowList): boolean {
+/** A constant is in every list, and so is what is computed from columns that are and that have one value. */
+function isInList(work: Work, { value }: Column, { texts }: RowList): boolean {
   if (value === null) return false
   const text = textOf(value.node)
   if (text !== null && texts.has(text)) return true
-  return value.uses.every((use) => texts.has(textOf({ BaseColumn: use }) ?? ''))
+  return !work.isLoose(value) && value.uses.every((use) => texts.has(textOf({ BaseColumn: use }) ?? ''))
 }

@@ -21,7 +21,7 @@ export interface ResultColumn {
   readonly name: string
   /** As format_type writes it, with its schema where that is not pg_catalog. */
   readonly type: string
-  /** Equal values may have different bytes: 'a' and 'A' under a case-insensitive collation. */
+  /** Its equality is not PostgreSQL's own, or not that of the default collation: a scope could not be looked up with =. */
   readonly isLoose: boolean
 }
 
@@ -47,6 +47,8 @@ export interface TableColumn {
   /** Quoted; null is the default of the database, or a type without collations. */
   readonly collation: string | null
   readonly isNotNull: boolean
+  /** Equal values may differ in other respects: 1.0 and 1.00, or texts under a case-insensitive collation. */
+  readonly isLoose: boolean
   /** Not part of what logical decoding sends by default. */
   readonly isGenerated: boolean
 }

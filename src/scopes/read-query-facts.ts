@@ -3,6 +3,7 @@ import type { JudgeSession } from '../ports/query-judge.js'
 import { databaseError } from '../postgres/errors.js'
 import type { TextRow } from '../postgres/session.js'
 import type { TableName } from '../sql/identifiers.js'
+import { hasOneText } from './one-text.js'
 import {
   type BaseTable,
   nameOf,
@@ -110,6 +111,7 @@ interface ColumnRow extends TextRow {
   type: string
   collation: string | null
   not_null: string
+  nondeterministic: string
   generated: string
 }
 
@@ -157,6 +159,7 @@ function aColumn(row: ColumnRow): TableColumn {
     type: row.type,
     collation: row.collation,
     isNotNull: row.not_null === 'true',
+    isLoose: row.nondeterministic === 'true' || !hasOneText(row.type),
     isGenerated: row.generated === 'true',
   }
 }
@@ -185,9 +188,13 @@ function obstacleOf(row: RelationRow, name: TableName): string | null {
 
 const COLUMNS = `
 SELECT a.attname AS name, pg_catalog.format_type(a.atttypid, a.atttypmod) AS type,
-       (NOT coalesce(l.collisdeterministic, true))::text AS is_loose,
+       (NOT coalesce(l.collisdeterministic, true)
+        OR (b.typtype = 'b' AND b.typnamespace <> 'pg_catalog'::pg_catalog.regnamespace))::text AS is_loose,
        CASE WHEN a.attnum = 1 THEN pg_catalog.pg_get_viewdef(a.attrelid) END AS text
-  FROM pg_catalog.pg_attribute a LEFT JOIN pg_catalog.pg_collation l ON l.oid = a.attcollation
+  FROM pg_catalog.pg_attribute a
+  JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+  JOIN pg_catalog.pg_type b ON b.oid = CASE t.typtype WHEN 'd' THEN t.typbasetype ELSE t.oid END
+  LEFT JOIN pg_catalog.pg_collation l ON l.oid = a.attcollation
  WHERE a.attrelid = ${THIS} AND a.attnum > 0
  ORDER BY a.attnum`
 
@@ -237,6 +244,7 @@ const TABLE_COLUMNS = `
 SELECT a.attrelid AS relation, a.attname AS name, pg_catalog.format_type(a.atttypid, a.atttypmod) AS type,
        CASE WHEN a.attcollation <> t.typcollation
             THEN pg_catalog.quote_ident(n.nspname) || '.' || pg_catalog.quote_ident(l.collname) END AS collation,
+       (NOT coalesce(l.collisdeterministic, true))::text AS nondeterministic,
        a.attnotnull::text AS not_null, (a.attgenerated <> '')::text AS generated
   FROM pg_catalog.pg_attribute a
   JOIN pg_catalog.pg_type t ON t.oid = a.atttypid

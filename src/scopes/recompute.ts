@@ -1,11 +1,8 @@
 import { quoteIdentifier } from '../sql/identifiers.js'
+import { hasOneText } from './one-text.js'
 import type { Recompute } from './scope-trace.js'
 
 type Column = { readonly name: string; readonly type: string }
-
-/** Types in which equal values have one text only. Of others a scope could come twice, and its rows too. */
-const ONE_TEXT =
-  /^(smallint|integer|bigint|oid|uuid|text|boolean|date|bytea|"char"|name|character( varying)?(\(\d+\))?|timestamp(\(\d\))? with(out)? time zone|time(\(\d\))? without time zone)$/
 
 /** The statements that compute the rows of given scopes. */
 export function recomputeStatements(query: string, scope: readonly Column[]): Omit<Recompute, 'full'> {
@@ -13,7 +10,8 @@ export function recomputeStatements(query: string, scope: readonly Column[]): Om
   const places = scope.map((_, place) => place)
   const values = scope.map(({ type }, place) => `u.c${place}::${type} AS k${place}`).join(', ')
   const arrays = places.map((place) => `$${place + 1}::text[]`).join(', ')
-  const distinct = scope.every(({ type }) => ONE_TEXT.test(type)) ? '' : 'DISTINCT '
+  // Else a scope could come twice, and its rows too. Not always, for it hides from the planner how many there are.
+  const distinct = scope.every(({ type }) => hasOneText(type)) ? '' : 'DISTINCT '
   const scopes = `SELECT ${distinct}${values} FROM unnest(${arrays}) AS u(${places.map((place) => `c${place}`).join(', ')})`
   const equal = places.map((place) => `${names[place]} = k.k${place}`).join(' AND ')
   return {

@@ -13,8 +13,9 @@ export class SameColumns {
     for (const link of links) {
       const [left, right] = [bare(link.left), bare(link.right)]
       if (link.operator !== '=' || left === null || right === null) continue
-      // Equality of other types may not be transitive, and a value of one may not fit the other.
-      if (typeOf(left, occurrences) !== typeOf(right, occurrences)) continue
+      // Equality of different types may not be transitive, and of values that differ otherwise, one cannot replace another.
+      const [one, other] = [columnOf(left, occurrences), columnOf(right, occurrences)]
+      if (one?.type !== other?.type || one?.collation !== other?.collation || one?.isLoose !== false) continue
       this.#links.add(link)
       this.#join(left, right)
     }
@@ -42,7 +43,7 @@ export class SameColumns {
       const [first, ...others] = members.filter(isChosen)
       return first === undefined
         ? []
-        : others.map((other) => ({ operator: '=', left: columnOf(first), right: columnOf(other) }))
+        : others.map((other) => ({ operator: '=', left: expressionOf(first), right: expressionOf(other) }))
     })
   }
 
@@ -66,11 +67,10 @@ function bare({ node }: Expression): ColumnUse | null {
   return kind === 'BaseColumn' ? (inner as unknown as ColumnUse) : null
 }
 
-function columnOf(use: ColumnUse): Expression {
+function expressionOf(use: ColumnUse): Expression {
   return { node: { BaseColumn: use }, uses: [use] }
 }
 
-function typeOf({ occurrence, column }: ColumnUse, occurrences: ReadonlyMap<number, Occurrence>): string {
-  const found = occurrences.get(occurrence)?.table.columns.get(column)
-  return `${found?.type} ${found?.collation}`
+function columnOf({ occurrence, column }: ColumnUse, occurrences: ReadonlyMap<number, Occurrence>) {
+  return occurrences.get(occurrence)?.table.columns.get(column)
 }

@@ -44,6 +44,7 @@ function setOperation(work: Work, select: Tree, place: Place): Alternative[] {
   )
   const [first] = branches
   const limited = isLimited(select)
+  const isMerging = select.op !== 'SETOP_UNION' || select.all !== true
   const unsteady = limited ? LIMIT_TIES : null
   const settled = branches.map(
     (branch): Alternative => ({
@@ -53,6 +54,7 @@ function setOperation(work: Work, select: Tree, place: Place): Alternative[] {
           ...column,
           name: first?.columns[place]?.name ?? column.name,
           opaque: column.opaque ?? (limited ? BEHIND_LIMIT : null),
+          isLoose: column.isLoose || (isMerging && work.isLoose(column.value)),
           unsteady: column.unsteady ?? unsteady,
         }),
       ),
@@ -100,12 +102,12 @@ function plainSelect(work: Work, select: Tree, place: Place): Alternative[] {
   const filtered = work.product(
     piecesOf(work, select.fromClause, place),
     (piece) => conditionsOf(work, select.whereClause, here(piece)),
-    (piece, addition): Piece => ({ ...piece, ...added(piece, addition) }),
+    (piece, where) => ({ piece, where }),
   )
   return work.product(
     filtered,
-    (piece) => inClauses(work, select, here(piece)),
-    (piece, addition) => settled(work, select, { piece, addition, here: here(piece) }),
+    ({ piece }) => inClauses(work, select, here(piece)),
+    ({ piece, where }, addition) => settled(work, select, { piece, where, addition, here: here(piece) }),
   )
 }
 
@@ -117,18 +119,22 @@ function inClauses(work: Work, select: Tree, here: Here): Addition[] {
 }
 
 interface Parts {
+  /** FROM */
   readonly piece: Piece
+  readonly where: Addition
+  /** Subqueries in other clauses. */
   readonly addition: Addition
   readonly here: Here
 }
 
-function settled(work: Work, select: Tree, { piece, addition, here }: Parts): Alternative {
-  const { occurrences, links } = added(piece, addition)
+function settled(work: Work, select: Tree, { piece, where, addition, here }: Parts): Alternative {
+  const { occurrences, links } = added(added(piece, where), addition)
   const unsteadyRows =
     piece.unsteadyRows ??
     unsteadyIn(work, select.whereClause, here) ??
     unsteadyIn(work, select.havingClause, here)
-  const columns = outputColumns(work, select, { ...piece, here, unsteadyRows })
+  const source = { occurrences: piece.occurrences, links: [...piece.links, ...where.links] }
+  const columns = outputColumns(work, select, { ...source, here, unsteadyRows })
   // An aggregate without GROUP BY has a row even where no row was aggregated.
   const isGuarded = isUngrouped(work.facts, select)
   return { occurrences, links: isGuarded ? guarded(links, new Set(idsOf(occurrences))) : links, columns }

@@ -25,7 +25,20 @@ CREATE TABLE lab.event (id int PRIMARY KEY, at timestamptz, film_id int, twice i
   price numeric, weight float8, code text COLLATE "C");
 ALTER TABLE lab.event REPLICA IDENTITY FULL;
 CREATE TABLE lab.note (id int PRIMARY KEY, event_code text COLLATE "C", ref text);
-CREATE TABLE lab.loose (id int);
+CREATE TABLE lab.price (id int PRIMARY KEY, price numeric);
+-- A type with an equality of its own, as citext has.
+CREATE TYPE lab.email;
+CREATE FUNCTION lab.email_in(cstring) RETURNS lab.email LANGUAGE internal IMMUTABLE STRICT AS 'textin';
+CREATE FUNCTION lab.email_out(lab.email) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'textout';
+CREATE TYPE lab.email (INPUT = lab.email_in, OUTPUT = lab.email_out, LIKE = text);
+CREATE CAST (lab.email AS text) WITHOUT FUNCTION AS IMPLICIT;
+CREATE FUNCTION lab.email_eq(lab.email, lab.email) RETURNS bool LANGUAGE sql IMMUTABLE STRICT AS 'SELECT lower($1::text) = lower($2::text)';
+CREATE FUNCTION lab.email_cmp(lab.email, lab.email) RETURNS int LANGUAGE sql IMMUTABLE STRICT
+  AS 'SELECT bttextcmp(lower($1::text), lower($2::text))';
+CREATE OPERATOR lab.= (LEFTARG = lab.email, RIGHTARG = lab.email, FUNCTION = lab.email_eq, COMMUTATOR = OPERATOR(lab.=), MERGES);
+CREATE OPERATOR CLASS lab.email_ops DEFAULT FOR TYPE lab.email USING btree AS OPERATOR 3 lab.=, FUNCTION 1 lab.email_cmp;
+CREATE TABLE lab.member (id int PRIMARY KEY, email lab.email, film_id int);
+CREATE TABLE lab.guest (id int PRIMARY KEY, email lab.email);
 CREATE VIEW lab.best AS SELECT s.film_id, s.ratings FROM lab.film_stats s WHERE s.ratings > 0;
 CREATE FUNCTION lab.twice(int) RETURNS int LANGUAGE sql STABLE AS 'SELECT $1 * 2';
 `
@@ -125,6 +138,34 @@ describe('the scope', () => {
     expect(await reasonFor(sql, 'kind')).toMatch(/optional side of an outer join/)
     const constant = `SELECT coalesce(x.one, 2) AS one, s.name FROM lab.studio s LEFT JOIN (SELECT 1 AS one, f.studio_id FROM lab.film f) x ON x.studio_id = s.id`
     expect(await reasonFor(constant, 'one')).toMatch(/optional side of an outer join/)
+  })
+})
+
+describe('values that are equal but not the same', () => {
+  it('are a scope, but nothing is computed from them', async () => {
+    expect(
+      namesOf(await traced('SELECT e.price AS id, count(*) AS n FROM lab.event e GROUP BY e.price', 'id')),
+    ).toBe('id')
+    expect(namesOf(await traced('SELECT e.price::text AS id FROM lab.event e', 'id'))).toBe('id')
+    const computed = 'SELECT e.price::text AS id, count(*) AS n FROM lab.event e GROUP BY e.price'
+    expect(await reasonFor(computed, 'id')).toMatch(/not in GROUP BY/)
+    const nested = 'SELECT x.price::text AS id FROM (SELECT DISTINCT e.price FROM lab.event e) x'
+    expect(await reasonFor(nested, 'id')).toMatch(/one of several equal values/)
+  })
+
+  it('do not stand in for each other', async () => {
+    const sql =
+      'SELECT e.price AS id, count(*) AS n FROM lab.event e JOIN lab.price p ON p.price = e.price GROUP BY e.price'
+    expect(keyQueryOf(await traced(sql, 'id'), 'price').reads.map(({ table }) => table)).toEqual(['event'])
+  })
+
+  it('are not compared by another operator than that of the query', async () => {
+    const member =
+      'SELECT f.id FROM lab.film f JOIN lab.member m ON m.film_id = f.id JOIN lab.guest g USING (email)'
+    expect(untraced(await traced(member, 'id'))).toEqual(['guest'])
+    expect(
+      await reasonFor('SELECT m.email AS id, count(*) AS n FROM lab.member m GROUP BY m.email', 'id'),
+    ).toMatch(/compared exactly/)
   })
 })
 

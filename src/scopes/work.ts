@@ -1,5 +1,5 @@
 import type { Tree } from '../guard/index.js'
-import type { Alternative, ColumnUse, Occurrence } from './alternative.js'
+import type { Alternative, ColumnUse, Expression, Occurrence } from './alternative.js'
 import type { Levels } from './names.js'
 import type { BaseTable, QueryFacts } from './query-facts.js'
 import { Untraceable } from './untraceable.js'
@@ -48,6 +48,14 @@ export class Work {
     const occurrence = { id: this.#occurrences.length, table, isOnly }
     this.#occurrences.push(occurrence)
     return occurrence
+  }
+
+  /** Whether equal values of the expression may differ in other respects. */
+  isLoose(value: Expression | null): boolean {
+    const columns = (value?.uses ?? []).map(({ occurrence, column }) =>
+      this.#occurrences[occurrence]?.table.columns.get(column),
+    )
+    return columns.some((column) => column?.isLoose !== false)
   }
 
   typeOf({ occurrence, column }: ColumnUse): string {

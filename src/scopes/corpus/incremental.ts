@@ -17,8 +17,11 @@ export function rowsByScope(
     const at = JSON.stringify(
       scope.map(({ name, type }) => (isPadded(type) ? row[name]?.trimEnd() : row[name])),
     )
-    found.set(at, [...(found.get(at) ?? []), JSON.stringify(row)].sort())
+    const rows = found.get(at) ?? []
+    rows.push(JSON.stringify(row))
+    found.set(at, rows)
   }
+  for (const rows of found.values()) rows.sort()
   return found
 }
 
