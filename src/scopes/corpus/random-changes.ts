@@ -11,22 +11,13 @@ export class ChangeMaker {
   }
 
   fill(): string {
-    return this.#writes(100)
-  }
-
-  /** Makes up for rows that were deleted. */
-  refill(): string {
-    return this.#writes(20)
+    return Array.from({ length: 100 }, () => this.#write()).join('; ')
   }
 
   changes(): string {
-    return Array.from({ length: this.#random.int(4) }, () =>
+    return Array.from({ length: 1 + this.#random.int(5) }, () =>
       this.#random.chance(0.65) ? this.#write() : this.#remove(),
     ).join('; ')
-  }
-
-  #writes(count: number): string {
-    return Array.from({ length: count }, () => this.#write()).join('; ')
   }
 
   #word(): string {
