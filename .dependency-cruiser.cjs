@@ -20,6 +20,8 @@ const ROOMS = {
   inspect: ['model', 'ports', 'sql', 'postgres', 'guard', 'sources', 'sinks', 'transfers'],
   // Reads the same texts as the guard, and the catalogs of the same databases.
   lineage: ['model', 'ports', 'sql', 'postgres', 'guard'],
+  // Reads the tree that the guard parsed, and the catalogs of the source.
+  scopes: ['model', 'ports', 'sql', 'postgres', 'guard'],
   reconcile: ['model', 'ports', 'sql', 'postgres', 'checkpoints', 'sources', 'sinks'],
   // Neither sees the other, nor an adapter: main hands adapters in.
   runner: ['model', 'ports', 'config', 'telemetry'],

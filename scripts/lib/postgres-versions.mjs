@@ -17,6 +17,7 @@ export const VERSION_SUITES = [
   'src/guard',
   'src/lineage',
   'src/reconcile',
+  'src/scopes',
   'src/store',
   'tests/integration/postgres-versions.test.ts',
   'tests/integration/migrate.test.ts',

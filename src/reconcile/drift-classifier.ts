@@ -36,7 +36,7 @@ interface ClassifierParts {
 }
 
 /**
- * Tells drift from rows that the pipeline will still process. Two sources of evidence: the source knows which rows have
+ * Separates drift from rows that the pipeline will still process. Two sources of evidence: the source knows which rows have
  * changed since the pipeline read them, the mart knows which rows another session has written. docs/architecture.md has
  * the rules.
  */

@@ -90,7 +90,7 @@ describe('R5.5 reconcile', () => {
 })
 
 describe('a repair run', () => {
-  it('mends the rows it was given and no others', async () => {
+  it('repairs only the rows it was given', async () => {
     const { database, built, compare } = await aMart()
     const ids = (
       await database.query<{ id: string }>('SELECT id FROM analytics.ratings ORDER BY id LIMIT 4')

@@ -25,7 +25,7 @@ export interface RowWriters {
 export const NO_ROW_WRITERS: RowWriters = { of: async () => new Map() }
 
 /**
- * Tells rows as the pipeline left them from rows that another session touched. A batch writes its rows and its line in
+ * Separates rows as the pipeline left them from rows that another session touched. A batch writes its rows and its line in
  * the history behind the same savepoint, so both carry the same transaction number; a row with any other number was
  * written by another session. A mart outside the main database has no history; there the checkpoint has to do.
  */

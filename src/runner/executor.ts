@@ -14,7 +14,7 @@ import { STRATEGIES } from './strategies/index.js'
 export interface ExecutorParts {
   readonly queue: RunQueue
   readonly transfers: TransferFactory
-  /** Compares again what was mended. */
+  /** Compares repaired rows again. */
   readonly reconciler: Pick<Reconciler, 'prove'>
   readonly events: Events
   readonly leaseSeconds: number
@@ -38,8 +38,8 @@ export class PipelineExecutor {
 
   async execute(claim: Claim, lease: Lease, isStopping: () => boolean): Promise<Outcome> {
     const { queue, transfers, events } = this.#parts
-    // Asked for before it began, or while nobody held it: nothing has to be opened for that.
-    const early = wish(lease.control)
+    // Requested before the run began, or while no runner held it: nothing has to be opened.
+    const early = requestedEnd(lease.control)
     if (early !== null) {
       await this.#end(claim, early)
       return early
@@ -63,7 +63,7 @@ export class PipelineExecutor {
     }
   }
 
-  /** False: somebody has just asked it to mend rows, so it goes on. */
+  /** False: a repair has just been requested, so the run continues. */
   async #end(claim: Claim, status: 'SUCCESS' | 'PAUSED' | 'CANCELLED'): Promise<boolean> {
     failpoint('run.finishing')
     const totals = await this.#parts.queue.finish(claim, { status })
@@ -79,8 +79,8 @@ export class PipelineExecutor {
   ): Promise<'SUCCESS' | 'PAUSED' | 'CANCELLED' | 'RELEASED'> {
     for await (const step of steps) {
       for (;;) {
-        const wished = wish(lease.control)
-        if (wished !== null) return wished
+        const requested = requestedEnd(lease.control)
+        if (requested !== null) return requested
         if (isStopping()) return 'RELEASED'
         size.set(lease.control.batchSize)
         if (!(await this.#runBatch(claim, step, size))) break
@@ -89,7 +89,7 @@ export class PipelineExecutor {
     return 'SUCCESS'
   }
 
-  /** A repair mends and nothing else; every other run first tries again what somebody wants out of the quarantine. */
+  /** A repair run only repairs; every other run first retries the rows that are to be replayed from the quarantine. */
   async *#steps(claim: Claim, transfer: Transfer, lease: Lease): AsyncGenerator<Step> {
     if (claim.trigger !== 'repair') {
       const held = await this.#parts.queue.toReplay(claim)
@@ -100,7 +100,7 @@ export class PipelineExecutor {
     yield* this.#repairs(claim, transfer, lease)
   }
 
-  /** Also those that were asked for while the run was under way. What was mended is compared again. */
+  /** Includes repairs requested during the run. Repaired rows are compared again. */
   async *#repairs(claim: Claim, transfer: Transfer, lease: Lease): AsyncGenerator<Step> {
     const { queue } = this.#parts
     for (let asked = await queue.toRepair(claim); asked.length > 0; asked = await queue.toRepair(claim)) {
@@ -110,19 +110,19 @@ export class PipelineExecutor {
     }
   }
 
-  async #prove(claim: Claim, mended: readonly RepairKey[], signal: AbortSignal): Promise<void> {
+  async #prove(claim: Claim, repaired: readonly RepairKey[], signal: AbortSignal): Promise<void> {
     const { reconciler, events } = this.#parts
     const proof = await reconciler.prove(
       claim.pipeline,
-      mended.map(({ key }) => key),
+      repaired.map(({ key }) => key),
       signal,
     )
     events.repairProved(claim, proof)
     if (proof.differ === 0 || claim.trigger !== 'repair') return
     throw new VitrinaError(
       'REPAIR_INCOMPLETE',
-      `${proof.differ} of ${mended.length} rows still differ from the source after they were mended, such as (${proof.keys[0]!.join(', ')}).`,
-      'See the quarantine: the mart may refuse these rows. Then look who else writes to the mart.',
+      `${proof.differ} of ${repaired.length} rows still differ from the source after the repair, for example (${proof.keys[0]!.join(', ')}).`,
+      'Check the quarantine: the mart may reject these rows. Then check whether another session writes to the mart.',
     )
   }
 
@@ -165,7 +165,7 @@ function published(transfer: Transfer): Step[] {
   return step === null ? [] : [step]
 }
 
-/** What people asked for, as the end of a run. */
-function wish(control: Control): 'CANCELLED' | 'PAUSED' | null {
+/** The end of a run that was requested. */
+function requestedEnd(control: Control): 'CANCELLED' | 'PAUSED' | null {
   return control.cancel ? 'CANCELLED' : control.pause ? 'PAUSED' : null
 }

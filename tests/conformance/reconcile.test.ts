@@ -209,7 +209,7 @@ onEveryRoute((stand) => {
           .json()
           .items.some(
             (line: { message: string }) =>
-              line.message === 'Compared again: 3 mended rows equal to the source.',
+              line.message === 'Compared again: 3 repaired rows equal to the source.',
           ),
       { what: 'the proof in the log of the run' },
     )

@@ -30,11 +30,11 @@ describe('vitrina demo', () => {
       }
   }, 120_000)
 
-  it('leaves out the mart that needs Python where there is none, and says how to get it', async () => {
+  it('skips the mart that needs Python where Python is missing, and names the remedy', async () => {
     const database = await aDatabase({ cinema: true })
     const demo = await ended({ DATABASE_URL: database.url, VITRINA_PYTHON: '/nowhere/python3' })
     expect(demo.code).toBe(0)
-    expect(demo.stderr).toMatch(/Left out audience_segments: .*\n.*Python 3\.9/)
+    expect(demo.stderr).toMatch(/Skipped audience_segments: .*\n.*Python 3\.9/)
     expect(demo.stdout).not.toContain('audience_segments')
     expect(demo.stdout).toContain('✓ analytics.scrolling_showcase matches')
   })

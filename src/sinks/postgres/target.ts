@@ -58,7 +58,7 @@ export async function createTarget(session: Session, wanted: WantedTable): Promi
   return (await findTarget(session, wanted))!
 }
 
-/** The existing table; null: there is none yet. Changes nothing. */
+/** The existing table; null: it does not exist yet. Read-only. */
 export async function findTarget(
   session: Session,
   { address, columns, keyColumns }: WantedTable,

@@ -1,0 +1,61 @@
+import type { JudgeSession } from '../ports/query-judge.js'
+import type { KeyQuery, Recompute } from './scope-trace.js'
+
+export type RecomputeWay = keyof Recompute
+
+export interface RecomputeChoice {
+  readonly way: RecomputeWay
+  readonly text: string
+  /** For the parameters of `text`. */
+  readonly values: readonly (readonly string[])[]
+  /** The planner's total cost of each way that was considered. */
+  readonly costs: Readonly<Partial<Record<RecomputeWay, number>>>
+}
+
+/** A guess: with so many changes the full query is cheaper, and the arrays alone take long to send and plan. */
+export const MOST_ENTRIES = 50_000
+
+export interface Affected {
+  /** One array for each scope column; all have the same length. */
+  readonly scopes: readonly (readonly string[])[]
+  /** How many entries of the log they come from. */
+  readonly entries: number
+  /** The planner's cost of the key queries, which only the incremental ways need. */
+  readonly keyQueryCost: number
+}
+
+/**
+ * Chooses how to compute the affected scopes, by the planner's cost in the session that is going to run it: cost chose the
+ * fastest statement, or one within 1.5 times of it, for every shape that was measured.
+ */
+export async function chooseRecompute(
+  session: Pick<JudgeSession, 'rows'>,
+  recompute: Recompute,
+  { scopes, entries, keyQueryCost }: Affected,
+): Promise<RecomputeChoice> {
+  if (entries > MOST_ENTRIES) return { way: 'full', text: recompute.full, values: [], costs: {} }
+  const lateral = (await planCost(session, recompute.lateral, scopes)) + keyQueryCost
+  const any = (await planCost(session, recompute.any, scopes)) + keyQueryCost
+  const full = await planCost(session, recompute.full)
+  const way = full < Math.min(lateral, any) ? 'full' : lateral <= any ? 'lateral' : 'any'
+  return { way, text: recompute[way], values: way === 'full' ? [] : scopes, costs: { lateral, any, full } }
+}
+
+/** What the planner expects a key query to cost. */
+export function keyQueryCost(
+  session: Pick<JudgeSession, 'rows'>,
+  { text }: KeyQuery,
+  values: readonly (readonly (string | null)[])[],
+): Promise<number> {
+  return planCost(session, text, values)
+}
+
+async function planCost(
+  session: Pick<JudgeSession, 'rows'>,
+  text: string,
+  values: readonly (readonly (string | null)[])[] = [],
+): Promise<number> {
+  const [row] = await session.rows(`EXPLAIN (FORMAT JSON) ${text}`, values)
+  const [plan] = JSON.parse(row?.['QUERY PLAN'] ?? '[]') as { Plan?: Record<string, unknown> }[]
+  return Number(plan?.Plan?.['Total Cost'] ?? Number.POSITIVE_INFINITY)
+}

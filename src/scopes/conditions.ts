@@ -1,0 +1,101 @@
+import type { Tree } from '../guard/index.js'
+import { type Column, type Expression, guarded, idsOf, type Link } from './alternative.js'
+import { type Meaning, meaningOf, plainUse } from './expression.js'
+import { isSafeCast } from './safe-cast.js'
+import { type Addition, added, asAddition, bodiesOf, NOTHING, subqueriesIn } from './subqueries.js'
+import { listOf, namesOf, nodeOf } from './tree.js'
+import type { Here, Work } from './work.js'
+
+/**
+ * Reads a WHERE or ON. Only AND-ed comparisons of columns become links; every other condition is dropped, which names
+ * more scopes than have changed, but never fewer.
+ */
+export function conditionsOf(work: Work, condition: unknown, here: Here): Addition[] {
+  return conjunctsOf(condition).reduce<Addition[]>(
+    (additions, conjunct) => work.product(additions, () => conjunctOf(work, conjunct, here), added),
+    [NOTHING],
+  )
+}
+
+function conjunctsOf(condition: unknown): unknown[] {
+  if (condition === undefined) return []
+  const { kind, node } = nodeOf(condition)
+  if (kind !== 'BoolExpr' || node.boolop !== 'AND_EXPR') return [condition]
+  return listOf(node.args).flatMap(conjunctsOf)
+}
+
+function conjunctOf(work: Work, conjunct: unknown, here: Here): Addition[] {
+  const { kind, node } = nodeOf(conjunct)
+  if (kind === 'SubLink' && isMembership(node)) return membership(work, node, here)
+  const links = kind === 'A_Expr' ? comparison(work, node, here) : []
+  return subqueriesIn(work, conjunct, here).map((addition) => added(addition, { occurrences: [], links }))
+}
+
+const COMPARISONS: ReadonlySet<string> = new Set(['=', '<', '>', '<=', '>='])
+
+/** Operators of pg_catalog only, which are strict: the server writes others with their schema. */
+function comparison(work: Work, { kind, name, lexpr, rexpr }: Tree, here: Here): Link[] {
+  const names = namesOf(name)
+  const operator = names.at(-1) ?? ''
+  if (kind !== 'AEXPR_OP' || names.length !== 1 || !COMPARISONS.has(operator)) return []
+  return pairsOf(lexpr, rexpr, operator).flatMap(([left, right]) =>
+    linkOf(operator, sideOf(work, left, here), sideOf(work, right, here)),
+  )
+}
+
+/** (a, b) = (c, d) is two comparisons; an order of rows is not. */
+function pairsOf(left: unknown, right: unknown, operator: string): [unknown, unknown][] {
+  const [first, second] = [nodeOf(left), nodeOf(right)]
+  if (first.kind !== 'RowExpr' || second.kind !== 'RowExpr') return [[left, right]]
+  const others = listOf(second.node.args)
+  return operator === '=' ? listOf(first.node.args).map((each, place) => [each, others[place]]) : []
+}
+
+function sideOf(work: Work, value: unknown, here: Here): Expression | null {
+  return linkable(work, meaningOf(work, value, here.levels))
+}
+
+function linkable(work: Work, { value, opaque }: Meaning): Expression | null {
+  const use = value === null || opaque !== null ? null : plainUse(value)
+  return value !== null && use !== null && isSafeCast(value, work.typeOf(use)) ? value : null
+}
+
+function linkOf(operator: string, left: Expression | null, right: Expression | null): Link[] {
+  if (left === null || right === null) return []
+  const [one, other] = [plainUse(left), plainUse(right)]
+  return one?.occurrence === other?.occurrence ? [] : [{ operator, left, right, guards: [] }]
+}
+
+/** Both columns of a USING pair, whose operator the text does not show: only for types of pg_catalog it is known. */
+export function equality(work: Work, left: Column | null, right: Column | null): Link[] {
+  const side = (column: Column | null) => {
+    const value = column && linkable(work, column)
+    return value?.uses.some((use) => work.typeOf(use).includes('.')) ? null : value
+  }
+  return linkOf('=', side(left), side(right))
+}
+
+/** x IN (SELECT y …), which the server also writes for = ANY. */
+function isMembership({ subLinkType, operName }: Tree): boolean {
+  return subLinkType === 'ANY_SUBLINK' && (operName === undefined || namesOf(operName).join('.') === '=')
+}
+
+/** As a conjunct it is a comparison of x with the y of a row that is there; NULLs in y only make it false. */
+function membership(work: Work, node: Tree, here: Here): Addition[] {
+  const { kind, node: row } = nodeOf(node.testexpr)
+  const tests = kind === 'RowExpr' ? listOf(row.args) : [node.testexpr]
+  const tested = subqueriesIn(work, node.testexpr, here)
+  return work.product(
+    tested,
+    () =>
+      bodiesOf(work, node, here).map((body) => {
+        const links = tests.flatMap((test, place) => {
+          const column = body.columns[place]
+          return linkOf('=', sideOf(work, test, here), column === undefined ? null : linkable(work, column))
+        })
+        const guard = new Set(idsOf(body.occurrences))
+        return added(asAddition(body), { occurrences: [], links: guarded(links, guard) })
+      }),
+    added,
+  )
+}

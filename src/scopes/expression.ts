@@ -1,0 +1,100 @@
+import type { Tree } from '../guard/index.js'
+import type { Column, ColumnUse, Expression } from './alternative.js'
+import { findColumn, type Levels } from './names.js'
+import type { QueryFacts } from './query-facts.js'
+import { lastNameOf, nodeOf } from './tree.js'
+import { unsteadyCall } from './unsteady.js'
+import type { Work } from './work.js'
+import { textOf } from './write-expression.js'
+
+/** A column without its name. */
+export type Meaning = Omit<Column, 'name'>
+
+/** What an expression says about the rows it is computed from. */
+export function meaningOf(work: Work, value: unknown, levels: Levels): Meaning {
+  const { kind, node } = nodeOf(value)
+  if (kind === 'ColumnRef') return findColumn(node, levels)
+  const reader = new Reading(work, levels)
+  const written = reader.replace(value) as Tree
+  const opaque =
+    reader.opaque ?? (textOf(written) === null ? 'it is computed in a way that is not followed' : null)
+  const isStrict = kind === 'TypeCast' && nodeOf(node.arg).kind === 'ColumnRef'
+  return {
+    value: opaque === null ? { node: written, uses: reader.uses } : null,
+    // COALESCE and the like give an absent row a value that no present row explains.
+    opaque:
+      opaque ??
+      (reader.isOptional && !isStrict ? 'it is computed from the optional side of an outer join' : null),
+    isOptional: reader.isOptional,
+    isLoose: false,
+    unsteady: reader.unsteady,
+  }
+}
+
+const FLOATING: ReadonlySet<string> = new Set(['real', 'double precision'])
+
+/** Replaces the column references of one expression and notes what stands against following it. */
+class Reading {
+  readonly #work: Work
+  readonly #levels: Levels
+  readonly uses: ColumnUse[] = []
+  opaque: string | null = null
+  isOptional = false
+  unsteady: string | null = null
+
+  constructor(work: Work, levels: Levels) {
+    this.#work = work
+    this.#levels = levels
+  }
+
+  replace(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map((each) => this.replace(each))
+    if (value === null || typeof value !== 'object') return value
+    const { kind, node } = nodeOf(value)
+    if (kind === 'ColumnRef') return this.#column(node)
+    this.#note(kind, node)
+    // What a subquery computes is not part of this expression, and its names mean other things.
+    if (kind === 'SubLink') return value
+    return Object.fromEntries(Object.entries(value).map(([field, each]) => [field, this.replace(each)]))
+  }
+
+  #column(reference: Tree): unknown {
+    const column = findColumn(reference, this.#levels)
+    this.opaque ??=
+      column.opaque ?? (column.isLoose ? 'it is computed from one of several equal values' : null)
+    this.isOptional ||= column.isOptional
+    this.unsteady ??= column.unsteady
+    if (column.value === null) return { ColumnRef: reference }
+    this.uses.push(...column.value.uses)
+    return column.value.node
+  }
+
+  #note(kind: string, node: Tree): void {
+    if (kind === 'SubLink') this.opaque ??= 'it is the result of a subquery'
+    if (kind === 'GroupingFunc') this.opaque ??= 'it is GROUPING()'
+    if (isAggregate(this.#work.facts, kind, node)) this.opaque ??= 'it is an aggregate'
+    if (kind === 'FuncCall' && node.over !== undefined) this.opaque ??= 'it is a window function'
+    const calls = { facts: this.#work.facts, isExact: (argument: Tree) => this.#isExact(argument) }
+    this.unsteady ??= unsteadyCall(calls, kind, node)
+  }
+
+  #isExact(argument: Tree): boolean {
+    const { kind, node } = nodeOf(argument)
+    const value = kind === 'ColumnRef' ? findColumn(node, this.#levels).value : null
+    const use = value === null ? null : plainUse(value)
+    return use !== null && !FLOATING.has(this.#work.typeOf(use))
+  }
+}
+
+/** Also for a plain function that has the name of an aggregate of the query: that is the safe side. */
+export function isAggregate(facts: QueryFacts, kind: string, node: Tree): boolean {
+  if (kind === 'JsonArrayAgg' || kind === 'JsonObjectAgg') return true
+  return kind === 'FuncCall' && node.over === undefined && facts.aggregates.has(lastNameOf(node.funcname))
+}
+
+/** A base column, perhaps under casts that cannot fail; null for anything else. */
+export function plainUse({ node: value, uses }: Expression): ColumnUse | null {
+  const { kind, node } = nodeOf(value)
+  if (kind === 'BaseColumn') return node as unknown as ColumnUse
+  return kind === 'TypeCast' ? plainUse({ node: node.arg as Tree, uses }) : null
+}

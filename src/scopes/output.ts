@@ -1,0 +1,63 @@
+import type { Tree } from '../guard/index.js'
+import type { Column } from './alternative.js'
+import { meaningOf } from './expression.js'
+import { type RowList, RowLists, type Selected } from './row-lists.js'
+import { lastNameOf, listOf, namesOf, nodeOf } from './tree.js'
+import type { Here, Work } from './work.js'
+import { textOf } from './write-expression.js'
+
+interface Source extends Omit<Selected, 'targets'> {
+  readonly unsteadyRows: string | null
+}
+
+/**
+ * The columns of a SELECT. GROUP BY, DISTINCT ON, windows and LIMIT let rows affect each other: a column stays transparent
+ * only if it is the same in all rows that do, that is, if it is in the list of each of them.
+ */
+export function outputColumns(work: Work, select: Tree, source: Source): Column[] {
+  const targets = targetsOf(work, select, source.here)
+  const lists = new RowLists(work, select, { ...source, targets })
+  const all = lists.all()
+  const isMerging = all.length > 0 || listOf(select.distinctClause).length > 0
+  return targets.map((target, place) => {
+    const { node } = nodeOf(listOf(select.targetList)[place])
+    const unsteady = target.unsteady ?? lists.unsteadyWindow(node.val)
+    const isLoose = target.isLoose || (isMerging && work.isLoose(target.value))
+    return settled({ ...target, unsteady, isLoose }, all, { work, unsteadyRows: source.unsteadyRows })
+  })
+}
+
+function targetsOf(work: Work, select: Tree, { levels }: Here): Column[] {
+  return listOf(select.targetList).map((each) => {
+    const { node } = nodeOf(each)
+    return { ...meaningOf(work, node.val, levels), name: nameOf(node) }
+  })
+}
+
+/** The server writes AS wherever the name is not that of the column. */
+function nameOf({ name, val }: Tree): string {
+  if (name !== undefined) return String(name)
+  const { node } = nodeOf(val)
+  return namesOf(node.fields).at(-1) ?? lastNameOf(node.funcname)
+}
+
+interface Settling {
+  readonly work: Work
+  readonly unsteadyRows: string | null
+}
+
+function settled(target: Column, lists: readonly RowList[], { work, unsteadyRows }: Settling): Column {
+  const mixing = lists.find((list) => !isInList(work, target, list))
+  const unsteady =
+    target.unsteady ?? lists.find((list) => list.ties !== null && !isInList(work, target, list))?.ties ?? null
+  const opaque = target.opaque ?? mixing?.reason ?? null
+  return { ...target, opaque, unsteady: unsteady ?? (opaque === null ? null : unsteadyRows) }
+}
+
+/** A constant is in every list, and so is what is computed from columns that are and that have one value. */
+function isInList(work: Work, { value }: Column, { texts }: RowList): boolean {
+  if (value === null) return false
+  const text = textOf(value.node)
+  if (text !== null && texts.has(text)) return true
+  return !work.isLoose(value) && value.uses.every((use) => texts.has(textOf({ BaseColumn: use }) ?? ''))
+}

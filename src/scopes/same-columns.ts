@@ -1,0 +1,76 @@
+import type { ColumnUse, Condition, Expression, Link, Occurrence } from './alternative.js'
+import { nodeOf } from './tree.js'
+
+/**
+ * Columns that usable links make equal, in classes. Any two members of a class may be compared, although the query
+ * compares them by way of a third: rating and cast member meet at the film without the film being read.
+ */
+export class SameColumns {
+  readonly #classOf = new Map<string, ColumnUse[]>()
+  readonly #links = new Set<Link>()
+
+  constructor(links: readonly Link[], occurrences: ReadonlyMap<number, Occurrence>) {
+    for (const link of links) {
+      const [left, right] = [bare(link.left), bare(link.right)]
+      if (link.operator !== '=' || left === null || right === null) continue
+      // Equality of different types may not be transitive, and of values that differ otherwise, one cannot replace another.
+      const [one, other] = [columnOf(left, occurrences), columnOf(right, occurrences)]
+      if (one?.type !== other?.type || one?.collation !== other?.collation || one?.isLoose !== false) continue
+      this.#links.add(link)
+      this.#join(left, right)
+    }
+  }
+
+  has(link: Link): boolean {
+    return this.#links.has(link)
+  }
+
+  of(use: ColumnUse): readonly ColumnUse[] {
+    return this.#classOf.get(keyOf(use)) ?? [use]
+  }
+
+  neighbours(occurrence: number): number[] {
+    const found = this.#classes()
+      .map((members) => members.map((each) => each.occurrence))
+      .filter((ids) => ids.includes(occurrence))
+      .flat()
+    return [...new Set(found)].filter((id) => id !== occurrence)
+  }
+
+  /** One comparison less than there are members among those that were chosen. */
+  conditions(isChosen: (use: ColumnUse) => boolean): Condition[] {
+    return this.#classes().flatMap((members) => {
+      const [first, ...others] = members.filter(isChosen)
+      return first === undefined
+        ? []
+        : others.map((other) => ({ operator: '=', left: expressionOf(first), right: expressionOf(other) }))
+    })
+  }
+
+  #classes(): ColumnUse[][] {
+    return [...new Set(this.#classOf.values())]
+  }
+
+  #join(left: ColumnUse, right: ColumnUse): void {
+    const members = [...this.of(left), ...this.of(right)]
+    const distinct = [...new Map(members.map((each) => [keyOf(each), each])).values()]
+    for (const each of distinct) this.#classOf.set(keyOf(each), distinct)
+  }
+}
+
+function keyOf({ occurrence, column }: ColumnUse): string {
+  return `${occurrence} ${column}`
+}
+
+function bare({ node }: Expression): ColumnUse | null {
+  const { kind, node: inner } = nodeOf(node)
+  return kind === 'BaseColumn' ? (inner as unknown as ColumnUse) : null
+}
+
+function expressionOf(use: ColumnUse): Expression {
+  return { node: { BaseColumn: use }, uses: [use] }
+}
+
+function columnOf({ occurrence, column }: ColumnUse, occurrences: ReadonlyMap<number, Occurrence>) {
+  return occurrences.get(occurrence)?.table.columns.get(column)
+}

@@ -1,0 +1,74 @@
+import type { Tree } from '../guard/index.js'
+import type { Alternative, ColumnUse, Expression, Occurrence } from './alternative.js'
+import type { Levels } from './names.js'
+import type { BaseTable, QueryFacts } from './query-facts.js'
+import { Untraceable } from './untraceable.js'
+
+/** A WITH query, with what can be named inside it. */
+export interface WithQuery {
+  readonly select: Tree
+  readonly columns: readonly string[]
+  readonly place: Place
+}
+
+/** Where a SELECT is: what it can name besides its own FROM. */
+export interface Place {
+  readonly queries: ReadonlyMap<string, WithQuery>
+  readonly outer: Levels
+}
+
+/** Where an expression is: inside a SELECT, whose FROM is the first level. */
+export interface Here {
+  readonly queries: ReadonlyMap<string, WithQuery>
+  readonly levels: Levels
+}
+
+/** Uses of tables, those of a WITH query counted wherever it is named. Queries that people write have fewer than 50. */
+const MOST_OCCURRENCES = 400
+/** Branches of set operations that are joined multiply. */
+const MOST_ALTERNATIVES = 64
+
+/** What all parts of one flattening share. */
+export class Work {
+  readonly facts: QueryFacts
+  /** Handed in, because FROM, conditions and SELECT need each other. */
+  readonly select: (select: Tree, place: Place) => Alternative[]
+  readonly #occurrences: Occurrence[] = []
+
+  constructor(facts: QueryFacts, select: (work: Work, select: Tree, place: Place) => Alternative[]) {
+    this.facts = facts
+    this.select = (node, place) => select(this, node, place)
+  }
+
+  occurrence(table: BaseTable, isOnly: boolean): Occurrence {
+    if (this.#occurrences.length >= MOST_OCCURRENCES)
+      throw new Untraceable(
+        `The query uses tables more than ${MOST_OCCURRENCES} times, WITH queries and views written out.`,
+      )
+    const occurrence = { id: this.#occurrences.length, table, isOnly }
+    this.#occurrences.push(occurrence)
+    return occurrence
+  }
+
+  /** Whether equal values of the expression may differ in other respects. */
+  isLoose(value: Expression | null): boolean {
+    const columns = (value?.uses ?? []).map(({ occurrence, column }) =>
+      this.#occurrences[occurrence]?.table.columns.get(column),
+    )
+    return columns.some((column) => column?.isLoose !== false)
+  }
+
+  typeOf({ occurrence, column }: ColumnUse): string {
+    return this.#occurrences[occurrence]?.table.columns.get(column)?.type ?? ''
+  }
+
+  /** Every way of the first with every way of the second. */
+  product<A, B, C>(first: readonly A[], second: (one: A) => readonly B[], join: (a: A, b: B) => C): C[] {
+    const all = first.flatMap((one) => second(one).map((other) => join(one, other)))
+    if (all.length > MOST_ALTERNATIVES)
+      throw new Untraceable(
+        `The branches of the query's set operations combine in more than ${MOST_ALTERNATIVES} ways.`,
+      )
+    return all
+  }
+}
