@@ -85,7 +85,7 @@ task('trim', { adds: { size: 'timestamptz(3)[]' } }, async function trim(rows: o
       'f_async.py': expect.stringContaining('x is async'),
       'g_adds.py': expect.stringContaining('must be a dict of column: type'),
       'h_type.py:2': expect.stringContaining('which is not a type'),
-      'i_name.py:2': expect.stringContaining('cannot be the name of a task'),
+      'i_name.py:2': expect.stringContaining('is not a valid task name'),
       'a.ts': expect.stringContaining('SyntaxError'),
       'b.ts': 'The host exited with code 3 while loading it.',
       'c.ts': expect.stringContaining('missing.js'),
