@@ -66,7 +66,7 @@ interface Images {
   readonly parameters: ImageParameter[]
 }
 
-/** `unnest` of a known array tells the planner how many rows there are; a function over JSON would not. */
+/** `unnest` of a known array gives the planner the number of rows; a function over JSON would not. */
 function imagesOf({ occurrence, columns, parameters }: Images, images: ImageParameter['images']): string {
   const { name: table, capturedAs } = occurrence.table
   const arrays = columns.map(({ name }) => {

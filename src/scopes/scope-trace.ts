@@ -36,7 +36,7 @@ export interface TableTrace {
   readonly occurrences: readonly OccurrenceTrace[]
   /** Columns that key queries read from images of its rows, in the order of the table. */
   readonly columns: readonly string[]
-  /** Those of them that are generated, which logical decoding leaves out unless it is told otherwise. */
+  /** Those of them that are generated, which logical decoding leaves out unless configured otherwise. */
   readonly generatedColumns: readonly string[]
   readonly primaryKey: readonly string[]
   readonly identity: ReplicaIdentity

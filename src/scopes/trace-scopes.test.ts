@@ -114,7 +114,7 @@ describe('the scope', () => {
     expect(keyQueryOf(found, 'film').mayFail).toBe(true)
   })
 
-  it('keeps constants that tell the branches of a UNION apart', async () => {
+  it('keeps constants that distinguish the branches of a UNION', async () => {
     const sql = `SELECT 'f' AS what, f.id FROM lab.film f UNION ALL SELECT 'p', p.id FROM lab.person p`
     expect(namesOf(await traced(sql, 'what', 'id'))).toBe('what, id')
   })
@@ -355,7 +355,7 @@ describe('key queries', () => {
     expect(tableOf(found, 'event').generatedColumns).toEqual(['twice'])
   })
 
-  it('tell whether the replica identity has what they need', async () => {
+  it('report whether the replica identity has what they need', async () => {
     const found = await traced(
       'SELECT f.id FROM lab.film f JOIN lab.tag t ON t.film_id = f.id JOIN lab.event e ON e.film_id = f.id',
       'id',

@@ -18,7 +18,7 @@ const TELLING_PEERS: ReadonlySet<string> = new Set(
 /** PostgreSQL's FRAMEOPTION_ROWS: the frame counts rows, peers or not. */
 const ROWS_FRAME = 0x4
 
-/** Whether a window function tells peers apart: rows that are equal in the ORDER BY of its window. */
+/** Whether a window function distinguishes peers: rows that are equal in the ORDER BY of its window. */
 export function tellsPeersApart(name: string, over: Tree): boolean {
   return TELLING_PEERS.has(name) || (Number(over.frameOptions ?? 0) & ROWS_FRAME) !== 0 || ORDERED.has(name)
 }

@@ -19,7 +19,9 @@ describe('vitrina demo', () => {
     expectAsInReadme(first.stdout)
     const second = spawnVitrina(['demo', '--once'], {}, { cwd: folder })
     expect(await second.exited, second.stderr).toBe(0)
-    expect(second.stderr).toContain('Skipped es:film_dim and es:film_rating_agg: no Elasticsearch is configured.')
+    expect(second.stderr).toContain(
+      'Skipped es:film_dim and es:film_rating_agg: no Elasticsearch is configured.',
+    )
     const lines = second.stdout.split('\n')
     // biome-ignore lint/suspicious/noControlCharactersInRegex: plain text where no terminal is.
     expect(lines.filter((line) => line.length > 100 || /\x1b/.test(line))).toEqual([])
