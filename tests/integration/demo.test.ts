@@ -23,7 +23,7 @@ describe('vitrina demo', () => {
     expect(second.stderr).toContain(
       'Skipped es:film_dim and es:film_rating_agg: no Elasticsearch is configured.',
     )
-    expect(second.stderr).toMatch(/Left out audience_segments: .*\n.*Python 3\.9/)
+    expect(second.stderr).toMatch(/Skipped audience_segments: .*\n.*Python 3\.9/)
     expect(second.stdout).not.toContain('audience_segments')
     const lines = second.stdout.split('\n')
     // biome-ignore lint/suspicious/noControlCharactersInRegex: plain text where no terminal is.
