@@ -19,7 +19,7 @@ export function addDoctor(program: Command): void {
       const { examine } = await import('../main/doctor.js')
       const results = await examine()
       const ok = results.every((result) => result.status !== 'failed')
-      if (isData(flags)) printData({ ok, results }, flags)
+      if (isData(flags)) printData({ ok, findings: results }, flags)
       else for (const result of results) printResult(result)
       if (!ok) process.exitCode = 1
     })

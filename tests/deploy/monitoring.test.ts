@@ -24,7 +24,7 @@ beforeAll(async () => {
   const server = spawnVitrina(['api'], { ...env, VITRINA_PORT: '0', VITRINA_API_TOKEN: TOKEN })
   const worker = spawnVitrina(['runner'], { ...env, RUNNER_METRICS_PORT: '0' })
   const [, url = ''] = await server.waitForOutput(/API\s+(http\S+)\/api\/v1/)
-  const [, port = ''] = await worker.waitForOutput(/"port":(\d+),"msg":"Metrics and health/)
+  const [, port = ''] = await worker.waitForOutput(/"port":(\d+),"msg":"Serving metrics and health/)
   const get = (path: string) => fetch(`${url}${path}`, { headers: { authorization: `Bearer ${TOKEN}` } })
   await doSomeWork(get)
   texts = {

@@ -354,7 +354,7 @@ describe('two pipelines on one target', () => {
     const planned = await vitrina('diff', 'one.yaml')
     expect(planned.code).toBe(1)
     expect(planned.stderr).toMatch(
-      /one\.yaml:\d+:\d+.*TARGET_TAKEN: pipeline "twin_a" writes to "analytics"\.TWINS too/,
+      /one\.yaml:\d+:\d+.*TARGET_TAKEN: pipeline "twin_a" also writes to "analytics"\.TWINS/,
     )
     expect((await vitrina('apply', 'one.yaml', '--yes')).code).toBe(1)
     expect((await vitrina('pipelines', 'get', 'twin_a')).code).toBe(1)

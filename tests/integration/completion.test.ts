@@ -67,7 +67,7 @@ it('completes commands and options in zsh', async (context) => {
     return (await run('zsh', ['-f', '-c', ZSH], { env, timeout: 20_000 })).stdout
   }
   expect(await typed('vitrina pipelines re', 'restore ')).toMatch(
-    /reconcile +-- Compare a mart[\s\S]*reset +-- Set/,
+    /reconcile +-- Compare a mart[\s\S]*reset +-- Reset/,
   )
   expect(await typed('vitrina pipelines run film_dim --', '--wait ')).toMatch(/--follow +-- /)
 })

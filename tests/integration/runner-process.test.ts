@@ -17,7 +17,7 @@ async function startRunner(
 ): Promise<{ runner: SpawnedVitrina; url: string }> {
   const env = { DATABASE_URL: databaseUrl, RUNNER_METRICS_PORT: '0', RUNNER_POLL_INTERVAL_MS: '100' }
   const runner = spawnVitrina(['runner'], env, { cwd })
-  const [, port = ''] = await runner.waitForOutput(/"port":(\d+),"msg":"Metrics and health/)
+  const [, port = ''] = await runner.waitForOutput(/"port":(\d+),"msg":"Serving metrics and health/)
   return { runner, url: `http://127.0.0.1:${port}` }
 }
 
@@ -192,7 +192,7 @@ describe('a run that a stopping runner hands back', () => {
     expect(await attemptsOf(mart, runId)).toEqual(handedBack)
     await second.waitForOutput(/Run succeeded\./)
     expect(lineOf(second, 'Run resumed.')).toMatchObject({ previous_end: 'given_back' })
-    expect(second.stderr).not.toMatch(/went silent/)
+    expect(second.stderr).not.toMatch(/silent runner/)
   })
 
   it('names the lost connection', async () => {

@@ -189,7 +189,7 @@ describe('vitrina up', { timeout: 180_000 }, () => {
     const pids = await killedPids
     expect(await mortal.exited).toBe(1)
     expect(mortal.stderr).toMatch(/restart 5 of 5/)
-    expect(mortal.stderr).toMatch(/VTR-1010 PROCESS_FAILED: The runner ended 6 times/)
+    expect(mortal.stderr).toMatch(/VTR-1010 PROCESS_FAILED: The runner exited 6 times/)
     // API, runners, guard, and the server with its helpers.
     expect(pids.size).toBeGreaterThan(8)
     expect([...pids].filter(isAlive)).toEqual([])

@@ -78,7 +78,7 @@ describe('vitrina up', () => {
     const second = spawnVitrina(['up'], { DATABASE_URL: database.url }, { cwd: await aFolder() })
     await second.waitForOutput(/Vitrina is up/)
     expect(addressOf(second)).not.toBe(addressOf(first))
-    expect(second.stderr).toMatch(/Port \d+ is taken/)
+    expect(second.stderr).toMatch(/Port \d+ is in use/)
     const below = descendantsOf(second.pid)
     // A part that hangs: it does not receive the request to stop.
     for (const { pid } of below) process.kill(pid, 'SIGSTOP')
