@@ -1,5 +1,6 @@
 import { VitrinaError } from '../../model/errors.js'
 import type { Session } from '../../postgres/session.js'
+import { TIMELINE } from '../../postgres/timeline.js'
 import { quoteIdentifier, quoteList, quoteTable } from '../../sql/identifiers.js'
 import type { Column } from '../../sql/selection.js'
 import { sqlstateOf } from '../../sql/sqlstate.js'
@@ -22,7 +23,7 @@ export async function sweepStart(session: Session): Promise<SweepFrom> {
 }
 
 // The identifier of the cluster and its timeline: after a restore or a promotion the numbers mean something else.
-const SYSTEM = `(SELECT system_identifier FROM pg_control_system())::text || '/' || (SELECT timeline_id FROM pg_control_checkpoint())::text`
+const SYSTEM = `(SELECT system_identifier FROM pg_control_system())::text || '/' || ${TIMELINE}::text`
 
 /** The same where it only helps: null on a server that does not tell its identity to this login. */
 export function momentOf(session: Session): Promise<SweepFrom | null> {
