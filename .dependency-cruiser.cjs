@@ -12,6 +12,7 @@ const ROOMS = {
   // Where a pipeline continues, for every kind of mart.
   checkpoints: ['model', 'sql', 'postgres'],
   sources: ['model', 'ports', 'telemetry', 'sql', 'postgres'],
+  capture: ['model', 'ports', 'telemetry', 'sql', 'postgres'],
   sinks: ['model', 'ports', 'config', 'telemetry', 'sql', 'postgres'],
   transforms: ['model', 'ports', 'config', 'telemetry', 'sql'],
   // Moves rows from one adapter to another, and so knows both.
@@ -36,7 +37,7 @@ const ROOMS = {
 const DOORS = {
   pg: {
     is: '(^|/)node_modules/(@types/)?pg(-copy-streams|-cursor)?/',
-    rooms: 'store|postgres|sources/postgres|sinks/postgres|transfers|embedded|cinema|main',
+    rooms: 'store|postgres|capture|sources/postgres|sinks/postgres|transfers|embedded|cinema|main',
   },
   clickhouse: { is: '(^|/)node_modules/@clickhouse/', rooms: 'sinks/clickhouse' },
   fastify: { is: '(^|/)node_modules/@?fastify', rooms: 'api|main' },

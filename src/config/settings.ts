@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
+import { MAIN_CONNECTION } from '../model/connection.js'
 import { VitrinaError } from '../model/errors.js'
 import { LOGINS, type Login, loginPassword } from '../model/logins.js'
 
@@ -81,6 +82,13 @@ export const SETTINGS = {
     means:
       'The connection for source queries. "vitrina migrate" sets its password for vitrina_reader. Unset: DATABASE_URL with that login and a derived password.',
     example: 'postgres://vitrina_reader:secret@localhost:5432/cinema',
+    isSecret: true,
+  },
+  VITRINA_CAPTURE_DATABASE_URL: {
+    schema: databaseUrl.optional(),
+    means:
+      'What changes of the main database are captured with: a login with REPLICATION, without a pooler in between. Unset: VITRINA_READER_DATABASE_URL. For a named connection: VITRINA_CONNECTION_<NAME>_CAPTURE_URL.',
+    example: 'postgres://capture:secret@localhost:5432/cinema',
     isSecret: true,
   },
   VITRINA_CONNECTIONS: {
@@ -219,6 +227,12 @@ export const SETTINGS = {
     schema: count(1, 3600).default(30),
     means: 'How long a silent runner keeps its pipelines.',
     example: '30',
+  },
+  VITRINA_WAL_KEEP_MB: {
+    schema: count(16, 10_000_000).default(4096),
+    means:
+      'How much WAL a source may keep for the replication slot of Vitrina. Above it the slot is given up, and the pipelines of that source compare their marts as a whole. The change log keeps as much.',
+    example: '4096',
   },
   RUNNER_METRICS_PORT: {
     schema: count(0, 65535).optional(),
@@ -387,6 +401,14 @@ function ownPassword(url: string | undefined, login: Login): string | null {
   return decodeURIComponent(username) === LOGINS[login] && password !== ''
     ? decodeURIComponent(password)
     : null
+}
+
+/** The URL that changes of a source are captured with; null: the connection is not configured. */
+export function captureUrl(settings: Settings, connection: string): string | null {
+  if (connection === MAIN_CONNECTION)
+    return settings.VITRINA_CAPTURE_DATABASE_URL ?? loginUrl(settings, 'reader')
+  const { connections } = settings
+  return connections.get(`${connection}_capture`) ?? connections.get(connection) ?? null
 }
 
 /** The connection URL of one of the three logins to the main database. */

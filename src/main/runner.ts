@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
-import { loginUrl, type Settings } from '../config/settings.js'
+import { Captors } from '../capture/captors.js'
+import { captureUrl, loginUrl, type Settings } from '../config/settings.js'
 import { SqlGuard } from '../guard/index.js'
 import type { Way } from '../model/pipeline.js'
 import { MartReconciler } from '../reconcile/reconciler.js'
@@ -14,6 +15,7 @@ import { requireMigrated } from '../store/migrate.js'
 import { RunLogWriter } from '../store/run-log.js'
 import { RunQueueRepository } from '../store/run-queue.repository.js'
 import { NotifyWakeups } from '../store/wakeups.js'
+import { CaptureEvents } from '../telemetry/capture-events.js'
 import { Events } from '../telemetry/events.js'
 import type { Meter } from '../telemetry/meter.js'
 import { keepingRunLines } from '../telemetry/run-log.js'
@@ -27,6 +29,7 @@ import type { Telemetry } from './telemetry.js'
 
 /** Less than systemd, Kubernetes and `vitrina up` wait before they kill. */
 const GRACE_MS = 20_000
+const MEGABYTE = 1024 * 1024
 
 export interface RunningRunner {
   readonly id: string
@@ -99,16 +102,27 @@ export async function startRunner(
       leaseSeconds,
       graceMs: GRACE_MS,
     })
+    const captors = new Captors({
+      mainUrl: writerUrl,
+      sourceUrl: (connection) => captureUrl(settings, connection),
+      look: (sql) => database.query(sql),
+      owner: id,
+      leaseSeconds,
+      keepBytes: settings.VITRINA_WAL_KEEP_MB * MEGABYTE,
+      events: new CaptureEvents(log),
+    })
     const metrics = await watched(settings, meter, manager)
     await manager.start().catch(async (error) => {
       await metrics?.close()
       throw error
     })
+    captors.start()
     if (metrics !== null) log.info('Serving metrics and health.', { port: metrics.port })
     const stop = async () => {
       // Metrics and health stay available until the last batch has ended, so that monitoring shows that the runner is
       // draining.
       await manager.stop()
+      await captors.stop()
       await transforms.close()
       await metrics?.close()
       await runLog.close()

@@ -93,6 +93,21 @@ export const ERRORS = {
     class: 'stop',
     means: 'The query does not support the chosen capture.',
   },
+  CAPTURE_UNAVAILABLE: {
+    number: 2106,
+    class: 'stop',
+    means: 'The source is not prepared for capturing changes from its WAL.',
+  },
+  CAPTURE_BEHIND: {
+    number: 2107,
+    class: 'retry',
+    means: 'The change log of the source did not reach the moment of the run in time.',
+  },
+  CAPTURE_WAITING: {
+    number: 2108,
+    class: 'retry',
+    means: 'A new replication slot waits for transactions that are open on the source.',
+  },
   TRANSFORM_UNKNOWN: {
     number: 3001,
     class: 'stop',

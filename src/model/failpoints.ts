@@ -20,11 +20,15 @@ export const FAILPOINTS = [
 ] as const
 export type Failpoint = (typeof FAILPOINTS)[number]
 
+/** The same in the captor, which is not part of a run: after decoding, and between the log and its acknowledgement. */
+export const CAPTURE_FAILPOINTS = ['capture.decoded', 'capture.logged'] as const
+export type CaptureFailpoint = (typeof CAPTURE_FAILPOINTS)[number]
+
 /** `name`, or `name@3` for the third time, with `=kill` (SIGKILL) or `=freeze` (SIGSTOP). */
 const armed = parse(process.env.VITRINA_FAILPOINT)
 let passed = 0
 
-export function failpoint(name: Failpoint): void {
+export function failpoint(name: Failpoint | CaptureFailpoint): void {
   if (armed === null || armed.name !== name) return
   passed += 1
   if (passed === armed.count) process.kill(process.pid, armed.signal)

@@ -164,6 +164,7 @@ function grantsOnMetaStore(): string {
     GRANT DELETE ON etl.etl_runners TO ${LOGINS.writer};
     GRANT INSERT ON etl.etl_run_log TO ${LOGINS.writer};
     GRANT UPDATE (repaired_at) ON etl.etl_repairs TO ${LOGINS.writer};
+    GRANT INSERT, UPDATE, DELETE ON etl.etl_change_heads, etl.etl_changes, etl.etl_change_positions TO ${LOGINS.writer};
     GRANT INSERT ON etl.etl_repairs TO ${LOGINS.meta};
     GRANT INSERT, UPDATE ON etl.etl_comparisons TO ${LOGINS.meta};
 

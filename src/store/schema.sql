@@ -12,6 +12,62 @@ CREATE TABLE etl.etl_audit (
   request_id text,
   CONSTRAINT etl_audit_pkey PRIMARY KEY (id)
 );
+CREATE TABLE etl.etl_change_heads (
+  id integer GENERATED ALWAYS AS IDENTITY NOT NULL,
+  connection text NOT NULL,
+  slot text NOT NULL,
+  publication text NOT NULL,
+  generation bigint DEFAULT 0 NOT NULL,
+  trimmed pg_lsn DEFAULT '0/0'::pg_lsn NOT NULL,
+  system text,
+  timeline integer,
+  start_snapshot text,
+  published jsonb DEFAULT '{}'::jsonb NOT NULL,
+  has_slot boolean DEFAULT false NOT NULL,
+  owner text,
+  leased_until timestamp with time zone,
+  fence bigint DEFAULT 0 NOT NULL,
+  way text,
+  lost text,
+  lost_at timestamp with time zone,
+  error text,
+  error_code text,
+  error_since timestamp with time zone,
+  held_bytes bigint,
+  lag_bytes bigint,
+  upto pg_lsn DEFAULT '0/0'::pg_lsn NOT NULL,
+  last pg_lsn DEFAULT '0/0'::pg_lsn NOT NULL,
+  last_xid xid8,
+  last_stamp bigint,
+  updated_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT etl_change_heads_connection_key UNIQUE (connection),
+  CONSTRAINT etl_change_heads_slot_key UNIQUE (slot),
+  CONSTRAINT etl_change_heads_pkey PRIMARY KEY (id),
+  CONSTRAINT etl_change_heads_way_check CHECK ((way = ANY (ARRAY['stream'::text, 'peek'::text])))
+);
+CREATE TABLE etl.etl_change_positions (
+  head integer NOT NULL,
+  pipeline_id uuid NOT NULL,
+  generation bigint DEFAULT 0 NOT NULL,
+  end_lsn pg_lsn DEFAULT '0/0'::pg_lsn NOT NULL,
+  relations jsonb DEFAULT '{}'::jsonb NOT NULL,
+  updated_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT etl_change_positions_pkey PRIMARY KEY (head, pipeline_id),
+  CONSTRAINT etl_change_positions_head_fkey FOREIGN KEY (head) REFERENCES etl.etl_change_heads(id) ON DELETE CASCADE,
+  CONSTRAINT etl_change_positions_pipeline_id_fkey FOREIGN KEY (pipeline_id) REFERENCES etl.etl_pipelines(id) ON DELETE CASCADE
+);
+CREATE TABLE etl.etl_changes (
+  end_lsn pg_lsn NOT NULL,
+  xid xid8 NOT NULL,
+  head integer NOT NULL,
+  seq integer NOT NULL,
+  op "char" NOT NULL,
+  relation text NOT NULL,
+  old jsonb,
+  new jsonb,
+  CONSTRAINT etl_changes_pkey PRIMARY KEY (head, end_lsn, seq),
+  CONSTRAINT etl_changes_op_check CHECK ((op = ANY (ARRAY['I'::"char", 'U'::"char", 'D'::"char", 'T'::"char"])))
+);
 CREATE TABLE etl.etl_comparisons (
   pipeline_id uuid NOT NULL,
   deep boolean NOT NULL,
@@ -321,6 +377,24 @@ CREATE TABLE etl.schema_migrations (
   CONSTRAINT schema_migrations_pkey PRIMARY KEY (name)
 );
 
+COMMENT ON TABLE etl.etl_change_heads IS 'How far the change log of each source database is, and which runner writes it.';
+COMMENT ON COLUMN etl.etl_change_heads.connection IS 'main, or the name of a connection.';
+COMMENT ON COLUMN etl.etl_change_heads.generation IS 'Changes with every new slot: positions of another generation mean nothing. Milliseconds since 1970, so that a restored meta store never repeats one. 0: no slot yet.';
+COMMENT ON COLUMN etl.etl_change_heads.trimmed IS 'Entries at or before this position were removed. A pipeline whose position is lower has to read everything.';
+COMMENT ON COLUMN etl.etl_change_heads.start_snapshot IS 'What the slot does not report must be visible to the first read. NULL: there is no usable log.';
+COMMENT ON COLUMN etl.etl_change_heads.published IS 'For each membership of a table in the publication: the transaction number from which on no open transaction can have changed the table without being published.';
+COMMENT ON COLUMN etl.etl_change_heads.has_slot IS 'A slot exists on the source, or is about to be created.';
+COMMENT ON COLUMN etl.etl_change_heads.lost IS 'Why the previous slot could not be used.';
+COMMENT ON COLUMN etl.etl_change_heads.held_bytes IS 'WAL that the slot keeps on the source, as last seen; lag_bytes is the part that was not captured yet.';
+COMMENT ON COLUMN etl.etl_change_heads.upto IS 'Every commit whose record ends at or before this WAL position is in the log.';
+COMMENT ON COLUMN etl.etl_change_heads.last IS 'End of the newest commit in the log; last_xid is its transaction, last_stamp its time in microseconds since 2000. A source that decodes it differently has another history.';
+COMMENT ON TABLE etl.etl_change_positions IS 'Which pipelines read a change log, and a copy of how far each is: the log is trimmed below the slowest. Their own position is in the target, in the transaction of the rows. Registered before the first read.';
+COMMENT ON COLUMN etl.etl_change_positions.relations IS 'The tables of the pipeline with the columns that the log must contain: {"content.film_work": ["id"]}.';
+COMMENT ON TABLE etl.etl_changes IS 'Changed rows of the published tables of each source database, in commit order.';
+COMMENT ON COLUMN etl.etl_changes.end_lsn IS 'END of the commit record in the WAL of the source; seq orders the changes of one commit.';
+COMMENT ON COLUMN etl.etl_changes.xid IS 'The transaction on the source, with its epoch.';
+COMMENT ON COLUMN etl.etl_changes.op IS 'I inserted, U updated, D deleted, T truncated or changed in too many rows to list.';
+COMMENT ON COLUMN etl.etl_changes.old IS 'Columns of the row before the change, as text. A column that is absent is unknown, not NULL. new is the row after it.';
 COMMENT ON COLUMN etl.etl_pipelines.batch_size IS 'Rows in a batch. NULL: auto, the engine keeps a batch near its target duration.';
 COMMENT ON COLUMN etl.etl_pipelines.config_xact IS 'The transaction that made the present config_version.';
 COMMENT ON COLUMN etl.etl_pipelines.source_table IS 'Read instead of source_query, as SELECT source_columns FROM source_table. At most one of the two is given.';
@@ -335,6 +409,7 @@ COMMENT ON COLUMN etl.etl_runs.attempts IS 'The attempts before the present one,
 
 CREATE INDEX etl_audit_by_request ON etl.etl_audit USING btree (request_id);
 CREATE INDEX etl_audit_by_target ON etl.etl_audit USING btree (target_id, id);
+CREATE INDEX etl_change_positions_by_pipeline ON etl.etl_change_positions USING btree (pipeline_id);
 CREATE INDEX etl_events_by_time ON etl.etl_events USING btree (at);
 CREATE INDEX etl_events_fresh ON etl.etl_events USING btree (n) WHERE (seq IS NULL);
 CREATE INDEX etl_idempotency_by_time ON etl.etl_idempotency USING btree (at);

@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { chooseAccount } from '../../src/embedded/account.js'
 import { LOGINS, type Login, loginPassword } from '../../src/model/logins.js'
+import type { Found } from './found.js'
 import { freePorts } from './ports.js'
-import type { Found } from './programs.js'
 import { waitFor } from './wait.js'
 
 const SCRIPT = new URL('../../scripts/lib/pgbouncer.mjs', import.meta.url).href

@@ -1,9 +1,7 @@
 import type { TestProject } from 'vitest/node'
+import type { Found } from './found.js'
 import { findPgBouncer } from './pgbouncer.js'
 import { postgresBin } from './postgres-versions.js'
-
-/** A program that tests start, or why this machine has none. */
-export type Found = { readonly path: string } | { readonly missing: string }
 
 declare module 'vitest' {
   export interface ProvidedContext {

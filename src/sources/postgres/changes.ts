@@ -1,5 +1,6 @@
 import { VitrinaError } from '../../model/errors.js'
 import type { Session } from '../../postgres/session.js'
+import { TIMELINE } from '../../postgres/timeline.js'
 import { quoteIdentifier, quoteList, quoteTable } from '../../sql/identifiers.js'
 import type { Column } from '../../sql/selection.js'
 import { sqlstateOf } from '../../sql/sqlstate.js'
@@ -21,8 +22,8 @@ export async function sweepStart(session: Session): Promise<SweepFrom> {
   return { from: row!.from!, system: row!.system! }
 }
 
-// The identifier of the cluster and its timeline: after a restore or a promotion the numbers have another meaning.
-const SYSTEM = `(SELECT system_identifier FROM pg_control_system())::text || '/' || (SELECT timeline_id FROM pg_control_checkpoint())::text`
+// The identifier of the cluster and its timeline: after a restore or a promotion the numbers mean something else.
+const SYSTEM = `(SELECT system_identifier FROM pg_control_system())::text || '/' || ${TIMELINE}::text`
 
 /** The same where it is optional: null on a server that hides its identity from this login. */
 export function momentOf(session: Session): Promise<SweepFrom | null> {

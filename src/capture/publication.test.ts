@@ -1,0 +1,115 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { aPipeline } from '../../tests/support/builders.js'
+import { aDatabase, type TestDatabase } from '../../tests/support/database.js'
+import { Session } from '../postgres/session.js'
+import { ensureHead, registerPipeline } from './heads.js'
+import { applyPublication, planPublication, planSource } from './publication.js'
+
+async function sessionTo(database: TestDatabase): Promise<Session> {
+  const session = await Session.open(database.url, 'vitrina-test', new AbortController().signal)
+  onTestFinished(() => session.close())
+  return session
+}
+
+function tables(...names: string[]) {
+  return names.map((table) => ({ schema: 'public', table }))
+}
+
+const SQL = `
+  CREATE TABLE a (id int PRIMARY KEY); CREATE TABLE "B c" (id int PRIMARY KEY);
+  CREATE TABLE bare (id int); CREATE TABLE whole (id int); ALTER TABLE whole REPLICA IDENTITY FULL;
+  CREATE TABLE nothing (id int PRIMARY KEY); ALTER TABLE nothing REPLICA IDENTITY NOTHING;
+  CREATE TABLE late (id int PRIMARY KEY DEFERRABLE);
+  CREATE TABLE by_index (id int NOT NULL UNIQUE); ALTER TABLE by_index REPLICA IDENTITY USING INDEX by_index_id_key;
+  CREATE UNLOGGED TABLE fast (id int PRIMARY KEY); CREATE VIEW v AS SELECT 1 AS id;
+  CREATE TABLE parts (id int, g int) PARTITION BY LIST (g);
+  CREATE TABLE parts_1 PARTITION OF parts FOR VALUES IN (1); ALTER TABLE parts_1 ADD PRIMARY KEY (id);
+  CREATE TABLE parts_2 PARTITION OF parts FOR VALUES IN (2);`
+
+async function aSource(): Promise<Session> {
+  const database = await aDatabase({ migrated: false })
+  await database.query(SQL)
+  return sessionTo(database)
+}
+
+describe('the plan of a publication', () => {
+  it('is created, extended and reduced to exactly the tables that are needed', async () => {
+    const session = await aSource()
+    const plan = async (...names: string[]) => {
+      const { statements } = await planPublication(session, 'pub', tables(...names))
+      await applyPublication(session, { statements, refused: [] })
+      return statements
+    }
+    expect(await plan('a', 'whole')).toEqual([
+      `CREATE PUBLICATION "pub" FOR TABLE "public"."a", "public"."whole" WITH (publish = 'insert, update, delete, truncate', publish_via_partition_root = true)`,
+    ])
+    expect(await plan('a', 'whole')).toEqual([])
+    expect(await plan('a', 'B c', 'by_index')).toEqual([
+      'ALTER PUBLICATION "pub" ADD TABLE "public"."B c", "public"."by_index"',
+      'ALTER PUBLICATION "pub" DROP TABLE "public"."whole"',
+    ])
+    await session.run("ALTER PUBLICATION pub SET (publish = 'insert', publish_via_partition_root = false)")
+    expect(await plan('a', 'B c', 'by_index')).toEqual([
+      `ALTER PUBLICATION "pub" SET (publish = 'insert, update, delete, truncate', publish_via_partition_root = true)`,
+    ])
+  })
+
+  it('refuses tables whose updates would fail, or whose changes are not in the WAL', async () => {
+    const session = await aSource()
+    const { statements, refused } = await planPublication(
+      session,
+      'pub',
+      tables('bare', 'nothing', 'late', 'fast', 'v', 'parts', 'missing'),
+    )
+    expect(statements).toEqual([])
+    expect(refused.map(({ table, reason, remedy }) => [table, reason.replace(/:.*/, ''), remedy])).toEqual([
+      [
+        'public.bare',
+        'public.bare has no primary key and no other replica identity',
+        'ALTER TABLE "public"."bare" REPLICA IDENTITY FULL',
+      ],
+      [
+        'public.nothing',
+        'public.nothing has no primary key and no other replica identity',
+        'ALTER TABLE "public"."nothing" REPLICA IDENTITY FULL',
+      ],
+      [
+        'public.late',
+        'public.late has no primary key and no other replica identity',
+        'ALTER TABLE "public"."late" REPLICA IDENTITY FULL',
+      ],
+      ['public.fast', 'public.fast is unlogged', 'ALTER TABLE "public"."fast" SET LOGGED'],
+      ['public.v', 'public.v is not a table', null],
+      [
+        'public.parts',
+        'public.parts_2 has no primary key and no other replica identity',
+        'ALTER TABLE "public"."parts_2" REPLICA IDENTITY FULL',
+      ],
+      ['public.missing', 'The table public.missing does not exist.', null],
+    ])
+  })
+
+  it('of a source has the tables of all registered pipelines', async () => {
+    const main = await aDatabase()
+    const session = await sessionTo(main)
+    const source = await aSource()
+    const head = await ensureHead(session, 'cinema')
+    expect(head.slot).toMatch(/^vitrina_cinema_[0-9a-f]{8}$/)
+    expect((await ensureHead(session, 'cinema')).slot).toBe(head.slot)
+    for (const names of [
+      ['a', 'whole'],
+      ['a', 'B c'],
+    ]) {
+      const { id } = await aPipeline(main)
+      await registerPipeline(
+        session,
+        { head, pipelineId: id },
+        names.map((table) => ({ schema: 'public', table, columns: ['id'] })),
+      )
+    }
+    const { statements } = await planSource(session, source, head)
+    expect(statements).toEqual([
+      expect.stringContaining('FOR TABLE "public"."B c", "public"."a", "public"."whole" WITH'),
+    ])
+  })
+})
