@@ -98,7 +98,7 @@ export class Captor {
       await new CaptureWork(this.#options, log, signal).run(head)
       this.#lastFailure = ''
     } catch (error) {
-      // What cut the sessions is the cause, not what they said when they were cut.
+      // What cut the sessions is the cause, not the errors of the cut sessions.
       if (lease.signal.aborted) throw lease.signal.reason
       const { code, message, hint } = asVitrinaError(error)
       if (!this.#stopping.signal.aborted)

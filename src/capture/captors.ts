@@ -27,7 +27,7 @@ const LOOK_MS = 1_000
 const HEADS = `SELECT id, connection FROM etl.etl_change_heads h
   WHERE has_slot OR EXISTS (SELECT FROM etl.etl_change_positions p WHERE p.head = h.id)`
 
-/** The captors of a runner: one for each source database whose changes are captured. Without any, only a look each second. */
+/** The captors of a runner: one for each source database whose changes are captured. Without any, it only checks for heads each second. */
 export class Captors {
   /** For consumers in this process. */
   readonly signals: Signals

@@ -201,7 +201,7 @@ describe('a run', () => {
     expect([entries, barriers]).toEqual([[], [{ query: expect.stringContaining('pg_logical_emit_message') }]])
   })
 
-  it('fails with the reason when nobody captures', async () => {
+  it('fails with the reason when no captor runs', async () => {
     const rig = await aRig()
     const reader = rig.reader({ timeoutMs: 200 })
     const source = await aSource(rig)

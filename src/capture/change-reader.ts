@@ -128,7 +128,7 @@ export class ChangeReader {
     return headById(this.#options.main, this.#options.head)
   }
 
-  /** Tells the captor that a consumer waits: a quiet source reports its position only when it is asked. */
+  /** Notifies the captor that a consumer waits: a quiet source reports its position only on request. */
   async #ask(lsn: Lsn): Promise<void> {
     const { main, head } = this.#options
     await main.rows('SELECT pg_notify($1, $2)', [WANTED_CHANNEL, `${head} ${formatLsn(lsn)}`])

@@ -19,7 +19,7 @@ export interface Position {
   readonly fingerprint: string
 }
 
-/** The head of a source database; created when it is asked for the first time. */
+/** The head of a source database; created on first use. */
 export async function ensureHead(main: Session, connection: string): Promise<Head> {
   const name = `vitrina_${connection
     .toLowerCase()

@@ -17,7 +17,7 @@ export interface Change {
 /** Which columns of each table the log keeps, besides those of its identity. */
 export type Needs = ReadonlyMap<string, ReadonlySet<string>>
 
-/** Longer values are left out: they are no keys, and one of 1 GB must not pass through the log. */
+/** Longer values are left out: they are not keys, and one of 1 GB must not pass through the log. */
 const LONGEST_BYTES = 8_192
 
 const NO_COLUMNS: ReadonlySet<string> = new Set()

@@ -12,11 +12,11 @@ const POLL_MS = 100
 const NEVER: Lsn = 0xffff_ffff_ffff_ffffn
 /** Messages in the memory of this process at a time. */
 const FETCH = 2_000
-/** Changes after which one look ends, at the end of a transaction. */
+/** Changes after which one peek ends, at the end of a transaction. */
 const MOST_CHANGES = 50_000
 
 /**
- * The same through SQL functions, where a pooler refuses replication connections. Every look decodes again from
+ * The same through SQL functions, where a pooler refuses replication connections. Every peek decodes again from
  * restart_lsn, so it is slower, and an open transaction makes it slower still.
  */
 export class PeekStream implements ChangeStream {
@@ -25,9 +25,9 @@ export class PeekStream implements ChangeStream {
   readonly #options: StreamOptions
   /** Where our last acknowledgement left the slot. Another session must not have moved it. */
   #confirmed: Lsn
-  /** Ends of the transactions that were returned; a look before they are acknowledged sees them again. */
+  /** Ends of the transactions that were returned; a peek before they are acknowledged sees them again. */
   #returned: Lsn = NO_LSN
-  /** The flushed position of the last look: without more WAL there is nothing to look at. */
+  /** The flushed position of the last peek: without more WAL there is nothing to read. */
   #seen: Lsn = NO_LSN
   #heard: () => void = () => {}
 
@@ -73,12 +73,12 @@ export class PeekStream implements ChangeStream {
 
   async #look(): Promise<Received> {
     const { slot } = this.#options
-    // Before the look, so that everything up to it is part of the look.
+    // Before the peek, so that everything up to it is included.
     const [row] = await this.#session.rows('SELECT pg_current_wal_flush_lsn()::text AS flushed')
     const flushed = parseLsn(row!.flushed!)
     if (flushed === this.#seen) return { transactions: [], reached: flushed }
     const { transactions, isCut } = await this.#peek()
-    // Whoever moved the slot before or during the look has hidden changes from it.
+    // A session that moved the slot before or during the peek has hidden changes from it.
     if ((await confirmedOf(this.#session, slot)) !== this.#confirmed) throw new SlotMoved()
     const last = transactions.at(-1)?.endLsn ?? NO_LSN
     // A commit record that lies across the flushed position is decoded as a whole, and ends after it.

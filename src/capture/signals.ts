@@ -9,7 +9,7 @@ export const WANTED_CHANNEL = 'vitrina_changes_wanted'
 
 const RECONNECT_MS = 2_000
 
-/** `lsn`: how far the log is, or is wanted; 0 where only attention is asked for. */
+/** `lsn`: how far the log is, or is wanted; 0 where only attention is requested. */
 export interface Signal {
   readonly head: number
   readonly lsn: Lsn

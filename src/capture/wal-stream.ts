@@ -32,7 +32,7 @@ const FIRST_PING_MS = 4
 const SLOWEST_PING_MS = 100
 
 /**
- * START_REPLICATION over pg. It acknowledges only what it is told to: a client that acknowledges what it received
+ * START_REPLICATION over pg. It acknowledges only what the caller confirms: a client that acknowledges what it received
  * (as libraries do by a timer) loses everything between that and the log when it is killed.
  */
 export class WalStream implements ChangeStream {
