@@ -129,14 +129,14 @@ describe('the next times of a schedule', () => {
     (await api.get(`/schedule/runs?${new URLSearchParams(query)}`)).json()
 
   it('are returned in its time zone', async () => {
-    const told = await runs({
+    const schedule = await runs({
       schedule_interval: '0 6 * * *',
       schedule_timezone: 'Europe/Moscow',
       limit: '3',
     })
-    expect(told).toMatchObject({ valid: true, errors: [] })
-    expect(told.runs).toHaveLength(3)
-    for (const { at, local, clock_change_minutes } of told.runs) {
+    expect(schedule).toMatchObject({ valid: true, errors: [] })
+    expect(schedule.runs).toHaveLength(3)
+    for (const { at, local, clock_change_minutes } of schedule.runs) {
       expect(at).toMatch(/T03:00:00\.000000Z$/)
       expect(local).toMatch(/T06:00:00\+03:00$/)
       expect(clock_change_minutes).toBe(0)

@@ -108,9 +108,9 @@ describe('the event stream', () => {
     try {
       expect(client.response.headers.get('content-encoding')).toBeNull()
       await api.post('/pipelines', {
-        name: 'told',
+        name: 'announced',
         source_query: 'SELECT 1 AS id',
-        target_table: 'analytics.told',
+        target_table: 'analytics.announced',
         key_columns: ['id'],
       })
       await client.waitFor('the new pipeline', (events) =>

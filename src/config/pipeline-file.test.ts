@@ -16,7 +16,7 @@ const schema: JsonSchema = readPipelineSchema(
   fileURLToPath(new URL('../../schemas/pipeline.schema.json', import.meta.url)),
 )
 const read = (text: string) => readPipelineFile(new SourceText('p.yaml', text), schema)
-const told = async (text: string) =>
+const mistakesIn = async (text: string) =>
   (await read(text)).mistakes.map(({ place, message }) => `${place.line}:${place.column} ${message}`)
 
 describe('a file of pipelines', () => {
@@ -59,7 +59,7 @@ describe('a file of pipelines', () => {
     ],
     ['pipelines that are not a list', 'pipelines: 5\n', ['1:12 must be a list']],
   ])('reports %s with its place', async (_, text, mistakes) => {
-    expect(await told(text)).toEqual(mistakes)
+    expect(await mistakesIn(text)).toEqual(mistakes)
   })
 
   it.each([
@@ -140,7 +140,7 @@ describe('references', () => {
 
   it('that cannot be resolved are reported with their place', async () => {
     expect(
-      await told(
+      await mistakesIn(
         'name: a\ntarget_table: ${env:FILM_UNSET}\ntasks:\n  - {task_type: SQL, body: "${file:nothing.sql}"}\n',
       ),
     ).toEqual([

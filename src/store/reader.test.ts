@@ -99,10 +99,11 @@ it('reads one snapshot, cannot write, resolves no unqualified names and does not
     'idle_in_transaction_session_timeout',
   ]
   const values = ['repeatable read', 'on', '""', '30s', '1h', '5min']
-  const told = await session.rows('SELECT current_setting(name) AS value FROM unnest($1::text[]) AS name', [
-    names,
-  ])
-  expect(told.map(({ value }) => value)).toEqual(values)
+  const settings = await session.rows(
+    'SELECT current_setting(name) AS value FROM unnest($1::text[]) AS name',
+    [names],
+  )
+  expect(settings.map(({ value }) => value)).toEqual(values)
   // The same except for the isolation level for a reader who logs in with psql.
   const client = await database.client(database.loginUrl('reader'))
   const { rows } = await client.query(

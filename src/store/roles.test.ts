@@ -243,9 +243,9 @@ describe('granting', () => {
     await administrator.query(
       'BEGIN; GRANT pg_read_server_files TO vitrina_reader; ALTER ROLE vitrina_meta BYPASSRLS',
     )
-    const told = await excessOf(administrator)
+    const warnings = await excessOf(administrator)
     await administrator.query('ROLLBACK')
-    expect(told).toEqual([
+    expect(warnings).toEqual([
       expect.stringMatching(/^vitrina_meta has BYPASSRLS, .*: ALTER ROLE vitrina_meta NOBYPASSRLS$/),
       expect.stringMatching(
         /^vitrina_reader has the role pg_read_server_files, .*: REVOKE pg_read_server_files FROM vitrina_reader$/,
@@ -270,13 +270,13 @@ describe('granting', () => {
       )
     await own.query(`ALTER DATABASE ${administrator.pathname.slice(1)} OWNER TO ${name}`)
     await migrate(administrator.href)
-    const told = await grantRoles({
+    const warnings = await grantRoles({
       administratorUrl: administrator.href,
       sourceSchemas: [],
       targetSchemas: ['analytics'],
     })
     // Only a superuser can grant pg_read_all_stats; on this server one has.
-    expect(told).toEqual([])
+    expect(warnings).toEqual([])
     const writer = await own.client(own.loginUrl('writer'))
     await writer.query('CREATE TABLE analytics.mart (id integer)')
     const meta = await own.client(own.loginUrl('meta'))

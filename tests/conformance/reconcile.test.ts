@@ -201,11 +201,11 @@ onEveryRoute((stand) => {
     const { id } = await stand().pipeline(await aTable(stand(), 'stubborn', 50))
     await stand().run(id)
     await target.query('UPDATE analytics.stubborn SET value = 0 WHERE id <= 3')
-    const mended = await repair(id)
-    expect(await runEnded(main, mended.run_id)).toMatchObject({ status: 'SUCCESS', rows_updated: 3 })
+    const repaired = await repair(id)
+    expect(await runEnded(main, repaired.run_id)).toMatchObject({ status: 'SUCCESS', rows_updated: 3 })
     await waitFor(
       async () =>
-        (await api().get(`/runs/${mended.run_id}/log`))
+        (await api().get(`/runs/${repaired.run_id}/log`))
           .json()
           .items.some(
             (line: { message: string }) =>

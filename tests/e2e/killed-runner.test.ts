@@ -42,7 +42,7 @@ describe('a runner that is killed in the middle of a run', () => {
     await attempts.getByRole('button', { name: 'Log of attempt 2' }).click()
     await page.waitForURL(/attempt=2/)
     const log = page.getByRole('log')
-    await log.getByText('Run continued.').waitFor()
+    await log.getByText('Run resumed.').waitFor()
     expect(await log.getByText('Run started.').count()).toBe(0)
     expect(complaints).toEqual([])
   })

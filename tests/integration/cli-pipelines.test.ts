@@ -176,8 +176,11 @@ describe('validation and preview', () => {
     const differs = await vitrina('pipelines', 'reconcile', 'film_rating_agg_full', '--deep')
     expect(differs.code).toBe(1)
     expect(differs.stdout).toMatch(/differs\.[\s\S]*missing: 1 row,/)
-    const mended = await vitrina('pipelines', 'reconcile', 'film_rating_agg_full', '--repair', '--wait')
-    expect(mended).toMatchObject({ code: 0, stdout: expect.stringContaining('film_rating_agg_full matches') })
+    const repaired = await vitrina('pipelines', 'reconcile', 'film_rating_agg_full', '--repair', '--wait')
+    expect(repaired).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('film_rating_agg_full matches'),
+    })
   })
 })
 

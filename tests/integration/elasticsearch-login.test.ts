@@ -52,7 +52,7 @@ describe('an Elasticsearch with TLS and logins', () => {
     const log = await database.query('SELECT message, fields FROM etl.etl_run_log WHERE run_id = $1', [
       ended.id,
     ])
-    return { ...ended, told: JSON.stringify([ended, log]) }
+    return { ...ended, shown: JSON.stringify([ended, log]) }
   }
   const films = async (index: string) => {
     await server.call('POST', `/${index}/_refresh`)
@@ -124,7 +124,7 @@ describe('an Elasticsearch with TLS and logins', () => {
       error_hint: expect.stringMatching(hint),
     })
     for (const secret of [server.password, Buffer.from(`admin:${server.password}`).toString('base64')])
-      expect(failed.told).not.toContain(secret)
+      expect(failed.shown).not.toContain(secret)
   })
 
   it.each(['update', 'index'])(
@@ -167,7 +167,7 @@ describe('an Elasticsearch with TLS and logins', () => {
         error_code: 'VTR-4204',
         error: expect.stringMatching(expected),
       })
-      expect(failed.told).not.toContain(env.ELASTICSEARCH_API_KEY)
+      expect(failed.shown).not.toContain(env.ELASTICSEARCH_API_KEY)
     })
   })
 })

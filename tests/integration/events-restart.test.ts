@@ -50,9 +50,9 @@ async function tell(url: string, batch: string): Promise<void> {
 
 const seen = (client: SseClient) =>
   client.events.filter(({ event }) => event === 'test').map(({ data }) => `${data.batch}.${data.n}`)
-const told = (...batches: string[]) =>
+const batchesOf = (...batches: string[]) =>
   batches.flatMap((batch) => Array.from({ length: 20 }, (_, n) => `${batch}.${n + 1}`))
-const untilTold = (client: SseClient, batch: string) =>
+const untilReceived = (client: SseClient, batch: string) =>
   client.waitFor(`batch ${batch}`, (events) =>
     events.some(({ data }) => data.batch === batch && data.n === 20),
   )
@@ -69,7 +69,7 @@ it('continues over a real restart of the database, for clients that stay and cli
   const steady = await openStream(api.app, HEADERS)
   const first = await openStream(api.app, HEADERS)
   await tell(url, 'before')
-  await Promise.all([untilTold(steady, 'before'), untilTold(first, 'before')])
+  await Promise.all([untilReceived(steady, 'before'), untilReceived(first, 'before')])
   first.close()
   const last = String(first.events.at(-1)!.id)
 
@@ -89,15 +89,15 @@ it('continues over a real restart of the database, for clients that stay and cli
     { what: 'the stream to respond again' },
   )
   onTestFinished(() => second.close())
-  await untilTold(second, 'between')
+  await untilReceived(second, 'between')
 
   // Once more, with a normal shutdown and both listening.
   await server.stop()
   server = await start()
   await tell(url, 'after')
-  await Promise.all([untilTold(steady, 'after'), untilTold(second, 'after')])
-  expect(seen(steady)).toEqual(told('before', 'between', 'after'))
-  expect(seen(second)).toEqual(told('between', 'after'))
+  await Promise.all([untilReceived(steady, 'after'), untilReceived(second, 'after')])
+  expect(seen(steady)).toEqual(batchesOf('before', 'between', 'after'))
+  expect(seen(second)).toEqual(batchesOf('between', 'after'))
   const ids = steady.events.map(({ id }) => id)
   expect(ids).toEqual(Array.from({ length: 60 }, (_, n) => ids[0]! + n))
   steady.close()

@@ -60,14 +60,14 @@ describe.each(['pushdown', 'relay'] as const)('a row written by hand, run by %s'
     for (const sql of texts) expected.push(await verdictOn(sql))
     const before = await everythingIn(database, DATA)
     const runs = await runAll(texts, 'a')
-    const told = runs.map(({ status, error_code, attempt, rows_read }, n) => [
+    const outcomes = runs.map(({ status, error_code, attempt, rows_read }, n) => [
       texts[n]!.slice(0, 200),
       status,
       error_code,
       attempt,
       rows_read,
     ])
-    expect(told).toEqual(texts.map((sql, n) => [sql.slice(0, 200), 'FAILED', expected[n], 1, 0]))
+    expect(outcomes).toEqual(texts.map((sql, n) => [sql.slice(0, 200), 'FAILED', expected[n], 1, 0]))
     expect(expected).not.toContain('accepted')
     expect(await everythingIn(database, DATA)).toEqual(before)
   })
@@ -82,13 +82,13 @@ describe.each(['pushdown', 'relay'] as const)('a row written by hand, run by %s'
     expect(runnable.length).toBeGreaterThan(50)
     const texts = share(runnable, 3, `honest by ${way}`)
     const runs = await runAll(texts, 'id')
-    const told = runs.map(({ status, error, rows_read }, n) => [texts[n], status, error, rows_read])
+    const outcomes = runs.map(({ status, error, rows_read }, n) => [texts[n], status, error, rows_read])
     const expected = []
     for (const sql of texts) {
       const [row] = await database.query<{ n: number }>(`SELECT count(*)::int AS n FROM (${bare(sql)}) AS s`)
       expected.push([sql, 'SUCCESS', null, row!.n])
     }
-    expect(told).toEqual(expected)
+    expect(outcomes).toEqual(expected)
   })
 
   it('is rejected with the position in the text of its author', async () => {

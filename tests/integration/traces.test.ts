@@ -198,9 +198,9 @@ describe('a run without a traced caller', () => {
       attributes: { 'vitrina.run.status': 'FAILED', 'error.type': expect.stringMatching(/^VTR-\d{4}/) },
     })
     const password = new URL(stand.database.url).password
-    const said = stand.collector.bodies.join('\n')
+    const sent = stand.collector.bodies.join('\n')
     for (const secret of ['hunter2', 'SELECT', TOKEN, 'in-the-query', ...(password === '' ? [] : [password])])
-      expect(said).not.toContain(secret)
+      expect(sent).not.toContain(secret)
   })
 })
 

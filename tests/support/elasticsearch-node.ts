@@ -16,7 +16,7 @@ export interface SearchNode {
   stop(): Promise<void>
 }
 
-interface NodeWish {
+interface NodeOptions {
   /** For elasticsearch.yml. */
   readonly settings: Readonly<Record<string, unknown>>
   /** More configuration files, by name. */
@@ -27,7 +27,7 @@ interface NodeWish {
 /** One server in its own folder, on free ports. */
 export async function startNode(
   { folder, java }: Tools['elasticsearch'],
-  wish: NodeWish,
+  options: NodeOptions,
 ): Promise<SearchNode> {
   const home = await mkdtemp(join(tmpdir(), 'vitrina-search-'))
   const [port = 0, transport = 0] = await freePorts(2)
@@ -36,8 +36,8 @@ export async function startNode(
   const address = `127.0.0.1:${port}`
   const files = {
     ...(await ownFiles(folder)),
-    ...wish.files,
-    'elasticsearch.yml': yaml({ ...ownSettings(home), ...ports, ...wish.settings }),
+    ...options.files,
+    'elasticsearch.yml': yaml({ ...ownSettings(home), ...ports, ...options.settings }),
   }
   await configure(home, files, account)
   const log = await open(join(home, 'logs', 'output.log'), 'a')
@@ -63,16 +63,16 @@ export async function startNode(
     await waitFor(
       async () => {
         if (server.exitCode !== null) return 'ended'
-        return (await wish.answers(address)) && 'answers'
+        return (await options.answers(address)) && 'answers'
       },
       { what: 'Elasticsearch to respond', timeoutMs: 120_000 },
     )
     if (server.exitCode !== null) throw new Error(`it exited with code ${server.exitCode}`)
     return { address, stop }
   } catch (error) {
-    const said = await readFile(join(home, 'logs', 'output.log'), 'utf8').catch(() => '')
+    const output = await readFile(join(home, 'logs', 'output.log'), 'utf8').catch(() => '')
     await stop()
-    throw new Error(`Elasticsearch did not start: ${String(error)}\n${said.slice(-2000)}`)
+    throw new Error(`Elasticsearch did not start: ${String(error)}\n${output.slice(-2000)}`)
   }
 }
 

@@ -72,7 +72,7 @@ export function elasticsearchKind(url: string, environment: NodeJS.ProcessEnv = 
   return elasticsearch.create(readTable(elasticsearch.settings, { ELASTICSEARCH_URL: url, ...environment }))
 }
 
-interface SinkWish {
+interface SinkRequest {
   readonly url: string
   readonly name: string
   /** Columns as `name type`. */
@@ -86,19 +86,19 @@ interface SinkWish {
 }
 
 /** A sink for one test, closed with it. The first column is the key unless another is given. */
-export async function openSink(wish: SinkWish): Promise<Sink> {
-  const kind = elasticsearchKind(wish.url, wish.environment)
-  const read = kind.readOptions(wish.options ?? {})
+export async function openSink(request: SinkRequest): Promise<Sink> {
+  const kind = elasticsearchKind(request.url, request.environment)
+  const read = kind.readOptions(request.options ?? {})
   if ('problems' in read) throw new Error(JSON.stringify(read.problems))
-  const columns = wish.columns.map(toColumn)
+  const columns = request.columns.map(toColumn)
   const sink = await kind.open({
-    name: wish.name,
+    name: request.name,
     columns,
-    key: wish.key ?? [columns[0]!.name],
+    key: request.key ?? [columns[0]!.name],
     options: read.options,
-    brake: wish.brake ?? 1,
-    signal: wish.signal ?? new AbortController().signal,
-    ...(wish.replaces === undefined ? {} : { replaces: wish.replaces }),
+    brake: request.brake ?? 1,
+    signal: request.signal ?? new AbortController().signal,
+    ...(request.replaces === undefined ? {} : { replaces: request.replaces }),
   })
   onTestFinished(() => sink.close())
   return sink

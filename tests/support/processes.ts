@@ -82,11 +82,11 @@ export async function endSpawned(): Promise<void> {
 }
 
 function watch(child: ChildProcess, args: readonly string[]): SpawnedVitrina {
-  const said = { stdout: '', stderr: '', all: '' }
+  const output = { stdout: '', stderr: '', all: '' }
   for (const stream of ['stdout', 'stderr'] as const) {
     child[stream]?.setEncoding('utf8').on('data', (text: string) => {
-      said[stream] += text
-      said.all += text
+      output[stream] += text
+      output.all += text
     })
   }
   let code: number | null = null
@@ -101,23 +101,23 @@ function watch(child: ChildProcess, args: readonly string[]): SpawnedVitrina {
   return {
     pid: child.pid ?? 0,
     get stdout() {
-      return said.stdout
+      return output.stdout
     },
     get stderr() {
-      return said.stderr
+      return output.stderr
     },
     exited,
     kill: (signal) => void child.kill(signal),
     waitForOutput: async (pattern, timeoutMs = 60_000) => {
       const what = `${args.join(' ')} to print ${pattern}`
-      const heard = await waitFor(async () => pattern.exec(said.all) ?? (code !== null && 'ended'), {
+      const heard = await waitFor(async () => pattern.exec(output.all) ?? (code !== null && 'ended'), {
         what,
         timeoutMs,
       }).catch((error) => {
-        throw new Error(`${error.message}\nOutput:\n${said.all}`)
+        throw new Error(`${error.message}\nOutput:\n${output.all}`)
       })
       if (heard === 'ended')
-        throw new Error(`waited for ${what}, but it ended with code ${code}. Output:\n${said.all}`)
+        throw new Error(`waited for ${what}, but it ended with code ${code}. Output:\n${output.all}`)
       return heard as RegExpExecArray
     },
   }

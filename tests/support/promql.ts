@@ -18,22 +18,22 @@ export function readPromql(text: string): Expression {
   const query = text.replaceAll('$__rate_interval', '5m').replaceAll('$__range', '6h')
   const asked: Asked[] = []
   const groupedBy: string[] = []
-  const said = ({ from, to }: { from: number; to: number }) => query.slice(from, to)
+  const textOf = ({ from, to }: { from: number; to: number }) => query.slice(from, to)
   parser.parse(query).iterate({
     enter: (ref) => {
       const { node } = ref
       if (node.type.isError)
         throw new Error(`not PromQL near "${query.slice(Math.max(0, node.from - 20))}": ${text}`)
-      if (node.name === 'GroupingLabels') groupedBy.push(...node.getChildren('LabelName').map(said))
+      if (node.name === 'GroupingLabels') groupedBy.push(...node.getChildren('LabelName').map(textOf))
       if (node.name !== 'VectorSelector') return
       const matchers = (node.getChild('LabelMatchers')?.getChildren('UnquotedLabelMatcher') ?? []).map(
         (matcher) => ({
-          label: said(matcher.getChild('LabelName')!),
-          op: said(matcher.getChild('MatchOp')!),
-          value: JSON.parse(said(matcher.getChild('StringLiteral')!)) as string,
+          label: textOf(matcher.getChild('LabelName')!),
+          op: textOf(matcher.getChild('MatchOp')!),
+          value: JSON.parse(textOf(matcher.getChild('StringLiteral')!)) as string,
         }),
       )
-      asked.push({ series: said(node.getChild('Identifier')!), matchers })
+      asked.push({ series: textOf(node.getChild('Identifier')!), matchers })
     },
   })
   return { asked, groupedBy }
