@@ -99,7 +99,7 @@ describe.each(['pushdown', 'relay'] as const)('a row written by hand, run by %s'
       error_code: 'VTR-2001',
       error:
         'line 2, column 3: pg_sleep() may not be called: it only makes the server wait. line 3, column 6: auth.users may not be read.',
-      error_hint: 'Use a function that only computes, or do it in a transform.',
+      error_hint: 'Use a function that only computes, or a transform.',
     })
   })
 
@@ -116,7 +116,7 @@ describe.each(['pushdown', 'relay'] as const)('a row written by hand, run by %s'
     )
     expect(await run(database, id)).toMatchObject({
       error_code: 'VTR-2001',
-      error: `line 1, column 23: auth.users, which content.${way} leads to, may not be read.`,
+      error: `line 1, column 23: auth.users, which content.${way} reads, may not be read.`,
       rows_read: 0,
     })
   })

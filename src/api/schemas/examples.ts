@@ -85,7 +85,7 @@ export const VALIDATION_EXAMPLE = {
       code: 'SOURCE_REFUSED',
       field: 'source_query',
       message: 'pg_sleep() may not be called: it only makes the server wait.',
-      hint: 'Use a function that only computes, or do it in a transform.',
+      hint: 'Use a function that only computes, or a transform.',
       sqlstate: null,
       position: { offset: 18, line: 1, column: 19 },
     },
