@@ -286,7 +286,7 @@ export const runTexts = defineTexts(
       step: 'Шаг',
       read: 'Прочитано',
       written: 'Записано',
-      took: 'Длительность',
+      took: 'Время',
       when: 'Когда',
       name: (n: number) => `Пакет ${n}`,
       last: (shown: number, all: number) => `Последние ${shown} из ${all}.`,
