@@ -146,7 +146,10 @@ describe('preview', () => {
     ])
     expect([slow.statusCode, slow.json()]).toMatchObject([
       422,
-      { code: 'TRANSFORM_KILLED', detail: expect.stringContaining('did not return the first rows within 2 s') },
+      {
+        code: 'TRANSFORM_KILLED',
+        detail: expect.stringContaining('did not return the first rows within 2 s'),
+      },
     ])
   })
 })

@@ -31,8 +31,8 @@ describe('random queries and random changes', () => {
   })
 
   // Shows that the fuzzer would notice. Each takes a few hundred change sets, so `npm test` leaves them out.
-  for (const fault of FAULTS)
-    it.runIf(ALL_CASES)(`notices the fault "${fault}"`, { timeout: 3_600_000 }, async () => {
+  for (const fault of ALL_CASES ? FAULTS : [])
+    it(`notices the fault "${fault}"`, { timeout: 3_600_000 }, async () => {
       const { missed, ...counts } = await fuzz({ seed: SEED, changeSets: 5_000, fault })
       console.log(JSON.stringify({ seed: SEED, fault, missed: missed.length, ...counts }))
       expect(missed).not.toEqual([])

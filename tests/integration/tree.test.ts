@@ -56,8 +56,8 @@ describe('vitrina up', () => {
   it('starts its own database in a path with spaces, and leaves nothing running when it is killed or after Ctrl-C', async () => {
     const folder = await aFolder()
     const first = spawnVitrina(['up'], { VITRINA_PORT: '0' }, { cwd: folder })
-    await first.waitForOutput(/Vitrina is up/)
-    expect(first.stdout).toMatch(/token\s+\S{32}\s/)
+    // The banner may arrive in several pieces.
+    await first.waitForOutput(/Vitrina is up[\s\S]*token\s+\S{32}\s/)
     const { mode } = await stat(join(folder, '.vitrina/api-token'))
     expect(mode & 0o777).toBe(0o600)
     const killed = descendantsOf(first.pid).map(({ pid }) => pid)
