@@ -22,7 +22,7 @@ function start(env: Record<string, string>, cwd: string): SpawnedVitrina {
   return spawnVitrina(['up'], { ...settings, ...env }, { cwd })
 }
 
-const isUp = (vitrina: SpawnedVitrina) => vitrina.waitForOutput(/Vitrina is up/, 120_000)
+const isUp = (vitrina: SpawnedVitrina) => vitrina.waitForOutput(/Ctrl-C stops everything/, 120_000)
 
 async function up(env: Record<string, string>): Promise<SpawnedVitrina> {
   const vitrina = start(env, await aFolder())

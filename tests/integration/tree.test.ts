@@ -33,7 +33,7 @@ describe('vitrina up', () => {
       { DATABASE_URL: database.url, VITRINA_API_TOKEN: TOKEN },
       { cwd: await aFolder() },
     )
-    await up.waitForOutput(/Vitrina is up/)
+    await up.waitForOutput(/Ctrl-C stops everything/)
     expect(
       descendantsOf(up.pid)
         .map(({ command }) => command.split(' ').at(-1))
@@ -76,7 +76,7 @@ describe('vitrina up', () => {
   /** A second one on the same database uses the next port, and stops at once when Ctrl-C is pressed a second time. */
   async function expectAnotherPort(database: TestDatabase, first: SpawnedVitrina): Promise<void> {
     const second = spawnVitrina(['up'], { DATABASE_URL: database.url }, { cwd: await aFolder() })
-    await second.waitForOutput(/Vitrina is up/)
+    await second.waitForOutput(/Ctrl-C stops everything/)
     expect(addressOf(second)).not.toBe(addressOf(first))
     expect(second.stderr).toMatch(/Port \d+ is in use/)
     const below = descendantsOf(second.pid)
