@@ -54,6 +54,13 @@ async function expectNewGeneration(rig: Rig, act: () => Promise<void>, reason: R
   expect(next.entries.map((entry) => entry.new)).toEqual([{ id: '1000' }])
 }
 
+/** Waits until the stopped captor has left the slot. Returns its name. */
+async function dropSlot(rig: Awaited<ReturnType<typeof aRig>>['rig']): Promise<string | null> {
+  const { slot } = await rig.head()
+  await waitFor(() => rig.source.query('SELECT pg_drop_replication_slot($1)', [slot]), { what: 'the drop' })
+  return slot
+}
+
 describe('a new generation begins when', () => {
   it('the slot was dropped', async () => {
     const { rig, captor } = await aRig()
@@ -61,10 +68,7 @@ describe('a new generation begins when', () => {
       rig,
       async () => {
         await captor.stop()
-        const { slot } = await rig.head()
-        await waitFor(() => rig.source.query('SELECT pg_drop_replication_slot($1)', [slot]), {
-          what: 'the drop',
-        })
+        await dropSlot(rig)
         await rig.source.query('INSERT INTO t VALUES (3)')
         rig.captor()
       },
@@ -117,10 +121,7 @@ describe('a new generation begins when', () => {
       rig,
       async () => {
         await captor.stop()
-        const { slot } = await rig.head()
-        await waitFor(() => rig.source.query('SELECT pg_drop_replication_slot($1)', [slot]), {
-          what: 'the drop',
-        })
+        const slot = await dropSlot(rig)
         await rig.source.query('INSERT INTO t VALUES (3)')
         await rig.source.query("SELECT pg_create_logical_replication_slot($1, 'pgoutput')", [slot])
         rig.captor()
