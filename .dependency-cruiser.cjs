@@ -16,7 +16,7 @@ const ROOMS = {
   sinks: ['model', 'ports', 'config', 'telemetry', 'sql', 'postgres'],
   transforms: ['model', 'ports', 'config', 'telemetry', 'sql'],
   // Moves rows from one adapter to another, and so knows both.
-  transfers: ['model', 'ports', 'telemetry', 'sql', 'postgres', 'checkpoints', 'sources', 'sinks'],
+  transfers: ['model', 'ports', 'telemetry', 'sql', 'postgres', 'checkpoints', 'sources', 'sinks', 'scopes', 'capture'],
   // Look at what both adapters see, and change nothing.
   inspect: ['model', 'ports', 'sql', 'postgres', 'guard', 'sources', 'sinks', 'transfers'],
   // Reads the same texts as the guard, and the catalogs of the same databases.

@@ -44,6 +44,20 @@ export async function planPublication(
   return { statements: await statementsFor(session, publication, wanted), refused }
 }
 
+/** The statements after which the publication has these tables too. */
+export async function planAddition(
+  session: Session,
+  publication: string,
+  tables: readonly TableName[],
+): Promise<PublicationPlan> {
+  const names = new Set(tables.map(relationName))
+  const others = (await publishedTables(session, publication)).filter(
+    (table) => !names.has(relationName(table)),
+  )
+  const { statements, refused } = await planPublication(session, publication, [...tables, ...others])
+  return { statements, refused: refused.filter(({ table }) => names.has(table)) }
+}
+
 /** The plan for everything that pipelines have registered for: what `vitrina sources prepare` shows and runs. */
 export async function planSource(main: Session, source: Session, head: Head): Promise<PublicationPlan> {
   const rows = await main.rows(

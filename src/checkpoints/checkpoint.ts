@@ -67,8 +67,24 @@ export interface Position {
   readonly seen?: { readonly key: string; readonly seenAt: string }
   /** Where the next search for new row versions starts. */
   readonly xmin?: Moment
-  /** The same, while the first complete pass is still unfinished. */
+  /** Where the pipeline is in the change log of its source. */
+  readonly wal?: LogPosition
+  /** For `capture: key` of a computed key: every row whose key is not above this one is in the mart. */
+  readonly modified?: string
+  /** What these three will be when a pass over every row, which is still unfinished, has ended. */
+  readonly next?: Pick<Position, 'xmin' | 'wal'> & { readonly modified?: string | null }
+  /** `next.xmin`, as version 0.1 stored it. */
   readonly xminNext?: Moment
+}
+
+/** A place in the change log of a source database. */
+export interface LogPosition {
+  /** Changes with every new slot. */
+  readonly generation: string
+  /** The end of the last commit that was applied, as pg_lsn. */
+  readonly endLsn: string
+  /** Of the tables, and of the query with its views. */
+  readonly fingerprint: string
 }
 
 /** Identifies what a position refers to. It is invalid for another query, target, key, database or list of transforms. */

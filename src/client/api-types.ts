@@ -1409,7 +1409,7 @@ export interface components {
              * @description For mode incremental: detect changes by incremental_key, or by the row versions of the database.
              * @enum {string}
              */
-            capture: "key" | "xmin";
+            capture: "key" | "xmin" | "wal";
             /** @description Grows with every change; also the ETag. */
             config_version: number;
             /** @description When it was created. */
@@ -1502,7 +1502,7 @@ export interface components {
              * @default key
              * @enum {string}
              */
-            capture?: "key" | "xmin";
+            capture?: "key" | "xmin" | "wal";
             /**
              * @description Share of the mart that one run may delete before it fails.
              * @default 0.5
@@ -1794,7 +1794,7 @@ export interface components {
             /** @description Rows per batch; auto keeps a batch near its target duration. */
             batch_size?: (number | "auto") | null;
             /** @description For mode incremental: detect changes by incremental_key, or by the row versions of the database. */
-            capture?: ("key" | "xmin") | null;
+            capture?: ("key" | "xmin" | "wal") | null;
             /** @description Share of the mart that one run may delete before it fails. */
             delete_brake?: number | null;
             /** @description sweep deletes rows from the mart that the source no longer has. */
@@ -2264,7 +2264,7 @@ export interface components {
              * @default key
              * @enum {string}
              */
-            capture?: "key" | "xmin";
+            capture?: "key" | "xmin" | "wal";
             /**
              * @description Share of the mart that one run may delete before it fails.
              * @default 0.5
@@ -2436,7 +2436,7 @@ export interface components {
              * @default key
              * @enum {string}
              */
-            capture?: "key" | "xmin";
+            capture?: "key" | "xmin" | "wal";
             /**
              * @description Share of the mart that one run may delete before it fails.
              * @default 0.5
@@ -3337,7 +3337,7 @@ export interface operations {
                          * @description For mode incremental: detect changes by incremental_key, or by the row versions of the database.
                          * @enum {string}
                          */
-                        capture: "key" | "xmin";
+                        capture: "key" | "xmin" | "wal";
                         /** @description Grows with every change; also the ETag. */
                         config_version: number;
                         /** @description When it was created. */
@@ -3566,7 +3566,7 @@ export interface operations {
                          * @description For mode incremental: detect changes by incremental_key, or by the row versions of the database.
                          * @enum {string}
                          */
-                        capture: "key" | "xmin";
+                        capture: "key" | "xmin" | "wal";
                         /** @description Grows with every change; also the ETag. */
                         config_version: number;
                         /** @description When it was created. */
@@ -4551,7 +4551,7 @@ export interface operations {
                          * @description For mode incremental: detect changes by incremental_key, or by the row versions of the database.
                          * @enum {string}
                          */
-                        capture: "key" | "xmin";
+                        capture: "key" | "xmin" | "wal";
                         /** @description Grows with every change; also the ETag. */
                         config_version: number;
                         /** @description When it was created. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
-import { Captors } from '../capture/captors.js'
+import { Captors } from '../capture/index.js'
 import { captureUrl, loginUrl, type Settings } from '../config/settings.js'
 import { SqlGuard } from '../guard/index.js'
 import type { Way } from '../model/pipeline.js'
@@ -72,6 +72,15 @@ export async function startRunner(
     const readerUrl = loginUrl(settings, 'reader')
     const judge = new SqlGuard({ sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS })
     const targets = targetRules(settings, sinks)
+    const captors = new Captors({
+      mainUrl: writerUrl,
+      sourceUrl: (connection) => captureUrl(settings, connection),
+      look: (sql) => database.query(sql),
+      owner: id,
+      leaseSeconds,
+      keepBytes: settings.VITRINA_WAL_KEEP_MB * MEGABYTE,
+      events: new CaptureEvents(log),
+    })
     const transfers = new Transfers({
       readerUrl,
       writerUrl,
@@ -79,6 +88,7 @@ export async function startRunner(
       targets,
       rules: { judge, sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS },
       transforms,
+      signals: captors.signals,
       ...options,
     })
     const reconciler = new MartReconciler({
@@ -101,15 +111,6 @@ export async function startRunner(
       pollIntervalMs: settings.RUNNER_POLL_INTERVAL_MS,
       leaseSeconds,
       graceMs: GRACE_MS,
-    })
-    const captors = new Captors({
-      mainUrl: writerUrl,
-      sourceUrl: (connection) => captureUrl(settings, connection),
-      look: (sql) => database.query(sql),
-      owner: id,
-      leaseSeconds,
-      keepBytes: settings.VITRINA_WAL_KEEP_MB * MEGABYTE,
-      events: new CaptureEvents(log),
     })
     const metrics = await watched(settings, meter, manager)
     await manager.start().catch(async (error) => {

@@ -6,6 +6,10 @@ export type Way = 'pushdown' | 'relay' | 'rows'
 export type Strategy = 'sql_full' | 'sql_incremental' | 'tasks_full' | 'tasks_incremental'
 export type Guarantee = 'lossless' | 'lossless if the database sets the key' | 'bounded'
 
+/** How an incremental pipeline finds out what has changed. */
+export const CAPTURES = ['key', 'xmin', 'wal'] as const
+export type Capture = (typeof CAPTURES)[number]
+
 /** One step of a task plan. */
 export interface Task {
   readonly id: string
@@ -41,7 +45,7 @@ export interface PipelineSpec {
   readonly fullStrategy: 'upsert' | 'replace'
   readonly incrementalKey: string | null
   readonly incrementalIdKey: string | null
-  readonly capture: 'key' | 'xmin'
+  readonly capture: Capture
   readonly deletes: 'ignore' | 'sweep'
   /** Empty: the primary key of the target table. */
   readonly keyColumns: readonly string[]
@@ -118,6 +122,17 @@ export function hasTransforms(pipeline: Pick<Pipeline, 'tasks'>): boolean {
 /** In the order in which they are called. */
 export function transformNames(pipeline: Pick<Pipeline, 'tasks'>): string[] {
   return pipeline.tasks.filter((task) => task.taskType === 'PYTHON').map((task) => task.body)
+}
+
+/** The columns that incremental_key names: one, or several separated by commas. */
+export function incrementalKeys(
+  { incrementalKey }: Pick<PipelineSpec, 'incrementalKey'>,
+  columns: readonly { readonly name: string }[],
+): string[] {
+  if (incrementalKey === null) return []
+  // A column may have a comma in its name.
+  if (columns.some(({ name }) => name === incrementalKey)) return [incrementalKey]
+  return incrementalKey.split(',').map((name) => name.trim())
 }
 
 /** Every run rebuilds the mart. */

@@ -47,10 +47,8 @@ export interface Transfer {
   repair(rows: readonly RepairKey[]): Step
   /** Every row of the source, in batches; continues an unfinished pass. */
   fullPass(): Step
-  /** Rows beyond the checkpoint, in batches. */
+  /** What has changed since the checkpoint: rows beyond it in batches, or the rows that changes have affected. */
   incrementalPass(): Step
-  /** Rows with a new version since the last run, recomputed; absent ones are deleted. Only for capture "xmin". */
-  changedRows(): Step
   /** The whole mart at once: built next to the old one, then published so that no reader sees a mixture. */
   replace(): Step
   /** Removes rows that the source no longer has. */

@@ -5,7 +5,7 @@ import {
   type Moment,
   type Position,
 } from '../checkpoints/checkpoint.js'
-import type { Pipeline } from '../model/pipeline.js'
+import { incrementalKeys, type Pipeline } from '../model/pipeline.js'
 import { beyond, type Column } from '../sql/selection.js'
 
 /** A part of the source and how much of it the pipeline has read. */
@@ -63,8 +63,8 @@ export function readProgressOf(facts: ProgressFacts, checkpoint: Checkpoint): Re
   return {
     parts: byKey ? partsByCursor(facts, checkpoint, isUnderWay) : partsByVersion(facts, position, isUnderWay),
     leavesSince:
-      pipeline.mode === 'incremental' && pipeline.capture === 'xmin'
-        ? (position.xmin ?? position.xminNext ?? null)
+      pipeline.mode === 'incremental' && pipeline.capture !== 'key'
+        ? (position.xmin ?? position.next?.xmin ?? position.xminNext ?? null)
         : null,
     rereads:
       (pipeline.mode === 'full' || (sweeps && isSpread)) &&
@@ -97,7 +97,10 @@ function partsByCursor(
   checkpoint: Checkpoint,
   isUnderWay: boolean,
 ): Part[] {
-  const names = new Set([pipeline.incrementalKey, pipeline.incrementalIdKey, ...key.map(({ name }) => name)])
+  const modified = incrementalKeys(pipeline, columns)
+  if (modified.length > 1 && checkpoint.key !== null)
+    return partsBySeveralKeys(modified, columns, checkpoint.key)
+  const names = new Set([...modified, pipeline.incrementalIdKey, ...key.map(({ name }) => name)])
   const order = [...names].flatMap((name) => columns.filter((column) => column.name === name))
   const cursor = cursorFrom(
     checkpoint,
@@ -113,6 +116,21 @@ function partsByCursor(
   // It has run, but an open transaction kept the checkpoint at the start.
   const isHeldBack = checkpoint.position.run !== undefined && checkpoint.position.cursor === undefined
   return [{ where: 'true', read: isHeldBack || isUnderWay ? 'none' : 'all' }]
+}
+
+/** A row has been read if none of its keys is beyond the checkpoint. */
+function partsBySeveralKeys(
+  names: readonly string[],
+  columns: readonly Column[],
+  checkpoint: string,
+): Part[] {
+  const passed = columns
+    .filter(({ name }) => names.includes(name))
+    .map((column) => `(${beyond({ columns: [column] }, '<=', [checkpoint])}) IS NOT FALSE`)
+  return [
+    { where: passed.join(' AND '), read: 'all' },
+    { where: 'true', read: 'none' },
+  ]
 }
 
 /** A row counts as read if it has not changed since the pass that read it began. */

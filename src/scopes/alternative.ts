@@ -52,6 +52,8 @@ export interface Column {
   readonly isLoose: boolean
   /** Why two plans may compute different values of it from the same rows; null: they cannot. */
   readonly unsteady: string | null
+  /** Base columns of which it is the greatest: it exceeds a limit only if one of them does. Null: not known. */
+  readonly follows: readonly ColumnUse[] | null
 }
 
 /** Something in FROM, under the name by which the query calls it. */
@@ -100,5 +102,5 @@ export function idsOf(occurrences: readonly Occurrence[]): number[] {
 }
 
 export function opaqueColumn(name: string, opaque: string, unsteady: string | null = null): Column {
-  return { name, value: null, opaque, isOptional: false, isLoose: false, unsteady }
+  return { name, value: null, opaque, isOptional: false, isLoose: false, unsteady, follows: null }
 }

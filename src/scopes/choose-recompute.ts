@@ -1,7 +1,5 @@
 import type { JudgeSession } from '../ports/query-judge.js'
-import type { KeyQuery, Recompute } from './scope-trace.js'
-
-export type RecomputeWay = keyof Recompute
+import type { KeyQuery, Recompute, RecomputeWay } from './scope-trace.js'
 
 export interface RecomputeChoice {
   readonly way: RecomputeWay

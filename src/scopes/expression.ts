@@ -1,5 +1,6 @@
 import type { Tree } from '../guard/index.js'
 import type { Column, ColumnUse, Expression } from './alternative.js'
+import { followsOf } from './follows.js'
 import { findColumn, type Levels } from './names.js'
 import type { QueryFacts } from './query-facts.js'
 import { lastNameOf, nodeOf } from './tree.js'
@@ -28,6 +29,7 @@ export function meaningOf(work: Work, value: unknown, levels: Levels): Meaning {
     isOptional: reader.isOptional,
     isLoose: false,
     unsteady: reader.unsteady,
+    follows: followsOf(value, levels),
   }
 }
 

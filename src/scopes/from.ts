@@ -87,7 +87,7 @@ function baseTable(work: Work, table: BaseTable, { node, alias }: { node: Tree; 
   const columns = [...table.columns.keys()].map((name): Column => {
     const use = { occurrence: occurrence.id, column: name }
     const value = { node: { BaseColumn: use }, uses: [use] }
-    return { name, value, opaque: null, isOptional: false, isLoose: false, unsteady: null }
+    return { name, value, opaque: null, isOptional: false, isLoose: false, unsteady: null, follows: [use] }
   })
   return { ...EMPTY_PIECE, occurrences: [occurrence], relations: [relationOf(alias, columns)] }
 }

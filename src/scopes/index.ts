@@ -4,11 +4,12 @@ export {
   keyQueryCost,
   MOST_ENTRIES,
   type RecomputeChoice,
-  type RecomputeWay,
 } from './choose-recompute.js'
+export { type FollowedColumn, followedColumns } from './followed-columns.js'
 export { type Image, keyQueryValues } from './key-query.js'
-export type { BaseTable, QueryFacts, ReplicaIdentity } from './query-facts.js'
+export { type BaseTable, type QueryFacts, type ReplicaIdentity, relationKey } from './query-facts.js'
 export { readQueryFacts } from './read-query-facts.js'
+export { arrayLiteral, recomputeText } from './recompute.js'
 export type {
   ImageParameter,
   KeyQuery,
@@ -16,6 +17,7 @@ export type {
   OccurrenceTrace,
   PlanDependentColumn,
   Recompute,
+  RecomputeWay,
   ScopeColumn,
   ScopeTrace,
   TableTrace,

@@ -80,7 +80,11 @@ export interface Recompute {
   readonly any: string
   /** No parameters. */
   readonly full: string
+  /** The query inside the first two: its WITH queries are written NOT MATERIALIZED. */
+  readonly inlined: string
 }
+
+export type RecomputeWay = 'lateral' | 'any' | 'full'
 
 /** A column whose value two plans may compute differently from the same rows. */
 export interface PlanDependentColumn {

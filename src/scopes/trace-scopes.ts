@@ -60,12 +60,14 @@ export function traceAlternatives(
       trace: trace(occurrence, alternative, scope),
     })),
   )
+  const inlined = withInlinedQueries(facts.text, facts.statement)
   return {
     traced: true,
     scope,
     tables: tablesOf(found),
     recompute: {
-      ...recomputeStatements(withInlinedQueries(facts.text, facts.statement), scope),
+      ...recomputeStatements(inlined, scope),
+      inlined,
       // Where everything is computed, a WITH query that is named twice is better computed once.
       full: facts.text,
     },

@@ -197,7 +197,7 @@ function sameTasks(current: readonly TaskDraft[], wanted: readonly TaskDraft[]):
 async function hasCheckpoint(session: Queryable, id: string): Promise<boolean> {
   const rows = await session.query(
     `SELECT FROM etl.etl_state WHERE pipeline_id = $1
-        AND (last_processed_key IS NOT NULL OR coalesce(position ?| ARRAY['pass', 'cursor', 'xmin', 'xminNext'], false))`,
+        AND (last_processed_key IS NOT NULL OR coalesce(position ?| ARRAY['pass', 'cursor', 'xmin', 'wal', 'next', 'xminNext'], false))`,
     [id],
   )
   return rows.length === 1

@@ -1,4 +1,4 @@
-import type { Manager, Pipeline, Task } from '../model/pipeline.js'
+import type { Capture, Manager, Pipeline, Task } from '../model/pipeline.js'
 import type { HeldBack, PastAttempt, Run } from '../model/run.js'
 import type { PipelineStatus, RunStatus } from '../model/status.js'
 
@@ -31,7 +31,7 @@ export interface PipelineRow {
   full_strategy: 'upsert' | 'replace'
   incremental_key: string | null
   incremental_id_key: string | null
-  capture: 'key' | 'xmin'
+  capture: Capture
   deletes: 'ignore' | 'sweep'
   key_columns: string[]
   batch_size: number | null

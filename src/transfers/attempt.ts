@@ -8,16 +8,11 @@ import type { TransformChain, TransformHosts } from '../ports/transforms.js'
 import { onSide } from '../postgres/errors.js'
 import { READ_ONLY, Session } from '../postgres/session.js'
 import type { Target } from '../sinks/postgres/target.js'
-import {
-  canSweepFrom,
-  changedKeysSql,
-  committedBy,
-  momentOf,
-  type SweepFrom,
-  sweepStart,
-} from '../sources/postgres/changes.js'
+import { committedBy, momentOf } from '../sources/postgres/changes.js'
 import type { Column } from '../sql/selection.js'
 import { BatchRunner, type CheckpointState } from './batch.js'
+import type { ChangeSource } from './changes/change-source.js'
+import { type ChangeLog, openChanges } from './changes/open-changes.js'
 import { describeSource, type Examined, examine, type SourceRules } from './examine.js'
 import type { CreatedMart, FoundMart } from './marts/mart.js'
 import type { TableWriting } from './marts/table-writer.js'
@@ -34,22 +29,16 @@ export interface Attempt<M> {
   /** Null: the pipeline has no transforms. */
   readonly chain: TransformChain | null
   readonly mart: M
+  /** The mart did not exist before. */
+  readonly isNew: boolean
   readonly batches: BatchRunner
   /** Identifies what positions refer to. */
   readonly fingerprint: string
   /** Taken before anything is read: whatever commits later counts as unread. Null: the server does not reveal it. */
   readonly start: PassStart | null
-  /** Null: the pipeline does not capture changes by row version. */
-  readonly versions: VersionRange | null
+  /** Null: rows are read in the order of a key, or all of them. */
+  readonly changes: ChangeSource | null
   readonly resources: Resources
-}
-
-/** Which row versions are new. */
-interface VersionRange {
-  /** Where this run starts to search; null: every row has to be read. */
-  readonly since: SweepFrom | null
-  /** Where the next run starts. */
-  readonly next: SweepFrom
 }
 
 export interface AttemptOptions {
@@ -66,6 +55,7 @@ export interface AttemptOptions {
   readonly isMain: boolean
   /** Rows and checkpoint are committed together. */
   readonly isTransactional: boolean
+  readonly log: ChangeLog
   readonly resources: Resources
 }
 
@@ -108,14 +98,14 @@ export async function openAttempt<M>(
   const created = await found.create()
   const { checkpoints, checkpoint, isMain } = await takeOver(options, session, created)
   failpoint('fence.taken')
-  const { mart, identity } = created
+  const { mart, identity, isNew } = created
   const parts = { session, checkpoints, ledger, claim, isMain, isTransactional, identity }
   const batches = new BatchRunner(parts, checkpoint)
   const key = examined.key.map((column) => column.name)
   return {
-    ...{ claim, ledger, source, session, examined, chain, mart, batches, resources },
+    ...{ claim, ledger, source, session, examined, chain, mart, isNew, batches, resources },
     fingerprint: passFingerprint(pipeline, examined.query, key),
-    versions: await versionsOf(claim, batches.state, { source, examined }),
+    changes: await openChanges({ source, examined, state: batches.state, ...options }),
     start: await startNow(source, session),
   }
 }
@@ -213,34 +203,6 @@ function isOfAnotherMart({ position }: Checkpoint, mart: CreatedMart<unknown>): 
 function isRecreated(known: string, identity: string): boolean {
   const databaseOf = (text: string) => text.slice(0, text.lastIndexOf('#') + 1)
   return known !== identity && databaseOf(known) === databaseOf(identity)
-}
-
-/** Also rejects, before anything is read, a query through which changes cannot be traced. */
-async function versionsOf(
-  { pipeline }: Claim,
-  { position }: CheckpointState,
-  read: Pick<Attempt<unknown>, 'source' | 'examined'>,
-): Promise<VersionRange | null> {
-  if (pipeline.mode !== 'incremental' || pipeline.capture !== 'xmin') return null
-  const { source } = read
-  const last = position.xmin ?? null
-  const range = await onSide('source', 'Reading the position of the source', async () => {
-    const next = await sweepStart(source)
-    const isUsable = last !== null && (await canSweepFrom(source, last))
-    return { next, since: isUsable ? last : null }
-  })
-  await changedKeys(read, range.next)
-  return range
-}
-
-/** A query for the keys of the mart behind every row version that is new since a moment. */
-export function changedKeys(
-  { source, examined }: Pick<Attempt<unknown>, 'source' | 'examined'>,
-  since: SweepFrom,
-): Promise<string> {
-  return onSide('source', 'Searching for changed rows', () =>
-    changedKeysSql(source, examined.key, examined.facts.relations, since),
-  )
 }
 
 async function startNow(source: Session, mart: Session): Promise<PassStart | null> {

@@ -1,5 +1,12 @@
 import { VitrinaError } from '../model/errors.js'
-import { finalTarget, type Guarantee, type Pipeline, readerQuery, readsTable } from '../model/pipeline.js'
+import {
+  finalTarget,
+  type Guarantee,
+  incrementalKeys,
+  type Pipeline,
+  readerQuery,
+  readsTable,
+} from '../model/pipeline.js'
 import type { QueryJudge } from '../ports/query-judge.js'
 import { FIRST_ADDED } from '../postgres/own-objects.js'
 import type { Session } from '../postgres/session.js'
@@ -8,6 +15,7 @@ import { Horizon, isClockKey, isCountingKey, isOutOfOrder } from '../sources/pos
 import { parseTable, quoteIdentifier } from '../sql/identifiers.js'
 import { asRelation, type Column, columnList, type Order, orderBy, requireColumn } from '../sql/selection.js'
 import { sqlstateOf } from '../sql/sqlstate.js'
+import { type QueryTrace, traceQuery } from './changes/query-trace.js'
 
 /** The source query as the server reads it, and its columns. */
 export interface DescribedQuery {
@@ -25,6 +33,10 @@ export interface Examined extends DescribedQuery {
   /** The source is read along an index; otherwise once for each pass. */
   readonly paged: boolean
   readonly guarantee: Guarantee
+  /** How changes are followed to rows of the mart; null: rows are read in the order of a key. */
+  readonly trace: QueryTrace | null
+  /** The columns of incremental_key and incremental_id_key; none: they are not used. */
+  readonly modified: readonly Column[]
 }
 
 /** What a query may do, and who decides it. */
@@ -67,9 +79,11 @@ export async function examine(
   { query, columns, martKey, sourceSchemas }: ExamineOptions,
 ): Promise<Examined> {
   const key = keyOf(pipeline, columns, martKey)
-  const order = orderOf(pipeline, columns, key)
+  const modified = modifiedColumns(pipeline, columns)
+  const trace = await traceOf(source, pipeline, { query, columns, key, modified })
+  const order = { columns: trace === null ? [...new Set([...modified, ...key])] : key }
   await requireBuiltInOrder(source, order)
-  const byKey = pipeline.mode === 'incremental' && pipeline.capture === 'key'
+  const byKey = trace === null && pipeline.mode === 'incremental'
   if (byKey) await requireOrderable(source, order)
   const facts = await planFacts(
     source,
@@ -78,8 +92,10 @@ export async function examine(
   requireAllowed(facts, sourceSchemas)
   if (byKey) await requireUsableKey(source, { order, facts, query })
   const paged = facts.walksIndex && order.columns.every((column) => column.notNull)
-  const guarantee = await guaranteeOf(source, pipeline, { order, facts })
-  return { query, columns, key, order, facts, paged, guarantee }
+  const first = modified[0] ?? null
+  if (trace !== null && first !== null) await horizonOf(source, { key: first, facts }).requireSight()
+  const guarantee = await guaranteeOf(source, pipeline, { first, facts })
+  return { query, columns, key, order, facts, paged, guarantee, trace, modified }
 }
 
 function keyOf(pipeline: Pipeline, columns: readonly Column[], names: readonly string[]): Column[] {
@@ -94,25 +110,56 @@ function keyOf(pipeline: Pipeline, columns: readonly Column[], names: readonly s
 }
 
 /**
- * Incremental rows are read in the order of their key, all others in the order of the mart's key. The mart's key always
- * comes last: without it a batch could end between two rows that compare equal, and the next run would miss the second.
+ * The columns that grow with every change. Rows are read in their order, and in that of the mart's key after them:
+ * without it a batch could end between two rows that compare equal, and the next run would miss the second.
  */
-function orderOf(pipeline: Pipeline, columns: readonly Column[], key: readonly Column[]): Order {
-  if (pipeline.mode === 'full' || pipeline.capture === 'xmin') return { columns: key }
+function modifiedColumns(pipeline: Pipeline, columns: readonly Column[]): Column[] {
+  if (pipeline.mode === 'full' || pipeline.capture !== 'key') return []
+  const { incrementalIdKey } = pipeline
   if (pipeline.incrementalKey === null) {
     throw new VitrinaError(
       'PIPELINE_INVALID',
       'An incremental pipeline with capture "key" needs incremental_key.',
-      'Set incremental_key to the column that grows with every change, or choose capture "xmin".',
+      'Set incremental_key to the column that grows with every change, or choose capture "xmin" or "wal".',
       { field: 'incremental_key' },
     )
   }
-  const first = requireColumn(columns, pipeline.incrementalKey, 'incremental_key')
-  const second =
-    pipeline.incrementalIdKey === null
-      ? []
-      : [requireColumn(columns, pipeline.incrementalIdKey, 'incremental_id_key')]
-  return { columns: [...new Set([first, ...second, ...key])] }
+  return [
+    ...incrementalKeys(pipeline, columns).map((name) => requireColumn(columns, name, 'incremental_key')),
+    ...(incrementalIdKey === null ? [] : [requireColumn(columns, incrementalIdKey, 'incremental_id_key')]),
+  ]
+}
+
+interface Traceable extends DescribedQuery {
+  readonly key: readonly Column[]
+  readonly modified: readonly Column[]
+}
+
+/**
+ * A key that is a plain column of a table needs no trace: rows are read along its index. One that is computed, such as
+ * max(modified), would mean to compute every row in order to find the new ones.
+ */
+async function traceOf(
+  source: Session,
+  pipeline: Pipeline,
+  { query, columns, key, modified }: Traceable,
+): Promise<QueryTrace | null> {
+  if (pipeline.mode === 'full') return null
+  const isKey = pipeline.capture === 'key'
+  const names = incrementalKeys(pipeline, columns)
+  if (isKey && names.length === 1 && !(modified[0]!.base === null && isClockKey(modified[0]!))) return null
+  const trace = await traceQuery(source, query, {
+    key: key.map(({ name }) => name),
+    modified: isKey ? names : [],
+  })
+  if (!isKey || (trace.trace.traced && trace.followed !== null)) return trace
+  if (names.length === 1) return null
+  throw new VitrinaError(
+    'CAPTURE_UNSUPPORTED',
+    `Changes cannot be followed by ${names.join(' and ')}: ${trace.trace.traced ? 'they are not computed from columns of tables by max, greatest or coalesce' : trace.trace.reason}`,
+    'Name one column in incremental_key, choose capture "xmin" or "wal", or use mode "full".',
+    { field: 'incremental_key' },
+  )
 }
 
 /**
@@ -189,12 +236,7 @@ async function requireUsableKey(
   source: Session,
   { order, facts, query }: Pick<Examined, 'order' | 'facts' | 'query'>,
 ): Promise<void> {
-  await new Horizon({
-    session: source,
-    key: order.columns[0]!,
-    relations: facts.relations,
-    self: '',
-  }).requireSight()
+  await horizonOf(source, { key: order.columns[0]!, facts }).requireSight()
   const doubtful = order.columns.filter((column) => !column.notNull || facts.outerJoin || facts.aggregates)
   if (doubtful.length === 0) return
   const nulls = doubtful.map((column) => `${quoteIdentifier(column.name)} IS NULL`)
@@ -210,16 +252,20 @@ async function requireUsableKey(
   }
 }
 
+function horizonOf(session: Session, { key, facts }: { key: Column; facts: PlanFacts }): Horizon {
+  return new Horizon({ session, key, relations: facts.relations, self: '' })
+}
+
 async function guaranteeOf(
   source: Session,
   pipeline: Pipeline,
-  { order, facts }: Pick<Examined, 'order' | 'facts'>,
+  { first: key, facts }: { first: Column | null; facts: PlanFacts },
 ): Promise<Guarantee> {
+  if (pipeline.mode === 'incremental' && pipeline.capture === 'wal') return 'lossless'
   const spreads = isSpread(facts)
   if (pipeline.mode === 'full' || (spreads && pipeline.deletes === 'sweep')) return 'lossless'
   if (spreads || facts.watchesClock) return 'bounded'
-  if (pipeline.capture === 'xmin') return 'lossless'
-  const key = order.columns[0]!
+  if (key === null) return 'lossless'
   // A computed key does not always grow with its inputs: the hour is the same for every minute in it.
   const ordered = isClockKey(key)
     ? key.base !== null

@@ -2,11 +2,11 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { cursorFrom, type PassStart } from '../checkpoints/checkpoint.js'
 import type { HeldBack } from '../model/run.js'
 import type { Session } from '../postgres/session.js'
-import type { SweepFrom } from '../sources/postgres/changes.js'
 import { type Horizon, isClockKey, isSafe, type Seen, type Watermark } from '../sources/postgres/horizon.js'
 import { quoteIdentifier, quoteLiteral } from '../sql/identifiers.js'
 import { type Cursor, cursorColumns, cursorOf, type Order, orderBy } from '../sql/selection.js'
 import type { CheckpointState } from './batch.js'
+import type { NextPosition } from './changes/change-source.js'
 
 /** Where the checkpoint is after each batch. This is the only difference between full and incremental passes. */
 export interface Progression {
@@ -84,13 +84,16 @@ export class FullProgression implements Progression {
   }
 }
 
-/** The first pass of a pipeline with capture "xmin". At its end, the next run searches for changes since `startedAt`. */
-export function initialProgression(pass: Omit<FullPass, 'name'>, startedAt: SweepFrom): Progression {
-  // An earlier starting point is unusable, or this would not be the first pass.
-  const { xmin: _unusable, ...position } = pass.from.position
+/**
+ * A pass over every row, after which the pipeline follows changes: at its end, the next run searches for those since
+ * `start`, which was taken before anything was read.
+ */
+export function initialProgression(pass: Omit<FullPass, 'name'>, start: NextPosition): Progression {
+  // An earlier starting point is unusable, or this would not be a pass over every row.
+  const { xmin: _xmin, wal: _wal, modified: _modified, ...position } = pass.from.position
   // An unfinished pass keeps the starting point that was taken when it began.
-  const xminNext = position.pass === undefined ? startedAt : (position.xminNext ?? startedAt)
-  const from = { ...pass.from, position: { ...position, xminNext } }
+  const next = position.pass === undefined ? start : (storedStart(position) ?? start)
+  const from = { ...pass.from, position: { ...withoutStart(position), next } }
   const full = new FullProgression({ ...pass, name: 'initial', from })
   return {
     after: full.after,
@@ -98,11 +101,29 @@ export function initialProgression(pass: Omit<FullPass, 'name'>, startedAt: Swee
     beforeRead: () => full.beforeRead(),
     moved: async (end) => {
       const state = await full.moved(end)
-      if (!end.isLast) return state
-      const { xminNext, ...kept } = state.position
-      return { ...state, position: { ...kept, ...(xminNext === undefined ? {} : { xmin: xminNext }) } }
+      return end.isLast ? movedTo({ ...state, position: withoutStart(state.position) }, next) : state
     },
   }
+}
+
+function storedStart({ next, xminNext }: CheckpointState['position']): NextPosition | undefined {
+  return next ?? (xminNext === undefined ? undefined : { xmin: xminNext })
+}
+
+function withoutStart({
+  next: _next,
+  xminNext: _xminNext,
+  ...position
+}: CheckpointState['position']): CheckpointState['position'] {
+  return position
+}
+
+/** For `capture: key` the position is the checkpoint that users see. */
+export function movedTo(state: CheckpointState, next: NextPosition): CheckpointState {
+  const { modified, ...others } = next
+  if (modified === undefined) return { ...state, position: { ...state.position, ...others } }
+  const { cursor: _cursor, seen: _seen, modified: _modified, ...position } = state.position
+  return { key: modified, id: null, position: { ...position, ...(modified === null ? {} : { modified }) } }
 }
 
 /** How long a run waits for transactions that could still commit a lower key from a sequence. */

@@ -6,6 +6,7 @@ import type { Step, Transfer } from '../ports/transfer.js'
 import { isSpread } from '../sources/postgres/describe.js'
 import { Horizon } from '../sources/postgres/horizon.js'
 import { type Attempt, fullPass } from './attempt.js'
+import type { ChangeSource, NextPosition } from './changes/change-source.js'
 import {
   FullProgression,
   IncrementalProgression,
@@ -60,6 +61,11 @@ export class RouteTransfer<Rows> implements Transfer {
   }
 
   incrementalPass(): Step {
+    const { changes } = this.#attempt
+    return changes === null ? this.#keyPass() : this.#changedRows(changes)
+  }
+
+  #keyPass(): Step {
     const { examined, source: session, claim, batches } = this.#attempt
     const { order, facts } = examined
     const horizon = new Horizon({
@@ -72,13 +78,25 @@ export class RouteTransfer<Rows> implements Transfer {
     return this.#pass('incremental', this.#incremental)
   }
 
-  changedRows(): Step {
-    const { versions } = this.#attempt
-    if (versions === null) throw new Error('The pipeline does not capture changes by row version.')
-    const { since, next } = versions
-    if (since === null)
-      return this.#pass('initial', initialProgression(fullPass(this.#attempt, 'initial'), next))
-    return this.#unlessDone(new ChangedRows(this.#attempt, this.#route, { since, next }))
+  #changedRows(changes: ChangeSource): Step {
+    const { trace } = this.#attempt.examined.trace!
+    const everyRow = (next: NextPosition) => this.#everyRow(next)
+    if (!changes.isFirst)
+      return this.#unlessDone(new ChangedRows(this.#attempt, this.#route, { changes, trace, everyRow }))
+    return later('changed', async () => this.#everyRow(await changes.first()))
+  }
+
+  /**
+   * Rows that the source no longer has are removed first: the position is stored with the last batch of the pass, and
+   * whatever is deleted meanwhile is found after it.
+   */
+  #everyRow(next: NextPosition): Step {
+    const pass = this.#pass('initial', initialProgression(fullPass(this.#attempt, 'initial'), next))
+    const { claim, batches } = this.#attempt
+    const isUnfinished = batches.state.position.pass?.name === 'initial'
+    if (this.#route.isEmpty || claim.pipeline.capture !== 'wal' || isUnfinished) return pass
+    const removal = this.#unlessDone(new Sweep(this.#attempt, this.#route))
+    return { name: 'changed', next: async (limit) => (await removal.next(limit)) ?? pass.next(limit) }
   }
 
   replace(): Step {
@@ -101,7 +119,7 @@ export class RouteTransfer<Rows> implements Transfer {
   }
 
   get heldBack(): HeldBack | null {
-    return this.#incremental?.heldBack ?? null
+    return this.#incremental?.heldBack ?? this.#attempt.changes?.heldBack ?? null
   }
 
   close(): Promise<void> {
@@ -126,5 +144,17 @@ export class RouteTransfer<Rows> implements Transfer {
       beforeRead: async () => NO_WATERMARK,
       moved: async () => batches.state,
     }
+  }
+}
+
+/** A step that is not known before it begins. */
+function later(name: string, open: () => Promise<Step>): Step {
+  let step: Step | null = null
+  return {
+    name,
+    next: async (limit) => {
+      step ??= await open()
+      return step.next(limit)
+    },
   }
 }

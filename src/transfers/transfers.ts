@@ -1,3 +1,4 @@
+import type { Signals } from '../capture/index.js'
 import type { Claim } from '../model/claim.js'
 import { finalTarget, type Pipeline, type Way } from '../model/pipeline.js'
 import type { TargetRules } from '../model/target.js'
@@ -25,11 +26,16 @@ export interface TransferSettings {
   readonly targets: TargetRules<SinkKind>
   readonly transforms: TransformHosts
   readonly rules: SourceRules
+  /** Where captors and runs notify each other. */
+  readonly signals: Signals
   /** For tests and benchmarks: use this route even if a faster one is possible. */
   readonly way?: Way
 }
 
-type Shared = Pick<AttemptOptions, 'claim' | 'ledger' | 'signal' | 'rules' | 'transforms' | 'resources'>
+type Shared = Pick<
+  AttemptOptions,
+  'claim' | 'ledger' | 'signal' | 'rules' | 'transforms' | 'log' | 'resources'
+>
 
 export class Transfers implements TransferFactory {
   readonly #settings: TransferSettings
@@ -39,10 +45,11 @@ export class Transfers implements TransferFactory {
   }
 
   async open(claim: Claim, ledger: Ledger, signal: AbortSignal): Promise<Transfer> {
-    const { targets, rules, transforms, way = null } = this.#settings
+    const { targets, rules, transforms, writerUrl, signals, way = null } = this.#settings
     requirePlan(claim.pipeline)
     const route = chooseRoute(claim.pipeline, targets, way)
-    const shared: Shared = { claim, ledger, signal, rules, transforms, resources: new Resources() }
+    const log = { mainUrl: writerUrl, signals }
+    const shared: Shared = { claim, ledger, signal, rules, transforms, log, resources: new Resources() }
     try {
       if (route.way !== 'rows') return await this.#openSelections(shared, route.way)
       return await (route.sink === null ? this.#openTable(shared) : this.#openSink(shared, route.sink))
@@ -70,15 +77,16 @@ export class Transfers implements TransferFactory {
       (session, columns) => findTable(session, pipeline, columns),
     )
     const { session, mart: table, chain, examined, batches } = attempt
+    const isEmpty = await isEmptyTable(session, table)
     const fromStart = batches.state.position.pass === undefined
     const mart = await TableMart.open({
       session,
       table,
       columns: chain?.columns ?? examined.columns,
       brake: pipeline.deleteBrake,
-      writing: writingOf(attempt, fromStart && (await isEmptyTable(session, table))),
+      writing: writingOf(attempt, fromStart && isEmpty),
     })
-    return new RouteTransfer(attempt, new RowsRoute(attempt, mart), 'rows')
+    return new RouteTransfer(attempt, new RowsRoute(attempt, mart, isEmpty), 'rows')
   }
 
   async #openSink(shared: Shared, kind: SinkKind): Promise<Transfer> {
@@ -103,7 +111,7 @@ export class Transfers implements TransferFactory {
       quarantineLimit: pipeline.quarantineLimit,
       refusedSoFar: batches.progress.rows.quarantined,
     })
-    return new RouteTransfer(attempt, new RowsRoute(attempt, mart), 'rows')
+    return new RouteTransfer(attempt, new RowsRoute(attempt, mart, attempt.isNew), 'rows')
   }
 
   #inTarget({ targetConnection }: Pipeline): Pick<AttemptOptions, 'url' | 'isMain' | 'isTransactional'> {

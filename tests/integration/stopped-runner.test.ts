@@ -1,3 +1,4 @@
+import { Signals } from '../../src/capture/signals.js'
 import { expect, it } from 'vitest'
 import { readSettings } from '../../src/config/settings.js'
 import { SqlGuard } from '../../src/guard/index.js'
@@ -28,6 +29,7 @@ function aDispatcher(main: TestDatabase) {
   const database = new Database(main.loginUrl('writer'), { name: 'vitrina-runner', size: 4 })
   const queue = new RunQueueRepository(database)
   const transfers = new Transfers({
+    signals: new Signals(main.loginUrl('writer')),
     readerUrl: main.loginUrl('reader'),
     writerUrl: main.loginUrl('writer'),
     connections: new Map(),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { CAPTURES } from '../../model/pipeline.js'
 import { isTooLong, LONGEST_NAME } from '../../model/table-name.js'
 import { line, text } from './text.js'
 
@@ -88,7 +89,7 @@ export const pipelineFields = {
     .describe('Column that distinguishes rows with an equal incremental_key.')
     .meta({ example: 'film_id' }),
   capture: z
-    .enum(['key', 'xmin'])
+    .enum(CAPTURES)
     .default('key')
     .describe(
       'For mode incremental: detect changes by incremental_key, or by the row versions of the database.',

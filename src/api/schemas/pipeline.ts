@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { MANAGERS, type Pipeline, type Task } from '../../model/pipeline.js'
+import { CAPTURES, MANAGERS, type Pipeline, type Task } from '../../model/pipeline.js'
 import { PIPELINE_STATUSES } from '../../model/status.js'
 import type { State } from '../../ports/catalog.js'
 import type { DryRunResult } from '../services/dry-run.js'
@@ -44,7 +44,7 @@ export const pipelineWire = z
     full_strategy: z.enum(['upsert', 'replace']).describe(descriptionOf('full_strategy')),
     incremental_key: z.string().nullable().describe(descriptionOf('incremental_key')),
     incremental_id_key: z.string().nullable().describe(descriptionOf('incremental_id_key')),
-    capture: z.enum(['key', 'xmin']).describe(descriptionOf('capture')),
+    capture: z.enum(CAPTURES).describe(descriptionOf('capture')),
     deletes: z.enum(['ignore', 'sweep']).describe(descriptionOf('deletes')),
     key_columns: z.array(z.string()).describe(descriptionOf('key_columns')),
     batch_size: z.union([z.number(), z.literal('auto')]).describe(descriptionOf('batch_size')),

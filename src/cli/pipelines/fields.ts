@@ -5,6 +5,7 @@ import { readPipelineSchema } from '../../config/pipeline-schema.js'
 import type { ReferenceLimits } from '../../config/reference-access.js'
 import { PIPELINE_SCHEMA } from '../../main/paths.js'
 import { VitrinaError } from '../../model/errors.js'
+import { CAPTURES } from '../../model/pipeline.js'
 import { allowEnvOption, collect, decimal, readInput, wholeNumber } from '../command.js'
 import type { Format } from '../format.js'
 import { requireNoMistakes } from '../mistakes.js'
@@ -66,7 +67,7 @@ export function addFieldOptions(command: Command): Command {
     .addOption(new Option('--full-strategy <how>', 'how mode full writes').choices(['upsert', 'replace']))
     .option('--incremental-key <column>', 'column that grows with every change')
     .option('--incremental-id-key <column>', 'column that distinguishes rows with an equal incremental key')
-    .addOption(new Option('--capture <how>', 'how changes are found').choices(['key', 'xmin']))
+    .addOption(new Option('--capture <how>', 'how changes are found').choices([...CAPTURES]))
     .addOption(
       new Option('--deletes <how>', 'what to do with rows deleted from the source').choices([
         'ignore',

@@ -10,7 +10,7 @@ const full: StepsOf = (transfer, pipeline) =>
     : [transfer.fullPass(), ...sweep(transfer, pipeline)]
 
 const incremental: StepsOf = (transfer, pipeline) => [
-  pipeline.capture === 'xmin' ? transfer.changedRows() : transfer.incrementalPass(),
+  transfer.incrementalPass(),
   ...sweep(transfer, pipeline),
 ]
 

@@ -69,11 +69,15 @@ function differs(columns: readonly { readonly name: string }[], left: string, ri
 }
 
 /**
- * A condition for rows of the mart, aliased `mart`, whose key is not in the relation `kept`. Keys are compared in the
+ * A condition for rows of the mart, aliased `mart`, whose key, or some columns of it, is not in the relation `kept`. Keys are compared in the
  * types of the mart: a key that was rounded there would never be found in the source.
  */
-export function absentFrom({ key, columns, types }: Target, kept: string): string {
-  const same = key.map((name) => {
+export function absentFrom(
+  { key, columns, types }: Target,
+  kept: string,
+  names: readonly string[] = key,
+): string {
+  const same = names.map((name) => {
     const place = columns.findIndex((column) => column.name === name)
     const cast = columns[place]?.type === types[place] ? '' : `::${types[place]}`
     return `kept.${quoteIdentifier(name)}${cast} = mart.${quoteIdentifier(name)}`

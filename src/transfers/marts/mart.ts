@@ -28,10 +28,21 @@ export interface MartWriter<Rows> {
   write(rows: Rows, id: BatchId): Promise<MartChange>
 }
 
+/** Values of some columns of the key, each of which identifies a part of the mart. */
+export interface Scopes {
+  readonly columns: readonly { readonly name: string; readonly type: string }[]
+  /** One array for each column; all have the same length. */
+  readonly values: readonly (readonly string[])[]
+}
+
 /** A mart that takes rows from this process: a table of PostgreSQL, or what is behind a sink. */
 export interface RowMart extends MartWriter<RowBatch> {
   /** Throws BRAKE first if these are more than this share of the mart. */
   remove(keys: readonly TextValues[], id: BatchId, brake: number): Promise<MartChange>
+  /** Whether rows can be found by these columns of the key. */
+  findsScopes(columns: readonly string[]): boolean
+  /** Removes the rows of these scopes whose key is not among `kept`; see `remove`. */
+  removeWithin(scopes: Scopes, kept: readonly TextValues[], removal: RemovalWithin): Promise<MartChange>
   /** Removes every row whose key is not among these. `marks` are those of the batches that are not published yet. */
   removeAbsent(
     keys: AsyncIterable<readonly TextValues[]>,
@@ -41,6 +52,11 @@ export interface RowMart extends MartWriter<RowBatch> {
   replacement(): Promise<MartReplacement>
   /** Null: readers see what is written at once. */
   readonly publish: ((marks: readonly string[], id: BatchId) => Promise<void>) | null
+}
+
+export interface RemovalWithin {
+  readonly id: BatchId
+  readonly brake: number
 }
 
 /** A new version of a mart, built next to the one that people query. */

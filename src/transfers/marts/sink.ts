@@ -15,7 +15,9 @@ import {
   type MartChange,
   type MartReplacement,
   NO_CHANGE,
+  type RemovalWithin,
   type RowMart,
+  type Scopes,
 } from './mart.js'
 
 /** What is behind a sink that was opened for a pipeline. */
@@ -77,6 +79,24 @@ export class SinkMart implements RowMart {
     if (keys.length === 0 || column === undefined) return NO_CHANGE
     if (brake < 1) requireBelowBrake(target, keys.length, (await sink.summary(column)).count, brake)
     return removed(await sink.remove(keys, id))
+  }
+
+  /** Documents are found by their whole key only. */
+  findsScopes(columns: readonly string[]): boolean {
+    const { key } = this.#parts
+    return columns.length === key.length && key.every((name, place) => columns[place] === name)
+  }
+
+  async removeWithin(
+    { values }: Scopes,
+    kept: readonly TextValues[],
+    { id, brake }: RemovalWithin,
+  ): Promise<MartChange> {
+    const found = new Set(kept.map((key) => JSON.stringify(key)))
+    const absent = (values[0] ?? [])
+      .map((_, index) => values.map((column) => column[index]!))
+      .filter((key) => !found.has(JSON.stringify(key)))
+    return absent.length === 0 ? NO_CHANGE : this.remove(absent, id, brake)
   }
 
   async removeAbsent(

@@ -17,7 +17,9 @@ import {
   type MartChange,
   type MartReplacement,
   NO_CHANGE,
+  type RemovalWithin,
   type RowMart,
+  type Scopes,
 } from './mart.js'
 import { type RowSource, TableWriter, type TableWriting } from './table-writer.js'
 
@@ -58,8 +60,8 @@ export async function isEmptyTable(session: Session, { quoted }: Target): Promis
 export interface Absent {
   /** Rows whose key is here stay. */
   readonly kept: string
-  /** Only rows whose key is here are deleted; null: all others. */
-  readonly among: string | null
+  /** Only rows whose values in these columns (those of the key, unless given) are here are deleted; null: all others. */
+  readonly among: { readonly relation: string; readonly columns?: readonly string[] } | null
   /** Share of the table that may be deleted. An empty source is more often a mistake than a request for an empty mart. */
   readonly brake: number
 }
@@ -69,14 +71,31 @@ export async function deleteAbsent(
   table: Target,
   { kept, among, brake }: Absent,
 ): Promise<number> {
-  const [size] = await session.rows(`SELECT count(*) AS n FROM ${table.quoted}`)
   const condition = [
     absentFrom(table, kept),
-    ...(among === null ? [] : [`NOT ${absentFrom(table, among)}`]),
+    ...(among === null ? [] : [`NOT ${absentFrom(table, among.relation, among.columns)}`]),
   ].join(' AND ')
   const deleted = await session.count(`DELETE FROM ${table.quoted} AS mart WHERE ${condition}`)
-  requireBelowBrake(`${table.name.schema}.${table.name.table}`, deleted, Number(size?.n), brake)
+  if (deleted > 0 && !(await isBelowBrake(session, table, { deleted, brake }))) {
+    const [left] = await session.rows(`SELECT count(*) AS n FROM ${table.quoted}`)
+    requireBelowBrake(`${table.name.schema}.${table.name.table}`, deleted, Number(left?.n) + deleted, brake)
+  }
   return deleted
+}
+
+/** Reads only as many of the rows that are left as the brake requires: counting them all would take longer than a run. */
+async function isBelowBrake(
+  session: Session,
+  table: Target,
+  { deleted, brake }: { readonly deleted: number; readonly brake: number },
+): Promise<boolean> {
+  if (brake <= 0) return false
+  const required = Math.ceil(deleted / brake) - deleted
+  if (required <= 0) return true
+  const [row] = await session.rows(
+    `SELECT count(*) AS n FROM (SELECT FROM ${table.quoted} LIMIT ${required}) AS left_over`,
+  )
+  return Number(row?.n) >= required
 }
 
 /** A selection that the session of the table can run itself. */
@@ -122,7 +141,21 @@ export class TableMart implements RowMart {
   async remove(keys: readonly TextValues[], _id: BatchId, brake: number): Promise<MartChange> {
     await this.#stageKeys([keys])
     const kept = '(SELECT * FROM pg_temp.vitrina_keys WHERE false)'
-    return deletedRows(await this.#delete({ kept, among: 'pg_temp.vitrina_keys', brake }))
+    return deletedRows(await this.#delete({ kept, among: { relation: 'pg_temp.vitrina_keys' }, brake }))
+  }
+
+  findsScopes(): boolean {
+    return true
+  }
+
+  async removeWithin(
+    scopes: Scopes,
+    kept: readonly TextValues[],
+    { brake }: RemovalWithin,
+  ): Promise<MartChange> {
+    await this.#stageKeys([kept])
+    const among = await stageScopes(this.#parts.session, scopes)
+    return deletedRows(await this.#delete({ kept: 'pg_temp.vitrina_keys', among, brake }))
   }
 
   async removeAbsent(keys: AsyncIterable<readonly TextValues[]>): Promise<MartChange> {
@@ -201,6 +234,24 @@ class Staging implements RowSource<RowBatch> {
       Readable.from([batch.bytes], { objectMode: false }),
     )
   }
+}
+
+/** A temporary table of the session with these scopes. */
+export async function stageScopes(
+  session: Session,
+  { columns, values }: Scopes,
+): Promise<NonNullable<Absent['among']>> {
+  const names = columns.map(({ name }) => name)
+  const typed = columns.map(({ name, type }, place) => `u.c${place}::${type} AS ${quoteIdentifier(name)}`)
+  const arrays = columns.map((_, place) => `$${place + 1}::text[]`)
+  const places = columns.map((_, place) => `c${place}`)
+  await session.run('DROP TABLE IF EXISTS pg_temp.vitrina_scopes')
+  await session.rows(
+    `CREATE TEMP TABLE vitrina_scopes AS SELECT ${typed.join(', ')} FROM unnest(${arrays.join(', ')}) AS u(${places.join(', ')})`,
+    values,
+  )
+  await session.run('ANALYZE pg_temp.vitrina_scopes')
+  return { relation: 'pg_temp.vitrina_scopes', columns: names }
 }
 
 /** Replaces a temporary table of the session. */

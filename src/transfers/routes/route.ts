@@ -1,7 +1,7 @@
 import type { RowCounts } from '../../model/run.js'
 import type { BatchId } from '../../ports/sink.js'
 import type { TextValues } from '../../sql/copy-text.js'
-import type { Apply, MartChange, MartWriter } from '../marts/mart.js'
+import type { Apply, MartChange, MartWriter, Scopes } from '../marts/mart.js'
 import type { Progression } from '../progression.js'
 import type { Reader } from '../readers/reader.js'
 
@@ -12,14 +12,18 @@ import type { Reader } from '../readers/reader.js'
  * Methods are called outside a batch and read from the source; what they return is applied inside a batch.
  */
 export interface Route<Rows> {
+  /** The mart had no rows when the attempt began. */
+  readonly isEmpty: boolean
   /** The whole mart can be rebuilt from one snapshot in one batch. */
   readonly rebuildsAtOnce: boolean
   /** Null: readers see rows as soon as they are committed. */
   readonly publish: ((marks: readonly string[], id: BatchId) => Promise<void>) | null
   /** The rows of a pass, and what writes them. */
   pass(name: string, progression: Progression): Stream<Rows>
-  /** The rows behind these keys, a query on the source, and the keys without a row. Both from one snapshot. */
-  changes(changedKeys: string): Promise<Changes<Rows>>
+  /** Whether rows of the mart can be found by these columns of its key. */
+  findsScopes(columns: readonly string[]): boolean
+  /** Called in the snapshot of the source in which the rows are to be computed. */
+  changes(rows: AffectedRows): Promise<Changes<Rows>>
   /**
    * Called when the step is created, so that rows which an earlier step quarantines do not count twice. The returned
    * function reads the whole mart, to be replaced at once.
@@ -35,6 +39,14 @@ export interface Stream<Rows> {
   readonly reader: Reader<Rows>
   readonly writer: MartWriter<Rows>
   readonly progression: Progression
+}
+
+/** Rows that are computed again. */
+export interface AffectedRows {
+  /** A statement without parameters that returns them, in the order of the key. */
+  readonly selection: string
+  /** Rows of the mart in these scopes that are not returned are deleted; null: all rows that are not returned. */
+  readonly scopes: Scopes | null
 }
 
 export interface Changes<Rows> {

@@ -5,13 +5,13 @@ import { quoteIdentifier } from '../../sql/identifiers.js'
 import { RowBatch } from '../../sql/row-batch.js'
 import { asRelation, columnList } from '../../sql/selection.js'
 import { type Attempt, fullPass, sourceQueryOf, withoutPass } from '../attempt.js'
-import { type Apply, NO_CHANGE, type RowMart } from '../marts/mart.js'
+import type { Apply, RowMart } from '../marts/mart.js'
 import { FullProgression, type Progression } from '../progression.js'
 import { OnceReader, SpoolReader } from '../readers/once.js'
 import { LoadedPages } from '../readers/paged.js'
 import { ReadAhead } from '../readers/read-ahead.js'
 import type { Reader } from '../readers/reader.js'
-import type { Changes, Rebuild, Route, Stream } from './route.js'
+import type { AffectedRows, Changes, Rebuild, Route, Stream } from './route.js'
 import { typedKey } from './selections.js'
 
 /** Rows pass through this process: for transforms, and for every target that is not a table of PostgreSQL. */
@@ -20,9 +20,11 @@ export class RowsRoute implements Route<RowBatch> {
   readonly publish: RowMart['publish']
   readonly #attempt: Attempt<unknown>
   readonly #mart: RowMart
+  readonly isEmpty: boolean
 
-  constructor(attempt: Attempt<unknown>, mart: RowMart) {
+  constructor(attempt: Attempt<unknown>, mart: RowMart, isEmpty: boolean) {
     this.#attempt = attempt
+    this.isEmpty = isEmpty
     this.#mart = mart
     this.publish = mart.publish
   }
@@ -31,21 +33,18 @@ export class RowsRoute implements Route<RowBatch> {
     return { reader: this.#reader(progression), writer: this.#mart, progression }
   }
 
-  async changes(changedKeys: string): Promise<Changes<RowBatch>> {
-    const { source, examined, claim } = this.#attempt
-    const { query, columns, key } = examined
-    // One snapshot: a key that changes between the two reads would look deleted.
-    await source.run('BEGIN ISOLATION LEVEL REPEATABLE READ')
-    const keys = `(${changedKeys}) AS changed (${columnList(key)})`
-    const changed = await readLines(source, `SELECT ${columnList(key)} FROM ${keys}`)
-    const selection = `SELECT ${columnList(columns)} FROM ${asRelation(query)} WHERE (${columnList(key)}) IN (SELECT ${columnList(key)} FROM ${keys}) ORDER BY ${columnList(key)}`
-    const rows = await SpoolReader.of(source, selection)
-    await source.run('COMMIT')
-    const absent = new Map(changed.rows.map((texts) => [JSON.stringify(texts), texts]))
-    const reader = this.#ahead(rows)
-    const finish: Apply = async (id) =>
-      absent.size === 0 ? NO_CHANGE : this.#mart.remove([...absent.values()], id, claim.pipeline.deleteBrake)
-    return { stream: { reader: this.#withoutFound(reader, absent), writer: this.#mart }, finish }
+  findsScopes(columns: readonly string[]): boolean {
+    return this.#mart.findsScopes(columns)
+  }
+
+  async changes({ selection, scopes }: AffectedRows): Promise<Changes<RowBatch>> {
+    if (scopes === null) throw new Error('A mart that takes rows is not rebuilt at once.')
+    const { source, claim } = this.#attempt
+    const kept: TextValues[] = []
+    const reader = this.#ahead(await SpoolReader.of(source, selection))
+    const { deleteBrake: brake } = claim.pipeline
+    const finish: Apply = (id) => this.#mart.removeWithin(scopes, kept, { id, brake })
+    return { stream: { reader: this.#noting(reader, kept), writer: this.#mart }, finish }
   }
 
   rebuild(): () => Promise<Rebuild<RowBatch>> {
@@ -99,13 +98,12 @@ export class RowsRoute implements Route<RowBatch> {
     return this.#attempt.resources.add(new ReadAhead(reader, this.#attempt.chain))
   }
 
-  /** Removes the keys of the rows that pass through it from `absent`. */
-  #withoutFound(reader: Reader<RowBatch>, absent: Map<string, TextValues>): Reader<RowBatch> {
+  /** Adds the keys of the rows that pass through it to `kept`. */
+  #noting(reader: Reader<RowBatch>, kept: TextValues[]): Reader<RowBatch> {
     return {
       next: async (limit) => {
         const portion = await reader.next(limit)
-        for (const key of portion === null ? [] : this.#writtenKeys(portion.rows))
-          absent.delete(JSON.stringify(key))
+        if (portion !== null) kept.push(...this.#writtenKeys(portion.rows))
         return portion
       },
       close: () => reader.close(),

@@ -6,14 +6,14 @@ import { quoteIdentifier, quoteList, quoteLiteral } from '../../sql/identifiers.
 import { asRelation, type Column, columnList } from '../../sql/selection.js'
 import { type Attempt, sourceQueryOf, writingOf } from '../attempt.js'
 import { type Apply, deletedRows, type MartWriter } from '../marts/mart.js'
-import { type Absent, deleteAbsent, isEmptyTable, SELECTIONS } from '../marts/table.js'
+import { type Absent, deleteAbsent, isEmptyTable, SELECTIONS, stageScopes } from '../marts/table.js'
 import { type RowSource, TableWriter } from '../marts/table-writer.js'
 import type { Progression } from '../progression.js'
 import { PagedReader } from '../readers/paged.js'
 import { MAX_ROWS_AT_ONCE, StagedReader, WholeReader } from '../readers/staged.js'
 import { type Mover, pushdown } from './pushdown.js'
 import { Relay } from './relay.js'
-import type { Changes, Rebuild, Route, Stream } from './route.js'
+import type { AffectedRows, Changes, Rebuild, Route, Stream } from './route.js'
 
 const COLLECTED = 'pg_temp.vitrina_pass'
 const COLLECTED_KEYS = 'pg_temp.vitrina_keys'
@@ -24,12 +24,12 @@ export class SelectionRoute implements Route<string> {
   readonly publish = null
   readonly #attempt: Attempt<Target>
   readonly #mover: Mover
-  readonly #isEmpty: boolean
+  readonly isEmpty: boolean
 
   private constructor(attempt: Attempt<Target>, mover: Mover, isEmpty: boolean) {
     this.#attempt = attempt
     this.#mover = mover
-    this.#isEmpty = isEmpty
+    this.isEmpty = isEmpty
   }
 
   static async open(attempt: Attempt<Target>, way: 'pushdown' | 'relay'): Promise<SelectionRoute> {
@@ -55,25 +55,17 @@ export class SelectionRoute implements Route<string> {
     return { reader, writer: this.#writer(SELECTIONS, progression.after === null), progression }
   }
 
-  async changes(changedKeys: string): Promise<Changes<string>> {
-    const { source, session, examined, claim } = this.#attempt
-    const { query, columns, key } = examined
-    await session.run(`DROP TABLE IF EXISTS ${COLLECTED_KEYS}, ${COLLECTED}`)
-    // One snapshot: a key that changes between the two reads would look deleted.
-    await source.run('BEGIN ISOLATION LEVEL REPEATABLE READ')
-    const keys = `(${changedKeys}) AS changed (${columnList(key)})`
-    // A foreign key may have a wider type than the key that it refers to.
-    const typed = key.map(({ name, type }) => `${quoteIdentifier(name)}::${type}`).join(', ')
-    await this.#mover.collect(`SELECT ${typed} FROM ${keys}`, 'vitrina_keys', key)
-    await this.#mover.collect(
-      `SELECT ${columnList(columns)} FROM ${asRelation(query)} WHERE (${columnList(key)}) IN (SELECT ${columnList(key)} FROM ${keys}) ORDER BY ${columnList(key)}`,
-      'vitrina_pass',
-      columns,
-    )
-    await source.run('COMMIT')
-    await session.run(`ANALYZE ${COLLECTED_KEYS}; ANALYZE ${COLLECTED}`)
+  findsScopes(): boolean {
+    return true
+  }
+
+  async changes({ selection, scopes }: AffectedRows): Promise<Changes<string>> {
+    const { session, claim } = this.#attempt
+    await this.#collect(selection)
+    await session.run(`ANALYZE ${COLLECTED}`)
+    const among = scopes === null ? null : await stageScopes(session, scopes)
     const { deleteBrake: brake } = claim.pipeline
-    const absent = { kept: COLLECTED, among: COLLECTED_KEYS, brake }
+    const absent = { kept: COLLECTED, among, brake }
     return { stream: null, finish: this.#applyCollected(this.#collectedWriter(), absent) }
   }
 
@@ -131,7 +123,7 @@ export class SelectionRoute implements Route<string> {
       await this.#collect(
         `SELECT ${columnList(columns)} FROM ${asRelation(query)} WHERE ${conditions.join(' OR ')}`,
       )
-      const absent = { kept: COLLECTED, among: asKeyRelation(key, keys), brake: 1 }
+      const absent = { kept: COLLECTED, among: { relation: asKeyRelation(key, keys) }, brake: 1 }
       return this.#applyCollected(writer, removeAbsent ? absent : null)
     }
   }
@@ -160,7 +152,7 @@ export class SelectionRoute implements Route<string> {
 
   #writer(rows: RowSource<string>, fromStart: boolean): TableWriter<string> {
     const { session, mart: table } = this.#attempt
-    const writing = writingOf(this.#attempt, this.#isEmpty && fromStart)
+    const writing = writingOf(this.#attempt, this.isEmpty && fromStart)
     return new TableWriter({ session, table, rows, ...writing })
   }
 }

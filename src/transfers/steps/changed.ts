@@ -1,40 +1,64 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { BatchId } from '../../ports/sink.js'
 import type { BatchDone, Step } from '../../ports/transfer.js'
-import { databaseError } from '../../postgres/errors.js'
-import type { SweepFrom } from '../../sources/postgres/changes.js'
-import { type Attempt, changedKeys } from '../attempt.js'
+import { databaseError, onSide } from '../../postgres/errors.js'
+import { chooseRecompute, recomputeText, type ScopeTrace } from '../../scopes/index.js'
+import { asRelation, columnList } from '../../sql/selection.js'
+import type { Attempt } from '../attempt.js'
 import type { BatchOutcome } from '../batch.js'
-import type { Changes, Route } from '../routes/route.js'
+import { affectedScopes } from '../changes/affected-scopes.js'
+import type { ChangeSource, FoundChanges, NextPosition } from '../changes/change-source.js'
+import { NO_CHANGE } from '../marts/mart.js'
+import { movedTo } from '../progression.js'
+import type { AffectedRows, Changes, Route } from '../routes/route.js'
 import { counted } from './pass.js'
 
+/** A snapshot in which the changes cannot be read is replaced by a later one. */
+const AGAIN_MS = 50
+
+interface ChangedParts {
+  readonly changes: ChangeSource
+  readonly trace: ScopeTrace
+  /** Writes every row in batches and ends with this position, where a mart cannot be rebuilt at once. */
+  readonly everyRow: (next: NextPosition) => Step
+}
+
+/** What a run has found out and collected. */
+interface Collected<Rows> {
+  readonly next: NextPosition
+  readonly changes: Changes<Rows>
+}
+
 /**
- * Recomputes the rows behind every new row version with the pipeline's own query: rows that it returns are upserted,
- * rows that it no longer returns are deleted. It needs no growing key and finds late commits, application clocks and
- * NULL keys alike; aggregates are correct because whole groups are recomputed.
+ * Recomputes the rows of the mart that changes of the source can have affected, with the pipeline's own query and in one
+ * snapshot: rows that it returns are upserted, rows of these scopes that it no longer returns are deleted. What cannot
+ * be followed is computed completely. So aggregates, windows and outer joins are right without knowing what they are.
  */
 export class ChangedRows<Rows> implements Step {
   readonly name = 'changed'
   readonly #attempt: Attempt<unknown>
   readonly #route: Route<Rows>
-  readonly #versions: { readonly since: SweepFrom; readonly next: SweepFrom }
-  #changes: Changes<Rows> | null = null
+  readonly #parts: ChangedParts
+  #collected: Collected<Rows> | null = null
+  #everyRow: Step | null = null
   #done = false
 
-  constructor(
-    attempt: Attempt<unknown>,
-    route: Route<Rows>,
-    versions: { readonly since: SweepFrom; readonly next: SweepFrom },
-  ) {
+  constructor(attempt: Attempt<unknown>, route: Route<Rows>, parts: ChangedParts) {
     this.#attempt = attempt
     this.#route = route
-    this.#versions = versions
+    this.#parts = parts
   }
 
   async next(limit: number): Promise<BatchDone | null> {
+    if (this.#everyRow !== null) return this.#everyRow.next(limit)
     if (this.#done) return null
+    this.#collected ??= await this.#collect()
+    return this.#collected === null ? this.next(limit) : this.#write(this.#collected, limit)
+  }
+
+  async #write({ next, changes }: Collected<Rows>, limit: number): Promise<BatchDone> {
     const { batches } = this.#attempt
-    this.#changes ??= await this.#read()
-    const { stream, finish } = this.#changes
+    const { stream, finish } = changes
     const portion = (await stream?.reader.next(limit)) ?? null
     if (stream !== null && portion !== null) {
       const write = async (id: BatchId): Promise<BatchOutcome> => ({
@@ -44,17 +68,74 @@ export class ChangedRows<Rows> implements Step {
       return batches.run(this.name, write, portion.phases)
     }
     this.#done = true
-    return batches.run(this.name, async (id) => {
+    const done = await batches.run(this.name, async (id) => {
       const change = await finish(id)
-      const position = { ...batches.state.position, xmin: this.#versions.next }
-      return { change, state: { ...batches.state, position }, ends: true }
+      return { change, state: movedTo(batches.state, next), ends: true }
     })
+    await this.#parts.changes.applied(next)
+    return done
   }
 
-  async #read(): Promise<Changes<Rows>> {
-    const keys = await changedKeys(this.#attempt, this.#versions.since)
-    return this.#route.changes(keys).catch((error) => {
-      throw databaseError(error, 'Reading the changed rows', 'source')
-    })
+  /** Null: the mart has to be written row by row. */
+  async #collect(): Promise<Collected<Rows> | null> {
+    const { source } = this.#attempt
+    for (;;) {
+      await this.#parts.changes.prepare()
+      await source.run('BEGIN ISOLATION LEVEL REPEATABLE READ')
+      const found = await this.#parts.changes.read()
+      if (found !== null) return this.#collectRows(found)
+      await source.run('ROLLBACK')
+      await delay(AGAIN_MS)
+    }
+  }
+
+  async #collectRows(found: FoundChanges): Promise<Collected<Rows> | null> {
+    const { source } = this.#attempt
+    const { next } = found
+    const rows = await this.#affectedRows(found)
+    if (rows !== null && rows.scopes === null && !this.#route.rebuildsAtOnce) {
+      await source.run('ROLLBACK')
+      this.#everyRow = this.#parts.everyRow(next)
+      return null
+    }
+    const changes =
+      rows === null
+        ? { stream: null, finish: async () => NO_CHANGE }
+        : await this.#route.changes(rows).catch((error) => {
+            throw databaseError(error, 'Reading the changed rows', 'source')
+          })
+    await source.run('COMMIT')
+    return { next, changes }
+  }
+
+  /** Null: no row is affected. */
+  async #affectedRows(found: FoundChanges): Promise<AffectedRows | null> {
+    const { trace } = this.#parts
+    const { source } = this.#attempt
+    if (found.full === null && found.tables.size === 0) return null
+    if (found.full !== null || !trace.traced) return this.#everyRowOf()
+    const names = trace.scope.map(({ name }) => name)
+    if (!this.#route.findsScopes(names)) return this.#everyRowOf()
+    const affected = await affectedScopes(source, trace, found)
+    if (typeof affected === 'string') return this.#everyRowOf()
+    const { scopes } = affected
+    if (scopes[0]!.length === 0) return null
+    const choice = await onSide('source', 'Choosing how to compute the changed rows', () =>
+      chooseRecompute(source, trace.recompute, affected),
+    )
+    const text = recomputeText(trace, choice.way, scopes)
+    return {
+      selection: this.#ordered(text),
+      scopes: choice.way === 'full' ? null : { columns: trace.scope, values: scopes },
+    }
+  }
+
+  #everyRowOf(): AffectedRows {
+    return { selection: this.#ordered(this.#attempt.examined.query), scopes: null }
+  }
+
+  #ordered(query: string): string {
+    const { columns, key } = this.#attempt.examined
+    return `SELECT ${columnList(columns)} FROM ${asRelation(query)} ORDER BY ${columnList(key)}`
   }
 }

@@ -1,0 +1,8 @@
+export { Captors } from './captors.js'
+export { ChangeReader, type Changes, type Entry } from './change-reader.js'
+export type { Head } from './head.js'
+export { ensureHead, movePosition, registerPipeline, unregisterPipeline } from './heads.js'
+export { formatLsn, parseLsn } from './lsn.js'
+export { applyPublication, planAddition, planPublication, planSource } from './publication.js'
+export { relationName } from './relation-name.js'
+export type { Signals } from './signals.js'

@@ -1,0 +1,226 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import {
+  ChangeReader,
+  type Changes,
+  type Entry,
+  ensureHead,
+  formatLsn,
+  type Head,
+  movePosition,
+  parseLsn,
+  planAddition,
+  registerPipeline,
+  relationName,
+  type Signals,
+} from '../../capture/index.js'
+import type { LogPosition } from '../../checkpoints/checkpoint.js'
+import { VitrinaError } from '../../model/errors.js'
+import { onSide } from '../../postgres/errors.js'
+import { Session } from '../../postgres/session.js'
+import { type Image, relationKey } from '../../scopes/index.js'
+import { momentOf } from '../../sources/postgres/changes.js'
+import type { ChangeSource, FoundChanges, NextPosition, TableChanges } from './change-source.js'
+import type { CapturedTable, QueryTrace } from './query-trace.js'
+
+export interface CapturedParts {
+  readonly source: Session
+  readonly trace: QueryTrace
+  readonly pipelineId: string
+  /** `main`, or the name of the source's connection. */
+  readonly connection: string
+  readonly mainUrl: string
+  readonly sourceUrl: string
+  readonly signals: Signals
+  readonly signal: AbortSignal
+  readonly last: LogPosition | null
+}
+
+/** A snapshot that misses rows which no entry reports is tried again: another transaction has to end first. */
+const AGAIN_MS = 50
+const PATIENCE_MS = 30_000
+
+/** `capture: wal`: changes from the log that a captor writes. Every change is seen, deleted and moved rows included. */
+export class CapturedChanges implements ChangeSource {
+  readonly heldBack = null
+  readonly #parts: CapturedParts
+  readonly #main: Session
+  readonly #head: Head
+  readonly #reader: ChangeReader
+  readonly #showsMoments: boolean
+  #last: LogPosition | null
+
+  private constructor(parts: CapturedParts, opened: { main: Session; head: Head; showsMoments: boolean }) {
+    this.#showsMoments = opened.showsMoments
+    this.#parts = parts
+    this.#main = opened.main
+    this.#head = opened.head
+    this.#last = parts.last
+    const { sourceUrl, signals, signal } = parts
+    this.#reader = new ChangeReader({ head: opened.head.id, main: opened.main, sourceUrl, signals, signal })
+  }
+
+  /** Registers the pipeline before it reads for the first time, so that no entry is removed that it needs. */
+  static async open(parts: CapturedParts): Promise<CapturedChanges> {
+    const { mainUrl, signal, signals, connection, pipelineId, trace, source } = parts
+    signals.start()
+    const main = await onSide('meta store', 'Connecting to the change log', () =>
+      Session.open(mainUrl, 'vitrina-changes', signal),
+    )
+    try {
+      const head = await ensureHead(main, connection)
+      await requirePublished(source, head, trace.tables)
+      await registerPipeline(main, { head, pipelineId }, neededTables(trace))
+      // Outside a transaction, which an error would end.
+      const showsMoments = (await momentOf(source)) !== null
+      return new CapturedChanges(parts, { main, head, showsMoments })
+    } catch (error) {
+      await main.close()
+      throw error
+    }
+  }
+
+  get isFirst(): boolean {
+    return this.#last === null
+  }
+
+  async first(): Promise<NextPosition> {
+    const { source } = this.#parts
+    for (const until = performance.now() + PATIENCE_MS; ; ) {
+      await source.run('BEGIN ISOLATION LEVEL REPEATABLE READ')
+      const found = await this.#open()
+      const next = await this.#nextOf(found)
+      await source.run('ROLLBACK')
+      if (found.startCheck === 'ok') return next
+      await again(until, this.#parts)
+    }
+  }
+
+  async prepare(): Promise<void> {}
+
+  async read(): Promise<FoundChanges | null> {
+    const found = await this.#open()
+    if (found.startCheck === 'wait') return null
+    const next = await this.#nextOf(found)
+    const { trace } = this.#parts.trace
+    const full = found.full ?? (trace.traced || found.entries.length === 0 ? null : trace.reason)
+    return { full, tables: full === null ? this.#imagesOf(found.entries) : new Map(), next }
+  }
+
+  async applied({ wal }: NextPosition): Promise<void> {
+    if (wal === undefined) return
+    this.#last = wal
+    const { pipelineId } = this.#parts
+    const position = { generation: wal.generation, endLsn: parseLsn(wal.endLsn) }
+    // It only releases entries, so an error is no reason to fail: the next run does it.
+    await movePosition(this.#main, { head: this.#head, pipelineId }, position).catch(() => {})
+  }
+
+  async close(): Promise<void> {
+    await this.#reader.close()
+    await this.#main.close()
+  }
+
+  #open(): Promise<Changes> {
+    const { source, trace } = this.#parts
+    const tables = trace.tables.map(({ capturedAs }) => capturedAs)
+    return onSide('source', 'Reading the change log', () =>
+      this.#reader.open({ source, tables: distinct(tables), last: this.#lastOfQuery() }),
+    )
+  }
+
+  /** For another query the mart has to be compared with all of its rows. */
+  #lastOfQuery(): Parameters<ChangeReader['open']>[0]['last'] {
+    if (this.#last === null) return null
+    const { generation, endLsn, fingerprint } = this.#last
+    const [structure = '', query] = fingerprint.split('/')
+    if (query !== this.#parts.trace.fingerprint) return null
+    return { generation, endLsn: parseLsn(endLsn), fingerprint: structure }
+  }
+
+  /** A comparison recognizes rows that have changed since by their version. */
+  async #nextOf(found: Changes): Promise<NextPosition> {
+    const moment = this.#showsMoments ? await momentOf(this.#parts.source) : null
+    return { wal: this.#positionOf(found), ...(moment === null ? {} : { xmin: moment }) }
+  }
+
+  #positionOf({ generation, position, fingerprint }: Changes): LogPosition {
+    const { trace } = this.#parts
+    return {
+      generation,
+      endLsn: formatLsn(position),
+      fingerprint: `${fingerprint}/${trace.fingerprint}`,
+    }
+  }
+
+  #imagesOf(entries: readonly Entry[]): Map<string, TableChanges> {
+    const names = new Map(
+      this.#parts.trace.tables.map(({ capturedAs }) => [relationName(capturedAs), relationKey(capturedAs)]),
+    )
+    const tables = new Map<string, { changed: Image[]; old: Image[] }>()
+    for (const entry of entries) {
+      const name = names.get(entry.relation)!
+      const images = tables.get(name) ?? { changed: [], old: [] }
+      tables.set(name, images)
+      if (entry.old !== null) {
+        images.changed.push(entry.old)
+        images.old.push(entry.old)
+      }
+      if (entry.new !== null) images.changed.push(entry.new)
+    }
+    return tables
+  }
+}
+
+function neededTables({ trace, tables }: QueryTrace) {
+  const columns = new Map<string, Set<string>>()
+  for (const { capturedAs } of tables) columns.set(relationKey(capturedAs), new Set())
+  for (const each of trace.traced ? trace.tables : [])
+    for (const column of each.columns) columns.get(relationKey(each.capturedAs))?.add(column)
+  return distinct(tables.map(({ capturedAs }) => capturedAs)).map((table) => ({
+    ...table,
+    columns: [...(columns.get(relationKey(table)) ?? [])],
+  }))
+}
+
+function distinct(tables: readonly CapturedTable['capturedAs'][]): CapturedTable['capturedAs'][] {
+  return [...new Map(tables.map((table) => [relationKey(table), table])).values()]
+}
+
+async function again(until: number, { signal }: CapturedParts): Promise<void> {
+  if (performance.now() > until) {
+    throw new VitrinaError(
+      'CAPTURE_WAITING',
+      `For ${PATIENCE_MS / 1000} s a transaction of the source has been open that began before its tables were captured: its changes are not in the change log.`,
+      'Wait until the transaction has ended, or end it: SELECT pid, xact_start, query FROM pg_stat_activity WHERE xact_start IS NOT NULL ORDER BY xact_start. Then run the pipeline again.',
+    )
+  }
+  await delay(AGAIN_MS, undefined, { signal })
+}
+
+/** Fails at once: without a publication no change ever arrives. */
+async function requirePublished(
+  source: Session,
+  { publication, connection }: Head,
+  tables: readonly CapturedTable[],
+): Promise<void> {
+  const wanted = distinct(tables.map(({ capturedAs }) => capturedAs))
+  const { statements, refused } = await onSide('source', 'Reading the publication', () =>
+    planAddition(source, publication, wanted),
+  )
+  const [first] = refused
+  if (first !== undefined) {
+    const remedy =
+      first.remedy === null ? 'Choose capture "xmin" or "key"' : `As the owner of the table: ${first.remedy}`
+    throw new VitrinaError(
+      'CAPTURE_UNAVAILABLE',
+      `Changes of ${first.table} cannot be captured: ${first.reason}`,
+      `${remedy}, or use mode "full".`,
+    )
+  }
+  if (statements.length === 0) return
+  throw new VitrinaError(
+    'CAPTURE_UNAVAILABLE',
+    `Changes of ${wanted.map(relationName).join(', ')} are not published in the source "${connection}".`,
+    `Run "vitrina sources prepare ${connection} --apply", or as the owner of the tables: ${statements.join('; ')}.`,
+  )
+}

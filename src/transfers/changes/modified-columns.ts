@@ -1,0 +1,116 @@
+import type { HeldBack } from '../../model/run.js'
+import { onSide } from '../../postgres/errors.js'
+import type { Session } from '../../postgres/session.js'
+import { type FollowedColumn, relationKey, type Traced } from '../../scopes/index.js'
+import { type Horizon, isSafe, type Watermark } from '../../sources/postgres/horizon.js'
+import { quoteIdentifier, quoteLiteral, quoteTable } from '../../sql/identifiers.js'
+import type { Column } from '../../sql/selection.js'
+import type { CheckpointState } from '../batch.js'
+import { NO_WATERMARK } from '../progression.js'
+import type { ChangeSource, FoundChanges, NextPosition, TableChanges } from './change-source.js'
+import { addImages, readImages } from './row-versions.js'
+
+interface ModifiedParts {
+  readonly source: Session
+  readonly trace: Traced
+  /** The columns that grow with every change, at most one for each table that is watched. */
+  readonly followed: readonly FollowedColumn[]
+  /** The result column that follows them. */
+  readonly key: Column
+  readonly horizon: Horizon
+  /** Its key is the checkpoint. */
+  readonly state: CheckpointState
+}
+
+/**
+ * `capture: key` for joins and aggregates: rows of the base tables whose column is above the checkpoint, found through an
+ * index on it. The checkpoint moves only below the first key that an open transaction could still commit.
+ */
+export class ModifiedColumns implements ChangeSource {
+  readonly #parts: ModifiedParts
+  #watermark: Watermark = NO_WATERMARK
+  #heldBack: HeldBack | null = null
+
+  constructor(parts: ModifiedParts) {
+    this.#parts = parts
+  }
+
+  get heldBack(): HeldBack | null {
+    return this.#heldBack
+  }
+
+  get isFirst(): boolean {
+    const { key, position } = this.#parts.state
+    return key === null || position.pass?.name === 'initial'
+  }
+
+  async first(): Promise<NextPosition> {
+    await this.prepare()
+    const found = await this.#newest(null)
+    return { modified: found.length === 0 ? null : await this.#greatest(found) }
+  }
+
+  async prepare(): Promise<void> {
+    this.#watermark = await onSide('source', 'Reading the open transactions of the source', () =>
+      this.#parts.horizon.watermark(null),
+    )
+  }
+
+  read(): Promise<FoundChanges> {
+    return onSide('source', 'Searching for changed rows', async () => {
+      const { source, trace, followed, state } = this.#parts
+      const next = { modified: await this.#greatest([state.key!, ...(await this.#newest(state))]) }
+      const tables = new Map<string, TableChanges>()
+      for (const each of followed) {
+        const table = trace.tables.find((one) => relationKey(one.table) === relationKey(each.table))!
+        const images = await readImages(source, { from: rowsAbove(each, state), columns: table.columns })
+        if (images === null) return { full: 'Too many rows have changed.', tables: new Map(), next }
+        addImages(tables, relationKey(table.capturedAs), images)
+      }
+      return { full: null, tables, next }
+    })
+  }
+
+  async applied(): Promise<void> {}
+
+  /** The highest key of each table that no open transaction can still undercut. */
+  async #newest(state: Checkpoint | null): Promise<string[]> {
+    const { source, followed, key } = this.#parts
+    const newest: string[] = []
+    this.#heldBack = null
+    for (const each of followed) {
+      const column = columnOf(each)
+      const isBelow = isSafe(this.#watermark, key, column)
+      const [safe] = await source.rows(
+        `SELECT max(${column})::text AS key FROM ${rowsAbove(each, state)} AND ${isBelow}`,
+      )
+      const [above] = await source.rows(
+        `SELECT EXISTS (SELECT FROM ${rowsAbove(each, state)} AND NOT (${isBelow}))::text AS found`,
+      )
+      if (above!.found === 'true') this.#heldBack = this.#watermark.heldBack
+      if (safe!.key != null) newest.push(safe!.key)
+    }
+    return newest
+  }
+
+  async #greatest(texts: readonly string[]): Promise<string> {
+    const { source, key } = this.#parts
+    const values = texts.map((text) => `${quoteLiteral(text)}::${key.type}`)
+    const [row] = await source.rows(`SELECT greatest(${values.join(', ')})::text AS newest`)
+    return row!.newest!
+  }
+}
+
+type Checkpoint = Pick<CheckpointState, 'key' | 'id'>
+
+function columnOf({ column }: FollowedColumn): string {
+  return `t.${quoteIdentifier(column)}`
+}
+
+/** Rows beyond the checkpoint. One that a user has set with an id may be between rows of the same key. */
+function rowsAbove(each: FollowedColumn, state: Checkpoint | null): string {
+  const from = `${quoteTable(each.table)} t`
+  if (state?.key == null) return `${from} WHERE ${columnOf(each)} IS NOT NULL`
+  const operator = state.id === null ? '>' : '>='
+  return `${from} WHERE ${columnOf(each)} ${operator} ${quoteLiteral(state.key)}::${each.type}`
+}

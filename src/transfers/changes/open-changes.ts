@@ -1,0 +1,77 @@
+import type { Signals } from '../../capture/index.js'
+import { type Claim, sessionName } from '../../model/claim.js'
+import type { Session } from '../../postgres/session.js'
+import { Horizon } from '../../sources/postgres/horizon.js'
+import type { CheckpointState } from '../batch.js'
+import type { Examined } from '../examine.js'
+import { CapturedChanges } from './captured-changes.js'
+import type { ChangeSource } from './change-source.js'
+import { ModifiedColumns } from './modified-columns.js'
+import { RowVersions } from './row-versions.js'
+
+/** Where the change logs of the sources are. */
+export interface ChangeLog {
+  readonly mainUrl: string
+  readonly signals: Signals
+}
+
+interface ChangesParts {
+  readonly claim: Claim
+  readonly source: Session
+  readonly sourceUrl: string | null
+  readonly url: string
+  readonly examined: Examined
+  readonly state: CheckpointState
+  readonly log: ChangeLog
+  readonly signal: AbortSignal
+  readonly resources: { add<R extends { close(): Promise<unknown> }>(resource: R): R }
+}
+
+/** Null: rows are read in the order of a key, or all of them. */
+export async function openChanges(parts: ChangesParts): Promise<ChangeSource | null> {
+  const { claim, source, examined, state } = parts
+  const { trace, facts, modified } = examined
+  if (trace === null) return null
+  const { pipeline } = claim
+  if (pipeline.capture === 'xmin') return RowVersions.open(source, trace, state.position.xmin ?? null)
+  if (pipeline.capture === 'wal') return openLog(parts, trace)
+  if (!trace.trace.traced || trace.followed === null) return null
+  const key = modified[0]!
+  const horizon = new Horizon({
+    session: source,
+    key,
+    relations: facts.relations,
+    self: sessionName(claim),
+  })
+  return new ModifiedColumns({ source, trace: trace.trace, followed: trace.followed, key, horizon, state })
+}
+
+async function openLog(
+  { claim, source, sourceUrl, url, state, log, signal, resources }: ChangesParts,
+  trace: NonNullable<Examined['trace']>,
+): Promise<ChangeSource> {
+  const { pipeline } = claim
+  if (trace.alwaysFull !== null) return everyRun(trace.alwaysFull)
+  return resources.add(
+    await CapturedChanges.open({
+      ...{ source, trace, signal },
+      ...log,
+      pipelineId: pipeline.id,
+      connection: pipeline.sourceConnection ?? 'main',
+      sourceUrl: sourceUrl ?? url,
+      last: state.position.wal ?? null,
+    }),
+  )
+}
+
+/** The rows may differ although no table has changed. */
+function everyRun(reason: string): ChangeSource {
+  return {
+    isFirst: false,
+    heldBack: null,
+    first: async () => ({}),
+    prepare: async () => {},
+    read: async () => ({ full: reason, tables: new Map(), next: {} }),
+    applied: async () => {},
+  }
+}
