@@ -1,5 +1,5 @@
-import { Signals } from '../../src/capture/signals.js'
 import { expect, it } from 'vitest'
+import { Signals } from '../../src/capture/signals.js'
 import { readSettings } from '../../src/config/settings.js'
 import { SqlGuard } from '../../src/guard/index.js'
 import { PipelineDispatcher } from '../../src/runner/dispatcher.js'

@@ -17,6 +17,7 @@ import { type Lsn, parseLsn } from '../../src/capture/lsn.js'
 import { applyPublication, planPublication } from '../../src/capture/publication.js'
 import { Signals } from '../../src/capture/signals.js'
 import { Session } from '../../src/postgres/session.js'
+import { parseTable } from '../../src/sql/identifiers.js'
 import { CaptureEvents } from '../../src/telemetry/capture-events.js'
 import { createLog } from '../../src/telemetry/log.js'
 import { aPipeline } from './builders.js'
@@ -217,4 +218,22 @@ export function positionOf({ generation, position, fingerprint }: Changes): Posi
 
 function never(): AbortSignal {
   return new AbortController().signal
+}
+
+/** Publishes tables of a source as its owner would, after `vitrina sources prepare`. */
+export async function prepareSource(
+  main: TestDatabase,
+  source: TestDatabase,
+  { connection, tables }: { readonly connection: string; readonly tables: readonly string[] },
+): Promise<void> {
+  const session = await Session.open(main.url, 'vitrina-test', never())
+  const owner = await Session.open(source.url, 'vitrina-test', never())
+  try {
+    const { publication } = await ensureHead(session, connection)
+    const names = tables.map((name) => parseTable(name))
+    await applyPublication(owner, await planPublication(owner, publication, names))
+  } finally {
+    await owner.close()
+    await session.close()
+  }
 }
