@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest'
-import type { TestDatabase } from '../support/database.js'
+import { allOlderEnded } from '../support/database.js'
 import { onEveryRoute, rowTexts, type Stand } from '../support/stand.js'
-import { waitFor } from '../support/wait.js'
 
 const FILM_DIM = `
   SELECT f.id AS film_id, f.title, f.rating,
@@ -11,21 +10,6 @@ const FILM_DIM = `
 
 async function expectEqual(stand: Stand, query: string, mart: string): Promise<void> {
   expect(await rowTexts(stand.target, `SELECT * FROM ${mart}`)).toEqual(await rowTexts(stand.source, query))
-}
-
-/** Transactions that other tests have open in the same server make a sweep begin before them, and read more. */
-async function allOlderEnded(database: TestDatabase): Promise<void> {
-  const [now] = await database.query<{ xid: string }>('SELECT pg_current_xact_id()::text AS xid')
-  await waitFor(
-    async () => {
-      const [row] = await database.query<{ ended: boolean }>(
-        'SELECT pg_snapshot_xmin(pg_current_snapshot()) > $1::xid8 AS ended',
-        [now!.xid],
-      )
-      return row!.ended
-    },
-    { what: 'older transactions to end' },
-  )
 }
 
 onEveryRoute((stand) => {

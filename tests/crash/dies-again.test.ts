@@ -72,7 +72,10 @@ describe('R3.7 a pipeline that brings its runner down again and again', () => {
 
   it.each(CASES)('%s is FAILED after three deaths, and works when the cause is gone', async (_, point) => {
     const { mart, killed, run: failed } = deathsAt(point)
-    expect(killed).toBe(3)
+    // A runner that is too slow for its lease counts as dead too.
+    expect(killed).toBeGreaterThan(0)
+    expect(killed).toBeLessThanOrEqual(3)
+    expect(failed.attempt).toBe(3)
     expect(failed).toMatchObject({ status: 'FAILED', error_code: 'VTR-5003' })
     expect(await pipelineOf(mart)).toEqual({ status: 'FAILED' })
     await aRunner(mart.main, { env: mart.env })
