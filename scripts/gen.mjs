@@ -9,6 +9,7 @@ import {
   fieldsPage,
   metricsPage,
   openApi,
+  pipelineDefaults,
   pipelineSchema,
   schemaSql,
   settingsPage,
@@ -20,6 +21,7 @@ import { failure, main, ROOT, say } from './lib/run.mjs'
 /** Committed files that are made from the code. A new one is a new line here. */
 const GENERATED = {
   '.env.sample': settingsSample,
+  'console/src/api/pipeline-defaults.ts': pipelineDefaults,
   'docs/reference/settings.md': settingsPage,
   'docs/reference/errors.md': errorsPage,
   'docs/reference/commands.md': commandsPage,

@@ -4,6 +4,7 @@ import { anApi, type TestApi, TOKEN } from '../../tests/support/api.js'
 import { aPipeline } from '../../tests/support/builders.js'
 import { aDatabase, type TestDatabase } from '../../tests/support/database.js'
 import { expectAnswered, fieldsWithValues, IDS, JSON_SHAPES, QUERIES } from '../../tests/support/nonsense.js'
+import { pipelineFields } from './schemas/pipeline-input.js'
 
 let database: TestDatabase
 let api: TestApi
@@ -18,40 +19,8 @@ beforeEach(async () => {
 afterAll(() => api.close())
 
 const BODY_FIELDS = [
-  ...[
-    'name',
-    'description',
-    'type',
-    'source_type',
-    'source_connection',
-    'source_query',
-    'source_table',
-    'source_columns',
-    'shared_target',
-    'target_table',
-    'target_connection',
-    'mode',
-  ],
-  ...[
-    'full_strategy',
-    'incremental_key',
-    'incremental_id_key',
-    'capture',
-    'deletes',
-    'key_columns',
-    'batch_size',
-    'enabled',
-  ],
-  ...[
-    'schedule_interval',
-    'schedule_timezone',
-    'quarantine_limit',
-    'delete_brake',
-    'tasks',
-    'reset_checkpoint',
-    'id',
-    'status',
-  ],
+  ...Object.keys(pipelineFields),
+  ...['reset_checkpoint', 'id', 'status'],
   ...[
     'external_ref',
     'last_processed_key',

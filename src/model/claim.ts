@@ -105,7 +105,8 @@ export type Release =
 export interface ScheduledPipeline {
   readonly id: string
   readonly name: string
-  readonly schedule: string
+  /** Null: it is to run all the time. */
+  readonly schedule: string | null
   readonly timezone: string
   readonly nextRunAt: string | null
 }

@@ -1,14 +1,13 @@
+import type { PipelineSpec } from './pipeline-spec.js'
 import type { PipelineStatus } from './status.js'
 import { quoteIdentifier, quoteTable, readTableName } from './table-name.js'
+
+export type { PipelineSpec }
 
 /** How the rows of a pipeline reach its target. See docs/architecture.md. */
 export type Way = 'pushdown' | 'relay' | 'rows'
 export type Strategy = 'sql_full' | 'sql_incremental' | 'tasks_full' | 'tasks_incremental'
 export type Guarantee = 'lossless' | 'lossless if the database sets the key' | 'bounded'
-
-/** How an incremental pipeline finds out what has changed. */
-export const CAPTURES = ['key', 'xmin', 'wal'] as const
-export type Capture = (typeof CAPTURES)[number]
 
 /** One step of a task plan. */
 export interface Task {
@@ -20,44 +19,6 @@ export interface Task {
   /** For documentation only: the body determines what is read. */
   readonly sourceTable: string | null
   readonly targetTable: string | null
-}
-
-/** The configuration: a query or a table, a target and a key. All that a run does is fill the target. */
-export interface PipelineSpec {
-  readonly name: string
-  readonly description: string
-  readonly type: 'SQL' | 'PYTHON'
-  readonly sourceType: string
-  readonly sourceConnection: string | null
-  /** Null: `sourceTable` is read. */
-  readonly sourceQuery: string | null
-  /** A table that is read instead of a query. */
-  readonly sourceTable: string | null
-  /** Columns of `sourceTable`. Empty: all columns. */
-  readonly sourceColumns: readonly string[]
-  readonly targetTable: string
-  readonly targetConnection: string | null
-  /** Other pipelines with this option may write to the same target. */
-  readonly sharedTarget: boolean
-  /** Options of this kind of target, read by its sink. */
-  readonly targetOptions: Readonly<Record<string, unknown>>
-  readonly mode: 'full' | 'incremental'
-  readonly fullStrategy: 'upsert' | 'replace'
-  readonly incrementalKey: string | null
-  readonly incrementalIdKey: string | null
-  readonly capture: Capture
-  readonly deletes: 'ignore' | 'sweep'
-  /** Empty: the primary key of the target table. */
-  readonly keyColumns: readonly string[]
-  /** Null is `auto`: the engine keeps a batch near its target duration. */
-  readonly batchSize: number | null
-  readonly enabled: boolean
-  readonly scheduleInterval: string | null
-  readonly scheduleTimezone: string
-  /** Rows that a run may quarantine before it fails. */
-  readonly quarantineLimit: number
-  /** Share of a mart (0 to 1) that one run may delete before it fails. */
-  readonly deleteBrake: number
 }
 
 /** What manages a configuration: the API, or the files of "vitrina apply". */
@@ -133,6 +94,15 @@ export function incrementalKeys(
   // A column may have a comma in its name.
   if (columns.some(({ name }) => name === incrementalKey)) return [incrementalKey]
   return incrementalKey.split(',').map((name) => name.trim())
+}
+
+/** The pipeline applies each commit of its source at once. */
+export function isLive({
+  mode,
+  capture,
+  freshness,
+}: Pick<PipelineSpec, 'mode' | 'capture' | 'freshness'>): boolean {
+  return mode === 'incremental' && capture === 'wal' && freshness === 'live'
 }
 
 /** Every run rebuilds the mart. */

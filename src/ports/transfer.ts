@@ -15,8 +15,12 @@ export interface BatchDone {
 export interface Step {
   readonly name: string
   /** Moves about `limit` rows and the checkpoint with them, or throws and leaves both. Null: the step is complete. */
-  next(limit: number): Promise<BatchDone | null>
+  next(limit: number): Promise<BatchDone | Idle | null>
 }
+
+/** Nothing to do for now: what users have requested is looked up, and the step is called again. */
+export const IDLE = 'idle'
+export type Idle = typeof IDLE
 
 /** Where a transfer records what it does. `session` is set if the batch is committed in the main database itself. */
 export interface Ledger {
@@ -49,6 +53,8 @@ export interface Transfer {
   fullPass(): Step
   /** What has changed since the checkpoint: rows beyond it in batches, or the rows that changes have affected. */
   incrementalPass(): Step
+  /** Applies changes of the source as they are committed, for some minutes; null: it cannot. */
+  follow(): Step | null
   /** The whole mart at once: built next to the old one, then published so that no reader sees a mixture. */
   replace(): Step
   /** Removes rows that the source no longer has. */

@@ -5,7 +5,14 @@ import { strategyOf } from '../model/pipeline.js'
 import type { RepairKey } from '../model/run.js'
 import type { Reconciler } from '../ports/reconciler.js'
 import type { RunQueue } from '../ports/run-queue.js'
-import type { Ledger, Step, Transfer, TransferFactory } from '../ports/transfer.js'
+import {
+  IDLE,
+  type Idle,
+  type Ledger,
+  type Step,
+  type Transfer,
+  type TransferFactory,
+} from '../ports/transfer.js'
 import type { Events } from '../telemetry/events.js'
 import { BatchSize } from './batch-size.js'
 import type { Lease } from './lease.js'
@@ -83,7 +90,9 @@ export class PipelineExecutor {
         if (requested !== null) return requested
         if (isStopping()) return 'RELEASED'
         size.set(lease.control.batchSize)
-        if (!(await this.#runBatch(claim, step, size))) break
+        const done = await this.#runBatch(claim, step, size)
+        if (done === IDLE) await lease.look()
+        else if (!done) break
       }
     }
     return 'SUCCESS'
@@ -126,10 +135,11 @@ export class PipelineExecutor {
     )
   }
 
-  async #runBatch(claim: Claim, step: Step, size: BatchSize): Promise<boolean> {
+  async #runBatch(claim: Claim, step: Step, size: BatchSize): Promise<boolean | Idle> {
     const { events } = this.#parts
     const done = await step.next(size.rows)
     if (done === null) return false
+    if (done === IDLE) return IDLE
     size.took(done.record.rows.read, done.record.durationMs)
     events.batchDone(claim, done.record, done.progress, done.phases)
     if (done.record.rows.duplicates > 0) events.duplicates(claim, done.record.rows.duplicates)

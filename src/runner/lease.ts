@@ -49,6 +49,14 @@ export class Lease {
     this.signal.throwIfAborted()
   }
 
+  /** Renews the lease and learns what users have requested. */
+  async look(): Promise<void> {
+    const asked = performance.now()
+    const control = await this.#queue.renew(this.#claim, this.#seconds)
+    if (!this.#isOver(asked)) this.renewed(control)
+    this.signal.throwIfAborted()
+  }
+
   cut(reason: Error): void {
     this.#abort.abort(reason)
   }

@@ -1,5 +1,6 @@
-import type { RunnerInfo } from '../model/claim.js'
+import type { Claim, RunnerInfo } from '../model/claim.js'
 import { VitrinaError } from '../model/errors.js'
+import { isLive } from '../model/pipeline.js'
 import type { RunQueue } from '../ports/run-queue.js'
 import type { Wakeups } from '../ports/wakeups.js'
 import type { Events } from '../telemetry/events.js'
@@ -27,6 +28,7 @@ const SILENT_MS = 3 * HEARTBEAT_MS
 export class PipelineManager {
   readonly #parts: ManagerParts
   readonly #running = new Set<Promise<void>>()
+  readonly #live = new Set<Promise<void>>()
   #stopping = false
   #wake: () => void = () => {}
   #loop: Promise<void> = Promise.resolve()
@@ -63,7 +65,7 @@ export class PipelineManager {
     this.#wake()
     const patience = setTimeout(() => dispatcher.cut(), graceMs)
     await this.#loop
-    await Promise.all(this.#running)
+    await Promise.all([...this.#running, ...this.#live])
     clearTimeout(patience)
     clearInterval(this.#pulse)
     await this.#beating
@@ -97,13 +99,19 @@ export class PipelineManager {
       if (claim === null) break
       // A run that was handed back normally is not a recovery.
       if (claim.previousEnd === 'runner_died') recovered += 1
-      const run: Promise<void> = this.#parts.dispatcher.dispatch(claim).finally(() => {
-        this.#running.delete(run)
-        this.#wake()
-      })
-      this.#running.add(run)
+      this.#start(claim)
     }
     if (recovered > 0) events.recovered(recovered)
+  }
+
+  /** A live run mostly waits, so that it takes no slot from others. */
+  #start(claim: Claim): void {
+    const runs = isLive(claim.pipeline) ? this.#live : this.#running
+    const run: Promise<void> = this.#parts.dispatcher.dispatch(claim).finally(() => {
+      runs.delete(run)
+      this.#wake()
+    })
+    runs.add(run)
   }
 
   async #beat(): Promise<void> {

@@ -18,7 +18,11 @@ export class Scheduler {
   async tick(): Promise<void> {
     const { now, pipelines } = await this.#queue.dueSchedules()
     for (const pipeline of pipelines) {
-      const next = this.#next(pipeline, new Date(now))
+      if (pipeline.schedule === null) {
+        await this.#queue.reschedule(pipeline, pipeline.nextRunAt, true)
+        continue
+      }
+      const next = this.#next({ ...pipeline, schedule: pipeline.schedule }, new Date(now))
       if (next === undefined) continue
       // Such as 30 February: it never comes, and there is nothing to log at every tick.
       if (next === null && pipeline.nextRunAt === null) continue
@@ -27,7 +31,7 @@ export class Scheduler {
     }
   }
 
-  #next(pipeline: ScheduledPipeline, now: Date): string | null | undefined {
+  #next(pipeline: ScheduledPipeline & { readonly schedule: string }, now: Date): string | null | undefined {
     try {
       return nextRun(pipeline.schedule, pipeline.timezone, now)?.toISOString() ?? null
     } catch (error) {

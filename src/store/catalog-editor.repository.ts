@@ -2,6 +2,8 @@ import type { Author } from '../model/access.js'
 import { VitrinaError } from '../model/errors.js'
 import type { PipelineVersion } from '../model/history.js'
 import type { Pipeline } from '../model/pipeline.js'
+import { PIPELINE_FIELD_NAMES } from '../model/pipeline-fields.js'
+import { columnsOf } from '../model/pipeline-spec.js'
 import type { Page, PageRequest, State } from '../ports/catalog.js'
 import type {
   Checkpoint,
@@ -20,37 +22,8 @@ import type { Database, Queryable } from './database.js'
 const UNIQUE_VIOLATION = '23505'
 const START: Checkpoint = { lastProcessedKey: null, lastProcessedId: null }
 
-/** The column of each field of a draft. Versions and audit are written by triggers of the database. */
-const COLUMNS = {
-  name: 'name',
-  description: 'description',
-  type: 'type',
-  sourceType: 'source_type',
-  sourceConnection: 'source_connection',
-  sourceQuery: 'source_query',
-  sourceTable: 'source_table',
-  sourceColumns: 'source_columns',
-  targetTable: 'target_table',
-  targetConnection: 'target_connection',
-  sharedTarget: 'shared_target',
-  targetOptions: 'target_options',
-  mode: 'mode',
-  fullStrategy: 'full_strategy',
-  incrementalKey: 'incremental_key',
-  incrementalIdKey: 'incremental_id_key',
-  capture: 'capture',
-  deletes: 'deletes',
-  keyColumns: 'key_columns',
-  batchSize: 'batch_size',
-  enabled: 'enabled',
-  scheduleInterval: 'schedule_interval',
-  scheduleTimezone: 'schedule_timezone',
-  quarantineLimit: 'quarantine_limit',
-  deleteBrake: 'delete_brake',
-  managedBy: 'managed_by',
-} as const satisfies Record<Exclude<keyof PipelineDraft, 'tasks'>, string>
-
-const FIELDS = Object.keys(COLUMNS) as (keyof typeof COLUMNS)[]
+/** Versions and audit are written by triggers of the database. */
+const COLUMNS = [...PIPELINE_FIELD_NAMES, 'managed_by']
 
 export class CatalogEditorRepository implements PipelineEditor {
   readonly #database: Database
@@ -72,9 +45,8 @@ export class CatalogEditorRepository implements PipelineEditor {
   create(draft: PipelineDraft, author: Author): Promise<Pipeline> {
     return this.#edit(draft.name, async (session) => {
       await signTransaction(session, author)
-      const names = FIELDS.map((field) => COLUMNS[field])
       const [row] = await session.query<{ id: string }>(
-        `INSERT INTO etl.etl_pipelines (${names.join(', ')}) VALUES (${names.map((_, n) => `$${n + 1}`).join(', ')}) RETURNING id`,
+        `INSERT INTO etl.etl_pipelines (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map((_, n) => `$${n + 1}`).join(', ')}) RETURNING id`,
         valuesOf(draft),
       )
       await insertTasks(session, row!.id, draft.tasks)
@@ -96,7 +68,7 @@ export class CatalogEditorRepository implements PipelineEditor {
           await session.query('DELETE FROM etl.etl_pipeline_tasks WHERE pipeline_id = $1', [id])
           await insertTasks(session, id, draft.tasks)
         }
-        const sets = FIELDS.map((field, n) => `${COLUMNS[field]} = $${n + 2}`)
+        const sets = COLUMNS.map((column, n) => `${column} = $${n + 2}`)
         await session.query(`UPDATE etl.etl_pipelines SET ${sets.join(', ')} WHERE id = $1`, [
           id,
           ...valuesOf(draft),
@@ -172,7 +144,8 @@ export class CatalogEditorRepository implements PipelineEditor {
 const VERSION_COLUMNS = 'pipeline_id AS "pipelineId", version, author, etl.rfc3339(at) AS at, spec, diff'
 
 function valuesOf(draft: PipelineDraft): unknown[] {
-  return FIELDS.map((field) => draft[field])
+  const columns = columnsOf(draft)
+  return [...PIPELINE_FIELD_NAMES.map((name) => columns[name]), draft.managedBy]
 }
 
 async function insertTasks(session: Queryable, id: string, tasks: readonly TaskDraft[]): Promise<void> {

@@ -1,45 +1,19 @@
-import type { Capture, Manager, Pipeline, Task } from '../model/pipeline.js'
+import type { Manager, Pipeline, Task } from '../model/pipeline.js'
+import { PIPELINE_FIELD_NAMES } from '../model/pipeline-fields.js'
+import { type PipelineColumns, specOf } from '../model/pipeline-spec.js'
 import type { HeldBack, PastAttempt, Run } from '../model/run.js'
 import type { PipelineStatus, RunStatus } from '../model/status.js'
 
 /** Timestamps are read as text: a JS Date drops microseconds. */
 export const PIPELINE_COLUMNS = `
-  p.id, p.name, p.description, p.type, p.source_type, p.source_connection, p.source_query, p.source_table, p.source_columns,
-  p.target_table, p.target_connection, p.shared_target, p.target_options,
-  p.mode, p.full_strategy, p.incremental_key, p.incremental_id_key, p.capture, p.deletes, p.key_columns, p.batch_size, p.enabled,
-  p.schedule_interval, p.schedule_timezone, p.quarantine_limit, p.delete_brake, p.status, p.config_version, p.managed_by,
+  p.id, ${PIPELINE_FIELD_NAMES.map((name) => `p.${name}`).join(', ')}, p.status, p.config_version, p.managed_by,
   etl.rfc3339(p.created_at) AS created_at, etl.rfc3339(p.updated_at) AS updated_at,
   (SELECT coalesce(jsonb_agg(jsonb_build_object('id', t.id, 'orderIndex', t.order_index, 'taskType', t.task_type, 'body', t.body,
                     'sourceTable', t.source_table, 'targetTable', t.target_table) ORDER BY t.order_index), '[]')
      FROM etl.etl_pipeline_tasks t WHERE t.pipeline_id = p.id) AS tasks`
 
-export interface PipelineRow {
+export interface PipelineRow extends PipelineColumns {
   id: string
-  name: string
-  description: string
-  type: 'SQL' | 'PYTHON'
-  source_type: string
-  source_connection: string | null
-  source_query: string | null
-  source_table: string | null
-  source_columns: string[]
-  target_table: string
-  target_connection: string | null
-  shared_target: boolean
-  target_options: Record<string, unknown>
-  mode: 'full' | 'incremental'
-  full_strategy: 'upsert' | 'replace'
-  incremental_key: string | null
-  incremental_id_key: string | null
-  capture: Capture
-  deletes: 'ignore' | 'sweep'
-  key_columns: string[]
-  batch_size: number | null
-  enabled: boolean
-  schedule_interval: string | null
-  schedule_timezone: string
-  quarantine_limit: number
-  delete_brake: number
   status: PipelineStatus
   config_version: number
   managed_by: Manager
@@ -50,33 +24,10 @@ export interface PipelineRow {
 
 export function toPipeline(row: PipelineRow): Pipeline {
   return {
+    ...specOf(row),
     id: row.id,
-    name: row.name,
-    description: row.description,
-    type: row.type,
-    sourceType: row.source_type,
-    sourceConnection: row.source_connection,
     // Written by hand, both may be NULL; only a table is converted to a query.
     sourceQuery: row.source_query ?? (row.source_table === null ? '' : null),
-    sourceTable: row.source_table,
-    sourceColumns: row.source_columns,
-    targetTable: row.target_table,
-    targetConnection: row.target_connection,
-    sharedTarget: row.shared_target,
-    targetOptions: row.target_options,
-    mode: row.mode,
-    fullStrategy: row.full_strategy,
-    incrementalKey: row.incremental_key,
-    incrementalIdKey: row.incremental_id_key,
-    capture: row.capture,
-    deletes: row.deletes,
-    keyColumns: row.key_columns,
-    batchSize: row.batch_size,
-    enabled: row.enabled,
-    scheduleInterval: row.schedule_interval,
-    scheduleTimezone: row.schedule_timezone,
-    quarantineLimit: row.quarantine_limit,
-    deleteBrake: row.delete_brake,
     status: row.status,
     configVersion: row.config_version,
     managedBy: row.managed_by,

@@ -334,15 +334,16 @@ export class RunQueueRepository implements RunQueue {
       now: string
       id: string | null
       name: string
-      schedule: string
+      schedule: string | null
       timezone: string
+      live: boolean
       next_run_at: string | null
     }>(
       `SELECT etl.rfc3339(clock_timestamp()) AS now, p.id, p.name, p.schedule_interval AS schedule, p.schedule_timezone AS timezone,
-              etl.rfc3339(p.next_run_at) AS next_run_at
+              etl.rfc3339(p.next_run_at) AS next_run_at, ${LIVE} AS live
          FROM (SELECT 1) one LEFT JOIN etl.etl_pipelines p
-           ON p.enabled AND p.schedule_interval IS NOT NULL
-          AND (p.next_run_at IS NULL OR (p.next_run_at <= clock_timestamp() AND p.status = 'IDLE'))`,
+           ON p.enabled AND CASE WHEN ${LIVE} THEN p.status = 'IDLE' ELSE p.schedule_interval IS NOT NULL
+          AND (p.next_run_at IS NULL OR (p.next_run_at <= clock_timestamp() AND p.status = 'IDLE')) END`,
     )
     const pipelines = rows.flatMap((row) =>
       row.id === null
@@ -351,7 +352,7 @@ export class RunQueueRepository implements RunQueue {
             {
               id: row.id,
               name: row.name,
-              schedule: row.schedule,
+              schedule: row.live ? null : row.schedule,
               timezone: row.timezone,
               nextRunAt: row.next_run_at,
             },
@@ -395,6 +396,9 @@ export class RunQueueRepository implements RunQueue {
     ])
   }
 }
+
+/** A pipeline that is to run all the time (`isLive`). */
+const LIVE = "(p.freshness = 'live' AND p.mode = 'incremental' AND p.capture = 'wal')"
 
 /** A run that is handed back repeatedly must not grow without limit; the first attempts are dropped. */
 const MOST_ATTEMPTS = 50

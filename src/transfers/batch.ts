@@ -3,7 +3,7 @@ import type { CheckpointStore } from '../checkpoints/checkpoint-store.js'
 import type { BatchPhases, Claim, Phase, Progress } from '../model/claim.js'
 import { VitrinaError } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'
-import { addRows, NO_ROWS } from '../model/run.js'
+import { addRows, NO_ROWS, type RowCounts } from '../model/run.js'
 import type { MetaSession } from '../ports/run-queue.js'
 import type { BatchId } from '../ports/sink.js'
 import type { BatchDone, Ledger } from '../ports/transfer.js'
@@ -38,6 +38,8 @@ export interface BatchOutcome {
   readonly ends?: boolean
   /** The sink has published everything that was written so far. */
   readonly published?: boolean
+  /** Recorded together with those just before it, so that a run with thousands of small batches stays readable. */
+  readonly joins?: boolean
   /** Records in the meta store what the batch has settled; if the rows are in another database, after their commit. */
   readonly settle?: (meta: MetaSession | null) => Promise<void>
 }
@@ -58,6 +60,17 @@ interface Parts {
   readonly identity: string | null
 }
 
+/** The last batch in the history of the run. */
+interface Recorded {
+  readonly step: string
+  readonly rows: RowCounts
+  /** When it began, by performance.now(). */
+  readonly since: number
+}
+
+/** How long small batches are recorded as one. */
+const JOINED_MS = 1_000
+
 /** When a batch did what, by performance.now(). */
 interface Timing {
   readonly started: number
@@ -74,6 +87,7 @@ export class BatchRunner {
   #progress: Progress = { rows: NO_ROWS, batches: 0 }
   #state: CheckpointState
   #done: readonly string[] = []
+  #last: Recorded | null = null
 
   constructor(parts: Parts, checkpoint: Checkpoint) {
     this.#parts = parts
@@ -140,9 +154,10 @@ export class BatchRunner {
       ? { query: async (text, values) => ({ rows: await session.rows(text, values) }) }
       : null
     if (isMain) await onSide('meta store', 'Settling rows', async () => outcome.settle?.(meta))
+    const joined = this.#joined(step, outcome)
     const progress = {
       rows: addRows(this.#progress.rows, change.rows),
-      batches: this.#progress.batches + 1,
+      batches: this.#progress.batches + (joined === null ? 1 : 0),
     }
     const done = outcome.ends === true ? [...this.#done, step] : this.#done
     const after = { key: state.key, id: state.id, position: this.#positionAfter(outcome) }
@@ -156,7 +171,7 @@ export class BatchRunner {
     const record = {
       batch: progress.batches,
       step,
-      rows: change.rows,
+      rows: joined === null ? change.rows : addRows(joined.rows, change.rows),
       firstKey: outcome.firstKey ?? null,
       lastKey: outcome.lastKey ?? null,
       phases: durationsOf(phasesOf(change, timing)),
@@ -173,10 +188,18 @@ export class BatchRunner {
     this.#progress = progress
     this.#done = done
     this.#state = after
+    this.#last = { step, rows: record.rows, since: joined?.since ?? timing.started }
     failpoint('batch.committed')
     // Settled before the commit, a quarantined row would be forgotten if its batch were rolled back.
     if (!isMain) await outcome.settle?.(null)
     return { record, progress, control, phases: phasesOf(change, timing) }
+  }
+
+  /** What the last record has, if this batch belongs to it. A sink knows batches by their numbers. */
+  #joined(step: string, { joins }: BatchOutcome): Recorded | null {
+    const last = this.#last
+    if (joins !== true || !this.#parts.isTransactional || last?.step !== step) return null
+    return performance.now() - last.since < JOINED_MS ? last : null
   }
 
   #nextId(): BatchId {

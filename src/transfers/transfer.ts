@@ -16,6 +16,7 @@ import {
 } from './progression.js'
 import type { Route } from './routes/route.js'
 import { ChangedRows } from './steps/changed.js'
+import { Follow } from './steps/follow.js'
 import { Pass } from './steps/pass.js'
 import { Publish } from './steps/publish.js'
 import { Repair } from './steps/repair.js'
@@ -63,6 +64,18 @@ export class RouteTransfer<Rows> implements Transfer {
   incrementalPass(): Step {
     const { changes } = this.#attempt
     return changes === null ? this.#keyPass() : this.#changedRows(changes)
+  }
+
+  follow(): Step | null {
+    const { changes, examined } = this.#attempt
+    const wait = changes?.waitForChanges ?? null
+    if (changes === null || wait === null) return null
+    const { trace } = examined.trace!
+    const everyRow = (next: NextPosition) => this.#everyRow(next)
+    return new Follow(
+      wait,
+      (live) => new ChangedRows(this.#attempt, this.#route, { changes, trace, everyRow, live }),
+    )
   }
 
   #keyPass(): Step {

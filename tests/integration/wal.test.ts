@@ -1,11 +1,13 @@
+import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { PipelineSpec } from '../../src/model/pipeline.js'
 import { aPipeline } from '../support/builders.js'
 import { aLogicalServer, type LogicalServer, prepareSource } from '../support/capture.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
 import { aRunner, type TestRunner } from '../support/runner.js'
-import { type RunRow, run } from '../support/runs.js'
+import { type RunRow, run, runsOf } from '../support/runs.js'
 import { rowTexts } from '../support/stand.js'
+import { waitFor } from '../support/wait.js'
 
 const TABLES = `
   CREATE SCHEMA content;
@@ -95,5 +97,24 @@ describe.each(['relay', 'rows'] as const)('by %s', (way) => {
     await source.query('DELETE FROM content.film WHERE id = 8')
     await runOf(id)
     expect(await rowTexts(main, 'SELECT * FROM analytics.truncated')).toEqual(await rowTexts(source, STATS))
+  })
+
+  it('applies commits at once while it is live, and pauses', async () => {
+    const { id } = await mart({ sourceQuery: STATS, targetTable: 'analytics.live', freshness: 'live' })
+    const equal = async () =>
+      isDeepStrictEqual(
+        await rowTexts(main, 'SELECT * FROM analytics.live'),
+        await rowTexts(source, STATS),
+      )
+    const [{ status }] = await main.query('SELECT status FROM etl.etl_pipelines WHERE id = $1', [id])
+    expect(status).not.toBe('FAILED')
+    await waitFor(async () => (await runsOf(main, id)).some((one) => one.status === 'RUNNING' && one.batches > 0), { what: 'the first batch' })
+    for (let n = 1; n <= 20; n++)
+      await source.query('INSERT INTO content.rating VALUES ($1, $2, 1, 5)', [5000 + n, (n % 90) + 10])
+    await waitFor(equal, { what: 'the mart to follow' })
+    const [run] = await runsOf(main, id)
+    expect(run).toMatchObject({ status: 'RUNNING', trigger: 'schedule' })
+    await main.query("UPDATE etl.etl_pipelines SET status = 'PAUSE_REQUESTED' WHERE id = $1", [id])
+    await waitFor(async () => (await runsOf(main, id))[0]!.status === 'PAUSED', { what: 'the pause' })
   })
 })

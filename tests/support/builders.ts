@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { PipelineSpec, Task } from '../../src/model/pipeline.js'
+import { FIELD_DEFAULTS } from '../../src/model/pipeline-fields.js'
+import { specOfValues } from '../../src/model/pipeline-spec.js'
 import type { TestDatabase } from './database.js'
 
 export type TaskSpec = Pick<Task, 'taskType' | 'body'> & Partial<Pick<Task, 'sourceTable' | 'targetTable'>>
@@ -19,33 +21,14 @@ let built = 0
 /** A pipeline that works unchanged: every test gives only the fields that matter to it. */
 function defaultSpec(): PipelineSpec {
   built += 1
-  return {
+  return specOfValues({
+    ...FIELD_DEFAULTS,
     name: `pipeline_${built}_${randomUUID().slice(0, 8)}`,
-    description: '',
     type: 'SQL',
-    sourceType: 'postgres',
-    sourceConnection: null,
-    sourceQuery: 'SELECT id AS film_id, title, rating, modified AS updated_at FROM content.film_work',
-    sourceTable: null,
-    sourceColumns: [],
-    targetTable: `analytics.mart_${built}`,
-    targetConnection: null,
-    sharedTarget: false,
-    targetOptions: {},
-    mode: 'full',
-    fullStrategy: 'upsert',
-    incrementalKey: null,
-    incrementalIdKey: null,
-    capture: 'key',
-    deletes: 'ignore',
-    keyColumns: ['film_id'],
-    batchSize: null,
-    enabled: true,
-    scheduleInterval: null,
-    scheduleTimezone: 'UTC',
-    quarantineLimit: 100,
-    deleteBrake: 0.5,
-  }
+    source_query: 'SELECT id AS film_id, title, rating, modified AS updated_at FROM content.film_work',
+    target_table: `analytics.mart_${built}`,
+    key_columns: ['film_id'],
+  })
 }
 
 /** Inserted with plain SQL as the administrator, so that it depends on nothing under test. */

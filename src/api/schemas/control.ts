@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { PIPELINE_STATUSES } from '../../model/status.js'
+import { line, text } from '../../model/text.js'
 import type { PipelineOverview } from '../services/pipelines.js'
 import { RUN_REQUESTED_EXAMPLE } from './examples.js'
 import { flag } from './page.js'
 import { runToWire, runWire } from './run.js'
-import { line, text } from './text.js'
 import { waitTime } from './wait-time.js'
 
 export const cancelQuery = z.strictObject({

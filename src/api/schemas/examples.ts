@@ -1,3 +1,5 @@
+import { FIELD_DEFAULTS } from '../../model/pipeline-fields.js'
+
 /** Complete responses for the reference, recorded from the demo; a test checks them against their schemas. */
 const PIPELINE_ID = '11111111-1111-1111-1111-111111111111'
 const RUN_ID = '5a3edc36-4f6a-4214-988e-db8fc6009024'
@@ -5,30 +7,17 @@ const RUN_ID = '5a3edc36-4f6a-4214-988e-db8fc6009024'
 export const PIPELINE_EXAMPLE = {
   id: PIPELINE_ID,
   name: 'film_dim',
-  description: 'Every film with its rating.',
   type: 'SQL',
-  source_type: 'postgres',
-  source_connection: null,
-  source_query: 'SELECT id AS film_id, title, rating, modified AS updated_at FROM content.film_work',
-  source_table: null,
-  source_columns: [],
   target_table: 'analytics.film_dim',
-  target_connection: null,
-  shared_target: false,
-  target_options: {},
+  ...FIELD_DEFAULTS,
+  description: 'Every film with its rating.',
+  source_query: 'SELECT id AS film_id, title, rating, modified AS updated_at FROM content.film_work',
   mode: 'incremental',
-  full_strategy: 'upsert',
   incremental_key: 'updated_at',
   incremental_id_key: 'film_id',
-  capture: 'key',
   deletes: 'sweep',
   key_columns: ['film_id'],
-  batch_size: 'auto',
-  enabled: true,
   schedule_interval: '15m',
-  schedule_timezone: 'UTC',
-  quarantine_limit: 100,
-  delete_brake: 0.5,
   status: 'IDLE',
   config_version: 3,
   managed_by: 'api',

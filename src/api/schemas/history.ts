@@ -6,9 +6,9 @@ import {
   QUARANTINE_STATUSES,
   type QuarantinedRow,
 } from '../../model/history.js'
+import { text } from '../../model/text.js'
 import { moment } from './moment.js'
 import { pageOf, pageQuery } from './page.js'
-import { text } from './text.js'
 
 const when = (what: string) => z.string().describe(`When ${what}.`)
 const diff = z

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import type { Drift, Reconciliation } from '../../model/reconcile.js'
+import { line } from '../../model/text.js'
 import type { Finding, Preview, QueryPlan, SourceTables, Validation } from '../../model/validation.js'
 import { redactText } from '../../telemetry/redact.js'
 import { PREVIEW_EXAMPLE, RECONCILIATION_EXAMPLE, VALIDATION_EXAMPLE } from './examples.js'
 import { flag, pageQuery } from './page.js'
-import { line } from './text.js'
 
 const finding = z.object({
   code: z.string().describe('A stable code for programs.'),

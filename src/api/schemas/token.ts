@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ROLES, type Token } from '../../model/access.js'
+import { line } from '../../model/text.js'
 import { pageOf } from './page.js'
-import { line } from './text.js'
 
 /** Far beyond any useful date; a year with five digits is a typing error. */
 const expiry = z.iso.datetime({ offset: true, error: 'must be a time such as 2030-01-31T00:00:00Z' })

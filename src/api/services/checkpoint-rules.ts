@@ -1,28 +1,13 @@
 import { VitrinaError } from '../../model/errors.js'
 import { finalTarget, type Pipeline, readerQuery } from '../../model/pipeline.js'
+import { fieldsThatChange } from '../../model/pipeline-fields.js'
+import { valuesOfSpec } from '../../model/pipeline-spec.js'
 import { isHeld } from '../../model/status.js'
 import type { PipelineDraft } from '../../ports/pipeline-editor.js'
 import { toInput } from './pipeline-draft.js'
 
 /** Fields that a run depends on from its first batch to its last. The database enforces the same for every writer. */
-const FIXED_WHILE_RUNNING = [
-  'source_query',
-  'source_table',
-  'source_columns',
-  'source_connection',
-  'target_table',
-  'target_connection',
-  'mode',
-  'full_strategy',
-  'incremental_key',
-  'incremental_id_key',
-  'capture',
-  'deletes',
-  'key_columns',
-  'type',
-  'source_type',
-  'tasks',
-] as const
+const FIXED_WHILE_RUNNING = [...fieldsThatChange('between runs', 'checkpoint'), 'tasks'] as const
 
 /** R5.2: names the fields and the remedy. */
 export function refuseWhileRunning(current: Pipeline, draft: PipelineDraft): void {
@@ -48,19 +33,19 @@ export function busy(pipeline: Pipeline, what: string, facts: Record<string, unk
   )
 }
 
+/** Query and target are compared as a whole: the task plan may override the fields. */
+const OTHER_BASIS = fieldsThatChange('checkpoint').filter(
+  (field) => !['source_query', 'source_table', 'source_columns', 'target_table'].includes(field),
+)
+
 /** A checkpoint refers to the rows of one query in one order, written to one place. */
 function checkpointBasis(pipeline: Pipeline | PipelineDraft): Record<string, unknown> {
   const tasks = pipeline.tasks.map((task) => ({ ...task, id: '' }))
+  const values = valuesOfSpec(pipeline)
   return {
     query: readerQuery({ ...pipeline, tasks }),
-    source_connection: pipeline.sourceConnection,
     target: finalTarget({ ...pipeline, tasks }),
-    target_connection: pipeline.targetConnection,
-    mode: pipeline.mode,
-    capture: pipeline.capture,
-    incremental_key: pipeline.incrementalKey,
-    incremental_id_key: pipeline.incrementalIdKey,
-    key_columns: pipeline.keyColumns,
+    ...Object.fromEntries(OTHER_BASIS.map((field) => [field, values[field]])),
   }
 }
 

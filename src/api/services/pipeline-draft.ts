@@ -1,7 +1,7 @@
 import type { Pipeline } from '../../model/pipeline.js'
+import { specOfValues, valuesOfSpec } from '../../model/pipeline-spec.js'
 import type { TaskText } from '../../model/task-plan.js'
 import type { PipelineDraft } from '../../ports/pipeline-editor.js'
-import { fieldsToWire } from '../schemas/pipeline-fields.js'
 import { type PipelineInput, pipelineFields, taskFields } from '../schemas/pipeline-input.js'
 import { readFields } from '../schemas/read-fields.js'
 import { RequestInvalid } from '../schemas/request-invalid.js'
@@ -43,32 +43,14 @@ function unique<T extends { field: string; code: string }>(errors: T[]): T[] {
 function toDraft(input: PipelineInput): PipelineDraft {
   const transforms = input.tasks.some((task) => task.task_type === 'PYTHON')
   return {
-    name: input.name ?? '',
-    description: input.description,
-    type: input.type ?? (transforms ? 'PYTHON' : 'SQL'),
-    sourceType: input.source_type,
-    sourceConnection: input.source_connection,
-    // A table is a source itself; an empty query next to it means that there is no query.
-    sourceQuery: input.source_table === null ? (input.source_query ?? '') : null,
-    sourceTable: input.source_table,
-    sourceColumns: input.source_columns,
-    targetTable: input.target_table ?? '',
-    targetConnection: input.target_connection,
-    sharedTarget: input.shared_target,
-    targetOptions: input.target_options,
-    mode: input.mode,
-    fullStrategy: input.full_strategy,
-    incrementalKey: input.incremental_key,
-    incrementalIdKey: input.incremental_id_key,
-    capture: input.capture,
-    deletes: input.deletes,
-    keyColumns: input.key_columns,
-    batchSize: input.batch_size === 'auto' ? null : input.batch_size,
-    enabled: input.enabled,
-    scheduleInterval: input.schedule_interval,
-    scheduleTimezone: input.schedule_timezone,
-    quarantineLimit: input.quarantine_limit,
-    deleteBrake: input.delete_brake,
+    ...specOfValues({
+      ...input,
+      name: input.name ?? '',
+      target_table: input.target_table ?? '',
+      type: input.type ?? (transforms ? 'PYTHON' : 'SQL'),
+      // A table is a source itself; an empty query next to it means that there is no query.
+      source_query: input.source_table === null ? (input.source_query ?? '') : null,
+    }),
     // Decided when it is saved.
     managedBy: 'api',
     tasks: input.tasks
@@ -86,7 +68,7 @@ function toDraft(input: PipelineInput): PipelineDraft {
 /** A pipeline as the input that would create it again. */
 export function toInput(pipeline: Pipeline): Record<string, unknown> & PipelineInput {
   return {
-    ...fieldsToWire(pipeline),
+    ...valuesOfSpec(pipeline),
     source_type: pipeline.sourceType as 'postgres',
     tasks: pipeline.tasks.map((task) => ({
       order_index: task.orderIndex,

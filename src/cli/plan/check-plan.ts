@@ -1,5 +1,6 @@
 import type { FilePipeline } from '../../config/pipeline-file.js'
 import type { FileMistake } from '../../config/source-text.js'
+import { fieldsThatChange } from '../../model/pipeline-fields.js'
 import { fileMistakes } from '../mistakes.js'
 import { ApiError } from '../server/api-error.js'
 import type { Server } from '../server/server.js'
@@ -8,16 +9,7 @@ import type { Change, Normalise } from './changes.js'
 import type { Plan } from './plan.js'
 
 /** Changes that cannot make a query or a target invalid. */
-const HARMLESS: readonly string[] = [
-  'description',
-  'enabled',
-  'batch_size',
-  'schedule_interval',
-  'schedule_timezone',
-  'quarantine_limit',
-  'delete_brake',
-  'shared_target',
-]
+const HARMLESS: readonly string[] = fieldsThatChange('always')
 
 /** Validates all changes on the server. Returns all mistakes, each with its place. */
 export async function checkPlan(server: Server, plan: Plan, normalise: Normalise): Promise<FileMistake[]> {

@@ -1,34 +1,12 @@
+import { fieldsThatChange } from '../../model/pipeline-fields.js'
 import { isHeld } from '../../model/status.js'
 import type { Server } from '../server/server.js'
 import type { Pipeline } from '../server/wire.js'
 import type { Change } from './changes.js'
 
 /** What a checkpoint depends on: the rows of one query in one order, written to one place. */
-const CHECKPOINT_FIELDS: readonly string[] = [
-  'source_query',
-  'source_table',
-  'source_columns',
-  'source_connection',
-  'target_table',
-  'target_connection',
-  'mode',
-  'capture',
-  'incremental_key',
-  'incremental_id_key',
-  'key_columns',
-  'tasks',
-]
-const FREE_WHILE_RUNNING: readonly string[] = [
-  'name',
-  'description',
-  'batch_size',
-  'enabled',
-  'schedule_interval',
-  'schedule_timezone',
-  'quarantine_limit',
-  'delete_brake',
-  'shared_target',
-]
+const CHECKPOINT_FIELDS: readonly string[] = [...fieldsThatChange('checkpoint'), 'tasks']
+const FREE_WHILE_RUNNING: readonly string[] = fieldsThatChange('always')
 
 /** The consequences of a change beyond the field itself. */
 export async function impactOf(

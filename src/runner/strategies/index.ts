@@ -1,4 +1,4 @@
-import type { Pipeline, Strategy } from '../../model/pipeline.js'
+import { isLive, type Pipeline, type Strategy } from '../../model/pipeline.js'
 import type { Step, Transfer } from '../../ports/transfer.js'
 
 /** Returns the steps of a run, in order. A strategy decides what has to happen; the transfer knows how. */
@@ -11,10 +11,13 @@ const full: StepsOf = (transfer, pipeline) =>
 
 const incremental: StepsOf = (transfer, pipeline) => [
   transfer.incrementalPass(),
+  ...(isLive(pipeline) ? [transfer.follow()].filter((step) => step !== null) : []),
   ...sweep(transfer, pipeline),
 ]
 
-const sweep: StepsOf = (transfer, pipeline) => (pipeline.deletes === 'sweep' ? [transfer.sweep()] : [])
+/** With capture "wal" deleted rows are among the changes. */
+const sweep: StepsOf = (transfer, { mode, capture, deletes }) =>
+  deletes === 'sweep' && !(mode === 'incremental' && capture === 'wal') ? [transfer.sweep()] : []
 
 /** R4.2. The first step of a task plan reads the rows and the others transform them; the rows that are read are the same. */
 export const STRATEGIES: Record<Strategy, StepsOf> = {

@@ -6,6 +6,7 @@ import {
   ensureHead,
   formatLsn,
   type Head,
+  MOVED_CHANNEL,
   movePosition,
   parseLsn,
   planAddition,
@@ -38,6 +39,8 @@ export interface CapturedParts {
 /** A snapshot that misses rows which no entry reports is tried again: another transaction has to end first. */
 const AGAIN_MS = 50
 const PATIENCE_MS = 30_000
+/** Before entries are read again that were not visible. */
+const HELD_MS = 10
 
 /** `capture: wal`: changes from the log that a captor writes. Every change is seen, deleted and moved rows included. */
 export class CapturedChanges implements ChangeSource {
@@ -47,7 +50,13 @@ export class CapturedChanges implements ChangeSource {
   readonly #head: Head
   readonly #reader: ChangeReader
   readonly #showsMoments: boolean
+  readonly #relations: readonly string[]
+  readonly #unsubscribe: () => void
   #last: LogPosition | null
+  /** Entries that were not visible in the last snapshot. */
+  #held = 0
+  #hasNews = false
+  #wake: () => void = () => {}
 
   private constructor(parts: CapturedParts, opened: { main: Session; head: Head; showsMoments: boolean }) {
     this.#showsMoments = opened.showsMoments
@@ -55,7 +64,13 @@ export class CapturedChanges implements ChangeSource {
     this.#main = opened.main
     this.#head = opened.head
     this.#last = parts.last
-    const { sourceUrl, signals, signal } = parts
+    const { sourceUrl, signals, signal, trace } = parts
+    this.#relations = distinct(trace.tables.map(({ capturedAs }) => capturedAs)).map(relationName)
+    this.#unsubscribe = signals.on(MOVED_CHANNEL, ({ head, entries }) => {
+      if (head !== opened.head.id || entries === 0) return
+      this.#hasNews = true
+      this.#wake()
+    })
     this.#reader = new ChangeReader({ head: opened.head.id, main: opened.main, sourceUrl, signals, signal })
   }
 
@@ -115,17 +130,49 @@ export class CapturedChanges implements ChangeSource {
     await movePosition(this.#main, { head: this.#head, pipelineId }, position).catch(() => {})
   }
 
+  readonly waitForChanges = async (timeoutMs: number): Promise<boolean> => {
+    const { signal } = this.#parts
+    if (this.#held > 0) {
+      // What is decoded before it is visible comes without another notification.
+      await delay(HELD_MS, undefined, { signal })
+      return true
+    }
+    if (!this.#hasNews) {
+      const waiting = new AbortController()
+      this.#wake = () => waiting.abort()
+      await delay(timeoutMs, undefined, { signal: AbortSignal.any([signal, waiting.signal]) }).catch(() => {})
+      signal.throwIfAborted()
+    }
+    // Behind a pooler no notification arrives.
+    return this.#hasNews || (await this.#isBehind())
+  }
+
+  async #isBehind(): Promise<boolean> {
+    if (this.#last === null) return true
+    const rows = await this.#main.rows(
+      `SELECT 1 AS found FROM etl.etl_change_heads h WHERE h.id = $1 AND (h.generation <> $2 OR
+         EXISTS (SELECT FROM etl.etl_changes c WHERE c.head = h.id AND c.end_lsn > $3 AND c.relation = ANY ($4::text[])))`,
+      [this.#head.id, this.#last.generation, this.#last.endLsn, this.#relations],
+    )
+    return rows.length > 0
+  }
+
   async close(): Promise<void> {
+    this.#unsubscribe()
     await this.#reader.close()
     await this.#main.close()
   }
 
-  #open(): Promise<Changes> {
+  async #open(): Promise<Changes> {
     const { source, trace } = this.#parts
     const tables = trace.tables.map(({ capturedAs }) => capturedAs)
-    return onSide('source', 'Reading the change log', () =>
+    // Before the log is read: what arrives meanwhile is news again.
+    this.#hasNews = false
+    const found = await onSide('source', 'Reading the change log', () =>
       this.#reader.open({ source, tables: distinct(tables), last: this.#lastOfQuery() }),
     )
+    this.#held = found.held
+    return found
   }
 
   /** For another query the mart has to be compared with all of its rows. */

@@ -37,6 +37,8 @@ export interface ChangeSource {
   /** Called after the position was committed. */
   applied(next: NextPosition): Promise<void>
   readonly heldBack: HeldBack | null
+  /** Until there are changes, or the time is over; null: it is not notified of changes. */
+  readonly waitForChanges: ((timeoutMs: number) => Promise<boolean>) | null
 }
 
 /** Above this the full query is cheaper than a list of changed rows. */

@@ -27,6 +27,7 @@ interface ModifiedParts {
  * index on it. The checkpoint moves only below the first key that an open transaction could still commit.
  */
 export class ModifiedColumns implements ChangeSource {
+  readonly waitForChanges = null
   readonly #parts: ModifiedParts
   #watermark: Watermark = NO_WATERMARK
   #heldBack: HeldBack | null = null

@@ -69,6 +69,7 @@ function everyRun(reason: string): ChangeSource {
   return {
     isFirst: false,
     heldBack: null,
+    waitForChanges: null,
     first: async () => ({}),
     prepare: async () => {},
     read: async () => ({ full: reason, tables: new Map(), next: {} }),

@@ -18,6 +18,7 @@ import type { QueryTrace } from './query-trace.js'
  */
 export class RowVersions implements ChangeSource {
   readonly heldBack = null
+  readonly waitForChanges = null
   readonly #source: Session
   readonly #trace: QueryTrace
   readonly #since: SweepFrom | null

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { BatchId } from '../../ports/sink.js'
-import type { BatchDone, Step } from '../../ports/transfer.js'
+import type { BatchDone, Idle, Step } from '../../ports/transfer.js'
 import { databaseError, onSide } from '../../postgres/errors.js'
 import { chooseRecompute, recomputeText, type ScopeTrace } from '../../scopes/index.js'
 import { asRelation, columnList } from '../../sql/selection.js'
@@ -21,6 +21,8 @@ interface ChangedParts {
   readonly trace: ScopeTrace
   /** Writes every row in batches and ends with this position, where a mart cannot be rebuilt at once. */
   readonly everyRow: (next: NextPosition) => Step
+  /** One of many in a run: its batches are recorded together, and it is left out if nothing has changed. */
+  readonly live?: { readonly isPositionDue: () => boolean }
 }
 
 /** What a run has found out and collected. */
@@ -35,7 +37,7 @@ interface Collected<Rows> {
  * be followed is computed completely. So aggregates, windows and outer joins are right without knowing what they are.
  */
 export class ChangedRows<Rows> implements Step {
-  readonly name = 'changed'
+  readonly name: 'changed' | 'live'
   readonly #attempt: Attempt<unknown>
   readonly #route: Route<Rows>
   readonly #parts: ChangedParts
@@ -47,13 +49,22 @@ export class ChangedRows<Rows> implements Step {
     this.#attempt = attempt
     this.#route = route
     this.#parts = parts
+    this.name = parts.live === undefined ? 'changed' : 'live'
   }
 
-  async next(limit: number): Promise<BatchDone | null> {
+  /** The mart has to be written row by row. */
+  get needsEveryRow(): boolean {
+    return this.#everyRow !== null
+  }
+
+  async next(limit: number): Promise<BatchDone | Idle | null> {
     if (this.#everyRow !== null) return this.#everyRow.next(limit)
     if (this.#done) return null
     this.#collected ??= await this.#collect()
-    return this.#collected === null ? this.next(limit) : this.#write(this.#collected, limit)
+    if (this.#collected !== null) return this.#write(this.#collected, limit)
+    if (this.#parts.live === undefined) return this.next(limit)
+    this.#done = true
+    return null
   }
 
   async #write({ next, changes }: Collected<Rows>, limit: number): Promise<BatchDone> {
@@ -68,15 +79,16 @@ export class ChangedRows<Rows> implements Step {
       return batches.run(this.name, write, portion.phases)
     }
     this.#done = true
+    const isLive = this.#parts.live !== undefined
     const done = await batches.run(this.name, async (id) => {
       const change = await finish(id)
-      return { change, state: movedTo(batches.state, next), ends: true }
+      return { change, state: movedTo(batches.state, next), ends: !isLive, joins: isLive }
     })
     await this.#parts.changes.applied(next)
     return done
   }
 
-  /** Null: the mart has to be written row by row. */
+  /** Null: the mart has to be written row by row, or there is nothing to do. */
   async #collect(): Promise<Collected<Rows> | null> {
     const { source } = this.#attempt
     for (;;) {
@@ -93,6 +105,10 @@ export class ChangedRows<Rows> implements Step {
     const { source } = this.#attempt
     const { next } = found
     const rows = await this.#affectedRows(found)
+    if (rows === null && this.#parts.live?.isPositionDue() === false) {
+      await source.run('ROLLBACK')
+      return null
+    }
     if (rows !== null && rows.scopes === null && !this.#route.rebuildsAtOnce) {
       await source.run('ROLLBACK')
       this.#everyRow = this.#parts.everyRow(next)

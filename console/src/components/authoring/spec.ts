@@ -1,7 +1,11 @@
+import { PIPELINE_DEFAULTS } from '../../api/pipeline-defaults.js'
 import type { Pipeline, PipelineInput, PipelinePatch } from '../../api/wire.js'
 
 type Decided = 'id' | 'status' | 'config_version' | 'managed_by' | 'created_at' | 'updated_at' | 'type'
-type Typed = 'batch_size' | 'quarantine_limit' | 'delete_brake'
+/** Numbers are typed as text. */
+type Typed = {
+  [F in keyof Pipeline]: number extends Pipeline[F] ? Exclude<F, Decided> : never
+}[keyof Pipeline]
 
 export type SpecTask = Omit<Pipeline['tasks'][number], 'id' | 'order_index'>
 
@@ -15,33 +19,7 @@ export type Spec = Omit<Pipeline, Decided | Typed | 'tasks'> & {
 
 export type SpecField = keyof Spec
 
-export const BLANK: Spec = {
-  name: '',
-  description: '',
-  source_type: 'postgres',
-  source_connection: null,
-  source_query: '',
-  source_table: null,
-  source_columns: [],
-  target_table: '',
-  target_connection: null,
-  shared_target: false,
-  target_options: {},
-  mode: 'full',
-  full_strategy: 'upsert',
-  incremental_key: null,
-  incremental_id_key: null,
-  capture: 'key',
-  deletes: 'ignore',
-  key_columns: [],
-  batch_size: 'auto',
-  enabled: true,
-  schedule_interval: null,
-  schedule_timezone: 'UTC',
-  quarantine_limit: 100,
-  delete_brake: 0.5,
-  tasks: [],
-}
+export const BLANK: Spec = { ...PIPELINE_DEFAULTS, name: '', target_table: '' }
 
 export function specOf(pipeline: Pipeline): Spec {
   const { id, status, config_version, managed_by, created_at, updated_at, type, tasks, ...rest } = pipeline
