@@ -41,6 +41,14 @@ export async function runById(database: TestDatabase, runId: string): Promise<Ru
   return row!.run
 }
 
+/** Every run of a pipeline, the newest first. */
+export async function runsOf(database: TestDatabase, pipelineId: string): Promise<RunRow[]> {
+  return database.query<RunRow & Record<string, unknown>>(
+    'SELECT * FROM etl.etl_runs WHERE pipeline_id = $1 ORDER BY requested_at DESC',
+    [pipelineId],
+  )
+}
+
 /** Waits until a run has ended, successfully or not. */
 export function runEnded(database: TestDatabase, runId: string, timeoutMs = 60_000): Promise<RunRow> {
   return waitFor(
