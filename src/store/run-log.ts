@@ -39,7 +39,10 @@ export class RunLogWriter {
 
   keep(line: Line): void {
     const count = this.#countOf(line.runId)
-    if (count.lines !== null) return this.#push(...this.#fitting(line))
+    if (count.lines !== null) {
+      this.#push(...this.#fitting(line))
+      return
+    }
     count.early += 1
     if (count.early <= this.#most + 1 || line.level !== 'info') this.#push(line)
   }
