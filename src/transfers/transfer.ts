@@ -60,7 +60,7 @@ export class RouteTransfer<Rows> implements Transfer {
     return this.#attempt.examined.key.map((column) => texts[columns.indexOf(column.name)] ?? null)
   }
 
-  /** Rows that the source cannot be asked for. */
+  /** Rows that cannot be read again from the source. */
   async #holdAgain(rows: readonly HeldRow[]): Promise<void> {
     if (rows.length === 0) return
     const { ledger } = this.#attempt
