@@ -189,7 +189,7 @@ export const SETTINGS = {
   RUN_LOG_MAX_LINES: {
     schema: count(10, 10_000_000).default(20_000),
     means:
-      'Log lines of one run that a runner stores in the database; after that only warnings and errors, up to 1,000. The log of the runner has all of them.',
+      'Log lines of one run that are stored in the database, from all runners that execute it; after that only warnings and errors, up to 1,000. The log of the runner has all of them.',
     example: '20000',
   },
   VITRINA_LOGIN_SESSIONS: {

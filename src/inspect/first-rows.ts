@@ -5,6 +5,13 @@ import { asRelation } from '../sql/selection.js'
 
 /** A value longer than this is cut in a preview. */
 const MOST_CHARACTERS = 2_000
+/** Of a row. 200 rows of 1,600 long values would be a response of 640 MB. */
+const MOST_OF_ROW = 64_000
+
+/** The longest value in a preview of so many columns. */
+function mostCharacters(columns: number): number {
+  return Math.min(MOST_CHARACTERS, Math.floor(MOST_OF_ROW / Math.max(1, columns)))
+}
 
 /** Time limits of a preview, in milliseconds. */
 export interface PreviewPatience {
@@ -29,8 +36,9 @@ export async function readFirstRows(
   { limit, patience }: { readonly limit: number; readonly patience: PreviewPatience },
 ): Promise<Preview> {
   await session.run(inASnapshot(patience))
+  const most = mostCharacters(columns.length)
   const texts = columns.map(
-    (column, index) => `left(${quoteIdentifier(column.name)}::text, ${MOST_CHARACTERS + 1}) AS c${index}`,
+    (column, index) => `left(${quoteIdentifier(column.name)}::text, ${most + 1}) AS c${index}`,
   )
   const rows = await session.rows(`SELECT ${texts.join(', ')} FROM ${asRelation(canonical)} LIMIT ${limit}`)
   await session.run('ROLLBACK')
@@ -42,9 +50,10 @@ export async function readFirstRows(
 export function cutValues(
   values: readonly (readonly (string | null)[])[],
 ): Pick<Preview, 'rows' | 'truncated'> {
-  const isLong = (text: string | null) => text !== null && text.length > MOST_CHARACTERS
+  const most = mostCharacters(values[0]?.length ?? 0)
+  const isLong = (text: string | null) => text !== null && text.length > most
   return {
-    rows: values.map((row) => row.map((text) => (isLong(text) ? text!.slice(0, MOST_CHARACTERS) : text))),
+    rows: values.map((row) => row.map((text) => (isLong(text) ? text!.slice(0, most) : text))),
     truncated: values.some((row) => row.some(isLong)),
   }
 }

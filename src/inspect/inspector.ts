@@ -121,7 +121,7 @@ export class PipelineInspector implements Inspector {
         written = await this.#writtenColumns(pipeline, described.columns, signal)
         const sink =
           route.sink === null ? null : await lookAtSink(route.sink, pipeline, { columns: written, signal })
-        const table = sink === null ? await findTableOf(pipeline, target, written) : null
+        const table = sink === null ? await this.#findTable(pipeline, target, written) : null
         const martKey = sink?.key ?? table?.key ?? pipeline.keyColumns
         const examined = await examine(source, pipeline, { ...described, martKey, sourceSchemas })
         const looked: Looked = { ...examined, way: route.way, written, target: table, sink }
@@ -174,6 +174,14 @@ export class PipelineInspector implements Inspector {
     const { transforms: hosts, patience = PREVIEW_PATIENCE } = this.#settings
     const looking = { hosts, pipeline, signal, patience }
     return withTransforms(looking, columns, async (chain) => chain?.columns ?? columns)
+  }
+
+  #findTable(pipeline: Pipeline, session: Session, columns: readonly Column[]): Promise<Target | null> {
+    const { keyColumns } = pipeline
+    const address = finalTarget(pipeline)
+    return onSide('target', `Inspecting ${address}`, () =>
+      findTarget(session, { address, columns, keyColumns, rules: this.#settings.targets }),
+    )
   }
 
   async preview(pipeline: Pipeline, limit: number, signal: AbortSignal): Promise<Preview> {
@@ -290,18 +298,6 @@ function routeOf(pipeline: Pipeline, targets: TargetRules<SinkKind>): ChosenRout
     if (error instanceof VitrinaError) return error
     throw error
   }
-}
-
-function findTableOf(
-  pipeline: Pipeline,
-  session: Session,
-  columns: readonly Column[],
-): Promise<Target | null> {
-  const { keyColumns } = pipeline
-  const address = finalTarget(pipeline)
-  return onSide('target', `Inspecting ${address}`, () =>
-    findTarget(session, { address, columns, keyColumns }),
-  )
 }
 
 const NO_SUCH_COLUMN = '42703'

@@ -1,4 +1,4 @@
-import { quoteTable, readTableName, readTableRule } from './table-name.js'
+import { quoteTable, readTableName, readTableRule, type TableName } from './table-name.js'
 
 /** A kind of target besides PostgreSQL tables, as far as addresses are concerned. */
 export interface TargetKind {
@@ -31,7 +31,10 @@ export function isAllowedTarget(target: string, rules: TargetRules): boolean {
   if (found !== null) return found.kind.allowList.names.some((pattern) => fits(found.name, pattern))
   // Parsed on both sides: as texts without quotes, analytics."film_""dim" and analytics.film_dim would be equal.
   const name = readTableName(target)
-  if (name === null) return false
+  return name !== null && isAllowedTable(name, rules)
+}
+
+export function isAllowedTable(name: TableName, rules: Pick<TargetRules, 'tables'>): boolean {
   return rules.tables.some((text) => {
     const rule = readTableRule(text)
     return rule !== null && rule.schema === name.schema && (rule.table === null || rule.table === name.table)

@@ -13,11 +13,14 @@ export function text(least: number, most: number) {
 }
 
 /** Zero-width, direction and filler characters: two names that look the same must be the same. */
-const INVISIBLE = /\p{Cf}|\p{Zl}|\p{Zp}|\u034f|\u115f|\u1160|\u17b4|\u17b5|\u3164|\uffa0/u
+const INVISIBLE =
+  /\p{Cf}|\p{Zl}|\p{Zp}|\u034f|\u115f|\u1160|\u17b4|\u17b5|[\u180b-\u180f]|\u2800|\u3164|\uffa0|[\u{e0100}-\u{e01ef}]/u
+/** Invisible too, except after an emoji, whose look they choose, and before a keycap. */
+const STRAY_VARIATION = /(?<!\p{Extended_Pictographic})[\ufe00-\ufe0f](?!\u20e3)/u
 
 /** The same as JSON Schema, where most validators do not support \p. */
 const UNSEEN =
-  '\\x00-\\x1f\\x7f-\\x9f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180e\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufeff\\uffa0\\ufff9-\\ufffb'
+  '\\x00-\\x1f\\x7f-\\x9f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u2800\\u3164\\ufeff\\uffa0\\ufff9-\\ufffb'
 const LINE_PATTERN = `^[^\\s${UNSEEN}]([^${UNSEEN}]*[^\\s${UNSEEN}])?$`
 
 /** Text on one line, for names. */
@@ -27,6 +30,9 @@ export function line(most: number) {
       (value) => !/\p{Cc}/u.test(value) && value === value.trim(),
       'must not contain control characters, nor begin or end with a space',
     )
-    .refine((value) => !INVISIBLE.test(value), 'must not contain invisible or bidirectional characters')
+    .refine(
+      (value) => !INVISIBLE.test(value) && !STRAY_VARIATION.test(value),
+      'must not contain invisible or bidirectional characters',
+    )
     .meta({ pattern: LINE_PATTERN })
 }

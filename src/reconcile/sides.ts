@@ -51,6 +51,7 @@ export async function sidesFor(parts: ComparisonParts, { targets, transforms }: 
       address: finalTarget(pipeline),
       columns: chain?.columns ?? columns,
       keyColumns: pipeline.keyColumns,
+      rules: targets,
     }),
   )
   if (table === null) throw notThere(finalTarget(pipeline))

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { LOGINS } from '../model/logins.js'
+import { LOGINS, type Login } from '../model/logins.js'
 import { quoteIdentifier } from '../sql/identifiers.js'
 
 /*
@@ -92,4 +92,33 @@ export async function excessOf(client: pg.Client): Promise<string[]> {
     ({ login, power, revoke }) =>
       `${login} has ${power}, which Vitrina never grants: a query could do more than intended. Unless this is intentional, run: ${revoke}`,
   )
+}
+
+/** The schemas in which each login has privileges of its own; the writer also has those of the reader. */
+export type LoginSchemas = Readonly<Record<Login, readonly string[]>>
+
+/**
+ * Warnings about privileges in other schemas, granted by hand or left from a schema that was once allowed. They are
+ * reported, not revoked: the administrator may not be the grantor, and only a grantor can revoke.
+ */
+export async function strayGrants(client: pg.Client, allowed: LoginSchemas): Promise<string[]> {
+  const { rows } = await client.query<{ login: string; schema: string }>(
+    `SELECT DISTINCT r.rolname AS login, g.schema
+       FROM (SELECT n.nspname AS schema, (aclexplode(n.nspacl)).grantee FROM pg_namespace n
+             UNION SELECT n.nspname, (aclexplode(c.relacl)).grantee FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+              WHERE NOT c.relowner = ANY (SELECT oid FROM pg_roles WHERE rolname = ANY ($1))) AS g
+       JOIN pg_roles r ON r.oid = g.grantee
+       JOIN unnest($1::text[], $2::text[]) AS a (login, schemas) ON a.login = r.rolname
+      WHERE g.schema !~ '^pg_' AND NOT g.schema = ANY (a.schemas::text[]) ORDER BY 1, 2`,
+    [Object.values(LOGINS), (Object.keys(LOGINS) as Login[]).map((login) => arrayLiteral(allowed[login]))],
+  )
+  return rows.map(({ login, schema }) => {
+    const name = quoteIdentifier(schema)
+    return `${login} has privileges in the schema ${schema}, which Vitrina does not use with this login. Unless this is intentional, run: REVOKE ALL ON SCHEMA ${name} FROM ${login}; REVOKE ALL ON ALL TABLES IN SCHEMA ${name} FROM ${login}`
+  })
+}
+
+/** An array of PostgreSQL as text: arrays of different lengths cannot be one parameter. */
+function arrayLiteral(texts: readonly string[]): string {
+  return `{${texts.map((text) => JSON.stringify(text)).join(',')}}`
 }

@@ -253,6 +253,44 @@ describe('granting', () => {
     ])
   })
 
+  it('reports privileges in other schemas, granted by hand or left from a target schema', async () => {
+    const database = await aDatabase({ cinema: true })
+    expect(await granted(database, ['content', 'ugc'])).toEqual([])
+    await database.query(`
+      CREATE SCHEMA by_hand; CREATE TABLE by_hand.t (); CREATE TABLE public.t (); CREATE SCHEMA "Former Marts";
+      GRANT SELECT ON public.t TO vitrina_reader; GRANT USAGE ON SCHEMA by_hand TO vitrina_writer;
+      GRANT INSERT ON content.genre TO vitrina_writer; GRANT INSERT ON by_hand.t TO vitrina_meta`)
+    const administratorUrl = database.url
+    const sourceSchemas = ['content', 'ugc']
+    await grantRoles({ administratorUrl, sourceSchemas, targetSchemas: ['analytics', 'Former Marts'] })
+    const pairs = (await granted(database, sourceSchemas)).map((warning) =>
+      /^(\w+) has privileges in the schema (.*), which Vitrina does not use with this login\. .* run: REVOKE ALL ON SCHEMA ("[^"]+") FROM \1; /
+        .exec(warning)
+        ?.slice(1),
+    )
+    expect(pairs).toEqual([
+      ['vitrina_meta', 'Former Marts', '"Former Marts"'],
+      ['vitrina_meta', 'by_hand', '"by_hand"'],
+      ['vitrina_reader', 'public', '"public"'],
+      ['vitrina_writer', 'Former Marts', '"Former Marts"'],
+      ['vitrina_writer', 'by_hand', '"by_hand"'],
+      ['vitrina_writer', 'content', '"content"'],
+    ])
+  })
+
+  it('sends verifiers of the passwords, so that no log of the server can contain one', async () => {
+    const database = await aDatabase()
+    const name = new URL(database.url).pathname.slice(1)
+    // The server would hash a password itself, in this way.
+    await database.query(`ALTER DATABASE ${name} SET password_encryption = 'md5'`)
+    await granted(database, ['content'])
+    const rows = await database.query<{ kind: string }>(
+      "SELECT split_part(rolpassword, '$', 1) AS kind FROM pg_authid WHERE rolname = ANY ($1)",
+      [Object.values(LOGINS)],
+    )
+    expect(rows.map(({ kind }) => kind)).toEqual(Array(3).fill('SCRAM-SHA-256'))
+  })
+
   it('can be done by an administrator who may create roles and is not a superuser', async () => {
     const name = `administrator_${randomBytes(6).toString('hex')}`
     // Hooks run from the last to the first: the database that it owns is dropped before it.

@@ -4,7 +4,14 @@ import { LOGINS, type Login, loginPassword } from '../model/logins.js'
 import { LimitedClient } from '../postgres/client.js'
 import { lostOr } from '../postgres/errors.js'
 import { quoteIdentifier, quoteLiteral } from '../sql/identifiers.js'
-import { excessOf, grantTemporary, readerSettings, revokeSources } from './login-limits.js'
+import {
+  excessOf,
+  grantTemporary,
+  type LoginSchemas,
+  readerSettings,
+  revokeSources,
+  strayGrants,
+} from './login-limits.js'
 
 export interface RoleOptions {
   readonly administratorUrl: string
@@ -48,12 +55,18 @@ export async function grantRoles(options: RoleOptions): Promise<string[]> {
       ...(await grantStatistics(client)),
       ...(await retryConcurrent(() => grantTemporary(client))),
       ...(await excessOf(client)),
+      ...(await strayGrants(client, schemasOf(options))),
     ]
   } catch (error) {
     throw lostOr(error)
   } finally {
     await client.end().catch(() => {})
   }
+}
+
+function schemasOf({ sourceSchemas, targetSchemas }: RoleOptions): LoginSchemas {
+  const owned = ['etl', ...targetSchemas]
+  return { reader: sourceSchemas, writer: owned, meta: owned }
 }
 
 /** Marks a login whose password an operator chose. */

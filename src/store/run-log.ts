@@ -12,17 +12,22 @@ const MOST_RUNS = 1_000
 
 /** Of one run, so far. */
 interface Count {
-  lines: number
+  /** Null: not read from the database yet. Another runner may have logged a part of the run. */
+  lines: number | null
+  /** Lines that arrived before `lines` was known. */
+  early: number
   /** Warnings and errors after the log was full. */
   warnings: number
 }
+
+type Line = Omit<RunLogLine, 'id'>
 
 /** Writes the log lines of runs into the meta store, a few at a time and without delaying a batch. */
 export class RunLogWriter {
   readonly #database: Database
   readonly #most: number
   readonly #counts = new Map<string, Count>()
-  #lines: Omit<RunLogLine, 'id'>[] = []
+  #lines: Line[] = []
   #timer: NodeJS.Timeout | null = null
   #flushing: Promise<void> = Promise.resolve()
 
@@ -32,32 +37,41 @@ export class RunLogWriter {
     this.#most = most
   }
 
-  keep(line: Omit<RunLogLine, 'id'>): void {
+  keep(line: Line): void {
     const count = this.#countOf(line.runId)
-    count.lines += 1
-    if (count.lines === this.#most + 1) this.#push(fullNotice(line, this.#most))
-    if (this.#hasRoom(line, count)) this.#push(line)
+    if (count.lines !== null) {
+      this.#push(...this.#fitting(line))
+      return
+    }
+    count.early += 1
+    if (count.early <= this.#most + 1 || line.level !== 'info') this.#push(line)
   }
 
-  #hasRoom({ level }: Omit<RunLogLine, 'id'>, count: Count): boolean {
-    if (count.lines <= this.#most) return true
-    if (level === 'info' || count.warnings >= MOST_WARNINGS) return false
+  /** The line if the log of its run has room for it, after the notice if it is the first without room. */
+  #fitting(line: Line): Line[] {
+    const count = this.#countOf(line.runId)
+    count.lines = (count.lines ?? 0) + 1
+    const notices = count.lines === this.#most + 1 ? [fullNotice(line, this.#most)] : []
+    if (count.lines <= this.#most) return [line]
+    if (line.level === 'info' || count.warnings >= MOST_WARNINGS) return notices
     count.warnings += 1
-    return true
+    return [...notices, line]
   }
 
   #countOf(runId: string): Count {
-    const count = this.#counts.get(runId) ?? { lines: 0, warnings: 0 }
+    const count = this.#counts.get(runId) ?? { lines: null, early: 0, warnings: 0 }
     this.#counts.set(runId, count)
     const [oldest] = this.#counts.keys()
     if (this.#counts.size > MOST_RUNS && oldest !== undefined) this.#counts.delete(oldest)
     return count
   }
 
-  #push(line: Omit<RunLogLine, 'id'>): void {
-    if (this.#lines.length >= MOST_LINES) this.#lines.shift()
-    this.#lines.push(line)
-    this.#timer ??= setTimeout(() => this.#flush(), FLUSH_MS)
+  #push(...lines: Line[]): void {
+    for (const line of lines) {
+      if (this.#lines.length >= MOST_LINES) this.#lines.shift()
+      this.#lines.push(line)
+      this.#timer ??= setTimeout(() => this.#flush(), FLUSH_MS)
+    }
   }
 
   async close(): Promise<void> {
@@ -72,9 +86,35 @@ export class RunLogWriter {
   }
 
   async #write(): Promise<void> {
-    const lines = this.#lines
-    this.#lines = []
-    if (lines.length === 0) return
+    // Lines are lost only with the process: an unavailable database gets them with the next flush.
+    await this.#readCounts().catch(() => {})
+    const isCounted = ({ runId }: Line) => this.#countOf(runId).lines !== null
+    const lines = this.#lines.filter(isCounted)
+    this.#lines = this.#lines.filter((line) => !isCounted(line))
+    if (lines.length > 0) await this.#insert(lines)
+  }
+
+  /**
+   * Once per run and process, from an index and at most the number of lines that a log may have: a run that one runner
+   * after the other takes over has one log.
+   */
+  async #readCounts(): Promise<void> {
+    const unknown = [...new Set(this.#lines.map(({ runId }) => runId))].filter(
+      (runId) => this.#countOf(runId).lines === null,
+    )
+    if (unknown.length === 0) return
+    const rows = await this.#database.query<{ run_id: string; count: number }>(
+      'SELECT run_id, count(*) FROM etl.etl_run_log WHERE run_id = ANY ($1) GROUP BY run_id',
+      [unknown],
+    )
+    for (const runId of unknown) {
+      const lines = rows.find(({ run_id }) => run_id === runId)?.count ?? 0
+      Object.assign(this.#countOf(runId), { lines, warnings: Math.max(0, lines - this.#most - 1) })
+    }
+    this.#lines = this.#lines.flatMap((line) => (unknown.includes(line.runId) ? this.#fitting(line) : [line]))
+  }
+
+  async #insert(lines: readonly Line[]): Promise<void> {
     // The lines of a run that was deleted meanwhile are dropped.
     const text = `INSERT INTO etl.etl_run_log (run_id, at, level, message, fields)
       SELECT l."runId", l.at, l.level, l.message, l.fields
@@ -86,7 +126,7 @@ export class RunLogWriter {
   }
 }
 
-function fullNotice({ runId, at }: Omit<RunLogLine, 'id'>, most: number): Omit<RunLogLine, 'id'> {
+function fullNotice({ runId, at }: Line, most: number): Line {
   const message =
     "The log of this run is full; from here on it has only warnings and errors. The runner's own log has every line."
   return { runId, at, level: 'warn', message, fields: { setting: 'RUN_LOG_MAX_LINES', lines: most } }

@@ -1,5 +1,6 @@
 import { type RunPlan, sessionName } from '../model/claim.js'
 import { strategyOf, type Way } from '../model/pipeline.js'
+import { isWholeKey } from '../model/quarantine.js'
 import type { HeldBack, HeldRow, RepairKey } from '../model/run.js'
 import type { MetaSession } from '../ports/run-queue.js'
 import type { Step, Transfer } from '../ports/transfer.js'
@@ -40,13 +41,38 @@ export class RouteTransfer<Rows> implements Transfer {
   }
 
   replay(held: readonly HeldRow[]): Step {
-    const { batches, examined, ledger } = this.#attempt
-    const keys = held.map(({ texts, columns }) =>
-      examined.key.map((column) => texts[columns.indexOf(column.name)] ?? null),
-    )
+    const { batches, ledger } = this.#attempt
+    const found = held.filter((row) => isWholeKey(this.#keyOf(row)))
     const settle = (first: number, count: number, meta: MetaSession | null) =>
-      ledger.replayed(held.slice(first, first + count), meta)
-    return new Repair('replay', { batches, keys, settle, read: this.#route.repair(false) })
+      ledger.replayed(found.slice(first, first + count), meta)
+    const keys = found.map((row) => this.#keyOf(row))
+    const step = new Repair('replay', { batches, keys, settle, read: this.#route.repair(false) })
+    let lost = held.filter((row) => !found.includes(row))
+    return {
+      name: step.name,
+      next: async (limit) => {
+        await this.#holdAgain(lost)
+        lost = []
+        return step.next(limit)
+      },
+    }
+  }
+
+  #keyOf({ texts, columns }: HeldRow): (string | null)[] {
+    return this.#attempt.examined.key.map((column) => texts[columns.indexOf(column.name)] ?? null)
+  }
+
+  /** Rows that cannot be read again from the source. */
+  async #holdAgain(rows: readonly HeldRow[]): Promise<void> {
+    if (rows.length === 0) return
+    const { ledger } = this.#attempt
+    const reason =
+      'The row cannot be replayed: its key is too long to be stored whole. Discard it, or change its key in the source.'
+    await ledger.quarantine(
+      rows.map(({ key, columns, texts }) => ({ key, columns, texts, reason, sqlstate: null })),
+      null,
+    )
+    await ledger.replayed(rows, null)
   }
 
   repair(rows: readonly RepairKey[]): Step {

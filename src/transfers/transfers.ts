@@ -12,7 +12,7 @@ import { openSink } from '../sinks/open.js'
 import { type AttemptOptions, openAttempt, Resources, writingOf } from './attempt.js'
 import type { SourceRules } from './examine.js'
 import { findInSink, SinkMart } from './marts/sink.js'
-import { findTable, isEmptyTable, TableMart } from './marts/table.js'
+import { findTable, isEmptyTable, TableMart, wantedTable } from './marts/table.js'
 import { chooseRoute } from './routes/choose-route.js'
 import { RowsRoute } from './routes/rows.js'
 import { SelectionRoute } from './routes/selections.js'
@@ -64,7 +64,7 @@ export class Transfers implements TransferFactory {
     const sourceUrl = way === 'pushdown' ? null : this.#sourceUrl(pipeline)
     const attempt = await openAttempt(
       { ...shared, sourceUrl, ...this.#inTarget(pipeline) },
-      (session, columns) => findTable(session, pipeline, columns),
+      (session, columns) => findTable(session, wantedTable(pipeline, columns, this.#settings.targets)),
     )
     return new RouteTransfer(attempt, await SelectionRoute.open(attempt, way), way)
   }
@@ -74,7 +74,7 @@ export class Transfers implements TransferFactory {
     const sourceUrl = this.#sourceUrl(pipeline)
     const attempt = await openAttempt(
       { ...shared, sourceUrl, ...this.#inTarget(pipeline) },
-      (session, columns) => findTable(session, pipeline, columns),
+      (session, columns) => findTable(session, wantedTable(pipeline, columns, this.#settings.targets)),
     )
     const { session, mart: table, chain, examined, batches } = attempt
     const isEmpty = await isEmptyTable(session, table)

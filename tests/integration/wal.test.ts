@@ -107,8 +107,6 @@ describe.each(['relay', 'rows'] as const)('by %s', (way) => {
     const { id } = await mart({ sourceQuery: STATS, targetTable: 'analytics.live', freshness: 'live' })
     const equal = async () =>
       isDeepStrictEqual(await rowTexts(main, 'SELECT * FROM analytics.live'), await rowTexts(source, STATS))
-    const [{ status }] = await main.query('SELECT status FROM etl.etl_pipelines WHERE id = $1', [id])
-    expect(status).not.toBe('FAILED')
     await waitFor(
       async () => (await runsOf(main, id)).some((one) => one.status === 'RUNNING' && one.batches > 0),
       { what: 'the first batch' },

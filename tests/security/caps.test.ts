@@ -96,6 +96,26 @@ describe('the log of a run', () => {
   })
 })
 
+describe('a preview', () => {
+  it('is small, however many columns its rows have and however long their values are', async () => {
+    const patience = { query: 120_000, transforms: 120_000 }
+    const api = anApi(database.loginUrl('meta'), { readerUrl: database.loginUrl('reader'), patience })
+    onTestFinished(() => api.close())
+    const names = Array.from({ length: 300 }, (_, n) => `c${n}`)
+    const columns = names.map((name) => `repeat(n::text, 1990) AS ${name}`)
+    const seen = await api.post('/preview?limit=200', {
+      source_query: `SELECT n AS id, 'short' AS note, ${columns.join(', ')} FROM generate_series(1, 200) AS n`,
+      target_table: 'analytics.wide',
+      key_columns: ['id'],
+    })
+    expect(seen.statusCode).toBe(200)
+    const { rows, truncated } = seen.json()
+    expect([rows.length, truncated]).toEqual([200, true])
+    expect(rows[199]).toMatchObject({ id: '200', note: 'short', c0: expect.stringMatching(/^(200)+2?0?$/) })
+    expect(seen.body.length).toBeLessThan(16_000_000)
+  })
+})
+
 describe('the metrics of a large fleet', () => {
   const PULSE = { oldestRequest: null, heartbeat: null, runners: 0, slots: 0 }
   const FLEET = 3_000

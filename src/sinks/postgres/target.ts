@@ -1,9 +1,11 @@
 import { VitrinaError } from '../../model/errors.js'
+import type { TargetRules } from '../../model/target.js'
 import { databaseError } from '../../postgres/errors.js'
 import type { Session } from '../../postgres/session.js'
 import { parseTable, quoteIdentifier, quoteList, quoteTable, type TableName } from '../../sql/identifiers.js'
 import { type Column, requireColumn } from '../../sql/selection.js'
 import { sqlstateOf } from '../../sql/sqlstate.js'
+import { requireStoredInTargets } from './stored-elsewhere.js'
 
 /** The table that a pipeline fills, as far as writing to it is concerned. */
 export interface Target {
@@ -40,6 +42,8 @@ export interface WantedTable {
   readonly columns: readonly Column[]
   /** Empty: the primary key of the table. */
   readonly keyColumns: readonly string[]
+  /** Where rows may be written: they may be stored in partitions of the table. */
+  readonly rules: Pick<TargetRules, 'tables'>
 }
 
 /** Creates the table with exactly the columns of the query, in the same order and with the same types. */
@@ -61,7 +65,7 @@ export async function createTarget(session: Session, wanted: WantedTable): Promi
 /** The existing table; null: it does not exist yet. Read-only. */
 export async function findTarget(
   session: Session,
-  { address, columns, keyColumns }: WantedTable,
+  { address, columns, keyColumns, rules }: WantedTable,
 ): Promise<Target | null> {
   const name = parseTable(address)
   for (const key of keyColumns) requireColumn(columns, key, 'key_columns')
@@ -78,6 +82,7 @@ export async function findTarget(
       'Choose a table, or an unused name: the table is then created.',
     )
   }
+  await requireStoredInTargets(session, oid, rules)
   const attributes = await attributesOf(session, name)
   const { key, looseKey } = await conflictKey(session, name, { columns, attributes, keyColumns })
   const written = writtenColumns(address, key, { columns, attributes })
@@ -145,7 +150,7 @@ async function conflictKey(
     columns,
     attributes,
     keyColumns,
-  }: Omit<WantedTable, 'address'> & { readonly attributes: readonly Attribute[] },
+  }: Pick<WantedTable, 'columns' | 'keyColumns'> & { readonly attributes: readonly Attribute[] },
 ): Promise<{ key: string[]; looseKey: string[] }> {
   // Support function 4 of an operator class guarantees that equal values have equal bytes, if the collation does too.
   const rows = await session.rows(

@@ -1,7 +1,8 @@
 import { requireBelowBrake } from '../../model/brake.js'
+import { cutText } from '../../model/cut-text.js'
 import { ERRORS, type ErrorCode, VitrinaError } from '../../model/errors.js'
 import { isReplaced, type Pipeline } from '../../model/pipeline.js'
-import { quarantineKey } from '../../model/quarantine.js'
+import { heldTexts, quarantineKey } from '../../model/quarantine.js'
 import { NO_ROWS, type RefusedRow } from '../../model/run.js'
 import type { Finding } from '../../model/validation.js'
 import type { BatchId, RejectedRow, Removal, Sink, WriteResult } from '../../ports/sink.js'
@@ -19,6 +20,9 @@ import {
   type RowMart,
   type Scopes,
 } from './mart.js'
+
+/** A server may answer with a value of any size. */
+const MAX_REASON = 4_000
 
 /** What is behind a sink that was opened for a pipeline. */
 export async function findInSink(
@@ -129,12 +133,13 @@ export class SinkMart implements RowMart {
     }
   }
 
-  #refuse(batch: RowBatch, { row, reason }: RejectedRow): RefusedRow {
+  #refuse(batch: RowBatch, { row, reason: answer }: RejectedRow): RefusedRow {
     const { target, columns, key, quarantineLimit } = this.#parts
     const names = columns.map((column) => column.name)
     const texts = batch.rows[row] ?? []
     const keyValues = key.map((column) => texts[names.indexOf(column)] ?? null)
     const rowKey = quarantineKey(keyValues, texts)
+    const reason = cutText(answer, MAX_REASON)
     this.#refusedSoFar += 1
     if (this.#refusedSoFar > quarantineLimit) {
       throw new VitrinaError(
@@ -143,7 +148,8 @@ export class SinkMart implements RowMart {
         'Compare the columns of the query with what the target accepts, or raise quarantine_limit.',
       )
     }
-    return { key: rowKey, columns: names, texts, reason, sqlstate: null }
+    const isKey = names.map((name) => key.includes(name))
+    return { key: rowKey, columns: names, texts: heldTexts(texts, isKey), reason, sqlstate: null }
   }
 }
 

@@ -2,7 +2,7 @@ import type { Phase } from '../../model/claim.js'
 import { cutText } from '../../model/cut-text.js'
 import { VitrinaError } from '../../model/errors.js'
 import { failpoint } from '../../model/failpoints.js'
-import { quarantineKey } from '../../model/quarantine.js'
+import { heldLengths, quarantineKey, truncatedValue } from '../../model/quarantine.js'
 import { addRows, NO_ROWS, type RefusedRow, type RowCounts } from '../../model/run.js'
 import { databaseError } from '../../postgres/errors.js'
 import type { Session } from '../../postgres/session.js'
@@ -205,11 +205,7 @@ export class TableWriter<Rows> implements MartWriter<Rows> {
   async #refuse(number: number, error: unknown): Promise<RefusedRow> {
     const { columns, key, name } = this.#table
     const names = columns.map((column) => column.name)
-    const selected = names.map((column, index) => `${quoteIdentifier(column)}::text AS c${index}`)
-    const [row = {}] = await this.#session.rows(
-      `SELECT ${selected.join(', ')} FROM pg_temp.vitrina_sift WHERE vitrina_n = ${number}`,
-    )
-    const texts = names.map((_, index) => row[`c${index}`] ?? null)
+    const texts = await this.#textsOf(number)
     const keyValues = key.map((column) => texts[names.indexOf(column)] ?? null)
     const rowKey = quarantineKey(keyValues, texts)
     const reason = cutText((error as Error).message, MAX_REASON)
@@ -223,6 +219,62 @@ export class TableWriter<Rows> implements MartWriter<Rows> {
       )
     }
     return { key: rowKey, columns: names, texts, reason, sqlstate: sqlstateOf(error) }
+  }
+
+  /** The values of a rejected row. Their lengths come first: a row of a gigabyte does not fit into a message. */
+  async #textsOf(number: number): Promise<(string | null)[]> {
+    const { columns, key } = this.#table
+    const values = columns.map(({ name, type }) => new StoredValue(quoteIdentifier(name), type))
+    const select = async (expressions: readonly string[]): Promise<(string | null)[]> => {
+      const selected = expressions.map((expression, index) => `${expression} AS c${index}`)
+      const [row = {}] = await this.#session.rows(
+        `SELECT ${selected.join(', ')} FROM pg_temp.vitrina_sift WHERE vitrina_n = ${number}`,
+      )
+      return expressions.map((_, index) => row[`c${index}`] ?? null)
+    }
+    const lengths = (await select(values.map((value) => value.length))).map(Number)
+    const kept = heldLengths(
+      lengths,
+      columns.map(({ name }) => key.includes(name)),
+    )
+    const isWhole = (index: number) => kept[index] === lengths[index]
+    const texts = await select(values.map((value, n) => (isWhole(n) ? value.text : value.start(kept[n]!))))
+    if (lengths.every((_, n) => isWhole(n))) return texts
+    const digests = await select(values.map((value, n) => (isWhole(n) ? 'NULL' : value.digest)))
+    return texts.map((text, n) =>
+      isWhole(n) ? text : truncatedValue(text ?? '', lengths[n]!, digests[n] ?? ''),
+    )
+  }
+}
+
+/** Expressions about the value of a column, for a row that may be larger than a message or than a text. */
+class StoredValue {
+  readonly #column: string
+  readonly #isBytes: boolean
+
+  constructor(column: string, type: string) {
+    this.#column = column
+    this.#isBytes = type === 'bytea'
+  }
+
+  get text(): string {
+    return `${this.#column}::text`
+  }
+
+  /** Two digits for each byte after the prefix: the text of half a gigabyte of bytes is longer than a text may be. */
+  get length(): string {
+    const length = this.#isBytes ? `2 + 2 * octet_length(${this.#column})::bigint` : `length(${this.text})`
+    return `coalesce(${length}, 0)`
+  }
+
+  start(characters: number): string {
+    const value = this.#isBytes ? `substr(${this.#column}, 1, ${characters})::text` : this.text
+    return `left(${value}, ${characters})`
+  }
+
+  get digest(): string {
+    const bytes = this.#isBytes ? this.#column : `convert_to(${this.text}, 'UTF8')`
+    return `encode(sha256(${bytes}), 'hex')`
   }
 }
 

@@ -5,7 +5,13 @@ import { finalTarget, type Pipeline } from '../../model/pipeline.js'
 import type { BatchId } from '../../ports/sink.js'
 import type { Session } from '../../postgres/session.js'
 import { absentFrom } from '../../sinks/postgres/merge.js'
-import { createTarget, findTarget, requireAssignable, type Target } from '../../sinks/postgres/target.js'
+import {
+  createTarget,
+  findTarget,
+  requireAssignable,
+  type Target,
+  type WantedTable,
+} from '../../sinks/postgres/target.js'
 import { momentOf } from '../../sources/postgres/changes.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import { quoteIdentifier } from '../../sql/identifiers.js'
@@ -23,14 +29,17 @@ import {
 } from './mart.js'
 import { type RowSource, TableWriter, type TableWriting } from './table-writer.js'
 
-/** The table that a pipeline fills with these columns. */
-export async function findTable(
-  session: Session,
+/** The table that a pipeline fills. */
+export function wantedTable(
   pipeline: Pipeline,
   columns: readonly Column[],
-): Promise<FoundMart<Target>> {
-  const { keyColumns } = pipeline
-  const wanted = { address: finalTarget(pipeline), columns, keyColumns }
+  rules: WantedTable['rules'],
+): WantedTable {
+  return { address: finalTarget(pipeline), columns, keyColumns: pipeline.keyColumns, rules }
+}
+
+export async function findTable(session: Session, wanted: WantedTable): Promise<FoundMart<Target>> {
+  const { keyColumns } = wanted
   const found = await findTarget(session, wanted)
   return {
     key: found?.key ?? keyColumns,
