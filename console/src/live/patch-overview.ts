@@ -1,11 +1,4 @@
-import type {
-  ActiveRun,
-  EndedRun,
-  FleetSummary,
-  Overview,
-  PipelineLine,
-  PipelineStatus,
-} from '../api/wire.js'
+import type { ActiveRun, EndedRun, FleetSummary, Overview, PipelineLine } from '../api/wire.js'
 import type { BatchFacts, ComparisonFacts, LiveEvent, RunFacts } from './event.js'
 
 const BARS = 20
@@ -37,7 +30,7 @@ export function patchLine(line: PipelineLine, event: LiveEvent): PipelineLine {
     case 'pipeline.status':
       return {
         ...line,
-        status: event.to as PipelineStatus,
+        status: event.to,
         next_run_at: event.next_run_at === undefined ? line.next_run_at : event.next_run_at,
       }
     case 'pipeline.scheduled':
