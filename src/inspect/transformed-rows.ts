@@ -5,7 +5,7 @@ import type { TransformChain, TransformHosts } from '../ports/transforms.js'
 import type { Session } from '../postgres/session.js'
 import { RowBatch } from '../sql/row-batch.js'
 import { asRelation, type Column, columnList } from '../sql/selection.js'
-import { cutValues, inASnapshot, type PreviewPatience } from './first-rows.js'
+import { cutValues, inASnapshot, type PreviewPatience } from './read-first-rows.js'
 
 /** A preview reads at most this much, however large the values are. */
 const MOST_BYTES = 32 * 1024 * 1024

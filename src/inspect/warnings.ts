@@ -4,10 +4,10 @@ import type { Session } from '../postgres/session.js'
 import { isSpread } from '../sources/postgres/describe.js'
 import { asRelation, columnList } from '../sql/selection.js'
 import type { Examined } from '../transfers/examine.js'
-import type { Looked } from './look.js'
+import type { InspectedPipeline } from './inspected-pipeline.js'
 
 /** Valid configurations that may not do what their owner expects. */
-export function warningsFor(pipeline: Pipeline, examined: Looked): Finding[] {
+export function warningsFor(pipeline: Pipeline, examined: InspectedPipeline): Finding[] {
   return [
     ...indexWarnings(pipeline, examined),
     ...guaranteeWarnings(pipeline, examined),
@@ -61,7 +61,7 @@ function guaranteeWarnings(pipeline: Pipeline, { guarantee, facts }: Examined): 
 }
 
 /** Assignment may round, truncate or convert; the owner of the table should know. */
-function typeWarnings({ target }: Pick<Looked, 'target'>): Finding[] {
+function typeWarnings({ target }: Pick<InspectedPipeline, 'target'>): Finding[] {
   if (target === null) return []
   return target.columns.flatMap((column, index) =>
     column.type === target.types[index]

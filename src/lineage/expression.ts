@@ -10,10 +10,10 @@ export interface Here extends Place {
 }
 
 /** How to extract the text of an expression; null: it has no text of its own. */
-export type Said = ((replacements: ReadonlyMap<number, string>) => string) | null
+export type ExpressionText = ((replacements: ReadonlyMap<number, string>) => string) | null
 
 /** Where the value of an expression comes from. */
-export function derive(work: Work, value: unknown, here: Here, said: Said = null): Derived {
+export function derive(work: Work, value: unknown, here: Here, said: ExpressionText = null): Derived {
   const found = nodeOf(value)
   if (found?.kind === 'ColumnRef') return resolve(found.node, here)
   const gathered = new Gathering(work, here)
@@ -57,7 +57,7 @@ class Gathering {
     this.#here = here
   }
 
-  derived(said: Said): Derived {
+  derived(said: ExpressionText): Derived {
     const sources = union(this.#parts)
     this.#work.spend(sources.size)
     const kinds = this.#parts.map(({ kind }) => (kind === 'direct' ? 'expression' : kind))

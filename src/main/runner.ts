@@ -70,21 +70,21 @@ export async function startRunner(
     const runner = { id, host: hostname(), pid: process.pid, version: VERSION, concurrency }
     const transforms = createTransforms(settings)
     const readerUrl = loginUrl(settings, 'reader')
-    const judge = new SqlGuard({ sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS })
+    const guard = new SqlGuard({ sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS })
     const targets = targetRules(settings, sinks)
     const transfers = new Transfers({
       readerUrl,
       writerUrl,
       connections: settings.connections,
       targets,
-      rules: { judge, sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS },
+      rules: { judge: guard, sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS },
       transforms,
       ...options,
     })
     const reconciler = new MartReconciler({
       readerUrl,
       martUrl: writerUrl,
-      judge,
+      guard,
       connections: settings.connections,
       targets,
       transforms,

@@ -41,7 +41,7 @@ export interface RunQueue {
   /** Stores rows that the target rejected, with the reason. Repeating it changes nothing. */
   quarantine(claim: Claim, rows: readonly RefusedRow[], session: MetaSession | null): Promise<void>
   /** A checkpoint that a user set, until it is applied. */
-  resetWish(claim: Claim): Promise<{ readonly key: string | null; readonly id: string | null } | null>
+  requestedReset(claim: Claim): Promise<{ readonly key: string | null; readonly id: string | null } | null>
   resetDone(claim: Claim): Promise<void>
   /** Quarantined rows whose retry is requested. */
   toReplay(claim: Claim): Promise<HeldRow[]>

@@ -145,10 +145,10 @@ export class PipelineExecutor {
         return control
       },
       requireLease: () => lease.require(),
-      requestedReset: () => queue.resetWish(claim),
+      requestedReset: () => queue.requestedReset(claim),
       resetApplied: () => queue.resetDone(claim),
-      transformOutput: (line) => events.transformSaid(claim, line),
-      martRecreated: () => events.martIsNew(claim),
+      transformOutput: (line) => events.transformOutput(claim, line),
+      martRecreated: () => events.martRecreated(claim),
       replayed: (rows, session) => queue.replayed(claim, rows, session),
       repaired: (rows, session) => queue.repaired(claim, rows, session),
       quarantine: async (rows, session) => {

@@ -1,4 +1,4 @@
-import type { JudgeSession } from '../ports/query-judge.js'
+import type { GuardSession } from '../ports/query-guard.js'
 import type { KeyQuery, Recompute } from './scope-trace.js'
 
 export type RecomputeWay = keyof Recompute
@@ -29,7 +29,7 @@ export interface Affected {
  * fastest statement, or one within 1.5 times of it, for every shape that was measured.
  */
 export async function chooseRecompute(
-  session: Pick<JudgeSession, 'rows'>,
+  session: Pick<GuardSession, 'rows'>,
   recompute: Recompute,
   { scopes, entries, keyQueryCost }: Affected,
 ): Promise<RecomputeChoice> {
@@ -43,7 +43,7 @@ export async function chooseRecompute(
 
 /** What the planner expects a key query to cost. */
 export function keyQueryCost(
-  session: Pick<JudgeSession, 'rows'>,
+  session: Pick<GuardSession, 'rows'>,
   { text }: KeyQuery,
   values: readonly (readonly (string | null)[])[],
 ): Promise<number> {
@@ -51,7 +51,7 @@ export function keyQueryCost(
 }
 
 async function planCost(
-  session: Pick<JudgeSession, 'rows'>,
+  session: Pick<GuardSession, 'rows'>,
   text: string,
   values: readonly (readonly (string | null)[])[] = [],
 ): Promise<number> {

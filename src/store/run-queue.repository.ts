@@ -217,7 +217,7 @@ export class RunQueueRepository implements RunQueue {
     }
   }
 
-  async resetWish(claim: Claim): Promise<{ key: string | null; id: string | null } | null> {
+  async requestedReset(claim: Claim): Promise<{ key: string | null; id: string | null } | null> {
     const [row] = await this.#database.query<{ key: string | null; id: string | null }>(
       'SELECT last_processed_key AS key, last_processed_id AS id FROM etl.etl_state WHERE pipeline_id = $1 AND reset',
       [claim.pipeline.id],

@@ -160,11 +160,11 @@ export class Events {
     )
   }
 
-  martIsNew(claim: Claim): void {
+  martRecreated(claim: Claim): void {
     this.#log.warn('The mart was deleted and created again: reading every row again.', this.#about(claim))
   }
 
-  transformSaid(claim: Claim, { transform, text }: { transform: string; text: string }): void {
+  transformOutput(claim: Claim, { transform, text }: { transform: string; text: string }): void {
     this.#log.info(text, { ...this.#about(claim), transform })
   }
 

@@ -1,6 +1,6 @@
 import { VitrinaError } from '../model/errors.js'
 import { finalTarget, type Guarantee, type Pipeline, readerQuery, readsTable } from '../model/pipeline.js'
-import type { QueryJudge } from '../ports/query-judge.js'
+import type { QueryGuard } from '../ports/query-guard.js'
 import { FIRST_ADDED } from '../postgres/own-objects.js'
 import type { Session } from '../postgres/session.js'
 import { describeQuery, isSpread, type PlanFacts, planFacts } from '../sources/postgres/describe.js'
@@ -29,7 +29,7 @@ export interface Examined extends DescribedQuery {
 
 /** What a query may do, and who decides it. */
 export interface SourceRules {
-  readonly judge: QueryJudge
+  readonly judge: QueryGuard
   readonly sourceSchemas: readonly string[]
 }
 
@@ -37,7 +37,7 @@ export interface SourceRules {
 export async function describeSource(
   source: Session,
   pipeline: Pipeline,
-  judge: QueryJudge,
+  judge: QueryGuard,
 ): Promise<DescribedQuery> {
   const text = readerQuery(pipeline)
   if (text.trim() === '') throw noQuery()
