@@ -199,8 +199,8 @@ export class PipelineInspector implements Inspector {
       const read = columns.map((column) => ({ ...column, typeOid: 0, base: null, notNull: false }))
       return await withTransforms(looking, read, (chain) =>
         chain === null
-          ? readFirstRows(source, canonical, columns, { limit, patience })
-          : transformFirstRows(source, canonical, read, { chain, limit, patience }),
+          ? readFirstRows(source, canonical, { columns, limit, patience })
+          : transformFirstRows(source, canonical, { columns: read, chain, limit, patience }),
       )
     } catch (error) {
       throw inspectionError(error, 'The preview', 'source')

@@ -71,8 +71,10 @@ export function notThere(target: string): VitrinaError {
 export function asTableHolds(
   session: Session,
   table: Target,
-  compared: readonly ComparedColumn[],
-  columns: readonly Column[],
+  {
+    compared,
+    columns,
+  }: { readonly compared: readonly ComparedColumn[]; readonly columns: readonly Column[] },
 ): (rows: readonly TextValues[]) => Promise<readonly RowDigest[]> {
   const places = compared.map(({ name }) => columns.findIndex((column) => column.name === name))
   const values = compared.map(({ type }, n) => `(v.c${n}::${type})::text`)
@@ -92,8 +94,7 @@ export function asTableHolds(
 export function rowsOfTable(
   session: Session,
   table: Target,
-  compared: readonly ComparedColumn[],
-  control: Side,
+  { compared, control }: { readonly compared: readonly ComparedColumn[]; readonly control: Side },
 ): ScannedSide {
   const digest = tableDigest(table, compared)
   const texts = compared.map(({ name }) => `${quoteIdentifier(name)}::text`)

@@ -131,7 +131,7 @@ export class PipelineExecutor {
     const done = await step.next(size.rows)
     if (done === null) return false
     size.took(done.record.rows.read, done.record.durationMs)
-    events.batchDone(claim, done.record, done.progress, done.phases)
+    events.batchDone(claim, done.record, done)
     if (done.record.rows.duplicates > 0) events.duplicates(claim, done.record.rows.duplicates)
     return true
   }
@@ -140,7 +140,7 @@ export class PipelineExecutor {
     const { queue, leaseSeconds, events } = this.#parts
     return {
       record: async (batch, progress, session) => {
-        const control = await queue.record(claim, batch, progress, leaseSeconds, session)
+        const control = await queue.record(claim, batch, { progress, leaseSeconds, session })
         lease.renewed(control)
         return control
       },

@@ -2,7 +2,6 @@ import {
   type BatchRecord,
   type Claim,
   type Control,
-  type Progress,
   type Release,
   type RunEnd,
   type RunnerInfo,
@@ -22,7 +21,7 @@ import {
   type RowCounts,
   rowsWritten,
 } from '../model/run.js'
-import type { MetaSession, RunQueue } from '../ports/run-queue.js'
+import type { MetaSession, RecordOptions, RunQueue } from '../ports/run-queue.js'
 import { redactText } from '../telemetry/redact.js'
 import type { Database } from './database.js'
 import { MetaStore } from './meta-store.js'
@@ -161,9 +160,7 @@ export class RunQueueRepository implements RunQueue {
   async record(
     claim: Claim,
     batch: BatchRecord,
-    progress: Progress,
-    leaseSeconds: number,
-    session: MetaSession | null,
+    { progress, leaseSeconds, session }: RecordOptions,
   ): Promise<Control> {
     const { copiedCheckpoint, phases } = batch
     const record = {
