@@ -102,9 +102,21 @@ async function waysOf(search) {
   const isWanted = ({ name }) => options.only === undefined || options.only.split(',').includes(name)
   const ways = MODES.map((mode) => ({ name: mode, run: () => runPipeline(mode) })).filter(isWanted)
   const others = [
-    { name: 'bulk500', open: parallelBulk, run: (way, index) => way.run(index, 4, 500, 'index') },
-    { name: 'bulk5000', open: parallelBulk, run: (way, index) => way.run(index, 4, 5000, 'index') },
-    { name: 'upsert500', open: parallelBulk, run: (way, index) => way.run(index, 4, 500, 'update') },
+    {
+      name: 'bulk500',
+      open: parallelBulk,
+      run: (way, index) => way.run(index, { threads: 4, chunk: 500, operation: 'index' }),
+    },
+    {
+      name: 'bulk5000',
+      open: parallelBulk,
+      run: (way, index) => way.run(index, { threads: 4, chunk: 5000, operation: 'index' }),
+    },
+    {
+      name: 'upsert500',
+      open: parallelBulk,
+      run: (way, index) => way.run(index, { threads: 4, chunk: 500, operation: 'update' }),
+    },
     { name: 'pgsync', open: pgsync, run: (way, index) => way.run(index) },
   ]
   for (const { name, open, run } of others.filter(isWanted)) {

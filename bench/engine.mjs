@@ -121,15 +121,15 @@ async function measure(one, databases, samples) {
       `CREATE TABLE ${mart} (${columns.map((c) => `${c.name} ${c.type}`).join(', ')}, PRIMARY KEY (${one.key}))`,
     )
     await query('main', 'CHECKPOINT')
-    samples.empty[who].push(await timed(who, one, databases, columns, mart))
+    samples.empty[who].push(await timed(who, one, { databases, columns, mart }))
     await query(target, `UPDATE ${mart} SET ${touch(columns, one.key)}`)
     await query(target, `VACUUM ANALYZE ${mart}`)
     await query('main', 'CHECKPOINT')
-    samples.filled[who].push(await timed(who, one, databases, columns, mart))
+    samples.filled[who].push(await timed(who, one, { databases, columns, mart }))
   }
 }
 
-async function timed(who, one, databases, columns, mart) {
+async function timed(who, one, { databases, columns, mart }) {
   if (who === 'vitrina') return runPipeline(`${one.name}${databases}`)
   const began = performance.now()
   await (databases === 1

@@ -99,7 +99,7 @@ function demoEnded() {
 async function untilMartsAreBuilt(url, token) {
   const deadline = performance.now() + PATIENCE_MS
   while (performance.now() < deadline) {
-    const { items = [] } = await ask(url, token, '/runs?status=SUCCESS').catch(() => ({}))
+    const { items = [] } = await ask({ url, token }, '/runs?status=SUCCESS').catch(() => ({}))
     if (items.length >= 3) return
     await delay(250)
   }
@@ -107,11 +107,11 @@ async function untilMartsAreBuilt(url, token) {
 }
 
 async function makeToken(url, token) {
-  const made = await ask(url, token, '/tokens', { name: 'schemathesis', role: 'viewer' })
+  const made = await ask({ url, token }, '/tokens', { name: 'schemathesis', role: 'viewer' })
   return made.token
 }
 
-async function ask(url, token, path, body) {
+async function ask({ url, token }, path, body) {
   const response = await fetch(`${url}/api/v1${path}`, {
     method: body === undefined ? 'GET' : 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },

@@ -23,7 +23,7 @@ export async function parallelBulk({ database, search, query }) {
   const python = await environment(['elasticsearch==8.19.2', 'psycopg[binary]==3.2.9'])
   if ('missing' in python) return python
   return {
-    run: (index, threads, chunk, operation) =>
+    run: (index, { threads, chunk, operation }) =>
       seconds(
         python.path,
         [script('parallel_bulk.py'), database, search, index, query, threads, chunk, operation].map(String),

@@ -69,7 +69,7 @@ async function launch(folder) {
   const home = mkdtempSync(join(tmpdir(), 'vitrina-bench-search-'))
   const [port, transport] = [await freePort(), await freePort()]
   const account = await chooseAccount(join(home, 'data'))
-  await configure(home, folder, port, transport)
+  await configure(home, folder, { port, transport })
   if (account !== null) giveTo(home, account)
   const log = await open(join(home, 'logs', 'output.log'), 'a')
   const environment = [
@@ -115,7 +115,7 @@ async function javaHome() {
   return /java\.home = (.+)/.exec(stderr)[1]
 }
 
-async function configure(home, folder, port, transport) {
+async function configure(home, folder, { port, transport }) {
   for (const name of ['config', 'data', 'logs', 'tmp']) await mkdir(join(home, name))
   await cp(join(folder, 'config', 'log4j2.properties'), join(home, 'config', 'log4j2.properties'))
   const jvm = await readFile(join(folder, 'config', 'jvm.options'), 'utf8')

@@ -59,7 +59,7 @@ async function addPipeline(client, { name, schedule, state = 'idle', quarantined
   )
   await addRuns(client, { name, ...past })
   if (quarantined > 0) await addQuarantine(client, name, quarantined)
-  await enter(client, name, state, past.rows)
+  await enter(client, name, { state, rows: past.rows })
 }
 
 /** Ends of runs, `every` minutes apart, the last one a moment ago. */
@@ -100,7 +100,7 @@ async function addQuarantine(client, name, count) {
 }
 
 /** In one transaction: the runner of the demo must not see the pipeline on its way. */
-async function enter(client, name, state, rows) {
+async function enter(client, name, { state, rows }) {
   const move = (status) =>
     client.query('UPDATE etl.etl_pipelines SET status = $2 WHERE name = $1', [name, status])
   if (state === 'idle' || state === 'disabled') return

@@ -188,14 +188,16 @@ describe('runs', () => {
 describe('POST /runs/{id}/cancel?force=true', () => {
   it('ends the run while it has a holder, which can commit nothing more (invariant 4)', async () => {
     const { id, runId, claim } = await aRequestedRun()
-    await queue.record(claim, aBatch, progress, 30, null)
+    await queue.record(claim, aBatch, { progress, leaseSeconds: 30, session: null })
     const answer = await api.post(`/runs/${runId}/cancel?force=true`)
     expect(answer.statusCode).toBe(202)
     expect(answer.json()).toMatchObject({ status: 'CANCELLED', cancel_requested: true, batches: 1 })
     expect(answer.json().finished_at).not.toBeNull()
     expect((await api.get(`/pipelines/${id}/status`)).json().status).toBe('IDLE')
     const next = { ...aBatch, batch: 2 }
-    await expect(queue.record(claim, next, progress, 30, null)).rejects.toMatchObject({ code: 'LEASE_LOST' })
+    await expect(
+      queue.record(claim, next, { progress, leaseSeconds: 30, session: null }),
+    ).rejects.toMatchObject({ code: 'LEASE_LOST' })
     await expect(queue.finish(claim, { status: 'SUCCESS' })).rejects.toMatchObject({ code: 'LEASE_LOST' })
     const { items } = (await api.get(`/audit?target_id=${runId}`)).json()
     expect(items[0]).toMatchObject({ action: 'run.cancel', diff: { force: true } })

@@ -43,7 +43,7 @@ async function aBatch(claim: Claim, batch: number): Promise<void> {
     phases: { readMs: 0.5, transformMs: null, writeMs: 0.75, checkpointMs: 0.25 },
     copiedCheckpoint: null,
   }
-  await queue.record(claim, record, { rows, batches: batch }, 30, null)
+  await queue.record(claim, record, { progress: { rows, batches: batch }, leaseSeconds: 30, session: null })
 }
 
 describe('runs', () => {

@@ -6,7 +6,7 @@ import { aDatabase, type TestDatabase } from '../../tests/support/database.js'
 import { expectAnswered, fieldsWithValues, IDS, JSON_SHAPES, QUERIES } from '../../tests/support/nonsense.js'
 import { aRunner } from '../../tests/support/runner.js'
 import { run } from '../../tests/support/runs.js'
-import { PREVIEW_PATIENCE } from '../inspect/first-rows.js'
+import { PREVIEW_PATIENCE } from '../inspect/read-first-rows.js'
 
 let database: TestDatabase
 let api: TestApi

@@ -41,7 +41,7 @@ export function encounters({ kind, seed, films, users, total }: EncounterSet): (
     const place = (n * stride) % total
     const film = lastAtMost(starts, place)
     const first = starts[film]!
-    const user = nthUser(place - first, starts[film + 1]! - first, users, ofFilm.at(film))
+    const user = nthUser(place - first, { count: starts[film + 1]! - first, users }, ofFilm.at(film))
     const created = CINEMA_OPENS + Math.floor((n + ofRow.at(n).next()) * slot)
     const later = ofRow.chance(CHANGED_LATER) ? Math.floor((EPOCH - created) * ofRow.next() ** 2) : 0
     return { film, user, created, modified: created + later }
@@ -52,7 +52,7 @@ export function encounters({ kind, seed, films, users, total }: EncounterSet): (
  * The nth of the `count` users who met a film, different for every n: n itself grows by one,
  * the rest never shrinks, so their sum is strictly increasing; it stays below `users`.
  */
-function nthUser(n: number, count: number, users: number, random: Random): number {
+function nthUser(n: number, { count, users }: { count: number; users: number }, random: Random): number {
   const spread = Math.floor((users - count) * ((n + random.next()) / count) ** BUSY)
   // Rotated slightly, or the very first users would have met every film.
   return (n + spread + random.below(users / 20)) % users

@@ -1210,6 +1210,51 @@ export interface components {
             /** @description Time to write its rows; null if not measured. */
             write_ms: number | null;
         };
+        BatchCommittedEvent: {
+            /** @description When it happened. */
+            at: string;
+            /** @description The attempt that committed it. */
+            attempt: number;
+            /** @description Its number within the run. */
+            batch: number;
+            /** @description Time to move the checkpoint; null if not measured. */
+            checkpoint_ms: number | null;
+            /** @description How long it took. */
+            duration_ms: number;
+            /**
+             * @description Also the name of the event.
+             * @constant
+             */
+            kind: "run.batch";
+            /** @description The id of the pipeline. */
+            pipeline_id: string;
+            /** @description Time to read its rows, possibly ahead; null if the database reads and writes in one statement. */
+            read_ms: number | null;
+            /** @description Rows deleted from the mart. */
+            rows_deleted: number;
+            /** @description Rows replaced by another row of the same batch. */
+            rows_duplicate: number;
+            /** @description Rows inserted into the mart. */
+            rows_inserted: number;
+            /** @description Rows that the target rejected. */
+            rows_quarantined: number;
+            /** @description Rows read from the source. */
+            rows_read: number;
+            /** @description Rows that were unchanged. */
+            rows_unchanged: number;
+            /** @description Rows updated in the mart. */
+            rows_updated: number;
+            /** @description The id of the run. */
+            run_id: string;
+            /** @description The number of the event, also its id: without gaps, in the order of commits. */
+            seq: number;
+            /** @description The step of the run it belongs to. */
+            step: string;
+            /** @description Time of its transforms, possibly ahead; null without transforms. */
+            transform_ms: number | null;
+            /** @description Time to write its rows; null if not measured. */
+            write_ms: number | null;
+        };
         BrowserSession: {
             /** @description When the browser signed in. */
             created_at: string;
@@ -1311,6 +1356,12 @@ export interface components {
             /** @description The product and version that the server reports. */
             version: string | null;
         };
+        EventGap: {
+            /** @description The number after which events were requested. */
+            after: number;
+            /** @description The number of the first event that follows. */
+            from: number;
+        };
         FleetSummary: {
             /** @description Disabled pipelines. */
             disabled: number;
@@ -1331,6 +1382,7 @@ export interface components {
             /** @description Pipelines that are running. */
             running: number;
         };
+        LiveEvent: components["schemas"]["PipelineCreatedEvent"] | components["schemas"]["PipelineDeletedEvent"] | components["schemas"]["PipelineChangedEvent"] | components["schemas"]["PipelineStatusChangedEvent"] | components["schemas"]["PipelineScheduledEvent"] | components["schemas"]["PipelineComparedEvent"] | components["schemas"]["QuarantineSettledEvent"] | components["schemas"]["RunStatusChangedEvent"] | components["schemas"]["BatchCommittedEvent"];
         LogLine: {
             /** @description When it was logged. */
             at: string;
@@ -1490,6 +1542,98 @@ export interface components {
             type: "SQL" | "PYTHON";
             /** @description When its configuration last changed. */
             updated_at: string;
+        };
+        PipelineChangedEvent: {
+            /** @description When it happened. */
+            at: string;
+            /** @description Grows with every change; also the ETag. */
+            config_version: number;
+            /** @description Runners run only enabled pipelines. */
+            enabled: boolean;
+            /**
+             * @description Also the name of the event.
+             * @constant
+             */
+            kind: "pipeline.changed";
+            /** @description The name of the pipeline. */
+            name: string;
+            /** @description The id of the pipeline. */
+            pipeline_id: string;
+            /** @description Always null: the event belongs to no run. */
+            run_id: null;
+            /** @description The number of the event, also its id: without gaps, in the order of commits. */
+            seq: number;
+        };
+        PipelineComparedEvent: {
+            /** @description When it happened. */
+            at: string;
+            /** @description The configuration version that was compared. */
+            config_version: number;
+            /** @description Whether rows were compared, or only counts. */
+            deep: boolean;
+            /** @description Rows in both with different values; 0 when only counts were compared. */
+            different: number;
+            /** @description How long it took. */
+            duration_ms: number;
+            /** @description Rows in the mart, not in the source; 0 when only counts were compared. */
+            extra: number;
+            /**
+             * @description Also the name of the event.
+             * @constant
+             */
+            kind: "pipeline.compared";
+            /** @description Whether there were no differences. */
+            matches: boolean;
+            /** @description Rows in the source, not in the mart; 0 when only counts were compared. */
+            missing: number;
+            /** @description Rows that the pipeline had not reached yet; not drift. */
+            on_their_way: number;
+            /** @description The id of the pipeline. */
+            pipeline_id: string;
+            /** @description Always null: the event belongs to no run. */
+            run_id: null;
+            /** @description The number of the event, also its id: without gaps, in the order of commits. */
+            seq: number;
+            /** @description Rows returned by the query. */
+            source_rows: number;
+            /** @description Rows in the mart. */
+            target_rows: number;
+            /** @description How many of those might have been drift. */
+            undecided: number;
+        };
+        PipelineCreatedEvent: {
+            /** @description When it happened. */
+            at: string;
+            /**
+             * @description Also the name of the event.
+             * @constant
+             */
+            kind: "pipeline.created";
+            /** @description The name of the pipeline. */
+            name: string;
+            /** @description The id of the pipeline. */
+            pipeline_id: string;
+            /** @description Always null: the event belongs to no run. */
+            run_id: null;
+            /** @description The number of the event, also its id: without gaps, in the order of commits. */
+            seq: number;
+        };
+        PipelineDeletedEvent: {
+            /** @description When it happened. */
+            at: string;
+            /**
+             * @description Also the name of the event.
+             * @constant
+             */
+            kind: "pipeline.deleted";
+            /** @description The name of the pipeline. */
+            name: string;
+            /** @description The id of the pipeline. */
+            pipeline_id: string;
+            /** @description Always null: the event belongs to no run. */
+            run_id: null;
+            /** @description The number of the event, also its id: without gaps, in the order of commits. */
+            seq: number;
         };
         PipelineInput: {
             /**
@@ -1876,6 +2020,25 @@ export interface components {
             /** @description SQL: a query only. PYTHON: with registered transforms. Absent: derived from the tasks. */
             type?: ("SQL" | "PYTHON") | null;
         };
+        PipelineScheduledEvent: {
+            /** @description When it happened. */
+            at: string;
+            /**
+             * @description Also the name of the event.
+             * @constant
+             */
+            kind: "pipeline.scheduled";
+            /** @description The name of the pipeline. */
+            name: string;
+            /** @description The next scheduled run. null: none. */
+            next_run_at: string | null;
+            /** @description The id of the pipeline. */
+            pipeline_id: string;
+            /** @description Always null: the event belongs to no run. */
+            run_id: null;
+            /** @description The number of the event, also its id: without gaps, in the order of commits. */
+            seq: number;
+        };
         PipelineStatus: {
             /** @description The run that is requested or in progress. */
             current_run: components["schemas"]["Run"] | null;
@@ -1897,6 +2060,35 @@ export interface components {
              * @enum {string}
              */
             status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
+        };
+        PipelineStatusChangedEvent: {
+            /** @description When it happened. */
+            at: string;
+            /**
+             * @description The status before.
+             * @enum {string}
+             */
+            from: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
+            /**
+             * @description Also the name of the event.
+             * @constant
+             */
+            kind: "pipeline.status";
+            /** @description The name of the pipeline. */
+            name: string;
+            /** @description The next scheduled run. null: none. */
+            next_run_at: string | null;
+            /** @description The id of the pipeline. */
+            pipeline_id: string;
+            /** @description The id of its current run. null: none. */
+            run_id: string | null;
+            /** @description The number of the event, also its id: without gaps, in the order of commits. */
+            seq: number;
+            /**
+             * @description The status now.
+             * @enum {string}
+             */
+            to: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
         };
         PipelineVersion: {
             /** @description When it was created. */
@@ -2001,6 +2193,25 @@ export interface components {
              * @enum {string}
              */
             status: "HELD" | "REPLAY_REQUESTED" | "REPLAYED" | "DISCARDED";
+        };
+        QuarantineSettledEvent: {
+            /** @description When it happened. */
+            at: string;
+            /**
+             * @description Also the name of the event.
+             * @constant
+             */
+            kind: "quarantine.settled";
+            /** @description The id of the pipeline. */
+            pipeline_id: string;
+            /** @description Of these, the rows that were held before. */
+            released: number;
+            /** @description Rows whose status changed. */
+            rows: number;
+            /** @description Always null: the event belongs to no run. */
+            run_id: null;
+            /** @description The number of the event, also its id: without gaps, in the order of commits. */
+            seq: number;
         };
         /**
          * @example {
@@ -2133,6 +2344,53 @@ export interface components {
             status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
             /** @description The URL of the run. */
             url: string;
+        };
+        RunStatusChangedEvent: {
+            /** @description When it happened. */
+            at: string;
+            /** @description Attempts so far, over all runners. */
+            attempt: number;
+            /** @description Batches committed. */
+            batches: number;
+            /** @description It stops after its current batch. */
+            cancel_requested: boolean;
+            /** @description What went wrong. */
+            error: string | null;
+            /** @description Its code. */
+            error_code: string | null;
+            /** @description What prevents the checkpoint from advancing. */
+            held_back: {
+                /** @description The session of the source it waits for. */
+                pid: number | null;
+                /** @description Why the checkpoint waits. */
+                reason: string;
+                /** @description When that session began its transaction. */
+                since: string | null;
+            } | null;
+            /**
+             * @description Also the name of the event.
+             * @constant
+             */
+            kind: "run.status";
+            /** @description The id of the pipeline. */
+            pipeline_id: string;
+            /** @description Rows deleted from the mart. */
+            rows_deleted: number;
+            /** @description Rows read from the source. */
+            rows_read: number;
+            /** @description Rows inserted or updated. */
+            rows_written: number;
+            /** @description The id of the run. */
+            run_id: string;
+            /** @description The runner that holds it or held it last. */
+            runner_id: string | null;
+            /** @description The number of the event, also its id: without gaps, in the order of commits. */
+            seq: number;
+            /**
+             * @description REQUESTED until a runner claims it.
+             * @enum {string}
+             */
+            status: "REQUESTED" | "RUNNING" | "SUCCESS" | "FAILED" | "PAUSED" | "CANCELLED";
         };
         Session: {
             /** @description Every role whose routes may be called. */

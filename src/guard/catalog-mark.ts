@@ -1,4 +1,4 @@
-import type { JudgeSession } from '../ports/query-judge.js'
+import type { GuardSession } from '../ports/query-guard.js'
 import { databaseError } from '../postgres/errors.js'
 import type { Reach } from './reach.js'
 import type { CatalogMark } from './verdict.js'
@@ -8,7 +8,7 @@ import type { CatalogMark } from './verdict.js'
  * that covers all of that would cost as much as a new check. Read in the transaction of the view, whose locks keep the
  * tables unchanged until then.
  */
-export async function markOf(session: JudgeSession, reach: Reach): Promise<CatalogMark | null> {
+export async function markOf(session: GuardSession, reach: Reach): Promise<CatalogMark | null> {
   if (!reach.objects.every(({ catalog, type_kind }) => catalog === 'pg_type' && type_kind === 'e'))
     return null
   const relations = reach.relations.map(({ oid }) => oid)
@@ -16,12 +16,12 @@ export async function markOf(session: JudgeSession, reach: Reach): Promise<Catal
   return { relations, types, digest: await digestOf(session, { relations, types }) }
 }
 
-export async function isUnchanged(session: JudgeSession, mark: CatalogMark): Promise<boolean> {
+export async function isUnchanged(session: GuardSession, mark: CatalogMark): Promise<boolean> {
   return (await digestOf(session, mark)) === mark.digest
 }
 
 async function digestOf(
-  session: JudgeSession,
+  session: GuardSession,
   { relations, types }: Omit<CatalogMark, 'digest'>,
 ): Promise<string> {
   const [row] = await session.rows(DIGEST, [relations, types]).catch((error) => {

@@ -1,7 +1,7 @@
-import type { JudgeManner, JudgeSession, QueryJudge } from '../ports/query-judge.js'
+import type { GuardSession, QueryGuard, QueryOrigin } from '../ports/query-guard.js'
 import { KeptVerdicts } from './kept-verdicts.js'
 import { checkText } from './parse.js'
-import type { GuardSession } from './reach.js'
+import type { ClosableGuardSession } from './reach.js'
 import { rejectionError } from './rejection-error.js'
 import { readByServer } from './server.js'
 import type { GuardRules, Rejection, ServerAccepted, TextAccepted } from './verdict.js'
@@ -9,7 +9,7 @@ import type { GuardRules, Rejection, ServerAccepted, TextAccepted } from './verd
 export { AGGREGATES } from './functions.js'
 export { KeptSessions } from './kept-sessions.js'
 export { parseSql, type Tree } from './parser.js'
-export type { GuardSession } from './reach.js'
+export type { ClosableGuardSession } from './reach.js'
 export { rejectionError } from './rejection-error.js'
 export type { GuardRules, Rejection, ServerAccepted, TextAccepted } from './verdict.js'
 
@@ -18,7 +18,7 @@ export type { GuardRules, Rejection, ServerAccepted, TextAccepted } from './verd
  * session with search_path = '' and time-outs, as a login with few privileges, and read-only wherever nothing is written
  * in the same statement (docs/adr/0014).
  */
-export class SqlGuard implements QueryJudge {
+export class SqlGuard implements QueryGuard {
   readonly #rules: GuardRules
   readonly #kept = new KeptVerdicts()
 
@@ -29,10 +29,10 @@ export class SqlGuard implements QueryJudge {
   /** Checks the text alone. */
   check(sql: string): Promise<TextAccepted | Rejection>
   /** Checks the text and then asks the server. Opens the session only for a text that passed, and always closes it. */
-  check(sql: string, open: () => Promise<GuardSession>): Promise<ServerAccepted | Rejection>
+  check(sql: string, open: () => Promise<ClosableGuardSession>): Promise<ServerAccepted | Rejection>
   async check(
     sql: string,
-    open?: () => Promise<GuardSession>,
+    open?: () => Promise<ClosableGuardSession>,
   ): Promise<TextAccepted | ServerAccepted | Rejection> {
     const verdict = await checkText(sql, this.#rules)
     if (!verdict.ok || open === undefined) return verdict
@@ -50,13 +50,13 @@ export class SqlGuard implements QueryJudge {
   }
 
   /** The same two layers for a caller that runs the query in this session, which stays open. */
-  async textToRun(sql: string, session: JudgeSession, manner: JudgeManner = {}): Promise<string> {
+  async textToRun(sql: string, session: GuardSession, origin: QueryOrigin = {}): Promise<string> {
     const verdict = await this.check(sql, async () => ({
       run: (text) => session.run(text),
       rows: (text, values) => session.rows(text, values),
       close: async () => {},
     }))
-    if (!verdict.ok) throw rejectionError(verdict, manner)
+    if (!verdict.ok) throw rejectionError(verdict, origin)
     return verdict.canonical
   }
 }

@@ -1,7 +1,7 @@
-import type { GuardSession } from './reach.js'
+import type { ClosableGuardSession } from './reach.js'
 
 interface Idle {
-  readonly session: GuardSession
+  readonly session: ClosableGuardSession
   readonly timer: NodeJS.Timeout
 }
 
@@ -10,18 +10,18 @@ interface Idle {
  * must end it, or its sockets keep the process alive for idleMs.
  */
 export class KeptSessions {
-  readonly #open: () => Promise<GuardSession>
+  readonly #open: () => Promise<ClosableGuardSession>
   readonly #idleMs: number
   readonly #idle: Idle[] = []
   #ended = false
 
-  constructor(open: () => Promise<GuardSession>, { idleMs = 30_000 }: { idleMs?: number } = {}) {
+  constructor(open: () => Promise<ClosableGuardSession>, { idleMs = 30_000 }: { idleMs?: number } = {}) {
     this.#open = open
     this.#idleMs = idleMs
   }
 
   /** A session for SqlGuard.check: when the guard closes it, it returns here. */
-  readonly borrow = async (): Promise<GuardSession> => {
+  readonly borrow = async (): Promise<ClosableGuardSession> => {
     for (let idle = this.#idle.pop(); idle !== undefined; idle = this.#idle.pop()) {
       clearTimeout(idle.timer)
       if (await isAlive(idle.session)) return this.#lend(idle.session)
@@ -36,7 +36,7 @@ export class KeptSessions {
     await Promise.all(this.#idle.splice(0).map(({ session }) => session.close()))
   }
 
-  #lend(session: GuardSession): GuardSession {
+  #lend(session: ClosableGuardSession): ClosableGuardSession {
     return {
       run: (text) => session.run(text),
       rows: (text, values) => session.rows(text, values),
@@ -44,13 +44,13 @@ export class KeptSessions {
     }
   }
 
-  async #takeBack(session: GuardSession): Promise<void> {
+  async #takeBack(session: ClosableGuardSession): Promise<void> {
     if (this.#ended) return session.close()
     const timer = setTimeout(() => void this.#drop(session), this.#idleMs)
     this.#idle.push({ session, timer: timer.unref() })
   }
 
-  async #drop(session: GuardSession): Promise<void> {
+  async #drop(session: ClosableGuardSession): Promise<void> {
     const at = this.#idle.findIndex((one) => one.session === session)
     if (at >= 0) this.#idle.splice(at, 1)
     await session.close()
@@ -58,7 +58,7 @@ export class KeptSessions {
 }
 
 /** The server may have restarted since; a test query takes 0.2 ms. */
-async function isAlive(session: GuardSession): Promise<boolean> {
+async function isAlive(session: ClosableGuardSession): Promise<boolean> {
   return session.rows('SELECT 1').then(
     () => true,
     () => false,

@@ -1,4 +1,4 @@
-import type { JudgeSession } from '../ports/query-judge.js'
+import type { GuardSession } from '../ports/query-guard.js'
 import { isUnchanged } from './catalog-mark.js'
 import type { ServerAccepted } from './verdict.js'
 
@@ -23,7 +23,7 @@ export class KeptVerdicts {
   }
 
   /** The verdict that this session's server would give; null: a new check is needed. */
-  async find(sql: string, session: JudgeSession): Promise<ServerAccepted | null> {
+  async find(sql: string, session: GuardSession): Promise<ServerAccepted | null> {
     for (const verdict of this.#kept.get(sql) ?? []) {
       if (verdict.mark === null || !(await isUnchanged(session, verdict.mark))) continue
       this.#put(sql, this.#take(sql))

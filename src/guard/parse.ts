@@ -32,7 +32,7 @@ async function remembered(sql: string, rules: WalkRules): Promise<Verdict> {
   const key = JSON.stringify([rules.canonical, rules.sourceSchemas, sql])
   const known = passed.find(key)
   if (known !== null) return known
-  const verdict = judge(sql, await parseSql(sql), rules)
+  const verdict = decide(sql, await parseSql(sql), rules)
   if (verdict.ok) passed.keep(key, verdict)
   return verdict
 }
@@ -65,7 +65,7 @@ function unreadable(sql: string): Verdict | null {
   }
 }
 
-function judge(sql: string, parsed: Parsed, rules: WalkRules): Verdict {
+function decide(sql: string, parsed: Parsed, rules: WalkRules): Verdict {
   if (parsed.kind === 'syntax') return refused(syntaxProblem(sql, parsed))
   if (parsed.kind === 'deep' || parsed.statements.length !== 1) return refused(shapeProblem(sql, parsed))
   const walk = walkOver((parsed.statements[0]?.stmt ?? {}) as Tree, rules)

@@ -1,4 +1,4 @@
-import type { JudgeSession } from '../ports/query-judge.js'
+import type { GuardSession } from '../ports/query-guard.js'
 import type { TextRow } from '../postgres/session.js'
 import type { GuardColumn } from './verdict.js'
 
@@ -6,7 +6,7 @@ import type { GuardColumn } from './verdict.js'
 export const VIEW = 'vitrina_guard'
 
 /** What the guard needs of a session. It must be allowed to make a temporary view, which is rolled back. */
-export type GuardSession = JudgeSession & { close(): Promise<void> }
+export type ClosableGuardSession = GuardSession & { close(): Promise<void> }
 
 /** A table, view or partition that the query depends on. `via` is null for relations named by the query itself. */
 export interface ReachedRelation extends TextRow {
@@ -48,7 +48,7 @@ export interface Reach {
 }
 
 /** Reads the dependencies of the view in this session's transaction. The search_path must be empty, so that names include their schema. */
-export async function reachOfView(session: JudgeSession): Promise<Reach> {
+export async function reachOfView(session: GuardSession): Promise<Reach> {
   const rows = await session.rows(COLUMNS)
   const direct = await session.rows<Direct>(DIRECT)
   // Most queries name only plain tables. Planning the two longer queries takes 3 of 8 ms, so they run only if needed.
@@ -69,7 +69,7 @@ function isRelation({ name }: Direct): boolean {
 }
 
 async function objectsOf(
-  session: JudgeSession,
+  session: GuardSession,
   views: readonly string[],
 ): Promise<Pick<Reach, 'objects' | 'hidden'>> {
   const objects = await session.rows<ReachedObject>(OBJECTS, [views])

@@ -1,5 +1,5 @@
 import { VitrinaError } from '../model/errors.js'
-import type { JudgeManner } from '../ports/query-judge.js'
+import type { QueryOrigin } from '../ports/query-guard.js'
 import type { Problem, Rejection } from './verdict.js'
 
 /** More than a user corrects at a time. */
@@ -8,7 +8,7 @@ const MOST_TOLD = 3
 /** A rejection as one error, where a list cannot be shown: positions come first, as in the API. */
 export function rejectionError(
   { problems }: Rejection,
-  { isDerived = false }: JudgeManner = {},
+  { isDerived = false }: QueryOrigin = {},
 ): VitrinaError {
   const { code, hint } = problems[0]!
   const told = problems.slice(0, MOST_TOLD).map((problem) => (isDerived ? problem.message : said(problem)))

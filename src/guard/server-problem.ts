@@ -8,7 +8,7 @@ import type { Problem } from './verdict.js'
 /** A message may quote a constant of the query, of any size. */
 const MOST_CHARACTERS = 3_000
 
-interface Said {
+interface ServerMessage {
   readonly message: string
   readonly hint?: string
   readonly position?: string
@@ -17,7 +17,7 @@ interface Said {
 /** An error about the query is a verdict; that the server cannot answer now is an ordinary error, and thrown. */
 export function problemOfServer(error: unknown, sql: string, prefixLength: number): Problem {
   const state = sqlstateOf(error)
-  const { message, hint, position } = error as Said
+  const { message, hint, position } = error as ServerMessage
   if (state === '25006' || /temporary (tables|objects)|during recovery/.test(message))
     throw cannotAsk(message, error)
   // 0A not supported, 10 XPath, 22 a constant that does not fit its type, 3… no such schema, 42 names, types and rights,

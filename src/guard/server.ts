@@ -1,7 +1,7 @@
-import type { JudgeSession } from '../ports/query-judge.js'
+import type { GuardSession } from '../ports/query-guard.js'
 import { databaseError } from '../postgres/errors.js'
 import { markOf } from './catalog-mark.js'
-import { judgeReach } from './judge-reach.js'
+import { checkReach } from './check-reach.js'
 import { checkCanonical } from './parse.js'
 import type { Position } from './position.js'
 import { type Reach, reachOfView, VIEW } from './reach.js'
@@ -31,14 +31,14 @@ export interface Question {
  * The second layer: how the server itself reads a text that passed the first. Creating a view resolves every name, and
  * plans and runs nothing. The text must have passed: only then is it one SELECT after the prefix too.
  */
-export async function readByServer(session: JudgeSession, question: Question): Promise<ServerVerdict> {
+export async function readByServer(session: GuardSession, question: Question): Promise<ServerVerdict> {
   try {
     const problem = await makeView(session, question.sql)
     if (problem !== null) return refused(await withSuggestion(session, problem, question))
     const reach = await reachOfView(session).catch((error) => {
       throw databaseError(error, 'Resolving the source query', 'source')
     })
-    const verdict = await judge(reach, question)
+    const verdict = await decide(reach, question)
     return verdict.ok ? { ...verdict, mark: await markOf(session, reach) } : verdict
   } finally {
     // A lost connection has nothing to roll back.
@@ -50,7 +50,7 @@ const NO_SUCH_TABLE = '42P01'
 
 /** A misspelt table is the most common mistake, and PostgreSQL gives no hint for it. */
 async function withSuggestion(
-  session: JudgeSession,
+  session: GuardSession,
   problem: Problem,
   { rules, relations }: Question,
 ): Promise<Problem> {
@@ -64,7 +64,7 @@ async function withSuggestion(
   return { ...problem, hint }
 }
 
-async function makeView(session: JudgeSession, sql: string): Promise<Problem | null> {
+async function makeView(session: GuardSession, sql: string): Promise<Problem | null> {
   try {
     await session.run(BEGIN)
     // By the extended protocol, which also rejects a second statement in the text.
@@ -75,12 +75,12 @@ async function makeView(session: JudgeSession, sql: string): Promise<Problem | n
   }
 }
 
-async function judge(reach: Reach, { rules, relations: named }: Question): Promise<ServerVerdict> {
+async function decide(reach: Reach, { rules, relations: named }: Question): Promise<ServerVerdict> {
   const { canonical, columns, relations } = reach
   if (columns.length === 0)
     return refused(refusal('The query returns no columns.', 'Select at least one.', null))
   const verdict = await checkCanonical(canonical, rules)
-  const reasons = await judgeReach(reach, rules)
+  const reasons = await checkReach(reach, rules)
   if (reasons.length > 0) {
     const places = new Map(named.map(({ schema, table, position }) => [`${schema}.${table}`, position]))
     return refused(

@@ -1,4 +1,4 @@
-import type { JudgeSession } from '../ports/query-judge.js'
+import type { GuardSession } from '../ports/query-guard.js'
 import { quoteTable, type TableName } from '../sql/identifiers.js'
 import type { GuardRules } from './verdict.js'
 
@@ -15,7 +15,7 @@ SELECT n.nspname AS schema, c.relname AS table
 
 /** The table that was probably meant instead of one that does not exist. Null: none is similar enough. */
 export async function similarTable(
-  session: JudgeSession,
+  session: GuardSession,
   rules: GuardRules,
   named: readonly TableName[],
 ): Promise<string | null> {

@@ -10,10 +10,10 @@ import { PipelineInspector } from './inspector.js'
 const noLimit = new AbortController().signal
 
 /** An inspector, and the queries that its guard is asked about. */
-function anInspector(database: TestDatabase): { inspector: PipelineInspector; judged: () => string[] } {
+function anInspector(database: TestDatabase): { inspector: PipelineInspector; checked: () => string[] } {
   const guard = new SqlGuard({ sourceSchemas: ['content'] })
   const check = vi.spyOn(guard, 'check')
-  const judged = () => check.mock.calls.map(([sql]) => sql)
+  const checked = () => check.mock.calls.map(([sql]) => sql)
   const inspector = new PipelineInspector({
     readerUrl: database.loginUrl('reader'),
     martUrl: database.loginUrl('writer'),
@@ -24,7 +24,7 @@ function anInspector(database: TestDatabase): { inspector: PipelineInspector; ju
     transforms: createTransforms(readSettings({ VITRINA_PYTHON_TASKS: '/nowhere' })),
   })
   onTestFinished(() => inspector.close())
-  return { inspector, judged }
+  return { inspector, checked }
 }
 
 async function aSavedPipeline(database: TestDatabase, overrides: PipelineOverrides): Promise<Pipeline> {
@@ -33,12 +33,12 @@ async function aSavedPipeline(database: TestDatabase, overrides: PipelineOverrid
   return { ...spec, ...saved, id, tasks: [] }
 }
 
-it('has the query of a pipeline judged once for each validation', async () => {
+it('has the query of a pipeline checked once for each validation', async () => {
   const database = await aDatabase({ cinema: true })
-  const { inspector, judged } = anInspector(database)
+  const { inspector, checked } = anInspector(database)
   const pipeline = await aSavedPipeline(database, {})
   expect(await inspector.validate(pipeline, noLimit)).toMatchObject({ valid: true, way: 'pushdown' })
-  expect(judged()).toEqual([pipeline.sourceQuery])
+  expect(checked()).toEqual([pipeline.sourceQuery])
 })
 
 it('reports the route and the refused target that a run would report', async () => {

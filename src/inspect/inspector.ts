@@ -1,5 +1,5 @@
 import {
-  type GuardSession,
+  type ClosableGuardSession,
   KeptSessions,
   type Rejection,
   rejectionError,
@@ -20,11 +20,11 @@ import { nextRun } from '../model/schedule.js'
 import type { TargetRules } from '../model/target.js'
 import { PLAN_HINT, requirePlan, savedPlanMistakes } from '../model/task-plan.js'
 import type { Finding, Preview, QueryPlan, SourceTables, Validation } from '../model/validation.js'
-import type { Inspector, LookDepth } from '../ports/inspector.js'
+import type { Inspector, ValidationDepth } from '../ports/inspector.js'
 import type { SinkKind } from '../ports/sink.js'
 import type { TransformHosts } from '../ports/transforms.js'
 import { connectionUrl } from '../postgres/connections.js'
-import { lookError, onSide } from '../postgres/errors.js'
+import { inspectionError, onSide } from '../postgres/errors.js'
 import { READ_ONLY, Session } from '../postgres/session.js'
 import { findTarget, type Target } from '../sinks/postgres/target.js'
 import { describeQuery } from '../sources/postgres/describe.js'
@@ -32,11 +32,11 @@ import type { Column } from '../sql/selection.js'
 import { type DescribedQuery, describeSource, examine, noQuery } from '../transfers/examine.js'
 import { type ChosenRoute, chooseRoute } from '../transfers/routes/choose-route.js'
 import { assignableProblem } from './assignable.js'
-import { PREVIEW_PATIENCE, type PreviewPatience, readFirstRows } from './first-rows.js'
-import type { Looked } from './look.js'
+import { examineSink, ofTarget } from './examine-sink.js'
+import type { InspectedPipeline } from './inspected-pipeline.js'
 import { missingKeys } from './missing-keys.js'
 import { queryPlan } from './query-plan.js'
-import { lookAtSink, ofTarget } from './sink-look.js'
+import { PREVIEW_PATIENCE, type PreviewPatience, readFirstRows } from './read-first-rows.js'
 import { sourceTables } from './source-tables.js'
 import { transformField, transformFirstRows, unknownTransforms, withTransforms } from './transformed-rows.js'
 import { keyWarnings, warningsFor } from './warnings.js'
@@ -55,7 +55,7 @@ export interface InspectorSettings {
 }
 
 /** Longer than an inspection should take, shorter than a user is willing to wait. */
-const LOOK_TIMEOUT = '10s'
+const STATEMENT_TIMEOUT = '10s'
 
 export class PipelineInspector implements Inspector {
   readonly #settings: InspectorSettings
@@ -73,7 +73,7 @@ export class PipelineInspector implements Inspector {
   }
 
   async refusals(pipeline: Pipeline, signal: AbortSignal): Promise<Finding[]> {
-    const verdict = await this.#judge(pipeline, signal)
+    const verdict = await this.#checkQuery(pipeline, signal)
     if (!verdict.ok) {
       const lasting = verdict.problems.filter(({ mayPass = false }) => !mayPass)
       return asFindings(lasting, pipeline)
@@ -82,13 +82,16 @@ export class PipelineInspector implements Inspector {
     return 'columns' in verdict ? missingKeys(pipeline, verdict.columns) : []
   }
 
-  async #judge(pipeline: Pipeline, signal: AbortSignal): Promise<ServerAccepted | TextAccepted | Rejection> {
+  async #checkQuery(
+    pipeline: Pipeline,
+    signal: AbortSignal,
+  ): Promise<ServerAccepted | TextAccepted | Rejection> {
     const { guard } = this.#settings
     const query = readerQuery(pipeline)
     return guard.check(query, this.#forVerdict(pipeline, signal)).catch((error) => {
       // When the source is down, only the text can be checked.
       if (error instanceof VitrinaError && error.class === 'lost') return guard.check(query)
-      throw lookError(error, 'The check of the source query', 'source')
+      throw inspectionError(error, 'The check of the source query', 'source')
     })
   }
 
@@ -97,44 +100,48 @@ export class PipelineInspector implements Inspector {
     try {
       return await sourceTables(source, this.#settings.sourceSchemas)
     } catch (error) {
-      throw lookError(error, 'The list of tables', 'source')
+      throw inspectionError(error, 'The list of tables', 'source')
     } finally {
       await source.close()
     }
   }
 
-  async validate(pipeline: Pipeline, signal: AbortSignal, depth: LookDepth = 'whole'): Promise<Validation> {
+  async validate(
+    pipeline: Pipeline,
+    signal: AbortSignal,
+    depth: ValidationDepth = 'whole',
+  ): Promise<Validation> {
     const plan = planFindings(pipeline)
     const route = routeOf(pipeline, this.#settings.targets)
     // A wrong plan does not say which text is the query.
-    const judged = plan.length > 0 ? NOT_JUDGED : await this.#judgeReader(pipeline, signal)
+    const checked = plan.length > 0 ? NOT_CHECKED : await this.#checkReader(pipeline, signal)
     const refused = route instanceof VitrinaError ? [asFinding(route, 'target_table')] : []
-    const errors = [...plan, ...scheduleFindings(pipeline), ...refused, ...judged.findings]
+    const errors = [...plan, ...scheduleFindings(pipeline), ...refused, ...checked.findings]
     if (route instanceof VitrinaError || errors.length > 0) return this.#invalid(pipeline, errors)
     // Reported also if a later check fails: the user chooses a key among them.
     let written: readonly Column[] = []
     try {
       return await this.#withSessions(pipeline, signal, async (source, target) => {
         const { sourceSchemas } = this.#settings
-        const described = await this.#describe(source, pipeline, judged.query)
+        const described = await this.#describe(source, pipeline, checked.query)
         written = described.columns
         written = await this.#writtenColumns(pipeline, described.columns, signal)
         const sink =
-          route.sink === null ? null : await lookAtSink(route.sink, pipeline, { columns: written, signal })
+          route.sink === null ? null : await examineSink(route.sink, pipeline, { columns: written, signal })
         const table = sink === null ? await this.#findTable(pipeline, target, written) : null
         const martKey = sink?.key ?? table?.key ?? pipeline.keyColumns
         const examined = await examine(source, pipeline, { ...described, martKey, sourceSchemas })
-        const looked: Looked = { ...examined, way: route.way, written, target: table, sink }
+        const inspected: InspectedPipeline = { ...examined, way: route.way, written, target: table, sink }
         const { errors = [], warnings = [] } = sink ?? {}
-        if (errors.length > 0) return this.#invalid(pipeline, ofTarget(errors), looked)
+        if (errors.length > 0) return this.#invalid(pipeline, ofTarget(errors), inspected)
         const misfit = table === null ? null : await assignableProblem(target, table)
-        if (misfit !== null) return this.#invalid(pipeline, [asFinding(misfit, 'target_table')], looked)
-        const plan = await queryPlan(source, pipeline, looked)
-        const keys = depth === 'quick' ? [] : await keyWarnings(source, looked)
+        if (misfit !== null) return this.#invalid(pipeline, [asFinding(misfit, 'target_table')], inspected)
+        const plan = await queryPlan(source, pipeline, inspected)
+        const keys = depth === 'quick' ? [] : await keyWarnings(source, inspected)
         // Keys that this mode does not need; a comparison uses the incremental key in every mode.
         const unused = missingKeys(pipeline, examined.columns)
-        const known = [...warningsFor(pipeline, looked), ...unused, ...keys, ...ofTarget(warnings)]
-        return this.#valid(pipeline, { looked, plan }, known)
+        const known = [...warningsFor(pipeline, inspected), ...unused, ...keys, ...ofTarget(warnings)]
+        return this.#valid(pipeline, { inspected, plan }, known)
       })
     } catch (error) {
       // Not an error of the pipeline.
@@ -145,12 +152,12 @@ export class PipelineInspector implements Inspector {
     }
   }
 
-  /** Has the query judged by the guard, once for each request. */
-  async #judgeReader(pipeline: Pipeline, signal: AbortSignal): Promise<Judged> {
+  /** Has the query checked by the guard, once for each request. */
+  async #checkReader(pipeline: Pipeline, signal: AbortSignal): Promise<CheckedQuery> {
     if (readerQuery(pipeline).trim() === '')
       return { query: null, findings: [asFinding(noQuery(), readerField(pipeline))] }
     try {
-      const verdict = await this.#judge(pipeline, signal)
+      const verdict = await this.#checkQuery(pipeline, signal)
       if (!verdict.ok) return { query: null, findings: asFindings(verdict.problems, pipeline) }
       return { query: 'canonical' in verdict ? verdict.canonical : null, findings: [] }
     } catch (error) {
@@ -189,7 +196,7 @@ export class PipelineInspector implements Inspector {
     const verdict = await this.#settings.guard
       .check(readerQuery(pipeline), this.#forVerdict(pipeline, signal))
       .catch((error) => {
-        throw lookError(error, 'The check of the source query', 'source')
+        throw inspectionError(error, 'The check of the source query', 'source')
       })
     if (!verdict.ok) throw rejectionError(verdict, { isDerived: readsTable(pipeline) })
     const { canonical, columns } = verdict
@@ -200,11 +207,11 @@ export class PipelineInspector implements Inspector {
       const read = columns.map((column) => ({ ...column, typeOid: 0, base: null, notNull: false }))
       return await withTransforms(looking, read, (chain) =>
         chain === null
-          ? readFirstRows(source, canonical, columns, { limit, patience })
-          : transformFirstRows(source, canonical, read, { chain, limit, patience }),
+          ? readFirstRows(source, canonical, { columns, limit, patience })
+          : transformFirstRows(source, canonical, { columns: read, chain, limit, patience }),
       )
     } catch (error) {
-      throw lookError(error, 'The preview', 'source')
+      throw inspectionError(error, 'The preview', 'source')
     } finally {
       await source.close()
     }
@@ -212,19 +219,22 @@ export class PipelineInspector implements Inspector {
 
   #valid(
     pipeline: Pipeline,
-    { looked, plan }: { readonly looked: Looked; readonly plan: QueryPlan },
+    { inspected, plan }: { readonly inspected: InspectedPipeline; readonly plan: QueryPlan },
     warnings: Finding[],
   ): Validation {
     const found = inReaderField(warnings, pipeline)
-    return { ...this.#told(pipeline, looked), valid: true, errors: [], warnings: found, plan }
+    return { ...this.#runFacts(pipeline, inspected), valid: true, errors: [], warnings: found, plan }
   }
 
-  #invalid(pipeline: Pipeline, errors: Finding[], examined: Looked | null = null): Validation {
+  #invalid(pipeline: Pipeline, errors: Finding[], examined: InspectedPipeline | null = null): Validation {
     const found = inReaderField(errors, pipeline)
-    return { ...this.#told(pipeline, examined), valid: false, errors: found, warnings: [] }
+    return { ...this.#runFacts(pipeline, examined), valid: false, errors: found, warnings: [] }
   }
 
-  #told(pipeline: Pipeline, examined: Looked | null): Omit<Validation, 'valid' | 'errors' | 'warnings'> {
+  #runFacts(
+    pipeline: Pipeline,
+    examined: InspectedPipeline | null,
+  ): Omit<Validation, 'valid' | 'errors' | 'warnings'> {
     return {
       columns: namesAndTypes(examined?.written ?? []),
       strategy: strategyOf(pipeline),
@@ -257,7 +267,7 @@ export class PipelineInspector implements Inspector {
     }
   }
 
-  #forVerdict(pipeline: Pipeline, signal: AbortSignal): () => Promise<GuardSession> {
+  #forVerdict(pipeline: Pipeline, signal: AbortSignal): () => Promise<ClosableGuardSession> {
     return pipeline.sourceConnection === null
       ? this.#kept.borrow
       : () => this.#openSource(pipeline.sourceConnection, signal)
@@ -272,7 +282,7 @@ export class PipelineInspector implements Inspector {
   async #open(connection: string | null, main: string, signal: AbortSignal): Promise<Session> {
     const url = connectionUrl(this.#settings.connections, connection, main)
     const session = await Session.open(url, 'vitrina-inspect', signal)
-    await session.run(`SET statement_timeout = '${LOOK_TIMEOUT}'; SET lock_timeout = '2s'`)
+    await session.run(`SET statement_timeout = '${STATEMENT_TIMEOUT}'; SET lock_timeout = '2s'`)
     return session
   }
 }
@@ -282,13 +292,13 @@ function namesAndTypes(columns: readonly Column[]): Validation['columns'] {
 }
 
 /** What the guard has decided about the query. */
-interface Judged {
+interface CheckedQuery {
   /** The only text that may be run; null: unknown. */
   readonly query: string | null
   readonly findings: readonly Finding[]
 }
 
-const NOT_JUDGED: Judged = { query: null, findings: [] }
+const NOT_CHECKED: CheckedQuery = { query: null, findings: [] }
 
 /** The route that a run would take, or why it would be refused. */
 function routeOf(pipeline: Pipeline, targets: TargetRules<SinkKind>): ChosenRoute | VitrinaError {
@@ -360,6 +370,6 @@ function fieldOf(error: unknown, pipeline: Pipeline): string {
 }
 
 function asFinding(error: unknown, field: string): Finding {
-  const { code, message, hint, sqlstate } = lookError(error, 'The check', 'source')
+  const { code, message, hint, sqlstate } = inspectionError(error, 'The check', 'source')
   return { code, message, hint, sqlstate, field, position: null }
 }

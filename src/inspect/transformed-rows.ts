@@ -5,7 +5,7 @@ import type { TransformChain, TransformHosts } from '../ports/transforms.js'
 import type { Session } from '../postgres/session.js'
 import { RowBatch } from '../sql/row-batch.js'
 import { asRelation, type Column, columnList } from '../sql/selection.js'
-import { cutValues, inASnapshot, type PreviewPatience } from './first-rows.js'
+import { cutValues, type FirstRows, inASnapshot, type PreviewPatience } from './read-first-rows.js'
 
 /** A preview reads at most this much, however large the values are. */
 const MOST_BYTES = 32 * 1024 * 1024
@@ -18,9 +18,8 @@ interface Looking {
   readonly patience: PreviewPatience
 }
 
-interface FirstRows {
-  readonly limit: number
-  readonly patience: PreviewPatience
+interface ReadColumns extends FirstRows {
+  readonly columns: readonly Column[]
 }
 
 /** Opens the transforms of a pipeline as a run would, for the duration of `use`. Null: it has none. */
@@ -48,11 +47,10 @@ export async function withTransforms<T>(
 export async function transformFirstRows(
   session: Session,
   canonical: string,
-  columns: readonly Column[],
-  { chain, limit, patience }: FirstRows & { readonly chain: TransformChain },
+  { chain, ...read }: ReadColumns & { readonly chain: TransformChain },
 ): Promise<Preview> {
-  const batch = await readBatch(session, canonical, columns, { limit, patience })
-  const rows = (await chain.run(batch)).rows.slice(0, limit)
+  const batch = await readBatch(session, canonical, read)
+  const rows = (await chain.run(batch)).rows.slice(0, read.limit)
   // COPY writes t where a cast to text writes true; show the latter.
   const isBoolean = chain.columns.map(({ type }) => type === 'boolean')
   const readable = rows.map((row) =>
@@ -64,8 +62,7 @@ export async function transformFirstRows(
 async function readBatch(
   session: Session,
   canonical: string,
-  columns: readonly Column[],
-  { limit, patience }: FirstRows,
+  { columns, limit, patience }: ReadColumns,
 ): Promise<RowBatch> {
   await session.run(inASnapshot(patience))
   const selection = `SELECT ${columnList(columns)} FROM ${asRelation(canonical)} LIMIT ${limit}`

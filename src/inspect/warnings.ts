@@ -4,10 +4,10 @@ import type { Session } from '../postgres/session.js'
 import { isSpread } from '../sources/postgres/describe.js'
 import { asRelation, columnList } from '../sql/selection.js'
 import type { Examined } from '../transfers/examine.js'
-import type { Looked } from './look.js'
+import type { InspectedPipeline } from './inspected-pipeline.js'
 
 /** Valid configurations that may not do what their owner expects. */
-export function warningsFor(pipeline: Pipeline, examined: Looked): Finding[] {
+export function warningsFor(pipeline: Pipeline, examined: InspectedPipeline): Finding[] {
   return [
     ...indexWarnings(pipeline, examined),
     ...guaranteeWarnings(pipeline, examined),
@@ -19,12 +19,12 @@ function indexWarnings(pipeline: Pipeline, { paged, facts, order }: Examined): F
   if (paged || pipeline.mode !== 'incremental' || pipeline.capture !== 'key' || isSpread(facts)) return []
   const columns = columnList(order.columns)
   return [
-    warning(
-      'INDEX_MISSING',
-      'incremental_key',
-      `No index supports the order (${columns}): every run reads all of ${facts.relations.join(', ')}.`,
-      `CREATE INDEX ON ${facts.relations[0]} (${columns})`,
-    ),
+    warning({
+      code: 'INDEX_MISSING',
+      field: 'incremental_key',
+      message: `No index supports the order (${columns}): every run reads all of ${facts.relations.join(', ')}.`,
+      hint: `CREATE INDEX ON ${facts.relations[0]} (${columns})`,
+    }),
   ]
 }
 
@@ -32,47 +32,50 @@ function guaranteeWarnings(pipeline: Pipeline, { guarantee, facts }: Examined): 
   if (guarantee !== 'bounded') return []
   if (isSpread(facts)) {
     return [
-      warning(
-        'GUARANTEE_BOUNDED',
-        pipeline.capture === 'xmin' ? 'capture' : 'incremental_key',
-        'A row of the mart is made of several source rows: a source row that is deleted, or moves to another group, is not noticed.',
-        'Set deletes to "sweep", which recomputes everything at the end of a run, or run the pipeline in full from time to time.',
-      ),
+      warning({
+        code: 'GUARANTEE_BOUNDED',
+        field: pipeline.capture === 'xmin' ? 'capture' : 'incremental_key',
+        message:
+          'A row of the mart is made of several source rows: a source row that is deleted, or moves to another group, is not noticed.',
+        hint: 'Set deletes to "sweep", which recomputes everything at the end of a run, or run the pipeline in full from time to time.',
+      }),
     ]
   }
   if (facts.watchesClock) {
     return [
-      warning(
-        'GUARANTEE_BOUNDED',
-        'source_query',
-        'Whether a row is returned depends on the current time: a row that appears without being changed is not noticed.',
-        'Remove the time from the conditions, or run the pipeline in full from time to time.',
-      ),
+      warning({
+        code: 'GUARANTEE_BOUNDED',
+        field: 'source_query',
+        message:
+          'Whether a row is returned depends on the current time: a row that appears without being changed is not noticed.',
+        hint: 'Remove the time from the conditions, or run the pipeline in full from time to time.',
+      }),
     ]
   }
   return [
-    warning(
-      'GUARANTEE_BOUNDED',
-      'incremental_key',
-      'The order of these keys does not follow the order of commits: a row committed late with a lower key is missed.',
-      'Use a key set by the database (a timestamp or a sequence), or capture "xmin".',
-    ),
+    warning({
+      code: 'GUARANTEE_BOUNDED',
+      field: 'incremental_key',
+      message:
+        'The order of these keys does not follow the order of commits: a row committed late with a lower key is missed.',
+      hint: 'Use a key set by the database (a timestamp or a sequence), or capture "xmin".',
+    }),
   ]
 }
 
 /** Assignment may round, truncate or convert; the owner of the table should know. */
-function typeWarnings({ target }: Pick<Looked, 'target'>): Finding[] {
+function typeWarnings({ target }: Pick<InspectedPipeline, 'target'>): Finding[] {
   if (target === null) return []
   return target.columns.flatMap((column, index) =>
     column.type === target.types[index]
       ? []
       : [
-          warning(
-            'TYPE_DIFFERS',
-            'target_table',
-            `Column "${column.name}" is ${column.type} in the query and ${target.types[index]} in the table: values are converted on write.`,
-            `Write "${column.name}"::${target.types[index]} in the query to see the converted values.`,
-          ),
+          warning({
+            code: 'TYPE_DIFFERS',
+            field: 'target_table',
+            message: `Column "${column.name}" is ${column.type} in the query and ${target.types[index]} in the table: values are converted on write.`,
+            hint: `Write "${column.name}"::${target.types[index]} in the query to see the converted values.`,
+          }),
         ],
   )
 }
@@ -87,25 +90,25 @@ export async function keyWarnings(source: Session, { query, key, facts }: Examin
     .catch(() => null)
   if (found === null)
     return [
-      warning(
-        'KEY_UNCHECKED',
-        'key_columns',
-        `Could not determine within 2 s whether (${columns}) is unique.`,
-        'A unique index on these columns in the source would prove it.',
-      ),
+      warning({
+        code: 'KEY_UNCHECKED',
+        field: 'key_columns',
+        message: `Could not determine within 2 s whether (${columns}) is unique.`,
+        hint: 'A unique index on these columns in the source would prove it.',
+      }),
     ]
   return found.length === 0
     ? []
     : [
-        warning(
-          'KEY_NOT_UNIQUE',
-          'key_columns',
-          `The query returns several rows with the same (${columns}): the last row of each batch wins, the others are counted as duplicates.`,
-          'Choose key_columns that identify a row, or aggregate in the query.',
-        ),
+        warning({
+          code: 'KEY_NOT_UNIQUE',
+          field: 'key_columns',
+          message: `The query returns several rows with the same (${columns}): the last row of each batch wins, the others are counted as duplicates.`,
+          hint: 'Choose key_columns that identify a row, or aggregate in the query.',
+        }),
       ]
 }
 
-function warning(code: string, field: string, message: string, hint: string): Finding {
-  return { code, field, message, hint, position: null }
+function warning(finding: Omit<Finding, 'position'>): Finding {
+  return { ...finding, position: null }
 }

@@ -10,15 +10,21 @@ export interface Here extends Place {
 }
 
 /** How to extract the text of an expression; null: it has no text of its own. */
-export type Said = ((replacements: ReadonlyMap<number, string>) => string) | null
+export type ExpressionText = ((replacements: ReadonlyMap<number, string>) => string) | null
+
+export interface Expression {
+  /** Its node in the parse tree. */
+  readonly value: unknown
+  readonly text?: ExpressionText
+}
 
 /** Where the value of an expression comes from. */
-export function derive(work: Work, value: unknown, here: Here, said: Said = null): Derived {
+export function derive(work: Work, { value, text = null }: Expression, here: Here): Derived {
   const found = nodeOf(value)
   if (found?.kind === 'ColumnRef') return resolve(found.node, here)
   const gathered = new Gathering(work, here)
   if (found !== null) gathered.visit(found.kind, found.node)
-  return gathered.derived(said)
+  return gathered.derived(text)
 }
 
 /** `title`, `f.title`, `content.film_work.title`, `f`, `f.*`. */
@@ -57,7 +63,7 @@ class Gathering {
     this.#here = here
   }
 
-  derived(said: Said): Derived {
+  derived(said: ExpressionText): Derived {
     const sources = union(this.#parts)
     this.#work.spend(sources.size)
     const kinds = this.#parts.map(({ kind }) => (kind === 'direct' ? 'expression' : kind))

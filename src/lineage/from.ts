@@ -9,18 +9,21 @@ import type { Place, Work } from './work.js'
 /** The items of FROM, from left to right: with LATERAL each can refer to those before it. */
 export function itemsOf(work: Work, list: unknown, place: Place): Item[] {
   const items: Item[] = []
-  for (const value of listOf(list)) items.push(...itemsOfOne(work, value, place, items))
+  for (const value of listOf(list)) items.push(...itemsOfOne(work, value, { ...place, before: items }))
   return items
 }
 
-function itemsOfOne(work: Work, value: unknown, place: Place, before: readonly Item[]): Item[] {
+/** A place in a FROM clause, with the items before it. */
+type PlaceInFrom = Place & { readonly before: readonly Item[] }
+
+function itemsOfOne(work: Work, value: unknown, { before, ...place }: PlaceInFrom): Item[] {
   const { kind, node } = nodeOf(value) ?? { kind: '', node: {} }
   const beside: Here = { ...place, scope: { items: before, outer: place.outer, windows: new Map() } }
   work.spend(before.length)
   if (kind === 'RangeVar') return [relation(work, node, place)]
-  if (kind === 'RangeTableSample') return itemsOfOne(work, node.relation, place, before)
+  if (kind === 'RangeTableSample') return itemsOfOne(work, node.relation, { ...place, before })
   if (kind === 'RangeSubselect') return [subselect(work, node, beside)]
-  if (kind === 'JoinExpr') return join(work, node, place, before)
+  if (kind === 'JoinExpr') return join(work, node, { ...place, before })
   return [functionItem(work, { kind, node }, beside)]
 }
 
@@ -73,12 +76,17 @@ function item({ name, columns }: Alias, table: Table): Item {
   }
 }
 
-function join(work: Work, node: Tree, place: Place, before: readonly Item[]): Item[] {
-  const left = itemsOfOne(work, node.larg, place, before)
-  const right = itemsOfOne(work, node.rarg, place, [...before, ...left])
+interface JoinSides {
+  readonly left: readonly Item[]
+  readonly right: readonly Item[]
+}
+
+function join(work: Work, node: Tree, { before, ...place }: PlaceInFrom): Item[] {
+  const left = itemsOfOne(work, node.larg, { ...place, before })
+  const right = itemsOfOne(work, node.rarg, { ...place, before: [...before, ...left] })
   const sides = [...left, ...right]
   const here: Here = { ...place, scope: { items: sides, outer: place.outer, windows: new Map() } }
-  if (node.quals !== undefined) work.shaping.add(derive(work, node.quals, here), 'join')
+  if (node.quals !== undefined) work.shaping.add(derive(work, { value: node.quals }, here), 'join')
   const merged = mergedNames(node, left, right)
   for (const name of merged) for (const side of [left, right]) work.shaping.add(namedIn(side, name), 'join')
   if (merged.length === 0 && node.alias === undefined && node.isNatural !== true) return sides
@@ -98,7 +106,7 @@ function joined(work: Work, node: Tree, { left, right, merged }: Sides): Item[] 
     return { fields: fields.filter(({ name }) => !merged.includes(name)), open }
   }
   const [first, second] = [others(left), others(right)]
-  const fields = merged.map((name): Field => ({ name, derived: mergedColumn(node, name, left, right) }))
+  const fields = merged.map((name): Field => ({ name, derived: mergedColumn(node, name, { left, right }) }))
   const whole = work.limited({
     fields: [...fields, ...first.fields, ...second.fields],
     open: first.open ?? second.open,
@@ -124,7 +132,7 @@ function mergedNames(node: Tree, left: readonly Item[], right: readonly Item[]):
 }
 
 /** The value of the side that always has one; for a full join, of either side. */
-function mergedColumn(node: Tree, name: string, left: readonly Item[], right: readonly Item[]): Derived {
+function mergedColumn(node: Tree, name: string, { left, right }: JoinSides): Derived {
   const type = String(node.jointype)
   if (node.isNatural === true) {
     const open = allColumns([...left, ...right]).open

@@ -67,7 +67,9 @@ interface CallsAt {
 }
 
 function columnsOfCalls(work: Work, calls: readonly Call[], { node, here, alias }: CallsAt) {
-  const given = calls.map((call) => computed(derive(work, call.value, here, saidOf(work, call))))
+  const given = calls.map((call) =>
+    computed(derive(work, { value: call.value, text: saidOf(work, call) }, here)),
+  )
   const fields = calls.flatMap((call, n) => {
     const defined = call.columns.length > 0 ? call.columns : calls.length === 1 ? listOf(node.coldeflist) : []
     const names =
@@ -108,7 +110,7 @@ function columnsOfTable(work: Work, node: Tree, here: Here) {
   const rest = all(
     childrenOf(node)
       .filter(({ kind }) => kind !== 'Alias')
-      .map(({ kind, node: child }) => derive(work, { [kind]: child }, here)),
+      .map(({ kind, node: child }) => derive(work, { value: { [kind]: child } }, here)),
   )
   const fields = definedNames(node.columns).map((name): Field => ({ name, derived: rest }))
   return { fields, rest, open: null }

@@ -23,7 +23,11 @@ export function neighbourhood(
   const shown =
     focus === null
       ? new Set(whole.nodes.keys())
-      : new Set([focus, ...reach(whole, focus, above, hops.up), ...reach(whole, focus, below, hops.down)])
+      : new Set([
+          focus,
+          ...reach(whole, focus, { direction: above, hops: hops.up }),
+          ...reach(whole, focus, { direction: below, hops: hops.down }),
+        ])
   const hidden = (direction: Direction, id: string) =>
     (direction.get(id) ?? []).filter((other) => !shown.has(other)).length
   return {
@@ -48,7 +52,11 @@ function directed(edges: readonly LineageEdge[], ends: (edge: LineageEdge) => [s
  * A hop leads through a pipeline or a view to what is behind it: a pipeline alone at the edge of the graph would not be
  * informative.
  */
-function reach(whole: Whole, focus: string, direction: Direction, hops: number): Set<string> {
+function reach(
+  whole: Whole,
+  focus: string,
+  { direction, hops }: { readonly direction: Direction; readonly hops: number },
+): Set<string> {
   const distance = new Map([[focus, 0]])
   const queue = [focus]
   for (let at = queue.shift(); at !== undefined; at = queue.shift()) {

@@ -71,10 +71,10 @@ export class ColumnReader {
     const query = await this.#derive(readerQuery(pipeline), source)
     const names = transformNames(pipeline)
     if (names.length === 0) return query
-    const columns = throughTransforms(query.columns, names, await this.#transforms(), (name) => ({
-      ...NOTHING,
-      name,
-    }))
+    const columns = throughTransforms(query.columns, names, {
+      known: await this.#transforms(),
+      made: (name) => ({ ...NOTHING, name }),
+    })
     return { ...query, columns }
   }
 

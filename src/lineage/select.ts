@@ -21,7 +21,7 @@ export function select(work: Work, node: Tree, place: Place): Table {
   }
   const here: Here = { ...within, scope }
   const table = targets(work, node, here)
-  shape(work, node, here, table)
+  shape(work, node, { ...here, table })
   return table
 }
 
@@ -34,7 +34,7 @@ function setOperation(work: Work, node: Tree, place: Place): Table {
   const right = work.select(node.rarg as Tree, place)
   const table = node.op === 'SETOP_UNION' ? unionOf(work, left, right) : keptBy(work, left, right)
   const scope: Scope = { items: [], outer: null, windows: new Map() }
-  sortShape(work, node, { ...place, scope }, table)
+  sortShape(work, node, { ...place, scope, table })
   return table
 }
 
@@ -58,7 +58,9 @@ function keptBy(work: Work, left: Table, right: Table): Table {
 function values(work: Work, node: Tree, place: Place): Table {
   const scope: Scope = { items: [], outer: place.outer, windows: new Map() }
   const rows = listOf(node.valuesLists).map((row) =>
-    listOf((row.List as Tree | undefined)?.items).map((value) => derive(work, value, { ...place, scope })),
+    listOf((row.List as Tree | undefined)?.items).map((value) =>
+      derive(work, { value }, { ...place, scope }),
+    ),
   )
   const fields = (rows[0] ?? []).map((_, n): Field => {
     const column = rows.flatMap((row) => row[n] ?? [])
@@ -91,7 +93,9 @@ function target(work: Work, node: Tree, here: Here): Table {
       ? (replaced: ReadonlyMap<number, string>) => work.text.target(start, given, replaced)
       : null
   return {
-    fields: [{ name: given ?? columnName(node.val), derived: derive(work, node.val, here, said) }],
+    fields: [
+      { name: given ?? columnName(node.val), derived: derive(work, { value: node.val, text: said }, here) },
+    ],
     open: null,
   }
 }
@@ -111,27 +115,29 @@ function starOf(value: unknown, { scope }: Here): Table | null {
   return item ?? { fields: [], open: 'the columns of a composite value are not known' }
 }
 
-function shape(work: Work, node: Tree, here: Here, table: Table): void {
-  const note = (value: unknown, use: ColumnUse) => work.shaping.add(derive(work, value, here), use)
+type HereWithTable = Here & { readonly table: Table }
+
+function shape(work: Work, node: Tree, { table, ...here }: HereWithTable): void {
+  const note = (value: unknown, use: ColumnUse) => work.shaping.add(derive(work, { value }, here), use)
   if (node.whereClause !== undefined) note(node.whereClause, 'filter')
   if (node.havingClause !== undefined) note(node.havingClause, 'filter')
   if (node.limitCount !== undefined) note(node.limitCount, 'filter')
   if (node.limitOffset !== undefined) note(node.limitOffset, 'filter')
   for (const value of [...listOf(node.groupClause), ...listOf(node.distinctClause)])
-    work.shaping.add(placed(value, table) ?? grouped(work, value, here, table), 'group')
-  sortShape(work, node, here, table)
+    work.shaping.add(placed(value, table) ?? grouped(work, value, { ...here, table }), 'group')
+  sortShape(work, node, { ...here, table })
 }
 
 /** A name of the input takes precedence over one of the output here. */
-function grouped(work: Work, value: unknown, here: Here, table: Table): Derived {
-  const derived = derive(work, value, here)
+function grouped(work: Work, value: unknown, { table, ...here }: HereWithTable): Derived {
+  const derived = derive(work, { value }, here)
   return derived.unresolved === null ? derived : (called(value, table) ?? derived)
 }
 
-function sortShape(work: Work, node: Tree, here: Here, table: Table): void {
+function sortShape(work: Work, node: Tree, { table, ...here }: HereWithTable): void {
   for (const value of listOf(node.sortClause)) {
     const key = nodeOf(value)?.node.node
-    work.shaping.add(placed(key, table) ?? called(key, table) ?? derive(work, key, here), 'sort')
+    work.shaping.add(placed(key, table) ?? called(key, table) ?? derive(work, { value: key }, here), 'sort')
   }
 }
 

@@ -17,8 +17,7 @@ export interface Passing {
 export function throughTransforms<C extends Passing>(
   columns: readonly C[],
   names: readonly string[],
-  known: readonly TransformInfo[],
-  made: (name: string) => C,
+  { known, made }: { readonly known: readonly TransformInfo[]; readonly made: (name: string) => C },
 ): C[] {
   let passing = [...columns]
   for (const name of names) {

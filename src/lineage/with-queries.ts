@@ -16,7 +16,7 @@ export function withQueries(work: Work, node: Tree, place: Place): WithQueries {
   for (const value of listOf(clause.ctes)) {
     const query = nodeOf(value)?.node ?? {}
     const seen = isRecursive ? queries : new Map(queries)
-    const table = new WithQuery(work, query, { ...place, queries: seen }, isRecursive)
+    const table = new WithQuery(work, query, { ...place, queries: seen, mayRecur: isRecursive })
     const ask = () => table.table()
     queries.set(String(query.ctename), ask)
     added.push(ask)
@@ -35,7 +35,7 @@ class WithQuery {
   #isReading = false
   #isRecursive = false
 
-  constructor(work: Work, node: Tree, place: Place, mayRecur: boolean) {
+  constructor(work: Work, node: Tree, { mayRecur, ...place }: Place & { readonly mayRecur: boolean }) {
     this.#work = work
     this.#node = node
     this.#place = place

@@ -1,6 +1,6 @@
 import { SqlGuard } from '../guard/index.js'
-import type { PreviewPatience } from '../inspect/first-rows.js'
 import { PipelineInspector } from '../inspect/inspector.js'
+import type { PreviewPatience } from '../inspect/read-first-rows.js'
 import { FleetLineage } from '../lineage/fleet-lineage.js'
 import type { TargetRules } from '../model/target.js'
 import type { Inspector } from '../ports/inspector.js'
@@ -28,7 +28,7 @@ export function createInspection(
   const guard = new SqlGuard({ sourceSchemas: rules.sourceSchemas })
   return {
     inspector: new PipelineInspector({ readerUrl, martUrl, guard, ...rules }),
-    reconciler: new MartReconciler({ readerUrl, martUrl, judge: guard, ...rules }),
+    reconciler: new MartReconciler({ readerUrl, martUrl, guard, ...rules }),
     lineage: new FleetLineage({ readerUrl, guard, ...rules }),
   }
 }

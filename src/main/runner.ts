@@ -70,7 +70,7 @@ export async function startRunner(
     const runner = { id, host: hostname(), pid: process.pid, version: VERSION, concurrency }
     const transforms = createTransforms(settings)
     const readerUrl = loginUrl(settings, 'reader')
-    const judge = new SqlGuard({ sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS })
+    const guard = new SqlGuard({ sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS })
     const targets = targetRules(settings, sinks)
     const captors = new Captors({
       mainUrl: writerUrl,
@@ -86,7 +86,7 @@ export async function startRunner(
       writerUrl,
       connections: settings.connections,
       targets,
-      rules: { judge, sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS },
+      rules: { judge: guard, sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS },
       transforms,
       signals: captors.signals,
       ...options,
@@ -94,7 +94,7 @@ export async function startRunner(
     const reconciler = new MartReconciler({
       readerUrl,
       martUrl: writerUrl,
-      judge,
+      guard,
       connections: settings.connections,
       targets,
       transforms,

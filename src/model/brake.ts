@@ -1,6 +1,7 @@
 import { VitrinaError } from './errors.js'
 
 /** An empty source is more often an upstream error than an intended empty mart. */
+// biome-ignore lint/complexity/useMaxParams: until its callers in src/transfers pass an object.
 export function requireBelowBrake(mart: string, deleted: number, size: number, brake: number): void {
   if (deleted <= size * brake) return
   throw new VitrinaError(

@@ -321,6 +321,7 @@ export class VitrinaError extends Error {
   /** The invalid fields of the pipeline, where known. */
   readonly mistakes: readonly Mistake[]
 
+  // biome-ignore lint/complexity/useMaxParams: every throw names code, fact and hint in this order; options are rare.
   constructor(code: ErrorCode, detail: string, hint: string, options: ErrorOptions = {}) {
     super(
       cutText(detail, MOST_CHARACTERS),

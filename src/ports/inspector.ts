@@ -2,7 +2,7 @@ import type { Pipeline } from '../model/pipeline.js'
 import type { Finding, Preview, SourceTables, Validation } from '../model/validation.js'
 
 /** quick: nothing that has to read rows, for requests at every keystroke. */
-export type LookDepth = 'quick' | 'whole'
+export type ValidationDepth = 'quick' | 'whole'
 
 /** Inspects what a pipeline would do. Reads only, bounded in rows, bytes and time. */
 export interface Inspector {
@@ -13,7 +13,7 @@ export interface Inspector {
    * that only lacks a table may be saved: the table may be created later.
    */
   refusals(pipeline: Pipeline, signal: AbortSignal): Promise<Finding[]>
-  validate(pipeline: Pipeline, signal: AbortSignal, depth?: LookDepth): Promise<Validation>
+  validate(pipeline: Pipeline, signal: AbortSignal, depth?: ValidationDepth): Promise<Validation>
   preview(pipeline: Pipeline, limit: number, signal: AbortSignal): Promise<Preview>
   /** The tables that a query may read, of the main database (null) or of a named connection. */
   tables(connection: string | null, signal: AbortSignal): Promise<SourceTables>

@@ -12,6 +12,12 @@ import type {
 } from '../model/claim.js'
 import type { HeldBack, HeldRow, RefusedRow, RepairKey } from '../model/run.js'
 
+export interface RecordOptions {
+  readonly progress: Progress
+  readonly leaseSeconds: number
+  readonly session: MetaSession | null
+}
+
 /** A session of the main database, if the batch that is being committed is there too. */
 export interface MetaSession {
   query(text: string, values: readonly unknown[]): Promise<{ rows: unknown[] }>
@@ -31,17 +37,11 @@ export interface RunQueue {
    * Records a batch and renews the lease, last before the batch is committed. With `session`, inside the transaction
    * of the batch.
    */
-  record(
-    claim: Claim,
-    batch: BatchRecord,
-    progress: Progress,
-    leaseSeconds: number,
-    session: MetaSession | null,
-  ): Promise<Control>
+  record(claim: Claim, batch: BatchRecord, options: RecordOptions): Promise<Control>
   /** Stores rows that the target rejected, with the reason. Repeating it changes nothing. */
   quarantine(claim: Claim, rows: readonly RefusedRow[], session: MetaSession | null): Promise<void>
   /** A checkpoint that a user set, until it is applied. */
-  resetWish(claim: Claim): Promise<{ readonly key: string | null; readonly id: string | null } | null>
+  requestedReset(claim: Claim): Promise<{ readonly key: string | null; readonly id: string | null } | null>
   resetDone(claim: Claim): Promise<void>
   /** Quarantined rows whose retry is requested. */
   toReplay(claim: Claim): Promise<HeldRow[]>

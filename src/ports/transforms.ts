@@ -27,7 +27,7 @@ export interface TransformCatalog {
 }
 
 /** What a function printed, line by line. */
-export type Said = (line: { readonly transform: string; readonly text: string }) => void
+export type OutputListener = (line: { readonly transform: string; readonly text: string }) => void
 
 /** The transforms of one plan, one after another, for one attempt of one run. */
 export interface TransformChain {
@@ -47,7 +47,7 @@ export interface TransformHosts extends TransformCatalog {
   open(
     names: readonly string[],
     columns: readonly Column[],
-    options: { readonly signal: AbortSignal; readonly said: Said },
+    options: { readonly signal: AbortSignal; readonly said: OutputListener },
   ): Promise<TransformChain>
   close(): Promise<void>
 }

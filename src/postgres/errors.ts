@@ -83,7 +83,7 @@ export function databaseError(error: unknown, doing: string, side: Side): Vitrin
 }
 
 /** The same for a user who waits for the result: a query that exceeds the time limit is an error of the query. */
-export function lookError(error: unknown, doing: string, side: Side): VitrinaError {
+export function inspectionError(error: unknown, doing: string, side: Side): VitrinaError {
   const known = databaseError(error, doing, side)
   const { cause } = known
   // 57014 is the session's time-out; the signal's own applies when the server does not respond.

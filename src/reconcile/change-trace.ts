@@ -4,7 +4,15 @@ import type { Session } from '../postgres/session.js'
 import { changedKeysSql, isNewSince } from '../sources/postgres/changes.js'
 import { type Column, columnList } from '../sql/selection.js'
 import { sqlstateOf } from '../sql/sqlstate.js'
-import { type ComparedColumn, inKeys, type KeyTexts, keyColumns, keyOf, keyText, portionsOf } from './side.js'
+import {
+  type ComparedColumn,
+  inKeys,
+  type KeyTexts,
+  keyColumns,
+  keyOf,
+  portionsOf,
+  serializeKey,
+} from './side.js'
 
 /** No right to read a table behind a view; a relation whose rows have no versions. */
 const UNREADABLE = new Set(['42501', '42703', '0A000'])
@@ -39,7 +47,7 @@ export class ChangeTrace {
         const rows = await this.#session.rows(
           `SELECT ${keyColumns(this.#compared)} FROM (${changed}) AS changed (${columnList(this.#key)}) WHERE ${inKeys(this.#compared, portion)}`,
         )
-        for (const row of rows) found.add(keyText(keyOf(row, this.#compared)))
+        for (const row of rows) found.add(serializeKey(keyOf(row, this.#compared)))
       }
       return found
     })

@@ -2,7 +2,7 @@ import type { Committed } from '../checkpoints/checkpoint.js'
 import type { ChangeTrace } from './change-trace.js'
 import type { ReadProgress } from './read-progress.js'
 import type { RowWriter, RowWriters } from './row-writers.js'
-import { type KeyTexts, keyText } from './side.js'
+import { type KeyTexts, serializeKey } from './side.js'
 
 /** A row that differs, with what each side records about it. */
 export interface Difference {
@@ -94,9 +94,9 @@ export class DriftClassifier {
             ? 'drift'
             : 'undecided'
       for (const key of keys)
-        causes.set(keyText(key), changed?.has(keyText(key)) === true ? 'on its way' : cause)
+        causes.set(serializeKey(key), changed?.has(serializeKey(key)) === true ? 'on its way' : cause)
     }
-    return ({ key }) => causes.get(keyText(key)) ?? 'drift'
+    return ({ key }) => causes.get(serializeKey(key)) ?? 'drift'
   }
 
   /**
@@ -127,7 +127,7 @@ export class DriftClassifier {
     const changed = leavesSince === null ? null : await this.#trace.changed(keys, leavesSince)
     const writerOf = removes ? await this.#writerOf(rows, presentUntil) : () => 'other session' as const
     return rows.map((row) => {
-      if (changed?.has(keyText(row.key)) === true) return 'on its way'
+      if (changed?.has(serializeKey(row.key)) === true) return 'on its way'
       return CAUSE_BY_WRITER[writerOf(row)] ?? (isUnderWay ? 'undecided' : 'drift')
     })
   }

@@ -3,9 +3,9 @@ import {
   type ComparedSide,
   type Fingerprint,
   type KeyTexts,
-  keyText,
   type Marked,
   portionsOf,
+  serializeKey,
 } from './side.js'
 
 /** Upper limit of rows in memory, whatever the size of the tables. */
@@ -91,11 +91,11 @@ function differingKeys(left: readonly Fingerprint[], right: readonly Fingerprint
 }
 
 function diff(source: readonly Marked[], target: readonly Marked[]): Differences {
-  const here = new Map(target.map((row) => [keyText(row.key), row]))
+  const here = new Map(target.map((row) => [serializeKey(row.key), row]))
   const there = new Map<string, Marked>()
   // A key that the source returns twice is in the mart once, as either row.
   for (const row of source) {
-    const text = keyText(row.key)
+    const text = serializeKey(row.key)
     if (!there.has(text) || here.get(text)?.hash === row.hash) there.set(text, row)
   }
   const missing: Difference[] = []

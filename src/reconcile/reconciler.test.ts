@@ -31,7 +31,7 @@ async function aMart(overrides: Parameters<typeof aPipeline>[1] = {}) {
 
 function deepCompare(database: TestDatabase, { id, spec }: BuiltPipeline) {
   const reconciler = new MartReconciler({
-    judge: new SqlGuard({ sourceSchemas: ['content', 'ugc'] }),
+    guard: new SqlGuard({ sourceSchemas: ['content', 'ugc'] }),
     readerUrl: database.loginUrl('reader'),
     martUrl: database.loginUrl('meta'),
     connections: new Map(),

@@ -3,12 +3,12 @@ import { type Pipeline, readerQuery, readsTable } from '../model/pipeline.js'
 import type { Drift, Proof, Reconciliation } from '../model/reconcile.js'
 import type { TargetRules } from '../model/target.js'
 import { requirePlan } from '../model/task-plan.js'
-import type { QueryJudge } from '../ports/query-judge.js'
+import type { QueryGuard } from '../ports/query-guard.js'
 import type { ReconcileOptions, Reconciler } from '../ports/reconciler.js'
 import type { SinkKind } from '../ports/sink.js'
 import type { TransformHosts } from '../ports/transforms.js'
 import { connectionUrl } from '../postgres/connections.js'
-import { lookError, onSide } from '../postgres/errors.js'
+import { inspectionError, onSide } from '../postgres/errors.js'
 import { READ_ONLY, Session } from '../postgres/session.js'
 import type { Classification, Difference } from './drift-classifier.js'
 import { findDrift, recheck } from './find-drift.js'
@@ -19,7 +19,7 @@ export interface ReconcilerSettings {
   /** Reads the sources, and the marts of the main database. */
   readonly readerUrl: string
   readonly martUrl: string
-  readonly judge: QueryJudge
+  readonly guard: QueryGuard
   readonly connections: ReadonlyMap<string, string>
   readonly targets: TargetRules<SinkKind>
   readonly transforms: TransformHosts
@@ -108,14 +108,14 @@ export class MartReconciler implements Reconciler {
         open(pipeline.sourceConnection, readerUrl),
       )
       const target = await open(pipeline.targetConnection, martUrl)
-      const query = await this.#settings.judge.textToRun(readerQuery(pipeline), source, {
+      const query = await this.#settings.guard.textToRun(readerQuery(pipeline), source, {
         isDerived: readsTable(pipeline),
       })
       const sides = await sidesFor({ source, target, pipeline, query, signal, closing }, this.#settings)
       const inOneSnapshot = <R>(work: () => Promise<R>) => readAtOnce(source, work)
       return await compare({ ...sides, inOneSnapshot })
     } catch (error) {
-      throw lookError(error, 'Comparing the mart with its source', 'target')
+      throw inspectionError(error, 'Comparing the mart with its source', 'target')
     } finally {
       for (const close of closing.reverse()) await close()
     }

@@ -10,7 +10,7 @@ import { quoteIdentifier } from '../sql/identifiers.js'
 import type { RowBatch } from '../sql/row-batch.js'
 import { asRelation, type Column, columnList, where } from '../sql/selection.js'
 import { ScannedSide } from './scanned-side.js'
-import { type ComparedColumn, inKeys, type KeyTexts, keyText, type Side } from './side.js'
+import { type ComparedColumn, inKeys, type KeyTexts, type Side, serializeKey } from './side.js'
 
 /** A source that is compared row by row, because no database has its rows in their final form. */
 export interface TransformedSource {
@@ -38,7 +38,7 @@ export function rowsOfSource(
   const marks = async (keys: readonly KeyTexts[], mark: string) => {
     const selection = `SELECT ${columnList(key)}, (${mark})::text FROM ${asRelation(query)}${where([inKeys(key, keys)])}`
     const found = await readLines(source, selection)
-    return new Map(found.rows.map((row) => [keyText(row.slice(0, key.length)), row[key.length] ?? '']))
+    return new Map(found.rows.map((row) => [serializeKey(row.slice(0, key.length)), row[key.length] ?? '']))
   }
   const summary = async (field: string): Promise<SideSummary> => {
     const summary = await control.summary(field)
@@ -71,8 +71,10 @@ export function notThere(target: string): VitrinaError {
 export function asTableHolds(
   session: Session,
   table: Target,
-  compared: readonly ComparedColumn[],
-  columns: readonly Column[],
+  {
+    compared,
+    columns,
+  }: { readonly compared: readonly ComparedColumn[]; readonly columns: readonly Column[] },
 ): (rows: readonly TextValues[]) => Promise<readonly RowDigest[]> {
   const places = compared.map(({ name }) => columns.findIndex((column) => column.name === name))
   const values = compared.map(({ type }, n) => `(v.c${n}::${type})::text`)
@@ -92,8 +94,7 @@ export function asTableHolds(
 export function rowsOfTable(
   session: Session,
   table: Target,
-  compared: readonly ComparedColumn[],
-  control: Side,
+  { compared, control }: { readonly compared: readonly ComparedColumn[]; readonly control: Side },
 ): ScannedSide {
   const digest = tableDigest(table, compared)
   const texts = compared.map(({ name }) => `${quoteIdentifier(name)}::text`)
@@ -114,7 +115,7 @@ export function rowsOfTable(
       `SELECT ${names.join(', ')}, (${mark})::text FROM ${table.quoted}${where([inKeys(key, keys)])}`,
       'target',
     )
-    return new Map(found.rows.map((row) => [keyText(row.slice(0, key.length)), row[key.length] ?? '']))
+    return new Map(found.rows.map((row) => [serializeKey(row.slice(0, key.length)), row[key.length] ?? '']))
   }
   return new ScannedSide({ rows, marks, summary: (field) => control.summary(field) })
 }

@@ -1,7 +1,14 @@
 import { createHash } from 'node:crypto'
 import type { SideSummary } from '../model/reconcile.js'
 import type { RowDigest } from '../ports/sink.js'
-import { BUCKETS, type ComparedSide, type Fingerprint, type KeyTexts, keyText, type Marked } from './side.js'
+import {
+  BUCKETS,
+  type ComparedSide,
+  type Fingerprint,
+  type KeyTexts,
+  type Marked,
+  serializeKey,
+} from './side.js'
 
 interface Scan {
   /** All rows, or those with some keys; in any order. */
@@ -44,10 +51,13 @@ export class ScannedSide implements ComparedSide {
   }
 
   async fingerprintsByKey(keys: readonly KeyTexts[], mark: string): Promise<Marked[]> {
-    const wanted = new Set(keys.map(keyText))
-    const rows = await this.#collect(keys, ({ key }) => wanted.has(keyText(key)))
+    const wanted = new Set(keys.map(serializeKey))
+    const rows = await this.#collect(keys, ({ key }) => wanted.has(serializeKey(key)))
     const marks = await this.#scan.marks(keys, mark)
-    return rows.map((row) => ({ ...row, mark: marks === null ? null : (marks.get(keyText(row.key)) ?? '') }))
+    return rows.map((row) => ({
+      ...row,
+      mark: marks === null ? null : (marks.get(serializeKey(row.key)) ?? ''),
+    }))
   }
 
   async #collect(
@@ -66,5 +76,5 @@ function hash(text: string): string {
 }
 
 function bucketOf(key: KeyTexts): number {
-  return Number.parseInt(hash(keyText(key)).slice(0, 8), 16) % BUCKETS
+  return Number.parseInt(hash(serializeKey(key)).slice(0, 8), 16) % BUCKETS
 }

@@ -137,7 +137,7 @@ export function inKeys(key: readonly ComparedColumn[], keys: readonly KeyTexts[]
 }
 
 /** A key as one text, for use in maps. */
-export function keyText(key: KeyTexts): string {
+export function serializeKey(key: KeyTexts): string {
   return JSON.stringify(key)
 }
 

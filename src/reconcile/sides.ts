@@ -45,7 +45,7 @@ export async function sidesFor(parts: ComparisonParts, { targets, transforms }: 
     : null
   if (chain !== null) closing.push(() => chain.close())
   const sink = kindOf(finalTarget(pipeline), targets)
-  if (sink !== null) return sinkSides(parts, columns, chain, sink.kind)
+  if (sink !== null) return sinkSides(parts, columns, { chain, kind: sink.kind })
   const table = await onSide('target', 'Inspecting the target', () =>
     findTarget(parts.target, {
       address: finalTarget(pipeline),
@@ -55,7 +55,9 @@ export async function sidesFor(parts: ComparisonParts, { targets, transforms }: 
     }),
   )
   if (table === null) throw notThere(finalTarget(pipeline))
-  return chain === null ? tableSides(parts, columns, table) : transformedSides(parts, columns, chain, table)
+  return chain === null
+    ? tableSides(parts, columns, table)
+    : transformedSides(parts, columns, { chain, table })
 }
 
 function tableSides(parts: ComparisonParts, columns: readonly Column[], table: Target): SidesOf {
@@ -79,8 +81,7 @@ function tableSides(parts: ComparisonParts, columns: readonly Column[], table: T
 function transformedSides(
   parts: ComparisonParts,
   columns: readonly Column[],
-  chain: TransformChain,
-  table: Target,
+  { chain, table }: { readonly chain: TransformChain; readonly table: Target },
 ): SidesOf {
   const { source, target, query } = parts
   const compared = comparedColumns(table)
@@ -97,10 +98,10 @@ function transformedSides(
   return {
     source: rowsOfSource(
       { source, query, columns, chain, key: read },
-      asTableHolds(target, table, compared, chain.columns),
+      asTableHolds(target, table, { compared, columns: chain.columns }),
       control,
     ),
-    target: rowsOfTable(target, table, compared, mart),
+    target: rowsOfTable(target, table, { compared, control: mart }),
     classifier: classifierFor(parts, columns, { martKey: table.key, key, hasRowVersions: true }),
     key: table.key,
   }
@@ -109,8 +110,7 @@ function transformedSides(
 async function sinkSides(
   parts: ComparisonParts,
   columns: readonly Column[],
-  chain: TransformChain | null,
-  kind: SinkKind,
+  { chain, kind }: { readonly chain: TransformChain | null; readonly kind: SinkKind },
 ): Promise<SidesOf> {
   const { source, pipeline, query, signal, closing } = parts
   const written = chain?.columns ?? columns

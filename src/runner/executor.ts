@@ -141,7 +141,7 @@ export class PipelineExecutor {
     if (done === null) return false
     if (done === IDLE) return IDLE
     size.took(done.record.rows.read, done.record.durationMs)
-    events.batchDone(claim, done.record, done.progress, done.phases)
+    events.batchDone(claim, done.record, done)
     if (done.record.rows.duplicates > 0) events.duplicates(claim, done.record.rows.duplicates)
     return true
   }
@@ -150,15 +150,15 @@ export class PipelineExecutor {
     const { queue, leaseSeconds, events } = this.#parts
     return {
       record: async (batch, progress, session) => {
-        const control = await queue.record(claim, batch, progress, leaseSeconds, session)
+        const control = await queue.record(claim, batch, { progress, leaseSeconds, session })
         lease.renewed(control)
         return control
       },
       requireLease: () => lease.require(),
-      requestedReset: () => queue.resetWish(claim),
+      requestedReset: () => queue.requestedReset(claim),
       resetApplied: () => queue.resetDone(claim),
-      transformOutput: (line) => events.transformSaid(claim, line),
-      martRecreated: () => events.martIsNew(claim),
+      transformOutput: (line) => events.transformOutput(claim, line),
+      martRecreated: () => events.martRecreated(claim),
       replayed: (rows, session) => queue.replayed(claim, rows, session),
       repaired: (rows, session) => queue.repaired(claim, rows, session),
       quarantine: async (rows, session) => {

@@ -1,4 +1,4 @@
-import type { JudgeSession } from '../ports/query-judge.js'
+import type { GuardSession } from '../ports/query-guard.js'
 import type { KeyQuery, Recompute, RecomputeWay } from './scope-trace.js'
 
 export interface RecomputeChoice {
@@ -27,7 +27,7 @@ export interface Affected {
  * fastest statement, or one within 1.5 times of it, for every shape that was measured.
  */
 export async function chooseRecompute(
-  session: Pick<JudgeSession, 'rows'>,
+  session: Pick<GuardSession, 'rows'>,
   recompute: Recompute,
   { scopes, entries, keyQueryCost }: Affected,
 ): Promise<RecomputeChoice> {
@@ -41,7 +41,7 @@ export async function chooseRecompute(
 
 /** What the planner expects a key query to cost. */
 export function keyQueryCost(
-  session: Pick<JudgeSession, 'rows'>,
+  session: Pick<GuardSession, 'rows'>,
   { text }: KeyQuery,
   values: readonly (readonly (string | null)[])[],
 ): Promise<number> {
@@ -49,7 +49,7 @@ export function keyQueryCost(
 }
 
 async function planCost(
-  session: Pick<JudgeSession, 'rows'>,
+  session: Pick<GuardSession, 'rows'>,
   text: string,
   values: readonly (readonly (string | null)[])[] = [],
 ): Promise<number> {

@@ -1,5 +1,5 @@
 import { parseSql, type Tree } from '../guard/index.js'
-import type { JudgeSession } from '../ports/query-judge.js'
+import type { GuardSession } from '../ports/query-guard.js'
 import { databaseError } from '../postgres/errors.js'
 import type { TextRow } from '../postgres/session.js'
 import type { TableName } from '../sql/identifiers.js'
@@ -26,7 +26,7 @@ SET LOCAL jit = off`
  * Reads what the server knows about a query that passed the guard. Takes a transaction of its own, which is rolled back:
  * the session must not have one open, and must be allowed to create a temporary view.
  */
-export async function readQueryFacts(session: JudgeSession, sql: string): Promise<QueryFacts> {
+export async function readQueryFacts(session: GuardSession, sql: string): Promise<QueryFacts> {
   try {
     await session.run(BEGIN)
     await session.rows(`CREATE TEMPORARY VIEW ${VIEW} AS\n${sql}`)
@@ -39,7 +39,7 @@ export async function readQueryFacts(session: JudgeSession, sql: string): Promis
   }
 }
 
-async function factsOfView(session: JudgeSession): Promise<QueryFacts> {
+async function factsOfView(session: GuardSession): Promise<QueryFacts> {
   const columns = await session.rows(COLUMNS)
   const relations = await session.rows<RelationRow>(RELATIONS)
   const tables = relations.filter(({ definition }) => definition === null)

@@ -13,7 +13,7 @@ describe('a batch', () => {
     await on.expireLease(claim)
     await on.setStatus(claim.pipeline.id, 'PAUSE_REQUESTED')
     await on.database.query('UPDATE etl.etl_runs SET cancel_requested = true WHERE id = $1', [claim.runId])
-    const control = await on.queue.record(claim, aBatch, progress, LEASE, null)
+    const control = await on.queue.record(claim, aBatch, { progress, leaseSeconds: LEASE, session: null })
     expect(control).toMatchObject({ pause: true, cancel: true })
     expect(await on.runOf(claim)).toMatchObject({
       batches: 1,
@@ -27,8 +27,8 @@ describe('a batch', () => {
 
   it('that is recorded twice counts once', async () => {
     const claim = await on.aClaim()
-    await on.queue.record(claim, aBatch, progress, LEASE, null)
-    await on.queue.record(claim, aBatch, progress, LEASE, null)
+    await on.queue.record(claim, aBatch, { progress, leaseSeconds: LEASE, session: null })
+    await on.queue.record(claim, aBatch, { progress, leaseSeconds: LEASE, session: null })
     expect(await on.runOf(claim)).toMatchObject({ batches: 1, rows_read: '5' })
     expect(await on.database.query('SELECT batch, first_key, last_key FROM etl.etl_run_batches')).toEqual([
       { batch: 1, first_key: 'a', last_key: 'e' },

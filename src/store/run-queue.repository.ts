@@ -2,7 +2,6 @@ import {
   type BatchRecord,
   type Claim,
   type Control,
-  type Progress,
   type Release,
   type RunEnd,
   type RunnerInfo,
@@ -22,7 +21,7 @@ import {
   type RowCounts,
   rowsWritten,
 } from '../model/run.js'
-import type { MetaSession, RunQueue } from '../ports/run-queue.js'
+import type { MetaSession, RecordOptions, RunQueue } from '../ports/run-queue.js'
 import { redactText } from '../telemetry/redact.js'
 import type { Database } from './database.js'
 import { MetaStore } from './meta-store.js'
@@ -161,9 +160,7 @@ export class RunQueueRepository implements RunQueue {
   async record(
     claim: Claim,
     batch: BatchRecord,
-    progress: Progress,
-    leaseSeconds: number,
-    session: MetaSession | null,
+    { progress, leaseSeconds, session }: RecordOptions,
   ): Promise<Control> {
     const { copiedCheckpoint, phases } = batch
     const record = {
@@ -217,7 +214,7 @@ export class RunQueueRepository implements RunQueue {
     }
   }
 
-  async resetWish(claim: Claim): Promise<{ key: string | null; id: string | null } | null> {
+  async requestedReset(claim: Claim): Promise<{ key: string | null; id: string | null } | null> {
     const [row] = await this.#database.query<{ key: string | null; id: string | null }>(
       'SELECT last_processed_key AS key, last_processed_id AS id FROM etl.etl_state WHERE pipeline_id = $1 AND reset',
       [claim.pipeline.id],

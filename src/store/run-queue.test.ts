@@ -99,7 +99,11 @@ describe('an expired lease', () => {
     const late = {
       renew: () => on.queue.renew(old, LEASE),
       record: () =>
-        on.queue.record(old, { ...aBatch, copiedCheckpoint: { key: 'x', id: 'y' } }, progress, LEASE, null),
+        on.queue.record(
+          old,
+          { ...aBatch, copiedCheckpoint: { key: 'x', id: 'y' } },
+          { progress, leaseSeconds: LEASE, session: null },
+        ),
       finish: () => on.queue.finish(old, { status: 'SUCCESS' }),
     }
     for (const [name, call] of Object.entries(late))
@@ -119,7 +123,7 @@ describe('an expired lease', () => {
     await on.expireLease(first)
     const third = await on.queue.claim('third', LEASE)
     expect([second?.deaths, third?.deaths]).toEqual([1, 2])
-    await on.queue.record(third!, aBatch, progress, LEASE, null)
+    await on.queue.record(third!, aBatch, { progress, leaseSeconds: LEASE, session: null })
     await on.expireLease(first)
     expect(await on.queue.claim('fourth', LEASE)).toMatchObject({ deaths: 1, attempt: 4 })
   })

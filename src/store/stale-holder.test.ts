@@ -80,7 +80,9 @@ describe('R3.7 a run that was handed back', () => {
     expect(await queue.release(claim, { end: 'given_back' })).toBe(true)
     await expect(queue.renew(claim, 30)).rejects.toMatchObject({ code: 'LEASE_LOST' })
     const progress = { rows: NO_ROWS, batches: 1 }
-    await expect(queue.record(claim, aBatch, progress, 30, null)).rejects.toMatchObject({
+    await expect(
+      queue.record(claim, aBatch, { progress, leaseSeconds: 30, session: null }),
+    ).rejects.toMatchObject({
       code: 'LEASE_LOST',
     })
     expect(await queue.claim('second', 30)).toMatchObject({ recovered: true, deaths: 0 })

@@ -49,7 +49,7 @@ describe('Events', () => {
       phases: { readMs: null, transformMs: null, writeMs: 120, checkpointMs: 0.4 },
       copiedCheckpoint: null,
     }
-    events.batchDone(claim, batch, progress, [{ name: 'write', from: 10, to: 90 }])
+    events.batchDone(claim, batch, { progress, phases: [{ name: 'write', from: 10, to: 90 }] })
     expect(lines[0]).toMatchObject({
       ...about,
       level: 'info',

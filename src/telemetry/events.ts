@@ -26,6 +26,12 @@ const ENDED = {
   FAILED: 'Run failed.',
 } as const
 
+/** What a batch led to, and where its time went. */
+interface BatchOutcome {
+  readonly progress: Progress
+  readonly phases: readonly Phase[]
+}
+
 /** The events of a runner, one method per event: its log line and its metrics cannot drift apart. */
 export class Events {
   readonly #log: Logger
@@ -93,7 +99,7 @@ export class Events {
     this.#log.info('Run planned.', { ...this.#about(claim), strategy, way, guarantee })
   }
 
-  batchDone(claim: Claim, batch: BatchRecord, progress: Progress, phases: readonly Phase[]): void {
+  batchDone(claim: Claim, batch: BatchRecord, { progress, phases }: BatchOutcome): void {
     this.#meter.batchDone(claim.pipeline.name, batch, phases)
     this.#traces.batch(claim, batch, phases)
     this.#log.info(`Batch ${batch.batch} done.`, {
@@ -160,11 +166,11 @@ export class Events {
     )
   }
 
-  martIsNew(claim: Claim): void {
+  martRecreated(claim: Claim): void {
     this.#log.warn('The mart was deleted and created again: reading every row again.', this.#about(claim))
   }
 
-  transformSaid(claim: Claim, { transform, text }: { transform: string; text: string }): void {
+  transformOutput(claim: Claim, { transform, text }: { transform: string; text: string }): void {
     this.#log.info(text, { ...this.#about(claim), transform })
   }
 

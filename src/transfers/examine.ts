@@ -7,7 +7,7 @@ import {
   readerQuery,
   readsTable,
 } from '../model/pipeline.js'
-import type { QueryJudge } from '../ports/query-judge.js'
+import type { QueryGuard } from '../ports/query-guard.js'
 import { FIRST_ADDED } from '../postgres/own-objects.js'
 import type { Session } from '../postgres/session.js'
 import { describeQuery, isSpread, type PlanFacts, planFacts } from '../sources/postgres/describe.js'
@@ -41,7 +41,7 @@ export interface Examined extends DescribedQuery {
 
 /** What a query may do, and who decides it. */
 export interface SourceRules {
-  readonly judge: QueryJudge
+  readonly judge: QueryGuard
   readonly sourceSchemas: readonly string[]
 }
 
@@ -49,7 +49,7 @@ export interface SourceRules {
 export async function describeSource(
   source: Session,
   pipeline: Pipeline,
-  judge: QueryJudge,
+  judge: QueryGuard,
 ): Promise<DescribedQuery> {
   const text = readerQuery(pipeline)
   if (text.trim() === '') throw noQuery()

@@ -1,16 +1,16 @@
-import type { Said } from '../ports/transforms.js'
+import type { OutputListener } from '../ports/transforms.js'
 
 const MOST_LINES = 200
 
 /** Passes on lines printed by functions, up to a limit for each batch. */
 export class CapturedOutput {
-  readonly #output: Said
+  readonly #output: OutputListener
   readonly #first: string
   #lines = 0
   #last = ''
 
   /** `first` owns lines printed outside any function, such as those of files being loaded. */
-  constructor(said: Said, first: string) {
+  constructor(said: OutputListener, first: string) {
     this.#output = said
     this.#first = first
   }

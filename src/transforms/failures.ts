@@ -10,7 +10,7 @@ export interface Limits {
 
 export function raised(answer: Raised, columns: readonly string[], limits: Limits): VitrinaError {
   const { transform, line, where, kind } = answer
-  if (kind !== 'raised') return ended(transform, kind, line, limits)
+  if (kind !== 'raised') return ended(transform, { kind, line }, limits)
   const place = where === null ? '' : ` at ${where}`
   return new VitrinaError(
     'TRANSFORM_FAILED',
@@ -70,7 +70,11 @@ export function notLoaded(file: string, problem: Pick<Problem, 'line'>): Vitrina
   )
 }
 
-function ended(transform: string, kind: Problem['kind'], line: string, limits: Limits): VitrinaError {
+function ended(
+  transform: string,
+  { kind, line }: Pick<Problem, 'kind'> & { readonly line: string },
+  limits: Limits,
+): VitrinaError {
   if (kind === 'memory') return tookTooMuch(transform, limits)
   if (kind === 'process')
     return new VitrinaError(

@@ -1,7 +1,7 @@
 import { didYouMean } from '../config/suggest.js'
 import { VitrinaError } from '../model/errors.js'
 import type {
-  Said,
+  OutputListener,
   TransformChain,
   TransformHosts,
   TransformInfo,
@@ -36,7 +36,7 @@ export class TransformRegistry implements TransformHosts {
   async open(
     names: readonly string[],
     columns: readonly Column[],
-    options: { readonly signal: AbortSignal; readonly said: Said },
+    options: { readonly signal: AbortSignal; readonly said: OutputListener },
   ): Promise<TransformChain> {
     const infos = names.length === 0 ? [] : findAll(names, await this.#look())
     if (infos.length > 0) requireDistinct(columns)

@@ -1,4 +1,4 @@
-import type { Said } from '../ports/transforms.js'
+import type { OutputListener } from '../ports/transforms.js'
 import { RowBatch } from '../sql/row-batch.js'
 import type { Column } from '../sql/selection.js'
 import { CapturedOutput } from './captured-output.js'
@@ -55,7 +55,7 @@ export class Segment {
   #ending: Promise<void> = Promise.resolve()
   #starting: Promise<void> = Promise.resolve()
 
-  constructor(plan: SegmentPlan, limits: Limits, said: Said) {
+  constructor(plan: SegmentPlan, limits: Limits, said: OutputListener) {
     this.#plan = plan
     this.#limits = limits
     this.#working = plan.steps[0]!.name

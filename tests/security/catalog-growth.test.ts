@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type GuardSession, SqlGuard } from '../../src/guard/index.js'
+import { type ClosableGuardSession, SqlGuard } from '../../src/guard/index.js'
 import { Session } from '../../src/postgres/session.js'
 import { aPipeline } from '../support/builders.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
@@ -32,7 +32,7 @@ async function viewsMade(): Promise<number> {
   return Number(row!.last_value)
 }
 
-const open = async (): Promise<GuardSession> =>
+const open = async (): Promise<ClosableGuardSession> =>
   Session.open(database.loginUrl('reader'), 'vitrina-inspect', new AbortController().signal)
 
 /** Bytes of the catalogs that a temporary view is written to. */

@@ -83,7 +83,7 @@ export function runLogQuery(id: string, filter: RunLogFilter, line?: number) {
     queryFn: async ({ client, queryKey, signal }): Promise<RunLog> => {
       const known = () => client.getQueryData<RunLog>(queryKey)
       const after = lastOf(known()?.pages)?.id
-      if (after === undefined && line !== undefined) return readAround(id, filter, line, signal)
+      if (after === undefined && line !== undefined) return readAround(id, { filter, line }, signal)
       if (after === undefined) {
         const { items, next_cursor } = await readLog(id, { ...filter, last: true }, signal)
         return { pages: items.length === 0 ? [] : [items], older: next_cursor, isMore: false }
@@ -101,8 +101,7 @@ export function runLogQuery(id: string, filter: RunLogFilter, line?: number) {
 /** The page that ends with the line, and the one after it. */
 async function readAround(
   id: string,
-  filter: RunLogFilter,
-  line: number,
+  { filter, line }: { readonly filter: RunLogFilter; readonly line: number },
   signal: AbortSignal,
 ): Promise<RunLog> {
   const [before, after] = await Promise.all([

@@ -19,6 +19,8 @@ export type EndedRun = NonNullable<PipelineLine['last_run']>
 export type RunBar = PipelineLine['recent'][number]
 export type RunStatus = RunBar['status']
 export type PipelineStatus = PipelineLine['status']
+/** An event as GET /events sends it. */
+export type LiveEvent = Schema<'LiveEvent'>
 export type Comparison = Schema<'Comparison'>
 export type Run = Schema<'Run'>
 export type RunPage = Get<'/runs'>

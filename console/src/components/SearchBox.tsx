@@ -23,7 +23,7 @@ interface Props {
 export function SearchBox({ label, shortcut, value, onChange, className, size, icon = 'search' }: Props) {
   const input = useRef<HTMLInputElement>(null)
   const type = useDebouncedCallback((text: string) => onChange(text === '' ? undefined : text), TYPING_MS)
-  useShortcut('/', shortcut, () => input.current?.focus())
+  useShortcut({ keys: '/', label: shortcut }, () => input.current?.focus())
   useEffect(() => {
     // Changed by the back button or a saved view; not while the user is typing.
     const box = input.current

@@ -50,6 +50,7 @@ export function pluralEn(n: number, one: string, other: string): string {
 }
 
 /** `pluralRu(n, '# строка', '# строки', '# строк')`. */
+// biome-ignore lint/complexity/useMaxParams: the three forms of a Russian noun, in the order of every grammar.
 export function pluralRu(n: number, one: string, few: string, many: string): string {
   const form = RULES.ru.select(n)
   return fill(form === 'one' ? one : form === 'few' ? few : many, n, 'ru')

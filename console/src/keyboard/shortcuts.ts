@@ -9,6 +9,11 @@ export interface Shortcut {
   readonly run: () => void
 }
 
+interface ShortcutOptions extends Omit<Shortcut, 'run'> {
+  /** Default true. */
+  readonly isOn?: boolean
+}
+
 /** Time between the keys of a sequence. */
 const SEQUENCE_MS = 1_000
 
@@ -17,7 +22,7 @@ const listeners = new Set<() => void>()
 let first: { key: string; at: number } | null = null
 
 /** Active while a component is mounted. The last registration wins; the help dialog shows the active shortcuts. */
-export function useShortcut(keys: string, label: string, run: () => void, isOn = true): void {
+export function useShortcut({ keys, label, isOn = true }: ShortcutOptions, run: () => void): void {
   const latest = useEffectEvent(run)
   useEffect(() => {
     if (!isOn) return

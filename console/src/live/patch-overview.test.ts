@@ -85,7 +85,9 @@ function batch(n: number, rows: number): LiveEvent {
     rows_unchanged: 0,
     rows_deleted: 0,
     rows_quarantined: 0,
+    rows_duplicate: 0,
     duration_ms: 10,
+    ...{ read_ms: null, transform_ms: null, write_ms: null, checkpoint_ms: null },
   }
 }
 
@@ -184,7 +186,7 @@ describe('the next run of a line', () => {
 
   it('is kept when an event of an older server does not contain it', () => {
     const line = { ...LINE, next_run_at }
-    const ended = { ...about, kind: 'pipeline.status', from: 'RUNNING', to: 'IDLE' } as const
+    const ended = { ...about, kind: 'pipeline.status', from: 'RUNNING', to: 'IDLE' } as LiveEvent
     expect(patchLine(line, ended).next_run_at).toBe(next_run_at)
   })
 })

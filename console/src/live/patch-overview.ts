@@ -1,12 +1,5 @@
-import type {
-  ActiveRun,
-  EndedRun,
-  FleetSummary,
-  Overview,
-  PipelineLine,
-  PipelineStatus,
-} from '../api/wire.js'
-import type { BatchFacts, ComparisonFacts, LiveEvent, RunFacts } from './event.js'
+import type { ActiveRun, EndedRun, FleetSummary, Overview, PipelineLine } from '../api/wire.js'
+import type { BatchFacts, ComparisonFacts, LiveEvent, RunEvent } from './event.js'
 
 const BARS = 20
 /** As many as the server counts. */
@@ -37,7 +30,7 @@ export function patchLine(line: PipelineLine, event: LiveEvent): PipelineLine {
     case 'pipeline.status':
       return {
         ...line,
-        status: event.to as PipelineStatus,
+        status: event.to,
         next_run_at: event.next_run_at === undefined ? line.next_run_at : event.next_run_at,
       }
     case 'pipeline.scheduled':
@@ -49,7 +42,7 @@ export function patchLine(line: PipelineLine, event: LiveEvent): PipelineLine {
     case 'quarantine.settled':
       return { ...line, quarantined: Math.max(0, line.quarantined - event.released) }
     case 'run.status':
-      return event.run_id === null ? line : patchRun(line, event.run_id, event.at, event)
+      return patchRun(line, event)
     case 'run.batch':
       return event.run_id === line.current_run?.id ? patchBatch(line, event) : line
     default:
@@ -57,13 +50,14 @@ export function patchLine(line: PipelineLine, event: LiveEvent): PipelineLine {
   }
 }
 
-function patchRun(line: PipelineLine, runId: string, at: string, facts: RunFacts): PipelineLine {
+function patchRun(line: PipelineLine, event: RunEvent): PipelineLine {
+  const { run_id: runId, at, ...facts } = event
   const isActive = facts.status === 'REQUESTED' || facts.status === 'RUNNING'
   const known = line.current_run?.id === runId ? line.current_run : null
-  if (isActive) return { ...line, current_run: activeRun(known, runId, at, facts) }
+  if (isActive) return { ...line, current_run: activeRun(known, event) }
   // This end was already applied, or is older than the list.
   if (line.last_run?.id === runId) return line
-  const last = endedRun(known, runId, at, facts)
+  const last = endedRun(known, event)
   const { status, duration_ms, rows_read, rows_written } = last
   return {
     ...line,
@@ -74,7 +68,7 @@ function patchRun(line: PipelineLine, runId: string, at: string, facts: RunFacts
   }
 }
 
-function activeRun(known: ActiveRun | null, id: string, at: string, facts: RunFacts): ActiveRun {
+function activeRun(known: ActiveRun | null, { run_id: id, at, ...facts }: RunEvent): ActiveRun {
   return {
     id,
     status: facts.status,
@@ -90,7 +84,7 @@ function activeRun(known: ActiveRun | null, id: string, at: string, facts: RunFa
   }
 }
 
-function endedRun(known: ActiveRun | null, id: string, at: string, facts: RunFacts): EndedRun {
+function endedRun(known: ActiveRun | null, { run_id: id, at, ...facts }: RunEvent): EndedRun {
   const started = known?.started_at ?? null
   return {
     id,

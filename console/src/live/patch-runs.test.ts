@@ -20,11 +20,19 @@ const running = {
   rows_unchanged: 0,
   rows_deleted: 0,
   rows_quarantined: 0,
+  rows_duplicate: 0,
   batch_history: [],
 } as unknown as RunDetail
 
 function batch(number: number, facts: Partial<BatchFacts> = {}): LiveEvent {
-  const none = { rows_inserted: 0, rows_updated: 0, rows_unchanged: 0, rows_deleted: 0, rows_quarantined: 0 }
+  const none = {
+    rows_inserted: 0,
+    rows_updated: 0,
+    rows_unchanged: 0,
+    rows_deleted: 0,
+    rows_quarantined: 0,
+    rows_duplicate: 0,
+  }
   return {
     ...{ seq: number, at: '2026-11-15T10:00:04Z', pipeline_id: 'p1', run_id: 'r1', kind: 'run.batch' },
     ...{ batch: number, attempt: 1, step: 'full', rows_read: 5, duration_ms: 40, ...none, ...facts },
@@ -58,8 +66,9 @@ describe('a run on screen', () => {
   })
 
   it('counts a batch once even if it is reported again', () => {
-    const once = patchRunDetail(running, [batch(2, { rows_inserted: 1, rows_updated: 2 })])
+    const once = patchRunDetail(running, [batch(2, { rows_inserted: 1, rows_updated: 2, rows_duplicate: 3 })])
     expect(once).toMatchObject({ batches: 2, rows_read: 15, rows_written: 13, rows_updated: 2 })
+    expect([once.rows_duplicate, once.batch_history[0]?.rows_duplicate]).toEqual([3, 3])
     expect(once.batch_history.map((each) => each.batch)).toEqual([2])
     const twice = patchRunDetail(once, [batch(2, { rows_inserted: 1, rows_updated: 2 })])
     expect(twice).toMatchObject({ batches: 2, rows_read: 15 })

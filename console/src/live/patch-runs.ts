@@ -80,6 +80,7 @@ function withBatch(run: Run, facts: BatchFacts): Run {
     rows_unchanged: run.rows_unchanged + facts.rows_unchanged,
     rows_deleted: run.rows_deleted + facts.rows_deleted,
     rows_quarantined: run.rows_quarantined + facts.rows_quarantined,
+    rows_duplicate: run.rows_duplicate + facts.rows_duplicate,
   }
 }
 
@@ -87,11 +88,12 @@ function withBatch(run: Run, facts: BatchFacts): Run {
 function toBatch(facts: BatchFacts, at: string): Batch {
   const { batch, attempt, step, duration_ms } = facts
   const { rows_read, rows_inserted, rows_updated, rows_unchanged, rows_deleted, rows_quarantined } = facts
+  const { rows_duplicate } = facts
   const { read_ms = null, transform_ms = null, write_ms = null, checkpoint_ms = null } = facts
   return {
     ...{ batch, attempt, step, duration_ms, finished_at: at, first_key: null, last_key: null },
     ...{ read_ms, transform_ms, write_ms, checkpoint_ms },
     ...{ rows_read, rows_inserted, rows_updated, rows_unchanged, rows_deleted, rows_quarantined },
-    rows_duplicate: 0,
+    rows_duplicate,
   }
 }

@@ -148,10 +148,15 @@ function requestBody(schemas: NamedSchemas, body: z.ZodType): Json {
 function answers(
   schemas: NamedSchemas,
   response: Readonly<Record<string, z.ZodType>> | undefined,
-  { media, links }: RouteDoc,
+  { media, content, links }: RouteDoc,
 ): Json {
-  if (media !== undefined)
-    return { 200: { description: 'Done.', content: { [media]: { schema: { type: 'string' } } } } }
+  if (media !== undefined) {
+    const schema = {
+      type: 'string',
+      ...(content && { contentMediaType: media, contentSchema: schemas.of(content, 'output') }),
+    }
+    return { 200: { description: 'Done.', content: { [media]: { schema } } } }
+  }
   return Object.fromEntries(
     Object.entries(response ?? {}).map(([status, schema]) => [
       status,

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { VitrinaError } from '../../model/errors.js'
+import { eventGapWire, liveEventWire } from '../schemas/event.js'
 import type { Api } from '../schemas/type-provider.js'
 import type { EventHub } from '../services/event-hub.js'
 import { type EventFilter, EventStream } from '../services/event-stream.js'
@@ -29,6 +30,9 @@ export function eventRoutes(app: Api, hub: EventHub, streams: EventStreams): voi
         tag: 'events',
         summary: 'Stream the events of all pipelines and runners as server-sent events.',
         media: 'text/event-stream',
+        content: z
+          .union([liveEventWire, eventGapWire])
+          .describe('The data of each event, as JSON. EventGap is the data of the event "gap".'),
         quiet: true,
         problems: [429],
       }),

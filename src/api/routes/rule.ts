@@ -18,6 +18,8 @@ export interface RouteDoc {
   readonly body?: z.ZodType
   /** The type of the response if it is not JSON. */
   readonly media?: string
+  /** What the response contains, if `media` has a structure. For a stream: the data of each event. */
+  readonly content?: z.ZodType
   /** Operations that take values of this response: by operationId, each parameter as a runtime expression. */
   readonly links?: Readonly<Record<string, Readonly<Record<string, string>>>>
 }

@@ -53,7 +53,7 @@ const endedRunWire = z.object({
   error_hint: when('How to fix it.'),
 })
 
-const comparisonWire = z
+export const comparisonWire = z
   .object({
     at: z.string().describe('When it ended.'),
     duration_ms: count('How long it took.'),

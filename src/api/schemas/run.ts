@@ -81,7 +81,7 @@ export const oneRunQuery = z.strictObject({
   wait: waitTime.describe('Responds when the run has ended or this time is up (1s to 60s).'),
 })
 
-const batchWire = z
+export const batchWire = z
   .object({
     batch: z.number().describe('Its number within the run.'),
     attempt: z.number().describe('The attempt that committed it.'),

@@ -210,7 +210,7 @@ export class EditService {
 
   /** R6.1: a query that the guard rejects cannot be saved, and neither can a key that the query does not return. */
   async #requireSavable(pipeline: Pipeline): Promise<void> {
-    const findings = await this.#inspector.refusals(pipeline, AbortSignal.timeout(JUDGE_MS))
+    const findings = await this.#inspector.refusals(pipeline, AbortSignal.timeout(CHECK_MS))
     if (findings.length > 0)
       throw new RequestInvalid(
         findings.map(({ field, code, message, position }) => ({
@@ -223,7 +223,7 @@ export class EditService {
   }
 }
 
-const JUDGE_MS = 20_000
+const CHECK_MS = 20_000
 
 /** What is read and by which keys; only these need a query to the source. */
 function readsOtherwise(before: Pipeline, wanted: Pipeline): boolean {

@@ -4,7 +4,7 @@ import type { Reconciliation } from '../../model/reconcile.js'
 import type { Run } from '../../model/run.js'
 import type { Preview, SourceTables, Validation } from '../../model/validation.js'
 import type { ComparisonStore } from '../../ports/comparison-store.js'
-import type { Inspector, LookDepth } from '../../ports/inspector.js'
+import type { Inspector, ValidationDepth } from '../../ports/inspector.js'
 import type { Reconciler } from '../../ports/reconciler.js'
 import type { RunControl } from '../../ports/run-control.js'
 import type { ApiEvents } from '../../telemetry/api-events.js'
@@ -45,7 +45,7 @@ export class InspectService {
     return this.#parts.inspector.validate(await this.#parts.pipelines.get(id), signal)
   }
 
-  validateDraft(raw: Raw, depth: LookDepth, signal: AbortSignal): Promise<Validation> {
+  validateDraft(raw: Raw, depth: ValidationDepth, signal: AbortSignal): Promise<Validation> {
     const draft = readDraft(raw, this.#parts.rules, ['name'])
     return this.#parts.inspector.validate(unsaved(draft), signal, depth)
   }

@@ -45,11 +45,11 @@ async function validate(name: string | undefined, flags: Flags): Promise<void> {
   const files = flags.file === undefined ? [] : await readSome(flags.file, flags)
   if (flags.offline) return tellOffline(files, flags)
   const server = await openServer(flags)
-  const judged = name === undefined ? [] : [await validateSaved(server, name)]
-  for (const file of files) judged.push(await validateFile(server, file))
-  if (judged.some(({ answer }) => !answer.valid)) process.exitCode = 1
-  if (isData(flags)) printData(toJson(judged), flags)
-  else for (const one of judged) printValidation(one)
+  const validated = name === undefined ? [] : [await validateSaved(server, name)]
+  for (const file of files) validated.push(await validateFile(server, file))
+  if (validated.some(({ answer }) => !answer.valid)) process.exitCode = 1
+  if (isData(flags)) printData(toJson(validated), flags)
+  else for (const one of validated) printValidation(one)
 }
 
 /** Errors have been printed by then. */
@@ -59,25 +59,25 @@ function tellOffline(files: readonly FilePipeline[], flags: Flags): void {
   else for (const { name } of items) print(`${good('✓')} ${name}: no errors found without a server.`)
 }
 
-interface Judged {
+interface ValidatedPipeline {
   readonly title: string
   readonly answer: Validation
   readonly locate: Locate
 }
 
 /** The response of the API; several responses are keyed by name. */
-function toJson(judged: readonly Judged[]): unknown {
-  if (judged.length === 1) return judged[0]?.answer
-  return { items: judged.map(({ title, answer }) => ({ name: title, ...answer })) }
+function toJson(validated: readonly ValidatedPipeline[]): unknown {
+  if (validated.length === 1) return validated[0]?.answer
+  return { items: validated.map(({ title, answer }) => ({ name: title, ...answer })) }
 }
 
-async function validateFile(server: Server, file: FilePipeline): Promise<Judged> {
+async function validateFile(server: Server, file: FilePipeline): Promise<ValidatedPipeline> {
   const body = file.fields as never
   const answer = await inPlaceOf(file, () => server.ask(server.api.POST('/validate', { body })))
   return { answer, locate: inFile(file), title: file.name }
 }
 
-async function validateSaved(server: Server, name: string): Promise<Judged> {
+async function validateSaved(server: Server, name: string): Promise<ValidatedPipeline> {
   const pipeline = await findPipeline(server, name)
   const params = { path: { id: pipeline.id } }
   const answer = await server.ask(server.api.POST('/pipelines/{id}/validate', { params }))
@@ -89,7 +89,7 @@ function textsOf({ source_query, tasks }: Pipeline): Record<string, string> {
   return { ...query, ...Object.fromEntries(tasks.map(({ body }, n) => [`tasks.${n}.body`, body])) }
 }
 
-function printValidation({ title: name, answer, locate }: Judged): void {
+function printValidation({ title: name, answer, locate }: ValidatedPipeline): void {
   for (const finding of answer.errors) printFinding(finding, 'error', locate)
   for (const finding of answer.warnings) printFinding(finding, 'warning', locate)
   if (answer.valid) printStrategy(name, answer)

@@ -1,8 +1,8 @@
 import type { Session } from '../../postgres/session.js'
-import type { GuardSession } from '../index.js'
+import type { ClosableGuardSession } from '../index.js'
 
 /** The guard closes the session it is given; a test with hundreds of checks lends one and keeps it. */
-export function borrowed(session: Session): () => Promise<GuardSession> {
+export function borrowed(session: Session): () => Promise<ClosableGuardSession> {
   return async () => ({
     run: (text) => session.run(text),
     rows: (text, values) => session.rows(text, values),

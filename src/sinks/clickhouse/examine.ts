@@ -19,31 +19,36 @@ function keyProblem({ name, codec }: MartColumn): Finding[] {
   if (codec.isNullable && !codec.type.startsWith('Float')) return []
   const what = codec.isNullable ? 'a floating-point number' : 'an array'
   return [
-    targetFinding(
-      'TARGET_VALUE',
-      `Column "${name}" is ${what} (${codec.type}), which cannot identify a row in ClickHouse.`,
-      'Choose other key_columns, or cast the column to numeric or text in the query.',
-      'key_columns',
-    ),
+    targetFinding({
+      code: 'TARGET_VALUE',
+      message: `Column "${name}" is ${what} (${codec.type}), which cannot identify a row in ClickHouse.`,
+      hint: 'Choose other key_columns, or cast the column to numeric or text in the query.',
+      field: 'key_columns',
+    }),
   ]
 }
 
 function nameProblem({ name }: Column): Finding[] {
   if (!name.startsWith('_vitrina_')) return []
   return [
-    targetFinding(
-      'TARGET_VALUE',
-      `The query returns a column "${name}"; names that begin with _vitrina_ are reserved for hidden columns.`,
-      'Rename the column in the query.',
-      'source_query',
-    ),
+    targetFinding({
+      code: 'TARGET_VALUE',
+      message: `The query returns a column "${name}"; names that begin with _vitrina_ are reserved for hidden columns.`,
+      hint: 'Rename the column in the query.',
+      field: 'source_query',
+    }),
   ]
 }
 
 /** Deviations from the exact mapping in docs/guides/clickhouse.md. */
 function contractWarning({ name, type, notNull }: Column, { codec }: MartColumn): Finding[] {
   const warn = (message: string, hint: string) => [
-    targetFinding('TARGET_VALUE', `Column "${name}" (${type}) ${message}`, hint, 'source_query'),
+    targetFinding({
+      code: 'TARGET_VALUE',
+      message: `Column "${name}" (${type}) ${message}`,
+      hint,
+      field: 'source_query',
+    }),
   ]
   const value = valueType(type)
   if (value.kind === 'array' && !notNull)

@@ -128,8 +128,7 @@ export async function dropTable(server: Server, names: MartNames, table: string)
 export function mismatches(
   names: MartNames,
   codec: RowCodec,
-  view: TableFacts | null,
-  data: TableFacts | null,
+  { view, data }: { readonly view: TableFacts | null; readonly data: TableFacts | null },
 ): Finding[] {
   const wrong: { message: string; hint: string }[] = []
   if (view !== null && !view.select.includes(names.data))
@@ -138,11 +137,11 @@ export function mismatches(
       hint: 'Choose an unused name, or rename the existing object.',
     })
   if (data !== null) wrong.push(...dataMismatches(names, codec, data))
-  return wrong.map((one) => targetFinding('TARGET_MISMATCH', one.message, one.hint))
+  return wrong.map((one) => targetFinding({ code: 'TARGET_MISMATCH', ...one }))
 }
 
-export function targetFinding(code: string, message: string, hint: string, field = 'target_table'): Finding {
-  return { code, message, hint, field, position: null }
+export function targetFinding(finding: Omit<Finding, 'field' | 'position'> & { field?: string }): Finding {
+  return { field: 'target_table', ...finding, position: null }
 }
 
 function dataMismatches(names: MartNames, codec: RowCodec, data: TableFacts) {

@@ -64,14 +64,14 @@ export class ClickHouseSink implements Sink {
     await requireVersion(this.#server)
     const view = await findTable(this.#server, names, names.mart)
     const data = await findTable(this.#server, names, names.data)
-    errors.push(...mismatches(names, this.#codec, view, data))
+    errors.push(...mismatches(names, this.#codec, { view, data }))
     for (const column of data === null ? [] : unfilled(this.#codec, data))
       warnings.push(
-        targetFinding(
-          'TARGET_MISMATCH',
-          `${names.shown(names.data)} has a column "${column}" that the query does not return.`,
-          'Every written row gets the default of that column; the mart does not show it.',
-        ),
+        targetFinding({
+          code: 'TARGET_MISMATCH',
+          message: `${names.shown(names.data)} has a column "${column}" that the query does not return.`,
+          hint: 'Every written row gets the default of that column; the mart does not show it.',
+        }),
       )
     return { exists: data !== null, errors, warnings }
   }
@@ -83,7 +83,7 @@ export class ClickHouseSink implements Sink {
     await this.#command(createData(names, this.#codec))
     const view = await findTable(this.#server, names, names.mart)
     const data = await findTable(this.#server, names, names.data)
-    const [wrong] = mismatches(names, this.#codec, view, data)
+    const [wrong] = mismatches(names, this.#codec, { view, data })
     if (wrong !== undefined) throw new VitrinaError('TARGET_MISMATCH', wrong.message, wrong.hint)
     const shown = data!.columns.filter(({ name }) => this.#codec.columns.some((one) => one.name === name))
     if (JSON.stringify(view?.columns) !== JSON.stringify(shown))

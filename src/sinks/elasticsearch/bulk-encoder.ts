@@ -109,6 +109,7 @@ export class BulkEncoder {
   }
 
   /** Writes action and document. Returns the reason when a value cannot be stored. */
+  // biome-ignore lint/complexity/useMaxParams: called for every row, without allocating an object for each call.
   #item(json: JsonBytes, fields: CopyFields, row: number, documentId: string, id: BatchId): string | null {
     const isUpdate = this.#mode === 'update'
     const quoted = JSON.stringify(documentId)
@@ -130,6 +131,7 @@ export class BulkEncoder {
     return null
   }
 
+  // biome-ignore lint/complexity/useMaxParams: called for every value, without allocating an object for each call.
   #value(json: JsonBytes, fields: CopyFields, row: number, column: number): string | null {
     const { type, name } = this.#fields[column]!
     json.bytes(name)

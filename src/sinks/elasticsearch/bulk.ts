@@ -93,7 +93,7 @@ export class BulkSender {
       if (answer instanceof NoResponse) {
         if (isUntrusted(answer) || !(await backoff.wait())) throw unavailable(answer)
       } else if (answer.status === 413 || isUnreadable(answer)) {
-        return this.#settleHalves(pending, to, tally, answer)
+        return this.#settleHalves(pending, { to, tally, answer })
       } else if (answer.status !== 200) {
         if (!mayPass(answer.status) || !(await backoff.wait(answer.retryAfterMs)))
           throw sinkError(answer.status, errorOf(answer), to.target)
@@ -127,7 +127,10 @@ export class BulkSender {
   }
 
   /** One item makes the server reject the whole request: find it by bisection and reject it alone. */
-  async #settleHalves(bulk: Bulk, to: BulkTarget, tally: Tally, answer: HttpResponse): Promise<void> {
+  async #settleHalves(
+    bulk: Bulk,
+    { to, tally, answer }: { to: BulkTarget; tally: Tally; answer: HttpResponse },
+  ): Promise<void> {
     const count = bulk.rows.length
     if (count === 1) {
       const reason =

@@ -28,8 +28,7 @@ interface Living {
 export async function merge(
   mart: MartContext,
   files: MartFiles,
-  resolution: Resolution,
-  id: BatchId,
+  { resolution, id }: { readonly resolution: Resolution; readonly id: BatchId },
 ): Promise<FileEntry[]> {
   const living = resolution.files.flatMap((file) => {
     const dead = resolution.dead.get(file.path)!
@@ -42,7 +41,7 @@ export async function merge(
   const kept = alone.filter(({ dead }) => dead.count === 0).map(({ file }) => file)
   const rewritten: FileEntry[] = []
   for (const group of [...alone.filter(({ dead }) => dead.count > 0).map((one) => [one]), ...groups]) {
-    rewritten.push(await rewrite(mart, files, group, id))
+    rewritten.push(await rewrite(mart, files, { group, id }))
   }
   return [...kept, ...rewritten]
 }
@@ -76,8 +75,7 @@ function portions(tier: readonly Living[], most: number): Living[][] {
 async function rewrite(
   mart: MartContext,
   files: MartFiles,
-  group: readonly Living[],
-  id: BatchId,
+  { group, id }: { readonly group: readonly Living[]; readonly id: BatchId },
 ): Promise<FileEntry> {
   const output = new Output(mart, files)
   const digest = createHash('sha256')

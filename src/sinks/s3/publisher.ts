@@ -88,15 +88,13 @@ export class Publisher {
     const older = seen?.manifest.files ?? []
     const steps = marks.map(stepOf)
     await this.#files.requireThere(steps.flatMap((step) => (step.kind === 'rows' ? [step.file] : [])))
-    const resolution = await resolve(this.#mart, this.#files, steps, older)
+    const resolution = await resolve(this.#mart, this.#files, { steps, older })
     inspect(resolution, seen)
     const deleted = kind === 'replace' ? resolution.untouched : 0
-    const merged = await merge(
-      this.#mart,
-      this.#files,
-      kind === 'replace' ? withoutOlder(resolution, marks) : resolution,
+    const merged = await merge(this.#mart, this.#files, {
+      resolution: kind === 'replace' ? withoutOlder(resolution, marks) : resolution,
       id,
-    )
+    })
     const files = merged.length > 0 ? merged : [await this.#emptyFile(id)]
     const writers = {
       ...seen?.manifest.writers,

@@ -32,7 +32,10 @@ export class Remover {
     marks: readonly string[],
   ): Promise<Removal> {
     const seen = await readManifest(this.#mart.bucket, this.#mart.prefix)
-    const resolution = await resolve(this.#mart, this.#files, marks.map(stepOf), seen?.manifest.files ?? [])
+    const resolution = await resolve(this.#mart, this.#files, {
+      steps: marks.map(stepOf),
+      older: seen?.manifest.files ?? [],
+    })
     const absent = await this.#absent(resolution, await this.#digests(present))
     const { prefix, brake } = this.#mart
     requireBelowBrake(addressOf(prefix), absent.length, livingRows(resolution), brake)

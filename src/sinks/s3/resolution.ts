@@ -28,8 +28,7 @@ export interface Resolution {
 export async function resolve(
   mart: MartContext,
   files: MartFiles,
-  steps: readonly Step[],
-  older: readonly FileEntry[],
+  { steps, older }: { readonly steps: readonly Step[]; readonly older: readonly FileEntry[] },
 ): Promise<Resolution> {
   const work = await prepare(mart, steps, older)
   const dead = new Map(work.files.map((file) => [file.path, new DeadRows(file.rows)]))
@@ -41,8 +40,9 @@ export async function resolve(
   let untouched = rowsOf(work.apart) + (rounds === 0 ? rowsOf(work.older) : 0)
   for (let round = 0; round < rounds; round++) {
     const isOurs = (digest: Buffer) => digest[15]! % rounds === round
-    const later = await laterKeys(files, work.steps, dead, isOurs)
-    for (const file of work.older) untouched += await settle(files, file, later, dead.get(file.path)!, isOurs)
+    const later = await laterKeys(files, work.steps, { dead, isOurs })
+    for (const file of work.older)
+      untouched += await settle(files, file, { later, dead: dead.get(file.path)!, isOurs })
   }
   return { files: work.files, dead, untouched }
 }
@@ -131,8 +131,10 @@ const rowsOf = (files: readonly FileEntry[]) => files.reduce((sum, { rows }) => 
 async function laterKeys(
   files: MartFiles,
   steps: readonly ReadStep[],
-  dead: ReadonlyMap<string, DeadRows>,
-  isOurs: (digest: Buffer) => boolean,
+  {
+    dead,
+    isOurs,
+  }: { readonly dead: ReadonlyMap<string, DeadRows>; readonly isOurs: (digest: Buffer) => boolean },
 ): Promise<DigestSet> {
   const later = new DigestSet()
   for (const step of steps.toReversed()) {
@@ -155,13 +157,13 @@ async function laterKeys(
 }
 
 /** Reads one older file; returns how many rows have a key that occurs in no step. */
-async function settle(
-  files: MartFiles,
-  file: FileEntry,
-  later: DigestSet,
-  dead: DeadRows,
-  isOurs: (digest: Buffer) => boolean,
-): Promise<number> {
+interface Settling {
+  readonly later: DigestSet
+  readonly dead: DeadRows
+  readonly isOurs: (digest: Buffer) => boolean
+}
+
+async function settle(files: MartFiles, file: FileEntry, { later, dead, isOurs }: Settling): Promise<number> {
   let row = 0
   let untouched = 0
   for await (const digests of files.keyDigests(file)) {

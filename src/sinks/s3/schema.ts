@@ -31,24 +31,24 @@ export function problems(shape: Shape, manifest: Manifest | null): Finding[] {
     (name) => !names.includes(name),
   )
   const absent = missing.map((name) =>
-    finding(
-      'KEY_MISSING',
-      `The query returns no column "${name}".`,
-      'Add the column, or correct key_columns and partition_by.',
-      'target_options',
-    ),
+    finding({
+      code: 'KEY_MISSING',
+      message: `The query returns no column "${name}".`,
+      hint: 'Add the column, or correct key_columns and partition_by.',
+      field: 'target_options',
+    }),
   )
   const list = columns.find(({ name, type }) => name === options.partition_by && type.endsWith('[]'))
   const unfit =
     list === undefined
       ? []
       : [
-          finding(
-            'TARGET_VALUE',
-            `"${list.name}" is an array; a partition needs a single value.`,
-            'Choose another column for partition_by.',
-            'target_options',
-          ),
+          finding({
+            code: 'TARGET_VALUE',
+            message: `"${list.name}" is an array; a partition needs a single value.`,
+            hint: 'Choose another column for partition_by.',
+            field: 'target_options',
+          }),
         ]
   return [...absent, ...unfit, ...(manifest === null ? [] : differences(shape, manifest))]
 }
@@ -76,12 +76,12 @@ function differences(shape: Shape, manifest: Manifest): Finding[] {
   ]
   const hint = `Change the query to match, choose another prefix, or remove ${shape.prefix}${MANIFEST} and run the pipeline in full to rebuild the mart.`
   return told.map((what) =>
-    finding(
-      'TARGET_MISMATCH',
-      `The existing files of ${addressOf(shape.prefix)} do not match: ${what}.`,
+    finding({
+      code: 'TARGET_MISMATCH',
+      message: `The existing files of ${addressOf(shape.prefix)} do not match: ${what}.`,
       hint,
-      'source_query',
-    ),
+      field: 'source_query',
+    }),
   )
 }
 
@@ -91,12 +91,12 @@ export function warnings(columns: readonly Column[]): Finding[] {
     const scalar = value.kind === 'array' ? value.of : value
     if (scalar.kind !== 'numeric' || decimalShape(scalar) !== null) return []
     return [
-      finding(
-        'TARGET_VALUE',
-        `"${name}" is ${type}, but Parquet decimals have at most ${WIDEST_DECIMAL} digits and a fixed scale: it is stored as text.`,
-        `Cast it in the query, for example "${name}"::numeric(18,4).`,
-        'source_query',
-      ),
+      finding({
+        code: 'TARGET_VALUE',
+        message: `"${name}" is ${type}, but Parquet decimals have at most ${WIDEST_DECIMAL} digits and a fixed scale: it is stored as text.`,
+        hint: `Cast it in the query, for example "${name}"::numeric(18,4).`,
+        field: 'source_query',
+      }),
     ]
   })
 }
@@ -108,10 +108,9 @@ export function requireFit(shape: Shape, manifest: Manifest | null): void {
 }
 
 function finding(
-  code: 'KEY_MISSING' | 'TARGET_MISMATCH' | 'TARGET_VALUE',
-  message: string,
-  hint: string,
-  field: string,
+  one: Omit<Finding, 'code' | 'position'> & {
+    readonly code: 'KEY_MISSING' | 'TARGET_MISMATCH' | 'TARGET_VALUE'
+  },
 ): Finding {
-  return { code, message, hint, field, position: null }
+  return { ...one, position: null }
 }

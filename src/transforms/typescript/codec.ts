@@ -75,6 +75,7 @@ export class Codec {
     return text === null || read === null ? text : read(text)
   }
 
+  // biome-ignore lint/complexity/useMaxParams: called for every value, without allocating an object for each call.
   #write(row: Row, place: number, column: Outgoing, finder: Origins): string {
     const value: unknown = row[column.name]
     if (value === null) return '\\N'
@@ -92,6 +93,7 @@ export class Codec {
     }
   }
 
+  // biome-ignore lint/complexity/useMaxParams: called for every value, without allocating an object for each call.
   #text(value: unknown, place: number, column: Outgoing, row: Row): string {
     try {
       const text = column.write(value)
@@ -121,6 +123,7 @@ class Origins {
     this.#sameLength = length === before.rows.length
   }
 
+  // biome-ignore lint/complexity/useMaxParams: called for every value, without allocating an object for each call.
   find(row: Row, place: number, column: number, value: unknown): string | null {
     const { values, raw } = this.#before
     if (this.#sameLength && Object.is(values[place]![column], value)) return raw[place]![column]!

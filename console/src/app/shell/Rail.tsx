@@ -60,7 +60,7 @@ export function Rail() {
 function RailLink({ place: { to, icon, key, letter } }: { readonly place: Place }) {
   const texts = useTexts(appTexts)
   const label = texts.nav[key]
-  useShortcut(`g ${letter}`, texts.goTo(label), () => void router().navigate({ to }))
+  useShortcut({ keys: `g ${letter}`, label: texts.goTo(label) }, () => void router().navigate({ to }))
   return (
     <Link
       to={to}

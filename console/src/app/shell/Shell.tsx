@@ -26,8 +26,8 @@ export function Shell() {
   const texts = useTexts(appTexts)
   useLiveStream()
   useEffect(startPatching, [])
-  useShortcut('mod+k', texts.openPalette, openPalette)
-  useShortcut('?', texts.help, openHelp)
+  useShortcut({ keys: 'mod+k', label: texts.openPalette }, openPalette)
+  useShortcut({ keys: '?', label: texts.help }, openHelp)
   return (
     <div className={styles.shell}>
       <a href={`#${SCROLLER_ID}`} className={styles.skip}>

@@ -9,6 +9,6 @@ interface Props<Row> {
 
 /** A shortcut for the focused row. Renders nothing. */
 export function RowShortcut<Row>({ rowKey: { keys, label, run }, row }: Props<Row>) {
-  useShortcut(keys, label, () => row !== null && run(row), row !== null)
+  useShortcut({ keys, label, isOn: row !== null }, () => row !== null && run(row))
   return null
 }

@@ -30,10 +30,13 @@ export function useRowKeys<Row>({ rows, keyOf, onOpen, onToggle, reveal, body }:
     const row = rows[at]
     if (row !== undefined) use(row)
   }
-  useShortcut('j', texts.next, () => move(at < 0 ? 0 : 1))
-  useShortcut('k', texts.previous, () => move(-1))
-  useShortcut('Enter', texts.open, withActive(onOpen), at >= 0)
-  useShortcut('x', texts.pick, withActive(onToggle ?? (() => {})), at >= 0 && onToggle !== null)
+  useShortcut({ keys: 'j', label: texts.next }, () => move(at < 0 ? 0 : 1))
+  useShortcut({ keys: 'k', label: texts.previous }, () => move(-1))
+  useShortcut({ keys: 'Enter', label: texts.open, isOn: at >= 0 }, withActive(onOpen))
+  useShortcut(
+    { keys: 'x', label: texts.pick, isOn: at >= 0 && onToggle !== null },
+    withActive(onToggle ?? (() => {})),
+  )
   return { active, setActive, row: rows[at] ?? null }
 }
 

@@ -6,15 +6,19 @@ window.addEventListener('pointermove', () => {
   movedAt = performance.now()
 })
 
+export interface RowOrder<Row> {
+  readonly keyOf: (row: Row) => string
+  readonly compare: (a: Row, b: Row) => number
+  readonly sortKey: string
+}
+
 /**
  * Sorted rows that do not move under the pointer: values change in place, but a new order waits until the pointer rests.
  * When `sortKey` changes, it applies immediately.
  */
 export function useStableOrder<Row>(
   rows: readonly Row[],
-  keyOf: (row: Row) => string,
-  compare: (a: Row, b: Row) => number,
-  sortKey: string,
+  { keyOf, compare, sortKey }: RowOrder<Row>,
 ): readonly Row[] {
   const [order, setOrder] = useState<{ sortKey: string; keys: readonly string[] }>({ sortKey: '', keys: [] })
   const sorted = [...rows].sort(compare)

@@ -104,7 +104,7 @@ export function pathOf(graph: LineageGraph, picked: ColumnRef): ColumnPath | nul
   const links = [start, ...above, ...below].flatMap((step) =>
     step.detail.sources.filter((ref) => keys.has(keyOf(ref))).map((from) => ({ from, to: step })),
   )
-  return { picked: start, above, below, links: onPath(links, above, below, start), keys }
+  return { picked: start, above, below, links: onPath(links, start, { above, below }), keys }
 }
 
 function stepsOf(graph: LineageGraph): Map<string, ColumnStep> {
@@ -135,9 +135,8 @@ function follow(start: ColumnStep, next: (step: ColumnStep) => readonly ColumnSt
 /** Columns above and below may be linked with others; only links through the selected column count. */
 function onPath(
   links: readonly { from: ColumnRef; to: ColumnRef }[],
-  above: readonly ColumnStep[],
-  below: readonly ColumnStep[],
   start: ColumnStep,
+  { above, below }: { readonly above: readonly ColumnStep[]; readonly below: readonly ColumnStep[] },
 ) {
   const up = new Set([start, ...above].map(keyOf))
   const down = new Set([start, ...below].map(keyOf))

@@ -119,7 +119,7 @@ function Finish({ made }: { readonly made: NewPipeline }) {
   const isRefused =
     wrong > 0 && (inspection.validation === null || inspection.problems[0]?.code === 'PIPELINE_NAME_TAKEN')
   const refusal = missing ?? (isRefused ? texts.wrong(wrong) : null)
-  useShortcut('mod+s', texts.review, () => review(true), refusal === null)
+  useShortcut({ keys: 'mod+s', label: texts.review, isOn: refusal === null }, () => review(true))
   return (
     <section className={authoring.draftBar} aria-label={texts.review}>
       <span role="status">

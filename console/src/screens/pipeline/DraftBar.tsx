@@ -33,7 +33,7 @@ function Bar({ pipeline, draft, onDiscard }: Props) {
   const { base, fields } = draft
   const isBehind = base.config_version !== pipeline.config_version
   const open = () => review(true)
-  useShortcut('mod+s', texts.review, open, mayEdit)
+  useShortcut({ keys: 'mod+s', label: texts.review, isOn: mayEdit }, open)
   return (
     <section className={authoring.draftBar} aria-label={texts.draft}>
       <Badge tone="hold" icon="dot">

@@ -11,8 +11,14 @@ import { useShortcut } from '../../keyboard/shortcuts.js'
 export function HeaderActions({ line }: { readonly line: PipelineLine }) {
   const texts = useTexts(actionTexts)
   const { run, pause, cancel, toggle } = usePipelineActions()(line)
-  useShortcut('r', run.label, run.onClick, useRefusal('operator', run.refusal) === null)
-  useShortcut('p', pause.label, pause.onClick, useRefusal('operator', pause.refusal) === null)
+  useShortcut(
+    { keys: 'r', label: run.label, isOn: useRefusal('operator', run.refusal) === null },
+    run.onClick,
+  )
+  useShortcut(
+    { keys: 'p', label: pause.label, isOn: useRefusal('operator', pause.refusal) === null },
+    pause.onClick,
+  )
   return (
     <>
       {isActive(activityOf(line)) && line.current_run !== null ? (

@@ -72,7 +72,7 @@ function PipelinesTable({ overview, search, isDimmed }: TableProps) {
   const isCompact = usePreferences().density === 'compact'
   const rowKeys = useRowShortcuts(picked.size > 0, choose)
   const sort = readSort(search.sort ?? 'name')
-  const lines = useStableOrder(overview.items, keyOf, compareBy(sort), writeSort(sort))
+  const lines = useStableOrder(overview.items, { keyOf, compare: compareBy(sort), sortKey: writeSort(sort) })
   if (lines.length === 0) return <NothingMatches />
   return (
     <RunnersAlive value={overview.summary.runners_alive > 0}>

@@ -67,7 +67,7 @@ function QualityTable({ lines, search }: TableProps) {
   const columns = useColumns()
   const sort = readSort(search.sort ?? WORST)
   const shown = lines.filter((line) => isShown(search, line, now))
-  const ordered = useStableOrder(shown, keyOf, compareBy(sort, now), writeSort(sort))
+  const ordered = useStableOrder(shown, { keyOf, compare: compareBy(sort, now), sortKey: writeSort(sort) })
   if (ordered.length === 0) return <NothingMatches />
   return (
     <>

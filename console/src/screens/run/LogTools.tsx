@@ -27,9 +27,9 @@ export function LogTools({ run, filter, pages, isWrapped, isFollowing, wrap, fol
   const [search, change] = useRunSearch()
   const isErrorsOnly = search.log === 'errors'
   const showErrors = (on: boolean) => void change({ log: on ? 'errors' : undefined })
-  useShortcut('e', words.errorsOnly, () => showErrors(!isErrorsOnly))
-  useShortcut('w', words.wrap, () => wrap(!isWrapped))
-  useShortcut('f', words.follow, () => follow(!isFollowing))
+  useShortcut({ keys: 'e', label: words.errorsOnly }, () => showErrors(!isErrorsOnly))
+  useShortcut({ keys: 'w', label: words.wrap }, () => wrap(!isWrapped))
+  useShortcut({ keys: 'f', label: words.follow }, () => follow(!isFollowing))
   return (
     <div className={styles.logTools}>
       <Search />

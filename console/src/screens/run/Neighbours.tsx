@@ -28,10 +28,8 @@ interface Props {
 function Neighbour({ id, keys, icon, label }: Props) {
   const navigate = useNavigate()
   useShortcut(
-    keys,
-    label,
+    { keys, label, isOn: id !== null },
     () => id !== null && void navigate({ to: '/runs/$id', params: { id } }),
-    id !== null,
   )
   if (id === null)
     return (

@@ -21,7 +21,7 @@ export function FilterBar({ search }: { readonly search: RunsSearch }) {
     void navigate({ to: '/runs', search: { ...search, ...change }, replace: true })
   const pipelines = (data?.items ?? []).map(({ id, name }) => ({ value: id, label: name }))
   const statuses = [...statusesOf(search)]
-  useShortcut('/', texts.focusFilter, () => input.current?.focus())
+  useShortcut({ keys: '/', label: texts.focusFilter }, () => input.current?.focus())
   return (
     <div className={list.tools}>
       <Select

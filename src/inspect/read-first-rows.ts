@@ -28,12 +28,16 @@ export function inASnapshot({ query }: PreviewPatience): string {
   return `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = ${query}; SET LOCAL search_path = ''`
 }
 
+export interface FirstRows {
+  readonly limit: number
+  readonly patience: PreviewPatience
+}
+
 /** Runs only the text that the server wrote. */
 export async function readFirstRows(
   session: Session,
   canonical: string,
-  columns: readonly { name: string; type: string }[],
-  { limit, patience }: { readonly limit: number; readonly patience: PreviewPatience },
+  { columns, limit, patience }: FirstRows & { readonly columns: readonly { name: string; type: string }[] },
 ): Promise<Preview> {
   await session.run(inASnapshot(patience))
   const most = mostCharacters(columns.length)

@@ -12,19 +12,19 @@ export interface Reason {
 }
 
 /** Checks whether the query may access everything that it depends on. */
-export async function judgeReach(reach: Reach, rules: GuardRules): Promise<Reason[]> {
+export async function checkReach(reach: Reach, rules: GuardRules): Promise<Reason[]> {
   const found = [
-    ...reach.relations.flatMap((relation) => judgeRelation(relation, rules)),
-    ...reach.objects.flatMap((object) => judgeObject(object, rules)),
+    ...reach.relations.flatMap((relation) => checkRelation(relation, rules)),
+    ...reach.objects.flatMap((object) => checkObject(object, rules)),
   ]
   // Dependencies already known by name are not reported again from a text.
   if (found.length > 0) return found
-  for (const hidden of reach.hidden) found.push(...(await judgeText(hidden, rules)))
+  for (const hidden of reach.hidden) found.push(...(await checkText(hidden, rules)))
   return found
 }
 
 /** Built-in objects that a view uses are pinned and visible only in its text: pg_read_file(), pg_authid. */
-async function judgeText({ owner, text }: HiddenText, rules: GuardRules): Promise<Reason[]> {
+async function checkText({ owner, text }: HiddenText, rules: GuardRules): Promise<Reason[]> {
   const verdict = await checkCanonical(text, rules)
   if (verdict.ok) return []
   return verdict.problems.map(({ message }) =>
@@ -36,7 +36,7 @@ async function judgeText({ owner, text }: HiddenText, rules: GuardRules): Promis
   )
 }
 
-function judgeRelation(relation: ReachedRelation, rules: GuardRules): Reason[] {
+function checkRelation(relation: ReachedRelation, rules: GuardRules): Reason[] {
   const { schema, name, kind, via, readable } = relation
   // A free-standing composite type: a shape without rows.
   if (kind === 'c') return []
@@ -75,10 +75,10 @@ function forbidden({ schema, name, via, via_kind }: ReachedRelation): string {
   return `${table}, which ${via} reads,`
 }
 
-function judgeObject(object: ReachedObject, rules: GuardRules): Reason[] {
+function checkObject(object: ReachedObject, rules: GuardRules): Reason[] {
   const { catalog, identity } = object
-  if (catalog === 'pg_proc' || catalog === 'pg_operator') return judgeRoutine(object)
-  if (catalog === 'pg_type') return judgeType(object, rules)
+  if (catalog === 'pg_proc' || catalog === 'pg_operator') return checkRoutine(object)
+  if (catalog === 'pg_type') return checkType(object, rules)
   // Collations, text search configurations, and the primary key used by a short GROUP BY: they only describe.
   if (/^pg_(collation|ts_config|ts_dict|constraint)$/.test(catalog)) return []
   return [
@@ -91,7 +91,7 @@ function judgeObject(object: ReachedObject, rules: GuardRules): Reason[] {
 }
 
 /** Includes those that no text shows: implicit casts, and the equality behind DISTINCT, GROUP BY and UNION. */
-function judgeRoutine({ oid, catalog, identity, schema, via }: ReachedObject): Reason[] {
+function checkRoutine({ oid, catalog, identity, schema, via }: ReachedObject): Reason[] {
   if (schema === 'pg_catalog' && Number(oid) < FIRST_ADDED) return []
   const what = catalog === 'pg_proc' ? 'function' : 'operator'
   const who = via === null ? 'The query' : `${via}, which the query uses,`
@@ -105,7 +105,7 @@ function judgeRoutine({ oid, catalog, identity, schema, via }: ReachedObject): R
 }
 
 /** A composite type shows the columns of its table. Other types belong to a readable column and reveal nothing. */
-function judgeType({ identity, schema, type_kind }: ReachedObject, rules: GuardRules): Reason[] {
+function checkType({ identity, schema, type_kind }: ReachedObject, rules: GuardRules): Reason[] {
   if (type_kind !== 'c' || schema === null || mayRead(schema, rules)) return []
   return [reason(null, `The type ${identity} may not be used.`, allowedHint(rules.sourceSchemas))]
 }

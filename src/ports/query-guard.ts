@@ -1,11 +1,11 @@
-/** The session that a judge uses: of the login that will read the query, in the database where it is read. */
-export interface JudgeSession {
+/** The session that a guard uses: of the login that will read the query, in the database where it is read. */
+export interface GuardSession {
   run(text: string): Promise<void>
   rows<R extends Record<string, string | null>>(text: string, values?: readonly unknown[]): Promise<R[]>
 }
 
 /** What is known about a query besides its text. */
-export interface JudgeManner {
+export interface QueryOrigin {
   /** The text is generated from the name of a table, so a position in it is meaningless. */
   readonly isDerived?: boolean
 }
@@ -14,11 +14,11 @@ export interface JudgeManner {
  * Decides whether a query may be run, and with which text. Called before each attempt, each preview and each
  * comparison.
  */
-export interface QueryJudge {
+export interface QueryGuard {
   /**
    * The query as the server itself parses it: the only text that may be run, and only while the search_path is empty.
    * Throws SOURCE_REFUSED or SOURCE_QUERY_FAILED with the position in the author's text. Nothing is executed, and
    * nothing remains in the database.
    */
-  textToRun(query: string, session: JudgeSession, manner?: JudgeManner): Promise<string>
+  textToRun(query: string, session: GuardSession, origin?: QueryOrigin): Promise<string>
 }

@@ -4,16 +4,16 @@ import type { Examination, SinkKind } from '../ports/sink.js'
 import { openSink } from '../sinks/open.js'
 import type { Column } from '../sql/selection.js'
 
-export interface SinkLook extends Examination {
+export interface SinkExamination extends Examination {
   readonly key: readonly string[]
 }
 
 /** Examines the target of a sink for rows with these columns. Changes nothing. */
-export async function lookAtSink(
+export async function examineSink(
   kind: SinkKind,
   pipeline: Pipeline,
   opening: { readonly columns: readonly Column[]; readonly signal: AbortSignal },
-): Promise<SinkLook> {
+): Promise<SinkExamination> {
   const { sink, key } = await openSink(kind, pipeline, opening)
   try {
     return { ...(await sink.examine()), key }

@@ -2,10 +2,10 @@ import type { Way } from '../model/pipeline.js'
 import type { Target } from '../sinks/postgres/target.js'
 import type { Column } from '../sql/selection.js'
 import type { Examined } from '../transfers/examine.js'
-import type { SinkLook } from './sink-look.js'
+import type { SinkExamination } from './examine-sink.js'
 
 /** The result of inspecting both sides. */
-export interface Looked extends Examined {
+export interface InspectedPipeline extends Examined {
   /** How a run would move the rows. */
   readonly way: Way
   /** The columns that reach the mart: those of the query, or the output of the transforms. */
@@ -13,5 +13,5 @@ export interface Looked extends Examined {
   /** The table; null: it does not exist yet and will be created, or the mart is not a table. */
   readonly target: Target | null
   /** The examination by a sink; null: the mart is a table. */
-  readonly sink: SinkLook | null
+  readonly sink: SinkExamination | null
 }
