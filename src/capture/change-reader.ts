@@ -30,6 +30,8 @@ export interface Changes {
   readonly startCheck: 'ok' | 'wait'
   /** Why the entries are not enough, and the full query has to be compared with the mart; null: they are. */
   readonly full: string | null
+  /** Tables whose changes are not in the log, because nobody publishes them. */
+  readonly unpublished: readonly string[]
   /** Changes of the tables since the last position, in commit order; those behind `position` included. */
   readonly entries: readonly Entry[]
   /** How many entries lie behind `position`. */
@@ -99,6 +101,7 @@ export class ChangeReader {
       snapshot,
       fingerprint: structure.fingerprint,
       full,
+      unpublished: unpublishedOf(tables, structure),
       startCheck: full === null || isCovered({ before, head, snapshot, last, members }) ? 'ok' : 'wait',
       entries: read.entries,
     }
@@ -227,7 +230,7 @@ interface Judged extends Pick<OpenChanges, 'last' | 'tables'> {
 }
 
 function reasonForFull({ head, last, structure, tables, read }: Judged): string | null {
-  const unpublished = tables.map(relationName).filter((name) => !structure.members.has(name))
+  const unpublished = unpublishedOf(tables, structure)
   if (head.startSnapshot === null) return 'the change log is being rebuilt'
   if (unpublished.length > 0) return `not published: ${unpublished.join(', ')}`
   if (last === null) return 'first run'
@@ -237,6 +240,10 @@ function reasonForFull({ head, last, structure, tables, read }: Judged): string 
   if (read.isTooLarge) return 'too many changes'
   const whole = read.entries.find(({ op }) => op === 'T')
   return whole === undefined ? null : `${whole.relation} was truncated, or changed in too many rows`
+}
+
+function unpublishedOf(tables: readonly TableName[], { members }: Structure): string[] {
+  return tables.map(relationName).filter((name) => !members.has(name))
 }
 
 interface FirstRead extends Pick<OpenChanges, 'last'> {

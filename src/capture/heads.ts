@@ -21,6 +21,8 @@ export interface Position {
 
 /** The head of a source database; created on first use. */
 export async function ensureHead(main: Session, connection: string): Promise<Head> {
+  const known = await findHead(main, connection)
+  if (known !== null) return known
   const name = `vitrina_${connection
     .toLowerCase()
     .replace(/[^a-z0-9_]/g, '_')

@@ -4,16 +4,30 @@ import type { Reach } from './reach.js'
 import type { CatalogMark } from './verdict.js'
 
 /**
- * Null where a verdict depends on more than relations and enums: a domain runs the functions of its CHECK, and a mark
+ * Null where a verdict depends on more than relations, keys and enums: a domain runs the functions of its CHECK, and a mark
  * that covers all of that would cost as much as a new check. Read in the transaction of the view, whose locks keep the
  * tables unchanged until then.
  */
 export async function markOf(session: GuardSession, reach: Reach): Promise<CatalogMark | null> {
-  if (!reach.objects.every(({ catalog, type_kind }) => catalog === 'pg_type' && type_kind === 'e'))
-    return null
-  const relations = reach.relations.map(({ oid }) => oid)
-  const types = reach.objects.map(({ oid }) => oid)
-  return { relations, types, digest: await digestOf(session, { relations, types }) }
+  const isKnown = ({ catalog, type_kind }: Reach['objects'][number]) =>
+    catalog === 'pg_constraint' || (catalog === 'pg_type' && type_kind === 'e')
+  if (!reach.objects.every(isKnown)) return null
+  const oids = (wanted: string) =>
+    reach.objects.filter(({ catalog }) => catalog === wanted).map(({ oid }) => oid)
+  return mark(session, {
+    relations: reach.relations.map(({ oid }) => oid),
+    types: oids('pg_type'),
+    constraints: oids('pg_constraint'),
+  })
+}
+
+/** For what depends on relations only. */
+export function markRelations(session: GuardSession, relations: readonly string[]): Promise<CatalogMark> {
+  return mark(session, { relations, types: [], constraints: [] })
+}
+
+async function mark(session: GuardSession, marked: Omit<CatalogMark, 'digest'>): Promise<CatalogMark> {
+  return { ...marked, digest: await digestOf(session, marked) }
 }
 
 export async function isUnchanged(session: GuardSession, mark: CatalogMark): Promise<boolean> {
@@ -22,9 +36,9 @@ export async function isUnchanged(session: GuardSession, mark: CatalogMark): Pro
 
 async function digestOf(
   session: GuardSession,
-  { relations, types }: Omit<CatalogMark, 'digest'>,
+  { relations, types, constraints }: Omit<CatalogMark, 'digest'>,
 ): Promise<string> {
-  const [row] = await session.rows(DIGEST, [relations, types]).catch((error) => {
+  const [row] = await session.rows(DIGEST, [relations, types, constraints]).catch((error) => {
     throw databaseError(error, 'Resolving the source query', 'source')
   })
   return row!.digest!
@@ -55,6 +69,12 @@ SELECT pg_catalog.md5(pg_catalog.string_agg(line, ' ' ORDER BY line)) AS digest 
    UNION ALL
   SELECT pg_catalog.concat_ws(' ', 'type', t.oid, t.xmin)
     FROM pg_catalog.pg_type t WHERE t.oid = ANY ($2::pg_catalog.oid[])
+   UNION ALL
+  SELECT pg_catalog.concat_ws(' ', 'constraint', k.oid, k.xmin)
+    FROM pg_catalog.pg_constraint k WHERE k.oid = ANY ($3::pg_catalog.oid[])
+   UNION ALL
+  SELECT pg_catalog.concat_ws(' ', 'index', x.indexrelid, x.xmin)
+    FROM pg_catalog.pg_index x WHERE x.indrelid = ANY ($1::pg_catalog.oid[])
    UNION ALL
   SELECT pg_catalog.concat_ws(' ', 'newest', (SELECT pg_catalog.max(oid) FROM pg_catalog.pg_cast),
     (SELECT pg_catalog.max(oid) FROM pg_catalog.pg_operator), (SELECT pg_catalog.max(oid) FROM pg_catalog.pg_proc))

@@ -49,6 +49,8 @@ export interface GuardColumn {
 export interface CatalogMark {
   readonly relations: readonly string[]
   readonly types: readonly string[]
+  /** Primary keys on which GROUP BY relies. */
+  readonly constraints: readonly string[]
   readonly digest: string
 }
 

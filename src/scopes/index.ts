@@ -6,6 +6,7 @@ export {
   type RecomputeChoice,
 } from './choose-recompute.js'
 export { type FollowedColumn, followedColumns } from './followed-columns.js'
+export { KeptFacts } from './kept-facts.js'
 export { type Image, keyQueryValues } from './key-query.js'
 export { type BaseTable, type QueryFacts, type ReplicaIdentity, relationKey } from './query-facts.js'
 export { readQueryFacts } from './read-query-facts.js'

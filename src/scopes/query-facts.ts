@@ -15,6 +15,10 @@ export interface QueryFacts {
   readonly floatAggregates: ReadonlySet<string>
   /** Sentences: what the server's own tree of the query shows and no key query can follow. */
   readonly obstacles: readonly string[]
+  /** The oids of `relations`. */
+  readonly relationIds: readonly string[]
+  /** Every function and operator comes with PostgreSQL, so that none of them can be replaced by another. */
+  readonly usesOnlyBuiltIns: boolean
 }
 
 export interface ResultColumn {

@@ -63,6 +63,8 @@ async function factsOfView(session: GuardSession): Promise<QueryFacts> {
     })),
     relations: new Map(known.map((relation) => [relationKey(relation.name), relation])),
     ...calledAggregates(functions),
+    relationIds: relations.map(({ oid }) => oid),
+    usesOnlyBuiltIns: functions.every(({ schema }) => schema === 'pg_catalog'),
     obstacles: obstaclesIn({ functions, systemColumns: used?.system_columns === 'true' }),
   }
 }

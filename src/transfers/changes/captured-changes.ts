@@ -83,7 +83,7 @@ export class CapturedChanges implements ChangeSource {
     )
     try {
       const head = await ensureHead(main, connection)
-      await requirePublished(source, head, trace.tables)
+      if (parts.last === null) await requirePublished(source, head, trace.tables)
       await registerPipeline(main, { head, pipelineId }, neededTables(trace))
       // Outside a transaction, which an error would end.
       const showsMoments = (await momentOf(source)) !== null
@@ -171,6 +171,7 @@ export class CapturedChanges implements ChangeSource {
     const found = await onSide('source', 'Reading the change log', () =>
       this.#reader.open({ source, tables: distinct(tables), last: this.#lastOfQuery() }),
     )
+    if (found.unpublished.length > 0) await requirePublished(source, this.#head, trace.tables)
     this.#held = found.held
     return found
   }

@@ -4,8 +4,8 @@ import {
   type BaseTable,
   type FollowedColumn,
   followedColumns,
+  KeptFacts,
   type QueryFacts,
-  readQueryFacts,
   type ScopeTrace,
   traceScopes,
 } from '../../scopes/index.js'
@@ -38,13 +38,23 @@ export interface TracedKeys {
   readonly modified: readonly string[]
 }
 
+/** Of this process: a pipeline that runs every minute is read once. */
+const KEPT = new KeptFacts()
+
+async function databaseOf(source: Session): Promise<string> {
+  const [row] = await source.rows(
+    "SELECT concat_ws('/', current_user, current_database(), (SELECT oid FROM pg_database WHERE datname = current_database()), inet_server_addr(), inet_server_port()) AS name",
+  )
+  return row!.name!
+}
+
 /** The session must not have a transaction open. */
 export async function traceQuery(
   source: Session,
   query: string,
   { key, modified }: TracedKeys,
 ): Promise<QueryTrace> {
-  const facts = await readQueryFacts(source, query)
+  const facts = await KEPT.read(source, query, await databaseOf(source))
   const baseTables = [...facts.relations.values()].filter((each) => each.kind === 'table')
   return {
     trace: traceScopes(facts, key),
