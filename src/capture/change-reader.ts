@@ -89,7 +89,7 @@ export class ChangeReader {
     )
     const snapshot = parseSnapshot(now!.snapshot!)
     const structure = await readStructure(source, before.publication, tables)
-    await this.#waitFor(parseLsn(now!.lsn!))
+    await this.#waitFor(parseLsn(now!.lsn!), source)
     const { head, ...read } = await this.#read({ last, tables, snapshot: now!.snapshot! })
     const full = reasonForFull({ head, last, structure, tables, read })
     const members = tables.flatMap((table) => structure.members.get(relationName(table)) ?? [])
@@ -112,17 +112,23 @@ export class ChangeReader {
   }
 
   /** Until every commit that ends at or before `lsn` is in the log. */
-  async #waitFor(lsn: Lsn): Promise<void> {
+  async #waitFor(lsn: Lsn, source: Session): Promise<void> {
     const { timeoutMs = TIMEOUT_MS } = this.#options
     const deadline = performance.now() + timeoutMs
     let pause = FIRST_LOOK_MS
     for (let looks = 1; ; looks++) {
-      const head = await this.#head()
-      if (head.startSnapshot !== null && head.upto >= lsn) return
-      if (performance.now() > deadline) throw behind(head, timeoutMs)
-      await this.#ask(lsn)
-      if (looks > PATIENT_LOOKS) await this.#flush(lsn)
-      await this.#moved(lsn, pause)
+      // Before the look: what moves between the look and the wait must not be missed.
+      const moved = this.#nextMove(lsn)
+      try {
+        const head = await this.#head()
+        if (head.startSnapshot !== null && head.upto >= lsn) return
+        if (performance.now() > deadline) throw behind(head, timeoutMs)
+        await this.#ask(lsn)
+        if (looks > PATIENT_LOOKS) await this.#flush(lsn, source)
+        await moved.within(pause)
+      } finally {
+        moved.forget()
+      }
       pause = Math.min(pause * 2, SLOWEST_LOOK_MS)
     }
   }
@@ -141,24 +147,26 @@ export class ChangeReader {
    * Only flushed WAL is decoded. Asynchronous commits are visible before, and the page of an open transaction may stay
    * unflushed for 15 s. A commit of our own flushes it; `local`, because with a dead synchronous standby it would hang.
    */
-  async #flush(lsn: Lsn): Promise<void> {
+  async #flush(lsn: Lsn, source: Session): Promise<void> {
     const { sourceUrl, signal } = this.#options
+    const [row] = await source.rows('SELECT pg_current_wal_flush_lsn()::text AS flushed')
+    if (parseLsn(row!.flushed!) >= lsn) return
     this.#barrier ??= await openBarrier(sourceUrl, signal)
-    const [row] = await this.#barrier.rows('SELECT pg_current_wal_flush_lsn()::text AS flushed')
-    if (parseLsn(row!.flushed!) < lsn)
-      await this.#barrier.rows("SELECT pg_logical_emit_message(true, 'vitrina', '')")
+    await this.#barrier.rows("SELECT pg_logical_emit_message(true, 'vitrina', '')")
   }
 
-  /** Until the log has moved there, or some time has passed. */
-  async #moved(lsn: Lsn, timeoutMs: number): Promise<void> {
+  /** Notes from now on whether the log has moved there. */
+  #nextMove(lsn: Lsn): { within(timeoutMs: number): Promise<void>; forget(): void } {
     const { signals, signal, head } = this.#options
-    const waiting = new AbortController()
-    const off = signals.on(MOVED_CHANNEL, (moved) => {
-      if (moved.head === head && moved.lsn >= lsn) waiting.abort()
+    const moved = new AbortController()
+    const forget = signals.on(MOVED_CHANNEL, (move) => {
+      if (move.head === head && move.lsn >= lsn) moved.abort()
     })
-    await delay(timeoutMs, undefined, { signal: AbortSignal.any([signal, waiting.signal]) }).catch(() => {})
-    off()
-    signal.throwIfAborted()
+    const within = async (timeoutMs: number) => {
+      await delay(timeoutMs, undefined, { signal: AbortSignal.any([signal, moved.signal]) }).catch(() => {})
+      signal.throwIfAborted()
+    }
+    return { within, forget }
   }
 
   /** Head and entries of one moment: a new generation in between would leave the old head with an empty log. */
