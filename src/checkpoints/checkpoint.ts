@@ -73,8 +73,23 @@ export interface Position {
   readonly modified?: string
   /** What these three will be when a pass over every row, which is still unfinished, has ended. */
   readonly next?: Pick<Position, 'xmin' | 'wal'> & { readonly modified?: string | null }
+  /** What audits have found so far. */
+  readonly audit?: Audit
   /** `next.xmin`, as version 0.1 stored it. */
   readonly xminNext?: Moment
+}
+
+/** Random scopes are computed again after incremental runs, in the snapshot of the run, and compared. */
+export interface Audit {
+  /** Identifies the query (`QueryTrace.fingerprint`). Another one is audited from the start. */
+  readonly query: string
+  readonly since: string
+  readonly scopes: number
+  /** Time spent on incremental runs, and on audits among it. */
+  readonly runMs: number
+  readonly auditMs: number
+  /** Rows differed: changes of this query are not followed any more. */
+  readonly failed?: { readonly at: string; readonly rows: number; readonly key: string }
 }
 
 /** A place in the change log of a source database. */

@@ -1442,6 +1442,7 @@ export interface components {
          *       ],
          *       "batch_size": "auto",
          *       "enabled": true,
+         *       "freshness": null,
          *       "schedule_interval": "15m",
          *       "schedule_timezone": "UTC",
          *       "quarantine_limit": 100,
@@ -1458,7 +1459,7 @@ export interface components {
             /** @description Rows per batch; auto keeps a batch near its target duration. */
             batch_size: number | "auto";
             /**
-             * @description For mode incremental: detect changes by incremental_key, or by the row versions of the database.
+             * @description For mode incremental: find changes by incremental_key, by row versions (xmin), or in the write-ahead log (wal).
              * @enum {string}
              */
             capture: "key" | "xmin" | "wal";
@@ -1477,6 +1478,8 @@ export interface components {
             description: string;
             /** @description Runners run only enabled pipelines. */
             enabled: boolean;
+            /** @description live: with capture wal, apply each commit of the source at once. null: on schedule or request. */
+            freshness: "live" | null;
             /**
              * @description For mode full: upsert in batches, or replace the whole mart at once.
              * @enum {string}
@@ -1486,7 +1489,7 @@ export interface components {
             id: string;
             /** @description Column that distinguishes rows with an equal incremental_key. */
             incremental_id_key: string | null;
-            /** @description Column of the query that grows with every change. */
+            /** @description Column of the query that grows with every change; several for capture key over a join, separated by commas. */
             incremental_key: string | null;
             /** @description The upsert key. Empty: the primary key of the target table. */
             key_columns: string[];
@@ -1642,7 +1645,7 @@ export interface components {
              */
             batch_size?: number | "auto";
             /**
-             * @description For mode incremental: detect changes by incremental_key, or by the row versions of the database.
+             * @description For mode incremental: find changes by incremental_key, by row versions (xmin), or in the write-ahead log (wal).
              * @default key
              * @enum {string}
              */
@@ -1669,6 +1672,11 @@ export interface components {
              */
             enabled?: boolean;
             /**
+             * @description live: with capture wal, apply each commit of the source at once. null: on schedule or request.
+             * @default null
+             */
+            freshness?: "live" | null;
+            /**
              * @description For mode full: upsert in batches, or replace the whole mart at once.
              * @default upsert
              * @enum {string}
@@ -1681,7 +1689,7 @@ export interface components {
              */
             incremental_id_key?: string | null;
             /**
-             * @description Column of the query that grows with every change.
+             * @description Column of the query that grows with every change; several for capture key over a join, separated by commas.
              * @default null
              * @example updated_at
              */
@@ -1937,7 +1945,7 @@ export interface components {
         PipelinePatch: {
             /** @description Rows per batch; auto keeps a batch near its target duration. */
             batch_size?: (number | "auto") | null;
-            /** @description For mode incremental: detect changes by incremental_key, or by the row versions of the database. */
+            /** @description For mode incremental: find changes by incremental_key, by row versions (xmin), or in the write-ahead log (wal). */
             capture?: ("key" | "xmin" | "wal") | null;
             /** @description Share of the mart that one run may delete before it fails. */
             delete_brake?: number | null;
@@ -1947,11 +1955,13 @@ export interface components {
             description?: string | null;
             /** @description Runners run only enabled pipelines. */
             enabled?: boolean | null;
+            /** @description live: with capture wal, apply each commit of the source at once. null: on schedule or request. */
+            freshness?: ("live" | null) | null;
             /** @description For mode full: upsert in batches, or replace the whole mart at once. */
             full_strategy?: ("upsert" | "replace") | null;
             /** @description Column that distinguishes rows with an equal incremental_key. */
             incremental_id_key?: (string | null) | null;
-            /** @description Column of the query that grows with every change. */
+            /** @description Column of the query that grows with every change; several for capture key over a join, separated by commas. */
             incremental_key?: (string | null) | null;
             /** @description The upsert key. Empty: the primary key of the target table. */
             key_columns?: string[] | null;
@@ -2245,7 +2255,11 @@ export interface components {
          *       "error": null,
          *       "error_code": null,
          *       "error_hint": null,
-         *       "held_back": null
+         *       "held_back": null,
+         *       "cost": {
+         *         "blocks_read": 343,
+         *         "wal_bytes": 5120
+         *       }
          *     }
          */
         Run: {
@@ -2257,6 +2271,13 @@ export interface components {
             cancel_requested: boolean;
             /** @description The configuration version it uses. */
             config_version: number;
+            /** @description What the run cost the databases. null: they do not report it (before PostgreSQL 18). */
+            cost: {
+                /** @description Blocks of tables and indexes that it accessed. */
+                blocks_read: number;
+                /** @description Bytes of WAL that it wrote. */
+                wal_bytes: number;
+            } | null;
             /** @description The duration so far. */
             duration_ms: number | null;
             /** @description What went wrong. */
@@ -2518,7 +2539,7 @@ export interface components {
              */
             batch_size?: number | "auto";
             /**
-             * @description For mode incremental: detect changes by incremental_key, or by the row versions of the database.
+             * @description For mode incremental: find changes by incremental_key, by row versions (xmin), or in the write-ahead log (wal).
              * @default key
              * @enum {string}
              */
@@ -2545,6 +2566,11 @@ export interface components {
              */
             enabled?: boolean;
             /**
+             * @description live: with capture wal, apply each commit of the source at once. null: on schedule or request.
+             * @default null
+             */
+            freshness?: "live" | null;
+            /**
              * @description For mode full: upsert in batches, or replace the whole mart at once.
              * @default upsert
              * @enum {string}
@@ -2557,7 +2583,7 @@ export interface components {
              */
             incremental_id_key?: string | null;
             /**
-             * @description Column of the query that grows with every change.
+             * @description Column of the query that grows with every change; several for capture key over a join, separated by commas.
              * @default null
              * @example updated_at
              */
@@ -2690,7 +2716,7 @@ export interface components {
              */
             batch_size?: number | "auto";
             /**
-             * @description For mode incremental: detect changes by incremental_key, or by the row versions of the database.
+             * @description For mode incremental: find changes by incremental_key, by row versions (xmin), or in the write-ahead log (wal).
              * @default key
              * @enum {string}
              */
@@ -2717,6 +2743,11 @@ export interface components {
              */
             enabled?: boolean;
             /**
+             * @description live: with capture wal, apply each commit of the source at once. null: on schedule or request.
+             * @default null
+             */
+            freshness?: "live" | null;
+            /**
              * @description For mode full: upsert in batches, or replace the whole mart at once.
              * @default upsert
              * @enum {string}
@@ -2729,7 +2760,7 @@ export interface components {
              */
             incremental_id_key?: string | null;
             /**
-             * @description Column of the query that grows with every change.
+             * @description Column of the query that grows with every change; several for capture key over a join, separated by commas.
              * @default null
              * @example updated_at
              */
@@ -3592,7 +3623,7 @@ export interface operations {
                         /** @description Rows per batch; auto keeps a batch near its target duration. */
                         batch_size: number | "auto";
                         /**
-                         * @description For mode incremental: detect changes by incremental_key, or by the row versions of the database.
+                         * @description For mode incremental: find changes by incremental_key, by row versions (xmin), or in the write-ahead log (wal).
                          * @enum {string}
                          */
                         capture: "key" | "xmin" | "wal";
@@ -3626,6 +3657,8 @@ export interface operations {
                         };
                         /** @description Runners run only enabled pipelines. */
                         enabled: boolean;
+                        /** @description live: with capture wal, apply each commit of the source at once. null: on schedule or request. */
+                        freshness: "live" | null;
                         /**
                          * @description For mode full: upsert in batches, or replace the whole mart at once.
                          * @enum {string}
@@ -3635,7 +3668,7 @@ export interface operations {
                         id: string;
                         /** @description Column that distinguishes rows with an equal incremental_key. */
                         incremental_id_key: string | null;
-                        /** @description Column of the query that grows with every change. */
+                        /** @description Column of the query that grows with every change; several for capture key over a join, separated by commas. */
                         incremental_key: string | null;
                         /** @description The upsert key. Empty: the primary key of the target table. */
                         key_columns: string[];
@@ -3821,7 +3854,7 @@ export interface operations {
                         /** @description Rows per batch; auto keeps a batch near its target duration. */
                         batch_size: number | "auto";
                         /**
-                         * @description For mode incremental: detect changes by incremental_key, or by the row versions of the database.
+                         * @description For mode incremental: find changes by incremental_key, by row versions (xmin), or in the write-ahead log (wal).
                          * @enum {string}
                          */
                         capture: "key" | "xmin" | "wal";
@@ -3855,6 +3888,8 @@ export interface operations {
                         };
                         /** @description Runners run only enabled pipelines. */
                         enabled: boolean;
+                        /** @description live: with capture wal, apply each commit of the source at once. null: on schedule or request. */
+                        freshness: "live" | null;
                         /**
                          * @description For mode full: upsert in batches, or replace the whole mart at once.
                          * @enum {string}
@@ -3864,7 +3899,7 @@ export interface operations {
                         id: string;
                         /** @description Column that distinguishes rows with an equal incremental_key. */
                         incremental_id_key: string | null;
-                        /** @description Column of the query that grows with every change. */
+                        /** @description Column of the query that grows with every change; several for capture key over a join, separated by commas. */
                         incremental_key: string | null;
                         /** @description The upsert key. Empty: the primary key of the target table. */
                         key_columns: string[];
@@ -4806,7 +4841,7 @@ export interface operations {
                         /** @description Rows per batch; auto keeps a batch near its target duration. */
                         batch_size: number | "auto";
                         /**
-                         * @description For mode incremental: detect changes by incremental_key, or by the row versions of the database.
+                         * @description For mode incremental: find changes by incremental_key, by row versions (xmin), or in the write-ahead log (wal).
                          * @enum {string}
                          */
                         capture: "key" | "xmin" | "wal";
@@ -4840,6 +4875,8 @@ export interface operations {
                         };
                         /** @description Runners run only enabled pipelines. */
                         enabled: boolean;
+                        /** @description live: with capture wal, apply each commit of the source at once. null: on schedule or request. */
+                        freshness: "live" | null;
                         /**
                          * @description For mode full: upsert in batches, or replace the whole mart at once.
                          * @enum {string}
@@ -4849,7 +4886,7 @@ export interface operations {
                         id: string;
                         /** @description Column that distinguishes rows with an equal incremental_key. */
                         incremental_id_key: string | null;
-                        /** @description Column of the query that grows with every change. */
+                        /** @description Column of the query that grows with every change; several for capture key over a join, separated by commas. */
                         incremental_key: string | null;
                         /** @description The upsert key. Empty: the primary key of the target table. */
                         key_columns: string[];
@@ -5538,6 +5575,13 @@ export interface operations {
                         cancel_requested: boolean;
                         /** @description The configuration version it uses. */
                         config_version: number;
+                        /** @description What the run cost the databases. null: they do not report it (before PostgreSQL 18). */
+                        cost: {
+                            /** @description Blocks of tables and indexes that it accessed. */
+                            blocks_read: number;
+                            /** @description Bytes of WAL that it wrote. */
+                            wal_bytes: number;
+                        } | null;
                         /** @description The duration so far. */
                         duration_ms: number | null;
                         /** @description What went wrong. */

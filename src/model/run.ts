@@ -42,6 +42,24 @@ export function rowsWritten(rows: RowCounts): number {
   return rows.inserted + rows.updated
 }
 
+/** An audit that found rows which differ from the query. */
+export interface FailedAudit {
+  /** Rows that differ in the scopes that were compared. */
+  readonly rows: number
+  readonly scopes: number
+  /** One of them. */
+  readonly key: string
+  /** The statements that followed the last changes to the mart. */
+  readonly keyQueries: string
+}
+
+/** What a run cost the databases that it worked with. */
+export interface RunCost {
+  /** Blocks of tables and indexes that its sessions accessed, in memory or on disk. */
+  readonly blocksRead: number
+  readonly walBytes: number
+}
+
 /** One execution of a pipeline, as the API shows it. */
 export interface Run {
   readonly id: string
@@ -73,6 +91,8 @@ export interface Run {
   readonly errorHint: string | null
   /** What prevents an incremental run from moving its checkpoint to the last row it wrote. */
   readonly heldBack: HeldBack | null
+  /** Null: the databases do not report it. */
+  readonly cost: RunCost | null
   /** The id of this run in an external orchestrator. */
   readonly externalRef: string | null
   readonly cancelRequested: boolean

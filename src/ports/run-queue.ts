@@ -10,7 +10,7 @@ import type {
   RunTotals,
   ScheduledPipeline,
 } from '../model/claim.js'
-import type { HeldBack, HeldRow, RefusedRow, RepairKey } from '../model/run.js'
+import type { HeldBack, HeldRow, RefusedRow, RepairKey, RunCost } from '../model/run.js'
 
 export interface RecordOptions {
   readonly progress: Progress
@@ -50,6 +50,10 @@ export interface RunQueue {
   toRepair(claim: Claim): Promise<RepairKey[]>
   repaired(claim: Claim, rows: readonly RepairKey[], session: MetaSession | null): Promise<void>
   heldBack(claim: Claim, by: HeldBack | null): Promise<void>
+  /** Some rows of the pipeline are in quarantine. */
+  hasRefusedRows(claim: Claim): Promise<boolean>
+  /** Adds what an attempt cost the databases. */
+  spent(claim: Claim, cost: RunCost): Promise<void>
   retrying(
     claim: Claim,
     attempt: number,

@@ -1,5 +1,5 @@
 import type { BatchRecord, Claim, Control, Phase, Progress, RunPlan } from '../model/claim.js'
-import type { HeldBack, HeldRow, RefusedRow, RepairKey } from '../model/run.js'
+import type { FailedAudit, HeldBack, HeldRow, RefusedRow, RepairKey, RunCost } from '../model/run.js'
 import type { MetaSession } from './run-queue.js'
 
 /** What a batch did, and what users have requested meanwhile. */
@@ -31,6 +31,10 @@ export interface Ledger {
   quarantine(rows: readonly RefusedRow[], session: MetaSession | null): Promise<void>
   replayed(rows: readonly HeldRow[], session: MetaSession | null): Promise<void>
   repaired(rows: readonly RepairKey[], session: MetaSession | null): Promise<void>
+  /** Some rows of the pipeline are in quarantine. */
+  hasRefusedRows(): Promise<boolean>
+  /** Rows of the mart differ from the query although every change was followed. */
+  auditFailed(audit: FailedAudit): void
   /** The mart was dropped and created again since the last checkpoint: every row is read again. */
   martRecreated(): void
   /** Throws if the lease has expired: what is about to be sent would arrive too late. */
@@ -64,6 +68,8 @@ export interface Transfer {
   /** How long a batch should take if the pipeline sets no size. */
   readonly batchMs: number
   readonly heldBack: HeldBack | null
+  /** What the sessions have cost since the last call; null: unknown. */
+  cost(): Promise<RunCost | null>
   close(): Promise<void>
 }
 

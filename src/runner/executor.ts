@@ -63,6 +63,11 @@ export class PipelineExecutor {
         if (outcome === 'RELEASED') return outcome
         await queue.heldBack(claim, transfer.heldBack)
         if (transfer.heldBack !== null) events.heldBack(claim, transfer.heldBack)
+        const cost = await transfer.cost()
+        if (cost !== null) {
+          await queue.spent(claim, cost)
+          events.spent(claim, cost)
+        }
         if (await this.#end(claim, outcome)) return outcome
       }
     } finally {
@@ -159,6 +164,8 @@ export class PipelineExecutor {
       resetApplied: () => queue.resetDone(claim),
       transformOutput: (line) => events.transformOutput(claim, line),
       martRecreated: () => events.martRecreated(claim),
+      hasRefusedRows: () => queue.hasRefusedRows(claim),
+      auditFailed: (audit) => events.auditFailed(claim, audit),
       replayed: (rows, session) => queue.replayed(claim, rows, session),
       repaired: (rows, session) => queue.repaired(claim, rows, session),
       quarantine: async (rows, session) => {

@@ -42,7 +42,7 @@ export const RUN_COLUMNS = `
   etl.rfc3339(r.requested_at) AS requested_at, etl.rfc3339(r.started_at) AS started_at, etl.rfc3339(r.finished_at) AS finished_at,
   round(extract(epoch FROM coalesce(r.finished_at, clock_timestamp()) - r.started_at) * 1000)::float8 AS duration_ms,
   r.rows_read, r.rows_written, r.rows_inserted, r.rows_updated, r.rows_unchanged, r.rows_deleted, r.rows_quarantined, r.rows_duplicate,
-  r.batches, r.error, r.error_code, r.error_hint, r.held_back, r.external_ref, r.cancel_requested,
+  r.batches, r.error, r.error_code, r.error_hint, r.held_back, r.cost_blocks_read, r.cost_wal_bytes, r.external_ref, r.cancel_requested,
   split_part(r.traceparent, '-', 2) AS trace_id, r.attempts`
 
 export interface RunRow {
@@ -74,6 +74,8 @@ export interface RunRow {
   error_code: string | null
   error_hint: string | null
   held_back: HeldBack | null
+  cost_blocks_read: number | null
+  cost_wal_bytes: number | null
   external_ref: string | null
   cancel_requested: boolean
   trace_id: string | null
@@ -110,6 +112,10 @@ export function toRun(row: RunRow): Run {
     errorCode: row.error_code,
     errorHint: row.error_hint,
     heldBack: row.held_back,
+    cost:
+      row.cost_blocks_read === null || row.cost_wal_bytes === null
+        ? null
+        : { blocksRead: row.cost_blocks_read, walBytes: row.cost_wal_bytes },
     externalRef: row.external_ref,
     cancelRequested: row.cancel_requested,
     traceId: row.trace_id,

@@ -19,6 +19,7 @@ import {
   type RefusedRow,
   type RepairKey,
   type RowCounts,
+  type RunCost,
   rowsWritten,
 } from '../model/run.js'
 import type { MetaSession, RecordOptions, RunQueue } from '../ports/run-queue.js'
@@ -260,6 +261,22 @@ export class RunQueueRepository implements RunQueue {
 
   async heldBack(claim: Claim, by: HeldBack | null): Promise<void> {
     await this.#note(claim, 'held_back = $3', [by === null ? null : JSON.stringify(by)])
+  }
+
+  async hasRefusedRows(claim: Claim): Promise<boolean> {
+    const rows = await this.#database.query(
+      "SELECT FROM etl.etl_quarantine WHERE pipeline_id = $1 AND status <> 'REPLAYED' LIMIT 1",
+      [claim.pipeline.id],
+    )
+    return rows.length > 0
+  }
+
+  async spent(claim: Claim, { blocksRead, walBytes }: RunCost): Promise<void> {
+    await this.#note(
+      claim,
+      'cost_blocks_read = coalesce(cost_blocks_read, 0) + $3, cost_wal_bytes = coalesce(cost_wal_bytes, 0) + $4',
+      [blocksRead, walBytes],
+    )
   }
 
   async retrying(

@@ -12,7 +12,7 @@ import type {
 } from '../model/claim.js'
 import type { VitrinaError } from '../model/errors.js'
 import type { Proof } from '../model/reconcile.js'
-import type { HeldBack } from '../model/run.js'
+import type { FailedAudit, HeldBack, RunCost } from '../model/run.js'
 import { aboutError, aboutRows, aboutRun, many } from './facts.js'
 import type { Fields, Logger } from './log.js'
 import type { Meter } from './meter.js'
@@ -156,6 +156,25 @@ export class Events {
   heldBack(claim: Claim, { reason, pid, since }: HeldBack): void {
     const facts = { ...this.#about(claim), reason, blocking_pid: pid, since }
     this.#log.info('Checkpoint held back by an open transaction.', facts)
+  }
+
+  spent(claim: Claim, cost: RunCost): void {
+    this.#meter.spent(claim.pipeline.name, cost)
+  }
+
+  /** Rows that differ from what the query returns mean that a change was not followed to them. */
+  auditFailed(claim: Claim, audit: FailedAudit): void {
+    this.#meter.auditFailed(claim.pipeline.name)
+    this.#log.error(
+      'An audit found rows that differ from the query. They are repaired, and every later run computes all rows until the query changes.',
+      {
+        ...this.#about(claim),
+        rows: audit.rows,
+        scopes: audit.scopes,
+        key: audit.key,
+        key_queries: audit.keyQueries,
+      },
+    )
   }
 
   duplicates(claim: Claim, count: number): void {

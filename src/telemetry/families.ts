@@ -159,6 +159,27 @@ export const QUEUE_WAIT = {
   buckets: [0.05, 0.1, 0.5, 1, 2, 5, 15, 60, 300, 1800],
   from: 'runner',
 } as const satisfies Family
+export const RUN_BLOCKS = {
+  name: 'vitrina_run_blocks_read_total',
+  type: 'counter',
+  help: 'Blocks of tables and indexes that runs accessed in their databases. Absent for servers before PostgreSQL 18.',
+  labelNames: ['pipeline'],
+  from: 'runner',
+} as const satisfies Family
+export const RUN_WAL = {
+  name: 'vitrina_run_wal_bytes_total',
+  type: 'counter',
+  help: 'Bytes of WAL that runs wrote in their databases. Absent for servers before PostgreSQL 18.',
+  labelNames: ['pipeline'],
+  from: 'runner',
+} as const satisfies Family
+export const AUDITS_FAILED = {
+  name: 'vitrina_audits_failed_total',
+  type: 'counter',
+  help: 'Audits of incremental runs that found rows which differ from the query.',
+  labelNames: ['pipeline'],
+  from: 'runner',
+} as const satisfies Family
 export const REQUESTS = {
   name: 'vitrina_http_requests_total',
   type: 'counter',
@@ -202,6 +223,9 @@ export const FAMILIES: readonly Family[] = [
   RETRIES,
   RECOVERIES,
   QUEUE_WAIT,
+  RUN_BLOCKS,
+  RUN_WAL,
+  AUDITS_FAILED,
   REQUESTS,
   REQUEST_DURATION,
   RECONCILE_ROWS,

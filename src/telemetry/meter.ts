@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { BatchRecord, Phase } from '../model/claim.js'
+import type { RunCost } from '../model/run.js'
 import type { FinalStatus } from '../model/totals.js'
 import * as families from './families.js'
 import { type Fleet, fleetText } from './fleet.js'
@@ -22,6 +23,8 @@ export interface Meter {
   /** How long a run was requested before a runner claimed it. */
   waited(seconds: number): void
   heartbeat(): void
+  spent(pipeline: string, cost: RunCost): void
+  auditFailed(pipeline: string): void
   /** The result of a row-by-row comparison. */
   reconciled(pipeline: string, rows: Readonly<Record<'missing' | 'extra' | 'different', number>>): void
   request(request: HttpRequest): void
@@ -100,6 +103,16 @@ class PrometheusMeter implements Meter {
     this.#metrics.heartbeat.setToCurrentTime()
   }
 
+  spent(name: string, { blocksRead, walBytes }: RunCost): void {
+    const pipeline = this.#labelOf(name)
+    this.#metrics.runBlocks.inc({ pipeline }, blocksRead)
+    this.#metrics.runWal.inc({ pipeline }, walBytes)
+  }
+
+  auditFailed(pipeline: string): void {
+    this.#metrics.auditsFailed.inc({ pipeline: this.#labelOf(pipeline) })
+  }
+
   reconciled(name: string, rows: Readonly<Record<'missing' | 'extra' | 'different', number>>): void {
     const pipeline = this.#labelOf(name)
     // The result of one comparison says nothing about another pipeline.
@@ -138,6 +151,9 @@ function sharedMetrics(registry: Registry) {
 
 function ownMetrics(registry: Registry) {
   return {
+    runBlocks: new Counter(at(registry, families.RUN_BLOCKS)),
+    runWal: new Counter(at(registry, families.RUN_WAL)),
+    auditsFailed: new Counter(at(registry, families.AUDITS_FAILED)),
     build: new Gauge(at(registry, families.BUILD)),
     batchDuration: new Histogram(at(registry, families.BATCH_DURATION)),
     retries: new Counter(at(registry, families.RETRIES)),

@@ -1,9 +1,10 @@
 import { type RunPlan, sessionName } from '../model/claim.js'
 import { strategyOf, type Way } from '../model/pipeline.js'
 import { isWholeKey } from '../model/quarantine.js'
-import type { HeldBack, HeldRow, RepairKey } from '../model/run.js'
+import type { HeldBack, HeldRow, RepairKey, RunCost } from '../model/run.js'
 import type { MetaSession } from '../ports/run-queue.js'
 import type { Step, Transfer } from '../ports/transfer.js'
+import { addCosts, sessionCost } from '../postgres/session-cost.js'
 import { isSpread } from '../sources/postgres/describe.js'
 import { Horizon } from '../sources/postgres/horizon.js'
 import { type Attempt, fullPass } from './attempt.js'
@@ -31,6 +32,7 @@ export class RouteTransfer<Rows> implements Transfer {
   readonly #attempt: Attempt<unknown>
   readonly #route: Route<Rows>
   #incremental: IncrementalProgression | null = null
+  #spent: RunCost | null = null
 
   constructor(attempt: Attempt<unknown>, route: Route<Rows>, way: Way) {
     this.#attempt = attempt
@@ -93,15 +95,21 @@ export class RouteTransfer<Rows> implements Transfer {
   }
 
   follow(): Step | null {
-    const { changes, examined } = this.#attempt
+    const { changes } = this.#attempt
     const wait = changes?.waitForChanges ?? null
     if (changes === null || wait === null) return null
-    const { trace } = examined.trace!
-    const everyRow = (next: NextPosition) => this.#everyRow(next)
-    return new Follow(
-      wait,
-      (live) => new ChangedRows(this.#attempt, this.#route, { changes, trace, everyRow, live }),
-    )
+    const following = this.#following(changes)
+    return new Follow(wait, (live) => new ChangedRows(this.#attempt, this.#route, { ...following, live }))
+  }
+
+  #following(changes: ChangeSource): ConstructorParameters<typeof ChangedRows>[2] {
+    const { examined, claim } = this.#attempt
+    const { trace, fingerprint } = examined.trace!
+    return {
+      ...{ changes, trace, query: fingerprint },
+      isExact: claim.pipeline.capture === 'wal',
+      everyRow: (next) => this.#everyRow(next),
+    }
   }
 
   #keyPass(): Step {
@@ -118,10 +126,8 @@ export class RouteTransfer<Rows> implements Transfer {
   }
 
   #changedRows(changes: ChangeSource): Step {
-    const { trace } = this.#attempt.examined.trace!
-    const everyRow = (next: NextPosition) => this.#everyRow(next)
     if (!changes.isFirst)
-      return this.#unlessDone(new ChangedRows(this.#attempt, this.#route, { changes, trace, everyRow }))
+      return this.#unlessDone(new ChangedRows(this.#attempt, this.#route, this.#following(changes)))
     return later('changed', async () => this.#everyRow(await changes.first()))
   }
 
@@ -159,6 +165,16 @@ export class RouteTransfer<Rows> implements Transfer {
 
   get heldBack(): HeldBack | null {
     return this.#incremental?.heldBack ?? this.#attempt.changes?.heldBack ?? null
+  }
+
+  async cost(): Promise<RunCost | null> {
+    const { source, session } = this.#attempt
+    const sessions = [...new Set([source, session])]
+    const now = addCosts(await Promise.all(sessions.map(sessionCost)))
+    const before = this.#spent
+    this.#spent = now
+    if (now === null || before === null) return now
+    return { blocksRead: now.blocksRead - before.blocksRead, walBytes: now.walBytes - before.walBytes }
   }
 
   close(): Promise<void> {

@@ -119,4 +119,51 @@ describe.each(['relay', 'rows'] as const)('by %s', (way) => {
     await main.query("UPDATE etl.etl_pipelines SET status = 'PAUSE_REQUESTED' WHERE id = $1", [id])
     await waitFor(async () => (await runsOf(main, id))[0]!.status === 'PAUSED', { what: 'the pause' })
   })
+
+  if (way === 'relay')
+    it('audits itself: a row that differs is repaired, and the run computes every row from then on', async () => {
+      const { id } = await mart({ sourceQuery: STATS, targetTable: 'analytics.audited' })
+      await runOf(id)
+      await source.query('INSERT INTO content.rating VALUES (7001, 30, 1, 5)')
+      expect(await runOf(id)).toMatchObject({ rows_read: 1 })
+      expect(await auditOf(main, id)).toMatchObject({ scopes: expect.any(Number) })
+      expect((await auditOf(main, id))!.scopes).toBeGreaterThan(0)
+      // As if no change had ever been followed to these rows.
+      await main.query('UPDATE analytics.audited SET ratings = -1')
+      await main.query(
+        `UPDATE etl.etl_state SET position = jsonb_set(position, '{audit,runMs}', '1000000') WHERE pipeline_id = $1`,
+        [id],
+      )
+      await source.query('INSERT INTO content.rating VALUES (7002, 31, 1, 5)')
+      await runOf(id)
+      expect(await rowTexts(main, 'SELECT * FROM analytics.audited')).toEqual(await rowTexts(source, STATS))
+      expect(await auditOf(main, id)).toMatchObject({ failed: { rows: expect.any(Number) } })
+      const [{ n }] = (await source.query<{ n: number }>('SELECT count(*)::int AS n FROM content.film')) as [
+        { n: number },
+      ]
+      await source.query('INSERT INTO content.rating VALUES (7003, 32, 1, 5)')
+      expect(await runOf(id)).toMatchObject({ rows_read: n, rows_updated: 1 })
+    })
+
+  it('reports what a run cost', async () => {
+    const { id } = await mart({ sourceQuery: STATS, targetTable: 'analytics.cost' })
+    await runOf(id)
+    await source.query('INSERT INTO content.rating VALUES (8001, 33, 1, 5)')
+    const { cost_blocks_read: blocks, cost_wal_bytes: wal } = await runOf(id)
+    if (server.major < 18) expect([blocks, wal]).toEqual([null, null])
+    else expect([Number(blocks) > 0, Number(wal) > 0]).toEqual([true, true])
+  })
 })
+
+interface Audited {
+  readonly scopes: number
+  readonly failed?: { readonly rows: number }
+}
+
+async function auditOf(main: TestDatabase, pipelineId: string): Promise<Audited | null> {
+  const [row] = await main.query<{ audit: Audited | null }>(
+    "SELECT position -> 'audit' AS audit FROM etl.etl_state WHERE pipeline_id = $1",
+    [pipelineId],
+  )
+  return row!.audit
+}

@@ -3,6 +3,8 @@ import { waitFor } from './wait.js'
 
 /** A row of etl.etl_runs, numbers as numbers. */
 export interface RunRow {
+  readonly cost_blocks_read: number | null
+  readonly cost_wal_bytes: number | null
   readonly id: string
   readonly status: string
   readonly way: string | null

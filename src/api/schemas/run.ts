@@ -56,6 +56,13 @@ export const runWire = z
     error_code: z.string().nullable().describe('Its code.'),
     error_hint: z.string().nullable().describe('How to fix it.'),
     held_back: heldBackWire.nullable().describe('What prevents the checkpoint from advancing.'),
+    cost: z
+      .object({
+        blocks_read: z.number().describe('Blocks of tables and indexes that it accessed.'),
+        wal_bytes: z.number().describe('Bytes of WAL that it wrote.'),
+      })
+      .nullable()
+      .describe('What the run cost the databases. null: they do not report it (before PostgreSQL 18).'),
   })
   .meta({ id: 'Run', examples: [RUN_EXAMPLE] })
 export type RunWire = z.infer<typeof runWire>
@@ -235,6 +242,7 @@ export function runToWire(run: Run): RunWire {
     error_code: run.errorCode,
     error_hint: run.errorHint,
     held_back: run.heldBack === null ? null : heldBackToWire(run.heldBack),
+    cost: run.cost === null ? null : { blocks_read: run.cost.blocksRead, wal_bytes: run.cost.walBytes },
   }
 }
 

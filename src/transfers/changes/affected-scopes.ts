@@ -18,6 +18,8 @@ export interface AffectedScopes {
   /** How many images they come from. */
   readonly entries: number
   readonly keyQueryCost: number
+  /** The statements that named them. */
+  readonly keyQueries: string
 }
 
 const NOTHING: TableChanges = { changed: [], old: [] }
@@ -55,6 +57,7 @@ export async function affectedScopes(
     scopes: trace.scope.map((_, place) => all.map((scope) => scope[place]!)),
     entries: [...tables.values()].reduce((sum, { changed }) => sum + changed.length, 0),
     keyQueryCost: cost,
+    keyQueries: keyQueries.map(({ text }) => text).join('\n'),
   }
 }
 

@@ -1,5 +1,6 @@
-import type { RowCounts } from '../../model/run.js'
+import type { FailedAudit, RowCounts } from '../../model/run.js'
 import type { BatchId } from '../../ports/sink.js'
+import type { Traced } from '../../scopes/index.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import type { Apply, MartChange, MartWriter, Scopes } from '../marts/mart.js'
 import type { Progression } from '../progression.js'
@@ -22,6 +23,8 @@ export interface Route<Rows> {
   pass(name: string, progression: Progression): Stream<Rows>
   /** Whether rows of the mart can be found by these columns of its key. */
   findsScopes(columns: readonly string[]): boolean
+  /** Null: the mart is not audited. */
+  readonly auditor: Auditor | null
   /** Called in the snapshot of the source in which the rows are to be computed. */
   changes(rows: AffectedRows): Promise<Changes<Rows>>
   /**
@@ -39,6 +42,18 @@ export interface Stream<Rows> {
   readonly reader: Reader<Rows>
   readonly writer: MartWriter<Rows>
   readonly progression: Progression
+}
+
+/** Compares a few rows of the mart with what the query returns for them. */
+export interface Auditor {
+  /** Computes random scopes in the snapshot of the source. Null: the mart has none. */
+  collect(trace: Traced): Promise<CollectedAudit | null>
+}
+
+export interface CollectedAudit {
+  readonly scopes: number
+  /** Called inside the batch, after its rows were written. Null: the rows are equal. */
+  compare(): Promise<Pick<FailedAudit, 'rows' | 'key'> | null>
 }
 
 /** Rows that are computed again. */

@@ -17,6 +17,7 @@ import { typedKey } from './selections.js'
 /** Rows pass through this process: for transforms, and for every target that is not a table of PostgreSQL. */
 export class RowsRoute implements Route<RowBatch> {
   readonly rebuildsAtOnce = false
+  readonly auditor = null
   readonly publish: RowMart['publish']
   readonly #attempt: Attempt<unknown>
   readonly #mart: RowMart

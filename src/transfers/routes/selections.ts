@@ -1,10 +1,12 @@
 import { failpoint } from '../../model/failpoints.js'
 import { databaseError } from '../../postgres/errors.js'
+import type { Traced } from '../../scopes/index.js'
 import type { Target } from '../../sinks/postgres/target.js'
 import type { TextValues } from '../../sql/copy-text.js'
 import { quoteIdentifier, quoteList, quoteLiteral } from '../../sql/identifiers.js'
 import { asRelation, type Column, columnList } from '../../sql/selection.js'
 import { type Attempt, sourceQueryOf, writingOf } from '../attempt.js'
+import { auditSelection, compareAudited, randomScopes } from '../changes/audit.js'
 import { type Apply, deletedRows, type MartWriter } from '../marts/mart.js'
 import { type Absent, deleteAbsent, isEmptyTable, SELECTIONS, stageScopes } from '../marts/table.js'
 import { type RowSource, TableWriter } from '../marts/table-writer.js'
@@ -13,7 +15,7 @@ import { PagedReader } from '../readers/paged.js'
 import { MAX_ROWS_AT_ONCE, StagedReader, WholeReader } from '../readers/staged.js'
 import { type Mover, pushdown } from './pushdown.js'
 import { Relay } from './relay.js'
-import type { AffectedRows, Changes, Rebuild, Route, Stream } from './route.js'
+import type { AffectedRows, Changes, CollectedAudit, Rebuild, Route, Stream } from './route.js'
 
 const COLLECTED = 'pg_temp.vitrina_pass'
 const COLLECTED_KEYS = 'pg_temp.vitrina_keys'
@@ -57,6 +59,24 @@ export class SelectionRoute implements Route<string> {
 
   findsScopes(): boolean {
     return true
+  }
+
+  readonly auditor = { collect: (trace: Traced) => this.#collectAudit(trace) }
+
+  async #collectAudit(trace: Traced): Promise<CollectedAudit | null> {
+    const { session, mart: target, examined } = this.#attempt
+    const scopes = await randomScopes(session, target, trace.scope)
+    const count = scopes.values[0]!.length
+    if (count === 0) return null
+    await session.run('DROP TABLE IF EXISTS pg_temp.vitrina_audit')
+    await this.#mover.collect(
+      auditSelection(trace, examined.columns, scopes),
+      'vitrina_audit',
+      examined.columns,
+    )
+    const ignored = trace.planDependent.map(({ name }) => name)
+    const compared = { target, scopes, computed: 'pg_temp.vitrina_audit', ignored }
+    return { scopes: count, compare: () => compareAudited(session, compared) }
   }
 
   async changes({ selection, scopes }: AffectedRows): Promise<Changes<string>> {

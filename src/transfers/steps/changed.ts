@@ -1,16 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Audit } from '../../checkpoints/checkpoint.js'
+import type { FailedAudit } from '../../model/run.js'
 import type { BatchId } from '../../ports/sink.js'
 import type { BatchDone, Idle, Step } from '../../ports/transfer.js'
 import { databaseError, onSide } from '../../postgres/errors.js'
 import { chooseRecompute, recomputeText, type ScopeTrace } from '../../scopes/index.js'
 import { asRelation, columnList } from '../../sql/selection.js'
 import type { Attempt } from '../attempt.js'
-import type { BatchOutcome } from '../batch.js'
+import type { BatchOutcome, CheckpointState } from '../batch.js'
 import { affectedScopes } from '../changes/affected-scopes.js'
+import { auditOf, isAuditDue } from '../changes/audit.js'
 import type { ChangeSource, FoundChanges, NextPosition } from '../changes/change-source.js'
 import { NO_CHANGE } from '../marts/mart.js'
 import { movedTo } from '../progression.js'
-import type { AffectedRows, Changes, Route } from '../routes/route.js'
+import type { AffectedRows, Changes, CollectedAudit, Route } from '../routes/route.js'
 import { counted } from './pass.js'
 
 /** A snapshot in which the changes cannot be read is replaced by a later one. */
@@ -19,6 +22,10 @@ const AGAIN_MS = 50
 interface ChangedParts {
   readonly changes: ChangeSource
   readonly trace: ScopeTrace
+  /** Identifies the query that was traced. */
+  readonly query: string
+  /** Every change is found, so that the mart equals the query: it can be audited. */
+  readonly isExact: boolean
   /** Writes every row in batches and ends with this position, where a mart cannot be rebuilt at once. */
   readonly everyRow: (next: NextPosition) => Step
   /** One of many in a run: its batches are recorded together, and it is left out if nothing has changed. */
@@ -29,6 +36,10 @@ interface ChangedParts {
 interface Collected<Rows> {
   readonly next: NextPosition
   readonly changes: Changes<Rows>
+  readonly audit: CollectedAudit | null
+  /** How long this took, and the audit among it. */
+  readonly ms: number
+  readonly auditMs: number
 }
 
 /**
@@ -44,6 +55,9 @@ export class ChangedRows<Rows> implements Step {
   #collected: Collected<Rows> | null = null
   #everyRow: Step | null = null
   #done = false
+  #keyQueries = ''
+  /** An audit has just failed. */
+  #repairs = false
 
   constructor(attempt: Attempt<unknown>, route: Route<Rows>, parts: ChangedParts) {
     this.#attempt = attempt
@@ -67,8 +81,9 @@ export class ChangedRows<Rows> implements Step {
     return null
   }
 
-  async #write({ next, changes }: Collected<Rows>, limit: number): Promise<BatchDone> {
-    const { batches } = this.#attempt
+  async #write(collected: Collected<Rows>, limit: number): Promise<BatchDone> {
+    const { batches, ledger } = this.#attempt
+    const { next, changes } = collected
     const { stream, finish } = changes
     const portion = (await stream?.reader.next(limit)) ?? null
     if (stream !== null && portion !== null) {
@@ -80,28 +95,79 @@ export class ChangedRows<Rows> implements Step {
     }
     this.#done = true
     const isLive = this.#parts.live !== undefined
+    let failed: Pick<FailedAudit, 'rows' | 'key'> | null = null
     const done = await batches.run(this.name, async (id) => {
+      const began = performance.now()
       const change = await finish(id)
-      return { change, state: movedTo(batches.state, next), ends: !isLive, joins: isLive }
+      const written = performance.now()
+      failed = await this.#compare(collected)
+      const spent = {
+        runMs: collected.ms + performance.now() - began,
+        auditMs: collected.auditMs + performance.now() - written,
+      }
+      const moved = movedTo(batches.state, next)
+      const state = this.#parts.isExact ? this.#audited(moved, { collected, failed, spent }) : moved
+      return { change, state, ends: !isLive && failed === null, joins: isLive }
     })
     await this.#parts.changes.applied(next)
+    if (failed !== null) {
+      ledger.auditFailed({
+        ...(failed as Pick<FailedAudit, 'rows' | 'key'>),
+        scopes: collected.audit!.scopes,
+        keyQueries: this.#keyQueries,
+      })
+      // At once, with all rows: the audit is part of the position now.
+      this.#collected = null
+      this.#repairs = true
+      this.#done = false
+    }
     return done
+  }
+
+  async #compare({ audit }: Collected<Rows>): Promise<Pick<FailedAudit, 'rows' | 'key'> | null> {
+    const failed = (await audit?.compare()) ?? null
+    // A row that the mart refused is in quarantine, and its old version stays.
+    return failed === null || (await this.#attempt.ledger.hasRefusedRows()) ? null : failed
+  }
+
+  #audited(
+    state: CheckpointState,
+    {
+      collected: { audit },
+      failed,
+      spent,
+    }: {
+      collected: Collected<Rows>
+      failed: Pick<FailedAudit, 'rows' | 'key'> | null
+      spent: Pick<Audit, 'runMs' | 'auditMs'>
+    },
+  ): CheckpointState {
+    const before = auditOf(state.position.audit, this.#parts.query)
+    const after: Audit = {
+      ...before,
+      scopes: before.scopes + (audit?.scopes ?? 0),
+      runMs: Math.round(before.runMs + spent.runMs),
+      auditMs: Math.round(before.auditMs + spent.auditMs),
+      ...(failed === null ? {} : { failed: { at: new Date().toISOString(), ...failed } }),
+    }
+    return { ...state, position: { ...state.position, audit: after } }
   }
 
   /** Null: the mart has to be written row by row, or there is nothing to do. */
   async #collect(): Promise<Collected<Rows> | null> {
     const { source } = this.#attempt
+    const began = performance.now()
     for (;;) {
       await this.#parts.changes.prepare()
       await source.run('BEGIN ISOLATION LEVEL REPEATABLE READ')
       const found = await this.#parts.changes.read()
-      if (found !== null) return this.#collectRows(found)
+      if (found !== null) return this.#collectRows(found, began)
       await source.run('ROLLBACK')
       await delay(AGAIN_MS)
     }
   }
 
-  async #collectRows(found: FoundChanges): Promise<Collected<Rows> | null> {
+  async #collectRows(found: FoundChanges, began: number): Promise<Collected<Rows> | null> {
     const { source } = this.#attempt
     const { next } = found
     const rows = await this.#affectedRows(found)
@@ -120,20 +186,38 @@ export class ChangedRows<Rows> implements Step {
         : await this.#route.changes(rows).catch((error) => {
             throw databaseError(error, 'Reading the changed rows', 'source')
           })
+    const computed = performance.now()
+    const audit = rows === null || rows.scopes === null ? null : await this.#collectAudit()
+    const collected = performance.now()
     await source.run('COMMIT')
-    return { next, changes }
+    return { next, changes, audit, ms: collected - began, auditMs: collected - computed }
+  }
+
+  async #collectAudit(): Promise<CollectedAudit | null> {
+    const { trace, query, isExact } = this.#parts
+    const { auditor } = this.#route
+    const { batches } = this.#attempt
+    if (!isExact || auditor === null || !trace.traced) return null
+    return isAuditDue(auditOf(batches.state.position.audit, query)) ? auditor.collect(trace) : null
   }
 
   /** Null: no row is affected. */
   async #affectedRows(found: FoundChanges): Promise<AffectedRows | null> {
     const { trace } = this.#parts
     const { source } = this.#attempt
+    const { audit } = this.#attempt.batches.state.position
+    const hasFailed = audit?.failed !== undefined && audit.query === this.#parts.query
+    if (this.#repairs) {
+      this.#repairs = false
+      return this.#everyRowOf()
+    }
     if (found.full === null && found.tables.size === 0) return null
-    if (found.full !== null || !trace.traced) return this.#everyRowOf()
+    if (found.full !== null || !trace.traced || hasFailed) return this.#everyRowOf()
     const names = trace.scope.map(({ name }) => name)
     if (!this.#route.findsScopes(names)) return this.#everyRowOf()
     const affected = await affectedScopes(source, trace, found)
     if (typeof affected === 'string') return this.#everyRowOf()
+    this.#keyQueries = affected.keyQueries
     const { scopes } = affected
     if (scopes[0]!.length === 0) return null
     const choice = await onSide('source', 'Choosing how to compute the changed rows', () =>

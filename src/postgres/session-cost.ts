@@ -1,0 +1,31 @@
+import type { RunCost } from '../model/run.js'
+import type { Session } from './session.js'
+
+/**
+ * What a session has cost its server so far; null: the server does not report it for one session (before PostgreSQL 18).
+ * Outside a transaction, because statistics are written when one ends.
+ */
+export async function sessionCost(session: Session): Promise<RunCost | null> {
+  const [known] = await session.rows(
+    "SELECT (to_regproc('pg_catalog.pg_stat_get_backend_io') IS NOT NULL)::text AS reported",
+  )
+  if (known!.reported !== 'true') return null
+  await session.rows('SELECT pg_stat_force_next_flush()')
+  const [row] = await session.rows(COST)
+  return { blocksRead: Number(row!.blocks), walBytes: Number(row!.wal) }
+}
+
+// Hits are blocks; a read may fetch several at once.
+const COST = `
+  SELECT (SELECT coalesce(sum(i.hits + coalesce(i.read_bytes, 0) / current_setting('block_size')::int), 0)
+            FROM pg_stat_get_backend_io(pg_backend_pid()) i WHERE i.object = 'relation')::bigint::text AS blocks,
+         (SELECT coalesce(sum(w.wal_bytes), 0) FROM pg_stat_get_backend_wal(pg_backend_pid()) w)::bigint::text AS wal`
+
+export function addCosts(costs: readonly (RunCost | null)[]): RunCost | null {
+  const known = costs.filter((cost) => cost !== null)
+  if (known.length < costs.length) return null
+  return {
+    blocksRead: known.reduce((sum, { blocksRead }) => sum + blocksRead, 0),
+    walBytes: known.reduce((sum, { walBytes }) => sum + walBytes, 0),
+  }
+}
