@@ -1,6 +1,3 @@
-import { mkdtemp } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { inject, onTestFinished } from 'vitest'
 import { Captor } from '../../src/capture/captor.js'
 import type { CaptorOptions } from '../../src/capture/captor-options.js'
@@ -21,6 +18,7 @@ import { CaptureEvents } from '../../src/telemetry/capture-events.js'
 import { createLog } from '../../src/telemetry/log.js'
 import { aPipeline } from './builders.js'
 import { aDatabase, type TestDatabase } from './database.js'
+import { makeMemoryFolder } from './memory-folder.js'
 import { removePostgres, startPostgres } from './postgres-server.js'
 import { majorOf, type TestServer } from './server.js'
 import { waitFor } from './wait.js'
@@ -41,7 +39,7 @@ export interface LogicalServer extends TestServer {
  * does not exist, until it is cancelled: decoded, and not visible.
  */
 export async function aLogicalServer(settings: Record<string, string> = {}): Promise<LogicalServer> {
-  const home = await mkdtemp(join(tmpdir(), 'vitrina-logical-'))
+  const { path: home } = makeMemoryFolder('vitrina-logical-')
   const { bin } = inject('server')
   const start = () =>
     startPostgres({
