@@ -87,7 +87,7 @@ describe('the package', () => {
       expect.arrayContaining([
         'bin/vitrina.js',
         'console/dist/index.html',
-        'dist/cli/index.js',
+        'dist/bundle/cli.js',
         'dist/store/migrations/0001_meta_store.sql',
         'dist/transforms/typescript/task.d.ts',
         'python/vitrina_host.py',
