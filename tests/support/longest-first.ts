@@ -20,11 +20,6 @@ export class LongestFirst extends BaseSequencer {
       const index = LONGEST.findIndex((name) => moduleId.endsWith(`/${name}`))
       return index < 0 ? LONGEST.length : index
     }
-    // Files of one project together: a process is kept only for a next file of the same project.
-    const byProject = (a: TestSpecification, b: TestSpecification) =>
-      a.project.name < b.project.name ? -1 : 1
-    const compare = (a: TestSpecification, b: TestSpecification) =>
-      place(a) - place(b) || (a.project === b.project ? 0 : byProject(a, b))
-    return (await super.sort(files)).sort(compare)
+    return (await super.sort(files)).sort((a, b) => place(a) - place(b))
   }
 }
