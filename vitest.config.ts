@@ -28,9 +28,8 @@ export default defineConfig({
     // Files follow each other in one process, with the modules loaded once: to load them again for each file takes most
     // of a second of CPU time. So no module keeps anything that the next file could find.
     isolate: false,
-    // Most files wait for a server or a process, so that even one core has room for a second one. A third worker on two
-    // cores makes nothing faster: each file then takes half as long again.
-    maxWorkers: Math.max(2, availableParallelism()),
+    // One more than cores: files that wait for a server, a lease or a process leave a quarter of the CPU time unused.
+    maxWorkers: availableParallelism() + 1,
     // Generous, because a loaded machine is slow and a wait ends with its fact, not with the clock.
     testTimeout: 60_000,
     hookTimeout: 120_000,

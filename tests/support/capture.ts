@@ -10,9 +10,9 @@ import {
   type Position,
   registerPipeline,
 } from '../../src/capture/heads.js'
-import { type Lsn, parseLsn } from '../../src/capture/lsn.js'
+import { formatLsn, type Lsn, parseLsn } from '../../src/capture/lsn.js'
 import { applyPublication, planPublication } from '../../src/capture/publication.js'
-import { Signals } from '../../src/capture/signals.js'
+import { Signals, WANTED_CHANNEL } from '../../src/capture/signals.js'
 import { Session } from '../../src/postgres/session.js'
 import { CaptureEvents } from '../../src/telemetry/capture-events.js'
 import { createLog } from '../../src/telemetry/log.js'
@@ -193,7 +193,13 @@ export class Rig {
     await waitFor(
       async () => {
         const { upto, startSnapshot } = await this.head()
-        return startSnapshot !== null && upto >= lsn
+        if (startSnapshot !== null && upto >= lsn) return true
+        // As a consumer does: otherwise a captor without entries writes its position only once a second.
+        await this.main.query('SELECT pg_notify($1, $2)', [
+          WANTED_CHANNEL,
+          `${this.headId} ${formatLsn(lsn)}`,
+        ])
+        return false
       },
       { what: 'the log to reach the source' },
     )
