@@ -44,9 +44,9 @@ export async function bundleProgram() {
     cleanDir: true,
     format: 'esm',
     chunkFileNames: '[name]-[hash].js',
-    // Names stay: they are in errors and stack traces.
+    minify: true,
+    // Functions and classes have their names in logs and stack traces.
     keepNames: true,
-    minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
   })
   await build.close()
   writeFileSync(join(DIST, '.bundled.json'), JSON.stringify(packagesIn(output)))
