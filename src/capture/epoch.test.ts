@@ -12,7 +12,7 @@ it('restores the numbers of transactions on a cluster whose counter has wrapped 
 }) => {
   const found = findPostgresTools()
   if ('missing' in found) return skip(found.missing)
-  const { path: home } = makeMemoryFolder('vitrina-epoch-')
+  const { path: home } = makeMemoryFolder('vitrina-epoch')
   onTestFinished(() => removePostgres(home))
   const start = () => startPostgres({ home, bin: found.path, settings: { wal_level: 'logical' } })
   const first = await start()

@@ -186,7 +186,7 @@ describe('granting', () => {
 
   it('limits the connections of each login, by default to four fifths of what the server accepts', async () => {
     // Roles belong to the server: on the shared one, another file may grant at the same moment.
-    const { path: home } = makeMemoryFolder('vitrina-roles-')
+    const { path: home } = makeMemoryFolder('vitrina-roles')
     const { bin } = inject('server')
     const { url, stop } = await startPostgres({ home, bin, settings: { max_connections: '50' } })
     onTestFinished(async () => {

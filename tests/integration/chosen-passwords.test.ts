@@ -22,7 +22,7 @@ let server: EmbeddedServer
 let home: string
 
 beforeAll(async () => {
-  home = makeMemoryFolder('vitrina-logins-').path
+  home = makeMemoryFolder('vitrina-logins').path
   server = await startEmbedded({ home, durable: false, settings: { max_connections: '40' } })
 })
 afterAll(async () => {

@@ -24,7 +24,7 @@ let server: TestServer
 // The whole suite runs on every version with `npm run test:postgres`; this is what each change is tested with.
 beforeAll(async () => {
   if ('missing' in found) return
-  home = makeMemoryFolder('vitrina-oldest-').path
+  home = makeMemoryFolder('vitrina-oldest').path
   started = await startPostgres({ home, bin: found.path, settings: { max_prepared_transactions: '10' } })
   server = { url: started.url, prefix: 'test_', major: await majorOf(started.url), bin: found.path }
   await makeTemplates(server)

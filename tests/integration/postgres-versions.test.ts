@@ -20,7 +20,7 @@ let home: string
 
 beforeAll(async () => {
   if ('missing' in found) return
-  home = makeMemoryFolder('vitrina-old-').path
+  home = makeMemoryFolder('vitrina-old').path
   server = await startPostgres({ home, bin: found.path })
 })
 afterAll(async () => {

@@ -10,7 +10,7 @@ import { waitFor } from '../support/wait.js'
 const found = findPostgresTools()
 
 async function aHome(): Promise<string> {
-  const { path: home } = makeMemoryFolder('vitrina-promotion-')
+  const { path: home } = makeMemoryFolder('vitrina-promotion')
   onTestFinished(() => removePostgres(home))
   return home
 }

@@ -39,7 +39,7 @@ export interface LogicalServer extends TestServer {
  * does not exist, until it is cancelled: decoded, and not visible.
  */
 export async function aLogicalServer(settings: Record<string, string> = {}): Promise<LogicalServer> {
-  const { path: home } = makeMemoryFolder('vitrina-logical-')
+  const { path: home } = makeMemoryFolder('vitrina-logical')
   const { bin } = inject('server')
   const start = () =>
     startPostgres({

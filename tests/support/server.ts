@@ -82,7 +82,7 @@ async function startServer(): Promise<Omit<TestServer, 'prefix' | 'major'> & { s
   const existing = process.env.VITRINA_TEST_DATABASE_URL
   if (existing) return { url: existing, bin: null, stop: async () => {} }
   const bin = await postgresBin(process.env.VITRINA_TEST_POSTGRES || '18')
-  const { path: home, isInMemory } = makeMemoryFolder('vitrina-test-')
+  const { path: home, isInMemory } = makeMemoryFolder('vitrina-test')
   try {
     const server = await startPostgres({
       home,
