@@ -1,54 +1,38 @@
 import { availableParallelism } from 'node:os'
-import { configDefaults, defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
 import { LongestFirst } from './tests/support/longest-first.js'
 
 // Another sample every day, the same all day: a failure can be repeated without knowing the seed.
 process.env.VITRINA_TEST_SEED ||= new Date().toISOString().slice(0, 10)
 
-/** These keep nothing in a module that another file could find. */
-const SHARING = ['{src,console/src}/**/*.test.ts', 'tests/{conformance,crash,security}/**/*.test.ts']
-
-const each = {
-  exclude: [
-    ...configDefaults.exclude,
-    // They need an Airflow of some 200 MB: `npm run test:airflow` installs it and says where.
-    ...(process.env.VITRINA_TEST_AIRFLOW ? [] : ['tests/airflow/**']),
-    // They need a container engine and its images: `npm run test:stand` prepares both.
-    ...(process.env.VITRINA_TEST_STAND ? [] : ['tests/stand/**']),
-  ],
-  setupFiles: ['tests/support/leaks.ts'],
-  // Processes: the leak check asks which children a file left behind.
-  pool: 'forks',
-  // Generous, because a loaded machine is slow and a wait ends with its fact, not with the clock.
-  testTimeout: 60_000,
-  hookTimeout: 120_000,
-} satisfies TestProjectInlineConfiguration['test']
-
 export default defineConfig({
   test: {
+    include: ['{src,console/src,tests}/**/*.test.ts'],
+    exclude: [
+      ...configDefaults.exclude,
+      // They need an Airflow of some 200 MB: `npm run test:airflow` installs it and says where.
+      ...(process.env.VITRINA_TEST_AIRFLOW ? [] : ['tests/airflow/**']),
+      // They need a container engine and its images: `npm run test:stand` prepares both.
+      ...(process.env.VITRINA_TEST_STAND ? [] : ['tests/stand/**']),
+    ],
     globalSetup: [
       'tests/support/programs.ts',
       'tests/support/seed.ts',
       'tests/support/server.ts',
       'tests/support/elasticsearch-server.ts',
     ],
+    setupFiles: ['tests/support/leaks.ts'],
     sequence: { sequencer: LongestFirst },
-    // Most files wait for a server or a process, so that even one core has room for a second one. A third worker on two
-    // cores makes nothing faster: each file then takes half as long again.
-    maxWorkers: Math.max(2, availableParallelism()),
+    // Processes: the leak check asks which children a file left behind.
+    pool: 'forks',
+    // Files follow each other in one process, with the modules loaded once: to load them again for each file takes most
+    // of a second of CPU time. So no module keeps anything that the next file could find.
+    isolate: false,
+    // One more than cores: files that wait for a server, a lease or a process leave a quarter of the CPU time unused.
+    maxWorkers: availableParallelism() + 1,
+    // Generous, because a loaded machine is slow and a wait ends with its fact, not with the clock.
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
     teardownTimeout: 60_000,
-    projects: [
-      // Files that follow each other in one process, with the modules loaded once: to load them again for each file
-      // takes most of a second of CPU time.
-      { test: { ...each, name: 'sharing', include: SHARING, isolate: false } },
-      {
-        test: {
-          ...each,
-          name: 'alone',
-          include: ['tests/**/*.test.ts'],
-          exclude: [...each.exclude, ...SHARING],
-        },
-      },
-    ],
   },
 })

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
-const program = new URL('../dist/cli/index.js', import.meta.url)
+const program = new URL('../dist/bundle/cli.js', import.meta.url)
 
 if (major < 20 || (major === 20 && minor < 19)) {
   console.error(
@@ -15,7 +15,7 @@ if (major < 20 || (major === 20 && minor < 19)) {
 } else {
   // Before everything else: modules read the environment when they are loaded.
   const { hideEnvironment } = await import(
-    new URL('../dist/main/hidden-environment.js', import.meta.url).href
+    new URL('../dist/bundle/hidden-environment.js', import.meta.url).href
   )
   hideEnvironment()
   const { run } = await import(program.href)

@@ -12,7 +12,7 @@ const licences = new Contrib.License.Factories.LicenseFactory()
  */
 export function writeBill(file) {
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'))
-  const bundled = new Set(bundledPackages())
+  const bundled = bundledWhere()
   const shipped = Object.keys(packages).filter((path) => isShipped(path, packages[path], bundled))
   const components = new Map(shipped.map((path) => [path, componentOf(path, packages[path], bundled)]))
   const { name, version, license } = packages['']
@@ -23,9 +23,21 @@ export function writeBill(file) {
   connect(root, '', { packages, components })
   for (const [path, one] of components) connect(one, path, { packages, components })
   // Whatever is bundled is part of the package itself, although its own lock entry calls it a tool.
-  for (const path of bundled) if (components.has(path)) root.dependencies.add(components.get(path).bomRef)
+  for (const path of bundled.keys())
+    if (components.has(path)) root.dependencies.add(components.get(path).bomRef)
   const serializer = new Serialize.JsonSerializer(new Serialize.JSON.Normalize.Factory(Spec.Spec1dot6))
   writeFileSync(file, `${serializer.serialize(bill, { sortLists: true, space: 1 })}\n`)
+}
+
+/** For the folder of each bundled package: in the program, in the console, or in both. */
+function bundledWhere() {
+  const { program, console } = bundledPackages()
+  return new Map(
+    [...program, ...console].map((path) => [
+      path,
+      [...(program.includes(path) ? ['program'] : []), ...(console.includes(path) ? ['console'] : [])],
+    ]),
+  )
 }
 
 function isShipped(path, { dev, devOptional, link }, bundled) {
@@ -40,7 +52,8 @@ function componentOf(path, locked, bundled) {
   const [algorithm, digest] = locked.integrity?.split('-') ?? []
   if (algorithm === 'sha512')
     made.hashes.set(Enums.HashAlgorithm['SHA-512'], Buffer.from(digest, 'base64').toString('hex'))
-  if (bundled.has(path)) made.properties.add(new Models.Property('vitrina:bundled', 'console'))
+  for (const where of bundled.get(path) ?? [])
+    made.properties.add(new Models.Property('vitrina:bundled', where))
   return made
 }
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
+import { bundleProgram } from './bundle.mjs'
 import { writeNotices } from './notices.mjs'
 import { packFiles } from './pack.mjs'
 import { failure, ROOT, runQuietly, say, seconds } from './run.mjs'
@@ -11,12 +12,23 @@ const STAMP = join(DIST, '.built.json')
 /** tsc copies none of them, or only those that are imported. */
 const COPIED = /\.(sql|json|mjs)$/
 
-const BUILDERS = ['bill-of-materials.mjs', 'build.mjs', 'notices.mjs', 'pack.mjs'].map((name) =>
+const BUILDERS = ['bill-of-materials.mjs', 'build.mjs', 'bundle.mjs', 'notices.mjs', 'pack.mjs'].map((name) =>
   join(ROOT, 'scripts/lib', name),
 )
+const DECLARATIONS = ['--declaration', '--emitDeclarationOnly', '--noCheck'].concat([
+  '--target',
+  'ES2023',
+  '--module',
+  'NodeNext',
+  '--types',
+  'node',
+])
 const CONSOLE_STAMP = join(CONSOLE, 'dist/.built.json')
 
-/** Compiles src/ to dist/ and the console to console/dist, each unless nothing changed since. */
+/**
+ * Compiles src/ to dist/ and the console to console/dist, each unless nothing changed since. Does not check types:
+ * `npm run check` does, and the demonstration should not wait for it.
+ */
 export async function ensureBuilt() {
   const parts = [
     { what: 'the program', sources: programSources(), stamp: STAMP, build: buildProgram },
@@ -31,7 +43,7 @@ export async function ensureBuilt() {
   say(`  built in ${seconds(since)}`)
 }
 
-/** About both: what is installed with the program and what the console bundles. */
+/** About both: what is installed with the program, and what program and console bundle. */
 async function writeLegalFiles() {
   writeNotices(join(DIST, 'THIRD-PARTY-NOTICES.txt'))
   // Not at the top: it needs a package, and this file is loaded before packages are installed.
@@ -54,9 +66,9 @@ async function buildProgram(sources) {
     rmSync(DIST, { recursive: true, force: true })
   await compile()
   copyAssets()
+  await bundleProgram()
 }
 
-/** Types are not looked at here: `npm run check` does, and a demo should not wait for it. */
 async function buildConsole() {
   const vite = join(ROOT, 'node_modules/vite/bin/vite.js')
   const { code, output } = await runQuietly(process.execPath, [vite, 'build', CONSOLE, '--logLevel', 'warn'])
@@ -99,8 +111,16 @@ function readStamp(path) {
 }
 
 async function compile() {
+  await runCompiler(['-p', 'tsconfig.build.json'])
+  // The only declarations that users see.
+  const task = join(ROOT, 'src/transforms/typescript/task.ts')
+  const outDir = join(DIST, 'transforms/typescript')
+  await runCompiler([task, '--ignoreConfig', '--outDir', outDir, ...DECLARATIONS])
+}
+
+async function runCompiler(args) {
   const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
-  const { code, output } = await runQuietly(process.execPath, [tsc, '-p', 'tsconfig.build.json'])
+  const { code, output } = await runQuietly(process.execPath, [tsc, ...args])
   if (code !== 0)
     throw failure(
       `TypeScript found mistakes:\n${output.trimEnd()}`,

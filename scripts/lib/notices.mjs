@@ -5,15 +5,17 @@ import { failure, ROOT } from './run.mjs'
 const LICENCE_FILE = /^(licen[cs]e|copying|ofl|notice)/i
 const LINE = '='.repeat(80)
 
-/** Folders of the packages whose code, styles or fonts are inside of console/dist. */
+/** Folders of the packages whose code, styles or fonts are inside of the program or the console. */
 export function bundledPackages() {
-  return JSON.parse(readFileSync(join(ROOT, 'console/dist/.bundled.json'), 'utf8'))
+  const read = (file) => JSON.parse(readFileSync(join(ROOT, file), 'utf8'))
+  return { program: read('dist/.bundled.json'), console: read('console/dist/.bundled.json') }
 }
 
-/** Repeats the licences of what the console bundles: the files of those packages are not part of ours. */
+/** Repeats the licences of what is bundled: the files of those packages are not part of ours. */
 export function writeNotices(file) {
-  const notices = bundledPackages().map(noticeOf)
-  const title = `The console of Vitrina (console/dist) contains ${notices.length} packages of others, under these licences.\n`
+  const { program, console } = bundledPackages()
+  const notices = [...new Set([...program, ...console])].sort().map(noticeOf)
+  const title = `Vitrina contains ${notices.length} packages of others, under these licences: ${program.length} in the program (dist/bundle), ${console.length} in the console (console/dist).\n`
   writeFileSync(file, [title, ...notices].join(`\n${LINE}\n`))
 }
 

@@ -9,6 +9,7 @@ import {
 import { throughPgBouncer } from '../../tests/support/pgbouncer.js'
 import { isStopped } from '../../tests/support/proc.js'
 import { type SpawnedVitrina, spawnVitrina } from '../../tests/support/processes.js'
+import { inTurn } from '../../tests/support/sample.js'
 import { waitFor } from '../../tests/support/wait.js'
 import { unregisterPipeline } from './heads.js'
 import { parseLsn } from './lsn.js'
@@ -48,6 +49,11 @@ async function slotOf(rig: Rig): Promise<{ confirmed: bigint; active: boolean } 
   )
   return row === undefined ? null : { confirmed: parseLsn(row.confirmed), active: row.active }
 }
+
+const POINTS = [
+  ['between decoding and the log', 'capture.decoded'],
+  ['between the log and its acknowledgement', 'capture.logged'],
+] as const
 
 /** A real runner, whose captor may be armed to stop at a failpoint. */
 async function aRunner(rig: Rig, env: Record<string, string> = {}): Promise<SpawnedVitrina> {
@@ -114,10 +120,7 @@ describe('a captor', () => {
     expect(last).toBeGreaterThan(20)
   })
 
-  it.each([
-    ['between decoding and the log', 'capture.decoded'],
-    ['between the log and its acknowledgement', 'capture.logged'],
-  ])('killed %s loses and doubles nothing', async (_, point) => {
+  it.each(inTurn(POINTS, 0))('killed %s loses and doubles nothing', async (_, point) => {
     const rig = await aRig()
     const killed = await aRunner(rig, { VITRINA_FAILPOINT: `${point}@2=kill` })
     await rig.captured()
@@ -133,10 +136,7 @@ describe('a captor', () => {
     expect((await rig.head()).generation).toBe(generation)
   })
 
-  it.each([
-    ['between decoding and the log', 'capture.decoded'],
-    ['between the log and its acknowledgement', 'capture.logged'],
-  ])('frozen %s is replaced, and cannot write when it wakes up', async (_, point) => {
+  it.each(inTurn(POINTS, 1))('frozen %s is replaced, and cannot write when it wakes up', async (_, point) => {
     const rig = await aRig()
     const frozen = await aRunner(rig, { VITRINA_FAILPOINT: `${point}@2=freeze` })
     await rig.captured()

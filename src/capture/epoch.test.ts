@@ -1,8 +1,6 @@
-import { mkdtemp } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { positionOf, Rig } from '../../tests/support/capture.js'
+import { makeMemoryFolder } from '../../tests/support/memory-folder.js'
 import { removePostgres, startPostgres } from '../../tests/support/postgres-server.js'
 import { findPostgresTools, runTool } from '../../tests/support/postgres-tools.js'
 import { majorOf } from '../../tests/support/server.js'
@@ -14,7 +12,7 @@ it('restores the numbers of transactions on a cluster whose counter has wrapped 
 }) => {
   const found = findPostgresTools()
   if ('missing' in found) return skip(found.missing)
-  const home = await mkdtemp(join(tmpdir(), 'vitrina-epoch-'))
+  const { path: home } = makeMemoryFolder('vitrina-epoch')
   onTestFinished(() => removePostgres(home))
   const start = () => startPostgres({ home, bin: found.path, settings: { wal_level: 'logical' } })
   const first = await start()

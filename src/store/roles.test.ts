@@ -1,11 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtemp } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type pg from 'pg'
 import { beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { aPipeline } from '../../tests/support/builders.js'
 import { aDatabase, type TestDatabase } from '../../tests/support/database.js'
+import { makeMemoryFolder } from '../../tests/support/memory-folder.js'
 import { removePostgres, startPostgres } from '../../tests/support/postgres-server.js'
 import { withClient } from '../../tests/support/server.js'
 import { LOGINS, type Login } from '../model/logins.js'
@@ -188,7 +186,7 @@ describe('granting', () => {
 
   it('limits the connections of each login, by default to four fifths of what the server accepts', async () => {
     // Roles belong to the server: on the shared one, another file may grant at the same moment.
-    const home = await mkdtemp(join(tmpdir(), 'vitrina-roles-'))
+    const { path: home } = makeMemoryFolder('vitrina-roles')
     const { bin } = inject('server')
     const { url, stop } = await startPostgres({ home, bin, settings: { max_connections: '50' } })
     onTestFinished(async () => {

@@ -1,13 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtemp } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type EmbeddedServer, startEmbedded } from '../../src/embedded/index.js'
 import { LOGINS, type Login } from '../../src/model/logins.js'
 import { runCommand } from '../support/commands.js'
 import { aFolder } from '../support/folders.js'
+import { makeMemoryFolder } from '../support/memory-folder.js'
 import { freePorts } from '../support/ports.js'
 import { removePostgres } from '../support/postgres-server.js'
 import { spawnVitrina } from '../support/processes.js'
@@ -24,7 +22,7 @@ let server: EmbeddedServer
 let home: string
 
 beforeAll(async () => {
-  home = await mkdtemp(join(tmpdir(), 'vitrina-logins-'))
+  home = makeMemoryFolder('vitrina-logins').path
   server = await startEmbedded({ home, durable: false, settings: { max_connections: '40' } })
 })
 afterAll(async () => {

@@ -1,5 +1,4 @@
-import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { borrowed } from '../../src/guard/corpus/borrowed.js'
@@ -8,6 +7,7 @@ import { Session } from '../../src/postgres/session.js'
 import { anApi } from '../support/api.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
 import { aFolder } from '../support/folders.js'
+import { makeMemoryFolder } from '../support/memory-folder.js'
 import { type PostgresServer, removePostgres, startPostgres } from '../support/postgres-server.js'
 import { spawnVitrina } from '../support/processes.js'
 import { aRunner, type TestRunner } from '../support/runner.js'
@@ -24,7 +24,7 @@ let server: TestServer
 // The whole suite runs on every version with `npm run test:postgres`; this is what each change is tested with.
 beforeAll(async () => {
   if ('missing' in found) return
-  home = await mkdtemp(join(tmpdir(), 'vitrina-oldest-'))
+  home = makeMemoryFolder('vitrina-oldest').path
   started = await startPostgres({ home, bin: found.path, settings: { max_prepared_transactions: '10' } })
   server = { url: started.url, prefix: 'test_', major: await majorOf(started.url), bin: found.path }
   await makeTemplates(server)

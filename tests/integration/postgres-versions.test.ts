@@ -1,7 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtemp } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { vtr } from '../../src/model/errors.js'
 import { LOGINS, loginPassword } from '../../src/model/logins.js'
@@ -9,6 +6,7 @@ import { runCommand } from '../support/commands.js'
 import { aCountedMart, signatures, writesOf } from '../support/counted-mart.js'
 import { aDatabase } from '../support/database.js'
 import { aFolder } from '../support/folders.js'
+import { makeMemoryFolder } from '../support/memory-folder.js'
 import { type PostgresServer, removePostgres, startPostgres } from '../support/postgres-server.js'
 import { aRunner } from '../support/runner.js'
 import { run } from '../support/runs.js'
@@ -22,7 +20,7 @@ let home: string
 
 beforeAll(async () => {
   if ('missing' in found) return
-  home = await mkdtemp(join(tmpdir(), 'vitrina-old-'))
+  home = makeMemoryFolder('vitrina-old').path
   server = await startPostgres({ home, bin: found.path })
 })
 afterAll(async () => {

@@ -1,9 +1,7 @@
-import { mkdtemp } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { Session } from '../../src/postgres/session.js'
 import { canSweepFrom, sweepStart } from '../../src/sources/postgres/changes.js'
+import { makeMemoryFolder } from '../support/memory-folder.js'
 import { removePostgres, startPostgres } from '../support/postgres-server.js'
 import { findPostgresTools, runTool } from '../support/postgres-tools.js'
 import { withClient } from '../support/server.js'
@@ -12,7 +10,7 @@ import { waitFor } from '../support/wait.js'
 const found = findPostgresTools()
 
 async function aHome(): Promise<string> {
-  const home = await mkdtemp(join(tmpdir(), 'vitrina-promotion-'))
+  const { path: home } = makeMemoryFolder('vitrina-promotion')
   onTestFinished(() => removePostgres(home))
   return home
 }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -63,6 +64,17 @@ tasks:
 `,
 }
 
+function isModule(path: string): boolean {
+  return /^(?:bin|dist)\/.*\.m?js$/.test(path)
+}
+
+/** The modules of the package that this one names by a relative path, also as the address of a thread. */
+function importsOf(path: string): string[] {
+  const source = readFileSync(join(ROOT, path), 'utf8')
+  const found = source.matchAll(/(?:from|import|import\(|new URL\()\s*(['"])(\.{1,2}\/[^'"]+\.m?js)\1/g)
+  return [...found].map(([, , imported]) => join(dirname(path), imported!))
+}
+
 async function writeProject(folder: string): Promise<void> {
   for (const [name, text] of Object.entries(PROJECT)) {
     await mkdir(dirname(join(folder, name)), { recursive: true })
@@ -87,7 +99,7 @@ describe('the package', () => {
       expect.arrayContaining([
         'bin/vitrina.js',
         'console/dist/index.html',
-        'dist/cli/index.js',
+        'dist/bundle/cli.js',
         'dist/store/migrations/0001_meta_store.sql',
         'dist/transforms/typescript/task.d.ts',
         'python/vitrina_host.py',
@@ -102,6 +114,17 @@ describe('the package', () => {
     expect(paths.filter((path) => useless.test(path))).toEqual([])
     // Half of it are files of the console that are packed for browsers already, and cannot be packed once more.
     expect([size < 3_000_000, unpackedSize < 8_000_000]).toEqual([true, true])
+  })
+
+  it('has every module that one of its modules imports', () => {
+    const paths = new Set(packed.files.map(({ path }) => path))
+    const missing = [...paths].filter(isModule).flatMap((path) =>
+      importsOf(path)
+        .filter((imported) => !paths.has(imported))
+        .map((imported) => `${path}: ${imported}`),
+    )
+    expect(missing).toEqual([])
+    expect(importsOf('dist/transforms/typescript/watched-thread.js')).not.toEqual([])
   })
 
   it('works where it was installed into an empty folder: up, a task plan in two languages, console, clean end', async (context) => {

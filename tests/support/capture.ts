@@ -1,6 +1,3 @@
-import { mkdtemp } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { inject, onTestFinished } from 'vitest'
 import { Captor } from '../../src/capture/captor.js'
 import type { CaptorOptions } from '../../src/capture/captor-options.js'
@@ -13,15 +10,16 @@ import {
   type Position,
   registerPipeline,
 } from '../../src/capture/heads.js'
-import { type Lsn, parseLsn } from '../../src/capture/lsn.js'
+import { formatLsn, type Lsn, parseLsn } from '../../src/capture/lsn.js'
 import { applyPublication, planPublication } from '../../src/capture/publication.js'
-import { Signals } from '../../src/capture/signals.js'
+import { Signals, WANTED_CHANNEL } from '../../src/capture/signals.js'
 import { Session } from '../../src/postgres/session.js'
 import { parseTable } from '../../src/sql/identifiers.js'
 import { CaptureEvents } from '../../src/telemetry/capture-events.js'
 import { createLog } from '../../src/telemetry/log.js'
 import { aPipeline } from './builders.js'
 import { aDatabase, type TestDatabase } from './database.js'
+import { makeMemoryFolder } from './memory-folder.js'
 import { removePostgres, startPostgres } from './postgres-server.js'
 import { majorOf, type TestServer } from './server.js'
 import { waitFor } from './wait.js'
@@ -42,7 +40,7 @@ export interface LogicalServer extends TestServer {
  * does not exist, until it is cancelled: decoded, and not visible.
  */
 export async function aLogicalServer(settings: Record<string, string> = {}): Promise<LogicalServer> {
-  const home = await mkdtemp(join(tmpdir(), 'vitrina-logical-'))
+  const { path: home } = makeMemoryFolder('vitrina-logical')
   const { bin } = inject('server')
   const start = () =>
     startPostgres({
@@ -196,7 +194,13 @@ export class Rig {
     await waitFor(
       async () => {
         const { upto, startSnapshot } = await this.head()
-        return startSnapshot !== null && upto >= lsn
+        if (startSnapshot !== null && upto >= lsn) return true
+        // As a consumer does: otherwise a captor without entries writes its position only once a second.
+        await this.main.query('SELECT pg_notify($1, $2)', [
+          WANTED_CHANNEL,
+          `${this.headId} ${formatLsn(lsn)}`,
+        ])
+        return false
       },
       { what: 'the log to reach the source' },
     )

@@ -5,7 +5,7 @@
  */
 import { Socket } from 'node:net'
 import { createInterface } from 'node:readline'
-import { run } from '../../dist/cli/index.js'
+import { run } from '../../dist/bundle/cli.js'
 
 for await (const line of createInterface({ input: new Socket({ fd: 3 }) })) {
   const { args, env, cwd, endMark } = JSON.parse(line)

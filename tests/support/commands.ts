@@ -35,9 +35,12 @@ export function runCommand(
 
 /** leaks.ts calls it after the file. */
 export async function endCommandHost(): Promise<void> {
-  if (host === null || isOver(host)) return
-  const exited = once(host, 'exit')
-  host.kill('SIGKILL')
+  const ending = host
+  // The next file of this process starts its own.
+  host = null
+  if (ending === null || isOver(ending)) return
+  const exited = once(ending, 'exit')
+  ending.kill('SIGKILL')
   await exited
 }
 

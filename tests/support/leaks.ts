@@ -1,6 +1,7 @@
 import { afterAll } from 'vitest'
 import { endCommandHost } from './commands.js'
 import { dropLiving } from './database.js'
+import { keptProcesses } from './kept-processes.js'
 import { descendantsOf, processesWith } from './proc.js'
 import { endSpawned, MARK } from './processes.js'
 import { waitFor } from './wait.js'
@@ -19,8 +20,9 @@ afterAll(async () => {
 async function waitUntilChildless(): Promise<void> {
   let left: string[] = []
   const childless = async () => {
+    const kept = keptProcesses()
     const found = [...descendantsOf(process.pid), ...processesWith(MARK.variable, MARK.value)]
-    left = found.map(({ pid, command }) => `${pid} (${command})`)
+    left = found.filter(({ pid }) => !kept.has(pid)).map(({ pid, command }) => `${pid} (${command})`)
     return left.length === 0
   }
   await waitFor(childless, { what: 'child processes to end', timeoutMs: 5_000 }).catch(() => {

@@ -1,13 +1,18 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** Files that take longest on a quiet machine with two cores, longest first. */
+/** Files that take longest. Those of src/capture mostly wait, so they alternate with files that need the CPU. */
 const LONGEST = [
   'tests/documents/guides.test.ts',
-  'tests/packaging/installed.test.ts',
-  'tests/integration/supervision.test.ts',
-  'tests/integration/demo.test.ts',
   // The longest of all in `npm run test:long`.
   'tests/e2e/screens.test.ts',
+  'src/capture/captor.test.ts',
+  'tests/packaging/installed.test.ts',
+  'tests/integration/demo.test.ts',
+  'src/capture/change-reader.test.ts',
+  'tests/integration/supervision.test.ts',
+  'tests/e2e/many.test.ts',
+  'src/capture/loss.test.ts',
+  'tests/integration/elasticsearch-login.test.ts',
 ]
 
 /**
@@ -20,11 +25,6 @@ export class LongestFirst extends BaseSequencer {
       const index = LONGEST.findIndex((name) => moduleId.endsWith(`/${name}`))
       return index < 0 ? LONGEST.length : index
     }
-    // Files of one project together: a process is kept only for a next file of the same project.
-    const byProject = (a: TestSpecification, b: TestSpecification) =>
-      a.project.name < b.project.name ? -1 : 1
-    const compare = (a: TestSpecification, b: TestSpecification) =>
-      place(a) - place(b) || (a.project === b.project ? 0 : byProject(a, b))
-    return (await super.sort(files)).sort(compare)
+    return (await super.sort(files)).sort((a, b) => place(a) - place(b))
   }
 }

@@ -8,7 +8,7 @@ import { waitFor } from './wait.js'
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const BIN = join(ROOT, 'bin/vitrina.js')
-const BUILT = join(ROOT, 'dist/cli/index.js')
+const BUILT = join(ROOT, 'dist/bundle/cli.js')
 
 /** A program as a separate process. Stopped with its test, or with its file. */
 export interface SpawnedVitrina {

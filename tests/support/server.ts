@@ -1,12 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtemp } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import pg from 'pg'
 import type { TestProject } from 'vitest/node'
 import { loadSample } from '../../src/cinema/index.js'
 import { migrate } from '../../src/store/migrate.js'
 import { grantRoles } from '../../src/store/roles.js'
+import { makeMemoryFolder } from './memory-folder.js'
 import { removePostgres, startPostgres } from './postgres-server.js'
 import { postgresBin } from './postgres-versions.js'
 
@@ -20,6 +18,8 @@ export interface TestServer {
   readonly major: number
   /** Its programs, for tests that start their own server; null is the embedded server. */
   readonly bin: string | null
+  /** Whether its data is in memory. Default false. */
+  readonly isInMemory?: boolean
 }
 
 declare module 'vitest' {
@@ -82,7 +82,7 @@ async function startServer(): Promise<Omit<TestServer, 'prefix' | 'major'> & { s
   const existing = process.env.VITRINA_TEST_DATABASE_URL
   if (existing) return { url: existing, bin: null, stop: async () => {} }
   const bin = await postgresBin(process.env.VITRINA_TEST_POSTGRES || '18')
-  const home = await mkdtemp(join(tmpdir(), 'vitrina-test-'))
+  const { path: home, isInMemory } = makeMemoryFolder('vitrina-test')
   try {
     const server = await startPostgres({
       home,
@@ -93,7 +93,7 @@ async function startServer(): Promise<Omit<TestServer, 'prefix' | 'major'> & { s
       await server.stop()
       await removePostgres(home)
     }
-    return { url: server.url, bin, stop }
+    return { url: server.url, bin, isInMemory, stop }
   } catch (error) {
     await removePostgres(home)
     throw error

@@ -4,9 +4,11 @@ import {
   type BrowserContext,
   type BrowserContextOptions,
   chromium,
+  type LaunchOptions,
   type Page,
 } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, onTestFinished } from 'vitest'
+import { keepProcesses } from '../../support/kept-processes.js'
 
 interface Found {
   readonly path?: string
@@ -49,7 +51,10 @@ interface BrowserOptions {
   readonly hasScrollbars?: boolean
 }
 
-/** One browser for all tests of a file. Without a browser, tests are skipped with the reason. */
+/**
+ * A browser for all tests of a file; files that follow each other in one process share it. Without a browser, tests are
+ * skipped with the reason.
+ */
 export function aBrowser({ hasScrollbars = false }: BrowserOptions = {}): () => TestBrowser {
   let browser: Browser | null = null
   let spares: Spares
@@ -59,16 +64,29 @@ export function aBrowser({ hasScrollbars = false }: BrowserOptions = {}): () => 
     const { findBrowser, launchOptions } = (await import(script)) as Finder
     const found = findBrowser()
     missing = found.missing
-    const shown = hasScrollbars ? { ignoreDefaultArgs: ['--hide-scrollbars'] } : {}
     if (found.path === undefined) return
-    browser = await chromium.launch({ ...launchOptions(found.path), ...shown })
+    const shown = hasScrollbars ? { ignoreDefaultArgs: ['--hide-scrollbars'] } : {}
+    const options = { ...launchOptions(found.path), ...shown }
+    browser = hasScrollbars ? await chromium.launch(options) : await keptBrowser(options)
     spares = new Spares(browser)
   }, 300_000)
   beforeEach(({ skip }) => {
     if (missing !== undefined) skip(missing)
   })
-  afterAll(() => browser?.close())
+  // Closes what beforeAll of the file opened, and the spares.
+  afterAll(async () => {
+    if (hasScrollbars) await browser?.close()
+    else await Promise.all((browser?.contexts() ?? []).map((context) => context.close()))
+  })
   return () => ({ isThere: browser !== null, visitor: (options) => visit(spares, options) })
+}
+
+let kept: Browser | null = null
+
+/** To start one takes 1.5 s of CPU time. It ends with this process. */
+async function keptBrowser(options: LaunchOptions): Promise<Browser> {
+  if (!kept?.isConnected()) kept = await keepProcesses(() => chromium.launch(options))
+  return kept
 }
 
 /** An unused context with a blank page. */
