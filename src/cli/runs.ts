@@ -127,9 +127,11 @@ export function printRuns(page: { items: Run[]; next_cursor: string | null }, fl
   tellOfMore(page.next_cursor)
 }
 
-function printRun({ batch_history, attempt_history, held_back, ...run }: RunDetail): void {
+function printRun({ batch_history, attempt_history, held_back, cost, ...run }: RunDetail): void {
   printFields({
     ...run,
+    blocks_read: cost?.blocks_read ?? null,
+    wal_bytes: cost?.wal_bytes ?? null,
     requested_at: moment(run.requested_at),
     started_at: moment(run.started_at),
     finished_at: moment(run.finished_at),

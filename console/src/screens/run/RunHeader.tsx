@@ -125,6 +125,14 @@ function Times({ run }: Props) {
       <Fact name={facts.finished}>{run.finished_at === null ? null : <TimeText at={run.finished_at} />}</Fact>
       <Fact name={isActive ? facts.elapsed : facts.took}>{took === null ? null : format.duration(took)}</Fact>
       <Fact name={facts.left}>{etaMs === null ? null : `~${format.duration(etaMs)}`}</Fact>
+      <Fact name={facts.cost}>
+        {run.cost === null
+          ? null
+          : facts.spent(
+              format.number(run.cost.blocks_read),
+              format.number(Math.ceil(run.cost.wal_bytes / 1024)),
+            )}
+      </Fact>
     </>
   )
 }
