@@ -67,6 +67,7 @@ describe.each(['relay', 'rows'] as const)('by %s', (way) => {
     const failed = await run(main, id)
     expect(failed).toMatchObject({ status: 'FAILED', error_code: 'VTR-2106', rows_read: 0 })
     expect(failed.error).toContain('content.unpublished')
+    expect(failed.error_hint).toContain('vitrina sources prepare src --apply')
   })
 
   it('applies inserts, updates, deletes and rows that move to another group', async () => {
@@ -107,8 +108,8 @@ describe.each(['relay', 'rows'] as const)('by %s', (way) => {
     const { id } = await mart({ sourceQuery: STATS, targetTable: 'analytics.live', freshness: 'live' })
     const equal = async () =>
       isDeepStrictEqual(await rowTexts(main, 'SELECT * FROM analytics.live'), await rowTexts(source, STATS))
-    const [{ status }] = await main.query('SELECT status FROM etl.etl_pipelines WHERE id = $1', [id])
-    expect(status).not.toBe('FAILED')
+    const [row] = await main.query('SELECT status FROM etl.etl_pipelines WHERE id = $1', [id])
+    expect(row!.status).not.toBe('FAILED')
     await waitFor(
       async () => (await runsOf(main, id)).some((one) => one.status === 'RUNNING' && one.batches > 0),
       { what: 'the first batch' },
