@@ -1,31 +1,8 @@
 import { createHash } from 'node:crypto'
+import type { FollowedTable, IdentityAdvice, IdentityKind } from '../model/source.js'
 import type { Session } from '../postgres/session.js'
 import { quoteIdentifier, quoteList, quoteTable, type TableName } from '../sql/identifiers.js'
 import { relationName } from './relation-name.js'
-
-/** A table with the columns that key queries read from images of its rows. */
-export interface FollowedTable extends TableName {
-  readonly columns: readonly string[]
-}
-
-export type IdentityKind = 'primary key' | 'index' | 'full' | 'nothing'
-
-/** Whether the WAL has what is needed to follow an UPDATE or DELETE of a table, and how to get there. */
-export interface IdentityAdvice {
-  readonly table: string
-  readonly identity: IdentityKind
-  /** The columns of the identity. */
-  readonly columns: readonly string[]
-  /** The columns that pipelines need. */
-  readonly needed: readonly string[]
-  readonly isLossless: boolean
-  /** What makes it lossless, in this order; empty: it is, or nothing does. */
-  readonly statements: readonly string[]
-  /** Sentences. Null: it is lossless. */
-  readonly reason: string | null
-  readonly cost: string | null
-  readonly until: string | null
-}
 
 interface Leaf {
   readonly root: string

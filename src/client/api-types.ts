@@ -1064,6 +1064,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/sources": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the databases whose changes are captured, with slot, lag, tables and pipelines.
+         * @description Requires the role viewer.
+         */
+        get: operations["getSources"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/tasks": {
         parameters: {
             query?: never;
@@ -1390,6 +1410,7 @@ export interface components {
          *       ],
          *       "batch_size": "auto",
          *       "enabled": true,
+         *       "freshness": null,
          *       "schedule_interval": "15m",
          *       "schedule_timezone": "UTC",
          *       "quarantine_limit": 100,
@@ -1406,7 +1427,7 @@ export interface components {
             /** @description Rows per batch; auto keeps a batch near its target duration. */
             batch_size: number | "auto";
             /**
-             * @description For mode incremental: detect changes by incremental_key, or by the row versions of the database.
+             * @description For mode incremental: find changes by incremental_key, by row versions (xmin), or in the write-ahead log (wal).
              * @enum {string}
              */
             capture: "key" | "xmin" | "wal";
@@ -1425,6 +1446,8 @@ export interface components {
             description: string;
             /** @description Runners run only enabled pipelines. */
             enabled: boolean;
+            /** @description live: with capture wal, apply each commit of the source at once. null: on schedule or request. */
+            freshness: "live" | null;
             /**
              * @description For mode full: upsert in batches, or replace the whole mart at once.
              * @enum {string}
@@ -1434,7 +1457,7 @@ export interface components {
             id: string;
             /** @description Column that distinguishes rows with an equal incremental_key. */
             incremental_id_key: string | null;
-            /** @description Column of the query that grows with every change. */
+            /** @description Column of the query that grows with every change; several for capture key over a join, separated by commas. */
             incremental_key: string | null;
             /** @description The upsert key. Empty: the primary key of the target table. */
             key_columns: string[];
@@ -1498,7 +1521,7 @@ export interface components {
              */
             batch_size?: number | "auto";
             /**
-             * @description For mode incremental: detect changes by incremental_key, or by the row versions of the database.
+             * @description For mode incremental: find changes by incremental_key, by row versions (xmin), or in the write-ahead log (wal).
              * @default key
              * @enum {string}
              */
@@ -1525,6 +1548,11 @@ export interface components {
              */
             enabled?: boolean;
             /**
+             * @description live: with capture wal, apply each commit of the source at once. null: on schedule or request.
+             * @default null
+             */
+            freshness?: "live" | null;
+            /**
              * @description For mode full: upsert in batches, or replace the whole mart at once.
              * @default upsert
              * @enum {string}
@@ -1537,7 +1565,7 @@ export interface components {
              */
             incremental_id_key?: string | null;
             /**
-             * @description Column of the query that grows with every change.
+             * @description Column of the query that grows with every change; several for capture key over a join, separated by commas.
              * @default null
              * @example updated_at
              */
@@ -1793,7 +1821,7 @@ export interface components {
         PipelinePatch: {
             /** @description Rows per batch; auto keeps a batch near its target duration. */
             batch_size?: (number | "auto") | null;
-            /** @description For mode incremental: detect changes by incremental_key, or by the row versions of the database. */
+            /** @description For mode incremental: find changes by incremental_key, by row versions (xmin), or in the write-ahead log (wal). */
             capture?: ("key" | "xmin" | "wal") | null;
             /** @description Share of the mart that one run may delete before it fails. */
             delete_brake?: number | null;
@@ -1803,11 +1831,13 @@ export interface components {
             description?: string | null;
             /** @description Runners run only enabled pipelines. */
             enabled?: boolean | null;
+            /** @description live: with capture wal, apply each commit of the source at once. null: on schedule or request. */
+            freshness?: ("live" | null) | null;
             /** @description For mode full: upsert in batches, or replace the whole mart at once. */
             full_strategy?: ("upsert" | "replace") | null;
             /** @description Column that distinguishes rows with an equal incremental_key. */
             incremental_id_key?: (string | null) | null;
-            /** @description Column of the query that grows with every change. */
+            /** @description Column of the query that grows with every change; several for capture key over a join, separated by commas. */
             incremental_key?: (string | null) | null;
             /** @description The upsert key. Empty: the primary key of the target table. */
             key_columns?: string[] | null;
@@ -2260,7 +2290,7 @@ export interface components {
              */
             batch_size?: number | "auto";
             /**
-             * @description For mode incremental: detect changes by incremental_key, or by the row versions of the database.
+             * @description For mode incremental: find changes by incremental_key, by row versions (xmin), or in the write-ahead log (wal).
              * @default key
              * @enum {string}
              */
@@ -2287,6 +2317,11 @@ export interface components {
              */
             enabled?: boolean;
             /**
+             * @description live: with capture wal, apply each commit of the source at once. null: on schedule or request.
+             * @default null
+             */
+            freshness?: "live" | null;
+            /**
              * @description For mode full: upsert in batches, or replace the whole mart at once.
              * @default upsert
              * @enum {string}
@@ -2299,7 +2334,7 @@ export interface components {
              */
             incremental_id_key?: string | null;
             /**
-             * @description Column of the query that grows with every change.
+             * @description Column of the query that grows with every change; several for capture key over a join, separated by commas.
              * @default null
              * @example updated_at
              */
@@ -2432,7 +2467,7 @@ export interface components {
              */
             batch_size?: number | "auto";
             /**
-             * @description For mode incremental: detect changes by incremental_key, or by the row versions of the database.
+             * @description For mode incremental: find changes by incremental_key, by row versions (xmin), or in the write-ahead log (wal).
              * @default key
              * @enum {string}
              */
@@ -2459,6 +2494,11 @@ export interface components {
              */
             enabled?: boolean;
             /**
+             * @description live: with capture wal, apply each commit of the source at once. null: on schedule or request.
+             * @default null
+             */
+            freshness?: "live" | null;
+            /**
              * @description For mode full: upsert in batches, or replace the whole mart at once.
              * @default upsert
              * @enum {string}
@@ -2471,7 +2511,7 @@ export interface components {
              */
             incremental_id_key?: string | null;
             /**
-             * @description Column of the query that grows with every change.
+             * @description Column of the query that grows with every change; several for capture key over a join, separated by commas.
              * @default null
              * @example updated_at
              */
@@ -3334,7 +3374,7 @@ export interface operations {
                         /** @description Rows per batch; auto keeps a batch near its target duration. */
                         batch_size: number | "auto";
                         /**
-                         * @description For mode incremental: detect changes by incremental_key, or by the row versions of the database.
+                         * @description For mode incremental: find changes by incremental_key, by row versions (xmin), or in the write-ahead log (wal).
                          * @enum {string}
                          */
                         capture: "key" | "xmin" | "wal";
@@ -3368,6 +3408,8 @@ export interface operations {
                         };
                         /** @description Runners run only enabled pipelines. */
                         enabled: boolean;
+                        /** @description live: with capture wal, apply each commit of the source at once. null: on schedule or request. */
+                        freshness: "live" | null;
                         /**
                          * @description For mode full: upsert in batches, or replace the whole mart at once.
                          * @enum {string}
@@ -3377,7 +3419,7 @@ export interface operations {
                         id: string;
                         /** @description Column that distinguishes rows with an equal incremental_key. */
                         incremental_id_key: string | null;
-                        /** @description Column of the query that grows with every change. */
+                        /** @description Column of the query that grows with every change; several for capture key over a join, separated by commas. */
                         incremental_key: string | null;
                         /** @description The upsert key. Empty: the primary key of the target table. */
                         key_columns: string[];
@@ -3563,7 +3605,7 @@ export interface operations {
                         /** @description Rows per batch; auto keeps a batch near its target duration. */
                         batch_size: number | "auto";
                         /**
-                         * @description For mode incremental: detect changes by incremental_key, or by the row versions of the database.
+                         * @description For mode incremental: find changes by incremental_key, by row versions (xmin), or in the write-ahead log (wal).
                          * @enum {string}
                          */
                         capture: "key" | "xmin" | "wal";
@@ -3597,6 +3639,8 @@ export interface operations {
                         };
                         /** @description Runners run only enabled pipelines. */
                         enabled: boolean;
+                        /** @description live: with capture wal, apply each commit of the source at once. null: on schedule or request. */
+                        freshness: "live" | null;
                         /**
                          * @description For mode full: upsert in batches, or replace the whole mart at once.
                          * @enum {string}
@@ -3606,7 +3650,7 @@ export interface operations {
                         id: string;
                         /** @description Column that distinguishes rows with an equal incremental_key. */
                         incremental_id_key: string | null;
-                        /** @description Column of the query that grows with every change. */
+                        /** @description Column of the query that grows with every change; several for capture key over a join, separated by commas. */
                         incremental_key: string | null;
                         /** @description The upsert key. Empty: the primary key of the target table. */
                         key_columns: string[];
@@ -4548,7 +4592,7 @@ export interface operations {
                         /** @description Rows per batch; auto keeps a batch near its target duration. */
                         batch_size: number | "auto";
                         /**
-                         * @description For mode incremental: detect changes by incremental_key, or by the row versions of the database.
+                         * @description For mode incremental: find changes by incremental_key, by row versions (xmin), or in the write-ahead log (wal).
                          * @enum {string}
                          */
                         capture: "key" | "xmin" | "wal";
@@ -4582,6 +4626,8 @@ export interface operations {
                         };
                         /** @description Runners run only enabled pipelines. */
                         enabled: boolean;
+                        /** @description live: with capture wal, apply each commit of the source at once. null: on schedule or request. */
+                        freshness: "live" | null;
                         /**
                          * @description For mode full: upsert in batches, or replace the whole mart at once.
                          * @enum {string}
@@ -4591,7 +4637,7 @@ export interface operations {
                         id: string;
                         /** @description Column that distinguishes rows with an equal incremental_key. */
                         incremental_id_key: string | null;
-                        /** @description Column of the query that grows with every change. */
+                        /** @description Column of the query that grows with every change; several for capture key over a join, separated by commas. */
                         incremental_key: string | null;
                         /** @description The upsert key. Empty: the primary key of the target table. */
                         key_columns: string[];
@@ -5884,6 +5930,119 @@ export interface operations {
                             source: "environment" | "default" | "unset";
                             /** @description The value; null: unset, or a secret. */
                             value: string | null;
+                        }[];
+                    };
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    getSources: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description The main database first, then by name. */
+                        items: {
+                            /** @description main, or the name of a connection. */
+                            connection: string;
+                            /** @description Why capturing fails; null: it does not. */
+                            error: {
+                                /** @description A stable code for programs. */
+                                code: string;
+                                /** @description The facts and the remedy. */
+                                message: string;
+                                /** @description When it first occurred. */
+                                since: string;
+                            } | null;
+                            /** @description Changes with every new slot. */
+                            generation: string | null;
+                            /** @description When the current slot was created. */
+                            generation_at: string | null;
+                            /** @description WAL that the source keeps for the slot, as last seen. */
+                            held_bytes: number | null;
+                            /** @description WAL that was not captured yet, as last seen. */
+                            lag_bytes: number | null;
+                            /** @description The last time a slot was lost. All pipelines have compared their marts since, or will. */
+                            lost: {
+                                /** @description When this was found. */
+                                at: string;
+                                /** @description Why the slot could not be used. */
+                                reason: string;
+                            } | null;
+                            /** @description The runner that captures; null: none. */
+                            owner: string | null;
+                            /** @description The pipelines with capture wal that read from it. */
+                            pipelines: {
+                                /** @description The id of the pipeline. */
+                                id: string;
+                                /** @description Whether commits are applied at once. */
+                                is_live: boolean;
+                                /** @description WAL between its position and the end of the change log; null: unknown, the next run compares everything. */
+                                lag_bytes: number | null;
+                                /** @description When it last reported its position. */
+                                moved_at: string | null;
+                                /** @description Its name. */
+                                name: string;
+                                /** @description Its position in the WAL of the source; null: it has not run yet. */
+                                position: string | null;
+                            }[];
+                            /** @description The name of the publication. */
+                            publication: string | null;
+                            /** @description The name of the replication slot; null: none is planned yet. */
+                            slot: string | null;
+                            /**
+                             * @description capturing: a runner writes the change log. failing: the last attempt failed. uncaptured: no runner captures. unused: no pipeline has run yet.
+                             * @enum {string}
+                             */
+                            state: "capturing" | "failing" | "uncaptured" | "unused";
+                            /** @description The tables of pipelines that have run, with their identity; null: the source did not respond. */
+                            tables: {
+                                /** @description The columns of the identity. */
+                                columns: string[];
+                                /** @description What the statements cost. */
+                                cost: string | null;
+                                /**
+                                 * @description Its replica identity: which columns the WAL has of a row that is updated or deleted.
+                                 * @enum {string}
+                                 */
+                                identity: "primary key" | "index" | "full" | "nothing";
+                                /** @description Whether every UPDATE and DELETE can be followed. */
+                                is_lossless: boolean;
+                                /** @description The columns that are needed to follow a changed row. */
+                                needed: string[];
+                                /** @description Why it is not lossless. */
+                                reason: string | null;
+                                /** @description What makes it lossless; empty: it is, or nothing does. */
+                                statements: string[];
+                                /** @description The table, with its schema. */
+                                table: string;
+                                /** @description What happens until then. */
+                                until: string | null;
+                            }[] | null;
+                            /** @description When these figures were last reported. */
+                            updated_at: string | null;
+                            /** @description The change log is complete up to this WAL position. */
+                            upto: string | null;
+                            /** @description stream: over a replication connection. peek: with SQL functions, behind a pooler. null: not captured. */
+                            way: ("stream" | "peek") | null;
                         }[];
                     };
                 };

@@ -1,3 +1,4 @@
+import { adviseIdentities } from '../capture/index.js'
 import {
   type GuardSession,
   KeptSessions,
@@ -7,6 +8,7 @@ import {
   type SqlGuard,
   type TextAccepted,
 } from '../guard/index.js'
+import { MAIN_CONNECTION } from '../model/connection.js'
 import { VitrinaError } from '../model/errors.js'
 import {
   finalTarget,
@@ -17,6 +19,7 @@ import {
   strategyOf,
 } from '../model/pipeline.js'
 import { nextRun } from '../model/schedule.js'
+import type { FollowedTable, IdentityAdvice } from '../model/source.js'
 import type { TargetRules } from '../model/target.js'
 import { PLAN_HINT, requirePlan, savedPlanMistakes } from '../model/task-plan.js'
 import type { Finding, Preview, QueryPlan, SourceTables, Validation } from '../model/validation.js'
@@ -98,6 +101,19 @@ export class PipelineInspector implements Inspector {
       return await sourceTables(source, this.#settings.sourceSchemas)
     } catch (error) {
       throw lookError(error, 'The list of tables', 'source')
+    } finally {
+      await source.close()
+    }
+  }
+
+  async identities(
+    connection: string,
+    tables: readonly FollowedTable[],
+    signal: AbortSignal,
+  ): Promise<readonly IdentityAdvice[]> {
+    const source = await this.#openSource(connection === MAIN_CONNECTION ? null : connection, signal)
+    try {
+      return await adviseIdentities(source, tables)
     } finally {
       await source.close()
     }

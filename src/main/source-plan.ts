@@ -3,9 +3,7 @@ import {
   applyPublication,
   type CaptureLogin,
   ensureHead,
-  type FollowedTable,
   type Head,
-  type IdentityAdvice,
   loginRequirement,
   type PublicationPlan,
   planAddition,
@@ -19,6 +17,7 @@ import { SqlGuard } from '../guard/index.js'
 import { MAIN_CONNECTION } from '../model/connection.js'
 import { VitrinaError } from '../model/errors.js'
 import { finalTarget, type Pipeline } from '../model/pipeline.js'
+import type { FollowedTable, IdentityAdvice } from '../model/source.js'
 import { kindOf } from '../model/target.js'
 import { connectionUrl } from '../postgres/connections.js'
 import { databaseError, lookError, onSide } from '../postgres/errors.js'

@@ -177,6 +177,7 @@ CREATE TABLE etl.etl_pipelines (
   source_table text,
   source_columns text[] DEFAULT '{}'::text[] NOT NULL,
   shared_target boolean DEFAULT false NOT NULL,
+  freshness text,
   CONSTRAINT etl_pipelines_name_key UNIQUE (name),
   CONSTRAINT etl_pipelines_pkey PRIMARY KEY (id),
   CONSTRAINT etl_pipelines_batch_size_check CHECK ((batch_size > 0)),
@@ -184,6 +185,7 @@ CREATE TABLE etl.etl_pipelines (
   CONSTRAINT etl_pipelines_columns_of_table CHECK (((source_table IS NOT NULL) OR (source_columns = '{}'::text[]))),
   CONSTRAINT etl_pipelines_delete_brake_check CHECK (((delete_brake >= (0)::double precision) AND (delete_brake <= (1)::double precision))),
   CONSTRAINT etl_pipelines_deletes_check CHECK ((deletes = ANY (ARRAY['ignore'::text, 'sweep'::text]))),
+  CONSTRAINT etl_pipelines_freshness_check CHECK ((freshness = 'live'::text)),
   CONSTRAINT etl_pipelines_full_strategy_check CHECK ((full_strategy = ANY (ARRAY['upsert'::text, 'replace'::text]))),
   CONSTRAINT etl_pipelines_managed_by_check CHECK ((managed_by = ANY (ARRAY['api'::text, 'file'::text]))),
   CONSTRAINT etl_pipelines_mode_check CHECK ((mode = ANY (ARRAY['full'::text, 'incremental'::text]))),
@@ -400,6 +402,7 @@ COMMENT ON COLUMN etl.etl_pipelines.config_xact IS 'The transaction that made th
 COMMENT ON COLUMN etl.etl_pipelines.source_table IS 'Read instead of source_query, as SELECT source_columns FROM source_table. At most one of the two is given.';
 COMMENT ON COLUMN etl.etl_pipelines.source_columns IS 'Columns of source_table to read. Empty: all of them.';
 COMMENT ON COLUMN etl.etl_pipelines.shared_target IS 'Other pipelines that say so too may write to the same target. Each sees only its own rows as its own.';
+COMMENT ON COLUMN etl.etl_pipelines.freshness IS 'live: with capture wal, each commit of the source is applied at once, and a run lasts some minutes. NULL: on schedule or request.';
 COMMENT ON COLUMN etl.etl_run_batches.read_ms IS 'NULL where the database reads and writes in one statement.';
 COMMENT ON COLUMN etl.etl_run_batches.transform_ms IS 'NULL where there are no transforms.';
 COMMENT ON TABLE etl.etl_run_totals IS 'What each pipeline did since it is there. Grows with every run that ends, and stays when runs are removed.';
@@ -416,6 +419,7 @@ CREATE INDEX etl_idempotency_by_time ON etl.etl_idempotency USING btree (at);
 CREATE INDEX etl_pipeline_targets_by_identity ON etl.etl_pipeline_targets USING hash (identity);
 CREATE INDEX etl_pipelines_active ON etl.etl_pipelines USING btree (requested_at) WHERE (status = ANY (ARRAY['RUN_REQUESTED'::text, 'RUNNING'::text, 'PAUSE_REQUESTED'::text]));
 CREATE INDEX etl_pipelines_due ON etl.etl_pipelines USING btree (next_run_at) WHERE (schedule_interval IS NOT NULL);
+CREATE INDEX etl_pipelines_live ON etl.etl_pipelines USING btree (id) WHERE (freshness IS NOT NULL);
 CREATE INDEX etl_quarantine_by_pipeline ON etl.etl_quarantine USING btree (pipeline_id, id DESC);
 CREATE INDEX etl_quarantine_held ON etl.etl_quarantine USING btree (pipeline_id, id) WHERE (status = 'HELD'::text);
 CREATE UNIQUE INDEX etl_quarantine_held_once ON etl.etl_quarantine USING btree (pipeline_id, row_key) WHERE (status = 'HELD'::text);
@@ -971,6 +975,7 @@ CREATE CONSTRAINT TRIGGER require_type AFTER UPDATE OF type ON etl.etl_pipelines
 CREATE TRIGGER tell_of_change AFTER UPDATE ON etl.etl_pipelines FOR EACH ROW WHEN (((old.status <> new.status) OR (old.config_version <> new.config_version))) EXECUTE FUNCTION etl.tell_of_pipeline();
 CREATE TRIGGER tell_of_pipeline AFTER INSERT OR DELETE ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.tell_of_pipeline();
 CREATE TRIGGER tell_of_schedule AFTER UPDATE OF next_run_at ON etl.etl_pipelines FOR EACH ROW WHEN (((old.status = new.status) AND (old.config_version = new.config_version) AND (old.next_run_at IS DISTINCT FROM new.next_run_at))) EXECUTE FUNCTION etl.tell_of_pipeline();
+CREATE TRIGGER version_freshness BEFORE UPDATE OF freshness ON etl.etl_pipelines FOR EACH ROW WHEN ((old.freshness IS DISTINCT FROM new.freshness)) EXECUTE FUNCTION etl.version_pipeline();
 CREATE TRIGGER version_pipeline BEFORE UPDATE ON etl.etl_pipelines FOR EACH ROW WHEN ((((((((((((((((((((((old.name IS DISTINCT FROM new.name) OR (old.description IS DISTINCT FROM new.description)) OR (old.type IS DISTINCT FROM new.type)) OR (old.source_type IS DISTINCT FROM new.source_type)) OR (old.source_connection IS DISTINCT FROM new.source_connection)) OR (old.source_query IS DISTINCT FROM new.source_query)) OR (old.target_table IS DISTINCT FROM new.target_table)) OR (old.target_connection IS DISTINCT FROM new.target_connection)) OR (old.mode IS DISTINCT FROM new.mode)) OR (old.full_strategy IS DISTINCT FROM new.full_strategy)) OR (old.incremental_key IS DISTINCT FROM new.incremental_key)) OR (old.incremental_id_key IS DISTINCT FROM new.incremental_id_key)) OR (old.capture IS DISTINCT FROM new.capture)) OR (old.deletes IS DISTINCT FROM new.deletes)) OR (old.key_columns IS DISTINCT FROM new.key_columns)) OR (old.batch_size IS DISTINCT FROM new.batch_size)) OR (old.enabled IS DISTINCT FROM new.enabled)) OR (old.schedule_interval IS DISTINCT FROM new.schedule_interval)) OR (old.schedule_timezone IS DISTINCT FROM new.schedule_timezone)) OR (old.quarantine_limit IS DISTINCT FROM new.quarantine_limit)) OR (old.delete_brake IS DISTINCT FROM new.delete_brake))) EXECUTE FUNCTION etl.version_pipeline();
 CREATE TRIGGER version_source_and_sharing BEFORE UPDATE OF source_table, source_columns, shared_target ON etl.etl_pipelines FOR EACH ROW WHEN ((((old.source_table IS DISTINCT FROM new.source_table) OR (old.source_columns IS DISTINCT FROM new.source_columns)) OR (old.shared_target IS DISTINCT FROM new.shared_target))) EXECUTE FUNCTION etl.version_pipeline();
 CREATE TRIGGER version_target_options BEFORE UPDATE OF target_options ON etl.etl_pipelines FOR EACH ROW WHEN ((old.target_options IS DISTINCT FROM new.target_options)) EXECUTE FUNCTION etl.version_pipeline();

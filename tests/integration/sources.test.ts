@@ -3,9 +3,11 @@ import { aPipeline } from '../support/builders.js'
 import { aLogicalServer, type LogicalServer } from '../support/capture.js'
 import { type Ended, runCommand } from '../support/commands.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
+import { spawnVitrina } from '../support/processes.js'
 import { aRunner } from '../support/runner.js'
 import { run } from '../support/runs.js'
 import { rowTexts } from '../support/stand.js'
+import { waitFor } from '../support/wait.js'
 
 const TABLES = `
   CREATE SCHEMA content;
@@ -207,5 +209,52 @@ describe('vitrina sources prepare', () => {
       code: 0,
       stderr: expect.stringContaining('No pipeline has capture wal'),
     })
+  })
+})
+
+describe('vitrina sources list', () => {
+  it('shows slot, lag, tables and pipelines of a source that is captured', async () => {
+    const { main, pipelines, prepare, env } = await aSource()
+    await pipelines({ stats: STATS })
+    await prepare('src', '--apply')
+    const [pipeline] = await main.query<{ id: string }>('SELECT id FROM etl.etl_pipelines')
+    const token = 'a-token-for-the-sources'
+    const api = spawnVitrina(['api'], {
+      ...env,
+      VITRINA_PORT: '0',
+      VITRINA_API_TOKEN: token,
+      LOG_LEVEL: 'warn',
+    })
+    const [, url = ''] = await api.waitForOutput(/API\s+(http\S+)\/api\/v1/)
+    const cli = (...args: string[]) => runCommand(args, { VITRINA_URL: url, VITRINA_API_TOKEN: token })
+    const listed = async () => JSON.parse((await cli('sources', 'list', '--json')).stdout).items
+    expect(await listed()).toMatchObject([
+      { connection: 'src', state: 'unused', tables: [], pipelines: [{ name: 'stats', position: null }] },
+    ])
+    const runner = await aRunner(main, { env })
+    try {
+      // The first run reads everything; from the second on, it reports its position in the log.
+      for (let n = 0; n < 2; n++) expect(await run(main, pipeline!.id)).toMatchObject({ status: 'SUCCESS' })
+      await waitFor(async () => (await listed())[0].held_bytes !== null, { what: 'the figures of the slot' })
+      const [found] = await listed()
+      expect(found).toMatchObject({
+        ...{ connection: 'src', state: 'capturing', way: 'stream', error: null },
+        slot: expect.stringMatching(/^vitrina_src_/),
+        upto: expect.stringMatching(/^[0-9A-F]+\/[0-9A-F]+$/),
+        tables: [
+          { table: 'content.film', identity: 'primary key', is_lossless: true, statements: [] },
+          { table: 'content.rating', is_lossless: false, needed: ['film_id'] },
+        ],
+        pipelines: [{ name: 'stats', lag_bytes: expect.any(Number), position: expect.any(String) }],
+      })
+      expect(found.owner).not.toBeNull()
+      const { stdout } = await cli('sources', 'list')
+      expect(stdout).toMatch(/src\s+capturing\s+\S+\s+stream/)
+      const metrics = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${token}` } })
+      expect(await metrics.text()).toContain('vitrina_source_captured{source="src"} 1')
+    } finally {
+      await runner.stop()
+    }
+    await waitFor(async () => (await listed())[0].state === 'uncaptured', { what: 'the runner to let go' })
   })
 })

@@ -21,6 +21,7 @@ export const PIPELINE_DEFAULTS = {
   key_columns: [],
   batch_size: 'auto',
   enabled: true,
+  freshness: null,
   schedule_interval: null,
   schedule_timezone: 'UTC',
   quarantine_limit: 100,
