@@ -4733,6 +4733,75 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description How changes of the source are followed to rows of the mart; null if rows are read in the order of a key, or all of them. */
+                        changes: {
+                            /** @description For capture key over a join or an aggregate: the columns that are followed. */
+                            followed: {
+                                /** @description The column that grows with every change. */
+                                column: string;
+                                /** @description The table, with its schema. */
+                                table: string;
+                            }[];
+                            /** @description Why a run that finds changes computes the whole query; null: only what is affected. */
+                            full: string | null;
+                            /** @description The cost of the whole query, in planner units. */
+                            full_cost: number | null;
+                            /** @description Columns whose value may change although no row has changed. */
+                            plan_dependent: {
+                                /** @description The column. */
+                                column: string;
+                                /** @description A sentence. */
+                                reason: string;
+                            }[];
+                            /** @description The key columns whose rows are recomputed together. */
+                            scope: string[];
+                            /** @description The base tables of the query. */
+                            tables: {
+                                /** @description The expected cost of one changed row, in planner units; null: unknown. */
+                                cost: number | null;
+                                /** @description The replica identity; null unless capture is wal. */
+                                identity: {
+                                    /** @description The columns of the identity. */
+                                    columns: string[];
+                                    /** @description What the statements cost. */
+                                    cost: string | null;
+                                    /**
+                                     * @description Its replica identity: which columns the WAL has of a row that is updated or deleted.
+                                     * @enum {string}
+                                     */
+                                    identity: "primary key" | "index" | "full" | "nothing";
+                                    /** @description Whether every UPDATE and DELETE can be followed. */
+                                    is_lossless: boolean;
+                                    /** @description The columns that are needed to follow a changed row. */
+                                    needed: string[];
+                                    /** @description Why it is not lossless. */
+                                    reason: string | null;
+                                    /** @description What makes it lossless; empty: it is, or nothing does. */
+                                    statements: string[];
+                                    /** @description The table, with its schema. */
+                                    table: string;
+                                    /** @description What happens until then. */
+                                    until: string | null;
+                                } | null;
+                                /** @description Indexes that would avoid it. */
+                                indexes: {
+                                    /** @description The statement that creates it. */
+                                    statement: string;
+                                    /** @description The table that lacks the index. */
+                                    table: string;
+                                }[];
+                                /** @description The queries from changed rows to affected keys. */
+                                key_queries: string[];
+                                /** @description Why not; null: it is traced. */
+                                reason: string | null;
+                                /** @description Large tables that one changed row makes a run read in full. */
+                                scans: string[];
+                                /** @description The table, with its schema. */
+                                table: string;
+                                /** @description Whether a change of it affects only some rows of the mart. */
+                                traced: boolean;
+                            }[];
+                        } | null;
                         /** @description The columns of the query with their types. */
                         columns: {
                             /** @description The name of the column. */
@@ -6001,7 +6070,7 @@ export interface operations {
                                 moved_at: string | null;
                                 /** @description Its name. */
                                 name: string;
-                                /** @description Its position in the WAL of the source; null: it has not run yet. */
+                                /** @description Its position in the WAL of the source; null: none reported yet. */
                                 position: string | null;
                             }[];
                             /** @description The name of the publication. */
@@ -6353,6 +6422,75 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description How changes of the source are followed to rows of the mart; null if rows are read in the order of a key, or all of them. */
+                        changes: {
+                            /** @description For capture key over a join or an aggregate: the columns that are followed. */
+                            followed: {
+                                /** @description The column that grows with every change. */
+                                column: string;
+                                /** @description The table, with its schema. */
+                                table: string;
+                            }[];
+                            /** @description Why a run that finds changes computes the whole query; null: only what is affected. */
+                            full: string | null;
+                            /** @description The cost of the whole query, in planner units. */
+                            full_cost: number | null;
+                            /** @description Columns whose value may change although no row has changed. */
+                            plan_dependent: {
+                                /** @description The column. */
+                                column: string;
+                                /** @description A sentence. */
+                                reason: string;
+                            }[];
+                            /** @description The key columns whose rows are recomputed together. */
+                            scope: string[];
+                            /** @description The base tables of the query. */
+                            tables: {
+                                /** @description The expected cost of one changed row, in planner units; null: unknown. */
+                                cost: number | null;
+                                /** @description The replica identity; null unless capture is wal. */
+                                identity: {
+                                    /** @description The columns of the identity. */
+                                    columns: string[];
+                                    /** @description What the statements cost. */
+                                    cost: string | null;
+                                    /**
+                                     * @description Its replica identity: which columns the WAL has of a row that is updated or deleted.
+                                     * @enum {string}
+                                     */
+                                    identity: "primary key" | "index" | "full" | "nothing";
+                                    /** @description Whether every UPDATE and DELETE can be followed. */
+                                    is_lossless: boolean;
+                                    /** @description The columns that are needed to follow a changed row. */
+                                    needed: string[];
+                                    /** @description Why it is not lossless. */
+                                    reason: string | null;
+                                    /** @description What makes it lossless; empty: it is, or nothing does. */
+                                    statements: string[];
+                                    /** @description The table, with its schema. */
+                                    table: string;
+                                    /** @description What happens until then. */
+                                    until: string | null;
+                                } | null;
+                                /** @description Indexes that would avoid it. */
+                                indexes: {
+                                    /** @description The statement that creates it. */
+                                    statement: string;
+                                    /** @description The table that lacks the index. */
+                                    table: string;
+                                }[];
+                                /** @description The queries from changed rows to affected keys. */
+                                key_queries: string[];
+                                /** @description Why not; null: it is traced. */
+                                reason: string | null;
+                                /** @description Large tables that one changed row makes a run read in full. */
+                                scans: string[];
+                                /** @description The table, with its schema. */
+                                table: string;
+                                /** @description Whether a change of it affects only some rows of the mart. */
+                                traced: boolean;
+                            }[];
+                        } | null;
                         /** @description The columns of the query with their types. */
                         columns: {
                             /** @description The name of the column. */

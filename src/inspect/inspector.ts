@@ -22,7 +22,14 @@ import { nextRun } from '../model/schedule.js'
 import type { FollowedTable, IdentityAdvice } from '../model/source.js'
 import type { TargetRules } from '../model/target.js'
 import { PLAN_HINT, requirePlan, savedPlanMistakes } from '../model/task-plan.js'
-import type { Finding, Preview, QueryPlan, SourceTables, Validation } from '../model/validation.js'
+import type {
+  ChangeTrace,
+  Finding,
+  Preview,
+  QueryPlan,
+  SourceTables,
+  Validation,
+} from '../model/validation.js'
 import type { Inspector, LookDepth } from '../ports/inspector.js'
 import type { SinkKind } from '../ports/sink.js'
 import type { TransformHosts } from '../ports/transforms.js'
@@ -35,6 +42,8 @@ import type { Column } from '../sql/selection.js'
 import { type DescribedQuery, describeSource, examine, noQuery } from '../transfers/examine.js'
 import { type ChosenRoute, chooseRoute } from '../transfers/routes/choose-route.js'
 import { assignableProblem } from './assignable.js'
+import { changeTrace } from './change-trace.js'
+import { changeWarnings, preparationWarnings } from './change-warnings.js'
 import { PREVIEW_PATIENCE, type PreviewPatience, readFirstRows } from './first-rows.js'
 import type { Looked } from './look.js'
 import { missingKeys } from './missing-keys.js'
@@ -146,11 +155,16 @@ export class PipelineInspector implements Inspector {
         const misfit = table === null ? null : await assignableProblem(target, table)
         if (misfit !== null) return this.#invalid(pipeline, [asFinding(misfit, 'target_table')], looked)
         const plan = await queryPlan(source, pipeline, looked)
+        const changes = await changeTrace(source, pipeline, looked)
+        const unprepared = await preparationWarnings(source, pipeline, looked)
         const keys = depth === 'quick' ? [] : await keyWarnings(source, looked)
         // Keys that this mode does not need; a comparison uses the incremental key in every mode.
         const unused = missingKeys(pipeline, examined.columns)
-        const known = [...warningsFor(pipeline, looked), ...unused, ...keys, ...ofTarget(warnings)]
-        return this.#valid(pipeline, { looked, plan }, known)
+        const known = [
+          ...[...warningsFor(pipeline, looked), ...unprepared, ...changeWarnings(pipeline, changes)],
+          ...[...unused, ...keys, ...ofTarget(warnings)],
+        ]
+        return this.#valid(pipeline, { looked, plan, changes }, known)
       })
     } catch (error) {
       // Not an error of the pipeline.
@@ -220,11 +234,15 @@ export class PipelineInspector implements Inspector {
 
   #valid(
     pipeline: Pipeline,
-    { looked, plan }: { readonly looked: Looked; readonly plan: QueryPlan },
+    {
+      looked,
+      plan,
+      changes,
+    }: { readonly looked: Looked; readonly plan: QueryPlan; readonly changes: ChangeTrace | null },
     warnings: Finding[],
   ): Validation {
     const found = inReaderField(warnings, pipeline)
-    return { ...this.#told(pipeline, looked), valid: true, errors: [], warnings: found, plan }
+    return { ...this.#told(pipeline, looked), valid: true, errors: [], warnings: found, plan, changes }
   }
 
   #invalid(pipeline: Pipeline, errors: Finding[], examined: Looked | null = null): Validation {
@@ -242,6 +260,7 @@ export class PipelineInspector implements Inspector {
       createsTarget:
         examined !== null && (examined.sink === null ? examined.target === null : !examined.sink.exists),
       plan: null,
+      changes: null,
     }
   }
 

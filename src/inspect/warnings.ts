@@ -36,7 +36,7 @@ function guaranteeWarnings(pipeline: Pipeline, { guarantee, facts }: Examined): 
         'GUARANTEE_BOUNDED',
         pipeline.capture === 'xmin' ? 'capture' : 'incremental_key',
         'A row of the mart is made of several source rows: a source row that is deleted, or moves to another group, is not noticed.',
-        'Set deletes to "sweep", which recomputes everything at the end of a run, or run the pipeline in full from time to time.',
+        'Choose capture "wal", which sees both; set deletes to "sweep", which recomputes everything at the end of a run; or run the pipeline in full from time to time.',
       ),
     ]
   }

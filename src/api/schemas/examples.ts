@@ -87,6 +87,7 @@ export const VALIDATION_EXAMPLE = {
   reads: null,
   creates_target: false,
   plan: null,
+  changes: null,
 }
 
 export const SOURCE_EXAMPLE = {
