@@ -98,6 +98,7 @@ const RULES: Record<string, Role | 'open'> = {
   'GET /audit': 'admin',
   'GET /audit.csv': 'admin',
   'GET /settings': 'admin',
+  'GET /sources': 'viewer',
   'GET /about': 'viewer',
   'GET /connections': 'viewer',
   'POST /tokens/:id/rotate': 'admin',

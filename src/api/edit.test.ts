@@ -145,6 +145,8 @@ describe('POST /pipelines', () => {
     ['incremental_id_key', { incremental_id_key: 'id' }, 'KEY_MISSING'],
     ['incremental_id_key', { incremental_key: 'a', incremental_id_key: 'a' }, 'KEY_DOUBLED'],
     ['capture', { capture: 'xmin' }, 'MODE_MISMATCH'],
+    ['capture', { capture: 'wal' }, 'MODE_MISMATCH'],
+    ['freshness', { freshness: 'live' }, 'MODE_MISMATCH'],
     ['type', { type: 'PYTHON' }, 'TYPE_MISMATCH'],
     ['target_table', { target_table: 'es:films' }, 'TARGET_REFUSED'],
     ['target_table', { target_table: 'analytics.a;drop' }, 'TARGET_REFUSED'],

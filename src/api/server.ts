@@ -61,6 +61,7 @@ import { QuarantineService } from './services/quarantine.js'
 import { RunWaiter } from './services/run-waiter.js'
 import { RunService } from './services/runs.js'
 import { SessionService } from './services/sessions.js'
+import { SourceService } from './services/sources.js'
 import { TokenService } from './services/tokens.js'
 import { closeInOrder } from './shutdown.js'
 
@@ -224,5 +225,6 @@ function createServices(options: ServerOptions, identity: Identity, guesses: Gue
     transforms: options.transforms,
     about: new AboutService(catalog, version, options.settings),
     connections: new ConnectionService(options.connections, catalog, rules.targets),
+    sources: new SourceService(catalog, inspector),
   }
 }

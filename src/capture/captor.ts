@@ -142,7 +142,7 @@ function asVitrinaError(error: unknown): VitrinaError {
     return new VitrinaError(
       'CAPTURE_UNAVAILABLE',
       `The source refuses to capture changes: ${(error as Error).message}.`,
-      'Use a login with REPLICATION: ALTER ROLE … REPLICATION, by an administrator of the source.',
+      'Use a login with REPLICATION: "vitrina sources prepare" prints the statement for an administrator of the source.',
       { cause: error, sqlstate: INSUFFICIENT_PRIVILEGE },
     )
   return databaseError(error, 'Capturing changes', 'source')

@@ -1,9 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { aPipeline } from '../../tests/support/builders.js'
 import { aDatabase, type TestDatabase } from '../../tests/support/database.js'
 import { Session } from '../postgres/session.js'
-import { ensureHead, registerPipeline } from './heads.js'
-import { applyPublication, planPublication, planSource } from './publication.js'
+import { applyPublication, planPublication } from './publication.js'
 
 async function sessionTo(database: TestDatabase): Promise<Session> {
   const session = await Session.open(database.url, 'vitrina-test', new AbortController().signal)
@@ -86,30 +84,6 @@ describe('the plan of a publication', () => {
         'ALTER TABLE "public"."parts_2" REPLICA IDENTITY FULL',
       ],
       ['public.missing', 'The table public.missing does not exist.', null],
-    ])
-  })
-
-  it('of a source has the tables of all registered pipelines', async () => {
-    const main = await aDatabase()
-    const session = await sessionTo(main)
-    const source = await aSource()
-    const head = await ensureHead(session, 'cinema')
-    expect(head.slot).toMatch(/^vitrina_cinema_[0-9a-f]{8}$/)
-    expect((await ensureHead(session, 'cinema')).slot).toBe(head.slot)
-    for (const names of [
-      ['a', 'whole'],
-      ['a', 'B c'],
-    ]) {
-      const { id } = await aPipeline(main)
-      await registerPipeline(
-        session,
-        { head, pipelineId: id },
-        names.map((table) => ({ schema: 'public', table, columns: ['id'] })),
-      )
-    }
-    const { statements } = await planSource(session, source, head)
-    expect(statements).toEqual([
-      expect.stringContaining('FOR TABLE "public"."B c", "public"."a", "public"."whole" WITH'),
     ])
   })
 })

@@ -1,7 +1,5 @@
-import { readTableName } from '../model/table-name.js'
 import type { Session } from '../postgres/session.js'
 import { quoteIdentifier, quoteTable, type TableName } from '../sql/identifiers.js'
-import type { Head } from './head.js'
 import { relationName } from './relation-name.js'
 
 /** The rows of a publication: one for each table. Their numbers change when a table leaves and comes back. */
@@ -56,16 +54,6 @@ export async function planAddition(
   )
   const { statements, refused } = await planPublication(session, publication, [...tables, ...others])
   return { statements, refused: refused.filter(({ table }) => names.has(table)) }
-}
-
-/** The plan for everything that pipelines have registered for: what `vitrina sources prepare` shows and runs. */
-export async function planSource(main: Session, source: Session, head: Head): Promise<PublicationPlan> {
-  const rows = await main.rows(
-    'SELECT DISTINCT jsonb_object_keys(relations) AS name FROM etl.etl_change_positions WHERE head = $1 ORDER BY 1',
-    [head.id],
-  )
-  const tables = rows.flatMap(({ name }) => readTableName(name!) ?? [])
-  return planPublication(source, head.publication, tables)
 }
 
 async function statementsFor(

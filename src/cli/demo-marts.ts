@@ -61,9 +61,11 @@ async function printCheckpoint({ server, pipeline, run }: MartStory, capture: st
   const params = { path: { id: pipeline.id } }
   const { last_processed_key: key } = await server.ask(server.api.GET('/pipelines/{id}/state', { params }))
   print(`  This run read ${thousands(run.rows_read)} rows and wrote ${thousands(run.rows_written)}.`)
-  print(
-    capture === 'xmin' ? '  The next run reads newer row versions.' : `  The next run starts after ${key}.`,
-  )
+  const next: Readonly<Record<string, string>> = {
+    xmin: 'The next run reads newer row versions.',
+    wal: 'The next run applies the commits that follow, deleted rows included.',
+  }
+  print(`  ${next[capture] ?? `The next run starts after ${key}.`}`)
 }
 
 /** Whether every row of the mart equals what its query returns now. */

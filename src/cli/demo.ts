@@ -97,8 +97,20 @@ async function prepareDemo(settings: MainSettings): Promise<Prepared> {
     : all.filter(({ target }) => !isIndex(target))
   const added = await addDemoPipelines(settings, pipelines)
   if (added.length > 0) detail(`Added ${added.length} pipelines from examples/cinema.`)
+  await publishSample(settings, pipelines)
   if (pipelines.length < all.length) tellOfElasticsearch(all)
   return { settings, counts, pipelines }
+}
+
+/** The demo created the tables of the sample, so it may publish them. */
+async function publishSample(settings: MainSettings, pipelines: readonly DemoPipeline[]): Promise<void> {
+  if (!pipelines.some(({ fields }) => fields.capture === 'wal')) return
+  const { applySource } = await import('../main/source-plan.js')
+  await applySource(settings, {
+    ...{ connection: 'main', ownerUrl: null, identity: true },
+    signal: AbortSignal.timeout(60_000),
+    onStatement: (statement) => detail(`Ran ${statement}`),
+  })
 }
 
 function tellOfElasticsearch(all: readonly DemoPipeline[]): void {

@@ -19,6 +19,7 @@ import { addRunners } from './runners.js'
 import { addRuns } from './runs.js'
 import { addSchema } from './schema.js'
 import { addSessions } from './sessions.js'
+import { addSources } from './sources.js'
 import { addTasks } from './tasks.js'
 import { addTokens } from './tokens.js'
 import { addUp } from './up.js'
@@ -33,6 +34,7 @@ const GROUPS = {
     addLineage,
     addTasks,
     addRunners,
+    addSources,
     addTokens,
     addSessions,
     addAudit,

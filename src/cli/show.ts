@@ -52,6 +52,14 @@ export function duration(ms: number | null | undefined): string | null {
   return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`
 }
 
+/** In the unit that leaves at most three digits before the point. */
+export function bytes(count: number | null | undefined): string | null {
+  if (count === null || count === undefined) return null
+  const power = Math.min(Math.floor(Math.log2(Math.max(count, 1)) / 10), 4)
+  const value = count / 1024 ** power
+  return `${value.toFixed(power === 0 || value >= 100 ? 0 : 1)} ${['B', 'KiB', 'MiB', 'GiB', 'TiB'][power]}`
+}
+
 /** How to get the rest of a list. */
 export function tellOfMore(nextCursor: string | null): void {
   if (nextCursor !== null) detail(`More results: --cursor ${nextCursor}`)

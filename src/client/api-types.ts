@@ -1064,6 +1064,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/sources": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the databases whose changes are captured, with slot, lag, tables and pipelines.
+         * @description Requires the role viewer.
+         */
+        get: operations["getSources"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/tasks": {
         parameters: {
             query?: never;
@@ -4982,6 +5002,75 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description How changes of the source are followed to rows of the mart; null if rows are read in the order of a key, or all of them. */
+                        changes: {
+                            /** @description For capture key over a join or an aggregate: the columns that are followed. */
+                            followed: {
+                                /** @description The column that grows with every change. */
+                                column: string;
+                                /** @description The table, with its schema. */
+                                table: string;
+                            }[];
+                            /** @description Why a run that finds changes computes the whole query; null: only what is affected. */
+                            full: string | null;
+                            /** @description The cost of the whole query, in planner units. */
+                            full_cost: number | null;
+                            /** @description Columns whose value may change although no row has changed. */
+                            plan_dependent: {
+                                /** @description The column. */
+                                column: string;
+                                /** @description A sentence. */
+                                reason: string;
+                            }[];
+                            /** @description The key columns whose rows are recomputed together. */
+                            scope: string[];
+                            /** @description The base tables of the query. */
+                            tables: {
+                                /** @description The expected cost of one changed row, in planner units; null: unknown. */
+                                cost: number | null;
+                                /** @description The replica identity; null unless capture is wal. */
+                                identity: {
+                                    /** @description The columns of the identity. */
+                                    columns: string[];
+                                    /** @description What the statements cost. */
+                                    cost: string | null;
+                                    /**
+                                     * @description Its replica identity: which columns the WAL has of a row that is updated or deleted.
+                                     * @enum {string}
+                                     */
+                                    identity: "primary key" | "index" | "full" | "nothing";
+                                    /** @description Whether every UPDATE and DELETE can be followed. */
+                                    is_lossless: boolean;
+                                    /** @description The columns that are needed to follow a changed row. */
+                                    needed: string[];
+                                    /** @description Why it is not lossless. */
+                                    reason: string | null;
+                                    /** @description What makes it lossless; empty: it is, or nothing does. */
+                                    statements: string[];
+                                    /** @description The table, with its schema. */
+                                    table: string;
+                                    /** @description What happens until then. */
+                                    until: string | null;
+                                } | null;
+                                /** @description Indexes that would avoid it. */
+                                indexes: {
+                                    /** @description The statement that creates it. */
+                                    statement: string;
+                                    /** @description The table that lacks the index. */
+                                    table: string;
+                                }[];
+                                /** @description The queries from changed rows to affected keys. */
+                                key_queries: string[];
+                                /** @description Why not; null: it is traced. */
+                                reason: string | null;
+                                /** @description Large tables that one changed row makes a run read in full. */
+                                scans: string[];
+                                /** @description The table, with its schema. */
+                                table: string;
+                                /** @description Whether a change of it affects only some rows of the mart. */
+                                traced: boolean;
+                            }[];
+                        } | null;
                         /** @description The columns of the query with their types. */
                         columns: {
                             /** @description The name of the column. */
@@ -6199,6 +6288,119 @@ export interface operations {
             503: components["responses"]["Problem"];
         };
     };
+    getSources: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description The main database first, then by name. */
+                        items: {
+                            /** @description main, or the name of a connection. */
+                            connection: string;
+                            /** @description Why capturing fails; null: it does not. */
+                            error: {
+                                /** @description A stable code for programs. */
+                                code: string;
+                                /** @description The facts and the remedy. */
+                                message: string;
+                                /** @description When it first occurred. */
+                                since: string;
+                            } | null;
+                            /** @description Changes with every new slot. */
+                            generation: string | null;
+                            /** @description When the current slot was created. */
+                            generation_at: string | null;
+                            /** @description WAL that the source keeps for the slot, as last seen. */
+                            held_bytes: number | null;
+                            /** @description WAL that was not captured yet, as last seen. */
+                            lag_bytes: number | null;
+                            /** @description The last time a slot was lost. All pipelines have compared their marts since, or will. */
+                            lost: {
+                                /** @description When this was found. */
+                                at: string;
+                                /** @description Why the slot could not be used. */
+                                reason: string;
+                            } | null;
+                            /** @description The runner that captures; null: none. */
+                            owner: string | null;
+                            /** @description The pipelines with capture wal that read from it. */
+                            pipelines: {
+                                /** @description The id of the pipeline. */
+                                id: string;
+                                /** @description Whether commits are applied at once. */
+                                is_live: boolean;
+                                /** @description WAL between its position and the end of the change log; null: unknown, the next run compares everything. */
+                                lag_bytes: number | null;
+                                /** @description When it last reported its position. */
+                                moved_at: string | null;
+                                /** @description Its name. */
+                                name: string;
+                                /** @description Its position in the WAL of the source; null: none reported yet. */
+                                position: string | null;
+                            }[];
+                            /** @description The name of the publication. */
+                            publication: string | null;
+                            /** @description The name of the replication slot; null: none is planned yet. */
+                            slot: string | null;
+                            /**
+                             * @description capturing: a runner writes the change log. failing: the last attempt failed. uncaptured: no runner captures. unused: no pipeline has run yet.
+                             * @enum {string}
+                             */
+                            state: "capturing" | "failing" | "uncaptured" | "unused";
+                            /** @description The tables of pipelines that have run, with their identity; null: the source did not respond. */
+                            tables: {
+                                /** @description The columns of the identity. */
+                                columns: string[];
+                                /** @description What the statements cost. */
+                                cost: string | null;
+                                /**
+                                 * @description Its replica identity: which columns the WAL has of a row that is updated or deleted.
+                                 * @enum {string}
+                                 */
+                                identity: "primary key" | "index" | "full" | "nothing";
+                                /** @description Whether every UPDATE and DELETE can be followed. */
+                                is_lossless: boolean;
+                                /** @description The columns that are needed to follow a changed row. */
+                                needed: string[];
+                                /** @description Why it is not lossless. */
+                                reason: string | null;
+                                /** @description What makes it lossless; empty: it is, or nothing does. */
+                                statements: string[];
+                                /** @description The table, with its schema. */
+                                table: string;
+                                /** @description What happens until then. */
+                                until: string | null;
+                            }[] | null;
+                            /** @description When these figures were last reported. */
+                            updated_at: string | null;
+                            /** @description The change log is complete up to this WAL position. */
+                            upto: string | null;
+                            /** @description stream: over a replication connection. peek: with SQL functions, behind a pooler. null: not captured. */
+                            way: ("stream" | "peek") | null;
+                        }[];
+                    };
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
     getTasks: {
         parameters: {
             query?: never;
@@ -6496,6 +6698,75 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description How changes of the source are followed to rows of the mart; null if rows are read in the order of a key, or all of them. */
+                        changes: {
+                            /** @description For capture key over a join or an aggregate: the columns that are followed. */
+                            followed: {
+                                /** @description The column that grows with every change. */
+                                column: string;
+                                /** @description The table, with its schema. */
+                                table: string;
+                            }[];
+                            /** @description Why a run that finds changes computes the whole query; null: only what is affected. */
+                            full: string | null;
+                            /** @description The cost of the whole query, in planner units. */
+                            full_cost: number | null;
+                            /** @description Columns whose value may change although no row has changed. */
+                            plan_dependent: {
+                                /** @description The column. */
+                                column: string;
+                                /** @description A sentence. */
+                                reason: string;
+                            }[];
+                            /** @description The key columns whose rows are recomputed together. */
+                            scope: string[];
+                            /** @description The base tables of the query. */
+                            tables: {
+                                /** @description The expected cost of one changed row, in planner units; null: unknown. */
+                                cost: number | null;
+                                /** @description The replica identity; null unless capture is wal. */
+                                identity: {
+                                    /** @description The columns of the identity. */
+                                    columns: string[];
+                                    /** @description What the statements cost. */
+                                    cost: string | null;
+                                    /**
+                                     * @description Its replica identity: which columns the WAL has of a row that is updated or deleted.
+                                     * @enum {string}
+                                     */
+                                    identity: "primary key" | "index" | "full" | "nothing";
+                                    /** @description Whether every UPDATE and DELETE can be followed. */
+                                    is_lossless: boolean;
+                                    /** @description The columns that are needed to follow a changed row. */
+                                    needed: string[];
+                                    /** @description Why it is not lossless. */
+                                    reason: string | null;
+                                    /** @description What makes it lossless; empty: it is, or nothing does. */
+                                    statements: string[];
+                                    /** @description The table, with its schema. */
+                                    table: string;
+                                    /** @description What happens until then. */
+                                    until: string | null;
+                                } | null;
+                                /** @description Indexes that would avoid it. */
+                                indexes: {
+                                    /** @description The statement that creates it. */
+                                    statement: string;
+                                    /** @description The table that lacks the index. */
+                                    table: string;
+                                }[];
+                                /** @description The queries from changed rows to affected keys. */
+                                key_queries: string[];
+                                /** @description Why not; null: it is traced. */
+                                reason: string | null;
+                                /** @description Large tables that one changed row makes a run read in full. */
+                                scans: string[];
+                                /** @description The table, with its schema. */
+                                table: string;
+                                /** @description Whether a change of it affects only some rows of the mart. */
+                                traced: boolean;
+                            }[];
+                        } | null;
                         /** @description The columns of the query with their types. */
                         columns: {
                             /** @description The name of the column. */

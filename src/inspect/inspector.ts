@@ -1,3 +1,4 @@
+import { adviseIdentities } from '../capture/index.js'
 import {
   type ClosableGuardSession,
   KeptSessions,
@@ -7,6 +8,7 @@ import {
   type SqlGuard,
   type TextAccepted,
 } from '../guard/index.js'
+import { MAIN_CONNECTION } from '../model/connection.js'
 import { VitrinaError } from '../model/errors.js'
 import {
   finalTarget,
@@ -17,9 +19,17 @@ import {
   strategyOf,
 } from '../model/pipeline.js'
 import { nextRun } from '../model/schedule.js'
+import type { FollowedTable, IdentityAdvice } from '../model/source.js'
 import type { TargetRules } from '../model/target.js'
 import { PLAN_HINT, requirePlan, savedPlanMistakes } from '../model/task-plan.js'
-import type { Finding, Preview, QueryPlan, SourceTables, Validation } from '../model/validation.js'
+import type {
+  ChangeTrace,
+  Finding,
+  Preview,
+  QueryPlan,
+  SourceTables,
+  Validation,
+} from '../model/validation.js'
 import type { Inspector, ValidationDepth } from '../ports/inspector.js'
 import type { SinkKind } from '../ports/sink.js'
 import type { TransformHosts } from '../ports/transforms.js'
@@ -32,6 +42,8 @@ import type { Column } from '../sql/selection.js'
 import { type DescribedQuery, describeSource, examine, noQuery } from '../transfers/examine.js'
 import { type ChosenRoute, chooseRoute } from '../transfers/routes/choose-route.js'
 import { assignableProblem } from './assignable.js'
+import { changeTrace } from './change-trace.js'
+import { changeWarnings, preparationWarnings } from './change-warnings.js'
 import { examineSink, ofTarget } from './examine-sink.js'
 import type { InspectedPipeline } from './inspected-pipeline.js'
 import { missingKeys } from './missing-keys.js'
@@ -106,6 +118,19 @@ export class PipelineInspector implements Inspector {
     }
   }
 
+  async identities(
+    connection: string,
+    tables: readonly FollowedTable[],
+    signal: AbortSignal,
+  ): Promise<readonly IdentityAdvice[]> {
+    const source = await this.#openSource(connection === MAIN_CONNECTION ? null : connection, signal)
+    try {
+      return await adviseIdentities(source, tables)
+    } finally {
+      await source.close()
+    }
+  }
+
   async validate(
     pipeline: Pipeline,
     signal: AbortSignal,
@@ -137,11 +162,16 @@ export class PipelineInspector implements Inspector {
         const misfit = table === null ? null : await assignableProblem(target, table)
         if (misfit !== null) return this.#invalid(pipeline, [asFinding(misfit, 'target_table')], inspected)
         const plan = await queryPlan(source, pipeline, inspected)
+        const changes = await changeTrace(source, pipeline, inspected)
+        const unprepared = await preparationWarnings(source, pipeline, inspected)
         const keys = depth === 'quick' ? [] : await keyWarnings(source, inspected)
         // Keys that this mode does not need; a comparison uses the incremental key in every mode.
         const unused = missingKeys(pipeline, examined.columns)
-        const known = [...warningsFor(pipeline, inspected), ...unused, ...keys, ...ofTarget(warnings)]
-        return this.#valid(pipeline, { inspected, plan }, known)
+        const known = [
+          ...[...warningsFor(pipeline, inspected), ...unprepared, ...changeWarnings(pipeline, changes)],
+          ...[...unused, ...keys, ...ofTarget(warnings)],
+        ]
+        return this.#valid(pipeline, { inspected, plan, changes }, known)
       })
     } catch (error) {
       // Not an error of the pipeline.
@@ -219,11 +249,19 @@ export class PipelineInspector implements Inspector {
 
   #valid(
     pipeline: Pipeline,
-    { inspected, plan }: { readonly inspected: InspectedPipeline; readonly plan: QueryPlan },
+    {
+      inspected,
+      plan,
+      changes,
+    }: {
+      readonly inspected: InspectedPipeline
+      readonly plan: QueryPlan
+      readonly changes: ChangeTrace | null
+    },
     warnings: Finding[],
   ): Validation {
     const found = inReaderField(warnings, pipeline)
-    return { ...this.#runFacts(pipeline, inspected), valid: true, errors: [], warnings: found, plan }
+    return { ...this.#runFacts(pipeline, inspected), valid: true, errors: [], warnings: found, plan, changes }
   }
 
   #invalid(pipeline: Pipeline, errors: Finding[], examined: InspectedPipeline | null = null): Validation {
@@ -244,6 +282,7 @@ export class PipelineInspector implements Inspector {
       createsTarget:
         examined !== null && (examined.sink === null ? examined.target === null : !examined.sink.exists),
       plan: null,
+      changes: null,
     }
   }
 

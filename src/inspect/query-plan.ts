@@ -4,19 +4,7 @@ import type { Session } from '../postgres/session.js'
 import { parseTable, quoteIdentifier } from '../sql/identifiers.js'
 import { asRelation, type Column } from '../sql/selection.js'
 import type { Examined } from '../transfers/examine.js'
-
-/** Below this number of rows an index saves no noticeable time. */
-const BIG_TABLE = 10_000
-
-interface PlanNode {
-  'Node Type': string
-  'Plan Rows': number
-  'Total Cost': number
-  Schema?: string
-  'Relation Name'?: string
-  Filter?: string
-  Plans?: PlanNode[]
-}
+import { BIG_TABLE, flattenPlan, type PlanNode } from './plan-node.js'
 
 /**
  * The planner's estimate for reading the query once. No row is read, but constant expressions are evaluated.
@@ -48,7 +36,7 @@ async function wholeScans(
   root: PlanNode,
   schemas: ReadonlyMap<string, string>,
 ): Promise<WholeScan[]> {
-  const nodes = flatten(root).flatMap((node) => {
+  const nodes = flattenPlan(root).flatMap((node) => {
     const table = node['Relation Name'] ?? ''
     const schema = node.Schema ?? schemas.get(table)
     // This plan may scan a table that the examination's plan did not contain.
@@ -102,7 +90,3 @@ SELECT c.oid::regclass::text AS name,
  WHERE c.oid = $1::oid AND c.relkind IN ('r', 'p', 'm') AND c.reltuples >= $4::int
    AND NOT EXISTS (SELECT FROM pg_index i
                     WHERE i.indrelid = c.oid AND i.indisvalid AND i.indpred IS NULL AND i.indkey[0] = $2::int2)`
-
-function flatten(node: PlanNode): PlanNode[] {
-  return [node, ...(node.Plans ?? []).flatMap(flatten)]
-}

@@ -37,7 +37,7 @@ function guaranteeWarnings(pipeline: Pipeline, { guarantee, facts }: Examined): 
         field: pipeline.capture === 'xmin' ? 'capture' : 'incremental_key',
         message:
           'A row of the mart is made of several source rows: a source row that is deleted, or moves to another group, is not noticed.',
-        hint: 'Set deletes to "sweep", which recomputes everything at the end of a run, or run the pipeline in full from time to time.',
+        hint: 'Choose capture "wal", which sees both; set deletes to "sweep", which recomputes everything at the end of a run; or run the pipeline in full from time to time.',
       }),
     ]
   }

@@ -1,5 +1,6 @@
 import type { Settings } from '../config/settings.js'
 import type { EmbeddedServer } from '../embedded/index.js'
+import { embeddedCaptureUrl } from '../model/logins.js'
 import { DATABASE, runningEmbedded } from './embedded-url.js'
 import type { MainSettings } from './environment.js'
 
@@ -25,13 +26,19 @@ export async function withMainDatabase<T>(
   if (settings.DATABASE_URL !== undefined)
     return use({ ...settings, DATABASE_URL: settings.DATABASE_URL }, null)
   const running = options.embedded === 'join' ? await runningEmbedded(settings.VITRINA_HOME) : null
-  if (running !== null) return use({ ...settings, DATABASE_URL: running }, null)
+  if (running !== null) return use(withEmbedded(settings, running), null)
   const { signal, onProgress } = options
   // Not at the top: most commands run without their own database.
   const { startEmbedded } = await import('../embedded/index.js')
-  const server = await startEmbedded({ home: settings.VITRINA_HOME, database: DATABASE, signal, onProgress })
+  const { createCaptureLogin } = await import('../store/roles.js')
+  const server = await startEmbedded({
+    ...{ home: settings.VITRINA_HOME, database: DATABASE, signal, onProgress },
+    // So that capture wal works without a restart.
+    settings: { wal_level: 'logical' },
+  })
   try {
-    return await use({ ...settings, DATABASE_URL: server.url }, server)
+    await createCaptureLogin(server.url)
+    return await use(withEmbedded(settings, server.url), server)
   } finally {
     await server.stop()
   }
@@ -41,5 +48,10 @@ export async function withMainDatabase<T>(
 export async function withExistingDatabase(settings: Settings): Promise<Settings> {
   if (settings.DATABASE_URL !== undefined) return settings
   const running = await runningEmbedded(settings.VITRINA_HOME)
-  return running === null ? settings : { ...settings, DATABASE_URL: running }
+  return running === null ? settings : withEmbedded(settings, running)
+}
+
+function withEmbedded(settings: Settings, url: string): MainSettings {
+  const { VITRINA_CAPTURE_DATABASE_URL: capture = embeddedCaptureUrl(url) } = settings
+  return { ...settings, DATABASE_URL: url, VITRINA_CAPTURE_DATABASE_URL: capture }
 }

@@ -89,7 +89,11 @@ function partsOf(
     {
       name: 'runner',
       command: 'runner',
-      env: { ...common, VITRINA_RUNNER_DATABASE_URL: loginUrl(settings, 'writer') },
+      env: {
+        ...common,
+        VITRINA_RUNNER_DATABASE_URL: loginUrl(settings, 'writer'),
+        VITRINA_CAPTURE_DATABASE_URL: settings.VITRINA_CAPTURE_DATABASE_URL ?? '',
+      },
     },
   ]
 }
@@ -156,6 +160,7 @@ const WITHOUT_SECRETS = {
   VITRINA_API_DATABASE_URL: '',
   VITRINA_RUNNER_DATABASE_URL: '',
   VITRINA_READER_DATABASE_URL: '',
+  VITRINA_CAPTURE_DATABASE_URL: '',
   VITRINA_API_TOKEN: '',
 }
 

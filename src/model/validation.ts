@@ -1,4 +1,5 @@
 import type { Guarantee, Strategy, Way } from './pipeline.js'
+import type { IdentityAdvice } from './source.js'
 
 /** An error in a pipeline, or a warning for its owner. */
 export interface Finding {
@@ -28,6 +29,40 @@ export interface Validation {
   readonly createsTarget: boolean
   /** The estimate of the planner for reading the query once; null if there are errors. */
   readonly plan: QueryPlan | null
+  /** How changes of the source are followed; null: rows are read in the order of a key, or all of them. */
+  readonly changes: ChangeTrace | null
+}
+
+/** How changes of the source are followed to rows of the mart. */
+export interface ChangeTrace {
+  /** Why a run that finds changes computes the whole query, in a sentence; null: it does not. */
+  readonly full: string | null
+  /** The key columns whose rows are recomputed together. */
+  readonly scope: readonly string[]
+  /** The planner's cost of the whole query. */
+  readonly fullCost: number | null
+  readonly tables: readonly TracedTable[]
+  /** For capture key: the columns of base tables that show that a row is new. */
+  readonly followed: readonly { readonly table: string; readonly column: string }[]
+  /** Columns whose value depends on the plan, not only on the rows. */
+  readonly planDependent: readonly { readonly column: string; readonly reason: string }[]
+}
+
+/** A base table of the query. */
+export interface TracedTable {
+  readonly table: string
+  /** Why a change of it means the whole query; null: it is traced. */
+  readonly reason: string | null
+  /** From images of changed rows to the affected keys. */
+  readonly keyQueries: readonly string[]
+  /** The planner's cost of one changed row, including the rows that are recomputed; null: unknown. */
+  readonly cost: number | null
+  /** Large tables that one changed row makes a run read in full. */
+  readonly scans: readonly string[]
+  /** Indexes that would avoid it. */
+  readonly indexes: readonly { readonly table: string; readonly statement: string }[]
+  /** For capture wal. */
+  readonly identity: IdentityAdvice | null
 }
 
 /** A table that is read in full. */

@@ -10,6 +10,7 @@ import type {
 import type { FleetSummary, PipelineLine } from '../model/overview.js'
 import type { Pipeline } from '../model/pipeline.js'
 import type { Run, RunSurroundings } from '../model/run.js'
+import type { CapturedSource } from '../model/source.js'
 import type { PipelineStatus, RunStatus } from '../model/status.js'
 import type { PipelineTotals, Pulse } from '../model/totals.js'
 
@@ -117,6 +118,8 @@ export interface Catalog {
   listAudit(filter: AuditFilter): Promise<Page<AuditEntry>>
   /** Every pipeline, by name. */
   listConnectionUses(): Promise<ConnectionUse[]>
+  /** The databases whose changes are captured. */
+  listSources(): Promise<CapturedSource[]>
   describeStore(): Promise<StoreFacts>
   /** By the clock of the database. Null if no run has succeeded yet. */
   secondsSinceSuccess(pipelineId: string): Promise<number | null>

@@ -1,4 +1,5 @@
 import type { Pipeline } from '../model/pipeline.js'
+import type { FollowedTable, IdentityAdvice } from '../model/source.js'
 import type { Finding, Preview, SourceTables, Validation } from '../model/validation.js'
 
 /** quick: nothing that has to read rows, for requests at every keystroke. */
@@ -17,4 +18,10 @@ export interface Inspector {
   preview(pipeline: Pipeline, limit: number, signal: AbortSignal): Promise<Preview>
   /** The tables that a query may read, of the main database (null) or of a named connection. */
   tables(connection: string | null, signal: AbortSignal): Promise<SourceTables>
+  /** The replica identities of tables of `main` or of a named connection, compared with the columns that are needed. */
+  identities(
+    connection: string,
+    tables: readonly FollowedTable[],
+    signal: AbortSignal,
+  ): Promise<readonly IdentityAdvice[]>
 }

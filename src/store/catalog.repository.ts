@@ -3,6 +3,7 @@ import type { AuditEntry, BatchHistory, FleetRunner, QuarantinedRow, RunLogLine 
 import type { FleetSummary, PipelineLine } from '../model/overview.js'
 import type { Pipeline } from '../model/pipeline.js'
 import type { Run, RunSurroundings } from '../model/run.js'
+import type { CapturedSource } from '../model/source.js'
 import { isOver } from '../model/status.js'
 import type { PipelineTotals, Pulse } from '../model/totals.js'
 import type {
@@ -30,6 +31,7 @@ import {
 import { fleetSummary, listPipelineLines } from './catalog-overview.js'
 import { pageOf, readCursor } from './catalog-page.js'
 import { listRuns, runSurroundings } from './catalog-runs.js'
+import { listSources } from './catalog-sources.js'
 import type { Database } from './database.js'
 import { requireMigrated } from './migrate.js'
 import { PIPELINE_COLUMNS, type PipelineRow, RUN_COLUMNS, type RunRow, toPipeline, toRun } from './rows.js'
@@ -117,6 +119,10 @@ export class CatalogRepository implements Catalog {
 
   countQuarantine(filter: QuarantineFilter): Promise<number> {
     return countQuarantine(this.#database, filter)
+  }
+
+  listSources(): Promise<CapturedSource[]> {
+    return listSources(this.#database)
   }
 
   listConnectionUses(): Promise<ConnectionUse[]> {

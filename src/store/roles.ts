@@ -1,6 +1,6 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
 import type pg from 'pg'
-import { LOGINS, type Login, loginPassword } from '../model/logins.js'
+import { CAPTURE_LOGIN, embeddedCaptureUrl, LOGINS, type Login, loginPassword } from '../model/logins.js'
 import { LimitedClient } from '../postgres/client.js'
 import { lostOr } from '../postgres/errors.js'
 import { quoteIdentifier, quoteLiteral } from '../sql/identifiers.js'
@@ -67,6 +67,29 @@ export async function grantRoles(options: RoleOptions): Promise<string[]> {
 function schemasOf({ sourceSchemas, targetSchemas }: RoleOptions): LoginSchemas {
   const owned = ['etl', ...targetSchemas]
   return { reader: sourceSchemas, writer: owned, meta: owned }
+}
+
+/**
+ * The login that captures changes on a server that belongs to Vitrina. It can do nothing else there; on other servers
+ * REPLICATION is the administrator's to give.
+ */
+export async function createCaptureLogin(administratorUrl: string): Promise<void> {
+  const client = new LimitedClient({
+    connectionString: administratorUrl,
+    application_name: 'vitrina-migrate',
+    connectionTimeoutMillis: 10_000,
+  })
+  try {
+    await client.connect()
+    await createLogin(client, CAPTURE_LOGIN)
+    const { password } = new URL(embeddedCaptureUrl(administratorUrl))
+    const secret = quoteLiteral(scramVerifier(decodeURIComponent(password)))
+    await client.query(`ALTER ROLE ${CAPTURE_LOGIN} LOGIN REPLICATION PASSWORD ${secret}`)
+  } catch (error) {
+    throw lostOr(error)
+  } finally {
+    await client.end().catch(() => {})
+  }
 }
 
 /** Marks a login whose password an operator chose. */

@@ -129,6 +129,41 @@ export const RUNNER_SLOTS = {
   labelNames: [],
   from: 'fleet',
 } as const satisfies Family
+export const SOURCE_CAPTURED = {
+  name: 'vitrina_source_captured',
+  type: 'gauge',
+  help: 'Whether a runner captures the changes of a source without an error. Absent for a source that no pipeline has read yet.',
+  labelNames: ['source'],
+  from: 'fleet',
+} as const satisfies Family
+export const SOURCE_LAG = {
+  name: 'vitrina_source_lag_bytes',
+  type: 'gauge',
+  help: 'WAL of a source that was not captured yet, as last seen.',
+  labelNames: ['source'],
+  from: 'fleet',
+} as const satisfies Family
+export const SOURCE_HELD = {
+  name: 'vitrina_source_held_bytes',
+  type: 'gauge',
+  help: 'WAL that a source keeps on its disk for the replication slot, as last seen. At VITRINA_WAL_KEEP_MB the slot is given up.',
+  labelNames: ['source'],
+  from: 'fleet',
+} as const satisfies Family
+export const SOURCE_GENERATION = {
+  name: 'vitrina_source_generation_timestamp_seconds',
+  type: 'gauge',
+  help: 'When the current replication slot of a source was created. It changes when a slot was lost.',
+  labelNames: ['source'],
+  from: 'fleet',
+} as const satisfies Family
+export const SOURCE_PIPELINE_LAG = {
+  name: 'vitrina_source_pipeline_lag_bytes',
+  type: 'gauge',
+  help: 'WAL between the position of a pipeline and the end of the change log, for the pipeline that is furthest behind. Entries are kept for it.',
+  labelNames: ['source'],
+  from: 'fleet',
+} as const satisfies Family
 export const BATCH_DURATION = {
   name: 'vitrina_batch_duration_seconds',
   type: 'histogram',
@@ -219,6 +254,11 @@ export const FAMILIES: readonly Family[] = [
   HEARTBEAT,
   RUNNERS,
   RUNNER_SLOTS,
+  SOURCE_CAPTURED,
+  SOURCE_LAG,
+  SOURCE_HELD,
+  SOURCE_GENERATION,
+  SOURCE_PIPELINE_LAG,
   BATCH_DURATION,
   RETRIES,
   RECOVERIES,

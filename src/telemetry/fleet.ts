@@ -1,3 +1,4 @@
+import type { CapturedSource } from '../model/source.js'
 import { PIPELINE_STATUSES } from '../model/status.js'
 import { FINAL_STATUSES, type PipelineTotals, type Pulse } from '../model/totals.js'
 import * as families from './families.js'
@@ -6,6 +7,7 @@ import * as families from './families.js'
 export interface Fleet {
   readonly totals: readonly PipelineTotals[]
   readonly pulse: Pulse
+  readonly sources: readonly CapturedSource[]
 }
 
 interface Sample {
@@ -21,7 +23,7 @@ interface Sample {
 export function fleetText(fleet: Fleet | null, most = Number.POSITIVE_INFINITY): string {
   const up = familyText(families.META_STORE_UP, [{ value: fleet === null ? 0 : 1 }])
   if (fleet === null) return up
-  const { totals, pulse } = fleet
+  const { totals, pulse, sources } = fleet
   const [own, others] = [totals.slice(0, most), totals.slice(most)]
   const counted = others.length === 0 ? own : [...own, sumOf(others)]
   // A gauge may come and go, a counter may not: pipelines that need attention are named as long as they do.
@@ -41,7 +43,41 @@ export function fleetText(fleet: Fleet | null, most = Number.POSITIVE_INFINITY):
     familyText(families.HEARTBEAT, unlessNull(pulse.heartbeat)),
     familyText(families.RUNNERS, [{ value: pulse.runners }]),
     familyText(families.RUNNER_SLOTS, [{ value: pulse.slots }]),
+    ...sourceTexts(sources.filter(({ state }) => state !== 'unused')),
   ].join('\n')
+}
+
+function sourceTexts(sources: readonly CapturedSource[]): string[] {
+  const samples = (of: (source: CapturedSource) => number | null) =>
+    sources.flatMap((source) => {
+      const value = of(source)
+      return value === null ? [] : [{ labels: { source: source.connection }, value }]
+    })
+  return [
+    familyText(
+      families.SOURCE_CAPTURED,
+      samples(({ state }) => (state === 'capturing' ? 1 : 0)),
+    ),
+    familyText(
+      families.SOURCE_LAG,
+      samples(({ lagBytes }) => lagBytes),
+    ),
+    familyText(
+      families.SOURCE_HELD,
+      samples(({ heldBytes }) => heldBytes),
+    ),
+    familyText(
+      families.SOURCE_GENERATION,
+      samples(({ generation }) => (generation === null ? null : Number(generation) / 1000)),
+    ),
+    familyText(
+      families.SOURCE_PIPELINE_LAG,
+      samples(({ pipelines }) => {
+        const lags = pipelines.flatMap(({ lagBytes }) => lagBytes ?? [])
+        return lags.length === 0 ? null : Math.max(...lags)
+      }),
+    ),
+  ]
 }
 
 /** Failed, or overdue: what alerts check. */

@@ -18,6 +18,7 @@ const totals: PipelineTotals = {
 }
 const fleet: Fleet = {
   totals: [totals],
+  sources: [],
   pulse: { heartbeat: null, runners: 2, slots: 8, oldestRequest: null },
 }
 

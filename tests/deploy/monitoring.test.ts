@@ -36,6 +36,12 @@ beforeAll(async () => {
 })
 
 async function doSomeWork(get: (path: string) => Promise<Response>): Promise<void> {
+  // As a captor leaves it that has ended.
+  await database.query(`WITH head AS (
+      INSERT INTO etl.etl_change_heads (connection, slot, publication, generation, has_slot, held_bytes, lag_bytes, upto)
+      VALUES ('gone', 's', 's', 1700000000000, true, 4096, 1024, '0/200') RETURNING id)
+    INSERT INTO etl.etl_change_positions (head, pipeline_id, generation, end_lsn)
+    SELECT head.id, p.id, 1700000000000, '0/100' FROM head, etl.etl_pipelines p LIMIT 1`)
   const good = await aPipeline(database, {
     name: 'good',
     mode: 'incremental',
@@ -86,6 +92,9 @@ describe('R7.2 what processes expose', () => {
     expect(texts.api).toContain('vitrina_pipeline_status{pipeline="bad",status="FAILED",enabled="true"} 1')
     expect(texts.api).toContain('vitrina_pipeline_status{pipeline="waiting",status="IDLE",enabled="false"} 1')
     expect(texts.api).toContain('vitrina_reconcile_rows{pipeline="good",kind="missing"} 0')
+    expect(texts.api).toContain('vitrina_source_captured{source="gone"} 0')
+    expect(texts.api).toContain('vitrina_source_held_bytes{source="gone"} 4096')
+    expect(texts.api).toContain('vitrina_source_generation_timestamp_seconds{source="gone"} 1700000000')
     expect(texts.api).toMatch(/^vitrina_runners 1$/m)
     expect(texts.api).toMatch(/^vitrina_runner_slots 4$/m)
     expect(texts.runner).toMatch(

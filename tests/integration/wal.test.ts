@@ -67,6 +67,7 @@ describe.each(['relay', 'rows'] as const)('by %s', (way) => {
     const failed = await run(main, id)
     expect(failed).toMatchObject({ status: 'FAILED', error_code: 'VTR-2106', rows_read: 0 })
     expect(failed.error).toContain('content.unpublished')
+    expect(failed.error_hint).toContain('vitrina sources prepare src --apply')
   })
 
   it('applies inserts, updates, deletes and rows that move to another group', async () => {

@@ -28,6 +28,7 @@ export type RunDetail = Get<'/runs/{id}'>
 export type Batch = Schema<'Batch'>
 export type LogLine = Schema<'LogLine'>
 export type Runner = Get<'/runners'>['items'][number]
+export type Source = Get<'/sources'>['items'][number]
 export type ConnectionCheck = Get<'/connections'>
 export type Connection = Schema<'Connection'>
 export type Token = Schema<'Token'>

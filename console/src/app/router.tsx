@@ -150,6 +150,12 @@ const runners = createRoute({
   component: lazyRouteComponent(() => import('../screens/runners/RunnersScreen.js'), 'RunnersScreen'),
 })
 
+const sources = createRoute({
+  getParentRoute: () => root,
+  path: '/sources',
+  component: lazyRouteComponent(() => import('../screens/sources/SourcesScreen.js'), 'SourcesScreen'),
+})
+
 const settings = createRoute({
   getParentRoute: () => root,
   path: '/settings',
@@ -215,6 +221,7 @@ const tree = root.addChildren([
   quarantine,
   lineage,
   runners,
+  sources,
   settings.addChildren([settingsIndex, ...settingsTabs]),
 ])
 

@@ -7,6 +7,8 @@ export interface Format {
   /** 18.4k */
   compact(value: number): string
   percent(share: number): string
+  /** 136 B, 16 MiB: the unit leaves at most four digits. */
+  bytes(count: number): string
   /** 14s, 3m 12s, 2h 5m, 3d 4h: two units at most. */
   duration(ms: number): string
   /** 13:02:11 MSK */
@@ -57,6 +59,7 @@ function makeFormat(language: Language, zone: string): Format {
     number: (value) => number.format(value),
     compact: (value) => compact.format(value).replace('K', 'k'),
     percent: (share) => percent.format(share),
+    bytes: (count) => bytes(count, number, BYTES[language]),
     duration: (ms) => duration(ms, UNITS[language]),
     clock: (at) => `${clock.format(toMs(at))} ${label(toMs(at))}`,
     moment: (at) => `${moment.format(toMs(at))} ${label(toMs(at))}`,
@@ -67,6 +70,18 @@ function makeFormat(language: Language, zone: string): Format {
 
 function toMs(at: string | number): number {
   return typeof at === 'number' ? at : Date.parse(at)
+}
+
+const BYTES = {
+  en: ['B', 'KiB', 'MiB', 'GiB', 'TiB'],
+  ru: ['Б', 'КиБ', 'МиБ', 'ГиБ', 'ТиБ'],
+} as const
+
+function bytes(count: number, number: Intl.NumberFormat, units: readonly string[]): string {
+  const power = Math.min(Math.floor(Math.log2(Math.max(count, 1)) / 10), units.length - 1)
+  const value = count / 1024 ** power
+  const digits = power === 0 || value >= 100 ? 1 : 10
+  return `${number.format(Math.round(value * digits) / digits)} ${units[power]}`
 }
 
 const UNITS = { en: ['d', 'h', 'm', 's', 'ms'], ru: ['д', 'ч', 'м', 'с', 'мс'] } as const

@@ -16,6 +16,7 @@ import type { QuarantineService } from '../services/quarantine.js'
 import type { RunWaiter } from '../services/run-waiter.js'
 import type { RunService } from '../services/runs.js'
 import type { SessionService } from '../services/sessions.js'
+import type { SourceService } from '../services/sources.js'
 import type { TokenService } from '../services/tokens.js'
 import { aboutRoutes } from './about.js'
 import { controlRoutes } from './control.js'
@@ -33,6 +34,7 @@ import { runRoutes } from './runs.js'
 import { scheduleRoutes } from './schedule.js'
 import { sessionRoutes } from './session.js'
 import { sessionsRoutes } from './sessions.js'
+import { sourceRoutes } from './sources.js'
 import { taskRoutes } from './tasks.js'
 import { tokenRoutes } from './tokens.js'
 import { versionRoutes } from './versions.js'
@@ -57,6 +59,7 @@ export interface Services {
   readonly transforms: TransformCatalog
   readonly about: AboutService
   readonly connections: ConnectionService
+  readonly sources: SourceService
 }
 
 export function apiRoutes(app: Api, services: Services): void {
@@ -78,6 +81,7 @@ export function apiRoutes(app: Api, services: Services): void {
   sessionsRoutes(app, services.sessions)
   eventRoutes(app, services.hub, services.streams)
   aboutRoutes(app, services.about, services.connections)
+  sourceRoutes(app, services.sources)
   healthRoutes(app, services.health)
   metricsRoutes(app, services.metrics)
 }

@@ -88,6 +88,52 @@ export const VALIDATION_EXAMPLE = {
   reads: null,
   creates_target: false,
   plan: null,
+  changes: null,
+}
+
+export const SOURCE_EXAMPLE = {
+  connection: 'main',
+  state: 'capturing',
+  slot: 'vitrina_main_4f1c2a9b',
+  publication: 'vitrina_main_4f1c2a9b',
+  way: 'stream',
+  owner: 'etl-1-4242-9f3c1a',
+  generation: '1763292000000',
+  generation_at: '2025-11-16T11:20:00Z',
+  lag_bytes: 136,
+  held_bytes: 16_777_216,
+  upto: '0/3A1B2C8',
+  error: null,
+  lost: null,
+  updated_at: '2025-11-16T12:00:00.123456Z',
+  tables: [
+    {
+      table: 'ugc.ratings',
+      identity: 'primary key',
+      columns: ['rating_id'],
+      needed: ['rating_id', 'film_id'],
+      is_lossless: false,
+      statements: [
+        'CREATE UNIQUE INDEX CONCURRENTLY "ratings_identity_5c1f0e" ON "ugc"."ratings" ("rating_id", "film_id")',
+        'ALTER TABLE "ugc"."ratings" REPLICA IDENTITY USING INDEX "ratings_identity_5c1f0e"',
+      ],
+      reason:
+        'A changed row can be followed only with (rating_id, film_id); the replica identity has (rating_id).',
+      cost: 'Cost: a unique index that every INSERT and every update of its columns writes, and 2 to 6 % more WAL for an update.',
+      until:
+        'Until then, every UPDATE or DELETE on ugc.ratings makes the next run compute the whole query. Inserted rows are followed.',
+    },
+  ],
+  pipelines: [
+    {
+      id: '00000000-0000-4000-8000-000000000002',
+      name: 'film_ratings',
+      is_live: true,
+      position: '0/3A1B240',
+      lag_bytes: 136,
+      moved_at: '2025-11-16T12:00:00.100000Z',
+    },
+  ],
 }
 
 export const PREVIEW_EXAMPLE = {

@@ -1,10 +1,18 @@
 import { z } from 'zod'
 import type { Drift, Reconciliation } from '../../model/reconcile.js'
 import { line } from '../../model/text.js'
-import type { Finding, Preview, QueryPlan, SourceTables, Validation } from '../../model/validation.js'
+import type {
+  ChangeTrace,
+  Finding,
+  Preview,
+  QueryPlan,
+  SourceTables,
+  Validation,
+} from '../../model/validation.js'
 import { redactText } from '../../telemetry/redact.js'
 import { PREVIEW_EXAMPLE, RECONCILIATION_EXAMPLE, VALIDATION_EXAMPLE } from './examples.js'
 import { flag, pageQuery } from './page.js'
+import { identityToWire, identityWire } from './source.js'
 
 const finding = z.object({
   code: z.string().describe('A stable code for programs.'),
@@ -58,6 +66,55 @@ const planWire = z
   .nullable()
   .describe('The estimate of the planner for reading the query once (EXPLAIN); null if there are errors.')
 
+const index = z.object({
+  table: z.string().describe('The table that lacks the index.'),
+  statement: z.string().describe('The statement that creates it.'),
+})
+
+const changesWire = z
+  .object({
+    full: z
+      .string()
+      .nullable()
+      .describe('Why a run that finds changes computes the whole query; null: only what is affected.'),
+    scope: z.array(z.string()).describe('The key columns whose rows are recomputed together.'),
+    full_cost: z.number().nullable().describe('The cost of the whole query, in planner units.'),
+    tables: z
+      .array(
+        z.object({
+          table: z.string().describe('The table, with its schema.'),
+          traced: z.boolean().describe('Whether a change of it affects only some rows of the mart.'),
+          reason: z.string().nullable().describe('Why not; null: it is traced.'),
+          key_queries: z.array(z.string()).describe('The queries from changed rows to affected keys.'),
+          cost: z
+            .number()
+            .nullable()
+            .describe('The expected cost of one changed row, in planner units; null: unknown.'),
+          scans: z.array(z.string()).describe('Large tables that one changed row makes a run read in full.'),
+          indexes: z.array(index).describe('Indexes that would avoid it.'),
+          identity: identityWire.nullable().describe('The replica identity; null unless capture is wal.'),
+        }),
+      )
+      .describe('The base tables of the query.'),
+    followed: z
+      .array(
+        z.object({
+          table: z.string().describe('The table, with its schema.'),
+          column: z.string().describe('The column that grows with every change.'),
+        }),
+      )
+      .describe('For capture key over a join or an aggregate: the columns that are followed.'),
+    plan_dependent: z
+      .array(
+        z.object({ column: z.string().describe('The column.'), reason: z.string().describe('A sentence.') }),
+      )
+      .describe('Columns whose value may change although no row has changed.'),
+  })
+  .nullable()
+  .describe(
+    'How changes of the source are followed to rows of the mart; null if rows are read in the order of a key, or all of them.',
+  )
+
 export const validateQuery = z.strictObject({
   quick: flag().default(false).describe('Only check what can be checked without reading rows.'),
 })
@@ -74,10 +131,11 @@ export const validationWire = z
     reads: z.string().nullable().describe('paged: along an index; once: the whole query for each pass.'),
     creates_target: z.boolean().describe('Whether the first run creates the table.'),
     plan: planWire,
+    changes: changesWire,
   })
   .meta({ examples: [VALIDATION_EXAMPLE] })
 
-export function validationToWire({ createsTarget, plan, ...rest }: Validation) {
+export function validationToWire({ createsTarget, plan, changes, ...rest }: Validation) {
   return {
     ...rest,
     errors: rest.errors.map(findingToWire),
@@ -85,6 +143,30 @@ export function validationToWire({ createsTarget, plan, ...rest }: Validation) {
     columns: [...rest.columns],
     creates_target: createsTarget,
     plan: plan === null ? null : planToWire(plan),
+    changes: changes === null ? null : changesToWire(changes),
+  }
+}
+
+function changesToWire({
+  fullCost,
+  planDependent,
+  scope,
+  ...rest
+}: ChangeTrace): z.infer<typeof changesWire> {
+  return {
+    full: rest.full,
+    scope: [...scope],
+    full_cost: fullCost,
+    tables: rest.tables.map(({ keyQueries, identity, ...table }) => ({
+      ...table,
+      traced: table.reason === null,
+      key_queries: [...keyQueries],
+      scans: [...table.scans],
+      indexes: [...table.indexes],
+      identity: identity === null ? null : identityToWire(identity),
+    })),
+    followed: [...rest.followed],
+    plan_dependent: [...planDependent],
   }
 }
 

@@ -52,8 +52,12 @@ export class MetricsService {
   /** Null if the meta store does not respond: its monitoring must not fail together with it. */
   async #fleet(events: ApiEvents): Promise<Fleet | null> {
     try {
-      const [totals, pulse] = await Promise.all([this.#catalog.runTotals(), this.#catalog.fleetPulse()])
-      return { totals, pulse }
+      const [totals, pulse, sources] = await Promise.all([
+        this.#catalog.runTotals(),
+        this.#catalog.fleetPulse(),
+        this.#catalog.listSources(),
+      ])
+      return { totals, pulse, sources }
     } catch (error) {
       events.metaStoreLost(error as Error)
       return null

@@ -132,7 +132,8 @@ function connectionMistakes(draft: Draft, known: ReadonlySet<string>): Mistake[]
 }
 
 function keyMistakes(draft: Draft): Mistake[] {
-  const { mode, capture, incremental_key: key, incremental_id_key: idKey, full_strategy, key_columns } = draft
+  const { mode, capture, freshness, full_strategy, key_columns } = draft
+  const { incremental_key: key, incremental_id_key: idKey } = draft
   const found: Mistake[] = []
   if (mode === 'incremental' && capture === 'key' && key === null)
     found.push(mistake('incremental_key', 'KEY_MISSING', 'is required by mode incremental with capture key'))
@@ -142,8 +143,10 @@ function keyMistakes(draft: Draft): Mistake[] {
     found.push(mistake('incremental_id_key', 'KEY_DOUBLED', 'must differ from incremental_key'))
   if (mode === 'incremental' && full_strategy === 'replace')
     found.push(mistake('full_strategy', 'MODE_MISMATCH', 'replace requires mode full'))
-  if (mode === 'full' && capture === 'xmin')
-    found.push(mistake('capture', 'MODE_MISMATCH', 'xmin requires mode incremental'))
+  if (mode === 'full' && (capture === 'xmin' || capture === 'wal'))
+    found.push(mistake('capture', 'MODE_MISMATCH', `${capture} requires mode incremental`))
+  else if (freshness === 'live' && (mode !== 'incremental' || capture !== 'wal'))
+    found.push(mistake('freshness', 'MODE_MISMATCH', 'live requires mode incremental and capture wal'))
   if (key_columns !== undefined && new Set(key_columns).size < key_columns.length)
     found.push(mistake('key_columns', 'KEY_DOUBLED', 'must contain each column once'))
   return found

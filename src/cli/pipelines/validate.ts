@@ -5,7 +5,7 @@ import { allowEnvOption, readingCommand } from '../command.js'
 import { inFile, inTexts, type Locate, printFinding } from '../findings.js'
 import { type Format, isData, printData } from '../format.js'
 import { inPlaceOf } from '../mistakes.js'
-import { bad, good, print } from '../output.js'
+import { bad, dim, good, print } from '../output.js'
 import type { ServerFlags } from '../server/connection.js'
 import { findPipeline } from '../server/find-pipeline.js'
 import { openServer, type Server } from '../server/server.js'
@@ -106,6 +106,36 @@ function printStrategy(name: string, answer: Validation): void {
     answer.columns.map((column) => [column.name, column.type]),
     'The query returns no columns.',
   )
+  if (answer.changes !== null) printChanges(answer.changes)
+}
+
+/** How changes are followed; what is wrong with it is among the warnings. */
+function printChanges({
+  full,
+  scope,
+  full_cost,
+  tables,
+  followed,
+}: NonNullable<Validation['changes']>): void {
+  if (full !== null) {
+    print('A run that finds changes computes the whole query.')
+    return
+  }
+  print(`A change recomputes the rows with the same (${scope.join(', ')}).`)
+  if (followed.length > 0)
+    print(`Followed columns: ${followed.map(({ table, column }) => `${table}.${column}`).join(', ')}.`)
+  printTable(
+    ['table', 'traced', 'cost of one row', 'cost of all rows', 'identity', 'lossless'],
+    tables.map(({ table, traced, cost, identity }) => [
+      ...[table, traced ? 'yes' : 'no', cost === null ? null : Math.round(cost)],
+      full_cost === null ? null : Math.round(full_cost),
+      identity === null ? null : `${identity.identity} (${identity.columns.join(', ')})`,
+      identity === null ? null : identity.is_lossless ? 'yes' : 'no',
+    ]),
+    'The query reads no table.',
+  )
+  for (const { table, key_queries } of tables)
+    for (const text of key_queries) print(dim(`Key query of ${table}: ${text}`))
 }
 
 /** Exactly one of a saved pipeline and a file. */

@@ -252,23 +252,34 @@ async function requirePublished(
   tables: readonly CapturedTable[],
 ): Promise<void> {
   const wanted = distinct(tables.map(({ capturedAs }) => capturedAs))
-  const { statements, refused } = await onSide('source', 'Reading the publication', () =>
-    planAddition(source, publication, wanted),
-  )
+  const { plan, level } = await onSide('source', 'Reading the publication', async () => ({
+    plan: await planAddition(source, publication, wanted),
+    level: (await source.rows("SELECT current_setting('wal_level') AS level"))[0]!.level,
+  }))
+  const { statements, refused } = plan
+  const command = `vitrina sources prepare ${connection}`
+  if (level !== 'logical')
+    throw new VitrinaError(
+      'CAPTURE_UNAVAILABLE',
+      `The source "${connection}" has wal_level ${level}: its WAL does not contain the changed rows.`,
+      `Set wal_level to logical and restart the server; "${command}" prints everything that is missing. Or choose capture "xmin" or "key".`,
+    )
   const [first] = refused
   if (first !== undefined) {
     const remedy =
-      first.remedy === null ? 'Choose capture "xmin" or "key"' : `As the owner of the table: ${first.remedy}`
+      first.remedy === null
+        ? 'Choose capture "xmin" or "key"'
+        : `As the owner of the table: ${first.remedy}; then run "${command} --apply"`
     throw new VitrinaError(
       'CAPTURE_UNAVAILABLE',
       `Changes of ${first.table} cannot be captured: ${first.reason}`,
-      `${remedy}, or use mode "full".`,
+      `${remedy}. Or use mode "full".`,
     )
   }
   if (statements.length === 0) return
   throw new VitrinaError(
     'CAPTURE_UNAVAILABLE',
     `Changes of ${wanted.map(relationName).join(', ')} are not published in the source "${connection}".`,
-    `Run "vitrina sources prepare ${connection} --apply", or as the owner of the tables: ${statements.join('; ')}.`,
+    `Run "${command} --apply", or as the owner of the tables: ${statements.join('; ')}.`,
   )
 }

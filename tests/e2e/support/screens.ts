@@ -56,6 +56,7 @@ export const SCREENS: readonly Screen[] = [
     shows: /No lines contain|Строк с/,
   },
   { name: 'the runners', path: '/runners', shows: hostname() },
+  { name: 'the sources', path: '/sources', prepare: aCapturedSource, shows: 'captured_stats' },
   { name: 'the lineage', path: '/lineage', shows: 'analytics.film_dim' },
   {
     name: 'the lineage of a column',
@@ -206,4 +207,31 @@ async function aQuarantinedRow(stand: ConsoleStand): Promise<string> {
     [FILMS_ID],
   )
   return String(row!.id)
+}
+
+/** As a captor elsewhere and a run leave it, with a lost slot, an error and a weak identity. */
+export async function aCapturedSource({ database }: ConsoleStand): Promise<string> {
+  const { id } = await aPipeline(database, {
+    ...{
+      name: 'captured_stats',
+      mode: 'incremental',
+      capture: 'wal',
+      incrementalKey: null,
+      freshness: 'live',
+    },
+    ...{ keyColumns: ['film_id'], targetTable: 'analytics.captured_stats', enabled: false },
+    sourceQuery: 'SELECT film_work_id AS film_id, count(*) AS genres FROM content.genre_film_work GROUP BY 1',
+  })
+  await database.query(
+    `WITH head AS (
+       INSERT INTO etl.etl_change_heads (connection, slot, publication, generation, has_slot, held_bytes, lag_bytes, upto, way,
+                                         lost, lost_at, error, error_code, error_since, owner, leased_until)
+       VALUES ('main', 'vitrina_main_0a1b2c3d', 'vitrina_main_0a1b2c3d', 1763292000000, true, 167772160, 20480, '0/3A1B2C8', 'stream',
+               'The source has removed WAL that the slot needed.', now() - interval '2 hours',
+               'The source refuses to capture changes.', 'CAPTURE_UNAVAILABLE', now() - interval '5 minutes', 'elsewhere', now() + interval '1 day') RETURNING id)
+     INSERT INTO etl.etl_change_positions (head, pipeline_id, generation, end_lsn, relations)
+     SELECT head.id, $1, 1763292000000, '0/3A1A000', '{"content.genre_film_work": ["film_work_id"], "content.film_work": ["id"]}' FROM head`,
+    [id],
+  )
+  return id
 }

@@ -25,6 +25,7 @@ export const PLACES: readonly Place[] = [
   { to: '/quarantine', icon: 'quarantine', key: 'quarantine', letter: 'u' },
   { to: '/lineage', icon: 'lineage', key: 'lineage', letter: 'l' },
   { to: '/runners', icon: 'runners', key: 'runners', letter: 'f' },
+  { to: '/sources', icon: 'sources', key: 'sources', letter: 'd' },
   { to: '/settings', icon: 'settings', key: 'settings', letter: 's' },
 ]
 

@@ -9,7 +9,7 @@ import type { Spec } from './spec.js'
 import { growingColumns, suggestGrowing } from './suggest.js'
 import type { Inspection } from './use-inspection.js'
 
-const WAYS = ['upsert', 'replace', 'key', 'xmin'] as const
+const WAYS = ['upsert', 'replace', 'key', 'xmin', 'wal'] as const
 type Way = (typeof WAYS)[number]
 
 function wayOf({ mode, full_strategy, capture }: Spec): Way {
@@ -25,9 +25,18 @@ function fieldsOf(way: Way, spec: Spec, columns: Inspection['columns']): Partial
       capture: 'key',
       incremental_key: null,
       incremental_id_key: null,
+      freshness: null,
     }
-  const shared = { mode: 'incremental', full_strategy: 'upsert', capture: way } as const
-  if (way === 'xmin') return { ...shared, incremental_key: null, incremental_id_key: null }
+  const shared = {
+    mode: 'incremental',
+    full_strategy: 'upsert',
+    capture: way,
+    freshness: way === 'wal' ? spec.freshness : null,
+  } as const
+  const none = { incremental_key: null, incremental_id_key: null }
+  // Deleted rows are in the log, so that there is nothing to sweep.
+  if (way === 'wal') return { ...shared, ...none, deletes: 'ignore' }
+  if (way === 'xmin') return { ...shared, ...none }
   const key = spec.incremental_key ?? suggestGrowing(columns)
   const then = spec.key_columns.find((name) => name !== key) ?? null
   return {
@@ -67,7 +76,8 @@ export function ModeFields(props: FieldsProps) {
         <FieldProblems problems={inspection.problems} field="capture" />
         <FieldProblems problems={inspection.problems} field="full_strategy" />
         {way === 'key' ? <KeyFields {...props} /> : null}
-        {way === 'replace' ? null : (
+        {way === 'wal' ? <LiveField {...props} /> : null}
+        {way === 'replace' || way === 'wal' ? null : (
           <Checkbox
             size="xs"
             label={texts.sweep}
@@ -81,6 +91,22 @@ export function ModeFields(props: FieldsProps) {
         <FieldProblems problems={inspection.problems} field="deletes" />
       </div>
     </Panel>
+  )
+}
+
+function LiveField({ spec, inspection, onChange }: FieldsProps) {
+  const texts = useTexts(fieldTexts)
+  return (
+    <div>
+      <Checkbox
+        size="xs"
+        label={texts.live}
+        description={texts.liveHint}
+        checked={spec.freshness === 'live'}
+        onChange={({ currentTarget }) => onChange({ freshness: currentTarget.checked ? 'live' : null })}
+      />
+      <FieldProblems problems={inspection.problems} field="freshness" />
+    </div>
   )
 }
 

@@ -5,6 +5,7 @@ import { Icon } from '../../theme/icons.js'
 import { Badge } from '../Badge.js'
 import { FactList } from '../FactList.js'
 import styles from './authoring.module.css'
+import { ChangeSummary } from './ChangeSummary.js'
 import { Findings } from './Findings.js'
 import { inspectionTexts } from './inspection-texts.js'
 import { ColumnList } from './PreviewTable.js'
@@ -28,7 +29,7 @@ interface Props {
 export function ValidationSummary({ validation, isWhole = false }: Props) {
   const texts = useTexts(inspectionTexts)
   const format = useFormat()
-  const { strategy, way, guarantee, reads, columns, creates_target, plan } = validation
+  const { strategy, way, guarantee, reads, columns, creates_target, plan, changes } = validation
   return (
     <div className={styles.stack}>
       <FactList
@@ -50,6 +51,7 @@ export function ValidationSummary({ validation, isWhole = false }: Props) {
       {creates_target ? <p className={styles.note}>{texts.createsTarget}</p> : null}
       <Findings validation={validation} />
       {plan === null || !isWhole ? null : <PlanHints plan={plan} />}
+      {changes === null ? null : <ChangeSummary changes={changes} />}
       {isWhole ? <ColumnList columns={columns} /> : null}
     </div>
   )

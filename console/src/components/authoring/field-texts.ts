@@ -34,6 +34,7 @@ export const fieldTexts = defineTexts(
       replace: 'Full: read all rows, replace the mart atomically',
       key: 'Incremental: read new rows by an increasing column',
       xmin: 'Incremental: read changed rows by PostgreSQL row versions',
+      wal: 'Incremental: follow the changes in the write-ahead log',
     },
     wayHint: {
       upsert:
@@ -42,7 +43,11 @@ export const fieldTexts = defineTexts(
         'Readers see the old mart until the new one is complete. Rows deleted from the source are removed.',
       key: 'For large tables: each run starts where the last one ended. Requires a column that the database increases with every change, such as updated_at. Rows deleted from the source stay in the mart unless sweep is enabled.',
       xmin: 'For tables without such a column. Does not depend on clocks. The source must be a PostgreSQL primary, not a replica.',
+      wal: 'For joins and aggregates over large tables: a run recomputes only what a change affects, and removes rows that were deleted from the source. The source needs wal_level logical and a publication: run "vitrina sources prepare".',
     },
+    live: 'Live: apply each commit of the source at once',
+    liveHint:
+      'The pipeline stays up, and its runs last a few minutes each. Otherwise it runs on schedule or on request.',
     incrementalKey: 'Incremental key',
     incrementalKeyHint: 'Timestamps are listed first. Changing it later means reading all rows again.',
     incrementalIdKey: 'Tie-breaker',
@@ -102,6 +107,7 @@ export const fieldTexts = defineTexts(
       replace: 'Полная: читать все строки, атомарно заменять витрину',
       key: 'Инкрементальная: новые строки по возрастающему столбцу',
       xmin: 'Инкрементальная: изменённые строки по версиям строк PostgreSQL',
+      wal: 'Инкрементальная: изменения из журнала предзаписи (WAL)',
     },
     wayHint: {
       upsert:
@@ -109,7 +115,11 @@ export const fieldTexts = defineTexts(
       replace: 'Пока новая витрина не готова, доступна старая. Строки, удалённые из источника, удаляются.',
       key: 'Для больших таблиц: каждый запуск продолжает с места, где закончился предыдущий. Нужен столбец, который база данных увеличивает при каждом изменении, например updated_at. Строки, удалённые из источника, остаются в витрине, если очистка не включена.',
       xmin: 'Для таблиц без такого столбца. Не зависит от часов. Источник должен быть основным сервером PostgreSQL, не репликой.',
+      wal: 'Для соединений и агрегатов по большим таблицам: запуск пересчитывает только то, что затронуто изменениями, и убирает строки, удалённые из источника. Источнику нужны wal_level logical и публикация: выполните «vitrina sources prepare».',
     },
+    live: 'Постоянно: применять каждый коммит источника сразу',
+    liveHint:
+      'Пайплайн работает непрерывно, каждый запуск длится несколько минут. Иначе он запускается по расписанию или по запросу.',
     incrementalKey: 'Инкрементальный ключ',
     incrementalKeyHint: 'Первыми показаны метки времени. При смене ключа все строки читаются заново.',
     incrementalIdKey: 'Дополнительный ключ',

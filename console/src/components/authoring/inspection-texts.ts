@@ -51,6 +51,13 @@ export const inspectionTexts = defineTexts(
     scanRows: (rows: string) => `~${rows} rows`,
     noIndex: (table: string) =>
       `No index of ${table} starts with the incremental key: every run scans the whole table to find new rows.`,
+    changes: 'How changes are followed',
+    scope: (columns: string) => `A change recomputes the rows with the same ${columns}.`,
+    followed: (columns: string) => `Followed columns: ${columns}.`,
+    tracedAt: (one: string, all: string) => `one changed row costs about ${one}, the whole query ${all}.`,
+    wholeQuery: 'a change means the whole query.',
+    weakIdentity: 'Updates and deletes mean the whole query until its replica identity is extended.',
+    keyQuery: 'Key query',
     columnsOf: 'Query columns',
     column: 'Column',
     type: 'Type',
@@ -110,6 +117,14 @@ export const inspectionTexts = defineTexts(
     scanRows: (rows: string) => `~${rows} строк`,
     noIndex: (table: string) =>
       `Ни один индекс ${table} не начинается с инкрементального ключа: каждый запуск сканирует всю таблицу, чтобы найти новые строки.`,
+    changes: 'Как отслеживаются изменения',
+    scope: (columns: string) => `Изменение пересчитывает строки с тем же значением ${columns}.`,
+    followed: (columns: string) => `Отслеживаемые столбцы: ${columns}.`,
+    tracedAt: (one: string, all: string) =>
+      `одна изменённая строка стоит около ${one}, весь запрос — ${all}.`,
+    wholeQuery: 'изменение означает весь запрос.',
+    weakIdentity: 'UPDATE и DELETE означают весь запрос, пока идентификация строк не расширена.',
+    keyQuery: 'Запрос ключей',
     columnsOf: 'Столбцы запроса',
     column: 'Столбец',
     type: 'Тип',

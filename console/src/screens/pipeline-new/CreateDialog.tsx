@@ -154,8 +154,14 @@ function useSentences(spec: Spec, { validation }: Inspection): string[] {
     validation === null || validation.plan === null ? null : texts.reads(format.number(validation.plan.rows)),
     steps.length === 0 ? null : texts.steps(steps.join(', ')),
     texts.mode[way],
-    spec.deletes === 'sweep' || way === 'replace' ? texts.sweeps : texts.keeps,
-    spec.schedule_interval === null ? texts.byHand : next === null ? null : texts.scheduled(next),
+    spec.deletes === 'sweep' || way === 'replace' || way === 'wal' ? texts.sweeps : texts.keeps,
+    spec.freshness === 'live'
+      ? texts.live
+      : spec.schedule_interval === null
+        ? texts.byHand
+        : next === null
+          ? null
+          : texts.scheduled(next),
     spec.enabled ? null : texts.disabled,
   ]
   return lines.filter((line) => line !== null)

@@ -40,5 +40,6 @@ export function CheckpointFacts({ pipeline, checkpoint }: Props) {
 
 function noPlace({ mode, capture }: Pipeline, texts: (typeof pipelineTexts)['en']): string {
   if (mode === 'full') return texts.noCheckpointFull
+  if (capture === 'wal') return texts.walPlace
   return capture === 'xmin' ? texts.xminPlace : texts.noCheckpoint
 }

@@ -40,7 +40,7 @@ function CheckpointPanel({ pipeline, checkpoint }: Props) {
   const { line } = usePipeline()
   const [asked, ask] = useState<'start' | 'value' | null>(null)
   const busy = isUnderWay(line ?? pipeline) ? texts.busyForReset : null
-  const column = pipeline.capture === 'xmin' ? null : pipeline.incremental_key
+  const column = pipeline.capture === 'key' ? pipeline.incremental_key : null
   const hasPlace = checkpoint.last_processed_key !== null
   return (
     <div className={styles.columns}>
@@ -83,6 +83,7 @@ function NextRun({ pipeline, checkpoint }: Props) {
   const texts = useTexts(pipelineTexts)
   const { last_processed_key: key } = checkpoint
   if (pipeline.mode === 'full') return texts.nextFull
+  if (pipeline.capture === 'wal') return texts.nextWal
   if (pipeline.capture === 'xmin' || pipeline.incremental_key === null) return texts.nextXmin
   return key === null ? texts.nextFromStart : texts.nextFrom(pipeline.incremental_key, key)
 }

@@ -53,6 +53,8 @@ export const pipelineTexts = defineTexts(
     noCheckpointFull: 'Full mode has no checkpoint: every run reads all rows.',
     checkpointKey: (column: string) => `Last ${column}`,
     xminPlace: 'With xmin capture the checkpoint is a row version of the database, not a column value.',
+    walPlace:
+      'With wal capture the checkpoint is a position in the write-ahead log of the source. The page Sources shows it.',
     checkpointId: (column: string) => `Last ${column} (tie-breaker)`,
     moved: 'Updated',
     reset: 'Reset…',
@@ -72,6 +74,8 @@ export const pipelineTexts = defineTexts(
     nextFull: 'Reads all rows of the query and updates the mart.',
     nextFromStart: 'Reads all rows of the query in key order and stores a checkpoint after each batch.',
     nextFrom: (column: string, value: string) => `Reads rows whose ${column} is greater than ${value}.`,
+    nextWal:
+      'Applies the commits of the source since the last run, deleted rows included. The first run reads all rows.',
     nextXmin: 'Reads rows whose version changed since the last run started. The first run reads all rows.',
     runsTitle: 'Runs of this pipeline',
     runCols: {
@@ -141,6 +145,8 @@ export const pipelineTexts = defineTexts(
     noCheckpointFull: 'В режиме full контрольной точки нет: каждый запуск читает все строки.',
     checkpointKey: (column: string) => `Последнее значение ${column}`,
     xminPlace: 'При захвате xmin контрольная точка — это версия строки в базе данных, а не значение столбца.',
+    walPlace:
+      'При захвате wal контрольная точка — это позиция в журнале предзаписи источника. Она показана на странице «Источники».',
     checkpointId: (column: string) => `Последнее значение ${column} (дополнительный ключ)`,
     moved: 'Обновлена',
     reset: 'Сбросить…',
@@ -161,6 +167,8 @@ export const pipelineTexts = defineTexts(
     nextFromStart:
       'Прочитает все строки запроса в порядке ключа и сохранит контрольную точку после каждого пакета.',
     nextFrom: (column: string, value: string) => `Прочитает строки, у которых ${column} больше ${value}.`,
+    nextWal:
+      'Применяет коммиты источника, сделанные с прошлого запуска, включая удаление строк. Первый запуск читает все строки.',
     nextXmin:
       'Прочитает строки, версия которых изменилась с начала предыдущего запуска. Первый запуск прочитает все строки.',
     runsTitle: 'Запуски этого пайплайна',

@@ -1,0 +1,162 @@
+import { type Command, Option } from 'commander'
+import { withExistingDatabase } from '../main/database.js'
+import { readEnvironment } from '../main/environment.js'
+import { untilStopped } from '../main/shutdown.js'
+import type { SourcePlan } from '../main/source-plan.js'
+import { VitrinaError } from '../model/errors.js'
+import { command, group, readingCommand } from './command.js'
+import { type FormatFlags, formatOption, isData, jsonOption, printData } from './format.js'
+import { detail, good, note, print, step } from './output.js'
+import type { ServerFlags } from './server/connection.js'
+import { openServer } from './server/server.js'
+import { bytes, printTable } from './show.js'
+
+interface PrepareFlags extends FormatFlags {
+  readonly apply?: boolean
+  readonly identity?: boolean
+  readonly url?: string
+}
+
+export function addSources(program: Command): void {
+  const sources = group(program, 'sources', 'Inspect and prepare the databases whose changes are captured.')
+  readingCommand(sources, {
+    usage: 'list',
+    description: 'List the databases whose changes are captured: slot, lag, and WAL kept on the source.',
+    examples: ['sources list', 'sources list --json | jq ".items[] | {connection, held_bytes}"'],
+  }).action(list)
+  command(sources, {
+    usage: 'prepare [connection]',
+    description:
+      'Print the statements that a source needs for the pipelines with capture wal, as SQL. Changes nothing without --apply.',
+    examples: [
+      'sources prepare',
+      'sources prepare main --apply',
+      'sources prepare shop --apply --url postgres://owner@shop.example.com/shop',
+      'sources prepare main --apply --identity',
+    ],
+  })
+    .option('--apply', 'run the statements for the publication')
+    .option('--identity', 'with --apply: also run the statements for the replica identities')
+    .addOption(
+      new Option(
+        '--url <address>',
+        'address of the source as the owner of its tables; default: DATABASE_URL, or the address of the connection',
+      ),
+    )
+    .addOption(formatOption())
+    .addOption(jsonOption())
+    .action((connection: string | undefined, flags: PrepareFlags) =>
+      untilStopped((signal) => prepare(connection, flags, signal)),
+    )
+}
+
+async function list(flags: ServerFlags & FormatFlags): Promise<void> {
+  const server = await openServer(flags)
+  const answer = await server.ask(server.api.GET('/sources'))
+  if (isData(flags)) return printData(answer, flags)
+  printTable(
+    ['source', 'state', 'runner', 'way', 'lag', 'kept on source', 'slot', 'weak identities', 'pipelines'],
+    answer.items.map((one) => [
+      ...[one.connection, one.state, one.owner, one.way],
+      ...[bytes(one.lag_bytes), bytes(one.held_bytes), one.slot],
+      one.tables?.filter((table) => !table.is_lossless).length,
+      one.pipelines.map(({ name }) => name).join(', '),
+    ]),
+    'No pipeline has capture wal.',
+  )
+  for (const { connection, error, lost } of answer.items) {
+    if (error !== null) note(`${connection}: ${error.message}`)
+    if (lost !== null) detail(`${connection}: a slot was lost at ${lost.at}. ${lost.reason}`)
+  }
+}
+
+async function prepare(
+  connection: string | undefined,
+  flags: PrepareFlags,
+  signal: AbortSignal,
+): Promise<void> {
+  requireConsistent(connection, flags)
+  const settings = await withExistingDatabase(readEnvironment())
+  // Not at the top: every other command would wait for modules that it does not use.
+  const { applySource, capturedConnections, planSource } = await import('../main/source-plan.js')
+  const names = connection === undefined ? await capturedConnections(settings) : [connection.toLowerCase()]
+  const plans: SourcePlan[] = []
+  for (const name of names) {
+    const options = { connection: name, ownerUrl: flags.url ?? null, signal }
+    const onStatement = (statement: string) => step(`Ran ${statement}`)
+    plans.push(
+      flags.apply
+        ? await applySource(settings, { ...options, identity: flags.identity ?? false, onStatement })
+        : await planSource(settings, options),
+    )
+  }
+  if (isData(flags)) printData({ items: plans.map(toJson) }, flags)
+  else if (plans.length === 0) detail('No pipeline has capture wal, so there is nothing to prepare.')
+  else for (const plan of plans) printPlan(plan)
+  // What was requested did not lead to a source that is ready.
+  if (flags.apply && plans.some(({ isReady }) => !isReady)) process.exitCode = 1
+}
+
+function requireConsistent(connection: string | undefined, { apply, identity, url }: PrepareFlags): void {
+  if (identity && !apply)
+    throw new VitrinaError('USAGE_INVALID', '--identity requires --apply.', 'Add --apply, or leave it out.')
+  if (url !== undefined && connection === undefined)
+    throw new VitrinaError(
+      'USAGE_INVALID',
+      '--url belongs to one source.',
+      'Name the connection: vitrina sources prepare main --url …',
+    )
+}
+
+/** A script for psql: what is missing as statements, everything else as comments. */
+function printPlan(plan: SourcePlan): void {
+  const { connection, pipelines, server, login, publish, identities, isReady } = plan
+  print(`-- Source ${connection}`)
+  if (pipelines.length === 0) print('-- No pipeline with capture wal reads from it.')
+  for (const { name, tables, problem } of pipelines)
+    print(`-- Pipeline ${name}: ${problem === null ? tables.join(', ') : oneLine(problem)}`)
+  for (const one of [...server, login]) {
+    print(`-- ${one.isMet ? 'ok' : 'MISSING'}: ${oneLine(one.text)}`)
+    if (one.statement === null) continue
+    if (one.needsRestart) print('-- By an administrator, who then restarts the server; Vitrina does neither:')
+    else print('-- By an administrator:')
+    print(`-- ${one.statement};`)
+  }
+  print(
+    publish.statements.length === 0
+      ? `-- ok: the publication ${plan.publication} has every table.`
+      : '-- MISSING: the publication. By the owner of the tables, or with --apply:',
+  )
+  for (const statement of publish.statements) print(`${statement};`)
+  for (const { reason, remedy } of publish.refused) {
+    print(`-- MISSING: ${oneLine(reason)}`)
+    if (remedy !== null) print(`-- ${remedy};`)
+  }
+  for (const one of identities.filter(({ isLossless }) => !isLossless)) {
+    print(`-- Recommended for ${one.table}: ${one.reason}`)
+    print(`-- ${one.until}`)
+    if (one.cost !== null) print(`-- ${one.cost}`)
+    for (const statement of one.statements) print(`${statement};`)
+  }
+  if (isReady) note(`${good('✓')} The source ${connection} is ready.`)
+  else note(`The source ${connection} is not ready yet.`)
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ')
+}
+
+function toJson({ publish, identities, isReady, ...plan }: SourcePlan): Record<string, unknown> {
+  const requirement = ({ isMet, text, statement, needsRestart }: SourcePlan['login']) => ({
+    ...{ is_met: isMet, text, statement },
+    needs_restart: needsRestart,
+  })
+  return {
+    ...plan,
+    server: plan.server.map(requirement),
+    login: requirement(plan.login),
+    publish,
+    identities: identities.map(({ isLossless, ...rest }) => ({ ...rest, is_lossless: isLossless })),
+    is_ready: isReady,
+  }
+}
