@@ -30,7 +30,7 @@ export interface Changes {
   readonly startCheck: 'ok' | 'wait'
   /** Why the entries are not enough, and the full query has to be compared with the mart; null: they are. */
   readonly full: string | null
-  /** Tables whose changes are not in the log, because nobody publishes them. */
+  /** Tables whose changes are not in the log, because they are not published. */
   readonly unpublished: readonly string[]
   /** Changes of the tables since the last position, in commit order; those behind `position` included. */
   readonly entries: readonly Entry[]
@@ -117,7 +117,7 @@ export class ChangeReader {
     const deadline = performance.now() + timeoutMs
     let pause = FIRST_LOOK_MS
     for (let looks = 1; ; looks++) {
-      // Before the look: what moves between the look and the wait must not be missed.
+      // Before the position is read: a move between that and the wait must not be missed.
       const moved = this.#nextMove(lsn)
       try {
         const head = await this.#head()

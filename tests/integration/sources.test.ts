@@ -98,7 +98,7 @@ describe('vitrina sources prepare', () => {
     expect((await prepare('src')).stderr).toContain('The source src is ready.')
   })
 
-  it('publishes with --apply what the failed run asked for, and then the run works', async () => {
+  it('publishes with --apply what the failed run named, and then the run works', async () => {
     const { main, source, pipelines, prepare, env } = await aSource()
     await pipelines({ stats: STATS })
     const [pipeline] = await main.query<{ id: string }>('SELECT id FROM etl.etl_pipelines')
