@@ -33,8 +33,10 @@ export async function bundleProgram() {
     input: ENTRIES,
     cwd: ROOT,
     platform: 'node',
+    // It would remove a call such as decodeURIComponent(url) whose only purpose is to throw. compress, below, too.
+    treeshake: false,
     external: NOT_BUNDLED,
-    plugins: [originalAddress()],
+    plugins: [originalAddress(), onlyEnglish()],
     onLog: (level, log) => {
       if (level === 'warn') throw new Error(log.message)
     },
@@ -44,7 +46,7 @@ export async function bundleProgram() {
     cleanDir: true,
     format: 'esm',
     chunkFileNames: '[name]-[hash].js',
-    minify: true,
+    minify: { compress: false, mangle: true, codegen: { removeWhitespace: true } },
     // Functions and classes have their names in logs and stack traces.
     keepNames: true,
   })
@@ -61,6 +63,17 @@ function originalAddress() {
       const path = relative(BUNDLE, id).replaceAll(sep, '/')
       return code.replaceAll('import.meta.url', `new URL(${JSON.stringify(path)}, import.meta.url).href`)
     },
+  }
+}
+
+/** zod's messages in 50 languages are a tenth of the bundle. Its English ones are all that we use. */
+function onlyEnglish() {
+  return {
+    name: 'only-english',
+    load: (id) =>
+      id.replaceAll(sep, '/').endsWith('/zod/v4/locales/index.js')
+        ? 'export { default as en } from "./en.js"'
+        : null,
   }
 }
 
