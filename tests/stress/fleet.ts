@@ -4,7 +4,7 @@ import type { Random } from '../../src/scopes/corpus/random.js'
 import type { TestDatabase } from '../support/database.js'
 import { isStopped } from '../support/proc.js'
 import { type SpawnedVitrina, spawnVitrina } from '../support/processes.js'
-import { type Patch, PROBED, patchedBy } from './patches.js'
+import { PROBED, type Patch, patchedBy, SCOPES_ONLY } from './patches.js'
 
 /** What runners went through. */
 export interface Strikes {
@@ -77,10 +77,11 @@ export class Fleet {
     this.#started += 1
     const isArmed = random.chance(0.5)
     const probed = this.#started % 2 === 0 ? PROBED : []
+    const scopesOnly = this.#started % 4 === 3 ? [] : [SCOPES_ONLY]
     const process = spawnVitrina(['runner'], {
       DATABASE_URL: main.url,
       ...env,
-      ...patchedBy([...patches, ...probed]),
+      ...patchedBy([...patches, ...scopesOnly, ...probed]),
       ...(isArmed ? { VITRINA_FAILPOINT: this.#failpoint() } : {}),
       RUNNER_LEASE_SECONDS: '2',
       RUNNER_POLL_INTERVAL_MS: '50',

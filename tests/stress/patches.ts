@@ -30,6 +30,13 @@ export const ROWS_ROUTE: Patch = {
   to: `pipeline.name.startsWith('${ROWS_PREFIX}')`,
 }
 
+/** The tables are small, so the planner would mostly prefer the full query. */
+export const SCOPES_ONLY: Patch = {
+  file: 'scopes/choose-recompute.js',
+  from: `full < Math.min(lateral, any) ? 'full' : lateral <= any`,
+  to: 'lateral <= any',
+}
+
 const PROBE = pathToFileURL(join(FOLDER, 'probe.mjs')).href
 
 /**

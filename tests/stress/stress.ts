@@ -14,7 +14,7 @@ import { runEnded } from '../support/runs.js'
 import { rowTexts } from '../support/stand.js'
 import { waitFor } from '../support/wait.js'
 import { BLOWS, Fleet, type Strikes } from './fleet.js'
-import { type Patch, PROBED, patchedBy, ROWS_PREFIX, ROWS_ROUTE } from './patches.js'
+import { type Patch, PROBED, patchedBy, ROWS_PREFIX, ROWS_ROUTE, SCOPES_ONLY } from './patches.js'
 import { STRESS_LAB, STRESS_SHAPES, STRESS_TABLES } from './shapes.js'
 import { endPrepared, nothingWritten, type Written, writeUntil } from './writers.js'
 
@@ -66,13 +66,12 @@ export interface Figures extends Written, Strikes {
   /** Runs whose mart was compared with the query in the snapshot of the run, and those that differed. */
   readonly probed: number
   readonly probedWrong: number
-  readonly generations: number
   readonly differences: readonly Difference[]
 }
 
 const WRITERS = 7
 /** Batches between two blows. */
-const MOST_BATCHES = 12
+const MOST_BATCHES = 16
 const STALLED_MS = 6_000
 const BUSY_MS = 150
 
@@ -158,9 +157,6 @@ export class Stress {
       `SELECT (SELECT count(*)::int FROM etl.etl_runs) AS runs,
               (SELECT jsonb_object_agg(code, n) FROM (SELECT coalesce(error_code, status) AS code, count(*) AS n FROM etl.etl_runs WHERE status = 'FAILED' GROUP BY 1) f) AS failed`,
     )
-    const [heads] = await this.#main.query<{ generation: string }>(
-      'SELECT generation::text FROM etl.etl_change_heads',
-    )
     const probes = await this.#probes()
     const ways: Record<string, number> = {}
     for (const { way } of probes) ways[way] = (ways[way] ?? 0) + 1
@@ -176,7 +172,6 @@ export class Stress {
       ways,
       probed: compared.length,
       probedWrong: compared.filter(({ mart, source }) => mart !== source).length,
-      generations: Number(heads!.generation === '0' ? 0 : 1),
       differences: this.#differences,
     }
   }
@@ -275,7 +270,7 @@ export class Stress {
     const runner = spawnVitrina(['runner'], {
       DATABASE_URL: this.#main.url,
       ...this.#env,
-      ...patchedBy([ROWS_ROUTE, ...PROBED, ...patches]),
+      ...patchedBy([ROWS_ROUTE, SCOPES_ONLY, ...patches, ...PROBED]),
       ...{ RUNNER_LEASE_SECONDS: '20', RUNNER_POLL_INTERVAL_MS: '50', RUNNER_CONCURRENCY: '8' },
       LOG_LEVEL: 'warn',
     })
