@@ -132,16 +132,18 @@ export class RouteTransfer<Rows> implements Transfer {
   }
 
   /**
-   * Rows that the source no longer has are removed first: the position is stored with the last batch of the pass, and
-   * whatever is deleted meanwhile is found after it.
+   * Rows that the source no longer has are removed first: the position is stored with the first batch of the pass, and
+   * whatever is deleted meanwhile is found after it. An attempt that begins the pass has another position than the one
+   * before it, so it removes again: otherwise rows that were deleted between the two would stay.
    */
   #everyRow(next: NextPosition): Step {
-    const pass = this.#pass('initial', initialProgression(fullPass(this.#attempt, 'initial'), next))
+    const progression = initialProgression(fullPass(this.#attempt, 'initial'), next)
+    const pass = new Pass('initial', this.#attempt, this.#route.pass('initial', progression))
     const { claim, batches } = this.#attempt
     const isUnfinished = batches.state.position.pass?.name === 'initial'
     if (this.#route.isEmpty || claim.pipeline.capture !== 'wal' || isUnfinished) return pass
-    const removal = this.#unlessDone(new Sweep(this.#attempt, this.#route))
-    return { name: 'changed', next: async (limit) => (await removal.next(limit)) ?? pass.next(limit) }
+    const removal = new Sweep(this.#attempt, this.#route)
+    return { name: 'changed', next: async (limit) => (await removal.next()) ?? pass.next(limit) }
   }
 
   replace(): Step {
