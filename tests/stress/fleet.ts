@@ -4,7 +4,7 @@ import type { Random } from '../../src/scopes/corpus/random.js'
 import type { TestDatabase } from '../support/database.js'
 import { isStopped } from '../support/proc.js'
 import { type SpawnedVitrina, spawnVitrina } from '../support/processes.js'
-import { PROBED, type Patch, patchedBy, SCOPES_ONLY } from './patches.js'
+import { type Patch, PROBED, patchedBy, SCOPES_ONLY } from './patches.js'
 
 /** What runners went through. */
 export interface Strikes {
