@@ -91,7 +91,15 @@ export class RouteTransfer<Rows> implements Transfer {
 
   incrementalPass(): Step {
     const { changes } = this.#attempt
-    return changes === null ? this.#keyPass() : this.#changedRows(changes)
+    if (changes === null) return this.#keyPass()
+    return this.#sweepsEverything ? { name: 'changed', next: async () => null } : this.#changedRows(changes)
+  }
+
+  /** The sweep at the end of the run computes every row: to follow changes as well would be done twice. */
+  get #sweepsEverything(): boolean {
+    const { pipeline } = this.#attempt.claim
+    const isSwept = pipeline.deletes === 'sweep' && pipeline.capture !== 'wal'
+    return isSwept && isSpread(this.#attempt.examined.facts) && this.#route.rebuildsAtOnce
   }
 
   follow(): Step | null {
@@ -147,7 +155,7 @@ export class RouteTransfer<Rows> implements Transfer {
   }
 
   replace(): Step {
-    return this.#unlessDone(new Replace('replace', this.#attempt, this.#route))
+    return this.#unlessDone(new Replace({ name: 'replace' }, this.#attempt, this.#route))
   }
 
   /** A mart row made of several source rows does not show that one of them was deleted: everything is recomputed. */
@@ -155,7 +163,10 @@ export class RouteTransfer<Rows> implements Transfer {
     const { examined, batches } = this.#attempt
     const removal = new Sweep(this.#attempt, this.#route)
     if (!isSpread(examined.facts) || batches.isDone('sweep')) return this.#unlessDone(removal)
-    if (this.#route.rebuildsAtOnce) return new Replace('sweep', this.#attempt, this.#route)
+    const { changes } = this.#attempt
+    const start = changes === null ? {} : { start: () => changes.first() }
+    if (this.#route.rebuildsAtOnce)
+      return new Replace({ name: 'sweep', ...start }, this.#attempt, this.#route)
     const pass = new Pass('recompute', this.#attempt, this.#route.pass('recompute', this.#standingStill()))
     return { name: 'sweep', next: async (limit) => (await pass.next(limit)) ?? removal.next() }
   }

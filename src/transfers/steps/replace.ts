@@ -3,9 +3,17 @@ import type { BatchId } from '../../ports/sink.js'
 import type { BatchDone, Step } from '../../ports/transfer.js'
 import { type Attempt, withoutPass } from '../attempt.js'
 import { type BatchOutcome, type CheckpointState, withTransactionId } from '../batch.js'
+import type { NextPosition } from '../changes/change-source.js'
+import { movedTo } from '../progression.js'
 import type { Portion } from '../readers/reader.js'
 import type { Rebuild, Route, Stream } from '../routes/route.js'
 import { counted, keysOf } from './pass.js'
+
+interface ReplaceOptions {
+  readonly name: 'replace' | 'sweep'
+  /** Where the next run starts to search for changes; taken before anything is read. */
+  readonly start?: () => Promise<NextPosition>
+}
 
 /**
  * The whole mart at once: built next to the one that people query, then published in its place. Where the sink keeps
@@ -14,13 +22,20 @@ import { counted, keysOf } from './pass.js'
 export class Replace<Rows> implements Step {
   readonly name: string
   readonly #attempt: Attempt<unknown>
+  readonly #start: () => Promise<NextPosition>
   readonly #read: () => Promise<Rebuild<Rows>>
+  #next: NextPosition = {}
   #rebuild: Rebuild<Rows> | null = null
   #written: RowCounts = NO_ROWS
   #done = false
 
-  constructor(name: 'replace' | 'sweep', attempt: Attempt<unknown>, route: Route<Rows>) {
+  constructor(
+    { name, start = async () => ({}) }: ReplaceOptions,
+    attempt: Attempt<unknown>,
+    route: Route<Rows>,
+  ) {
     this.name = name
+    this.#start = start
     this.#attempt = attempt
     this.#read = route.rebuild()
   }
@@ -41,6 +56,7 @@ export class Replace<Rows> implements Step {
   }
 
   async #open(): Promise<Rebuild<Rows>> {
+    this.#next = await this.#start()
     const rebuild = await this.#read()
     const { pass } = this.#attempt.batches.state.position
     if (rebuild.stream?.progression.unfinished) this.#written = pass?.written ?? NO_ROWS
@@ -78,7 +94,7 @@ export class Replace<Rows> implements Step {
     const { position, ...rest } = withoutPass(batches.state)
     const read =
       start === null ? {} : { read: { ...start, fingerprint }, swept: { mart: start.mart, fingerprint } }
-    const state = { ...rest, position: { ...position, ...read } }
+    const state = movedTo({ ...rest, position: { ...position, ...read } }, this.#next)
     return {
       change,
       // Without a stream, this one batch wrote every row.
