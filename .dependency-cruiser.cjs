@@ -16,9 +16,31 @@ const ROOMS = {
   sinks: ['model', 'ports', 'config', 'telemetry', 'sql', 'postgres'],
   transforms: ['model', 'ports', 'config', 'telemetry', 'sql'],
   // Moves rows from one adapter to another, and so knows both.
-  transfers: ['model', 'ports', 'telemetry', 'sql', 'postgres', 'checkpoints', 'sources', 'sinks', 'scopes', 'capture'],
+  transfers: [
+    'model',
+    'ports',
+    'telemetry',
+    'sql',
+    'postgres',
+    'checkpoints',
+    'sources',
+    'sinks',
+    'scopes',
+    'capture',
+  ],
   // Look at what both adapters see, and change nothing.
-  inspect: ['model', 'ports', 'sql', 'postgres', 'guard', 'sources', 'sinks', 'transfers', 'scopes', 'capture'],
+  inspect: [
+    'model',
+    'ports',
+    'sql',
+    'postgres',
+    'guard',
+    'sources',
+    'sinks',
+    'transfers',
+    'scopes',
+    'capture',
+  ],
   // Reads the same texts as the guard, and the catalogs of the same databases.
   lineage: ['model', 'ports', 'sql', 'postgres', 'guard'],
   // Reads the tree that the guard parsed, and the catalogs of the source.

@@ -53,7 +53,7 @@ export interface CapturedSource {
   readonly way: 'stream' | 'peek' | null
   /** The runner that captures; null: none does. */
   readonly owner: string | null
-  /** Changes with every new slot; null: there was none yet. */
+  /** Changes with every new slot; null: no slot yet. */
   readonly generation: string | null
   readonly generationAt: string | null
   /** WAL that was not captured yet. */

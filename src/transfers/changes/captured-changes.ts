@@ -126,7 +126,7 @@ export class CapturedChanges implements ChangeSource {
     this.#last = wal
     const { pipelineId } = this.#parts
     const position = { generation: wal.generation, endLsn: parseLsn(wal.endLsn) }
-    // It only releases entries, so an error is no reason to fail: the next run does it.
+    // It only releases entries, so an error must not fail the run: the next one does it.
     await movePosition(this.#main, { head: this.#head, pipelineId }, position).catch(() => {})
   }
 

@@ -19,7 +19,7 @@ export interface QueryTrace {
   readonly hiddenTables: readonly TableName[]
   /** Why the rows may differ although no table has changed, such as because of now(); null: they cannot. */
   readonly alwaysFull: string | null
-  /** For `capture: key`: the columns of base tables that show that a row is new; null: the query does not tell. */
+  /** For `capture: key`: the columns of base tables that show that a row is new; null: the query does not show it. */
   readonly followed: readonly FollowedColumn[] | null
   /** Of the query with its views, as the server writes them, and of the key: changes with any of them. */
   readonly fingerprint: string
