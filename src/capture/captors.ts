@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { CaptureEvents } from '../telemetry/capture-events.js'
 import { Captor } from './captor.js'
-import { Signals } from './signals.js'
+import { Signals, WANTED_CHANNEL } from './signals.js'
 
 export interface CaptorsOptions {
   readonly mainUrl: string
@@ -26,6 +26,15 @@ const LOOK_MS = 1_000
 /** Those that a pipeline reads, and those whose slot is still to be dropped. */
 const HEADS = `SELECT id, connection FROM etl.etl_change_heads h
   WHERE has_slot OR EXISTS (SELECT FROM etl.etl_change_positions p WHERE p.head = h.id)`
+
+/** Of pipelines that were changed and no longer read the log: they would keep its entries, and the slot. */
+const UNREGISTER = `
+  WITH gone AS (
+    DELETE FROM etl.etl_change_positions p USING etl.etl_change_heads h, etl.etl_pipelines q
+     WHERE h.id = p.head AND q.id = p.pipeline_id
+       AND (q.capture <> 'wal' OR q.mode <> 'incremental' OR coalesce(lower(q.source_connection), 'main') <> h.connection)
+    RETURNING p.head)
+  SELECT pg_notify('${WANTED_CHANNEL}', head::text) FROM gone`
 
 /** The captors of a runner: one for each source database whose changes are captured. Without any, it only checks for heads each second. */
 export class Captors {
@@ -63,6 +72,7 @@ export class Captors {
 
   async #look(): Promise<void> {
     const heads = await this.#options.look(HEADS)
+    if (heads.length > 0) await this.#options.look(UNREGISTER)
     const ids = new Set(heads.map(({ id }) => id))
     for (const [id, captor] of this.#captors) {
       if (ids.has(id)) continue

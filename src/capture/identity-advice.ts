@@ -92,9 +92,8 @@ const OF_FULL = 'Cost: the whole old row in the WAL, about 38 % more WAL for an 
 function remedyFor(leaf: Leaf, needed: readonly string[]): Remedy {
   const table = quoteTable(leaf.name)
   const use = (index: string) => `ALTER TABLE ${table} REPLICA IDENTITY USING INDEX ${quoteIdentifier(index)}`
-  // What the identity has now may be what another pipeline needs.
-  const kept = leaf.identity === 'index' ? leaf.identityColumns : []
-  const wanted = [...new Set([...kept, ...needed])]
+  // What the identity has now may be what another pipeline needs, or another subscriber of the source.
+  const wanted = [...new Set([...leaf.identityColumns, ...needed])]
   const existing = narrowest(leaf.indexes, wanted)
   if (existing !== null) return { statements: [use(existing)], cost: OF_EXISTING }
   const columns = [...new Set([...leaf.primaryKey, ...wanted])]

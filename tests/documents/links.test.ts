@@ -90,10 +90,11 @@ describe('R7.7 docs/architecture.md', () => {
 
   it('has a line for every room, with what it may import', () => {
     const rules = readFileSync(join(ROOT, '.dependency-cruiser.cjs'), 'utf8')
-    const rooms = [...rules.matchAll(/^ {2}(\w+): \[(.*)\],$/gm)].map(([, room, allowed]) => [
-      room,
-      allowed === '' ? 'nothing' : allowed === "'*'" ? 'every room but cli' : allowed!.replaceAll("'", ''),
-    ])
+    const rooms = [...rules.matchAll(/^ {2}(\w+): \[([^\]]*)\],$/gm)].map(([, room, list]) => {
+      // The formatter breaks long lists.
+      const allowed = [...list!.matchAll(/'([^']+)'/g)].map(([, name]) => name).join(', ')
+      return [room, allowed === '' ? 'nothing' : allowed === '*' ? 'every room but cli' : allowed]
+    })
     const section = proseOf('docs/architecture.md').split('\n## Rooms\n')[1]!.split('\n## ')[0]!
     const lines = [...section.matchAll(/^\| ([a-z]+) \| [^|]+ \| ([^|]+) \|$/gm)]
     const told = lines.slice(1).map(([, room, allowed]) => [room, allowed])

@@ -19,7 +19,7 @@ const CAPITALS = new Set<string>([
 ])
 const OTHERS = /^(AWS|OTEL|TEST|VITRINA_TEST|AIRFLOW)_|^(NO_COLOR|WHEN_REQUIRED)$/
 /** Logins, connections and a channel that begin like a metric. */
-const NO_METRIC = /^vitrina_(reader|writer|meta|admin|default|http|marts|conn_id|run_requested)$/
+const NO_METRIC = /^vitrina_(reader|writer|meta|admin|capture|default|http|marts|conn_id|run_requested)$/
 
 describe.each(present)('R7.7 %s', (file) => {
   it('names settings and errors that there are', () => {

@@ -213,8 +213,8 @@ describe('vitrina sources prepare', () => {
 })
 
 describe('vitrina sources list', () => {
-  it('shows slot, lag, tables and pipelines of a source that is captured', async () => {
-    const { main, pipelines, prepare, env } = await aSource()
+  it('shows slot, lag, tables and pipelines of a source, until no pipeline captures it any more', async () => {
+    const { main, source, pipelines, prepare, env } = await aSource()
     await pipelines({ stats: STATS })
     await prepare('src', '--apply')
     const [pipeline] = await main.query<{ id: string }>('SELECT id FROM etl.etl_pipelines')
@@ -256,5 +256,16 @@ describe('vitrina sources list', () => {
       await runner.stop()
     }
     await waitFor(async () => (await listed())[0].state === 'uncaptured', { what: 'the runner to let go' })
+    const slots = () =>
+      source.query('SELECT slot_name FROM pg_replication_slots WHERE database = current_database()')
+    expect(await slots()).toHaveLength(1)
+    const next = await aRunner(main, { env })
+    try {
+      await main.query("UPDATE etl.etl_pipelines SET capture = 'xmin'")
+      await waitFor(async () => (await listed()).length === 0, { what: 'the source to be given up' })
+      expect(await slots()).toEqual([])
+    } finally {
+      await next.stop()
+    }
   })
 })

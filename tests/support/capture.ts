@@ -114,7 +114,12 @@ export class Rig {
     signals.start()
     onTestFinished(() => signals.stop())
     const head = await ensureHead(session, 'cinema')
-    const { id: pipelineId } = await aPipeline(main)
+    // A runner removes the registration of a pipeline that does not capture this source.
+    const { id: pipelineId } = await aPipeline(main, {
+      sourceConnection: 'cinema',
+      mode: 'incremental',
+      capture: 'wal',
+    })
     await registerPipeline(session, { head, pipelineId }, tables)
     const rig = new Rig({ main, source, tables, signals, session, pipelineId, headId: head.id })
     await rig.prepare()

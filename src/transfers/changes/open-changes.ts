@@ -57,7 +57,7 @@ async function openLog(
       ...{ source, trace, signal },
       ...log,
       pipelineId: pipeline.id,
-      connection: pipeline.sourceConnection ?? 'main',
+      connection: pipeline.sourceConnection?.toLowerCase() ?? 'main',
       sourceUrl: sourceUrl ?? url,
       last: state.position.wal ?? null,
     }),
