@@ -4,7 +4,7 @@ import type { Random } from '../../src/scopes/corpus/random.js'
 import type { TestDatabase } from '../support/database.js'
 import { isStopped } from '../support/proc.js'
 import { type SpawnedVitrina, spawnVitrina } from '../support/processes.js'
-import { PROBED, type Patch, patchedBy, SCOPES_ONLY } from './patches.js'
+import { type Patch, PROBED, patchedBy, SCOPES_ONLY } from './patches.js'
 
 /** What runners went through. */
 export interface Strikes {
@@ -97,7 +97,7 @@ export class Fleet {
     const { random } = this.#options
     const isCaptor = random.chance(0.4)
     const name = random.pick<string>(isCaptor ? CAPTURE_FAILPOINTS : FAILPOINTS)
-    return `${name}@${random.int(isCaptor ? 40 : 15)}=${random.chance(0.7) ? 'kill' : 'freeze'}`
+    return `${name}@${random.int(isCaptor ? 6 : 4)}=${random.chance(0.7) ? 'kill' : 'freeze'}`
   }
 
   #ended(member: Member, code: number): void {
