@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { aDatabase, type TestDatabase } from '../../tests/support/database.js'
 import { Session } from '../postgres/session.js'
 import { applyPublication, planPublication } from './publication.js'
@@ -86,4 +86,44 @@ describe('the plan of a publication', () => {
       ['public.missing', 'The table public.missing does not exist.', null],
     ])
   })
+
+  const GENERATED: [string, string][] = [
+    ['the whole row', 'ALTER TABLE public.g REPLICA IDENTITY FULL'],
+    [
+      'an index with it',
+      'CREATE UNIQUE INDEX g_double ON public.g (double); ALTER TABLE public.g REPLICA IDENTITY USING INDEX g_double',
+    ],
+    ['the primary key', ''],
+    ['nothing, and no primary key', 'ALTER TABLE public.g DROP CONSTRAINT g_pkey'],
+  ]
+
+  // PostgreSQL 18 refuses them, because generated columns are not published.
+  it.each(GENERATED)(
+    'never makes updates of a table with a generated column fail: %s',
+    async (_, identity) => {
+      const session = await aSource()
+      await session.run(
+        `CREATE TABLE public.g (id int PRIMARY KEY, double int NOT NULL GENERATED ALWAYS AS (id * 2) STORED); INSERT INTO public.g VALUES (1); ${identity}`,
+      )
+      const first = await planPublication(session, 'pub', tables('g'))
+      for (const { remedy } of first.refused) if (remedy !== null) await session.run(remedy)
+      await applyPublication(session, await planPublication(session, 'pub', tables('g')))
+      await session.run('UPDATE public.g SET id = 2; DELETE FROM public.g')
+      const isRefusedByServer = identity.includes('IDENTITY') && inject('server').major >= 18
+      expect(first.refused).toEqual(
+        isRefusedByServer
+          ? [
+              {
+                table: 'public.g',
+                reason:
+                  'The replica identity of public.g contains a generated column, which is not published: once published, every UPDATE and DELETE on it would fail.',
+                remedy: 'ALTER TABLE "public"."g" REPLICA IDENTITY DEFAULT',
+              },
+            ]
+          : identity.includes('DROP')
+            ? [expect.objectContaining({ reason: expect.stringContaining('no primary key') })]
+            : [],
+      )
+    },
+  )
 })

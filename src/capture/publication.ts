@@ -105,6 +105,12 @@ interface Described {
   readonly persistence: string
   /** Leaf tables (partitions, or the table itself) whose changes cannot be identified. */
   readonly unidentified: readonly TableName[]
+  /** Leaf tables whose identity contains a generated column, on a server that then refuses UPDATE and DELETE. */
+  readonly generated: readonly Leaf[]
+}
+
+interface Leaf extends TableName {
+  readonly hasPrimaryKey: boolean
 }
 
 // The identity that counts is that of the table in which the row is stored: each partition has its own.
@@ -121,7 +127,16 @@ const DESCRIBE = `
             FROM tree t JOIN pg_class c ON c.oid = t.oid AND c.relkind = 'r' JOIN pg_namespace n ON n.oid = c.relnamespace
            WHERE t.root = w.root AND NOT CASE c.relreplident WHEN 'f' THEN true WHEN 'n' THEN false
              ELSE EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisvalid AND i.indimmediate
-                             AND CASE c.relreplident WHEN 'i' THEN i.indisreplident ELSE i.indisprimary END) END)::text AS unidentified
+                             AND CASE c.relreplident WHEN 'i' THEN i.indisreplident ELSE i.indisprimary END) END)::text AS unidentified,
+         -- PostgreSQL 18 compares the identity with the published columns, and generated ones are not published.
+         (SELECT json_agg(json_build_object('schema', n.nspname, 'table', c.relname, 'hasPrimaryKey',
+                   c.relreplident <> 'd' AND EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary AND i.indimmediate)) ORDER BY n.nspname, c.relname)
+            FROM tree t JOIN pg_class c ON c.oid = t.oid AND c.relkind = 'r' JOIN pg_namespace n ON n.oid = c.relnamespace
+           WHERE t.root = w.root AND current_setting('server_version_num')::int >= 180000 AND EXISTS (
+             SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attgenerated <> '' AND NOT a.attisdropped
+                AND CASE c.relreplident WHEN 'f' THEN true WHEN 'n' THEN false
+                  ELSE EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND a.attnum = ANY (i.indkey)
+                                  AND CASE c.relreplident WHEN 'i' THEN i.indisreplident ELSE i.indisprimary END) END))::text AS generated
     FROM wanted w`
 
 async function describeTables(
@@ -139,6 +154,7 @@ async function describeTables(
         kind: row.kind!,
         persistence: row.persistence!,
         unidentified: JSON.parse(row.unidentified ?? '[]') as TableName[],
+        generated: JSON.parse(row.generated ?? '[]') as Leaf[],
       },
     ]),
   )
@@ -154,6 +170,12 @@ function refusalOf(table: TableName, found: Described | undefined): RefusedTable
     return refuse(
       `${name} is unlogged: its changes are not in the WAL.`,
       `ALTER TABLE ${quoteTable(table)} SET LOGGED`,
+    )
+  const [first] = found.generated
+  if (first !== undefined)
+    return refuse(
+      `The replica identity of ${relationName(first)} contains a generated column, which is not published: once published, every UPDATE and DELETE on it would fail.`,
+      first.hasPrimaryKey ? `ALTER TABLE ${quoteTable(first)} REPLICA IDENTITY DEFAULT` : null,
     )
   if (found.unidentified.length === 0) return null
   const which = found.unidentified.map(relationName).join(', ')

@@ -146,15 +146,6 @@ describe.each(['relay', 'rows'] as const)('by %s', (way) => {
       expect(await runOf(id)).toMatchObject({ rows_read: n, rows_updated: 1 })
     })
 
-  it('releases the change log when it no longer captures from the WAL', async () => {
-    const { id } = await mart({ sourceQuery: STATS, targetTable: 'analytics.released' })
-    await runOf(id)
-    const registered = () => main.query('SELECT FROM etl.etl_change_positions WHERE pipeline_id = $1', [id])
-    expect(await registered()).toHaveLength(1)
-    await main.query("UPDATE etl.etl_pipelines SET capture = 'xmin' WHERE id = $1", [id])
-    expect(await registered()).toHaveLength(0)
-  })
-
   it('reports what a run cost', async () => {
     const { id } = await mart({ sourceQuery: STATS, targetTable: 'analytics.cost' })
     await runOf(id)

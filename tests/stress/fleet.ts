@@ -97,7 +97,7 @@ export class Fleet {
     const { random } = this.#options
     const isCaptor = random.chance(0.4)
     const name = random.pick<string>(isCaptor ? CAPTURE_FAILPOINTS : FAILPOINTS)
-    return `${name}@${random.int(isCaptor ? 40 : 15)}=${random.chance(0.7) ? 'kill' : 'freeze'}`
+    return `${name}@${random.int(isCaptor ? 6 : 4)}=${random.chance(0.7) ? 'kill' : 'freeze'}`
   }
 
   #ended(member: Member, code: number): void {

@@ -7,10 +7,11 @@ import { LAYOUTS, Stress } from './stress.js'
 const SEED = createHash('sha256').update(`stress ${process.env.VITRINA_TEST_SEED}`).digest().readInt32BE()
 /** In `npm run test:long` 100,000 transactions, half of them for each layout. */
 const TRANSACTIONS = Number(process.env.VITRINA_STRESS_TRANSACTIONS ?? (ALL_CASES ? 100_000 : 500))
-const PHASES = ALL_CASES ? 10 : 1
+const LAYOUTS_RUN = inTurn(LAYOUTS, 0)
+/** The writers stop and everything is compared after so many transactions of a layout. */
+const PHASES = Math.max(1, Math.round(TRANSACTIONS / LAYOUTS_RUN.length / 5_000))
 const SHAPES = ALL_CASES ? 20 : 7
 const RUNNERS = ALL_CASES ? 3 : 2
-const LAYOUTS_RUN = inTurn(LAYOUTS, 0)
 
 describe('marts that follow their source while runners are killed, frozen and cut off', () => {
   it.each(LAYOUTS_RUN)(
@@ -24,7 +25,7 @@ describe('marts that follow their source while runners are killed, frozen and cu
       await stress.fill()
       const transactions = TRANSACTIONS / LAYOUTS_RUN.length / PHASES
       for (let phase = 0; phase < PHASES; phase++)
-        await stress.phase({ transactions, strikes: ALL_CASES ? 30 : 4 })
+        await stress.phase({ transactions, strikes: ALL_CASES ? 20 : 4 })
       const figures = await stress.figures()
       console.log(JSON.stringify(figures))
       if (process.env.TEST_LOG_LEVEL) console.log(stress.output)

@@ -310,9 +310,13 @@ export class Stress {
     const expected = await rowTexts(this.#source, shape.sql)
     const table = `SELECT * FROM ${spec.targetTable}`
     if (isLive) {
-      const isEqual = async () => isDeepStrictEqual(await rowTexts(target, table), expected)
+      const isEqual = async () => {
+        // Given up after several deaths in the last phase: an operator would start it again.
+        await this.#request(id)
+        return isDeepStrictEqual(await rowTexts(target, table), expected)
+      }
       // It stays behind only if it is wrong: then the comparison below says how.
-      await waitFor(isEqual, { what: `${shape.name} to be live`, timeoutMs: 60_000 }).catch(() => {})
+      await waitFor(isEqual, { what: `${shape.name} to be live`, timeoutMs: 90_000 }).catch(() => {})
       await this.#endLive(id)
     }
     const actual = await rowTexts(target, table)
@@ -327,6 +331,13 @@ export class Stress {
     }
   }
 
+  async #request(id: string): Promise<void> {
+    await this.#main.query(
+      "UPDATE etl.etl_pipelines SET status = 'RUN_REQUESTED' WHERE id = $1 AND status IN ('IDLE', 'FAILED', 'PAUSED')",
+      [id],
+    )
+  }
+
   /** So that the runner can stop without ending a run. */
   async #endLive(id: string): Promise<void> {
     await waitFor(
@@ -335,12 +346,13 @@ export class Stress {
           "UPDATE etl.etl_pipelines SET status = 'PAUSE_REQUESTED' WHERE id = $1 AND status = 'RUNNING'",
           [id],
         )
-        return (
-          (await this.#main.query("SELECT FROM etl.etl_pipelines WHERE id = $1 AND status = 'PAUSED'", [id]))
-            .length > 0
+        const [row] = await this.#main.query<{ status: string }>(
+          'SELECT status FROM etl.etl_pipelines WHERE id = $1',
+          [id],
         )
+        return ['PAUSED', 'FAILED'].includes(row!.status)
       },
-      { what: 'a live pipeline to pause' },
+      { what: 'a live pipeline to pause', timeoutMs: 90_000 },
     )
   }
 }
