@@ -773,21 +773,6 @@ BEGIN
   RETURN NULL;
 END $function$
 ;
-CREATE OR REPLACE FUNCTION etl.release_changes()
- RETURNS trigger
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-DECLARE
-  released integer;
-BEGIN
-  FOR released IN DELETE FROM etl.etl_change_positions WHERE pipeline_id = NEW.id RETURNING head LOOP
-    PERFORM pg_notify('vitrina_changes_wanted', released::text);
-  END LOOP;
-  RETURN NULL;
-END $function$
-;
 CREATE OR REPLACE FUNCTION etl.require_plan()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -990,7 +975,6 @@ CREATE TRIGGER keep_target AFTER INSERT OR UPDATE OF target_table, target_connec
 CREATE CONSTRAINT TRIGGER keep_version AFTER UPDATE ON etl.etl_pipelines DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.config_version IS DISTINCT FROM new.config_version)) EXECUTE FUNCTION etl.keep_version();
 CREATE TRIGGER leave_pipeline BEFORE DELETE ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.leave_pipeline();
 CREATE TRIGGER move_pipeline BEFORE UPDATE OF status ON etl.etl_pipelines FOR EACH ROW WHEN ((old.status IS DISTINCT FROM new.status)) EXECUTE FUNCTION etl.move_pipeline();
-CREATE TRIGGER release_changes AFTER UPDATE OF capture, mode, source_connection ON etl.etl_pipelines FOR EACH ROW WHEN (((old.capture = 'wal'::text) AND ((new.capture <> 'wal'::text) OR (new.mode <> 'incremental'::text) OR (old.source_connection IS DISTINCT FROM new.source_connection)))) EXECUTE FUNCTION etl.release_changes();
 CREATE CONSTRAINT TRIGGER require_type AFTER UPDATE OF type ON etl.etl_pipelines DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.type = 'SQL'::text)) EXECUTE FUNCTION etl.require_type();
 CREATE TRIGGER tell_of_change AFTER UPDATE ON etl.etl_pipelines FOR EACH ROW WHEN (((old.status <> new.status) OR (old.config_version <> new.config_version))) EXECUTE FUNCTION etl.tell_of_pipeline();
 CREATE TRIGGER tell_of_pipeline AFTER INSERT OR DELETE ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.tell_of_pipeline();
