@@ -91,7 +91,8 @@ describe('film_rating_agg_incremental', () => {
       'SELECT count(DISTINCT film_id)::int AS films FROM (SELECT film_id FROM ugc.ratings ORDER BY id LIMIT 300) r',
     )
     await database.query(CHANGES.updates)
-    expect(await run(database, pipeline.id)).toMatchObject({ status: 'SUCCESS', rows_read: before!.films })
+    // Almost every film: the planner may prefer to compute all of them.
+    expect(await run(database, pipeline.id)).toMatchObject({ status: 'SUCCESS', rows_updated: before!.films })
     await expectEqual(pipeline, 'updates')
   })
 
