@@ -95,6 +95,17 @@ onEveryRoute((stand) => {
     await expectEqual(stand(), STATS, 'analytics.reset')
   })
 
+  it('starts over when the checkpoint belongs to another capture', async () => {
+    await stand().source.query(TABLES)
+    const mart = { sourceQuery: STATS, targetTable: 'analytics.other_capture', ...by('updated_at') }
+    const { id } = await stand().pipeline({ ...mart, capture: 'xmin' })
+    expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', rows_inserted: 50 })
+    await stand().set(id, 'capture', 'key')
+    await stand().source.query(CHANGES)
+    expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', error: null, rows_updated: 3 })
+    await expectEqual(stand(), STATS, 'analytics.other_capture')
+  })
+
   it('reads every row of a query that does not show what its key follows', async () => {
     await stand().source.query(TABLES)
     const sourceQuery = STATS.replace(

@@ -1,3 +1,4 @@
+import { cursorFrom } from '../../checkpoints/checkpoint.js'
 import type { HeldBack } from '../../model/run.js'
 import { onSide } from '../../postgres/errors.js'
 import type { Session } from '../../postgres/session.js'
@@ -41,8 +42,9 @@ export class ModifiedColumns implements ChangeSource {
   }
 
   get isFirst(): boolean {
-    const { key, position } = this.#parts.state
-    return key === null || position.pass?.name === 'initial'
+    const { state, key } = this.#parts
+    // Also if the checkpoint belongs to other columns: the pipeline had another key or capture.
+    return cursorFrom(state, [key.name]) === null || state.position.pass?.name === 'initial'
   }
 
   async first(): Promise<NextPosition> {
