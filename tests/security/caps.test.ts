@@ -172,7 +172,7 @@ describe('the metrics of a large fleet', () => {
       asked += 1
       return []
     }
-    const catalog = { runTotals, fleetPulse: async () => PULSE }
+    const catalog = { runTotals, fleetPulse: async () => PULSE, listSources: async () => [] }
     const meter = createMeter({ version: '1' })
     let now = 0
     const metrics = new MetricsService(catalog as never, meter, { most: 0, now: () => now })
