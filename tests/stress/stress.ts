@@ -15,7 +15,7 @@ import { rowTexts } from '../support/stand.js'
 import { waitFor } from '../support/wait.js'
 import { BLOWS, Fleet, type Strikes } from './fleet.js'
 import { type Patch, PROBED, patchedBy, ROWS_PREFIX, ROWS_ROUTE, SCOPES_ONLY } from './patches.js'
-import { STRESS_LAB, STRESS_SHAPES, STRESS_TABLES } from './shapes.js'
+import { STRESS_LAB, STRESS_TABLES, someShapes } from './shapes.js'
 import { endPrepared, nothingWritten, type Written, writeUntil } from './writers.js'
 
 /** Where source, change log and marts are. */
@@ -130,7 +130,7 @@ export class Stress {
         ? { VITRINA_CONNECTION_SRC_URL: source.url }
         : { VITRINA_CONNECTION_DWH_URL: warehouse.url, VITRINA_CAPTURE_DATABASE_URL: source.url }),
     }
-    const shapes = random.some(STRESS_SHAPES, options.shapes)
+    const shapes = someShapes(random, options.shapes)
     const marts: Mart[] = []
     for (const [index, shape] of shapes.entries())
       marts.push(await aMart({ index, shape, isApart, main, warehouse }))
