@@ -53,6 +53,9 @@ export interface Difference {
   readonly surplus: readonly string[]
 }
 
+/** What a run found when it compared its mart with the query in its own snapshot; null by pushdown. */
+type Probe = Record<'at' | 'pipeline' | 'run' | 'way', string> & Record<'mart' | 'source', string | null>
+
 export interface Figures extends Written, Strikes {
   readonly seed: number
   readonly layout: Layout
@@ -66,6 +69,7 @@ export interface Figures extends Written, Strikes {
   /** Runs whose mart was compared with the query in the snapshot of the run, and those that differed. */
   readonly probed: number
   readonly probedWrong: number
+  readonly firstWrong: Probe | null
   readonly differences: readonly Difference[]
 }
 
@@ -172,16 +176,17 @@ export class Stress {
       ways,
       probed: compared.length,
       probedWrong: compared.filter(({ mart, source }) => mart !== source).length,
+      firstWrong: compared.find(({ mart, source }) => mart !== source) ?? null,
       differences: this.#differences,
     }
   }
 
-  async #probes(): Promise<{ way: string; mart: string | null; source: string | null }[]> {
-    const found = []
+  async #probes(): Promise<Probe[]> {
+    const found: Probe[] = []
     for (const database of new Set(this.#marts.map(({ target }) => target)))
       found.push(
-        ...(await database.query<{ way: string; mart: string | null; source: string | null }>(
-          'SELECT way, mart, source FROM public.probes',
+        ...(await database.query<Probe>(
+          'SELECT at::text, pipeline, run, way, mart, source FROM public.probes ORDER BY at',
         )),
       )
     return found
