@@ -223,6 +223,27 @@ describe('the full query is needed', () => {
       'ALTER TABLE t RENAME TO t_old; CREATE TABLE t (id int PRIMARY KEY, g int)',
     ],
     ['the identity changed', 'ALTER TABLE t REPLICA IDENTITY FULL'],
+    [
+      'a partition was changed while it was detached',
+      'ALTER TABLE sale DETACH PARTITION sale2; UPDATE sale2 SET v = 0; ALTER TABLE sale ATTACH PARTITION sale2 FOR VALUES IN (2)',
+    ],
+    [
+      'a table was changed while it had another name',
+      'ALTER TABLE t RENAME TO other; UPDATE other SET g = 9; ALTER TABLE other RENAME TO t',
+    ],
+    [
+      'a table was changed while it was in another schema',
+      'CREATE SCHEMA other; ALTER TABLE t SET SCHEMA other; UPDATE other.t SET g = 9; ALTER TABLE other.t SET SCHEMA public',
+    ],
+    [
+      'a table was changed while its schema had another name',
+      'ALTER SCHEMA public RENAME TO other; UPDATE other.t SET g = 9; ALTER SCHEMA other RENAME TO public',
+    ],
+    [
+      "a table was changed while two columns had each other's names",
+      `ALTER TABLE t RENAME id TO x; ALTER TABLE t RENAME g TO id; ALTER TABLE t RENAME x TO g; UPDATE t SET id = 9;
+       ALTER TABLE t RENAME id TO x; ALTER TABLE t RENAME g TO id; ALTER TABLE t RENAME x TO g`,
+    ],
     ['a column changed its type', 'ALTER TABLE t ALTER g TYPE bigint'],
   ]
 
@@ -245,6 +266,17 @@ describe('the full query is needed', () => {
     )
     const changes = await rig.open(last)
     expect([changes.full, changes.entries]).toEqual(['the structure of a table changed', []])
+  })
+
+  it('when rows were deleted while the publication left deletes out', async () => {
+    const rig = await aRig()
+    rig.captor()
+    const last = positionOf(await rig.open())
+    const { publication } = await rig.head()
+    await rig.source.query(
+      `ALTER PUBLICATION ${publication} SET (publish = 'insert'); DELETE FROM t; ALTER PUBLICATION ${publication} SET (publish = 'insert, update, delete, truncate')`,
+    )
+    expect((await rig.open(last)).full).toBe('the structure of a table changed')
   })
 
   it('every time, when a table is not published, or only together with the table it is a partition of', async () => {

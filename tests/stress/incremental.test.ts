@@ -24,10 +24,11 @@ describe('marts that follow their source while runners are killed, frozen and cu
       })
       await stress.fill()
       const transactions = TRANSACTIONS / LAYOUTS_RUN.length / PHASES
-      for (let phase = 0; phase < PHASES; phase++)
+      for (let phase = 0; phase < PHASES; phase++) {
         await stress.phase({ transactions, strikes: ALL_CASES ? 20 : 4 })
+        console.log(JSON.stringify(await stress.figures()))
+      }
       const figures = await stress.figures()
-      console.log(JSON.stringify(figures))
       if (process.env.TEST_LOG_LEVEL) console.log(stress.output)
       expect(figures.differences).toEqual([])
       expect(figures.probedWrong).toBe(0)

@@ -15,7 +15,7 @@ import { rowTexts } from '../support/stand.js'
 import { waitFor } from '../support/wait.js'
 import { BLOWS, Fleet, type Strikes } from './fleet.js'
 import { type Patch, PROBED, patchedBy, ROWS_PREFIX, ROWS_ROUTE, SCOPES_ONLY } from './patches.js'
-import { STRESS_LAB, STRESS_SHAPES, STRESS_TABLES } from './shapes.js'
+import { STRESS_LAB, STRESS_TABLES, someShapes } from './shapes.js'
 import { endPrepared, nothingWritten, type Written, writeUntil } from './writers.js'
 
 /** Where source, change log and marts are. */
@@ -53,6 +53,9 @@ export interface Difference {
   readonly surplus: readonly string[]
 }
 
+/** What a run found when it compared its mart with the query in its own snapshot; null by pushdown. */
+type Probe = Record<'at' | 'pipeline' | 'run' | 'way', string> & Record<'mart' | 'source', string | null>
+
 export interface Figures extends Written, Strikes {
   readonly seed: number
   readonly layout: Layout
@@ -66,6 +69,7 @@ export interface Figures extends Written, Strikes {
   /** Runs whose mart was compared with the query in the snapshot of the run, and those that differed. */
   readonly probed: number
   readonly probedWrong: number
+  readonly firstWrong: Probe | null
   readonly differences: readonly Difference[]
 }
 
@@ -130,7 +134,7 @@ export class Stress {
         ? { VITRINA_CONNECTION_SRC_URL: source.url }
         : { VITRINA_CONNECTION_DWH_URL: warehouse.url, VITRINA_CAPTURE_DATABASE_URL: source.url }),
     }
-    const shapes = random.some(STRESS_SHAPES, options.shapes)
+    const shapes = someShapes(random, options.shapes)
     const marts: Mart[] = []
     for (const [index, shape] of shapes.entries())
       marts.push(await aMart({ index, shape, isApart, main, warehouse }))
@@ -172,16 +176,17 @@ export class Stress {
       ways,
       probed: compared.length,
       probedWrong: compared.filter(({ mart, source }) => mart !== source).length,
+      firstWrong: compared.find(({ mart, source }) => mart !== source) ?? null,
       differences: this.#differences,
     }
   }
 
-  async #probes(): Promise<{ way: string; mart: string | null; source: string | null }[]> {
-    const found = []
+  async #probes(): Promise<Probe[]> {
+    const found: Probe[] = []
     for (const database of new Set(this.#marts.map(({ target }) => target)))
       found.push(
-        ...(await database.query<{ way: string; mart: string | null; source: string | null }>(
-          'SELECT way, mart, source FROM public.probes',
+        ...(await database.query<Probe>(
+          'SELECT at::text, pipeline, run, way, mart, source FROM public.probes ORDER BY at',
         )),
       )
     return found

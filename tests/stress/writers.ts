@@ -144,7 +144,7 @@ export async function writeUntil(database: TestDatabase, options: WriterOptions)
       written.refused += 1
       await client.query('ROLLBACK').catch(() => {})
     }
-    if (random.chance(0.0015)) await changeStructure(client, options)
+    if (random.chance(0.004)) await changeStructure(client, options)
     if (random.chance(0.5)) await delay(random.next() * 8)
   }
   await client.end()
