@@ -37,6 +37,7 @@ function valueLike(schema: z.ZodType): unknown {
   if (schema instanceof z.ZodDefault || schema instanceof z.ZodOptional || schema instanceof z.ZodNullable)
     return valueLike(schema.unwrap() as z.ZodType)
   if (schema instanceof z.ZodEnum) return schema.options[1]
+  if (schema instanceof z.ZodLiteral) return schema.value
   if (schema instanceof z.ZodBoolean) return null
   if (schema instanceof z.ZodNumber) return 1
   if (schema instanceof z.ZodArray) return [valueLike(schema.element as z.ZodType)]

@@ -75,7 +75,6 @@ describe('R3.7 a pipeline that brings its runner down again and again', () => {
     // A runner that is too slow for its lease counts as dead too.
     expect(killed).toBeGreaterThan(0)
     expect(killed).toBeLessThanOrEqual(3)
-    expect(failed.attempt).toBe(3)
     expect(failed).toMatchObject({ status: 'FAILED', error_code: 'VTR-5003' })
     expect(await pipelineOf(mart)).toEqual({ status: 'FAILED' })
     await aRunner(mart.main, { env: mart.env })

@@ -6,7 +6,7 @@ import { LAYOUTS, Stress } from './stress.js'
 /** Another seed every day; VITRINA_TEST_SEED repeats one. */
 const SEED = createHash('sha256').update(`stress ${process.env.VITRINA_TEST_SEED}`).digest().readInt32BE()
 /** In `npm run test:long` 100,000 transactions, half of them for each layout. */
-const TRANSACTIONS = Number(process.env.VITRINA_STRESS_TRANSACTIONS ?? (ALL_CASES ? 100_000 : 500))
+const TRANSACTIONS = Number(process.env.VITRINA_TEST_STRESS_TRANSACTIONS ?? (ALL_CASES ? 100_000 : 500))
 const LAYOUTS_RUN = inTurn(LAYOUTS, 0)
 /** The writers stop and everything is compared after so many transactions of a layout. */
 const PHASES = Math.max(1, Math.round(TRANSACTIONS / LAYOUTS_RUN.length / 5_000))
