@@ -116,7 +116,7 @@ export class Fleet {
     if (!this.#isOver) this.#start()
   }
 
-  /** Lets those continue that were frozen long enough, by a blow or at a failpoint. */
+  /** Resumes those that were frozen long enough, by a blow or at a failpoint. */
   wake(): void {
     const now = performance.now()
     for (const member of this.#members) {
