@@ -78,8 +78,8 @@ export const FAULTS: readonly Fault[] = [
       },
       {
         file: READER,
-        from: `await this.#waitFor(parseLsn(now.lsn));\n        ${READ}`,
-        to: 'await this.#waitFor(parseLsn(now.lsn));',
+        from: `await this.#waitFor(parseLsn(now.lsn), source);\n        ${READ}`,
+        to: 'await this.#waitFor(parseLsn(now.lsn), source);',
       },
     ],
   },

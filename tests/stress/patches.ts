@@ -51,13 +51,13 @@ export const PROBED: readonly Patch[] = [
   },
   {
     file: 'transfers/steps/changed.js',
-    from: `await source.run('COMMIT');\n        return { next, changes };`,
-    to: `if (source === this.#attempt.session) await source.run('COMMIT');\n        return { next, changes, way: wayOf(found, rows) };`,
+    from: `await source.run('COMMIT');\n        return { next, changes, audit,`,
+    to: `if (source === this.#attempt.session) await source.run('COMMIT');\n        return { way: wayOf(found, rows), next, changes, audit,`,
   },
   {
     file: 'transfers/steps/changed.js',
-    from: 'async #write({ next, changes }, limit)',
-    to: 'async #write({ next, changes, way }, limit)',
+    from: 'const { next, changes } = collected;',
+    to: 'const { next, changes, way } = collected;',
   },
   {
     file: 'transfers/steps/changed.js',
