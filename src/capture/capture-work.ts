@@ -123,7 +123,7 @@ export class CaptureWork {
         tickAt = performance.now() + TICK_MS
       }
       const received = await stream.receive({
-        wanted: () => this.#wanted,
+        wanted: () => (this.#wanted > upto ? this.#wanted : NO_LSN),
         timeoutMs: Math.max(0, tickAt - performance.now()),
       })
       const { entries, last } = this.#entriesOf(received, history)

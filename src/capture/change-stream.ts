@@ -9,7 +9,7 @@ export interface Received {
 }
 
 export interface Receiving {
-  /** The position that consumers wait for; it may grow while this waits. */
+  /** The position that consumers wait for, which may grow meanwhile; 0: none, or the log has it. */
   readonly wanted: () => Lsn
   readonly timeoutMs: number
 }

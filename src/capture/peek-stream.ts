@@ -9,7 +9,6 @@ import { type Transaction, TransactionBuilder } from './transaction-builder.js'
 import type { StreamOptions } from './wal-stream.js'
 
 const POLL_MS = 100
-const NEVER: Lsn = 0xffff_ffff_ffff_ffffn
 /** Messages in the memory of this process at a time. */
 const FETCH = 2_000
 /** Changes after which one peek ends, at the end of a transaction. */
@@ -45,8 +44,8 @@ export class PeekStream implements ChangeStream {
     const deadline = performance.now() + timeoutMs
     for (;;) {
       const received = await this.#look()
-      const hasNews = received.transactions.length > 0 || received.reached >= this.#awaited(wanted())
-      if (hasNews || performance.now() >= deadline) return received
+      const isReached = wanted() > NO_LSN && received.reached >= wanted()
+      if (received.transactions.length > 0 || isReached || performance.now() >= deadline) return received
       await this.#pause()
     }
   }
@@ -65,11 +64,6 @@ export class PeekStream implements ChangeStream {
   }
 
   async close(): Promise<void> {}
-
-  /** What was reached before cannot be awaited any more. */
-  #awaited(wanted: Lsn): Lsn {
-    return wanted > this.#confirmed ? wanted : NEVER
-  }
 
   async #look(): Promise<Received> {
     const { slot } = this.#options

@@ -45,7 +45,6 @@ export class WalStream implements ChangeStream {
   #queuedBytes = 0
   #isPaused = false
   #reached: Lsn = NO_LSN
-  #returned: Lsn = NO_LSN
   #acknowledged: Lsn = NO_LSN
   #failure: unknown = null
   #heard: () => void = () => {}
@@ -115,7 +114,7 @@ export class WalStream implements ChangeStream {
 
   #hasNews(wanted: Lsn): boolean {
     if (this.#failure !== null || this.#queue.length > 0) return true
-    return this.#reached > this.#returned && this.#reached >= wanted
+    return wanted > NO_LSN && this.#reached >= wanted
   }
 
   async #news(timeoutMs: number): Promise<void> {
@@ -132,7 +131,6 @@ export class WalStream implements ChangeStream {
     const transactions = this.#queue
     this.#queue = []
     this.#queuedBytes = 0
-    this.#returned = this.#reached
     if (this.#isPaused) this.#client.wire.stream.resume()
     this.#isPaused = false
     return { transactions, reached: this.#reached }

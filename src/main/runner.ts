@@ -124,6 +124,7 @@ export async function startRunner(
       // draining.
       await manager.stop()
       await captors.stop()
+      await transfers.close()
       await transforms.close()
       await metrics?.close()
       await runLog.close()

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import pg from 'pg'
 import { limitMessages } from './message-limit.js'
@@ -22,4 +23,9 @@ export class LimitedClient extends pg.Client {
 
 export function createPool(config: pg.PoolConfig): pg.Pool {
   return new pg.Pool({ ...config, Client: LimitedClient })
+}
+
+/** Not declared by pg. */
+export function socketOf(client: pg.Client): Socket {
+  return (client as unknown as { connection: { stream: Socket } }).connection.stream
 }

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { VitrinaError } from '../model/errors.js'
-import { LimitedClient } from './client.js'
+import { LimitedClient, socketOf } from './client.js'
 import { requireSupportedVersion, type ServerVersion } from './server-version.js'
 
 export interface CheckedServer extends ServerVersion {
@@ -65,10 +65,6 @@ function secondClient(url: string): pg.Client {
     query_timeout: SECOND_CLIENT_MS,
   })
   return client.on('error', () => {})
-}
-
-function socketOf(client: pg.Client): { destroy(): void } {
-  return (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream
 }
 
 async function pidOf(client: pg.Client): Promise<number> {

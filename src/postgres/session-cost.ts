@@ -1,18 +1,24 @@
 import type { RunCost } from '../model/run.js'
 import type { Session } from './session.js'
 
+/** What connections had cost when they were last measured. One that serves several runs counts from there. */
+const MEASURED = new WeakMap<Session['connection'], RunCost>()
+
+/** From this version on the server counts for one session. */
+const COUNTING_VERSION = 180_000
+
 /**
- * What a session has cost its server so far; null: the server does not report it for one session (before PostgreSQL 18).
- * Outside a transaction, because statistics are written when one ends.
+ * What a session has cost its server since it was last asked; null: the server does not report it for one session
+ * (before PostgreSQL 18). Outside a transaction, because statistics are written when one ends.
  */
 export async function sessionCost(session: Session): Promise<RunCost | null> {
-  const [known] = await session.rows(
-    "SELECT (to_regproc('pg_catalog.pg_stat_get_backend_io') IS NOT NULL)::text AS reported",
-  )
-  if (known!.reported !== 'true') return null
+  if (session.connection.server.number < COUNTING_VERSION) return null
   await session.rows('SELECT pg_stat_force_next_flush()')
   const [row] = await session.rows(COST)
-  return { blocksRead: Number(row!.blocks), walBytes: Number(row!.wal) }
+  const now = { blocksRead: Number(row!.blocks), walBytes: Number(row!.wal) }
+  const before = MEASURED.get(session.connection) ?? { blocksRead: 0, walBytes: 0 }
+  MEASURED.set(session.connection, now)
+  return { blocksRead: now.blocksRead - before.blocksRead, walBytes: now.walBytes - before.walBytes }
 }
 
 // Hits are blocks; a read may fetch several at once.

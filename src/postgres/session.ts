@@ -2,9 +2,9 @@ import type { Readable, Writable } from 'node:stream'
 import type pg from 'pg'
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
 import { sqlstateOf } from '../sql/sqlstate.js'
-import { LimitedClient } from './client.js'
+import { LimitedClient, socketOf } from './client.js'
 import { lostOr } from './errors.js'
-import { checkServer } from './server-check.js'
+import { type CheckedServer, checkServer } from './server-check.js'
 
 /** Every value as the database writes it. A JS Date drops microseconds, a number drops digits. */
 const AS_TEXT: pg.CustomTypesConfig = { getTypeParser: () => (text: string | Buffer) => text }
@@ -58,52 +58,70 @@ export interface Field {
   readonly columnId: number
 }
 
+/** A connection with the settings of every Session. It may serve several of them, one after the other. */
+export interface Connection {
+  readonly client: pg.Client
+  readonly server: CheckedServer
+}
+
+export async function connect(url: string, name: string): Promise<Connection> {
+  const client = new LimitedClient({
+    connectionString: url,
+    application_name: name,
+    types: AS_TEXT,
+    keepAlive: true,
+    connectionTimeoutMillis: 10_000,
+  })
+  // A broken idle connection shows itself at the next statement.
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    const server = await checkServer(client, url)
+    await applySettings(client)
+    return { client, server }
+  } catch (error) {
+    await client.end().catch(() => {})
+    throw lostOr(error)
+  }
+}
+
+export async function applySettings(client: pg.Client): Promise<void> {
+  await client.query(setAll(SETTINGS))
+  try {
+    // Lets the server notice a disconnected client even during a long statement.
+    await client.query("SET client_connection_check_interval = '5s'")
+  } catch (error) {
+    // PostgreSQL 14 accepts it on Linux only.
+    if (sqlstateOf(error) !== '22023') throw error
+  }
+}
+
 /** One connection, used by one run for one side of a transfer. When its signal aborts, the socket is cut at once. */
 export class Session {
+  readonly connection: Connection
   readonly #client: pg.Client
   readonly #cut: () => void
   readonly #signal: AbortSignal
+  readonly #leave: (connection: Connection) => void | Promise<void>
   #lastTurn: Promise<void> = Promise.resolve()
 
-  private constructor(client: pg.Client, signal: AbortSignal) {
+  /** `leave` is given the connection when the session is closed in good order. */
+  constructor(
+    connection: Connection,
+    signal: AbortSignal,
+    leave: (connection: Connection) => void | Promise<void> = ({ client }) => client.end(),
+  ) {
+    const { client } = connection
+    this.connection = connection
     this.#client = client
     this.#signal = signal
-    this.#cut = () =>
-      (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy()
+    this.#leave = leave
+    this.#cut = () => socketOf(client).destroy()
     signal.addEventListener('abort', this.#cut)
   }
 
   static async open(url: string, name: string, signal: AbortSignal): Promise<Session> {
-    const client = new LimitedClient({
-      connectionString: url,
-      application_name: name,
-      types: AS_TEXT,
-      keepAlive: true,
-      connectionTimeoutMillis: 10_000,
-    })
-    // A broken idle connection shows itself at the next statement.
-    client.on('error', () => {})
-    try {
-      await client.connect()
-      await checkServer(client, url)
-      const session = new Session(client, signal)
-      await session.run(setAll(SETTINGS))
-      await session.#noticeLostClients()
-      return session
-    } catch (error) {
-      await client.end().catch(() => {})
-      throw lostOr(error)
-    }
-  }
-
-  /** Lets the server notice a disconnected client even during a long statement. */
-  async #noticeLostClients(): Promise<void> {
-    try {
-      await this.run("SET client_connection_check_interval = '5s'")
-    } catch (error) {
-      // PostgreSQL 14 accepts it on Linux only.
-      if (sqlstateOf(error) !== '22023') throw error
-    }
+    return new Session(await connect(url, name), signal)
   }
 
   /** Statements without parameters; one text may contain several. */
@@ -158,7 +176,8 @@ export class Session {
 
   async close(): Promise<void> {
     this.#signal.removeEventListener('abort', this.#cut)
-    await this.#client.end().catch(() => {})
+    if (this.#signal.aborted) await this.#client.end().catch(() => {})
+    else await Promise.resolve(this.#leave(this.connection)).catch(() => {})
   }
 
   /**

@@ -6,7 +6,8 @@ import { finalTarget, transformNames } from '../model/pipeline.js'
 import type { Ledger } from '../ports/transfer.js'
 import type { TransformChain, TransformHosts } from '../ports/transforms.js'
 import { onSide } from '../postgres/errors.js'
-import { READ_ONLY, Session } from '../postgres/session.js'
+import type { KeptSessions } from '../postgres/kept-sessions.js'
+import { READ_ONLY, type Session } from '../postgres/session.js'
 import type { Target } from '../sinks/postgres/target.js'
 import { committedBy, momentOf } from '../sources/postgres/changes.js'
 import type { Column } from '../sql/selection.js'
@@ -45,6 +46,7 @@ export interface AttemptOptions {
   readonly claim: Claim
   readonly ledger: Ledger
   readonly signal: AbortSignal
+  readonly sessions: KeptSessions
   readonly rules: SourceRules
   readonly transforms: TransformHosts
   /** Null: the source is read through the session of the target. */
@@ -111,9 +113,9 @@ export async function openAttempt<M>(
 }
 
 async function openSessions(options: AttemptOptions): Promise<{ source: Session; session: Session }> {
-  const { claim, signal, sourceUrl, url, resources, isTransactional } = options
+  const { claim, signal, sessions, sourceUrl, url, resources, isTransactional } = options
   const open = async (address: string) =>
-    resources.add(await Session.open(address, sessionName(claim), signal))
+    resources.add(await sessions.open(address, sessionName(claim), signal))
   const side = isTransactional ? 'target' : 'meta store'
   const session = await onSide(side, `Connecting to the ${side}`, () => open(url))
   const source =

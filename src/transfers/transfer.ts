@@ -32,7 +32,6 @@ export class RouteTransfer<Rows> implements Transfer {
   readonly #attempt: Attempt<unknown>
   readonly #route: Route<Rows>
   #incremental: IncrementalProgression | null = null
-  #spent: RunCost | null = null
 
   constructor(attempt: Attempt<unknown>, route: Route<Rows>, way: Way) {
     this.#attempt = attempt
@@ -183,11 +182,7 @@ export class RouteTransfer<Rows> implements Transfer {
   async cost(): Promise<RunCost | null> {
     const { source, session } = this.#attempt
     const sessions = [...new Set([source, session])]
-    const now = addCosts(await Promise.all(sessions.map(sessionCost)))
-    const before = this.#spent
-    this.#spent = now
-    if (now === null || before === null) return now
-    return { blocksRead: now.blocksRead - before.blocksRead, walBytes: now.walBytes - before.walBytes }
+    return addCosts(await Promise.all(sessions.map(sessionCost)))
   }
 
   close(): Promise<void> {

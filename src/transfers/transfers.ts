@@ -8,6 +8,7 @@ import type { Ledger, Transfer, TransferFactory } from '../ports/transfer.js'
 import type { TransformHosts } from '../ports/transforms.js'
 import { connectionUrl } from '../postgres/connections.js'
 import { databaseError } from '../postgres/errors.js'
+import { KeptSessions } from '../postgres/kept-sessions.js'
 import { openSink } from '../sinks/open.js'
 import { type AttemptOptions, openAttempt, Resources, writingOf } from './attempt.js'
 import type { SourceRules } from './examine.js'
@@ -34,11 +35,12 @@ export interface TransferSettings {
 
 type Shared = Pick<
   AttemptOptions,
-  'claim' | 'ledger' | 'signal' | 'rules' | 'transforms' | 'log' | 'resources'
+  'claim' | 'ledger' | 'signal' | 'sessions' | 'rules' | 'transforms' | 'log' | 'resources'
 >
 
 export class Transfers implements TransferFactory {
   readonly #settings: TransferSettings
+  readonly #sessions = new KeptSessions()
 
   constructor(settings: TransferSettings) {
     this.#settings = settings
@@ -49,7 +51,8 @@ export class Transfers implements TransferFactory {
     requirePlan(claim.pipeline)
     const route = chooseRoute(claim.pipeline, targets, way)
     const log = { mainUrl: writerUrl, signals }
-    const shared: Shared = { claim, ledger, signal, rules, transforms, log, resources: new Resources() }
+    const resources = new Resources()
+    const shared = { claim, ledger, signal, sessions: this.#sessions, rules, transforms, log, resources }
     try {
       if (route.way !== 'rows') return await this.#openSelections(shared, route.way)
       return await (route.sink === null ? this.#openTable(shared) : this.#openSink(shared, route.sink))
@@ -57,6 +60,11 @@ export class Transfers implements TransferFactory {
       await shared.resources.close()
       throw databaseError(error, 'Preparing the run', 'target')
     }
+  }
+
+  /** Ends the connections that are kept for the next run. */
+  close(): Promise<void> {
+    return this.#sessions.close()
   }
 
   async #openSelections(shared: Shared, way: 'pushdown' | 'relay'): Promise<Transfer> {

@@ -17,7 +17,8 @@ import {
 import type { LogPosition } from '../../checkpoints/checkpoint.js'
 import { VitrinaError } from '../../model/errors.js'
 import { onSide } from '../../postgres/errors.js'
-import { Session } from '../../postgres/session.js'
+import type { KeptSessions } from '../../postgres/kept-sessions.js'
+import type { Session } from '../../postgres/session.js'
 import { type Image, relationKey } from '../../scopes/index.js'
 import { momentOf } from '../../sources/postgres/changes.js'
 import type { ChangeSource, FoundChanges, NextPosition, TableChanges } from './change-source.js'
@@ -33,6 +34,7 @@ export interface CapturedParts {
   readonly sourceUrl: string
   readonly signals: Signals
   readonly signal: AbortSignal
+  readonly sessions: KeptSessions
   readonly last: LogPosition | null
 }
 
@@ -76,10 +78,10 @@ export class CapturedChanges implements ChangeSource {
 
   /** Registers the pipeline before it reads for the first time, so that no entry is removed that it needs. */
   static async open(parts: CapturedParts): Promise<CapturedChanges> {
-    const { mainUrl, signal, signals, connection, pipelineId, trace, source } = parts
+    const { mainUrl, signal, signals, sessions, connection, pipelineId, trace, source } = parts
     signals.start()
     const main = await onSide('meta store', 'Connecting to the change log', () =>
-      Session.open(mainUrl, 'vitrina-changes', signal),
+      sessions.open(mainUrl, 'vitrina-changes', signal),
     )
     try {
       const head = await ensureHead(main, connection)

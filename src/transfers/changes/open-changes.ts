@@ -1,5 +1,6 @@
 import type { Signals } from '../../capture/index.js'
 import { type Claim, sessionName } from '../../model/claim.js'
+import type { KeptSessions } from '../../postgres/kept-sessions.js'
 import type { Session } from '../../postgres/session.js'
 import { Horizon } from '../../sources/postgres/horizon.js'
 import type { CheckpointState } from '../batch.js'
@@ -24,6 +25,7 @@ interface ChangesParts {
   readonly state: CheckpointState
   readonly log: ChangeLog
   readonly signal: AbortSignal
+  readonly sessions: KeptSessions
   readonly resources: { add<R extends { close(): Promise<unknown> }>(resource: R): R }
 }
 
@@ -47,14 +49,14 @@ export async function openChanges(parts: ChangesParts): Promise<ChangeSource | n
 }
 
 async function openLog(
-  { claim, source, sourceUrl, url, state, log, signal, resources }: ChangesParts,
+  { claim, source, sourceUrl, url, state, log, signal, sessions, resources }: ChangesParts,
   trace: NonNullable<Examined['trace']>,
 ): Promise<ChangeSource> {
   const { pipeline } = claim
   if (trace.alwaysFull !== null) return everyRun(trace.alwaysFull)
   return resources.add(
     await CapturedChanges.open({
-      ...{ source, trace, signal },
+      ...{ source, trace, signal, sessions },
       ...log,
       pipelineId: pipeline.id,
       connection: pipeline.sourceConnection?.toLowerCase() ?? 'main',
