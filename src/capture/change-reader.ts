@@ -4,7 +4,7 @@ import { Session } from '../postgres/session.js'
 import type { TableName } from '../sql/identifiers.js'
 import { readStructure, type Structure } from './fingerprint.js'
 import { HEAD_COLUMNS, type Head, readHead } from './head.js'
-import { headById, type Position } from './heads.js'
+import { headById, type Position, removed } from './heads.js'
 import type { Change, Operation } from './images.js'
 import { formatLsn, type Lsn, NO_LSN, parseLsn } from './lsn.js'
 import { relationName } from './relation-name.js'
@@ -82,15 +82,17 @@ export class ChangeReader {
    * entries. With the entries first, a change between them and the snapshot would be lost.
    */
   async open({ source, tables, last }: OpenChanges): Promise<Changes> {
-    const before = await headById(this.#options.main, this.#options.head)
+    const before = await this.#head()
     // One statement: the snapshot is taken before the function runs, so what it sees was written below this position.
     const [now] = await source.rows(
       'SELECT pg_current_snapshot()::text AS snapshot, pg_current_wal_insert_lsn()::text AS lsn',
     )
     const snapshot = parseSnapshot(now!.snapshot!)
-    const structure = await readStructure(source, before.publication, tables)
-    await this.#waitFor(parseLsn(now!.lsn!), source)
-    const { head, ...read } = await this.#read({ last, tables, snapshot: now!.snapshot! })
+    const wanted = { lsn: parseLsn(now!.lsn!), last, tables, snapshot: now!.snapshot! }
+    const [structure, { head, ...read }] = await Promise.all([
+      readStructure(source, before.publication, tables),
+      this.#readUpTo(wanted, source),
+    ])
     const full = reasonForFull({ head, last, structure, tables, read })
     const members = tables.flatMap((table) => structure.members.get(relationName(table)) ?? [])
     const { position, held } = read.gate(snapshot)
@@ -111,20 +113,20 @@ export class ChangeReader {
     await this.#barrier?.close()
   }
 
-  /** Until every commit that ends at or before `lsn` is in the log. */
-  async #waitFor(lsn: Lsn, source: Session): Promise<void> {
+  /** As soon as every commit that ends at or before the wanted position is in the log. */
+  async #readUpTo(wanted: Wanted, source: Session): Promise<Read> {
     const { timeoutMs = TIMEOUT_MS } = this.#options
     const deadline = performance.now() + timeoutMs
     let pause = FIRST_LOOK_MS
     for (let looks = 1; ; looks++) {
-      // Before the position is read: a move between that and the wait must not be missed.
-      const moved = this.#nextMove(lsn)
+      // Before the log is read: a move between that and the wait must not be missed.
+      const moved = this.#nextMove(wanted.lsn)
       try {
-        const head = await this.#head()
-        if (head.startSnapshot !== null && head.upto >= lsn) return
+        const { head, ...read } = await this.#read(wanted)
+        if (isReached(head, wanted.lsn)) return { head, ...read }
         if (performance.now() > deadline) throw behind(head, timeoutMs)
-        await this.#ask(lsn)
-        if (looks > PATIENT_LOOKS) await this.#flush(lsn, source)
+        await this.#ask(wanted.lsn)
+        if (looks > PATIENT_LOOKS) await this.#flush(wanted.lsn, source)
         await moved.within(pause)
       } finally {
         moved.forget()
@@ -169,33 +171,56 @@ export class ChangeReader {
     return { within, forget }
   }
 
-  /** Head and entries of one moment: a new generation in between would leave the old head with an empty log. */
-  async #read({
-    last,
-    tables,
-    snapshot,
-  }: Pick<OpenChanges, 'last' | 'tables'> & { snapshot: string }): Promise<Read> {
+  /**
+   * Head and entries in one statement: a new generation between two of them would leave the old head with an empty log.
+   * Before the log is far enough there are no entries.
+   */
+  async #read({ lsn, last, tables, snapshot }: Wanted): Promise<Read> {
     const { main, mostEntries = MOST_ENTRIES } = this.#options
-    await main.run('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
-    try {
-      const [row] = await main.rows(`SELECT ${HEAD_COLUMNS} FROM etl.etl_change_heads WHERE id = $1`, [
-        this.#options.head,
-      ])
-      const head = readHead(row!)
-      const after = last !== null && last.generation === head.generation ? last.endLsn : NO_LSN
-      const range = [head.id, formatLsn(after), formatLsn(head.upto), tables.map(relationName)]
-      const rows = await main.rows(
-        `SELECT end_lsn::text, xid::text, relation, op::text, old::text, new::text FROM etl.etl_changes
-          WHERE head = $1 AND end_lsn > $2 AND end_lsn <= $3 AND relation = ANY ($4::text[]) ORDER BY end_lsn, seq LIMIT ${mostEntries + 1}`,
-        range,
-      )
-      if (rows.length > mostEntries) return tooMany(head, await hiddenEntry(main, range, snapshot))
-      const entries = rows.map(readEntry)
-      return { head, entries, isTooLarge: false, gate: (seen) => gate(entries, seen, head.upto) }
-    } finally {
-      await main.run('ROLLBACK').catch(() => {})
+    const range = [
+      this.#options.head,
+      formatLsn(lsn),
+      last?.generation ?? '-1',
+      formatLsn(last?.endLsn ?? NO_LSN),
+      tables.map(relationName),
+    ]
+    const rows = await main.rows(`${logOf(`LIMIT ${mostEntries + 1}`)} SELECT * FROM log`, range)
+    if (rows.length === 0) throw removed()
+    const head = readHead(JSON.parse(rows[0]!.head!))
+    if (rows.length > mostEntries) {
+      const [hidden] = await main.rows(`${logOf('')} ${FIRST_HIDDEN}`, [...range, snapshot])
+      return tooMany(head, hidden?.end_lsn == null ? null : parseLsn(hidden.end_lsn))
     }
+    const entries = rows.filter(({ end_lsn }) => end_lsn !== null).map(readEntry)
+    return { head, entries, isTooLarge: false, gate: (seen) => gate(entries, seen, head.upto) }
   }
+}
+
+/** What a reader waits for. */
+interface Wanted extends Pick<OpenChanges, 'last' | 'tables'> {
+  readonly lsn: Lsn
+  readonly snapshot: string
+}
+
+/** The head is part of the first row only. */
+const logOf = (limit: string) => `
+  WITH log AS (
+    SELECT CASE WHEN coalesce(c.place, 1) = 1 THEN (SELECT row_to_json(r)::text FROM (SELECT ${HEAD_COLUMNS}) r) END AS head,
+           c.end_lsn::text, c.xid::text, c.relation, c.op::text, c.old::text, c.new::text
+      FROM etl.etl_change_heads h LEFT JOIN LATERAL (
+        SELECT row_number() OVER (ORDER BY e.end_lsn, e.seq) AS place, e.end_lsn, e.xid, e.relation, e.op, e.old, e.new
+          FROM etl.etl_changes e
+         WHERE e.head = h.id AND e.end_lsn > CASE WHEN h.generation::text = $3::text THEN $4::pg_lsn ELSE '0/0' END AND e.end_lsn <= h.upto
+           AND e.relation = ANY ($5::text[]) AND h.start_snapshot IS NOT NULL AND h.upto >= $2::pg_lsn
+         ORDER BY e.end_lsn, e.seq ${limit}) c ON true
+     WHERE h.id = $1 ORDER BY c.place)`
+
+/** The same gate as for entries that are read, inside the database. */
+const FIRST_HIDDEN = `
+  SELECT end_lsn FROM log WHERE NOT pg_visible_in_snapshot(xid::xid8, $6::pg_snapshot) LIMIT 1`
+
+function isReached(head: Head, lsn: Lsn): boolean {
+  return head.startSnapshot !== null && head.upto >= lsn
 }
 
 interface Read {
@@ -203,16 +228,6 @@ interface Read {
   readonly entries: readonly Entry[]
   readonly isTooLarge: boolean
   readonly gate: (snapshot: Snapshot) => Gate
-}
-
-/** The same gate inside the database, for more entries than are worth reading. */
-async function hiddenEntry(main: Session, range: unknown[], snapshot: string): Promise<Lsn | null> {
-  const [row] = await main.rows(
-    `SELECT min(end_lsn)::text AS lsn FROM etl.etl_changes
-      WHERE head = $1 AND end_lsn > $2 AND end_lsn <= $3 AND relation = ANY ($4::text[]) AND NOT pg_visible_in_snapshot(xid, $5::pg_snapshot)`,
-    [...range, snapshot],
-  )
-  return row?.lsn == null ? null : parseLsn(row.lsn)
 }
 
 function tooMany(head: Head, hidden: Lsn | null): Read {

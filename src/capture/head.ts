@@ -28,7 +28,7 @@ export interface Head {
 }
 
 export const HEAD_COLUMNS = `id, connection, slot, publication, generation::text, upto::text, last::text, last_xid::text, last_stamp::text, trimmed::text,
-  system, timeline::text, start_snapshot, published::text, has_slot, owner, fence::text, error`
+  system, timeline::text, start_snapshot, published::text, has_slot::text, owner, fence::text, error`
 
 export function readHead(row: TextRow): Head {
   return {
@@ -47,7 +47,7 @@ export function readHead(row: TextRow): Head {
     timeline: row.timeline === null ? null : Number(row.timeline),
     startSnapshot: row.start_snapshot!,
     published: JSON.parse(row.published!) as Record<string, string>,
-    hasSlot: row.has_slot === 't',
+    hasSlot: row.has_slot === 'true',
     owner: row.owner!,
     fence: row.fence!,
     error: row.error!,

@@ -44,13 +44,16 @@ async function findHead(main: Session, connection: string): Promise<Head | null>
 /** By the id, which does not change. */
 export async function headById(main: Session, id: number): Promise<Head> {
   const [row] = await main.rows(`SELECT ${HEAD_COLUMNS} FROM etl.etl_change_heads WHERE id = $1`, [id])
-  if (row === undefined)
-    throw new VitrinaError(
-      'CAPTURE_BEHIND',
-      'The change log of the source was removed.',
-      'Run the pipeline again: it registers and starts over.',
-    )
+  if (row === undefined) throw removed()
   return readHead(row)
+}
+
+export function removed(): VitrinaError {
+  return new VitrinaError(
+    'CAPTURE_BEHIND',
+    'The change log of the source was removed.',
+    'Run the pipeline again: it registers and starts over.',
+  )
 }
 
 /**
@@ -65,6 +68,11 @@ export async function registerPipeline(
   const relations = JSON.stringify(
     Object.fromEntries(tables.map((table) => [relationName(table), [...table.columns].sort()])),
   )
+  const known = await main.rows(
+    'SELECT 1 AS found FROM etl.etl_change_positions WHERE head = $1 AND pipeline_id = $2 AND relations = $3',
+    [head.id, pipelineId, relations],
+  )
+  if (known.length > 0) return
   const rows = await main.rows(
     `INSERT INTO etl.etl_change_positions AS p (head, pipeline_id, relations) VALUES ($1, $2, $3)
      ON CONFLICT (head, pipeline_id) DO UPDATE SET relations = excluded.relations, updated_at = now()

@@ -18,6 +18,11 @@ export interface RecordOptions {
   readonly session: MetaSession | null
 }
 
+export interface Measured {
+  readonly heldBack: HeldBack | null
+  readonly cost: RunCost | null
+}
+
 /** A session of the main database, if the batch that is being committed is there too. */
 export interface MetaSession {
   query(text: string, values: readonly unknown[]): Promise<{ rows: unknown[] }>
@@ -49,11 +54,10 @@ export interface RunQueue {
   /** The rows whose repair is requested. */
   toRepair(claim: Claim): Promise<RepairKey[]>
   repaired(claim: Claim, rows: readonly RepairKey[], session: MetaSession | null): Promise<void>
-  heldBack(claim: Claim, by: HeldBack | null): Promise<void>
   /** Some rows of the pipeline are in quarantine. */
   hasRefusedRows(claim: Claim): Promise<boolean>
-  /** Adds what an attempt cost the databases. */
-  spent(claim: Claim, cost: RunCost): Promise<void>
+  /** What holds the checkpoint back, and adds what the attempt cost the databases; null: not known. */
+  measured(claim: Claim, measured: Measured): Promise<void>
   retrying(
     claim: Claim,
     attempt: number,

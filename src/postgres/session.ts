@@ -104,6 +104,7 @@ export class Session {
   readonly #signal: AbortSignal
   readonly #leave: (connection: Connection) => void | Promise<void>
   #lastTurn: Promise<void> = Promise.resolve()
+  #isClosed = false
 
   /** `leave` is given the connection when the session is closed in good order. */
   constructor(
@@ -175,6 +176,8 @@ export class Session {
   }
 
   async close(): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
     this.#signal.removeEventListener('abort', this.#cut)
     if (this.#signal.aborted) await this.#client.end().catch(() => {})
     else await Promise.resolve(this.#leave(this.connection)).catch(() => {})
@@ -198,6 +201,8 @@ export class Session {
     const end = await this.turn()
     try {
       this.#signal.throwIfAborted()
+      // The connection may belong to another session by now.
+      if (this.#isClosed) throw new Error('Connection terminated: the session is closed.')
       return await work()
     } catch (error) {
       // After an abort the closed socket is only the consequence: report the reason.

@@ -2,7 +2,7 @@ import type { Claim, Control, RunEnd } from '../model/claim.js'
 import { VitrinaError } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'
 import { strategyOf } from '../model/pipeline.js'
-import type { RepairKey } from '../model/run.js'
+import type { HeldRow, RepairKey } from '../model/run.js'
 import type { Reconciler } from '../ports/reconciler.js'
 import type { RunQueue } from '../ports/run-queue.js'
 import {
@@ -27,6 +27,12 @@ export interface ExecutorParts {
   readonly leaseSeconds: number
   /** The waits between attempts, for tests; not given: those of the product. */
   readonly retryWaitsMs?: readonly number[]
+}
+
+interface Attempted {
+  readonly claim: Claim
+  readonly transfer: Transfer
+  readonly lease: Lease
 }
 
 /** How an attempt went: it ended the run, or left it unfinished for the next runner because this one is stopping. */
@@ -55,24 +61,28 @@ export class PipelineExecutor {
     try {
       const { plan } = transfer
       failpoint('run.prepared')
-      await queue.planned(claim, plan)
+      const [held] = await Promise.all([this.#toReplay(claim), queue.planned(claim, plan)])
       events.runPlanned(claim, plan)
       const size = new BatchSize(claim.pipeline.batchSize, transfer.batchMs)
-      for (let steps = this.#steps(claim, transfer, lease); ; steps = this.#repairs(claim, transfer, lease)) {
+      const first = this.#steps({ claim, transfer, lease }, held)
+      for (let steps = first; ; steps = this.#repairs({ claim, transfer, lease })) {
         const outcome = await this.#runSteps(claim, steps, { lease, size, isStopping })
         if (outcome === 'RELEASED') return outcome
-        await queue.heldBack(claim, transfer.heldBack)
-        if (transfer.heldBack !== null) events.heldBack(claim, transfer.heldBack)
-        const cost = await transfer.cost()
-        if (cost !== null) {
-          await queue.spent(claim, cost)
-          events.spent(claim, cost)
-        }
+        await this.#measure(claim, transfer)
         if (await this.#end(claim, outcome)) return outcome
       }
     } finally {
       await transfer.close()
     }
+  }
+
+  async #measure(claim: Claim, transfer: Transfer): Promise<void> {
+    const { queue, events } = this.#parts
+    const { heldBack } = transfer
+    const cost = await transfer.cost()
+    await queue.measured(claim, { heldBack, cost })
+    if (heldBack !== null) events.heldBack(claim, heldBack)
+    if (cost !== null) events.spent(claim, cost)
   }
 
   /** False: a repair has just been requested, so the run continues. */
@@ -104,18 +114,22 @@ export class PipelineExecutor {
   }
 
   /** A repair run only repairs; every other run first retries the rows that are to be replayed from the quarantine. */
-  async *#steps(claim: Claim, transfer: Transfer, lease: Lease): AsyncGenerator<Step> {
+  async *#steps(attempt: Attempted, held: readonly HeldRow[]): AsyncGenerator<Step> {
+    const { claim, transfer } = attempt
     if (claim.trigger !== 'repair') {
-      const held = await this.#parts.queue.toReplay(claim)
       if (held.length > 0) yield transfer.replay(held)
       yield* STRATEGIES[strategyOf(claim.pipeline)](transfer, claim.pipeline)
       yield* published(transfer)
     }
-    yield* this.#repairs(claim, transfer, lease)
+    yield* this.#repairs(attempt)
+  }
+
+  async #toReplay(claim: Claim): Promise<HeldRow[]> {
+    return claim.trigger === 'repair' ? [] : this.#parts.queue.toReplay(claim)
   }
 
   /** Includes repairs requested during the run. Repaired rows are compared again. */
-  async *#repairs(claim: Claim, transfer: Transfer, lease: Lease): AsyncGenerator<Step> {
+  async *#repairs({ claim, transfer, lease }: Attempted): AsyncGenerator<Step> {
     const { queue } = this.#parts
     for (let asked = await queue.toRepair(claim); asked.length > 0; asked = await queue.toRepair(claim)) {
       yield transfer.repair(asked)

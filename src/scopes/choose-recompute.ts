@@ -1,5 +1,9 @@
 import type { GuardSession } from '../ports/query-guard.js'
+import { KeptCosts } from './kept-costs.js'
 import type { KeyQuery, Recompute, RecomputeWay } from './scope-trace.js'
+
+/** Of this process: a pipeline that runs every minute asks the planner once in ten. */
+const COSTS = new KeptCosts()
 
 export interface RecomputeChoice {
   readonly way: RecomputeWay
@@ -32,9 +36,13 @@ export async function chooseRecompute(
   { scopes, entries, keyQueryCost }: Affected,
 ): Promise<RecomputeChoice> {
   if (entries > MOST_ENTRIES) return { way: 'full', text: recompute.full, values: [], costs: {} }
-  const lateral = (await planCost(session, recompute.lateral, scopes)) + keyQueryCost
-  const any = (await planCost(session, recompute.any, scopes)) + keyQueryCost
-  const full = await planCost(session, recompute.full)
+  const costOf = (way: RecomputeWay, values: Values) =>
+    COSTS.of({ of: recompute, what: way, size: sizeOf(values) }, () =>
+      planCost(session, recompute[way], values),
+    )
+  const lateral = (await costOf('lateral', scopes)) + keyQueryCost
+  const any = (await costOf('any', scopes)) + keyQueryCost
+  const full = await costOf('full', [])
   const way = full < Math.min(lateral, any) ? 'full' : lateral <= any ? 'lateral' : 'any'
   return { way, text: recompute[way], values: way === 'full' ? [] : scopes, costs: { lateral, any, full } }
 }
@@ -42,17 +50,21 @@ export async function chooseRecompute(
 /** What the planner expects a key query to cost. */
 export function keyQueryCost(
   session: Pick<GuardSession, 'rows'>,
-  { text }: KeyQuery,
-  values: readonly (readonly (string | null)[])[],
+  keyQuery: KeyQuery,
+  values: Values,
 ): Promise<number> {
-  return planCost(session, text, values)
+  return COSTS.of({ of: keyQuery, what: 'key query', size: sizeOf(values) }, () =>
+    planCost(session, keyQuery.text, values),
+  )
 }
 
-async function planCost(
-  session: Pick<GuardSession, 'rows'>,
-  text: string,
-  values: readonly (readonly (string | null)[])[] = [],
-): Promise<number> {
+type Values = readonly (readonly (string | null)[])[]
+
+function sizeOf(values: Values): number {
+  return values[0]?.length ?? 0
+}
+
+async function planCost(session: Pick<GuardSession, 'rows'>, text: string, values: Values): Promise<number> {
   const [row] = await session.rows(`EXPLAIN (FORMAT JSON) ${text}`, values)
   const [plan] = JSON.parse(row?.['QUERY PLAN'] ?? '[]') as { Plan?: Record<string, unknown> }[]
   return Number(plan?.Plan?.['Total Cost'] ?? Number.POSITIVE_INFINITY)

@@ -1,10 +1,8 @@
-import { type CatalogMark, isUnchanged, markRelations } from '../guard/index.js'
+import { type CatalogMark, isUnchanged } from '../guard/index.js'
 import type { GuardSession } from '../ports/query-guard.js'
-import type { QueryFacts } from './query-facts.js'
-import { readQueryFacts } from './read-query-facts.js'
+import { type MarkedFacts, readMarkedFacts } from './read-query-facts.js'
 
-interface Kept {
-  readonly facts: QueryFacts
+interface Kept extends MarkedFacts {
   readonly mark: CatalogMark
 }
 
@@ -21,20 +19,17 @@ export class KeptFacts {
   readonly #kept = new Map<string, Kept>()
 
   /** `database` identifies the session's database and login. */
-  async read(session: GuardSession, sql: string, database: string): Promise<QueryFacts> {
+  async read(session: GuardSession, sql: string, database: string): Promise<MarkedFacts> {
     const key = JSON.stringify([database, sql])
     const kept = this.#kept.get(key)
     this.#kept.delete(key)
     if (kept !== undefined && (await isUnchanged(session, kept.mark))) {
       this.#kept.set(key, kept)
-      return kept.facts
+      return kept
     }
-    const facts = await readQueryFacts(session, sql)
-    if (facts.usesOnlyBuiltIns) {
-      const mark = await markRelations(session, facts.relationIds)
-      this.#kept.set(key, { facts, mark })
-      for (const oldest of this.#kept.keys()) if (this.#kept.size > MOST) this.#kept.delete(oldest)
-    }
-    return facts
+    const read = await readMarkedFacts(session, sql)
+    if (read.mark !== null) this.#kept.set(key, { ...read, mark: read.mark })
+    for (const oldest of this.#kept.keys()) if (this.#kept.size > MOST) this.#kept.delete(oldest)
+    return read
   }
 }

@@ -1,4 +1,4 @@
-import { parseSql, type Tree } from '../guard/index.js'
+import { type CatalogMark, markRelations, parseSql, type Tree } from '../guard/index.js'
 import type { GuardSession } from '../ports/query-guard.js'
 import { databaseError } from '../postgres/errors.js'
 import type { TextRow } from '../postgres/session.js'
@@ -26,11 +26,29 @@ SET LOCAL jit = off`
  * Reads what the server knows about a query that passed the guard. Takes a transaction of its own, which is rolled back:
  * the session must not have one open, and must be allowed to create a temporary view.
  */
-export async function readQueryFacts(session: GuardSession, sql: string): Promise<QueryFacts> {
+export function readQueryFacts(session: GuardSession, sql: string): Promise<QueryFacts> {
+  return withView(session, sql, () => factsOfView(session))
+}
+
+export interface MarkedFacts {
+  readonly facts: QueryFacts
+  /** Of the catalogs that the facts come from; null: they depend on more than relations. */
+  readonly mark: CatalogMark | null
+}
+
+/** The mark is read in the same transaction: the locks of the view keep the tables unchanged until then. */
+export function readMarkedFacts(session: GuardSession, sql: string): Promise<MarkedFacts> {
+  return withView(session, sql, async () => {
+    const facts = await factsOfView(session)
+    return { facts, mark: facts.usesOnlyBuiltIns ? await markRelations(session, facts.relationIds) : null }
+  })
+}
+
+async function withView<T>(session: GuardSession, sql: string, read: () => Promise<T>): Promise<T> {
   try {
     await session.run(BEGIN)
     await session.rows(`CREATE TEMPORARY VIEW ${VIEW} AS\n${sql}`)
-    return await factsOfView(session)
+    return await read()
   } catch (error) {
     throw databaseError(error, 'Reading which tables and functions the source query uses', 'source')
   } finally {

@@ -13,16 +13,14 @@ import {
 import { VitrinaError } from '../model/errors.js'
 import {
   type AttemptEnd,
-  type HeldBack,
   type HeldRow,
   NO_ROWS,
   type RefusedRow,
   type RepairKey,
   type RowCounts,
-  type RunCost,
   rowsWritten,
 } from '../model/run.js'
-import type { MetaSession, RecordOptions, RunQueue } from '../ports/run-queue.js'
+import type { Measured, MetaSession, RecordOptions, RunQueue } from '../ports/run-queue.js'
 import { redactText } from '../telemetry/redact.js'
 import type { Database } from './database.js'
 import { MetaStore } from './meta-store.js'
@@ -259,10 +257,6 @@ export class RunQueueRepository implements RunQueue {
     await (session === null ? this.#database.query(text, values) : session.query(text, values))
   }
 
-  async heldBack(claim: Claim, by: HeldBack | null): Promise<void> {
-    await this.#note(claim, 'held_back = $3', [by === null ? null : JSON.stringify(by)])
-  }
-
   async hasRefusedRows(claim: Claim): Promise<boolean> {
     const rows = await this.#database.query(
       "SELECT FROM etl.etl_quarantine WHERE pipeline_id = $1 AND status <> 'REPLAYED' LIMIT 1",
@@ -271,12 +265,15 @@ export class RunQueueRepository implements RunQueue {
     return rows.length > 0
   }
 
-  async spent(claim: Claim, { blocksRead, walBytes }: RunCost): Promise<void> {
-    await this.#note(
-      claim,
-      'cost_blocks_read = coalesce(cost_blocks_read, 0) + $3, cost_wal_bytes = coalesce(cost_wal_bytes, 0) + $4',
-      [blocksRead, walBytes],
-    )
+  async measured(claim: Claim, { heldBack, cost }: Measured): Promise<void> {
+    const by = heldBack === null ? null : JSON.stringify(heldBack)
+    const added = `cost_blocks_read = coalesce(cost_blocks_read + $4, $4, cost_blocks_read),
+      cost_wal_bytes = coalesce(cost_wal_bytes + $5, $5, cost_wal_bytes)`
+    await this.#note(claim, `held_back = $3, ${added}`, [
+      by,
+      cost?.blocksRead ?? null,
+      cost?.walBytes ?? null,
+    ])
   }
 
   async retrying(

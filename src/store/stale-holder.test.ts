@@ -49,7 +49,7 @@ describe('R3.2 a holder that was replaced', () => {
     const before = await theRun()
     const late = [
       () => queue.planned(old, { strategy: 'sql_full', way: 'relay', guarantee: 'bounded' }),
-      () => queue.heldBack(old, { reason: 'late', pid: null, since: null }),
+      () => queue.measured(old, { heldBack: { reason: 'late', pid: null, since: null }, cost: null }),
       () => queue.retrying(old, 7, { message: 'late', code: 'late', hint: 'late' }),
     ]
     for (const call of late) await expect(call()).rejects.toMatchObject({ code: 'LEASE_LOST' })

@@ -2,19 +2,22 @@ import { type Checkpoint, type PassStart, passFingerprint } from '../checkpoints
 import { CheckpointStore } from '../checkpoints/checkpoint-store.js'
 import { type Claim, SESSION_PREFIX, sessionName } from '../model/claim.js'
 import { failpoint } from '../model/failpoints.js'
-import { finalTarget, transformNames } from '../model/pipeline.js'
+import { finalTarget, type Pipeline, transformNames } from '../model/pipeline.js'
 import type { Ledger } from '../ports/transfer.js'
 import type { TransformChain, TransformHosts } from '../ports/transforms.js'
 import { onSide } from '../postgres/errors.js'
 import type { KeptSessions } from '../postgres/kept-sessions.js'
 import { READ_ONLY, type Session } from '../postgres/session.js'
 import type { Target } from '../sinks/postgres/target.js'
-import { committedBy, momentOf } from '../sources/postgres/changes.js'
+import { committedBy, momentAndCommitted, momentOf, type SweepFrom } from '../sources/postgres/changes.js'
+import type { SourceClock } from '../sources/postgres/horizon.js'
+import { parseTable } from '../sql/identifiers.js'
 import type { Column } from '../sql/selection.js'
 import { BatchRunner, type CheckpointState } from './batch.js'
 import type { ChangeSource } from './changes/change-source.js'
 import { type ChangeLog, openChanges } from './changes/open-changes.js'
-import { describeSource, type Examined, examine, type SourceRules } from './examine.js'
+import { acceptedQuery, describeAccepted, type Examined, examine, type SourceRules } from './examine.js'
+import { type KeptExaminations, markTable } from './kept-examinations.js'
 import type { CreatedMart, FoundMart } from './marts/mart.js'
 import type { TableWriting } from './marts/table-writer.js'
 import type { SourceQuery } from './readers/reader.js'
@@ -24,6 +27,8 @@ export interface Attempt<M> {
   readonly claim: Claim
   readonly ledger: Ledger
   readonly source: Session
+  /** Read from the source when its session was opened. */
+  readonly clock: SourceClock
   /** The session of the checkpoint: that of the target table, or of the main database for a sink. */
   readonly session: Session
   readonly examined: Examined
@@ -47,6 +52,7 @@ export interface AttemptOptions {
   readonly ledger: Ledger
   readonly signal: AbortSignal
   readonly sessions: KeptSessions
+  readonly examinations: KeptExaminations
   readonly rules: SourceRules
   readonly transforms: TransformHosts
   /** Null: the source is read through the session of the target. */
@@ -84,35 +90,64 @@ export async function openAttempt<M>(
   options: AttemptOptions,
   findMart: (session: Session, columns: readonly Column[]) => Promise<FoundMart<M>>,
 ): Promise<Attempt<M>> {
-  const { claim, ledger, rules, resources, isTransactional } = options
+  const { claim, ledger, resources, isTransactional } = options
   const { pipeline } = claim
-  const { source, session } = await openSessions(options)
-  const inSource = <T>(work: () => Promise<T>) => onSide('source', 'Inspecting the source', work)
-  const described = await inSource(() => describeSource(source, pipeline, rules.judge))
-  const chain = await openChain(options, described.columns)
-  const found = await onSide('target', `Inspecting ${finalTarget(pipeline)}`, () =>
-    findMart(session, chain?.columns ?? described.columns),
-  )
-  const { sourceSchemas } = rules
-  const examined = await inSource(() =>
-    examine(source, pipeline, { ...described, martKey: found.key, sourceSchemas }),
-  )
-  const created = await found.create()
+  const { source, session, clock } = await openSessions(options)
+  const { examined, chain, created } = await examineAll(options, { source, session }, findMart)
   const { checkpoints, checkpoint, isMain } = await takeOver(options, session, created)
   failpoint('fence.taken')
   const { mart, identity, isNew } = created
   const parts = { session, checkpoints, ledger, claim, isMain, isTransactional, identity }
   const batches = new BatchRunner(parts, checkpoint)
   const key = examined.key.map((column) => column.name)
+  const { moment, start } = await startNow(source, session)
   return {
-    ...{ claim, ledger, source, session, examined, chain, mart, isNew, batches, resources },
+    ...{ claim, ledger, source, session, clock, examined, chain, mart, isNew, batches, resources, start },
     fingerprint: passFingerprint(pipeline, examined.query, key),
-    changes: await openChanges({ source, examined, state: batches.state, ...options }),
-    start: await startNow(source, session),
+    changes: await openChanges({ source, examined, state: batches.state, ...options, moment, clock }),
   }
 }
 
-async function openSessions(options: AttemptOptions): Promise<{ source: Session; session: Session }> {
+interface AllExamined<M> {
+  readonly examined: Examined
+  readonly chain: TransformChain | null
+  readonly created: CreatedMart<M>
+}
+
+/** Source, transforms and mart, from what the last run found out if nothing has changed since. */
+async function examineAll<M>(
+  options: AttemptOptions,
+  sessions: { readonly source: Session; readonly session: Session },
+  findMart: (session: Session, columns: readonly Column[]) => Promise<FoundMart<M>>,
+): Promise<AllExamined<M>> {
+  const { claim, rules, examinations } = options
+  const { pipeline } = claim
+  const { source, session } = sessions
+  const inSource = <T>(work: () => Promise<T>) => onSide('source', 'Inspecting the source', work)
+  const query = await inSource(() => acceptedQuery(source, pipeline, rules.judge))
+  const isKept = options.isTransactional && followsChanges(pipeline)
+  const kept = isKept ? await inSource(() => examinations.find<M>(claim, sessions, query)) : null
+  if (kept !== null) return { examined: kept.examined, chain: null, created: kept.mart }
+  const described = await inSource(() => describeAccepted(source, query))
+  const chain = await openChain(options, described.columns)
+  const inTarget = <T>(work: () => Promise<T>) =>
+    onSide('target', `Inspecting ${finalTarget(pipeline)}`, work)
+  const mark = isKept ? await inTarget(() => markTable(session, parseTable(finalTarget(pipeline)))) : null
+  const found = await inTarget(() => findMart(session, chain?.columns ?? described.columns))
+  const { sourceSchemas } = rules
+  const examined = await inSource(() =>
+    examine(source, pipeline, { ...described, martKey: found.key, sourceSchemas }),
+  )
+  const created = await found.create()
+  if (mark !== null) await examinations.keep(claim, sessions, { examined, mart: created, mark })
+  return { examined, chain, created }
+}
+
+function followsChanges(pipeline: Pipeline): boolean {
+  return pipeline.mode === 'incremental' && transformNames(pipeline).length === 0
+}
+
+async function openSessions(options: AttemptOptions): Promise<OpenSessions> {
   const { claim, signal, sessions, sourceUrl, url, resources, isTransactional } = options
   const open = async (address: string) =>
     resources.add(await sessions.open(address, sessionName(claim), signal))
@@ -120,23 +155,30 @@ async function openSessions(options: AttemptOptions): Promise<{ source: Session;
   const session = await onSide(side, `Connecting to the ${side}`, () => open(url))
   const source =
     sourceUrl === null ? session : await onSide('source', 'Connecting to the source', () => open(sourceUrl))
-  await endPredecessors([source, session], claim)
+  if (source !== session) await endPredecessors(session, claim)
+  const clock = await endPredecessors(source, claim)
   if (source !== session) await source.run(READ_ONLY)
-  return { source, session }
+  return { source, session, clock }
+}
+
+interface OpenSessions {
+  readonly source: Session
+  readonly session: Session
+  readonly clock: SourceClock
 }
 
 /**
  * A frozen predecessor may still hold locks in an open transaction. It cannot commit any more, but waiting for it takes
  * seconds, and ending its sessions takes 12 ms. Sessions of a successor are left alone: this runner may be the frozen one.
+ * Returns the time as well.
  */
-async function endPredecessors(sessions: readonly Session[], claim: Claim): Promise<void> {
-  for (const session of new Set(sessions)) {
-    await session.rows(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-        WHERE starts_with(application_name, $1) AND split_part(application_name, '/', 2)::bigint < $2 AND usename = current_user`,
-      [`${SESSION_PREFIX}${claim.pipeline.id}/`, claim.fence],
-    )
-  }
+async function endPredecessors(session: Session, claim: Claim): Promise<SourceClock> {
+  const [row] = await session.rows(
+    `SELECT clock_timestamp()::text AS now, (SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+       WHERE starts_with(application_name, $1) AND split_part(application_name, '/', 2)::bigint < $2 AND usename = current_user)`,
+    [`${SESSION_PREFIX}${claim.pipeline.id}/`, claim.fence],
+  )
+  return { now: row!.now!, readAt: performance.now() }
 }
 
 async function openChain(
@@ -207,9 +249,17 @@ function isRecreated(known: string, identity: string): boolean {
   return known !== identity && databaseOf(known) === databaseOf(identity)
 }
 
-async function startNow(source: Session, mart: Session): Promise<PassStart | null> {
-  const [inSource, inMart] = [await momentOf(source), await committedBy(mart)]
-  return inSource === null || inMart === null ? null : { source: inSource, mart: inMart }
+/** `moment` is that of the source. */
+async function startNow(
+  source: Session,
+  session: Session,
+): Promise<{ moment: SweepFrom | null; start: PassStart | null }> {
+  if (source === session) {
+    const both = await momentAndCommitted(session)
+    return { moment: both?.source ?? null, start: both }
+  }
+  const [moment, mart] = await Promise.all([momentOf(source), committedBy(session)])
+  return { moment, start: moment === null || mart === null ? null : { source: moment, mart } }
 }
 
 export function sourceQueryOf({ source, examined }: Attempt<unknown>): SourceQuery {

@@ -51,9 +51,17 @@ export async function describeSource(
   pipeline: Pipeline,
   judge: QueryGuard,
 ): Promise<DescribedQuery> {
+  return describeAccepted(source, await acceptedQuery(source, pipeline, judge))
+}
+
+/** The text to run, from the guard. */
+export async function acceptedQuery(source: Session, pipeline: Pipeline, judge: QueryGuard): Promise<string> {
   const text = readerQuery(pipeline)
   if (text.trim() === '') throw noQuery()
-  const query = await judge.textToRun(text, source, { isDerived: readsTable(pipeline) })
+  return judge.textToRun(text, source, { isDerived: readsTable(pipeline) })
+}
+
+export async function describeAccepted(source: Session, query: string): Promise<DescribedQuery> {
   return { query, columns: await describeQuery(source, query) }
 }
 

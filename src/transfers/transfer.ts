@@ -120,13 +120,14 @@ export class RouteTransfer<Rows> implements Transfer {
   }
 
   #keyPass(): Step {
-    const { examined, source: session, claim, batches } = this.#attempt
+    const { examined, source: session, clock, claim, batches } = this.#attempt
     const { order, facts } = examined
     const horizon = new Horizon({
       session,
       key: order.columns[0]!,
       relations: facts.relations,
       self: sessionName(claim),
+      clock,
     })
     this.#incremental = new IncrementalProgression(order, horizon, batches.state)
     return this.#pass('incremental', this.#incremental)

@@ -12,6 +12,7 @@ import { KeptSessions } from '../postgres/kept-sessions.js'
 import { openSink } from '../sinks/open.js'
 import { type AttemptOptions, openAttempt, Resources, writingOf } from './attempt.js'
 import type { SourceRules } from './examine.js'
+import { KeptExaminations } from './kept-examinations.js'
 import { findInSink, SinkMart } from './marts/sink.js'
 import { findTable, isEmptyTable, TableMart, wantedTable } from './marts/table.js'
 import { chooseRoute } from './routes/choose-route.js'
@@ -35,12 +36,13 @@ export interface TransferSettings {
 
 type Shared = Pick<
   AttemptOptions,
-  'claim' | 'ledger' | 'signal' | 'sessions' | 'rules' | 'transforms' | 'log' | 'resources'
+  'claim' | 'ledger' | 'signal' | 'sessions' | 'examinations' | 'rules' | 'transforms' | 'log' | 'resources'
 >
 
 export class Transfers implements TransferFactory {
   readonly #settings: TransferSettings
   readonly #sessions = new KeptSessions()
+  readonly #examinations = new KeptExaminations()
 
   constructor(settings: TransferSettings) {
     this.#settings = settings
@@ -52,7 +54,8 @@ export class Transfers implements TransferFactory {
     const route = chooseRoute(claim.pipeline, targets, way)
     const log = { mainUrl: writerUrl, signals }
     const resources = new Resources()
-    const shared = { claim, ledger, signal, sessions: this.#sessions, rules, transforms, log, resources }
+    const kept = { sessions: this.#sessions, examinations: this.#examinations }
+    const shared = { claim, ledger, signal, ...kept, rules, transforms, log, resources }
     try {
       if (route.way !== 'rows') return await this.#openSelections(shared, route.way)
       return await (route.sink === null ? this.#openTable(shared) : this.#openSink(shared, route.sink))

@@ -30,22 +30,36 @@ export function momentOf(session: Session): Promise<SweepFrom | null> {
   return sweepStart(session).catch(nullIfHidden)
 }
 
+/** Where a sweep starts, with the transactions that are open. */
+export interface Committed extends SweepFrom {
+  readonly open: readonly string[]
+}
+
 /**
  * Everything committed so far. Not limited by the oldest open transaction: that would leave out what others, including
  * our own pipelines, have committed since it began.
  */
-export async function committedBy(
+export async function committedBy(session: Session): Promise<Committed | null> {
+  return (await momentAndCommitted(session))?.mart ?? null
+}
+
+/** Both of one moment, for a source and a mart in the same database; null: the server hides its identity. */
+export async function momentAndCommitted(
   session: Session,
-): Promise<(SweepFrom & { readonly open: readonly string[] }) | null> {
+): Promise<{ readonly source: SweepFrom; readonly mart: Committed } | null> {
   const rows = await session
     .rows(
-      `SELECT pg_snapshot_xmax(s)::text AS "from", ${SYSTEM} AS system, ARRAY(SELECT pg_snapshot_xip(s))::text AS open
+      `SELECT pg_snapshot_xmin(s)::text AS oldest, pg_snapshot_xmax(s)::text AS "from", ${SYSTEM} AS system,
+              ARRAY(SELECT pg_snapshot_xip(s))::text AS open
          FROM pg_current_snapshot() AS s`,
     )
     .catch(nullIfHidden)
   if (rows === null) return null
-  const { from, system, open } = rows[0]!
-  return { from: from!, system: system!, open: open!.match(/\d+/g) ?? [] }
+  const { oldest, from, system, open } = rows[0]!
+  return {
+    source: { from: oldest!, system: system! },
+    mart: { from: from!, system: system!, open: open!.match(/\d+/g) ?? [] },
+  }
 }
 
 function nullIfHidden(error: unknown): null {

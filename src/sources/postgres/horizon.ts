@@ -41,15 +41,32 @@ const NUMBERS = /^(smallint|integer|bigint|numeric)/
 /** A transaction is dated when its first statement arrives and becomes visible microseconds later; this is 10,000 of them. */
 const SETTLE_MS = 10
 
+/** A moment by the clock of the source, and when it was read by the clock of this process. */
+export interface SourceClock {
+  readonly now: string
+  readonly readAt: number
+}
+
+interface HorizonOptions {
+  readonly session: Session
+  readonly key: Column
+  readonly relations: readonly string[]
+  /** The name of our own sessions. */
+  readonly self: string
+  /** Read earlier: no need to wait until it is old enough. */
+  readonly clock?: SourceClock
+}
+
 export class Horizon {
   readonly #session: Session
   readonly #key: Column
   readonly #relations: readonly string[]
   readonly #self: string
-  #clock: string | null = null
+  #clock: SourceClock | null
   #repeats: boolean | null = null
 
-  constructor(options: { session: Session; key: Column; relations: readonly string[]; self: string }) {
+  constructor(options: HorizonOptions) {
+    this.#clock = options.clock ?? null
     this.#session = options.session
     this.#key = options.key
     this.#relations = options.relations
@@ -91,26 +108,18 @@ export class Horizon {
   }
 
   async #byClock(): Promise<Watermark> {
-    if (this.#clock === null) {
-      this.#clock = await this.now()
-      await wait(SETTLE_MS)
-    }
-    const open = await this.#oldestTransaction()
-    const clock = this.#clock
-    this.#clock = open.now
+    this.#clock ??= { now: await this.now(), readAt: performance.now() }
+    const settles = this.#clock.readAt + SETTLE_MS - performance.now()
+    if (settles > 0) await wait(settles)
+    const open = await this.#oldestTransaction({ clock: this.#clock.now })
+    this.#clock = { now: open.now, readAt: performance.now() }
     if (open.prepared) return { limit: null, heldBack: open.heldBack }
-    const moments = [clock, ...(open.since === null ? [] : [open.since])].map(
-      (moment) => `${quoteLiteral(moment)}::timestamptz`,
-    )
-    const [row] = await this.#session.rows(
-      `SELECT (${inKeyType(this.#key, `least(${moments.join(', ')})`)})::text AS key`,
-    )
-    return { limit: { operator: '<', key: row!.key! }, heldBack: open.heldBack }
+    return { limit: { operator: '<', key: open.limit! }, heldBack: open.heldBack }
   }
 
   async #bySight(newest: Seen | null): Promise<Watermark> {
     if (newest === null) return { limit: null, heldBack: null }
-    const open = await this.#oldestTransaction(newest.seenAt)
+    const open = await this.#oldestTransaction({ since: newest.seenAt })
     if (open.prepared || open.since !== null) return { limit: null, heldBack: open.heldBack }
     this.#repeats ??= !(await isCounted(this.#session, this.#key))
     return { limit: { operator: this.#repeats ? '<' : '<=', key: newest.key }, heldBack: null }
@@ -132,11 +141,17 @@ export class Horizon {
   }
 
   /** The oldest transaction that could still write to the tables of the query, and was open at `since` if given. */
-  async #oldestTransaction(
-    since: string | null = null,
-  ): Promise<{ now: string; since: string | null; prepared: boolean; heldBack: HeldBack | null }> {
+  async #oldestTransaction({
+    since = null,
+    clock = null,
+  }: {
+    since?: string | null
+    clock?: string | null
+  }): Promise<OldestTransaction> {
+    const moment = `least(${quoteLiteral(clock ?? 'infinity')}::timestamptz, o.began)`
+    const limit = clock === null ? 'NULL' : `(${inKeyType(this.#key, moment)})::text`
     const [row] = await this.#session.rows(
-      `SELECT clock_timestamp()::text AS now, o.pid::text, o.began::text, o.application_name, o.state,
+      `SELECT clock_timestamp()::text AS now, ${limit} AS "limit", o.pid::text, o.began::text, o.application_name, o.state,
               (SELECT p.gid FROM pg_prepared_xacts p WHERE p.database = current_database() LIMIT 1) AS prepared
          FROM (SELECT 1) one LEFT JOIN LATERAL (
            SELECT a.pid, coalesce(a.xact_start, a.query_start, a.backend_start) AS began, a.application_name, a.state
@@ -154,9 +169,10 @@ export class Horizon {
       [this.#self, since, Object.values(LOGINS), this.#relations],
     )
     const { now, pid, began, prepared } = row!
+    const found = { now: now!, limit: row!.limit ?? null }
     if (prepared !== null && prepared !== undefined) {
       return {
-        now: now!,
+        ...found,
         since: began ?? null,
         prepared: true,
         heldBack: {
@@ -166,10 +182,10 @@ export class Horizon {
         },
       }
     }
-    if (pid === null || pid === undefined) return { now: now!, since: null, prepared: false, heldBack: null }
+    if (pid === null || pid === undefined) return { ...found, since: null, prepared: false, heldBack: null }
     const who = row!.application_name === '' ? '' : ` of ${row!.application_name}`
     return {
-      now: now!,
+      ...found,
       since: began!,
       prepared: false,
       heldBack: {
@@ -179,6 +195,15 @@ export class Horizon {
       },
     }
   }
+}
+
+interface OldestTransaction {
+  readonly now: string
+  /** The key that corresponds to the clock or, if it is earlier, to the begin of the transaction. */
+  readonly limit: string | null
+  readonly since: string | null
+  readonly prepared: boolean
+  readonly heldBack: HeldBack | null
 }
 
 /** No clock is ever set back further. */

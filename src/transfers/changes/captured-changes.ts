@@ -35,6 +35,8 @@ export interface CapturedParts {
   readonly signals: Signals
   readonly signal: AbortSignal
   readonly sessions: KeptSessions
+  /** The server reveals the numbers of its transactions to this login. */
+  readonly showsMoments: boolean
   readonly last: LogPosition | null
 }
 
@@ -51,17 +53,16 @@ export class CapturedChanges implements ChangeSource {
   readonly #main: Session
   readonly #head: Head
   readonly #reader: ChangeReader
-  readonly #showsMoments: boolean
   readonly #relations: readonly string[]
   readonly #unsubscribe: () => void
   #last: LogPosition | null
   /** Entries that were not visible in the last snapshot. */
   #held = 0
   #hasNews = false
+  #moving: Promise<void> = Promise.resolve()
   #wake: () => void = () => {}
 
-  private constructor(parts: CapturedParts, opened: { main: Session; head: Head; showsMoments: boolean }) {
-    this.#showsMoments = opened.showsMoments
+  private constructor(parts: CapturedParts, opened: { main: Session; head: Head }) {
     this.#parts = parts
     this.#main = opened.main
     this.#head = opened.head
@@ -87,9 +88,7 @@ export class CapturedChanges implements ChangeSource {
       const head = await ensureHead(main, connection)
       if (parts.last === null) await requirePublished(source, head, trace.tables)
       await registerPipeline(main, { head, pipelineId }, neededTables(trace))
-      // Outside a transaction, which an error would end.
-      const showsMoments = (await momentOf(source)) !== null
-      return new CapturedChanges(parts, { main, head, showsMoments })
+      return new CapturedChanges(parts, { main, head })
     } catch (error) {
       await main.close()
       throw error
@@ -125,11 +124,12 @@ export class CapturedChanges implements ChangeSource {
 
   async applied({ wal }: NextPosition): Promise<void> {
     if (wal === undefined) return
+    await this.#moving
     this.#last = wal
     const { pipelineId } = this.#parts
     const position = { generation: wal.generation, endLsn: parseLsn(wal.endLsn) }
-    // It only releases entries, so an error does not fail the run: the next one does it.
-    await movePosition(this.#main, { head: this.#head, pipelineId }, position).catch(() => {})
+    // It only releases entries, so the run does not wait for it, and an error does not fail it: the next one does it.
+    this.#moving = movePosition(this.#main, { head: this.#head, pipelineId }, position).catch(() => {})
   }
 
   readonly waitForChanges = async (timeoutMs: number): Promise<boolean> => {
@@ -161,6 +161,7 @@ export class CapturedChanges implements ChangeSource {
 
   async close(): Promise<void> {
     this.#unsubscribe()
+    await this.#moving
     await this.#reader.close()
     await this.#main.close()
   }
@@ -189,7 +190,7 @@ export class CapturedChanges implements ChangeSource {
 
   /** A comparison recognizes rows that have changed since by their version. */
   async #nextOf(found: Changes): Promise<NextPosition> {
-    const moment = this.#showsMoments ? await momentOf(this.#parts.source) : null
+    const moment = this.#parts.showsMoments ? await momentOf(this.#parts.source) : null
     return { wal: this.#positionOf(found), ...(moment === null ? {} : { xmin: moment }) }
   }
 

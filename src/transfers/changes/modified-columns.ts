@@ -49,8 +49,7 @@ export class ModifiedColumns implements ChangeSource {
 
   async first(): Promise<NextPosition> {
     await this.prepare()
-    const found = await this.#newest(null)
-    return { modified: found.length === 0 ? null : await this.#greatest(found) }
+    return { modified: await this.#newest(null) }
   }
 
   async prepare(): Promise<void> {
@@ -62,7 +61,7 @@ export class ModifiedColumns implements ChangeSource {
   read(): Promise<FoundChanges> {
     return onSide('source', 'Searching for changed rows', async () => {
       const { source, trace, followed, state } = this.#parts
-      const next = { modified: await this.#greatest([state.key!, ...(await this.#newest(state))]) }
+      const next = { modified: await this.#newest(state) }
       const tables = new Map<string, TableChanges>()
       for (const each of followed) {
         const table = trace.tables.find((one) => relationKey(one.table) === relationKey(each.table))!
@@ -76,31 +75,23 @@ export class ModifiedColumns implements ChangeSource {
 
   async applied(): Promise<void> {}
 
-  /** The highest key of each table that no open transaction can still undercut. */
-  async #newest(state: Checkpoint | null): Promise<string[]> {
+  /** The highest key of all tables, and of the checkpoint, that no open transaction can still undercut. */
+  async #newest(state: Checkpoint | null): Promise<string | null> {
     const { source, followed, key } = this.#parts
-    const newest: string[] = []
-    this.#heldBack = null
-    for (const each of followed) {
-      const column = columnOf(each)
-      const isBelow = isSafe(this.#watermark, key, column)
-      const [safe] = await source.rows(
-        `SELECT max(${column})::text AS key FROM ${rowsAbove(each, state)} AND ${isBelow}`,
-      )
-      const [above] = await source.rows(
-        `SELECT EXISTS (SELECT FROM ${rowsAbove(each, state)} AND NOT (${isBelow}))::text AS found`,
-      )
-      if (above!.found === 'true') this.#heldBack = this.#watermark.heldBack
-      if (safe!.key != null) newest.push(safe!.key)
-    }
-    return newest
-  }
-
-  async #greatest(texts: readonly string[]): Promise<string> {
-    const { source, key } = this.#parts
-    const values = texts.map((text) => `${quoteLiteral(text)}::${key.type}`)
-    const [row] = await source.rows(`SELECT greatest(${values.join(', ')})::text AS newest`)
-    return row!.newest!
+    const isBelow = (each: FollowedColumn) => isSafe(this.#watermark, key, columnOf(each))
+    const highest = followed.map(
+      (each) =>
+        `(SELECT max(${columnOf(each)})::text FROM ${rowsAbove(each, state)} AND ${isBelow(each)})::${key.type}`,
+    )
+    const above = followed.map(
+      (each) => `EXISTS (SELECT FROM ${rowsAbove(each, state)} AND NOT (${isBelow(each)}))`,
+    )
+    const known = state?.key == null ? [] : [`${quoteLiteral(state.key)}::${key.type}`]
+    const [row] = await source.rows(
+      `SELECT greatest(${[...known, ...highest].join(', ')})::text AS newest, (${above.join(' OR ')})::text AS above`,
+    )
+    this.#heldBack = row!.above === 'true' ? this.#watermark.heldBack : null
+    return row!.newest ?? null
   }
 }
 

@@ -2,7 +2,8 @@ import type { Signals } from '../../capture/index.js'
 import { type Claim, sessionName } from '../../model/claim.js'
 import type { KeptSessions } from '../../postgres/kept-sessions.js'
 import type { Session } from '../../postgres/session.js'
-import { Horizon } from '../../sources/postgres/horizon.js'
+import type { SweepFrom } from '../../sources/postgres/changes.js'
+import { Horizon, type SourceClock } from '../../sources/postgres/horizon.js'
 import type { CheckpointState } from '../batch.js'
 import type { Examined } from '../examine.js'
 import { CapturedChanges } from './captured-changes.js'
@@ -24,6 +25,9 @@ interface ChangesParts {
   readonly examined: Examined
   readonly state: CheckpointState
   readonly log: ChangeLog
+  /** Null: the server does not reveal it. */
+  readonly moment: SweepFrom | null
+  readonly clock: SourceClock
   readonly signal: AbortSignal
   readonly sessions: KeptSessions
   readonly resources: { add<R extends { close(): Promise<unknown> }>(resource: R): R }
@@ -31,7 +35,7 @@ interface ChangesParts {
 
 /** Null: rows are read in the order of a key, or all of them. */
 export async function openChanges(parts: ChangesParts): Promise<ChangeSource | null> {
-  const { claim, source, examined, state } = parts
+  const { claim, source, examined, state, clock } = parts
   const { trace, facts, modified } = examined
   if (trace === null) return null
   const { pipeline } = claim
@@ -44,12 +48,13 @@ export async function openChanges(parts: ChangesParts): Promise<ChangeSource | n
     key,
     relations: facts.relations,
     self: sessionName(claim),
+    clock,
   })
   return new ModifiedColumns({ source, trace: trace.trace, followed: trace.followed, key, horizon, state })
 }
 
 async function openLog(
-  { claim, source, sourceUrl, url, state, log, signal, sessions, resources }: ChangesParts,
+  { claim, source, sourceUrl, url, state, log, moment, signal, sessions, resources }: ChangesParts,
   trace: NonNullable<Examined['trace']>,
 ): Promise<ChangeSource> {
   const { pipeline } = claim
@@ -58,6 +63,7 @@ async function openLog(
     await CapturedChanges.open({
       ...{ source, trace, signal, sessions },
       ...log,
+      showsMoments: moment !== null,
       pipelineId: pipeline.id,
       connection: pipeline.sourceConnection?.toLowerCase() ?? 'main',
       sourceUrl: sourceUrl ?? url,

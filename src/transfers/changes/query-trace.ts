@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { CatalogMark } from '../../guard/index.js'
 import type { Session } from '../../postgres/session.js'
 import {
   type BaseTable,
@@ -23,6 +24,8 @@ export interface QueryTrace {
   readonly followed: readonly FollowedColumn[] | null
   /** Of the query with its views, as the server writes them, and of the key: changes with any of them. */
   readonly fingerprint: string
+  /** Of the catalogs behind it; null: it depends on more than relations. */
+  readonly mark: CatalogMark | null
 }
 
 export interface CapturedTable {
@@ -54,7 +57,7 @@ export async function traceQuery(
   query: string,
   { key, modified }: TracedKeys,
 ): Promise<QueryTrace> {
-  const facts = await KEPT.read(source, query, await databaseOf(source))
+  const { facts, mark } = await KEPT.read(source, query, await databaseOf(source))
   const baseTables = [...facts.relations.values()].filter((each) => each.kind === 'table')
   return {
     trace: traceScopes(facts, key),
@@ -63,6 +66,7 @@ export async function traceQuery(
     alwaysFull: alwaysFull(facts, baseTables),
     followed: modified.length === 0 ? null : followedColumns(facts, modified),
     fingerprint: fingerprintOf(facts, key),
+    mark,
   }
 }
 

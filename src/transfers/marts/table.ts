@@ -4,6 +4,7 @@ import { failpoint } from '../../model/failpoints.js'
 import { finalTarget, type Pipeline } from '../../model/pipeline.js'
 import type { BatchId } from '../../ports/sink.js'
 import type { Session } from '../../postgres/session.js'
+import { arrayLiteral } from '../../scopes/index.js'
 import { absentFrom } from '../../sinks/postgres/merge.js'
 import {
   createTarget,
@@ -28,6 +29,9 @@ import {
   type Scopes,
 } from './mart.js'
 import { type RowSource, TableWriter, type TableWriting } from './table-writer.js'
+
+/** So few rows need no temporary table, and a table of them no statistics. */
+export const FEW_ROWS = 1_000
 
 /** The table that a pipeline fills. */
 export function wantedTable(
@@ -245,20 +249,21 @@ class Staging implements RowSource<RowBatch> {
   }
 }
 
-/** A temporary table of the session with these scopes. */
+/** These scopes as a relation of the session. */
 export async function stageScopes(
   session: Session,
   { columns, values }: Scopes,
 ): Promise<NonNullable<Absent['among']>> {
   const names = columns.map(({ name }) => name)
   const typed = columns.map(({ name, type }, place) => `u.c${place}::${type} AS ${quoteIdentifier(name)}`)
-  const arrays = columns.map((_, place) => `$${place + 1}::text[]`)
   const places = columns.map((_, place) => `c${place}`)
+  const rows = (arrays: readonly string[]) =>
+    `SELECT ${typed.join(', ')} FROM unnest(${arrays.join(', ')}) AS u(${places.join(', ')})`
+  if (values[0]!.length <= FEW_ROWS)
+    return { relation: `(${rows(values.map(arrayLiteral))})`, columns: names }
+  const parameters = columns.map((_, place) => `$${place + 1}::text[]`)
   await session.run('DROP TABLE IF EXISTS pg_temp.vitrina_scopes')
-  await session.rows(
-    `CREATE TEMP TABLE vitrina_scopes AS SELECT ${typed.join(', ')} FROM unnest(${arrays.join(', ')}) AS u(${places.join(', ')})`,
-    values,
-  )
+  await session.rows(`CREATE TEMP TABLE vitrina_scopes AS ${rows(parameters)}`, values)
   await session.run('ANALYZE pg_temp.vitrina_scopes')
   return { relation: 'pg_temp.vitrina_scopes', columns: names }
 }

@@ -7,7 +7,7 @@ import { NO_WATERMARK, type Progression } from '../progression.js'
 import type { Mover } from '../routes/pushdown.js'
 import { type Portion, queryableAs, type Reader, type SourceQuery, selectRemaining } from './reader.js'
 
-const PASS_TABLE = 'vitrina_pass'
+const PASS_TABLE = 'vitrina_staged'
 
 /**
  * For a query that cannot be read in ranges (a join, an aggregate): it runs once, its rows are staged in a temporary

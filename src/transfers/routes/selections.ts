@@ -8,7 +8,7 @@ import { asRelation, type Column, columnList } from '../../sql/selection.js'
 import { type Attempt, sourceQueryOf, writingOf } from '../attempt.js'
 import { auditSelection, compareAudited, randomScopes } from '../changes/audit.js'
 import { type Apply, deletedRows, type MartWriter } from '../marts/mart.js'
-import { type Absent, deleteAbsent, isEmptyTable, SELECTIONS, stageScopes } from '../marts/table.js'
+import { type Absent, deleteAbsent, FEW_ROWS, isEmptyTable, SELECTIONS, stageScopes } from '../marts/table.js'
 import { type RowSource, TableWriter } from '../marts/table-writer.js'
 import type { Progression } from '../progression.js'
 import { PagedReader } from '../readers/paged.js'
@@ -27,6 +27,7 @@ export class SelectionRoute implements Route<string> {
   readonly #attempt: Attempt<Target>
   readonly #mover: Mover
   readonly isEmpty: boolean
+  #hasCollected = false
 
   private constructor(attempt: Attempt<Target>, mover: Mover, isEmpty: boolean) {
     this.#attempt = attempt
@@ -81,8 +82,8 @@ export class SelectionRoute implements Route<string> {
 
   async changes({ selection, scopes }: AffectedRows): Promise<Changes<string>> {
     const { session, claim } = this.#attempt
-    await this.#collect(selection)
-    await session.run(`ANALYZE ${COLLECTED}`)
+    const rows = await this.#collect(selection)
+    if (rows > FEW_ROWS) await session.run(`ANALYZE ${COLLECTED}`)
     const among = scopes === null ? null : await stageScopes(session, scopes)
     const { deleteBrake: brake } = claim.pipeline
     const absent = { kept: COLLECTED, among, brake }
@@ -148,10 +149,11 @@ export class SelectionRoute implements Route<string> {
     }
   }
 
-  async #collect(selection: string): Promise<void> {
+  async #collect(selection: string): Promise<number> {
     const { session, examined } = this.#attempt
-    await session.run(`DROP TABLE IF EXISTS ${COLLECTED}`)
-    await this.#mover.collect(selection, 'vitrina_pass', examined.columns).catch((error) => {
+    if (this.#hasCollected) await session.run(`DROP TABLE IF EXISTS ${COLLECTED}`)
+    this.#hasCollected = true
+    return this.#mover.collect(selection, 'vitrina_pass', examined.columns).catch((error) => {
       throw databaseError(error, 'Reading the source', 'source')
     })
   }
