@@ -1,4 +1,5 @@
 import type { Lsn } from './lsn.js'
+import { relationName } from './relation-name.js'
 
 /** pgoutput, protocol 1: the messages that the log needs. https://www.postgresql.org/docs/current/protocol-logicalrep-message-formats.html */
 export type Message =
@@ -17,8 +18,8 @@ export type Message =
   | { readonly tag: 'other' }
 
 export interface Relation {
-  readonly schema: string
-  readonly table: string
+  /** As in the log. */
+  readonly name: string
   /** relreplident: d default, i index, f full, n nothing. */
   readonly identity: string
   readonly columns: readonly { readonly name: string; readonly isKey: boolean }[]
@@ -109,7 +110,7 @@ function readRelation(input: Input): [number, Relation] {
     input.skip(8)
     return { name, isKey }
   })
-  return [id, { schema, table, identity, columns }]
+  return [id, { name: relationName({ schema, table }), identity, columns }]
 }
 
 function readOld(input: Input, kind: string): OldTuple {

@@ -1,5 +1,4 @@
 import type { Message, OldTuple, Relation, Tuple, Value } from './decoder.js'
-import { relationName } from './relation-name.js'
 
 /** Column → its text. A column that is absent is unknown, which is not the same as NULL. */
 export type Image = Readonly<Record<string, string | null>>
@@ -44,7 +43,7 @@ export function changesOf(message: Message, needs: Needs): Change[] {
 }
 
 function change(relation: Relation, op: Operation, images: Pick<Change, 'old' | 'new'>): Change {
-  return { relation: relationName(relation), op, ...images }
+  return { relation: relation.name, op, ...images }
 }
 
 type Row = Record<string, string | null>
@@ -67,7 +66,7 @@ function oldOf(relation: Relation, { isKeyOnly, values }: OldTuple, needs: Needs
   return imageOf(
     relation,
     values,
-    (column) => isKept(relation, column, needs) && (!isKeyOnly || column.isKey),
+    (column) => (!isKeyOnly || column.isKey) && isKept(relation, column, needs),
   )
 }
 
@@ -80,7 +79,7 @@ type Column = Relation['columns'][number]
 /** With REPLICA IDENTITY FULL every column belongs to the identity; then only those that are needed are kept. */
 function isKept(relation: Relation, { name, isKey }: Column, needs: Needs): boolean {
   if (isKey && relation.identity !== 'f') return true
-  return (needs.get(relationName(relation)) ?? NO_COLUMNS).has(name)
+  return (needs.get(relation.name) ?? NO_COLUMNS).has(name)
 }
 
 function imageOf(relation: Relation, values: Tuple, isWanted: (column: Column) => boolean): Row {

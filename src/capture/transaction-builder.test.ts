@@ -7,7 +7,7 @@ function relation(table: string, identity = 'd'): Relation {
     { name: 'id', isKey: true },
     { name: 'g', isKey: identity === 'f' },
   ]
-  return { schema: 'public', table, identity, columns }
+  return { name: `public.${table}`, identity, columns }
 }
 
 function insert(table: string, id: string): Message {

@@ -46,7 +46,7 @@ export class TransactionBuilder {
   add(message: Message): Transaction | null {
     if (message.tag === 'begin') this.#open = new OpenTransaction(message.xid, this.#limits)
     else if (message.tag === 'commit') return this.#commit(message)
-    else if (this.#open !== null)
+    else if (this.#open?.isNeeded(message) === true)
       for (const change of changesOf(message, this.#needs())) this.#open.add(change)
     return null
   }
@@ -77,6 +77,11 @@ class OpenTransaction {
 
   get bytes(): number {
     return this.#bytes
+  }
+
+  /** False: the table has changed in too many rows already. */
+  isNeeded(message: Message): boolean {
+    return !('relation' in message && this.#collapsed.has(message.relation.name))
   }
 
   add(change: Change): void {

@@ -8,7 +8,6 @@ import type { GuardRules, Rejection, ServerAccepted, TextAccepted } from './verd
 
 export { isUnchanged, markRelations } from './catalog-mark.js'
 export { AGGREGATES } from './functions.js'
-export { KeptSessions } from './kept-sessions.js'
 export { parseSql, type Tree } from './parser.js'
 export type { ClosableGuardSession } from './reach.js'
 export { rejectionError } from './rejection-error.js'

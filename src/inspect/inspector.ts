@@ -1,7 +1,6 @@
 import { adviseIdentities } from '../capture/index.js'
 import {
   type ClosableGuardSession,
-  KeptSessions,
   type Rejection,
   rejectionError,
   type ServerAccepted,
@@ -35,7 +34,8 @@ import type { SinkKind } from '../ports/sink.js'
 import type { TransformHosts } from '../ports/transforms.js'
 import { connectionUrl } from '../postgres/connections.js'
 import { inspectionError, onSide } from '../postgres/errors.js'
-import { READ_ONLY, Session } from '../postgres/session.js'
+import { KeptSessions } from '../postgres/kept-sessions.js'
+import { READ_ONLY, type Session } from '../postgres/session.js'
 import { findTarget, type Target } from '../sinks/postgres/target.js'
 import { describeQuery } from '../sources/postgres/describe.js'
 import type { Column } from '../sql/selection.js'
@@ -71,17 +71,16 @@ const STATEMENT_TIMEOUT = '10s'
 
 export class PipelineInspector implements Inspector {
   readonly #settings: InspectorSettings
-  /** Opening a session costs more than a verdict, so sessions of the main database are kept for a while. */
-  readonly #kept: KeptSessions
+  /** Opening a session costs more than a verdict. */
+  readonly #kept = new KeptSessions()
   readonly #life = new AbortController()
 
   constructor(settings: InspectorSettings) {
     this.#settings = settings
-    this.#kept = new KeptSessions(() => this.#open(null, settings.readerUrl, this.#life.signal))
   }
 
   async close(): Promise<void> {
-    await this.#kept.end()
+    await this.#kept.close()
   }
 
   async refusals(pipeline: Pipeline, signal: AbortSignal): Promise<Finding[]> {
@@ -308,7 +307,7 @@ export class PipelineInspector implements Inspector {
 
   #forVerdict(pipeline: Pipeline, signal: AbortSignal): () => Promise<ClosableGuardSession> {
     return pipeline.sourceConnection === null
-      ? this.#kept.borrow
+      ? () => this.#open(null, this.#settings.readerUrl, this.#life.signal)
       : () => this.#openSource(pipeline.sourceConnection, signal)
   }
 
@@ -320,7 +319,7 @@ export class PipelineInspector implements Inspector {
 
   async #open(connection: string | null, main: string, signal: AbortSignal): Promise<Session> {
     const url = connectionUrl(this.#settings.connections, connection, main)
-    const session = await Session.open(url, 'vitrina-inspect', signal)
+    const session = await this.#kept.open(url, 'vitrina-inspect', signal)
     await session.run(`SET statement_timeout = '${STATEMENT_TIMEOUT}'; SET lock_timeout = '2s'`)
     return session
   }

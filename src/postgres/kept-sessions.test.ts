@@ -114,6 +114,15 @@ describe('a connection that a run has left', () => {
     await expect(session.rows('SELECT 1')).rejects.toThrow('the session is closed')
   })
 
+  it('is ended when no run has used it for a while', async () => {
+    kept = new KeptSessions({ idleMs: 50 })
+    const pid = await used(async () => {})
+    await waitFor(
+      async () => (await database.query('SELECT FROM pg_stat_activity WHERE pid = $1', [pid])).length === 0,
+      { what: 'the idle connection to end' },
+    )
+  })
+
   it('is ended with the process that kept it', async () => {
     kept = new KeptSessions()
     const pid = await used(async () => {})

@@ -29,9 +29,14 @@ interface Idle extends Kept {
  * may take the place of another one.
  */
 export class KeptSessions {
+  readonly #idleMs: number
   readonly #idle = new Map<string, Idle[]>()
   readonly #cleaning = new Set<Promise<void>>()
   #isClosed = false
+
+  constructor({ idleMs = IDLE_MS }: { idleMs?: number } = {}) {
+    this.#idleMs = idleMs
+  }
 
   async open(url: string, name: string, signal: AbortSignal): Promise<Session> {
     const kept = (await this.#reuse(url, name)) ?? (await openNew(url, name))
@@ -96,7 +101,7 @@ export class KeptSessions {
     const timer = setTimeout(() => {
       const at = all.findIndex(({ connection }) => connection === kept.connection)
       if (at >= 0) void end(all.splice(at, 1)[0]!)
-    }, IDLE_MS)
+    }, this.#idleMs)
     timer.unref()
     // An idle connection does not keep the process alive.
     socketOf(kept.connection.client).unref()

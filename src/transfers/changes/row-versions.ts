@@ -12,6 +12,9 @@ import {
 } from './change-source.js'
 import type { QueryTrace } from './query-trace.js'
 
+/** So many are read without counting them first. */
+const FEW_ENTRIES = 2_000
+
 /**
  * `capture: xmin`: rows whose version is new. Each table is read once. Deleted rows, and where a row was before it moved
  * to another scope, are not seen.
@@ -101,15 +104,22 @@ function whyUnseen({ alwaysFull, hiddenTables: [hidden] }: QueryTrace): string |
 }
 
 /** Rows of a table as images; null: too many. */
-export async function readImages(
-  source: Session,
-  { from, columns }: { readonly from: string; readonly columns: readonly string[] },
-): Promise<Image[] | null> {
+export async function readImages(source: Session, { from, columns }: ReadRows): Promise<Image[] | null> {
   const texts = columns.map((name) => `t.${quoteIdentifier(name)}::text AS ${quoteIdentifier(name)}`)
-  const rows = await source.rows(
-    `SELECT ${texts.length === 0 ? '1 AS found' : texts.join(', ')} FROM ${from} LIMIT ${MOST_ENTRIES + 1}`,
+  const selected = texts.length === 0 ? '1 AS found' : texts.join(', ')
+  const read = (limit: number) => source.rows(`SELECT ${selected} FROM ${from} LIMIT ${limit}`)
+  const first = await read(FEW_ENTRIES)
+  if (first.length < FEW_ENTRIES) return first
+  // Counting takes a fraction of reading, which would be for nothing.
+  const [row] = await source.rows(
+    `SELECT count(*)::text AS rows FROM (SELECT FROM ${from} LIMIT ${MOST_ENTRIES + 1}) counted`,
   )
-  return rows.length > MOST_ENTRIES ? null : rows
+  return Number(row!.rows) > MOST_ENTRIES ? null : read(MOST_ENTRIES)
+}
+
+interface ReadRows {
+  readonly from: string
+  readonly columns: readonly string[]
 }
 
 /** New images only: where the row was before is not known. */
