@@ -8,7 +8,6 @@ export interface Fault {
 
 const READER = 'capture/change-reader.js'
 const SNAPSHOT = `const [now] = await source.rows('SELECT pg_current_snapshot()::text AS snapshot, pg_current_wal_insert_lsn()::text AS lsn');`
-const READ = `const { head, ...read } = await this.#read({ last, tables, snapshot: now.snapshot });`
 
 export const FAULTS: readonly Fault[] = [
   {
@@ -74,12 +73,12 @@ export const FAULTS: readonly Fault[] = [
         file: READER,
         from: SNAPSHOT,
         // The wait only makes it more frequent.
-        to: `${READ.replace('now.snapshot', `'1:1:'`)}\n        await delay(40);\n        ${SNAPSHOT}`,
+        to: `const { head, ...read } = await this.#read({ lsn: NO_LSN, last, tables, snapshot: '1:1:' });\n        await delay(40);\n        ${SNAPSHOT}`,
       },
       {
         file: READER,
-        from: `await this.#waitFor(parseLsn(now.lsn), source);\n        ${READ}`,
-        to: 'await this.#waitFor(parseLsn(now.lsn), source);',
+        from: 'const [structure, { head, ...read }] = await Promise.all([',
+        to: 'const [structure] = await Promise.all([',
       },
     ],
   },
