@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline/promises'
 import { text } from 'node:stream/consumers'
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { unreadableFile } from '../config/unreadable-file.js'
 import { VitrinaError } from '../model/errors.js'
 import { formatOption, jsonOption } from './format.js'
 
@@ -80,13 +81,8 @@ export function allowEnvOption(): Option {
 /** The text of a file, or of stdin for "-". */
 export async function readInput(path: string): Promise<string> {
   if (path === '-') return text(process.stdin)
-  return readFile(path, 'utf8').catch((error: Error) => {
-    throw new VitrinaError(
-      'FILE_INVALID',
-      `${path} cannot be read: ${error.message}.`,
-      'Give an existing file, or - for stdin.',
-      { cause: error },
-    )
+  return readFile(path, 'utf8').catch((error) => {
+    throw unreadableFile(path, error, 'Give an existing file, or - for stdin.')
   })
 }
 

@@ -6,6 +6,7 @@ import type { JsonSchema } from './json-schema.js'
 import { type FilePipeline, type PipelineFile, readPipelineFile } from './pipeline-file.js'
 import { isBelow, type ReferenceLimits } from './reference-access.js'
 import { type FileMistake, SourceText } from './source-text.js'
+import { unreadableFile } from './unreadable-file.js'
 
 const MAX_BYTES = 4 * 1024 * 1024
 
@@ -26,7 +27,7 @@ export async function readPipelineFiles(
 async function filesAt(path: string): Promise<string[]> {
   if (path === '-') return [path]
   const found = await stat(path).catch((error: Error) => {
-    throw unreadable(path, error)
+    throw unreadableFile(path, error, 'Give existing files and folders, or - for stdin.')
   })
   if (!found.isDirectory()) {
     await requirePlainFile(path, found.size)
@@ -48,7 +49,7 @@ async function filesAt(path: string): Promise<string[]> {
 async function readSource(file: string): Promise<SourceText> {
   if (file === '-') return new SourceText('-', await text(process.stdin))
   const content = await readFile(file, 'utf8').catch((error: Error) => {
-    throw unreadable(file, error)
+    throw unreadableFile(file, error, 'Give existing files and folders, or - for stdin.')
   })
   return new SourceText(file, content)
 }
@@ -80,13 +81,4 @@ function sameNames(pipelines: readonly FilePipeline[]): FileMistake[] {
     const { file, line } = other.locate('name')
     return [{ place: pipeline.locate('name'), message: `"${pipeline.name}" is already in ${file}:${line}` }]
   })
-}
-
-function unreadable(path: string, cause: Error): VitrinaError {
-  return new VitrinaError(
-    'FILE_INVALID',
-    `${path} cannot be read: ${cause.message}.`,
-    'Give existing files and folders, or - for stdin.',
-    { cause },
-  )
 }

@@ -10,7 +10,16 @@ export const list = (value: string): string[] =>
     .split(',')
     .map((item) => item.trim())
     .filter((item) => item !== '')
-export const count = (least: number, most: number) => z.coerce.number().int().min(least).max(most)
+/** A whole number. */
+export const count = (least: number, most: number) => {
+  const error = `must be a whole number from ${least} to ${most}`
+  return z.coerce.number({ error }).int({ error }).min(least, { error }).max(most, { error })
+}
+
+/** One of a few words. */
+const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words) =>
+  z.enum(words, { error: `must be ${words.slice(0, -1).join(', ')} or ${words.at(-1)}` })
+
 const networkOrAddress = z
   .string()
   .refine(isNetwork, { error: 'must be addresses or networks such as 10.0.0.0/8, separated by commas' })
@@ -270,7 +279,7 @@ export const SETTINGS = {
     example: '1024',
   },
   VITRINA_TASK_ISOLATION: {
-    schema: z.enum(['auto', 'required', 'off']).default('auto'),
+    schema: oneOf(['auto', 'required', 'off']).default('auto'),
     means:
       'Whether task functions run in their own user namespace, where they cannot read the memory of other processes. auto: if Linux allows it and unshare is installed.',
     example: 'auto',
@@ -282,12 +291,12 @@ export const SETTINGS = {
     example: '65534:65534',
   },
   LOG_LEVEL: {
-    schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+    schema: oneOf(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
     means: 'The minimum level of logged lines.',
     example: 'info',
   },
   LOG_FORMAT: {
-    schema: z.enum(['json', 'pretty']).optional(),
+    schema: oneOf(['json', 'pretty']).optional(),
     means: 'One JSON object per line, or lines for people. Unset: pretty on a terminal, else json.',
     example: 'json',
   },
@@ -337,9 +346,13 @@ function parseTable<Table extends SettingsTable>(
     // Compose files and shells set an empty variable to mean "not set".
     const parsed = schema.safeParse(environment[name] || undefined)
     if (parsed.success) values[name] = parsed.data
-    else mistakes.push(`${name} ${parsed.error.issues.map((issue) => issue.message).join(', ')}`)
+    else mistakes.push(`${name} ${distinctMessages(parsed.error)}`)
   }
   return values as SettingsOf<Table>
+}
+
+function distinctMessages({ issues }: z.ZodError): string {
+  return [...new Set(issues.map(({ message }) => message))].join(', ')
 }
 
 function requireNone(mistakes: readonly string[]): void {
