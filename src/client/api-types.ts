@@ -2144,7 +2144,7 @@ export interface components {
          *       "type": "urn:vitrina:error:REQUEST_INVALID",
          *       "title": "The request is invalid.",
          *       "status": 422,
-         *       "detail": "The request is invalid. mode: Invalid option: expected one of \"full\"|\"incremental\".",
+         *       "detail": "The request is invalid. mode: must be \"full\" or \"incremental\".",
          *       "instance": "/api/v1/pipelines",
          *       "code": "REQUEST_INVALID",
          *       "vtr": "VTR-7101",
@@ -2155,7 +2155,7 @@ export interface components {
          *         {
          *           "field": "mode",
          *           "code": "invalid_value",
-         *           "message": "Invalid option: expected one of \"full\"|\"incremental\""
+         *           "message": "must be \"full\" or \"incremental\""
          *         }
          *       ]
          *     }

@@ -1,3 +1,4 @@
+import './plain-issues.js'
 import { z } from 'zod'
 import { CAPTURES } from './captures.js'
 import { isTooLong, LONGEST_NAME } from './table-name.js'

@@ -1,3 +1,4 @@
+import '../../model/plain-issues.js'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type {
   FastifyBaseLogger,
