@@ -39,6 +39,10 @@ export interface Attempt<M> {
   readonly start: PassStart | null
   /** Null: rows are read in the order of a key, or all of them. */
   readonly changes: ChangeSource | null
+  /** The checkpoint is in the main database. */
+  readonly isMain: boolean
+  /** Opens another session for the database of the source. */
+  readonly openSource: () => Promise<Session>
   readonly resources: Resources
 }
 
@@ -59,6 +63,12 @@ export interface AttemptOptions {
   readonly isTransactional: boolean
   readonly log: ChangeLog
   readonly resources: Resources
+}
+
+export type SideOptions = Omit<AttemptOptions, 'ledger' | 'log' | 'isMain'> & {
+  readonly ledger: Pick<Ledger, 'transformOutput'>
+  /** The application_name of the sessions; not given: that of the run. */
+  readonly name?: string
 }
 
 /** What an attempt has opened. */
@@ -84,7 +94,40 @@ export async function openAttempt<M>(
   options: AttemptOptions,
   findMart: (session: Session, columns: readonly Column[]) => Promise<FoundMart<M>>,
 ): Promise<Attempt<M>> {
-  const { claim, ledger, rules, resources, isTransactional } = options
+  const { claim, ledger, resources, isTransactional } = options
+  const { pipeline } = claim
+  const { source, session, chain, found, examined } = await openSides(options, findMart)
+  const created = await found.create()
+  const { checkpoints, checkpoint, isMain } = await takeOver(options, session, created)
+  failpoint('fence.taken')
+  const { mart, identity, isNew } = created
+  const parts = { session, checkpoints, ledger, claim, isMain, isTransactional, identity }
+  const batches = new BatchRunner(parts, checkpoint)
+  const key = examined.key.map((column) => column.name)
+  return {
+    ...{ claim, ledger, source, session, examined, chain, mart, isNew, batches, isMain, resources },
+    openSource: () => openSession(options, options.sourceUrl ?? options.url),
+    fingerprint: passFingerprint(pipeline, examined.query, key),
+    changes: await openChanges({ source, examined, state: batches.state, ...options }),
+    start: await startNow(source, session),
+  }
+}
+
+/** What both sides of a transfer are, before anything is changed. */
+export interface Sides<M> {
+  readonly source: Session
+  readonly session: Session
+  readonly chain: TransformChain | null
+  readonly found: FoundMart<M>
+  readonly examined: Examined
+}
+
+/** Opens sessions and rejects what cannot work. */
+export async function openSides<M>(
+  options: SideOptions,
+  findMart: (session: Session, columns: readonly Column[]) => Promise<FoundMart<M>>,
+): Promise<Sides<M>> {
+  const { claim, rules } = options
   const { pipeline } = claim
   const { source, session } = await openSessions(options)
   const inSource = <T>(work: () => Promise<T>) => onSide('source', 'Inspecting the source', work)
@@ -97,25 +140,19 @@ export async function openAttempt<M>(
   const examined = await inSource(() =>
     examine(source, pipeline, { ...described, martKey: found.key, sourceSchemas }),
   )
-  const created = await found.create()
-  const { checkpoints, checkpoint, isMain } = await takeOver(options, session, created)
-  failpoint('fence.taken')
-  const { mart, identity, isNew } = created
-  const parts = { session, checkpoints, ledger, claim, isMain, isTransactional, identity }
-  const batches = new BatchRunner(parts, checkpoint)
-  const key = examined.key.map((column) => column.name)
-  return {
-    ...{ claim, ledger, source, session, examined, chain, mart, isNew, batches, resources },
-    fingerprint: passFingerprint(pipeline, examined.query, key),
-    changes: await openChanges({ source, examined, state: batches.state, ...options }),
-    start: await startNow(source, session),
-  }
+  return { source, session, chain, found, examined }
 }
 
-async function openSessions(options: AttemptOptions): Promise<{ source: Session; session: Session }> {
-  const { claim, signal, sessions, sourceUrl, url, resources, isTransactional } = options
-  const open = async (address: string) =>
-    resources.add(await sessions.open(address, sessionName(claim), signal))
+async function openSession(
+  { claim, signal, sessions, resources, name = sessionName(claim) }: SideOptions,
+  address: string,
+): Promise<Session> {
+  return resources.add(await sessions.open(address, name, signal))
+}
+
+async function openSessions(options: SideOptions): Promise<{ source: Session; session: Session }> {
+  const { claim, sourceUrl, url, isTransactional } = options
+  const open = (address: string) => openSession(options, address)
   const side = isTransactional ? 'target' : 'meta store'
   const session = await onSide(side, `Connecting to the ${side}`, () => open(url))
   const source =
@@ -140,7 +177,7 @@ async function endPredecessors(sessions: readonly Session[], claim: Claim): Prom
 }
 
 async function openChain(
-  { claim, signal, transforms, ledger, resources }: AttemptOptions,
+  { claim, signal, transforms, ledger, resources }: SideOptions,
   columns: readonly Column[],
 ): Promise<TransformChain | null> {
   const names = transformNames(claim.pipeline)
@@ -171,7 +208,7 @@ async function takeOver(
  * A named connection may lead to the main database by another address: there the claim is visible. Mistaken for another
  * database, the copy of the checkpoint would wait for the checkpoint itself.
  */
-async function isMainDatabase(session: Session, claim: Claim): Promise<boolean> {
+export async function isMainDatabase(session: Session, claim: Claim): Promise<boolean> {
   const [meta] = await session.rows(
     "SELECT has_table_privilege(to_regclass('etl.etl_pipelines'), 'SELECT')::text AS readable",
   )
@@ -217,9 +254,13 @@ export function sourceQueryOf({ source, examined }: Attempt<unknown>): SourceQue
   return { source, query, columns, order, relations: facts.relations }
 }
 
-export function writingOf(
-  { claim, examined, chain, batches, mart }: Attempt<Target>,
-  isEmpty: boolean,
+export function writingOf(attempt: Attempt<Target>, isEmpty: boolean): TableWriting {
+  return writingInto(attempt, { isEmpty, refusedSoFar: attempt.batches.progress.rows.quarantined })
+}
+
+export function writingInto(
+  { claim, examined, chain, mart }: Pick<Attempt<Target>, 'claim' | 'examined' | 'chain' | 'mart'>,
+  { isEmpty, refusedSoFar }: Pick<TableWriting, 'isEmpty' | 'refusedSoFar'>,
 ): TableWriting {
   const written = (chain?.columns ?? examined.columns).map((column) => column.name)
   return {
@@ -227,7 +268,7 @@ export function writingOf(
       .map((column) => column.name)
       .filter((name) => written.includes(name) && !mart.key.includes(name)),
     quarantineLimit: claim.pipeline.quarantineLimit,
-    refusedSoFar: batches.progress.rows.quarantined,
+    refusedSoFar,
     isEmpty,
   }
 }
