@@ -245,15 +245,12 @@ async function failDeadly(session: Queryable): Promise<void> {
   )
 }
 
-/** The lock on the run makes a takeover and a forced cancel wait for the commit of the part, or the part see them. */
+/**
+ * The lock on the run makes a takeover and a forced cancel wait for the commit of the part, or the part see them. It is
+ * taken first: a runner that waits for it, because another one froze with it, can still renew the lease of its part.
+ */
 async function recordDone(session: Queryable, part: PartClaim, record: PartRecord): Promise<void> {
   const { rows, durationMs, phases } = record
-  const own = await session.query(
-    `UPDATE etl.etl_run_parts SET status = 'DONE', lease_until = NULL, rows = $4, counts = $5, finished_at = clock_timestamp()
-      WHERE run_id = $1 AND part = $2 AND attempts = $3 AND status = 'RUNNING' RETURNING part`,
-    [part.runId, part.part, part.partAttempt, rows.read, JSON.stringify(rows)],
-  )
-  if (own.length === 0) throw partLost(part)
   const counts = countColumns(rows)
   const held = await session.query(
     `UPDATE etl.etl_runs r SET deaths = 0, batches = r.batches + 1, parts_done = r.parts_done + 1, rows_written = r.rows_written + $3,
@@ -263,6 +260,12 @@ async function recordDone(session: Queryable, part: PartClaim, record: PartRecor
     [part.runId, part.fence, rowsWritten(rows), ...COUNTS.map((column) => counts[column])],
   )
   if (held.length === 0) throw partLost(part)
+  const own = await session.query(
+    `UPDATE etl.etl_run_parts SET status = 'DONE', lease_until = NULL, rows = $4, counts = $5, finished_at = clock_timestamp()
+      WHERE run_id = $1 AND part = $2 AND attempts = $3 AND status = 'RUNNING' RETURNING part`,
+    [part.runId, part.part, part.partAttempt, rows.read, JSON.stringify(rows)],
+  )
+  if (own.length === 0) throw partLost(part)
   const batch: Record<(typeof BATCH_COLUMNS)[number], unknown> = {
     batch: part.plan.batchBefore + part.part,
     attempt: part.attempt,
@@ -283,10 +286,12 @@ async function recordDone(session: Queryable, part: PartClaim, record: PartRecor
   )
 }
 
+/** Locks the run before its parts, as a part does that is committed. */
 async function requireHeld(session: Queryable, claim: Claim): Promise<void> {
   const held = await session.query(
-    `SELECT FROM etl.etl_pipelines WHERE id = $1 AND fence = $2 AND status IN ${HELD}`,
-    [claim.pipeline.id, claim.fence],
+    `SELECT FROM etl.etl_runs r JOIN etl.etl_pipelines p ON p.id = r.pipeline_id
+      WHERE r.id = $3 AND p.id = $1 AND p.fence = $2 AND p.status IN ${HELD} FOR UPDATE OF r`,
+    [claim.pipeline.id, claim.fence, claim.runId],
   )
   if (held.length === 0)
     throw new VitrinaError(
