@@ -115,7 +115,7 @@ export class PipelineManager {
     await this.#takeParts()
   }
 
-  /** Slots that no run needs work on parts of runs, whoever holds them. */
+  /** Slots that no run needs work on parts of runs, also of those that other runners hold. */
   async #takeParts(): Promise<void> {
     const { worker, runner } = this.#parts
     while (!this.#stopping && this.#running.size < runner.concurrency) {

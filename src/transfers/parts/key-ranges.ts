@@ -19,7 +19,7 @@ const SAMPLED_ROWS = 100_000
 
 /**
  * The columns of the key that ranges are made of: those that cannot be NULL, from the first on. If the first one can be
- * NULL, it alone: a range of several columns does not tell on which side of it a row with a NULL is.
+ * NULL, it alone: with several columns, a row with a NULL would be on neither side of a bound.
  */
 export function rangeOrder({ order }: Pick<Examined, 'order'>): Order {
   const { columns } = order
@@ -28,7 +28,7 @@ export function rangeOrder({ order }: Pick<Examined, 'order'>): Order {
 }
 
 /** Every row is in exactly one of the ranges: the first and the last are open, and the last one has NULL keys. */
-export function inRange(order: Order, { lo, hi }: KeyRange): string[] {
+function inRange(order: Order, { lo, hi }: KeyRange): string[] {
   const conditions = range(order, lo, hi)
   const hasNull = hi === null && order.columns.some((column) => !column.notNull)
   return hasNull ? conditions.map((condition) => `(${condition}) IS NOT FALSE`) : conditions
