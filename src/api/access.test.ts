@@ -67,6 +67,7 @@ const RULES: Record<string, Role | 'open'> = {
   'GET /runs': 'viewer',
   'GET /runs/:id': 'viewer',
   'GET /runs/:id/batches': 'viewer',
+  'GET /runs/:id/parts': 'viewer',
   'GET /runs/:id/log': 'viewer',
   'GET /runs/:id/log.txt': 'viewer',
   'GET /runners': 'viewer',

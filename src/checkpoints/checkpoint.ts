@@ -45,6 +45,8 @@ export interface Position {
     /** Rows written to the replacement of the mart so far. */
     readonly written?: RowCounts
     readonly begun?: PassStart
+    /** The run that was cut into parts for it: the next run continues with those that are not committed. */
+    readonly parts?: { readonly run: string }
   }
   /** When the last complete pass began. A comparison uses it to distinguish drift from rows that are still on their way. */
   readonly read?: PassStart & {

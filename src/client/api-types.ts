@@ -932,6 +932,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/runs/{id}/parts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the parts of a run, in the order of their keys.
+         * @description Requires the role viewer.
+         */
+        get: operations["getRunsByIdParts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/schedule/runs": {
         parameters: {
             query?: never;
@@ -1417,6 +1437,31 @@ export interface components {
             /** @description The message. */
             message: string;
         };
+        Part: {
+            /** @description Its rows come after this key; null: the first rows. */
+            after_key: string[] | null;
+            /** @description How often it was claimed. */
+            attempts: number;
+            /** @description When it was committed. */
+            finished_at: string | null;
+            /** @description Up to and including this key; null: the last rows, and rows whose key is NULL. */
+            last_key: string[] | null;
+            /** @description Until when that runner holds it. */
+            lease_until: string | null;
+            /** @description Its number within the run. */
+            part: number;
+            /** @description Rows read from the source. */
+            rows: number;
+            /** @description The runner that works on it, or worked on it last. */
+            runner_id: string | null;
+            /** @description When it was claimed last. */
+            started_at: string | null;
+            /**
+             * @description FAILED: the run tries it again, or fails with its error.
+             * @enum {string}
+             */
+            status: "PENDING" | "RUNNING" | "DONE" | "FAILED";
+        };
         PastAttempt: {
             /** @description Its number. */
             attempt: number;
@@ -1461,6 +1506,7 @@ export interface components {
          *         "film_id"
          *       ],
          *       "batch_size": "auto",
+         *       "parallelism": 1,
          *       "enabled": true,
          *       "freshness": null,
          *       "schedule_interval": "15m",
@@ -1525,6 +1571,8 @@ export interface components {
             mode: "full" | "incremental";
             /** @description A unique name. */
             name: string;
+            /** @description How many parts of a pass over all rows are read and written at the same time; auto chooses by the size of the source and the free runner slots. 1: one stream. */
+            parallelism: number | "auto";
             /** @description Rows that a run may quarantine before it fails. */
             quarantine_limit: number;
             /** @description 15m, 1h30m, PT15M or a cron expression. null: runs only on request. */
@@ -1733,6 +1781,11 @@ export interface components {
              * @example film_dim
              */
             name: string;
+            /**
+             * @description How many parts of a pass over all rows are read and written at the same time; auto chooses by the size of the source and the free runner slots. 1: one stream.
+             * @default 1
+             */
+            parallelism?: number | "auto";
             /**
              * @description Rows that a run may quarantine before it fails.
              * @default 100
@@ -1992,6 +2045,8 @@ export interface components {
              * @example film_dim
              */
             name?: string;
+            /** @description How many parts of a pass over all rows are read and written at the same time; auto chooses by the size of the source and the free runner slots. 1: one stream. */
+            parallelism?: (number | "auto") | null;
             /** @description Rows that a run may quarantine before it fails. */
             quarantine_limit?: number | null;
             /** @description Required if the change invalidates the checkpoint: true resets it to the start, false keeps it. */
@@ -2272,6 +2327,8 @@ export interface components {
          *       "rows_quarantined": 0,
          *       "rows_duplicate": 0,
          *       "batches": 1,
+         *       "parts_total": 0,
+         *       "parts_done": 0,
          *       "error": null,
          *       "error_code": null,
          *       "error_hint": null,
@@ -2323,6 +2380,10 @@ export interface components {
             } | null;
             /** @description The id of the run. */
             id: string;
+            /** @description Parts committed. */
+            parts_done: number;
+            /** @description Into how many parts the run is cut (parallelism); 0: it is one stream. */
+            parts_total: number;
             /** @description The id of its pipeline. */
             pipeline_id: string;
             /** @description The name of its pipeline. */
@@ -2628,6 +2689,11 @@ export interface components {
              */
             name?: string;
             /**
+             * @description How many parts of a pass over all rows are read and written at the same time; auto chooses by the size of the source and the free runner slots. 1: one stream.
+             * @default 1
+             */
+            parallelism?: number | "auto";
+            /**
              * @description Rows that a run may quarantine before it fails.
              * @default 100
              */
@@ -2804,6 +2870,11 @@ export interface components {
              * @example film_dim
              */
             name?: string;
+            /**
+             * @description How many parts of a pass over all rows are read and written at the same time; auto chooses by the size of the source and the free runner slots. 1: one stream.
+             * @default 1
+             */
+            parallelism?: number | "auto";
             /**
              * @description Rows that a run may quarantine before it fails.
              * @default 100
@@ -3704,6 +3775,8 @@ export interface operations {
                         mode: "full" | "incremental";
                         /** @description A unique name. */
                         name: string;
+                        /** @description How many parts of a pass over all rows are read and written at the same time; auto chooses by the size of the source and the free runner slots. 1: one stream. */
+                        parallelism: number | "auto";
                         /** @description Rows that a run may quarantine before it fails. */
                         quarantine_limit: number;
                         /** @description 15m, 1h30m, PT15M or a cron expression. null: runs only on request. */
@@ -3935,6 +4008,8 @@ export interface operations {
                         mode: "full" | "incremental";
                         /** @description A unique name. */
                         name: string;
+                        /** @description How many parts of a pass over all rows are read and written at the same time; auto chooses by the size of the source and the free runner slots. 1: one stream. */
+                        parallelism: number | "auto";
                         /** @description Rows that a run may quarantine before it fails. */
                         quarantine_limit: number;
                         /** @description 15m, 1h30m, PT15M or a cron expression. null: runs only on request. */
@@ -4922,6 +4997,8 @@ export interface operations {
                         mode: "full" | "incremental";
                         /** @description A unique name. */
                         name: string;
+                        /** @description How many parts of a pass over all rows are read and written at the same time; auto chooses by the size of the source and the free runner slots. 1: one stream. */
+                        parallelism: number | "auto";
                         /** @description Rows that a run may quarantine before it fails. */
                         quarantine_limit: number;
                         /** @description 15m, 1h30m, PT15M or a cron expression. null: runs only on request. */
@@ -5700,6 +5777,10 @@ export interface operations {
                         id: string;
                         /** @description The next run of the pipeline. */
                         next_run_id: string | null;
+                        /** @description Parts committed. */
+                        parts_done: number;
+                        /** @description Into how many parts the run is cut (parallelism); 0: it is one stream. */
+                        parts_total: number;
                         /** @description The id of its pipeline. */
                         pipeline_id: string;
                         /** @description The name of its pipeline. */
@@ -5916,6 +5997,47 @@ export interface operations {
                 };
                 content: {
                     "text/plain": string;
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    getRunsByIdParts: {
+        parameters: {
+            query?: {
+                /** @description next_cursor of the previous page. */
+                cursor?: string;
+                /** @description The maximum number of items. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description The items of this page. */
+                        items: components["schemas"]["Part"][];
+                        /** @description Send it as cursor to get the next page; null at the end. */
+                        next_cursor: string | null;
+                    };
                 };
             };
             400: components["responses"]["Problem"];

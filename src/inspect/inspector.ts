@@ -51,7 +51,7 @@ import { queryPlan } from './query-plan.js'
 import { PREVIEW_PATIENCE, type PreviewPatience, readFirstRows } from './read-first-rows.js'
 import { sourceTables } from './source-tables.js'
 import { transformField, transformFirstRows, unknownTransforms, withTransforms } from './transformed-rows.js'
-import { keyWarnings, warningsFor } from './warnings.js'
+import { keyWarnings, partWarnings, warningsFor } from './warnings.js'
 
 export interface InspectorSettings {
   readonly readerUrl: string
@@ -163,11 +163,17 @@ export class PipelineInspector implements Inspector {
         const plan = await queryPlan(source, pipeline, inspected)
         const changes = await changeTrace(source, pipeline, inspected)
         const unprepared = await preparationWarnings(source, pipeline, inspected)
+        const parts = await partWarnings(source, pipeline, inspected)
         const keys = depth === 'quick' ? [] : await keyWarnings(source, inspected)
         // Keys that this mode does not need; a comparison uses the incremental key in every mode.
         const unused = missingKeys(pipeline, examined.columns)
         const known = [
-          ...[...warningsFor(pipeline, inspected), ...unprepared, ...changeWarnings(pipeline, changes)],
+          ...[
+            ...warningsFor(pipeline, inspected),
+            ...parts,
+            ...unprepared,
+            ...changeWarnings(pipeline, changes),
+          ],
           ...[...unused, ...keys, ...ofTarget(warnings)],
         ]
         return this.#valid(pipeline, { inspected, plan, changes }, known)

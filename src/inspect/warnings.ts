@@ -4,6 +4,7 @@ import type { Session } from '../postgres/session.js'
 import { isSpread } from '../sources/postgres/describe.js'
 import { asRelation, columnList } from '../sql/selection.js'
 import type { Examined } from '../transfers/examine.js'
+import { whyOneStream } from '../transfers/parts/one-stream.js'
 import type { InspectedPipeline } from './inspected-pipeline.js'
 
 /** Valid configurations that may not do what their owner expects. */
@@ -78,6 +79,25 @@ function typeWarnings({ target }: Pick<InspectedPipeline, 'target'>): Finding[] 
           }),
         ],
   )
+}
+
+/** The pipeline asks for parts, and its runs are one stream. */
+export async function partWarnings(
+  source: Session,
+  pipeline: Pipeline,
+  examined: InspectedPipeline,
+): Promise<Finding[]> {
+  if (pipeline.parallelism === 1) return []
+  const reason = await whyOneStream(source, { pipeline, examined, isTable: examined.sink === null })
+  if (reason === null) return []
+  return [
+    warning({
+      code: 'ONE_STREAM',
+      field: 'parallelism',
+      message: `Runs are not cut into parts: ${reason}.`,
+      hint: 'Set parallelism to 1, or see the guide to parallel runs for what can be cut.',
+    }),
+  ]
 }
 
 /** With a key that is not unique, rows of the mart replace each other. Checked for two seconds at most. */

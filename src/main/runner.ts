@@ -8,10 +8,12 @@ import { MartReconciler } from '../reconcile/reconciler.js'
 import { PipelineDispatcher } from '../runner/dispatcher.js'
 import { PipelineExecutor } from '../runner/executor.js'
 import { PipelineManager } from '../runner/manager.js'
+import { PartWorker } from '../runner/part-worker.js'
 import { Scheduler } from '../runner/scheduler.js'
 import type { SinkModule } from '../sinks/index.js'
 import { Database } from '../store/database.js'
 import { requireMigrated } from '../store/migrate.js'
+import { PartQueueRepository } from '../store/part-queue.repository.js'
 import { RunLogWriter } from '../store/run-log.js'
 import { RunQueueRepository } from '../store/run-queue.repository.js'
 import { NotifyWakeups } from '../store/wakeups.js'
@@ -100,10 +102,18 @@ export async function startRunner(
       transforms,
     })
     const waits = retryWaitsMs === undefined ? {} : { retryWaitsMs }
-    const parts = { queue, transfers, reconciler, events, leaseSeconds, ...waits }
+    const partQueue = new PartQueueRepository(database)
+    const worker = new PartWorker({
+      runnerId: id,
+      parts: partQueue,
+      ...{ queue, transfers, events, leaseSeconds },
+    })
+    const parts = { queue, parts: partQueue, worker, transfers, reconciler, events, leaseSeconds, ...waits }
     const manager = new PipelineManager({
       runner,
       queue,
+      parts: partQueue,
+      worker,
       events,
       dispatcher: new PipelineDispatcher(parts, new PipelineExecutor(parts)),
       scheduler: new Scheduler(queue, events),

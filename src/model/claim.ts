@@ -125,3 +125,8 @@ export const SESSION_PREFIX = 'vitrina-run '
 export function sessionName({ pipeline, fence }: Claim): string {
   return `${SESSION_PREFIX}${pipeline.id}/${fence}`
 }
+
+/** The same for a part of a run, followed by the part and how often it was claimed. */
+export function partSessionName(claim: Claim, part: number, attempt: number): string {
+  return `${sessionName(claim)}/${part}.${attempt}`
+}

@@ -16,6 +16,11 @@ export const FAILPOINTS = [
   'batch.committed',
   'replace.merged',
   'sweep.deleted',
+  'part.claimed',
+  'part.read',
+  'part.written',
+  'part.committed',
+  'parts.finishing',
   'run.finishing',
 ] as const
 export type Failpoint = (typeof FAILPOINTS)[number]

@@ -48,6 +48,22 @@ export interface BatchHistory {
   readonly finishedAt: string
 }
 
+export const PART_STATUSES = ['PENDING', 'RUNNING', 'DONE', 'FAILED'] as const
+
+/** A part of a run: a range of keys. */
+export interface PartHistory {
+  readonly part: number
+  readonly status: (typeof PART_STATUSES)[number]
+  readonly afterKey: readonly string[] | null
+  readonly lastKey: readonly string[] | null
+  readonly runnerId: string | null
+  readonly leaseUntil: string | null
+  readonly attempts: number
+  readonly rows: number
+  readonly startedAt: string | null
+  readonly finishedAt: string | null
+}
+
 export const QUARANTINE_STATUSES = ['HELD', 'REPLAY_REQUESTED', 'REPLAYED', 'DISCARDED'] as const
 export type QuarantineStatus = (typeof QUARANTINE_STATUSES)[number]
 

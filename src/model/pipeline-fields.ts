@@ -213,6 +213,19 @@ export const PIPELINE_FIELDS = {
     change: 'always',
     option: { flag: '--batch-size <n>', help: 'rows per batch, or auto' },
   },
+  parallelism: {
+    schema: z
+      .union([z.int().min(1).max(256), z.literal('auto')], {
+        error: 'must be a whole number from 1 to 256, or "auto"',
+      })
+      .default(1)
+      .describe(
+        'How many parts of a pass over all rows are read and written at the same time; auto chooses by the size of the source and the free runner slots. 1: one stream.',
+      ),
+    nullMeans: 'auto',
+    change: 'always',
+    option: { flag: '--parallelism <n>', help: 'parts of a run at the same time, or auto' },
+  },
   enabled: {
     schema: z.boolean().default(true).describe('Runners run only enabled pipelines.'),
     change: 'always',

@@ -86,6 +86,9 @@ export interface Run {
   readonly rowsQuarantined: number
   readonly rowsDuplicate: number
   readonly batches: number
+  /** Into how many parts it is cut; 0: it is one stream. */
+  readonly partsTotal: number
+  readonly partsDone: number
   readonly error: string | null
   readonly errorCode: string | null
   readonly errorHint: string | null

@@ -3,6 +3,7 @@ import type {
   AuditEntry,
   BatchHistory,
   FleetRunner,
+  PartHistory,
   QuarantinedRow,
   QuarantineStatus,
   RunLogLine,
@@ -110,6 +111,8 @@ export interface Catalog {
   currentAndLastRun(pipelineId: string): Promise<{ current: Run | null; last: Run | null }>
   /** Newest first. */
   listBatches(runId: string, page: PageRequest): Promise<Page<BatchHistory>>
+  /** In the order of their keys. */
+  listParts(runId: string, page: PageRequest): Promise<Page<PartHistory>>
   listLog(runId: string, filter: RunLogFilter): Promise<Page<RunLogLine>>
   /** Newest first. */
   listQuarantine(filter: QuarantineFilter): Promise<Page<QuarantinedRow>>

@@ -58,6 +58,8 @@ export interface RunQueue {
   hasRefusedRows(claim: Claim): Promise<boolean>
   /** What holds the checkpoint back, and adds what the attempt cost the databases; null: not known. */
   measured(claim: Claim, measured: Measured): Promise<void>
+  /** Adds what a part of the run cost. */
+  spent(claim: Claim, cost: RunCost): Promise<void>
   retrying(
     claim: Claim,
     attempt: number,

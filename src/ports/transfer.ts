@@ -1,4 +1,5 @@
 import type { BatchRecord, Claim, Control, Phase, Progress, RunPlan } from '../model/claim.js'
+import type { OpenPart, PartClaim, PartPlan, PartRecord, PartStates } from '../model/part.js'
 import type { FailedAudit, HeldBack, HeldRow, RefusedRow, RepairKey, RunCost } from '../model/run.js'
 import type { MetaSession } from './run-queue.js'
 
@@ -15,12 +16,46 @@ export interface BatchDone {
 export interface Step {
   readonly name: string
   /** Moves about `limit` rows and the checkpoint with them, or throws and leaves both. Null: the step is complete. */
-  next(limit: number): Promise<BatchDone | Idle | null>
+  next(limit: number): Promise<BatchDone | Idle | OpenParts | null>
 }
+
+/** The step is cut into parts that any runner may execute: work on them, and call the step again. */
+export const OPEN_PARTS = 'open parts'
+export type OpenParts = typeof OPEN_PARTS
 
 /** Nothing to do for now: what users have requested is looked up, and the step is called again. */
 export const IDLE = 'idle'
 export type Idle = typeof IDLE
+
+/** The parts of a run, as the holder of the run keeps them. */
+export interface PartBook {
+  /** Runner slots that are free besides the one of the run. */
+  freeSlots(): Promise<number>
+  /** The parts that this run or an earlier one was cut into; empty: none. */
+  partsOf(runId: string): Promise<readonly OpenPart[]>
+  /** Stores the parts of the run. None can be claimed before `open`. */
+  lay(parts: readonly OpenPart[]): Promise<void>
+  open(plan: PartPlan): Promise<void>
+  states(): Promise<PartStates>
+  /** The run continues with parts that an earlier attempt or run has left, in a new snapshot of the source. */
+  continued(done: number, total: number): void
+}
+
+/** Where a part records what it does. */
+export interface PartNotes extends Pick<Ledger, 'quarantine' | 'transformOutput'> {
+  /** Throws if the part is no longer held. Renews its lease. */
+  require(): Promise<void>
+  /** With `session`, inside the transaction of the rows; otherwise after it. */
+  done(record: PartRecord, session: MetaSession | null): Promise<void>
+}
+
+/** Executes one part: its rows and its line in the ledger are committed together, or not at all. */
+export interface PartTransfer {
+  run(): Promise<PartRecord>
+  /** What its sessions have cost; null: unknown. */
+  cost(): Promise<RunCost | null>
+  close(): Promise<void>
+}
 
 /** Where a transfer records what it does. `session` is set if the batch is committed in the main database itself. */
 export interface Ledger {
@@ -41,6 +76,7 @@ export interface Ledger {
   requireLease(): void
   /** A line that a transform printed. */
   transformOutput(line: { readonly transform: string; readonly text: string }): void
+  readonly parts: PartBook
 }
 
 /**
@@ -79,4 +115,6 @@ export interface TransferFactory {
    * fence. If it throws, nothing stays open.
    */
   open(claim: Claim, ledger: Ledger, signal: AbortSignal): Promise<Transfer>
+  /** The same for a part of a run that another runner may hold. Nothing is created, and the fence is not taken. */
+  openPart(part: PartClaim, notes: PartNotes, signal: AbortSignal): Promise<PartTransfer>
 }

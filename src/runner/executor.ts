@@ -3,12 +3,16 @@ import { VitrinaError } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'
 import { strategyOf } from '../model/pipeline.js'
 import type { HeldRow, RepairKey } from '../model/run.js'
+import type { PartQueue } from '../ports/part-queue.js'
 import type { Reconciler } from '../ports/reconciler.js'
 import type { RunQueue } from '../ports/run-queue.js'
 import {
   IDLE,
   type Idle,
   type Ledger,
+  OPEN_PARTS,
+  type OpenParts,
+  type PartBook,
   type Step,
   type Transfer,
   type TransferFactory,
@@ -16,10 +20,13 @@ import {
 import type { Events } from '../telemetry/events.js'
 import { BatchSize } from './batch-size.js'
 import type { Lease } from './lease.js'
+import type { PartWorker } from './part-worker.js'
 import { STRATEGIES } from './strategies/index.js'
 
 export interface ExecutorParts {
   readonly queue: RunQueue
+  readonly parts: PartQueue
+  readonly worker: PartWorker
   readonly transfers: TransferFactory
   /** Compares repaired rows again. */
   readonly reconciler: Pick<Reconciler, 'prove'>
@@ -68,6 +75,8 @@ export class PipelineExecutor {
       for (let steps = first; ; steps = this.#repairs({ claim, transfer, lease })) {
         const outcome = await this.#runSteps(claim, steps, { lease, size, isStopping })
         if (outcome === 'RELEASED') return outcome
+        // Runners that work on parts of the run could not commit them once it has ended.
+        if (outcome !== 'SUCCESS') await this.#parts.worker.quiet(claim, lease.signal)
         await this.#measure(claim, transfer)
         if (await this.#end(claim, outcome)) return outcome
       }
@@ -106,8 +115,9 @@ export class PipelineExecutor {
         if (isStopping()) return 'RELEASED'
         size.set(lease.control.batchSize)
         const done = await this.#runBatch(claim, step, size)
-        if (done === IDLE) await lease.look()
-        else if (!done) break
+        if (done === OPEN_PARTS) await this.#parts.worker.workFor(claim, lease.signal)
+        if (done === IDLE || (done === OPEN_PARTS && !lease.isFresh)) await lease.look()
+        if (done === false) break
       }
     }
     return 'SUCCESS'
@@ -154,15 +164,30 @@ export class PipelineExecutor {
     )
   }
 
-  async #runBatch(claim: Claim, step: Step, size: BatchSize): Promise<boolean | Idle> {
+  async #runBatch(claim: Claim, step: Step, size: BatchSize): Promise<boolean | Idle | OpenParts> {
     const { events } = this.#parts
     const done = await step.next(size.rows)
     if (done === null) return false
-    if (done === IDLE) return IDLE
+    if (done === IDLE || done === OPEN_PARTS) return done
     size.took(done.record.rows.read, done.record.durationMs)
     events.batchDone(claim, done.record, done)
     if (done.record.rows.duplicates > 0) events.duplicates(claim, done.record.rows.duplicates)
     return true
+  }
+
+  #partBook(claim: Claim): PartBook {
+    const { parts, events } = this.#parts
+    return {
+      freeSlots: () => parts.freeSlots(),
+      partsOf: (runId) => parts.partsOf(runId),
+      lay: (all) => parts.layParts(claim, all),
+      open: async (plan) => {
+        await parts.openParts(claim, plan)
+        events.partsOpened(claim, plan)
+      },
+      states: () => parts.partStates(claim),
+      continued: (done, total) => events.partsContinued(claim, done, total),
+    }
   }
 
   #ledger(claim: Claim, lease: Lease): Ledger {
@@ -173,6 +198,7 @@ export class PipelineExecutor {
         lease.renewed(control)
         return control
       },
+      parts: this.#partBook(claim),
       requireLease: () => lease.require(),
       requestedReset: () => queue.requestedReset(claim),
       resetApplied: () => queue.resetDone(claim),

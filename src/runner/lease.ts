@@ -2,13 +2,15 @@ import type { Claim, Control } from '../model/claim.js'
 import { VitrinaError } from '../model/errors.js'
 import type { RunQueue } from '../ports/run-queue.js'
 
+const FRESH_MS = 500
+
 /**
  * Keeps a claim alive during a long batch, and stops the run if that fails: `signal` aborts as soon as the lease is
  * lost or was not renewed in time. The database would reject the commit anyway; this saves the work, and keeps late
  * requests from servers that cannot detect them.
  */
 export class Lease {
-  readonly #queue: RunQueue
+  readonly #queue: Pick<RunQueue, 'renew'>
   readonly #claim: Claim
   readonly #seconds: number
   readonly #abort = new AbortController()
@@ -17,7 +19,7 @@ export class Lease {
   #renewedAt = performance.now()
   #ended = false
 
-  constructor(queue: RunQueue, claim: Claim, seconds: number) {
+  constructor(queue: Pick<RunQueue, 'renew'>, claim: Claim, seconds: number) {
     this.#queue = queue
     this.#claim = claim
     this.#seconds = seconds
@@ -32,6 +34,11 @@ export class Lease {
   /** Pending requests, as far as known. */
   get control(): Control {
     return this.#control
+  }
+
+  /** The pending requests were looked up a moment ago. */
+  get isFresh(): boolean {
+    return performance.now() - this.#renewedAt < FRESH_MS
   }
 
   /** A batch renewed the lease itself. */

@@ -1,16 +1,21 @@
 import type { Claim, RunnerInfo } from '../model/claim.js'
 import { VitrinaError } from '../model/errors.js'
+import type { PartClaim } from '../model/part.js'
 import { isLive } from '../model/pipeline.js'
+import type { PartQueue } from '../ports/part-queue.js'
 import type { RunQueue } from '../ports/run-queue.js'
 import type { Wakeups } from '../ports/wakeups.js'
 import type { Events } from '../telemetry/events.js'
 import type { PipelineDispatcher } from './dispatcher.js'
+import type { PartWorker } from './part-worker.js'
 import type { Scheduler } from './scheduler.js'
 
 export interface ManagerParts {
   readonly runner: RunnerInfo
   readonly queue: RunQueue
   readonly dispatcher: PipelineDispatcher
+  readonly parts: PartQueue
+  readonly worker: PartWorker
   readonly scheduler: Scheduler
   readonly wakeups: Wakeups
   readonly events: Events
@@ -59,11 +64,14 @@ export class PipelineManager {
 
   /** R3.3 for a runner: the current batches finish, their checkpoints are kept, the runs are handed back. */
   async stop(): Promise<void> {
-    const { dispatcher, wakeups, queue, runner, events, graceMs } = this.#parts
+    const { dispatcher, worker, wakeups, queue, runner, events, graceMs } = this.#parts
     this.#stopping = true
     dispatcher.stop()
     this.#wake()
-    const patience = setTimeout(() => dispatcher.cut(), graceMs)
+    const patience = setTimeout(() => {
+      dispatcher.cut()
+      worker.cut()
+    }, graceMs)
     await this.#loop
     await Promise.all([...this.#running, ...this.#live])
     clearTimeout(patience)
@@ -90,9 +98,11 @@ export class PipelineManager {
   }
 
   async #tick(): Promise<void> {
-    const { queue, runner, scheduler, leaseSeconds, events } = this.#parts
+    const { queue, parts, runner, scheduler, leaseSeconds, events } = this.#parts
     await this.#beat()
     await scheduler.tick()
+    // A runner that froze in a part may hold the lock on its run, which the next claim would wait for.
+    await parts.endFrozenParts()
     let recovered = 0
     while (!this.#stopping && this.#running.size < runner.concurrency) {
       const claim = await queue.claim(runner.id, leaseSeconds)
@@ -102,6 +112,29 @@ export class PipelineManager {
       this.#start(claim)
     }
     if (recovered > 0) events.recovered(recovered)
+    await this.#takeParts()
+  }
+
+  /** Slots that no run needs work on parts of runs, also of those that other runners hold. */
+  async #takeParts(): Promise<void> {
+    const { worker, runner } = this.#parts
+    while (!this.#stopping && this.#running.size < runner.concurrency) {
+      const part = await worker.claim()
+      if (part === null) return
+      this.#startPart(part)
+    }
+  }
+
+  #startPart(part: PartClaim): void {
+    const { worker, events } = this.#parts
+    const work: Promise<void> = worker
+      .work(part)
+      .catch((error) => events.connectionLost(part.pipeline.name, error as Error))
+      .finally(() => {
+        this.#running.delete(work)
+        this.#wake()
+      })
+    this.#running.add(work)
   }
 
   /** A live run mostly waits, so that it takes no slot from others. */

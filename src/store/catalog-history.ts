@@ -2,6 +2,7 @@ import type {
   AuditEntry,
   BatchHistory,
   FleetRunner,
+  PartHistory,
   QuarantinedRow,
   QuarantineStatus,
   RunLogLine,
@@ -26,6 +27,21 @@ export async function listBatches(
     [runId, readNumberCursor(cursor), limit + 1],
   )
   return pageOf(rows, limit, (row) => [row.batch])
+}
+
+/** In the order of their keys. */
+export async function listParts(
+  database: Queryable,
+  runId: string,
+  { limit, cursor }: PageRequest,
+): Promise<Page<PartHistory>> {
+  const rows = await database.query<PartHistory>(
+    `SELECT part, status, lo AS "afterKey", hi AS "lastKey", owner AS "runnerId", etl.rfc3339(lease_until) AS "leaseUntil",
+            attempts, rows, etl.rfc3339(started_at) AS "startedAt", etl.rfc3339(finished_at) AS "finishedAt"
+       FROM etl.etl_run_parts WHERE run_id = $1 AND ($2::bigint IS NULL OR part > $2) ORDER BY part LIMIT $3`,
+    [runId, readNumberCursor(cursor), limit + 1],
+  )
+  return pageOf(rows, limit, (row) => [row.part])
 }
 
 /** In the order in which they were logged. `errors` leaves out information; `q` also searches the fields. */

@@ -1,5 +1,12 @@
 import type { ConnectionUse } from '../model/connection.js'
-import type { AuditEntry, BatchHistory, FleetRunner, QuarantinedRow, RunLogLine } from '../model/history.js'
+import type {
+  AuditEntry,
+  BatchHistory,
+  FleetRunner,
+  PartHistory,
+  QuarantinedRow,
+  RunLogLine,
+} from '../model/history.js'
 import type { FleetSummary, PipelineLine } from '../model/overview.js'
 import type { Pipeline } from '../model/pipeline.js'
 import type { Run, RunSurroundings } from '../model/run.js'
@@ -25,6 +32,7 @@ import {
   listAudit,
   listBatches,
   listLog,
+  listParts,
   listQuarantine,
   listRunners,
 } from './catalog-history.js'
@@ -107,6 +115,10 @@ export class CatalogRepository implements Catalog {
 
   listBatches(runId: string, page: PageRequest): Promise<Page<BatchHistory>> {
     return listBatches(this.#database, runId, page)
+  }
+
+  listParts(runId: string, page: PageRequest): Promise<Page<PartHistory>> {
+    return listParts(this.#database, runId, page)
   }
 
   listLog(runId: string, filter: RunLogFilter): Promise<Page<RunLogLine>> {

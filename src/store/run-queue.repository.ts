@@ -17,7 +17,7 @@ import {
   NO_ROWS,
   type RefusedRow,
   type RepairKey,
-  type RowCounts,
+  type RunCost,
   rowsWritten,
 } from '../model/run.js'
 import type { Measured, MetaSession, RecordOptions, RunQueue } from '../ports/run-queue.js'
@@ -25,7 +25,16 @@ import { redactText } from '../telemetry/redact.js'
 import type { Database } from './database.js'
 import { MetaStore } from './meta-store.js'
 import { PIPELINE_COLUMNS, type PipelineRow, toPipeline } from './rows.js'
+import { BATCH_COLUMNS, COUNTS, countColumns } from './run-counts.js'
 import { HELD } from './status-lists.js'
+
+/** A cost that is not known leaves the sum as it is. */
+const ADDED_COST = `cost_blocks_read = coalesce(cost_blocks_read + $3, $3, cost_blocks_read),
+  cost_wal_bytes = coalesce(cost_wal_bytes + $4, $4, cost_wal_bytes)`
+
+function costValues(cost: RunCost | null): (number | null)[] {
+  return [cost?.blocksRead ?? null, cost?.walBytes ?? null]
+}
 
 interface ControlRow {
   status: string
@@ -267,13 +276,11 @@ export class RunQueueRepository implements RunQueue {
 
   async measured(claim: Claim, { heldBack, cost }: Measured): Promise<void> {
     const by = heldBack === null ? null : JSON.stringify(heldBack)
-    const added = `cost_blocks_read = coalesce(cost_blocks_read + $4, $4, cost_blocks_read),
-      cost_wal_bytes = coalesce(cost_wal_bytes + $5, $5, cost_wal_bytes)`
-    await this.#note(claim, `held_back = $3, ${added}`, [
-      by,
-      cost?.blocksRead ?? null,
-      cost?.walBytes ?? null,
-    ])
+    await this.#note(claim, `${ADDED_COST}, held_back = $5`, [...costValues(cost), by])
+  }
+
+  async spent(claim: Claim, cost: RunCost): Promise<void> {
+    await this.#note(claim, ADDED_COST, costValues(cost))
   }
 
   async retrying(
@@ -462,22 +469,7 @@ const RENEW = `
    WHERE id = $1 AND fence = $2 AND lease_owner IS NOT NULL AND status IN ${HELD}
   RETURNING p.status, p.batch_size, (SELECT r.cancel_requested::text FROM etl.etl_runs r WHERE r.id = $4) AS cancel`
 
-const COUNTS = [
-  'rows_read',
-  'rows_inserted',
-  'rows_updated',
-  'rows_unchanged',
-  'rows_deleted',
-  'rows_quarantined',
-  'rows_duplicate',
-] as const
 const COUNT_TYPES = COUNTS.map((column) => `${column} bigint`).join(', ')
-const BATCH_COLUMNS = [
-  ...['batch', 'attempt', 'step', 'first_key', 'last_key', 'duration_ms'],
-  ...COUNTS,
-  ...['read_ms', 'transform_ms', 'write_ms', 'checkpoint_ms'],
-]
-
 // One statement, one round trip: it is part of every batch. The rest depends on `held`, because the writing parts of
 // a WITH are executed even if the last part finds nothing: a stale holder would have written its batch before it was
 // rejected. Only a new batch resets the count of deaths: with the target in another database this precedes its
@@ -503,19 +495,6 @@ const RECORD = `
     ON CONFLICT (run_id, batch) DO UPDATE
        SET ${BATCH_COLUMNS.map((column) => `${column} = excluded.${column}`).join(', ')}, finished_at = clock_timestamp())
   SELECT held.status, held.batch_size, run.cancel_requested::text AS cancel FROM held, run`
-
-/** The columns of both tables that count rows. */
-function countColumns(rows: RowCounts): Readonly<Record<(typeof COUNTS)[number], number>> {
-  return {
-    rows_read: rows.read,
-    rows_inserted: rows.inserted,
-    rows_updated: rows.updated,
-    rows_unchanged: rows.unchanged,
-    rows_deleted: rows.deleted,
-    rows_quarantined: rows.quarantined,
-    rows_duplicate: rows.duplicates,
-  }
-}
 
 function control(row: ControlRow | undefined, claim: Claim): Control {
   if (row === undefined) throw leaseLost(claim)

@@ -178,6 +178,7 @@ CREATE TABLE etl.etl_pipelines (
   source_columns text[] DEFAULT '{}'::text[] NOT NULL,
   shared_target boolean DEFAULT false NOT NULL,
   freshness text,
+  parallelism integer DEFAULT 1,
   CONSTRAINT etl_pipelines_name_key UNIQUE (name),
   CONSTRAINT etl_pipelines_pkey PRIMARY KEY (id),
   CONSTRAINT etl_pipelines_batch_size_check CHECK ((batch_size > 0)),
@@ -191,6 +192,7 @@ CREATE TABLE etl.etl_pipelines (
   CONSTRAINT etl_pipelines_mode_check CHECK ((mode = ANY (ARRAY['full'::text, 'incremental'::text]))),
   CONSTRAINT etl_pipelines_name_check CHECK ((name <> ''::text)),
   CONSTRAINT etl_pipelines_one_source CHECK (((source_table IS NULL) OR (source_query IS NULL))),
+  CONSTRAINT etl_pipelines_parallelism_check CHECK (((parallelism >= 1) AND (parallelism <= 256))),
   CONSTRAINT etl_pipelines_quarantine_limit_check CHECK ((quarantine_limit >= 0)),
   CONSTRAINT etl_pipelines_source_table_check CHECK ((btrim(source_table) <> ''::text)),
   CONSTRAINT etl_pipelines_status_check CHECK ((status = ANY (ARRAY['IDLE'::text, 'RUN_REQUESTED'::text, 'RUNNING'::text, 'PAUSE_REQUESTED'::text, 'PAUSED'::text, 'FAILED'::text]))),
@@ -255,6 +257,26 @@ CREATE TABLE etl.etl_run_log (
   CONSTRAINT etl_run_log_run_id_fkey FOREIGN KEY (run_id) REFERENCES etl.etl_runs(id) ON DELETE CASCADE,
   CONSTRAINT etl_run_log_level_check CHECK ((level = ANY (ARRAY['debug'::text, 'info'::text, 'warn'::text, 'error'::text])))
 );
+CREATE TABLE etl.etl_run_parts (
+  run_id uuid NOT NULL,
+  part integer NOT NULL,
+  lo text[],
+  hi text[],
+  status text DEFAULT 'PENDING'::text NOT NULL,
+  owner text,
+  fence bigint,
+  lease_until timestamp with time zone,
+  attempts integer DEFAULT 0 NOT NULL,
+  deaths integer DEFAULT 0 NOT NULL,
+  rows bigint DEFAULT 0 NOT NULL,
+  counts jsonb,
+  error jsonb,
+  started_at timestamp with time zone,
+  finished_at timestamp with time zone,
+  CONSTRAINT etl_run_parts_pkey PRIMARY KEY (run_id, part),
+  CONSTRAINT etl_run_parts_run_id_fkey FOREIGN KEY (run_id) REFERENCES etl.etl_runs(id) ON DELETE CASCADE,
+  CONSTRAINT etl_run_parts_status_check CHECK ((status = ANY (ARRAY['PENDING'::text, 'RUNNING'::text, 'DONE'::text, 'FAILED'::text])))
+);
 CREATE TABLE etl.etl_run_totals (
   pipeline_id uuid NOT NULL,
   succeeded bigint NOT NULL,
@@ -318,6 +340,9 @@ CREATE TABLE etl.etl_runs (
   attempts jsonb DEFAULT '[]'::jsonb NOT NULL,
   cost_blocks_read bigint,
   cost_wal_bytes bigint,
+  parts_total integer DEFAULT 0 NOT NULL,
+  parts_done integer DEFAULT 0 NOT NULL,
+  parts_plan jsonb,
   CONSTRAINT etl_runs_pkey PRIMARY KEY (id),
   CONSTRAINT etl_runs_pipeline_id_fkey FOREIGN KEY (pipeline_id) REFERENCES etl.etl_pipelines(id) ON DELETE CASCADE,
   CONSTRAINT etl_runs_error_check CHECK ((length(error) <= 4000)),
@@ -405,14 +430,27 @@ COMMENT ON COLUMN etl.etl_pipelines.source_table IS 'Read instead of source_quer
 COMMENT ON COLUMN etl.etl_pipelines.source_columns IS 'Columns of source_table to read. Empty: all of them.';
 COMMENT ON COLUMN etl.etl_pipelines.shared_target IS 'Other pipelines that say so too may write to the same target. Each sees only its own rows as its own.';
 COMMENT ON COLUMN etl.etl_pipelines.freshness IS 'live: with capture wal, each commit of the source is applied at once, and a run lasts some minutes. NULL: on schedule or request.';
+COMMENT ON COLUMN etl.etl_pipelines.parallelism IS 'How many parts of a run may be executed at the same time. 1: one stream. NULL: auto.';
 COMMENT ON COLUMN etl.etl_run_batches.read_ms IS 'NULL where the database reads and writes in one statement.';
 COMMENT ON COLUMN etl.etl_run_batches.transform_ms IS 'NULL where there are no transforms.';
+COMMENT ON TABLE etl.etl_run_parts IS 'The parts of a run: ranges of keys that runners read and write at the same time. A part is DONE in the transaction of its rows.';
+COMMENT ON COLUMN etl.etl_run_parts.lo IS 'The rows of the part come after this key. NULL: from the first row.';
+COMMENT ON COLUMN etl.etl_run_parts.hi IS 'Up to and including this key. NULL: to the last row, and rows whose key is NULL.';
+COMMENT ON COLUMN etl.etl_run_parts.owner IS 'The runner that works on the part, or worked on it last.';
+COMMENT ON COLUMN etl.etl_run_parts.fence IS 'The fence of the pipeline when the part was claimed.';
+COMMENT ON COLUMN etl.etl_run_parts.attempts IS 'How often the part was claimed. Only the last claim can commit it.';
+COMMENT ON COLUMN etl.etl_run_parts.deaths IS 'How often its runner died.';
+COMMENT ON COLUMN etl.etl_run_parts.rows IS 'Rows read from the source.';
+COMMENT ON COLUMN etl.etl_run_parts.counts IS 'What the part did to the mart.';
 COMMENT ON TABLE etl.etl_run_totals IS 'What each pipeline did since it is there. Grows with every run that ends, and stays when runs are removed.';
 COMMENT ON COLUMN etl.etl_runs.external_ref IS 'How an orchestrator calls this run: it finds it again after a lost answer.';
 COMMENT ON COLUMN etl.etl_runs.traceparent IS 'Where the run stands in a trace (W3C Trace Context). NULL: nobody named one.';
 COMMENT ON COLUMN etl.etl_runs.attempts IS 'The attempts before the present one, oldest first: how each ended, when, and on which runner.';
 COMMENT ON COLUMN etl.etl_runs.cost_blocks_read IS 'Blocks of tables and indexes that the sessions of the run accessed, in memory or on disk. NULL: the servers do not report it (before PostgreSQL 18).';
 COMMENT ON COLUMN etl.etl_runs.cost_wal_bytes IS 'Bytes of WAL that the sessions of the run wrote.';
+COMMENT ON COLUMN etl.etl_runs.parts_total IS 'Into how many parts the run is cut. 0: it is one stream.';
+COMMENT ON COLUMN etl.etl_runs.parts_done IS 'How many of its parts are committed.';
+COMMENT ON COLUMN etl.etl_runs.parts_plan IS 'What its parts have in common: step, snapshot, number at the same time. NULL: no part may be claimed.';
 
 CREATE INDEX etl_audit_by_request ON etl.etl_audit USING btree (request_id);
 CREATE INDEX etl_audit_by_target ON etl.etl_audit USING btree (target_id, id);
@@ -430,6 +468,7 @@ CREATE UNIQUE INDEX etl_quarantine_held_once ON etl.etl_quarantine USING btree (
 CREATE INDEX etl_quarantine_settled ON etl.etl_quarantine USING btree (settled_at) WHERE (settled_at IS NOT NULL);
 CREATE INDEX etl_repairs_open ON etl.etl_repairs USING btree (run_id, id) WHERE (repaired_at IS NULL);
 CREATE INDEX etl_run_log_by_run ON etl.etl_run_log USING btree (run_id, id);
+CREATE INDEX etl_run_parts_open ON etl.etl_run_parts USING btree (run_id) WHERE (status = ANY (ARRAY['PENDING'::text, 'RUNNING'::text]));
 CREATE INDEX etl_runs_by_pipeline ON etl.etl_runs USING btree (pipeline_id, requested_at DESC, id DESC);
 CREATE INDEX etl_runs_by_status ON etl.etl_runs USING btree (status, requested_at DESC, id DESC);
 CREATE INDEX etl_runs_by_time ON etl.etl_runs USING btree (requested_at DESC, id DESC);
@@ -980,6 +1019,7 @@ CREATE TRIGGER tell_of_change AFTER UPDATE ON etl.etl_pipelines FOR EACH ROW WHE
 CREATE TRIGGER tell_of_pipeline AFTER INSERT OR DELETE ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.tell_of_pipeline();
 CREATE TRIGGER tell_of_schedule AFTER UPDATE OF next_run_at ON etl.etl_pipelines FOR EACH ROW WHEN (((old.status = new.status) AND (old.config_version = new.config_version) AND (old.next_run_at IS DISTINCT FROM new.next_run_at))) EXECUTE FUNCTION etl.tell_of_pipeline();
 CREATE TRIGGER version_freshness BEFORE UPDATE OF freshness ON etl.etl_pipelines FOR EACH ROW WHEN ((old.freshness IS DISTINCT FROM new.freshness)) EXECUTE FUNCTION etl.version_pipeline();
+CREATE TRIGGER version_parallelism BEFORE UPDATE OF parallelism ON etl.etl_pipelines FOR EACH ROW WHEN ((old.parallelism IS DISTINCT FROM new.parallelism)) EXECUTE FUNCTION etl.version_pipeline();
 CREATE TRIGGER version_pipeline BEFORE UPDATE ON etl.etl_pipelines FOR EACH ROW WHEN ((((((((((((((((((((((old.name IS DISTINCT FROM new.name) OR (old.description IS DISTINCT FROM new.description)) OR (old.type IS DISTINCT FROM new.type)) OR (old.source_type IS DISTINCT FROM new.source_type)) OR (old.source_connection IS DISTINCT FROM new.source_connection)) OR (old.source_query IS DISTINCT FROM new.source_query)) OR (old.target_table IS DISTINCT FROM new.target_table)) OR (old.target_connection IS DISTINCT FROM new.target_connection)) OR (old.mode IS DISTINCT FROM new.mode)) OR (old.full_strategy IS DISTINCT FROM new.full_strategy)) OR (old.incremental_key IS DISTINCT FROM new.incremental_key)) OR (old.incremental_id_key IS DISTINCT FROM new.incremental_id_key)) OR (old.capture IS DISTINCT FROM new.capture)) OR (old.deletes IS DISTINCT FROM new.deletes)) OR (old.key_columns IS DISTINCT FROM new.key_columns)) OR (old.batch_size IS DISTINCT FROM new.batch_size)) OR (old.enabled IS DISTINCT FROM new.enabled)) OR (old.schedule_interval IS DISTINCT FROM new.schedule_interval)) OR (old.schedule_timezone IS DISTINCT FROM new.schedule_timezone)) OR (old.quarantine_limit IS DISTINCT FROM new.quarantine_limit)) OR (old.delete_brake IS DISTINCT FROM new.delete_brake))) EXECUTE FUNCTION etl.version_pipeline();
 CREATE TRIGGER version_source_and_sharing BEFORE UPDATE OF source_table, source_columns, shared_target ON etl.etl_pipelines FOR EACH ROW WHEN ((((old.source_table IS DISTINCT FROM new.source_table) OR (old.source_columns IS DISTINCT FROM new.source_columns)) OR (old.shared_target IS DISTINCT FROM new.shared_target))) EXECUTE FUNCTION etl.version_pipeline();
 CREATE TRIGGER version_target_options BEFORE UPDATE OF target_options ON etl.etl_pipelines FOR EACH ROW WHEN ((old.target_options IS DISTINCT FROM new.target_options)) EXECUTE FUNCTION etl.version_pipeline();

@@ -11,6 +11,7 @@ import type {
   ScheduledPipeline,
 } from '../model/claim.js'
 import type { VitrinaError } from '../model/errors.js'
+import type { PartClaim, PartPlan, PartRecord } from '../model/part.js'
 import type { Proof } from '../model/reconcile.js'
 import type { FailedAudit, HeldBack, RunCost } from '../model/run.js'
 import { aboutError, aboutRows, aboutRun, many } from './facts.js'
@@ -111,6 +112,54 @@ export class Events {
       run_rows: progress.rows.read,
       run_batches: progress.batches,
     })
+  }
+
+  /** The run is cut into parts from here on. */
+  partsOpened(claim: Claim, { step, width, columns }: PartPlan): void {
+    this.#log.info('Run cut into parts.', {
+      ...this.#about(claim),
+      step,
+      at_once: width,
+      key: columns.join(', '),
+    })
+  }
+
+  partsContinued(claim: Claim, done: number, total: number): void {
+    this.#log.info('The remaining parts are read in a new snapshot of the source.', {
+      ...this.#about(claim),
+      parts_done: done,
+      parts_total: total,
+    })
+  }
+
+  partDone(part: PartClaim, { rows, durationMs, phases, spans }: PartRecord): void {
+    const batch = {
+      ...{ batch: part.plan.batchBefore + part.part, step: part.plan.step, rows, durationMs, phases },
+      firstKey: null,
+      lastKey: null,
+      copiedCheckpoint: null,
+    }
+    this.#meter.batchDone(part.pipeline.name, batch, spans)
+    this.#traces.batch(part, batch, spans)
+    this.#log.info(`Part ${part.part} done.`, {
+      ...this.#about(part),
+      part: part.part,
+      step: part.plan.step,
+      duration_ms: Math.round(durationMs),
+      ...aboutRows(rows),
+    })
+    if (rows.duplicates > 0) this.duplicates(part, rows.duplicates)
+  }
+
+  /** It did not end: it failed, or another runner executes it. */
+  partLeft(part: PartClaim, error: VitrinaError): void {
+    const facts = {
+      ...this.#about(part),
+      part: part.part,
+      part_attempt: part.partAttempt,
+      ...aboutError(error),
+    }
+    this.#log.warn(`Part ${part.part} not completed.`, facts)
   }
 
   retrying(claim: Claim, waitMs: number, error: VitrinaError): void {

@@ -44,6 +44,10 @@ export interface Attempt<M> {
   readonly start: PassStart | null
   /** Null: rows are read in the order of a key, or all of them. */
   readonly changes: ChangeSource | null
+  /** The checkpoint is in the main database. */
+  readonly isMain: boolean
+  /** Opens another session for the database of the source. */
+  readonly openSource: () => Promise<Session>
   readonly resources: Resources
 }
 
@@ -65,6 +69,12 @@ export interface AttemptOptions {
   readonly isTransactional: boolean
   readonly log: ChangeLog
   readonly resources: Resources
+}
+
+export type SideOptions = Omit<AttemptOptions, 'ledger' | 'log' | 'isMain'> & {
+  readonly ledger: Pick<Ledger, 'transformOutput'>
+  /** The application_name of the sessions; not given: that of the run. */
+  readonly name?: string
 }
 
 /** What an attempt has opened. */
@@ -92,8 +102,9 @@ export async function openAttempt<M>(
 ): Promise<Attempt<M>> {
   const { claim, ledger, resources, isTransactional } = options
   const { pipeline } = claim
-  const { source, session, clock } = await openSessions(options)
-  const { examined, chain, created } = await examineAll(options, { source, session }, findMart)
+  const { source, session, clock, chain, found, examined, keep } = await openSides(options, findMart)
+  const created = await found.create()
+  await keep(created)
   const { checkpoints, checkpoint, isMain } = await takeOver(options, session, created)
   failpoint('fence.taken')
   const { mart, identity, isNew } = created
@@ -102,55 +113,88 @@ export async function openAttempt<M>(
   const key = examined.key.map((column) => column.name)
   const { moment, start } = await startNow(source, session)
   return {
-    ...{ claim, ledger, source, session, clock, examined, chain, mart, isNew, batches, resources, start },
+    ...{ claim, ledger, source, session, clock, examined, chain, mart, isNew, batches, isMain, resources },
+    openSource: () => openSession(options, options.sourceUrl ?? options.url),
     fingerprint: passFingerprint(pipeline, examined.query, key),
     changes: await openChanges({ source, examined, state: batches.state, ...options, moment, clock }),
+    start,
   }
 }
 
-interface AllExamined<M> {
-  readonly examined: Examined
+/** What both sides of a transfer are, before anything is changed. */
+export interface Sides<M> extends OpenSessions {
   readonly chain: TransformChain | null
-  readonly created: CreatedMart<M>
+  readonly found: FoundMart<M>
+  readonly examined: Examined
+  /** For the next run. */
+  keep(created: CreatedMart<M>): Promise<void>
 }
 
-/** Source, transforms and mart, from what the last run found out if nothing has changed since. */
-async function examineAll<M>(
-  options: AttemptOptions,
-  sessions: { readonly source: Session; readonly session: Session },
-  findMart: (session: Session, columns: readonly Column[]) => Promise<FoundMart<M>>,
-): Promise<AllExamined<M>> {
+type FindMart<M> = (session: Session, columns: readonly Column[]) => Promise<FoundMart<M>>
+
+/** Opens sessions and rejects what cannot work, by what the last run found out if nothing has changed since. */
+export async function openSides<M>(options: SideOptions, findMart: FindMart<M>): Promise<Sides<M>> {
   const { claim, rules, examinations } = options
   const { pipeline } = claim
-  const { source, session } = sessions
+  const sessions = await openSessions(options)
+  const { source } = sessions
   const inSource = <T>(work: () => Promise<T>) => onSide('source', 'Inspecting the source', work)
   const query = await inSource(() => acceptedQuery(source, pipeline, rules.judge))
-  const isKept = options.isTransactional && followsChanges(pipeline)
-  const kept = isKept ? await inSource(() => examinations.find<M>(claim, sessions, query)) : null
-  if (kept !== null) return { examined: kept.examined, chain: null, created: kept.mart }
+  if (!options.isTransactional || !followsChanges(pipeline))
+    return {
+      ...sessions,
+      ...(await examineSides(options, { ...sessions, query }, findMart)),
+      keep: async () => {},
+    }
+  const kept = await inSource(() => examinations.find<M>(claim, sessions, query))
+  if (kept !== null) {
+    const { examined, mart } = kept
+    const found = { key: examined.key.map(({ name }) => name), create: async () => mart }
+    return { ...sessions, chain: null, found, examined, keep: async () => {} }
+  }
+  const mark = await markTable(sessions.session, parseTable(finalTarget(pipeline)))
+  const examination = await examineSides(options, { ...sessions, query }, findMart)
+  const keep = async (mart: CreatedMart<M>) => {
+    if (mark !== null)
+      await examinations.keep(claim, sessions, { examined: examination.examined, mart, mark })
+  }
+  return { ...sessions, ...examination, keep }
+}
+
+async function examineSides<M>(
+  options: SideOptions,
+  { source, session, query }: OpenSessions & { readonly query: string },
+  findMart: FindMart<M>,
+): Promise<Pick<Sides<M>, 'chain' | 'found' | 'examined'>> {
+  const { claim, rules } = options
+  const { pipeline } = claim
+  const inSource = <T>(work: () => Promise<T>) => onSide('source', 'Inspecting the source', work)
   const described = await inSource(() => describeAccepted(source, query))
   const chain = await openChain(options, described.columns)
-  const inTarget = <T>(work: () => Promise<T>) =>
-    onSide('target', `Inspecting ${finalTarget(pipeline)}`, work)
-  const mark = isKept ? await inTarget(() => markTable(session, parseTable(finalTarget(pipeline)))) : null
-  const found = await inTarget(() => findMart(session, chain?.columns ?? described.columns))
+  const found = await onSide('target', `Inspecting ${finalTarget(pipeline)}`, () =>
+    findMart(session, chain?.columns ?? described.columns),
+  )
   const { sourceSchemas } = rules
   const examined = await inSource(() =>
     examine(source, pipeline, { ...described, martKey: found.key, sourceSchemas }),
   )
-  const created = await found.create()
-  if (mark !== null) await examinations.keep(claim, sessions, { examined, mart: created, mark })
-  return { examined, chain, created }
+  return { chain, found, examined }
 }
 
 function followsChanges(pipeline: Pipeline): boolean {
   return pipeline.mode === 'incremental' && transformNames(pipeline).length === 0
 }
 
-async function openSessions(options: AttemptOptions): Promise<OpenSessions> {
-  const { claim, signal, sessions, sourceUrl, url, resources, isTransactional } = options
-  const open = async (address: string) =>
-    resources.add(await sessions.open(address, sessionName(claim), signal))
+async function openSession(
+  { claim, signal, sessions, resources, name = sessionName(claim) }: SideOptions,
+  address: string,
+): Promise<Session> {
+  return resources.add(await sessions.open(address, name, signal))
+}
+
+async function openSessions(options: SideOptions): Promise<OpenSessions> {
+  const { claim, sourceUrl, url, isTransactional } = options
+  const open = (address: string) => openSession(options, address)
   const side = isTransactional ? 'target' : 'meta store'
   const session = await onSide(side, `Connecting to the ${side}`, () => open(url))
   const source =
@@ -182,7 +226,7 @@ async function endPredecessors(session: Session, claim: Claim): Promise<SourceCl
 }
 
 async function openChain(
-  { claim, signal, transforms, ledger, resources }: AttemptOptions,
+  { claim, signal, transforms, ledger, resources }: SideOptions,
   columns: readonly Column[],
 ): Promise<TransformChain | null> {
   const names = transformNames(claim.pipeline)
@@ -213,7 +257,7 @@ async function takeOver(
  * A named connection may lead to the main database by another address: there the claim is visible. Mistaken for another
  * database, the copy of the checkpoint would wait for the checkpoint itself.
  */
-async function isMainDatabase(session: Session, claim: Claim): Promise<boolean> {
+export async function isMainDatabase(session: Session, claim: Claim): Promise<boolean> {
   const [meta] = await session.rows(
     "SELECT has_table_privilege(to_regclass('etl.etl_pipelines'), 'SELECT')::text AS readable",
   )
@@ -267,9 +311,13 @@ export function sourceQueryOf({ source, examined }: Attempt<unknown>): SourceQue
   return { source, query, columns, order, relations: facts.relations }
 }
 
-export function writingOf(
-  { claim, examined, chain, batches, mart }: Attempt<Target>,
-  isEmpty: boolean,
+export function writingOf(attempt: Attempt<Target>, isEmpty: boolean): TableWriting {
+  return writingInto(attempt, { isEmpty, refusedSoFar: attempt.batches.progress.rows.quarantined })
+}
+
+export function writingInto(
+  { claim, examined, chain, mart }: Pick<Attempt<Target>, 'claim' | 'examined' | 'chain' | 'mart'>,
+  { isEmpty, refusedSoFar }: Pick<TableWriting, 'isEmpty' | 'refusedSoFar'>,
 ): TableWriting {
   const written = (chain?.columns ?? examined.columns).map((column) => column.name)
   return {
@@ -277,7 +325,7 @@ export function writingOf(
       .map((column) => column.name)
       .filter((name) => written.includes(name) && !mart.key.includes(name)),
     quarantineLimit: claim.pipeline.quarantineLimit,
-    refusedSoFar: batches.progress.rows.quarantined,
+    refusedSoFar,
     isEmpty,
   }
 }

@@ -38,6 +38,8 @@ export interface BatchOutcome {
   readonly ends?: boolean
   /** The sink has published everything that was written so far. */
   readonly published?: boolean
+  /** What was committed before, in transactions of its own; it counts as progress of the run from now on. */
+  readonly parts?: Progress
   /** Recorded together with those just before it, so that a run with thousands of small batches stays readable. */
   readonly joins?: boolean
   /** Records in the meta store what the batch has settled; if the rows are in another database, after their commit. */
@@ -72,7 +74,7 @@ interface Recorded {
 const JOINED_MS = 1_000
 
 /** When a batch did what, by performance.now(). */
-interface Timing {
+export interface Timing {
   readonly started: number
   readonly written: number
   readonly earlier: readonly Phase[]
@@ -155,9 +157,10 @@ export class BatchRunner {
       : null
     if (isMain) await onSide('meta store', 'Settling rows', async () => outcome.settle?.(meta))
     const joined = this.#joined(step, outcome)
+    const { rows: rowsOfParts, batches: parts } = outcome.parts ?? { rows: NO_ROWS, batches: 0 }
     const progress = {
-      rows: addRows(this.#progress.rows, change.rows),
-      batches: this.#progress.batches + (joined === null ? 1 : 0),
+      rows: addRows(addRows(this.#progress.rows, rowsOfParts), change.rows),
+      batches: this.#progress.batches + parts + (joined === null ? 1 : 0),
     }
     const done = outcome.ends === true ? [...this.#done, step] : this.#done
     const after = { key: state.key, id: state.id, position: this.#positionAfter(outcome) }
@@ -220,7 +223,7 @@ export class BatchRunner {
 }
 
 /** The checkpoint phase lasts until now. */
-function phasesOf({ read }: MartChange, { started, written, earlier }: Timing): Phase[] {
+export function phasesOf({ read }: MartChange, { started, written, earlier }: Timing): Phase[] {
   return [
     ...earlier,
     ...(read === undefined ? [] : [read]),
@@ -229,7 +232,7 @@ function phasesOf({ read }: MartChange, { started, written, earlier }: Timing): 
   ]
 }
 
-function durationsOf(phases: readonly Phase[]): BatchPhases {
+export function durationsOf(phases: readonly Phase[]): BatchPhases {
   const ms = (name: Phase['name']) => {
     const phase = phases.find((one) => one.name === name)
     return phase === undefined ? null : phase.to - phase.from

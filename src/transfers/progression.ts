@@ -56,7 +56,8 @@ export class FullProgression implements Progression {
     const { pass: unfinished } = pass.from.position
     const isSame = unfinished?.name === pass.name && unfinished.fingerprint === pass.fingerprint
     this.after = isSame ? unfinished.after : null
-    this.#start = this.after === null ? pass.start : (unfinished?.begun ?? null)
+    const isContinued = isSame && (unfinished.after !== null || unfinished.parts !== undefined)
+    this.#start = isContinued ? (unfinished.begun ?? null) : pass.start
     this.#last = this.after
   }
 

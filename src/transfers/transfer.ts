@@ -9,6 +9,7 @@ import { isSpread } from '../sources/postgres/describe.js'
 import { Horizon } from '../sources/postgres/horizon.js'
 import { type Attempt, fullPass } from './attempt.js'
 import type { ChangeSource, NextPosition } from './changes/change-source.js'
+import type { Cutter } from './parts/cutter.js'
 import {
   FullProgression,
   IncrementalProgression,
@@ -25,15 +26,23 @@ import { Repair } from './steps/repair.js'
 import { Replace } from './steps/replace.js'
 import { Sweep } from './steps/sweep.js'
 
+interface Cut {
+  readonly way: Way
+  readonly cutter: Cutter | null
+}
+
 /** The steps of an attempt. What differs between pushdown, relay and rows is in the route. */
 export class RouteTransfer<Rows> implements Transfer {
   readonly plan: RunPlan
   readonly batchMs: number
   readonly #attempt: Attempt<unknown>
   readonly #route: Route<Rows>
+  /** Null: the mart cannot be written in parts. */
+  readonly #cutter: Cutter | null
   #incremental: IncrementalProgression | null = null
 
-  constructor(attempt: Attempt<unknown>, route: Route<Rows>, way: Way) {
+  constructor(attempt: Attempt<unknown>, route: Route<Rows>, { way, cutter }: Cut) {
+    this.#cutter = cutter
     this.#attempt = attempt
     this.#route = route
     const { claim, examined, batches } = attempt
@@ -85,7 +94,7 @@ export class RouteTransfer<Rows> implements Transfer {
   }
 
   fullPass(): Step {
-    return this.#pass('full', new FullProgression(fullPass(this.#attempt, 'full')))
+    return this.#unlessDone(this.#cutPass('full', new FullProgression(fullPass(this.#attempt, 'full'))))
   }
 
   incrementalPass(): Step {
@@ -146,7 +155,7 @@ export class RouteTransfer<Rows> implements Transfer {
    */
   #everyRow(next: NextPosition): Step {
     const progression = initialProgression(fullPass(this.#attempt, 'initial'), next)
-    const pass = new Pass('initial', this.#attempt, this.#route.pass('initial', progression))
+    const pass = this.#cutPass('initial', progression)
     const { claim, batches } = this.#attempt
     const isUnfinished = batches.state.position.pass?.name === 'initial'
     if (this.#route.isEmpty || claim.pipeline.capture !== 'wal' || isUnfinished) return pass
@@ -155,7 +164,8 @@ export class RouteTransfer<Rows> implements Transfer {
   }
 
   replace(): Step {
-    return this.#unlessDone(new Replace({ name: 'replace' }, this.#attempt, this.#route))
+    const whole = new Replace({ name: 'replace' }, this.#attempt, this.#route)
+    return this.#unlessDone(later('replace', async () => (await this.#cutter?.replace()) ?? whole))
   }
 
   /** A mart row made of several source rows does not show that one of them was deleted: everything is recomputed. */
@@ -192,6 +202,14 @@ export class RouteTransfer<Rows> implements Transfer {
 
   #pass(name: string, progression: Progression): Step {
     return this.#unlessDone(new Pass(name, this.#attempt, this.#route.pass(name, progression)))
+  }
+
+  /** A pass over every row: in parts, or in one stream. */
+  #cutPass(name: string, progression: Progression): Step {
+    return later(name, async () => {
+      const inParts = await this.#cutter?.pass(name, progression)
+      return inParts ?? new Pass(name, this.#attempt, this.#route.pass(name, progression))
+    })
   }
 
   /** An attempt that continues a run after its last batch would otherwise read everything again. */

@@ -1,10 +1,11 @@
 import type { Signals } from '../capture/index.js'
 import type { Claim } from '../model/claim.js'
+import type { PartClaim } from '../model/part.js'
 import { finalTarget, type Pipeline, type Way } from '../model/pipeline.js'
 import type { TargetRules } from '../model/target.js'
 import { requirePlan } from '../model/task-plan.js'
 import type { SinkKind } from '../ports/sink.js'
-import type { Ledger, Transfer, TransferFactory } from '../ports/transfer.js'
+import type { Ledger, PartNotes, PartTransfer, Transfer, TransferFactory } from '../ports/transfer.js'
 import type { TransformHosts } from '../ports/transforms.js'
 import { connectionUrl } from '../postgres/connections.js'
 import { databaseError } from '../postgres/errors.js'
@@ -15,6 +16,8 @@ import type { SourceRules } from './examine.js'
 import { KeptExaminations } from './kept-examinations.js'
 import { findInSink, SinkMart } from './marts/sink.js'
 import { findTable, isEmptyTable, TableMart, wantedTable } from './marts/table.js'
+import { Cutter } from './parts/cutter.js'
+import { TablePart } from './parts/part-transfer.js'
 import { chooseRoute } from './routes/choose-route.js'
 import { RowsRoute } from './routes/rows.js'
 import { SelectionRoute } from './routes/selections.js'
@@ -65,6 +68,25 @@ export class Transfers implements TransferFactory {
     }
   }
 
+  async openPart(claim: PartClaim, notes: PartNotes, signal: AbortSignal): Promise<PartTransfer> {
+    const { pipeline } = claim
+    const { targets, rules, transforms, way: forced = null } = this.#settings
+    const { way } = chooseRoute(pipeline, targets, forced)
+    const resources = new Resources()
+    try {
+      return await TablePart.open({
+        ...{ claim, notes, signal, rules, transforms, resources, way },
+        ...{ sessions: this.#sessions, examinations: this.#examinations },
+        ...this.#inTarget(pipeline),
+        sourceUrl: way === 'pushdown' ? null : this.#sourceUrl(pipeline),
+        wanted: (columns) => wantedTable(pipeline, columns, targets),
+      })
+    } catch (error) {
+      await resources.close()
+      throw databaseError(error, 'Preparing a part', 'target')
+    }
+  }
+
   /** Ends the connections that are kept for the next run. */
   close(): Promise<void> {
     return this.#sessions.close()
@@ -77,7 +99,8 @@ export class Transfers implements TransferFactory {
       { ...shared, sourceUrl, ...this.#inTarget(pipeline) },
       (session, columns) => findTable(session, wantedTable(pipeline, columns, this.#settings.targets)),
     )
-    return new RouteTransfer(attempt, await SelectionRoute.open(attempt, way), way)
+    const route = await SelectionRoute.open(attempt, way)
+    return new RouteTransfer(attempt, route, { way, cutter: new Cutter(attempt, route.isEmpty) })
   }
 
   async #openTable(shared: Shared): Promise<Transfer> {
@@ -97,7 +120,8 @@ export class Transfers implements TransferFactory {
       brake: pipeline.deleteBrake,
       writing: writingOf(attempt, fromStart && isEmpty),
     })
-    return new RouteTransfer(attempt, new RowsRoute(attempt, mart, isEmpty), 'rows')
+    const cutter = new Cutter(attempt, isEmpty)
+    return new RouteTransfer(attempt, new RowsRoute(attempt, mart, isEmpty), { way: 'rows', cutter })
   }
 
   async #openSink(shared: Shared, kind: SinkKind): Promise<Transfer> {
@@ -122,7 +146,8 @@ export class Transfers implements TransferFactory {
       quarantineLimit: pipeline.quarantineLimit,
       refusedSoFar: batches.progress.rows.quarantined,
     })
-    return new RouteTransfer(attempt, new RowsRoute(attempt, mart, attempt.isNew), 'rows')
+    const route = new RowsRoute(attempt, mart, attempt.isNew)
+    return new RouteTransfer(attempt, route, { way: 'rows', cutter: null })
   }
 
   #inTarget({ targetConnection }: Pipeline): Pick<AttemptOptions, 'url' | 'isMain' | 'isTransactional'> {

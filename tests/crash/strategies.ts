@@ -39,6 +39,28 @@ export const STRATEGIES = {
     ],
     writes: ROWS,
   },
+  'full in parts with a sweep': {
+    options: { rows: ROWS, stale: STALE, gone: GONE, pipeline: { deletes: 'sweep', parallelism: 3 } },
+    points: [
+      ...(['part.claimed@1', 'part.claimed@3', 'part.read@2', 'part.written@1', 'part.written@3'] as const),
+      ...(['part.committed@1', 'part.committed@3', 'parts.finishing@1', 'lease.renewed@1'] as const),
+      ...(['batch.committed@1', 'batch.committed@2', 'sweep.deleted@1', 'run.finishing@1'] as const),
+    ],
+    writes: ROWS + GONE,
+  },
+  'full in parts into an empty mart': {
+    options: { rows: ROWS, pipeline: { parallelism: 4 } },
+    points: ['part.read@1', 'part.written@2', 'part.committed@2', 'parts.finishing@1'],
+    writes: ROWS,
+  },
+  'replace in parts': {
+    options: { rows: ROWS, stale: STALE, gone: GONE, pipeline: { fullStrategy: 'replace', parallelism: 3 } },
+    points: [
+      ...(['part.claimed@2', 'part.read@1', 'part.written@2', 'part.committed@2'] as const),
+      ...(['parts.finishing@1', 'replace.merged@1', 'batch.committed@1'] as const),
+    ],
+    writes: ROWS + GONE,
+  },
   'full of an aggregate with a sweep': {
     options: {
       rows: ROWS,

@@ -4,7 +4,9 @@ import { readSettings } from '../../src/config/settings.js'
 import { SqlGuard } from '../../src/guard/index.js'
 import { PipelineDispatcher } from '../../src/runner/dispatcher.js'
 import { PipelineExecutor } from '../../src/runner/executor.js'
+import { PartWorker } from '../../src/runner/part-worker.js'
 import { Database } from '../../src/store/database.js'
+import { PartQueueRepository } from '../../src/store/part-queue.repository.js'
 import { RunQueueRepository } from '../../src/store/run-queue.repository.js'
 import { Events } from '../../src/telemetry/events.js'
 import { createLog } from '../../src/telemetry/log.js'
@@ -39,8 +41,11 @@ function aDispatcher(main: TestDatabase) {
   })
   const events = new Events(log, createMeter({ version: 'test' }))
   const reconciler = { prove: () => Promise.reject(new Error('nothing is repaired here')) }
-  const parts = { queue, transfers, reconciler, events, leaseSeconds: 30 }
-  const dispatcher = new PipelineDispatcher(parts, new PipelineExecutor(parts))
+  const parts = new PartQueueRepository(database)
+  const shared = { queue, transfers, events, leaseSeconds: 30 }
+  const worker = new PartWorker({ runnerId: 'stopped', parts, ...shared })
+  const all = { parts, worker, reconciler, ...shared }
+  const dispatcher = new PipelineDispatcher(all, new PipelineExecutor(all))
   return { dispatcher, queue, lines, close: () => database.close() }
 }
 

@@ -98,6 +98,10 @@ const STATEMENTS: readonly Statement[] = [
     const id = film(r)
     return `WITH gone AS (DELETE FROM lab.film_person WHERE film_id = ${id}) DELETE FROM lab.film WHERE id = ${id}`
   },
+  (r) => {
+    const id = film(r)
+    return `WITH moved AS (UPDATE lab.film SET studio_id = ${studio(r)} WHERE id = ${id}) DELETE FROM lab.rating WHERE film_id = ${id} AND user_id % 4 = ${r.int(4) - 1}`
+  },
 ]
 
 function repeated(times: number, statement: Statement): Statement[] {

@@ -12,6 +12,8 @@ export interface RunRow {
   readonly guarantee: string | null
   readonly attempt: number
   readonly batches: number
+  readonly parts_total: number
+  readonly parts_done: number
   readonly rows_read: number
   readonly rows_written: number
   readonly rows_inserted: number

@@ -20,6 +20,7 @@ export const PIPELINE_DEFAULTS = {
   deletes: 'ignore',
   key_columns: [],
   batch_size: 'auto',
+  parallelism: 1,
   enabled: true,
   freshness: null,
   schedule_interval: null,

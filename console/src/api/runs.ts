@@ -47,6 +47,18 @@ export function runQuery(id: string) {
   })
 }
 
+/** How often the parts of a run in progress are read. */
+const PARTS_MS = 2_000
+
+export function partsQuery(id: string, isActive: boolean) {
+  return queryOptions({
+    queryKey: [...RUN_KEY, id, 'parts', isActive],
+    queryFn: ({ signal }) =>
+      ask(api.GET('/runs/{id}/parts', { params: { path: { id }, query: { limit: 1000 } }, signal })),
+    refetchInterval: isActive ? PARTS_MS : false,
+  })
+}
+
 /** Lines per page of the log: the maximum of the server. */
 const LOG_PAGE = 1_000
 

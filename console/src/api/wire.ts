@@ -26,6 +26,7 @@ export type Run = Schema<'Run'>
 export type RunPage = Get<'/runs'>
 export type RunDetail = Get<'/runs/{id}'>
 export type Batch = Schema<'Batch'>
+export type Part = Schema<'Part'>
 export type LogLine = Schema<'LogLine'>
 export type Runner = Get<'/runners'>['items'][number]
 export type Source = Get<'/sources'>['items'][number]

@@ -12,6 +12,8 @@ import {
   logQuery,
   logTextQuery,
   oneRunQuery,
+  partPage,
+  partToWire,
   runDetailToWire,
   runDetailWire,
   runPage,
@@ -108,6 +110,23 @@ export function runRoutes(app: Api, runs: RunService, waiter: RunWaiter): void {
       const page = await runs.batches(request.params.id, request.query)
       linkNext(request, reply, page.nextCursor)
       return { items: page.items.map(batchToWire), next_cursor: page.nextCursor }
+    },
+  )
+
+  app.get(
+    '/runs/:id/parts',
+    {
+      config: rule('viewer', {
+        tag: TAG,
+        summary: 'List the parts of a run, in the order of their keys.',
+        problems: [404],
+      }),
+      schema: { params: byId, querystring: batchesQuery, response: { 200: partPage } },
+    },
+    async (request, reply) => {
+      const page = await runs.parts(request.params.id, request.query)
+      linkNext(request, reply, page.nextCursor)
+      return { items: page.items.map(partToWire), next_cursor: page.nextCursor }
     },
   )
 }

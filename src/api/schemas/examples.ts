@@ -54,6 +54,8 @@ export const RUN_EXAMPLE = {
   rows_quarantined: 0,
   rows_duplicate: 0,
   batches: 1,
+  parts_total: 0,
+  parts_done: 0,
   error: null,
   error_code: null,
   error_hint: null,

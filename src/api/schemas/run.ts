@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { BatchHistory, RunLogLine } from '../../model/history.js'
+import { type BatchHistory, PART_STATUSES, type PartHistory, type RunLogLine } from '../../model/history.js'
 import { ATTEMPT_ENDS, type HeldBack, type PastAttempt, type Run } from '../../model/run.js'
 import { RUN_STATUSES } from '../../model/status.js'
 import type { RunStory } from '../services/runs.js'
@@ -52,6 +52,10 @@ export const runWire = z
     rows_quarantined: rows('that the target rejected'),
     rows_duplicate: rows('replaced by another row of the same batch'),
     batches: z.number().describe('Batches committed.'),
+    parts_total: z
+      .number()
+      .describe('Into how many parts the run is cut (parallelism); 0: it is one stream.'),
+    parts_done: z.number().describe('Parts committed.'),
     error: z.string().nullable().describe('What went wrong.'),
     error_code: z.string().nullable().describe('Its code.'),
     error_hint: z.string().nullable().describe('How to fix it.'),
@@ -120,6 +124,26 @@ export const batchWire = z
   .meta({ id: 'Batch' })
 
 export const batchPage = pageOf(batchWire)
+
+const partWire = z
+  .object({
+    part: z.number().describe('Its number within the run.'),
+    status: z.enum(PART_STATUSES).describe('FAILED: the run tries it again, or fails with its error.'),
+    after_key: z.array(z.string()).nullable().describe('Its rows come after this key; null: the first rows.'),
+    last_key: z
+      .array(z.string())
+      .nullable()
+      .describe('Up to and including this key; null: the last rows, and rows whose key is NULL.'),
+    runner_id: z.string().nullable().describe('The runner that works on it, or worked on it last.'),
+    lease_until: z.string().nullable().describe('Until when that runner holds it.'),
+    attempts: z.number().describe('How often it was claimed.'),
+    rows: rows('read from the source'),
+    started_at: z.string().nullable().describe('When it was claimed last.'),
+    finished_at: z.string().nullable().describe('When it was committed.'),
+  })
+  .meta({ id: 'Part' })
+
+export const partPage = pageOf(partWire)
 
 const logFilter = {
   errors_only: flag().optional().describe('Only warnings and errors.'),
@@ -238,6 +262,8 @@ export function runToWire(run: Run): RunWire {
     rows_quarantined: run.rowsQuarantined,
     rows_duplicate: run.rowsDuplicate,
     batches: run.batches,
+    parts_total: run.partsTotal,
+    parts_done: run.partsDone,
     error: run.error,
     error_code: run.errorCode,
     error_hint: run.errorHint,
@@ -295,5 +321,20 @@ export function batchToWire(batch: BatchHistory): z.infer<typeof batchWire> {
     write_ms: batch.writeMs,
     checkpoint_ms: batch.checkpointMs,
     finished_at: batch.finishedAt,
+  }
+}
+
+export function partToWire(part: PartHistory): z.infer<typeof partWire> {
+  return {
+    part: part.part,
+    status: part.status,
+    after_key: part.afterKey === null ? null : [...part.afterKey],
+    last_key: part.lastKey === null ? null : [...part.lastKey],
+    runner_id: part.runnerId,
+    lease_until: part.leaseUntil,
+    attempts: part.attempts,
+    rows: part.rows,
+    started_at: part.startedAt,
+    finished_at: part.finishedAt,
   }
 }

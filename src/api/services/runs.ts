@@ -1,4 +1,4 @@
-import type { BatchHistory, RunLogLine } from '../../model/history.js'
+import type { BatchHistory, PartHistory, RunLogLine } from '../../model/history.js'
 import type { Run, RunSurroundings } from '../../model/run.js'
 import type { Catalog, Page, PageRequest, RunFilter, RunLogFilter } from '../../ports/catalog.js'
 import { isId } from './id.js'
@@ -59,5 +59,10 @@ export class RunService {
   async batches(id: string, page: PageRequest): Promise<Page<BatchHistory>> {
     await this.get(id)
     return this.#catalog.listBatches(id, page)
+  }
+
+  async parts(id: string, page: PageRequest): Promise<Page<PartHistory>> {
+    await this.get(id)
+    return this.#catalog.listParts(id, page)
   }
 }

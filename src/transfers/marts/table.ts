@@ -217,8 +217,8 @@ export class TableMart implements RowMart {
   }
 }
 
-/** Copies rows of this process into temporary tables. */
-class Staging implements RowSource<RowBatch> {
+/** Copies rows of this process into tables of the session. */
+export class Staging implements RowSource<RowBatch> {
   readonly #session: Session
   readonly #columns: readonly Column[]
 

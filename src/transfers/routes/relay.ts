@@ -65,6 +65,11 @@ export class Relay implements Mover {
     return rows
   }
 
+  /** Adds the rows of a selection to a table with the same columns, in the transaction of the caller. */
+  append(selection: string, into: string): Promise<number> {
+    return this.#copy(selection, into, this.#parts.columns)
+  }
+
   /**
    * In one transaction: in a table that it did not create, COPY puts small rows into earlier pages with free space
    * (298 of 30,000 out of order). A checkpoint taken from the last row of a page would then skip rows of later pages.

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Audit } from '../../checkpoints/checkpoint.js'
 import type { FailedAudit } from '../../model/run.js'
 import type { BatchId } from '../../ports/sink.js'
-import type { BatchDone, Idle, Step } from '../../ports/transfer.js'
+import type { BatchDone, Step } from '../../ports/transfer.js'
 import { databaseError, onSide } from '../../postgres/errors.js'
 import { chooseRecompute, recomputeText, type ScopeTrace } from '../../scopes/index.js'
 import { asRelation, columnList } from '../../sql/selection.js'
@@ -71,7 +71,7 @@ export class ChangedRows<Rows> implements Step {
     return this.#everyRow !== null
   }
 
-  async next(limit: number): Promise<BatchDone | Idle | null> {
+  async next(limit: number): ReturnType<Step['next']> {
     if (this.#everyRow !== null) return this.#everyRow.next(limit)
     if (this.#done) return null
     this.#collected ??= await this.#collect()

@@ -1,4 +1,4 @@
-import { type BatchDone, IDLE, type Idle, type Step } from '../../ports/transfer.js'
+import { IDLE, type Step } from '../../ports/transfer.js'
 import type { ChangeSource } from '../changes/change-source.js'
 import type { ChangedRows } from './changed.js'
 
@@ -27,7 +27,7 @@ export class Follow implements Step {
     this.#changed = changed
   }
 
-  async next(limit: number): Promise<BatchDone | Idle | null> {
+  async next(limit: number): ReturnType<Step['next']> {
     const started = performance.now()
     while (!this.#ended && performance.now() < this.#until) {
       this.#current ??= await this.#awaited()

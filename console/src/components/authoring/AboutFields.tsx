@@ -37,13 +37,15 @@ export function AboutFields({ spec, inspection, onChange }: FieldsProps) {
   )
 }
 
-const NUMBERS = ['batch_size', 'quarantine_limit', 'delete_brake'] as const
+const NUMBERS = ['batch_size', 'parallelism', 'quarantine_limit', 'delete_brake'] as const
+const WORDS_TOO: readonly string[] = ['batch_size', 'parallelism']
 
 /** Advanced fields with good defaults. */
 export function LimitFields({ spec, inspection, onChange }: FieldsProps) {
   const texts = useTexts(fieldTexts)
   const words = {
     batch_size: [texts.batch, texts.batchHint],
+    parallelism: [texts.parallelism, texts.parallelismHint],
     quarantine_limit: [texts.quarantine, texts.quarantineHint],
     delete_brake: [texts.brake, texts.brakeHint],
   } as const
@@ -58,7 +60,7 @@ export function LimitFields({ spec, inspection, onChange }: FieldsProps) {
                 description={words[field][1]}
                 value={String(spec[field])}
                 error={isBad(inspection.problems, field)}
-                inputMode={field === 'batch_size' ? 'text' : 'decimal'}
+                inputMode={WORDS_TOO.includes(field) ? 'text' : 'decimal'}
                 spellCheck={false}
                 onChange={({ currentTarget }) => onChange({ [field]: typedNumber(currentTarget.value) })}
               />

@@ -68,6 +68,9 @@ export const fieldTexts = defineTexts(
     limits: 'Limits',
     batch: 'Batch size',
     batchHint: 'A number of rows, or auto: about 200 ms per batch for PostgreSQL, 1 s for other targets.',
+    parallelism: 'Parallelism',
+    parallelismHint:
+      'How many parts of a full pass run at the same time: 1 to 256, or auto. 1 reads and writes in one stream.',
     quarantine: 'Quarantine limit',
     quarantineHint: 'Number of rows a run may quarantine before it fails.',
     brake: 'Delete brake',
@@ -140,6 +143,9 @@ export const fieldTexts = defineTexts(
     limits: 'Ограничения',
     batch: 'Размер пакета',
     batchHint: 'Число строк или auto: около 200 мс на пакет для PostgreSQL, 1 с для других целей.',
+    parallelism: 'Параллельность',
+    parallelismHint:
+      'Сколько частей полного прохода выполняется одновременно: от 1 до 256 или auto. 1 — чтение и запись одним потоком.',
     quarantine: 'Предел карантина',
     quarantineHint: 'Сколько строк запуск может поместить в карантин, прежде чем завершится ошибкой.',
     brake: 'Предел удаления',

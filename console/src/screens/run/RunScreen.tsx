@@ -16,6 +16,7 @@ import { Attempts } from './Attempts.js'
 import { BatchesPanel } from './BatchesPanel.js'
 import { HeldBackCard, RunErrorCard, WroteNothingCard } from './cards.js'
 import { LogPanel } from './LogPanel.js'
+import { PartsPanel } from './PartsPanel.js'
 import { Progress } from './Progress.js'
 import { RunHeader } from './RunHeader.js'
 import styles from './run.module.css'
@@ -42,6 +43,7 @@ export function RunScreen() {
       <HeldBackCard run={data} />
       <Progress run={data} />
       <Attempts run={data} />
+      <PartsPanel run={data} />
       <div className={styles.columns}>
         <BatchesPanel run={data} />
         <ThroughputPanel batches={data.batch_history} />

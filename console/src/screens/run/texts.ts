@@ -141,6 +141,19 @@ export const runTexts = defineTexts(
         refused: 'with quarantined rows',
       },
     },
+    parts: {
+      title: 'Parts',
+      done: (done: number, total: number) => `${done} of ${total} committed`,
+      part: 'Part',
+      status: 'Status',
+      rows: 'Rows',
+      runner: 'Runner',
+      when: 'When',
+      attempt: (n: number) => `(attempt ${n})`,
+      range: (after: string | null, last: string | null) =>
+        `Keys ${after === null ? 'from the first' : `after ${after}`} ${last === null ? 'to the last' : `up to ${last}`}`,
+      statuses: { PENDING: 'waiting', RUNNING: 'running', DONE: 'committed', FAILED: 'failed' },
+    },
     throughput: {
       title: 'Throughput',
       none: 'Available from the second batch.',
@@ -310,6 +323,19 @@ export const runTexts = defineTexts(
         checkpoint: 'Контрольная точка',
         refused: 'есть строки в карантине',
       },
+    },
+    parts: {
+      title: 'Части',
+      done: (done: number, total: number) => `зафиксировано ${done} из ${total}`,
+      part: 'Часть',
+      status: 'Состояние',
+      rows: 'Строки',
+      runner: 'Раннер',
+      when: 'Когда',
+      attempt: (n: number) => `(попытка ${n})`,
+      range: (after: string | null, last: string | null) =>
+        `Ключи ${after === null ? 'с первого' : `после ${after}`} ${last === null ? 'до последнего' : `до ${last} включительно`}`,
+      statuses: { PENDING: 'ожидает', RUNNING: 'выполняется', DONE: 'зафиксирована', FAILED: 'ошибка' },
     },
     throughput: {
       title: 'Скорость',

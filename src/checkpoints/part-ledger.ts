@@ -1,0 +1,123 @@
+import { VitrinaError } from '../model/errors.js'
+import { NO_ROWS, type RowCounts } from '../model/run.js'
+import type { Session } from '../postgres/session.js'
+
+/** A part that is about to be committed. */
+export interface LedgerPart {
+  readonly part: number
+  readonly attempt: number
+}
+
+export interface PartLedgerOptions {
+  readonly pipelineId: string
+  readonly runId: string
+  readonly fence: number
+  /** The session is connected to the main database, whose own etl.etl_run_parts is the ledger. */
+  readonly isMain: boolean
+}
+
+/**
+ * The authoritative list of committed parts: etl.etl_run_parts in the database of the mart. A line is written in the
+ * transaction of the rows, so a part is committed at most once.
+ */
+export class PartLedger {
+  readonly #session: Session
+  readonly #options: PartLedgerOptions
+
+  constructor(session: Session, options: PartLedgerOptions) {
+    this.#session = session
+    this.#options = options
+  }
+
+  /** Forgets the parts of earlier runs, apart from those of `from`, which this run continues. */
+  async prepare(from: string | null): Promise<void> {
+    const { isMain, pipelineId, runId } = this.#options
+    if (isMain) return
+    await this.#create()
+    await this.#session.count(
+      `INSERT INTO etl.etl_run_parts (run_id, part, pipeline_id, attempts, status)
+       SELECT $1, part, pipeline_id, 0, status FROM etl.etl_run_parts WHERE run_id = $2 AND status = 'DONE' AND run_id <> $1
+       ON CONFLICT DO NOTHING`,
+      [runId, from],
+    )
+    const kept = from === null ? [] : [runId]
+    await this.#session.count(
+      'DELETE FROM etl.etl_run_parts WHERE pipeline_id = $1 AND run_id <> ALL ($2::uuid[])',
+      [pipelineId, kept],
+    )
+  }
+
+  async #create(): Promise<void> {
+    const [row] = await this.#session.rows("SELECT to_regclass('etl.etl_run_parts')::text AS found")
+    if (row?.found != null) return
+    // Two runs that start at once both find the table missing, and the slower one would fail.
+    await this.#session.run("SELECT pg_advisory_lock(hashtext('vitrina.etl_state'))")
+    try {
+      await this.#session.run(`
+        CREATE TABLE IF NOT EXISTS etl.etl_run_parts (
+          run_id uuid, part integer, pipeline_id uuid NOT NULL, attempts integer NOT NULL, status text NOT NULL,
+          counts jsonb, PRIMARY KEY (run_id, part))`)
+    } finally {
+      await this.#session.run("SELECT pg_advisory_unlock(hashtext('vitrina.etl_state'))")
+    }
+  }
+
+  /** An earlier claim of the part cannot commit any more. Returns what it did if it has committed; null: it has not. */
+  async take({ part, attempt }: LedgerPart): Promise<RowCounts | null> {
+    const { isMain, runId, pipelineId } = this.#options
+    if (isMain) return null
+    await this.#session.count(
+      `INSERT INTO etl.etl_run_parts AS p (run_id, part, pipeline_id, attempts, status) VALUES ($1, $2, $3, $4, 'RUNNING')
+       ON CONFLICT (run_id, part) DO UPDATE SET attempts = excluded.attempts
+        WHERE p.attempts <= excluded.attempts AND p.status <> 'DONE'`,
+      [runId, part, pipelineId, attempt],
+    )
+    const [row] = await this.#session.rows(
+      'SELECT status, counts::text FROM etl.etl_run_parts WHERE run_id = $1 AND part = $2',
+      [runId, part],
+    )
+    return row?.status === 'DONE' ? readCounts(row.counts) : null
+  }
+
+  /**
+   * Called in the transaction of the rows, last. The lock makes a successor that takes the fence wait for this commit,
+   * or this part see the new fence.
+   */
+  async complete({ part, attempt }: LedgerPart, rows: RowCounts): Promise<void> {
+    const { isMain, runId, pipelineId, fence } = this.#options
+    const held = await this.#session.rows(
+      'SELECT 1 AS held FROM etl.etl_state WHERE pipeline_id = $1 AND fence = $2 FOR SHARE',
+      [pipelineId, fence],
+    )
+    if (held.length !== 1) throw partLost(part)
+    if (isMain) return
+    const done = await this.#session.count(
+      `UPDATE etl.etl_run_parts SET status = 'DONE', counts = $4
+        WHERE run_id = $1 AND part = $2 AND attempts = $3 AND status = 'RUNNING'`,
+      [runId, part, attempt, JSON.stringify(rows)],
+    )
+    if (done !== 1) throw partLost(part)
+  }
+
+  /** What the committed parts did, one element for each. */
+  async committed(): Promise<RowCounts[]> {
+    const found = await this.#session.rows(
+      "SELECT counts::text FROM etl.etl_run_parts WHERE run_id = $1 AND status = 'DONE' ORDER BY part",
+      [this.#options.runId],
+    )
+    return found.map(({ counts }) => readCounts(counts))
+  }
+}
+
+/** Null: an earlier run has committed it. */
+function readCounts(text: string | null | undefined): RowCounts {
+  return text == null ? NO_ROWS : (JSON.parse(text) as RowCounts)
+}
+
+function partLost(part: number): VitrinaError {
+  return new VitrinaError(
+    'LEASE_LOST',
+    `Part ${part} is no longer held by this runner.`,
+    'No action is needed: the current holder of the run continues with the parts that are not committed.',
+  )
+}

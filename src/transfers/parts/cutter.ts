@@ -1,0 +1,134 @@
+import type { OpenPart } from '../../model/part.js'
+import type { Step } from '../../ports/transfer.js'
+import { onSide } from '../../postgres/errors.js'
+import type { Target } from '../../sinks/postgres/target.js'
+import { asRelation, type Cursor, cursorColumns, cursorOf, orderBy } from '../../sql/selection.js'
+import { type Attempt, withoutPass, writingInto } from '../attempt.js'
+import { NO_CHANGE } from '../marts/mart.js'
+import { NO_WATERMARK, type Progression } from '../progression.js'
+import { Gathering } from './gathering.js'
+import { cutRanges } from './key-ranges.js'
+import { whyOneStream } from './one-stream.js'
+import { freeConnections, type PartCount, partCount } from './part-count.js'
+import { PartsStep } from './parts-step.js'
+import { SharedSnapshot } from './shared-snapshot.js'
+
+/** Cuts passes over every row into parts, where the pipeline wants it and its query allows it. */
+export class Cutter {
+  readonly #attempt: Attempt<Target>
+  readonly #isEmpty: boolean
+
+  constructor(attempt: Attempt<Target>, isEmpty: boolean) {
+    this.#attempt = attempt
+    this.#isEmpty = isEmpty
+  }
+
+  /** Null: the pass is one stream. */
+  async pass(name: string, progression: Progression): Promise<Step | null> {
+    const { batches, claim, ledger, fingerprint } = this.#attempt
+    // A stream that was interrupted continues after its last row.
+    if (progression.after !== null) return null
+    const { pass } = batches.state.position
+    const isSame = pass?.name === name && pass.fingerprint === fingerprint
+    const from = isSame ? (pass.parts?.run ?? null) : null
+    const left = from === null ? [] : await ledger.parts.partsOf(from)
+    const count = await this.#count()
+    if (left.length === 0 && count.parts === 1) return null
+    const snapshot = await this.#snapshot()
+    const parts = left.length > 0 ? left : await this.#cut(snapshot, count.parts)
+    if (parts.length === 1) return null
+    const last = await this.#lastKey(snapshot)
+    const end = { isLast: true, watermark: NO_WATERMARK, queryable: null }
+    return new PartsStep(this.#attempt, {
+      ...{ name, parts, snapshot, width: count.width, isEmpty: this.#isEmpty, into: null },
+      from: left.length > 0 ? from : null,
+      prepare: async () => {},
+      // From here on the next run finds the parts of this one.
+      begun: async () => {
+        const state = await progression.moved({ ...end, last: null, isLast: false })
+        const { pass: begun } = state.position
+        if (begun === undefined) return state
+        const position = { ...state.position, pass: { ...begun, parts: { run: claim.runId } } }
+        return { ...state, position }
+      },
+      finish: async () => ({ change: NO_CHANGE, state: await progression.moved({ ...end, last }) }),
+    })
+  }
+
+  /** Null: the rows are gathered in one stream. */
+  async replace(): Promise<Step | null> {
+    const { batches, claim, session, mart, examined, chain, fingerprint, start } = this.#attempt
+    const count = await this.#count()
+    if (count.parts === 1) return null
+    const snapshot = await this.#snapshot()
+    const parts = await this.#cut(snapshot, count.parts)
+    if (parts.length === 1) return null
+    const refusedSoFar = batches.progress.rows.quarantined
+    const gathering = new Gathering({
+      session,
+      table: mart,
+      pipelineId: claim.pipeline.id,
+      columns: chain?.columns ?? examined.columns,
+      brake: claim.pipeline.deleteBrake,
+      writing: writingInto(this.#attempt, { isEmpty: this.#isEmpty, refusedSoFar }),
+    })
+    return new PartsStep(this.#attempt, {
+      ...{
+        name: 'replace',
+        parts,
+        snapshot,
+        width: count.width,
+        isEmpty: false,
+        into: gathering.table,
+        from: null,
+      },
+      prepare: () => gathering.create(),
+      begun: null,
+      finish: async () => {
+        const change = await gathering.publish()
+        const { position, ...rest } = withoutPass(batches.state)
+        const read =
+          start === null ? {} : { read: { ...start, fingerprint }, swept: { mart: start.mart, fingerprint } }
+        return { change, state: { ...rest, position: { ...position, ...read } }, published: true }
+      },
+    })
+  }
+
+  async #count(): Promise<PartCount> {
+    const { claim, examined, ledger, source } = this.#attempt
+    const { parallelism } = claim.pipeline
+    const one = { width: 1, parts: 1 }
+    if (parallelism === 1) return one
+    const cuttable = { pipeline: claim.pipeline, examined, isTable: true }
+    if ((await whyOneStream(source, cuttable)) !== null) return one
+    const { rows } = examined.facts
+    if (parallelism !== null) return partCount({ parallelism, rows, freeSlots: 0, freeConnections: 0 })
+    const free = await freeConnections(source)
+    return partCount({ parallelism, rows, freeSlots: await ledger.parts.freeSlots(), freeConnections: free })
+  }
+
+  async #snapshot(): Promise<SharedSnapshot> {
+    const { openSource, resources } = this.#attempt
+    const session = await onSide('source', 'Connecting to the source', openSource)
+    return resources.add(await SharedSnapshot.open(session))
+  }
+
+  async #cut({ session }: SharedSnapshot, count: number): Promise<OpenPart[]> {
+    const { examined } = this.#attempt
+    const ranges = await onSide('source', 'Cutting the source into parts', () =>
+      cutRanges(session, examined, count),
+    )
+    return ranges.map((range) => ({ ...range, isDone: false }))
+  }
+
+  async #lastKey({ session }: SharedSnapshot): Promise<Cursor | null> {
+    const { order, query } = this.#attempt.examined
+    if (!order.columns.every((column) => column.notNull)) return null
+    const [row] = await onSide('source', 'Reading the source', () =>
+      session.rows(
+        `SELECT ${cursorColumns(order)} FROM ${asRelation(query)} ORDER BY ${orderBy(order, 'DESC')} LIMIT 1`,
+      ),
+    )
+    return row === undefined ? null : cursorOf(row, order)
+  }
+}

@@ -1,0 +1,149 @@
+import type { PartClaim } from '../../model/part.js'
+import { databaseError } from '../../postgres/errors.js'
+import type { Target } from '../../sinks/postgres/target.js'
+import type { RowBatch } from '../../sql/row-batch.js'
+import { columnList } from '../../sql/selection.js'
+import { type Resources, type Sides, writingInto } from '../attempt.js'
+import { type MartChange, type MartWriter, NO_CHANGE } from '../marts/mart.js'
+import { SELECTIONS, Staging, TableMart } from '../marts/table.js'
+import { type RowSource, TableWriter, type TableWriting } from '../marts/table-writer.js'
+import { NO_WATERMARK, type Progression } from '../progression.js'
+import { OnceReader } from '../readers/once.js'
+import { LoadedPages } from '../readers/paged.js'
+import { ReadAhead } from '../readers/read-ahead.js'
+import type { Reader, SourceQuery } from '../readers/reader.js'
+import { WholeReader } from '../readers/staged.js'
+import { Relay } from '../routes/relay.js'
+import { importSnapshot } from './import-snapshot.js'
+import { queryOfRange, rangeOrder } from './key-ranges.js'
+
+/** The rows of a part, and what writes them. `Rows` is the same for both. */
+export interface PartStream<Rows = unknown> {
+  readonly reader: Reader<Rows>
+  readonly writer: MartWriter<Rows>
+}
+
+interface PartSides {
+  readonly claim: PartClaim
+  readonly sides: Sides<Target>
+  readonly table: Target
+  readonly way: 'pushdown' | 'relay' | 'rows'
+  readonly resources: Resources
+}
+
+const PART_TABLE = 'vitrina_part'
+
+/** A part has no checkpoint of its own: it is committed as a whole. */
+const NO_PROGRESSION: Progression = {
+  after: null,
+  unfinished: false,
+  beforeRead: async () => NO_WATERMARK,
+  moved: () => Promise.reject(new Error('A part has no checkpoint.')),
+}
+
+/** Begins to read the part in the snapshot of its run. */
+export function openPartStream(part: PartSides): Promise<PartStream> {
+  if (part.way === 'rows') return rowsOf(part) as Promise<PartStream>
+  return (part.way === 'relay' ? relayOf(part) : pushdownOf(part)) as Promise<PartStream>
+}
+
+function sourceQuery({ claim, sides }: PartSides): SourceQuery {
+  const { source, examined } = sides
+  const query = queryOfRange(examined, rangeOrder(examined), claim.range)
+  return {
+    source,
+    query,
+    columns: examined.columns,
+    order: examined.order,
+    relations: examined.facts.relations,
+  }
+}
+
+function writing({ claim, sides, table }: PartSides): TableWriting {
+  const { examined, chain } = sides
+  const { plan, refusedSoFar } = claim
+  return writingInto({ claim, examined, chain, mart: table }, { isEmpty: plan.isEmpty, refusedSoFar })
+}
+
+function tableWriter(part: PartSides, rows: RowSource<string>): TableWriter<string> {
+  return new TableWriter({ session: part.sides.session, table: part.table, rows, ...writing(part) })
+}
+
+/**
+ * The rows are collected in the snapshot first: a transaction in an old snapshot could neither update the ledger nor see
+ * that its run was taken over.
+ */
+async function pushdownOf(part: PartSides): Promise<PartStream<string>> {
+  const { claim, sides } = part
+  const { session, examined } = sides
+  await session.run(`DROP TABLE IF EXISTS pg_temp.${PART_TABLE}`)
+  await session.run('BEGIN ISOLATION LEVEL REPEATABLE READ')
+  await importSnapshot(session, claim)
+  await session.run(`CREATE TEMP TABLE ${PART_TABLE} AS ${sourceQuery(part).query}`).catch((error) => {
+    throw databaseError(error, 'Reading the source', 'source')
+  })
+  await session.run('COMMIT')
+  const collected = {
+    ...sourceQuery(part),
+    query: `SELECT ${columnList(examined.columns)} FROM pg_temp.${PART_TABLE}`,
+  }
+  const { into } = claim.plan
+  const writer =
+    into === null
+      ? tableWriter(part, SELECTIONS)
+      : gathering((rows: string) =>
+          session.count(`INSERT INTO ${into} (${columnList(examined.columns)}) ${rows}`),
+        )
+  return { reader: new WholeReader(collected), writer }
+}
+
+async function relayOf(part: PartSides): Promise<PartStream<string>> {
+  const { claim, sides, table } = part
+  const { session, source, examined } = sides
+  const relay = await Relay.open({ source, target: session, table, columns: examined.columns })
+  await beginInSnapshot(part)
+  const { into } = claim.plan
+  const writer =
+    into === null ? tableWriter(part, relay) : gathering((rows: string) => relay.append(rows, into))
+  return { reader: new WholeReader(sourceQuery(part)), writer }
+}
+
+async function rowsOf(part: PartSides): Promise<PartStream<RowBatch>> {
+  const { claim, sides, table, resources } = part
+  const { session, examined, chain } = sides
+  const columns = chain?.columns ?? examined.columns
+  const { into } = claim.plan
+  const staging = new Staging(session, columns)
+  const writer =
+    into === null
+      ? await TableMart.open({
+          session,
+          table,
+          columns,
+          brake: claim.pipeline.deleteBrake,
+          writing: writing(part),
+        })
+      : gathering((rows: RowBatch) => staging.copy(rows, into, columns))
+  await beginInSnapshot(part)
+  const query = sourceQuery(part)
+  const reader = examined.paged
+    ? new LoadedPages(query, NO_PROGRESSION)
+    : new OnceReader(query, NO_PROGRESSION)
+  return { reader: resources.add(new ReadAhead(reader, chain)), writer }
+}
+
+/** The source session only reads, and stays in this transaction until it is closed. */
+async function beginInSnapshot({ claim, sides }: PartSides): Promise<void> {
+  await sides.source.run('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+  await importSnapshot(sides.source, claim)
+}
+
+/** Rows of `replace`: they are written to the mart when all parts are complete. */
+function gathering<Rows>(copy: (rows: Rows) => Promise<number>): MartWriter<Rows> {
+  return {
+    write: async (rows): Promise<MartChange> => {
+      const read = await copy(rows)
+      return { ...NO_CHANGE, rows: { ...NO_CHANGE.rows, read } }
+    },
+  }
+}

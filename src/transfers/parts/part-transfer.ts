@@ -1,0 +1,181 @@
+import { passFingerprint } from '../../checkpoints/checkpoint.js'
+import { PartLedger } from '../../checkpoints/part-ledger.js'
+import { type Phase, partSessionName } from '../../model/claim.js'
+import { VitrinaError } from '../../model/errors.js'
+import { failpoint } from '../../model/failpoints.js'
+import type { PartClaim, PartRecord } from '../../model/part.js'
+import { finalTarget } from '../../model/pipeline.js'
+import { addRows, NO_ROWS, type RunCost } from '../../model/run.js'
+import type { MetaSession } from '../../ports/run-queue.js'
+import type { BatchId } from '../../ports/sink.js'
+import type { PartNotes, PartTransfer } from '../../ports/transfer.js'
+import { onSide } from '../../postgres/errors.js'
+import type { Session } from '../../postgres/session.js'
+import { addCosts, sessionCost } from '../../postgres/session-cost.js'
+import type { Target, WantedTable } from '../../sinks/postgres/target.js'
+import { isMainDatabase, openSides, type SideOptions, type Sides } from '../attempt.js'
+import { batchError, durationsOf, phasesOf, type Timing } from '../batch.js'
+import { type MartChange, NO_CHANGE } from '../marts/mart.js'
+import { findTable } from '../marts/table.js'
+import { counted } from '../steps/pass.js'
+import { openPartStream, type PartStream } from './part-stream.js'
+
+/** Rows in memory at a time, if they pass through this process. */
+const PORTION_ROWS = 20_000
+
+export interface PartOptions extends Omit<SideOptions, 'claim' | 'ledger' | 'name' | 'isTransactional'> {
+  readonly claim: PartClaim
+  readonly notes: PartNotes
+  readonly isMain: boolean
+  readonly way: 'pushdown' | 'relay' | 'rows'
+  readonly wanted: (columns: WantedTable['columns']) => WantedTable
+}
+
+interface Opened {
+  readonly claim: PartClaim
+  readonly notes: PartNotes
+  readonly sides: Sides<Target>
+  readonly table: Target
+  readonly ledger: PartLedger
+  readonly isMain: boolean
+  readonly way: PartOptions['way']
+  readonly resources: PartOptions['resources']
+}
+
+/** One part of a run: a range of keys, read in the snapshot of the run and written in one transaction. */
+export class TablePart implements PartTransfer {
+  readonly #opened: Opened
+
+  private constructor(opened: Opened) {
+    this.#opened = opened
+  }
+
+  /** The caller closes `resources`, also if this fails. */
+  static async open(options: PartOptions): Promise<TablePart> {
+    const { claim, notes, resources, way, wanted } = options
+    const name = partSessionName(claim, claim.part, claim.partAttempt)
+    const sides = await openSides(
+      { ...options, ledger: notes, name, isTransactional: true },
+      (session, columns) => findTable(session, wanted(columns)),
+    )
+    const { session, source, examined, found } = sides
+    await endEarlierClaims([source, session], claim)
+    const key = examined.key.map((column) => column.name)
+    if (passFingerprint(claim.pipeline, examined.query, key) !== claim.plan.fingerprint)
+      throw otherPlan(claim)
+    const isMain = options.isMain || (await isMainDatabase(session, claim))
+    const { runId, fence, pipeline } = claim
+    const ledger = new PartLedger(session, { pipelineId: pipeline.id, runId, fence, isMain })
+    const { mart: table } = await found.create()
+    return new TablePart({ claim, notes, sides, table, ledger, isMain, way, resources })
+  }
+
+  async run(): Promise<PartRecord> {
+    const { claim, ledger, notes } = this.#opened
+    const part = { part: claim.part, attempt: claim.partAttempt }
+    const earlier = await onSide('target', 'Reading the list of parts', () => ledger.take(part))
+    if (earlier === null) return this.#execute()
+    // Committed by a runner that died before it could report it.
+    const now = performance.now()
+    const phases = { readMs: null, transformMs: null, writeMs: 0, checkpointMs: 0 }
+    const record = {
+      rows: earlier,
+      durationMs: 0,
+      phases,
+      spans: [{ name: 'checkpoint', from: now, to: now }] as const,
+    }
+    await notes.done(record, null)
+    return record
+  }
+
+  async cost(): Promise<RunCost | null> {
+    const { source, session } = this.#opened.sides
+    return addCosts(await Promise.all([...new Set([source, session])].map(sessionCost)))
+  }
+
+  close(): Promise<void> {
+    return this.#opened.resources.close()
+  }
+
+  async #execute(): Promise<PartRecord> {
+    const { session } = this.#opened.sides
+    const started = performance.now()
+    const stream = await openPartStream(this.#opened)
+    failpoint('part.read')
+    await session.run('BEGIN; SET CONSTRAINTS ALL IMMEDIATE')
+    try {
+      const { change, earlier } = await this.#write(stream)
+      return await this.#commit(change, { started, written: performance.now(), earlier })
+    } catch (error) {
+      await session.run('ROLLBACK').catch(() => {})
+      throw error instanceof VitrinaError ? error : batchError(error)
+    }
+  }
+
+  async #write({ reader, writer }: PartStream): Promise<{ change: MartChange; earlier: Phase[] }> {
+    const { pipeline, runId, fence, part } = this.#opened.claim
+    const id: BatchId = { pipelineId: pipeline.id, runId, fence, number: part }
+    const earlier: Phase[] = []
+    let change = NO_CHANGE
+    for (
+      let portion = await reader.next(PORTION_ROWS);
+      portion !== null;
+      portion = await reader.next(PORTION_ROWS)
+    ) {
+      const written = counted(await writer.write(portion.rows as never, id), portion)
+      earlier.push(...portion.phases, ...(written.read === undefined ? [] : [written.read]))
+      change = {
+        rows: addRows(change.rows, written.rows),
+        refused: [...change.refused, ...written.refused],
+        marks: [],
+      }
+    }
+    return { change, earlier }
+  }
+
+  /** Rows, ledger and history in one transaction; if the mart is in another database, history follows. */
+  async #commit(change: MartChange, timing: Timing): Promise<PartRecord> {
+    const { claim, ledger, notes, isMain, sides } = this.#opened
+    const { session } = sides
+    const meta: MetaSession | null = isMain
+      ? { query: async (text, values) => ({ rows: await session.rows(text, values) }) }
+      : null
+    const part = { part: claim.part, attempt: claim.partAttempt }
+    await onSide(isMain ? 'meta store' : 'target', 'Recording the part', () =>
+      ledger.complete(part, change.rows),
+    )
+    const spans = phasesOf({ ...change, rows: NO_ROWS }, timing)
+    const durationMs = performance.now() - timing.started
+    const record = { rows: change.rows, durationMs, phases: durationsOf(spans), spans }
+    await onSide('meta store', 'Recording the part', async () => {
+      if (change.refused.length > 0) await notes.quarantine(change.refused, meta)
+      await (isMain ? notes.done(record, meta) : notes.require())
+    })
+    failpoint('part.written')
+    await session.run('COMMIT')
+    failpoint('part.committed')
+    if (!isMain) await notes.done(record, null)
+    return record
+  }
+}
+
+/** A runner that froze in this part may still hold locks. Its lease has expired: it cannot commit any more. */
+async function endEarlierClaims(sessions: readonly Session[], claim: PartClaim): Promise<void> {
+  const { part, partAttempt } = claim
+  const prefix = partSessionName(claim, part, partAttempt).slice(0, -String(partAttempt).length)
+  for (const session of new Set(sessions))
+    await session.rows(
+      `SELECT pg_terminate_backend(pid, 1000) FROM pg_stat_activity
+        WHERE starts_with(application_name, $1) AND application_name <> $1 || $2 AND usename = current_user
+          AND nullif(split_part(application_name, '.', 2), '')::integer < $2::integer`,
+      [prefix, String(partAttempt)],
+    )
+}
+
+function otherPlan({ pipeline, part }: PartClaim): VitrinaError {
+  return new VitrinaError(
+    'SOURCE_CHANGED',
+    `Part ${part} of ${finalTarget(pipeline)} was planned for another query, key or target than this runner sees.`,
+    'Check that all runners have the same connections and task files, then run the pipeline again.',
+  )
+}

@@ -1,0 +1,139 @@
+import { PartLedger } from '../../checkpoints/part-ledger.js'
+import { SESSION_PREFIX } from '../../model/claim.js'
+import { ERRORS, type ErrorCode, VitrinaError } from '../../model/errors.js'
+import { failpoint } from '../../model/failpoints.js'
+import type { OpenPart } from '../../model/part.js'
+import { addRows, NO_ROWS } from '../../model/run.js'
+import { type BatchDone, OPEN_PARTS, type OpenParts, type Step } from '../../ports/transfer.js'
+import { onSide } from '../../postgres/errors.js'
+import type { Attempt } from '../attempt.js'
+import type { BatchOutcome, CheckpointState } from '../batch.js'
+import { NO_CHANGE } from '../marts/mart.js'
+import { rangeOrder } from './key-ranges.js'
+import type { SharedSnapshot } from './shared-snapshot.js'
+
+interface PartsOptions {
+  readonly name: string
+  readonly parts: readonly OpenPart[]
+  readonly snapshot: SharedSnapshot
+  readonly width: number
+  readonly isEmpty: boolean
+  readonly into: string | null
+  /** The run whose parts are continued; null: none is. */
+  readonly from: string | null
+  /** Called before any part can be claimed. */
+  readonly prepare: () => Promise<void>
+  /** The checkpoint to store before any part can be claimed; null: none, because the next attempt starts from scratch. */
+  readonly begun: (() => Promise<CheckpointState>) | null
+  /** Called in the batch that ends the step, when every part is committed. */
+  readonly finish: () => Promise<BatchOutcome>
+}
+
+/**
+ * A pass that is cut into parts. The holder of the run plans them, works on them like any other runner, and alone calls
+ * `finish`, which checks that every part is committed and moves the checkpoint under the fence of the run.
+ */
+export class PartsStep implements Step {
+  readonly name: string
+  readonly #attempt: Attempt<unknown>
+  readonly #options: PartsOptions
+  readonly #ledger: PartLedger
+  #stage: 'laid out' | 'opened' | 'finished' | null = null
+
+  constructor(attempt: Attempt<unknown>, options: PartsOptions) {
+    this.name = options.name
+    this.#attempt = attempt
+    this.#options = options
+    const { claim, session, isMain } = attempt
+    const { pipeline, runId, fence } = claim
+    this.#ledger = new PartLedger(session, { pipelineId: pipeline.id, runId, fence, isMain })
+  }
+
+  async next(): Promise<BatchDone | OpenParts | null> {
+    if (this.#stage === 'finished') return null
+    if (this.#stage === null) {
+      const begun = await this.#lay()
+      this.#stage = 'laid out'
+      if (begun !== null) return begun
+    }
+    if (this.#stage === 'laid out') {
+      await this.#open()
+      this.#stage = 'opened'
+    }
+    return this.#wait()
+  }
+
+  /** Stores the parts, and with them where the next run finds them. */
+  async #lay(): Promise<BatchDone | null> {
+    const { ledger, claim, batches } = this.#attempt
+    const { from, parts, prepare, begun } = this.#options
+    if (from === claim.runId) return null
+    await this.#endEarlierParts()
+    await onSide('target', 'Preparing the list of parts', () => this.#ledger.prepare(from))
+    await prepare()
+    await ledger.parts.lay(parts)
+    if (begun === null) return null
+    return batches.run(this.name, async () => ({ change: NO_CHANGE, state: await begun() }))
+  }
+
+  /** Runners may still work on the parts of an earlier attempt of this run, and hold locks. */
+  async #endEarlierParts(): Promise<void> {
+    const { claim, session } = this.#attempt
+    await session.rows(
+      `SELECT pg_terminate_backend(pid, 1000) FROM pg_stat_activity
+        WHERE starts_with(application_name, $1) AND usename = current_user`,
+      [`${SESSION_PREFIX}${claim.pipeline.id}/${claim.fence}/`],
+    )
+  }
+
+  async #open(): Promise<void> {
+    const { ledger, fingerprint, batches, examined } = this.#attempt
+    const { width, isEmpty, into, snapshot, parts, from } = this.#options
+    await ledger.parts.open({
+      ...{ step: this.name, fingerprint, snapshot: snapshot.id, width, isEmpty, into },
+      columns: rangeOrder(examined).columns.map((column) => column.name),
+      batchBefore: batches.progress.batches,
+    })
+    if (from !== null) ledger.parts.continued(parts.filter(({ isDone }) => isDone).length, parts.length)
+  }
+
+  async #wait(): Promise<BatchDone | OpenParts> {
+    const { open, failed } = await this.#attempt.ledger.parts.states()
+    if (failed !== null) throw new VitrinaError(codeOf(failed.code), failed.message, failed.hint)
+    if (open === 0) return this.#finish()
+    await onSide('source', 'Keeping the snapshot of the run', () => this.#options.snapshot.require())
+    return OPEN_PARTS
+  }
+
+  async #finish(): Promise<BatchDone> {
+    const { batches } = this.#attempt
+    await this.#options.snapshot.close()
+    failpoint('parts.finishing')
+    const done = await batches.run(this.name, async () => {
+      const parts = await this.#ledger.committed()
+      requireAll(parts.length, this.#options.parts.length)
+      const outcome = await this.#options.finish()
+      return {
+        ...outcome,
+        ends: true,
+        parts: { rows: parts.reduce(addRows, NO_ROWS), batches: parts.length },
+      }
+    })
+    this.#stage = 'finished'
+    return done
+  }
+}
+
+/** The main database knows of each of them, so that this would be a mistake of the program. */
+function requireAll(committed: number, total: number): void {
+  if (committed === total) return
+  throw new VitrinaError(
+    'INTERNAL',
+    `Only ${committed} of ${total} parts are committed in the database of the mart.`,
+    'Run the pipeline again. Check whether the database of the mart was restored from a backup.',
+  )
+}
+
+function codeOf(text: string): ErrorCode {
+  return Object.hasOwn(ERRORS, text) ? (text as ErrorCode) : 'INTERNAL'
+}

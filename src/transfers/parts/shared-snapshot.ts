@@ -1,0 +1,35 @@
+import { onSide } from '../../postgres/errors.js'
+import type { Session } from '../../postgres/session.js'
+
+/**
+ * A snapshot of the source that every part of a run reads, so that the mart shows one state of it. It lives as long as
+ * this session keeps its transaction open.
+ */
+export class SharedSnapshot {
+  readonly session: Session
+  readonly id: string
+
+  private constructor(session: Session, id: string) {
+    this.session = session
+    this.id = id
+  }
+
+  static open(session: Session): Promise<SharedSnapshot> {
+    return onSide('source', 'Exporting a snapshot', async () => {
+      // It is idle while the parts work.
+      await session.run('SET idle_in_transaction_session_timeout = 0')
+      await session.run('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+      const [row] = await session.rows('SELECT pg_export_snapshot() AS id')
+      return new SharedSnapshot(session, row!.id!)
+    })
+  }
+
+  /** Throws if the snapshot is lost. */
+  async require(): Promise<void> {
+    await this.session.rows('SELECT 1 AS alive')
+  }
+
+  async close(): Promise<void> {
+    await this.session.run('ROLLBACK').catch(() => {})
+  }
+}
