@@ -264,35 +264,14 @@ export class RunQueueRepository implements RunQueue {
   }
 
   async finish(claim: Claim, end: RunEnd): Promise<RunTotals | null> {
-    const failed = end.status === 'FAILED' ? end : null
-    return this.#database.transaction(async (session) => {
-      const [held] = await session.query<{ status: string }>(
-        `SELECT status FROM etl.etl_pipelines WHERE id = $1 AND fence = $2 AND status IN ${HELD} FOR UPDATE`,
-        [claim.pipeline.id, claim.fence],
-      )
-      if (held === undefined) throw leaseLost(claim)
-      // Under the lock of the pipeline, which a repair request takes too: none is missed.
-      const asked = await session.query(
-        'SELECT 1 FROM etl.etl_repairs WHERE run_id = $1 AND repaired_at IS NULL LIMIT 1',
-        [claim.runId],
-      )
-      if (end.status === 'SUCCESS' && asked.length > 0) return null
-      const [ended] = await session.query<TotalsRow>(
-        `UPDATE etl.etl_runs SET status = $2, finished_at = clock_timestamp(), error = $3, error_code = $4, error_hint = $5
-          WHERE id = $1 AND status = 'RUNNING' RETURNING ${TOTALS}`,
-        [
-          claim.runId,
-          end.status,
-          failed === null ? null : redactText(failed.error),
-          failed?.code ?? null,
-          failed?.hint ?? null,
-        ],
-      )
-      // A requested pause takes effect however the run ended.
-      const next = held.status === 'PAUSE_REQUESTED' ? 'PAUSED' : failed === null ? 'IDLE' : 'FAILED'
-      await session.query('UPDATE etl.etl_pipelines SET status = $2 WHERE id = $1', [claim.pipeline.id, next])
-      return toTotals(ended)
-    })
+    const outcome = end.status === 'FAILED' ? { ...end, error: redactText(end.error) } : end
+    const [row] = await this.#database.query<{ finished: FinishedRun }>(
+      'SELECT etl.finish_run($1, $2, $3, $4) AS finished',
+      [claim.pipeline.id, claim.fence, claim.runId, JSON.stringify(outcome)],
+    )
+    const { finished } = row!
+    if (finished.end === 'lost') throw leaseLost(claim)
+    return finished.end === 'ended' ? toTotals(finished.run) : null
   }
 
   async release(claim: Claim, release: Release): Promise<boolean> {
@@ -432,8 +411,10 @@ function toClaim(claimed: ClaimedRun): Claim {
 /** A pipeline that is to run all the time (`isLive`). */
 const LIVE = "(p.freshness = 'live' AND p.mode = 'incremental' AND p.capture = 'wal')"
 
-const TOTALS = `batches, rows_read, rows_inserted, rows_updated, rows_unchanged, rows_deleted, rows_quarantined, rows_duplicate,
-  extract(epoch FROM finished_at - started_at)::float8 * 1000 AS duration_ms`
+/** What etl.finish_run returns. */
+type FinishedRun =
+  | { readonly end: 'lost' | 'repairs' }
+  | { readonly end: 'ended'; readonly run: TotalsRow | null }
 
 interface TotalsRow {
   batches: number
@@ -448,8 +429,8 @@ interface TotalsRow {
 }
 
 /** The result is unknown if the run was deleted from the history while it was in progress. */
-function toTotals(row: TotalsRow | undefined): RunTotals {
-  if (row === undefined) return { rows: NO_ROWS, batches: 0, durationMs: 0 }
+function toTotals(row: TotalsRow | null): RunTotals {
+  if (row === null) return { rows: NO_ROWS, batches: 0, durationMs: 0 }
   const rows = {
     read: row.rows_read,
     inserted: row.rows_inserted,

@@ -430,7 +430,6 @@ CREATE INDEX etl_events_by_time ON etl.etl_events USING btree (at);
 CREATE INDEX etl_events_fresh ON etl.etl_events USING btree (n) WHERE (seq IS NULL);
 CREATE INDEX etl_idempotency_by_time ON etl.etl_idempotency USING btree (at);
 CREATE INDEX etl_pipeline_targets_by_identity ON etl.etl_pipeline_targets USING hash (identity);
-CREATE INDEX etl_pipelines_active ON etl.etl_pipelines USING btree (requested_at) WHERE (status = ANY (ARRAY['RUN_REQUESTED'::text, 'RUNNING'::text, 'PAUSE_REQUESTED'::text]));
 CREATE INDEX etl_pipelines_due ON etl.etl_pipelines USING btree (next_run_at) WHERE (schedule_interval IS NOT NULL);
 CREATE INDEX etl_pipelines_held ON etl.etl_pipelines USING btree (requested_at) WHERE (status = ANY (ARRAY['RUNNING'::text, 'PAUSE_REQUESTED'::text]));
 CREATE INDEX etl_pipelines_live ON etl.etl_pipelines USING btree (id) WHERE (freshness IS NOT NULL);
@@ -491,6 +490,9 @@ CREATE OR REPLACE FUNCTION etl.claim_run(runner text, lease_seconds double preci
  RETURNS jsonb
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_sort TO 'off'
 AS $function$
 DECLARE
   -- Lanes that one claim looks at. Measured: 20 µs each.
@@ -700,6 +702,37 @@ AS $function$
     FROM jsonb_each(old_spec) o FULL JOIN jsonb_each(new_spec) n USING (key)
    WHERE o.value IS DISTINCT FROM n.value
 $function$
+;
+CREATE OR REPLACE FUNCTION etl.finish_run(pipeline uuid, held_fence bigint, run uuid, outcome jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  held text;
+  ended etl.etl_runs;
+BEGIN
+  SELECT p.status INTO held FROM etl.etl_pipelines p
+   WHERE p.id = pipeline AND p.fence = held_fence AND p.status IN ('RUNNING', 'PAUSE_REQUESTED') FOR UPDATE;
+  IF held IS NULL THEN
+    RETURN jsonb_build_object('end', 'lost');
+  END IF;
+  -- Under the lock of the pipeline, which a repair request takes too: none is missed.
+  IF outcome ->> 'status' = 'SUCCESS' AND EXISTS (SELECT FROM etl.etl_repairs q WHERE q.run_id = run AND q.repaired_at IS NULL) THEN
+    RETURN jsonb_build_object('end', 'repairs');
+  END IF;
+  UPDATE etl.etl_runs r
+     SET status = outcome ->> 'status', finished_at = clock_timestamp(), error = outcome ->> 'error',
+         error_code = outcome ->> 'code', error_hint = outcome ->> 'hint'
+   WHERE r.id = run AND r.status = 'RUNNING' RETURNING r.* INTO ended;
+  -- A requested pause takes effect however the run ended.
+  UPDATE etl.etl_pipelines p
+     SET status = CASE WHEN held = 'PAUSE_REQUESTED' THEN 'PAUSED' WHEN outcome ->> 'status' = 'FAILED' THEN 'FAILED' ELSE 'IDLE' END
+   WHERE p.id = pipeline;
+  -- Without a row, the run was deleted from the history while it was in progress.
+  RETURN jsonb_build_object('end', 'ended', 'run', CASE WHEN ended.id IS NOT NULL THEN to_jsonb(ended) || jsonb_build_object(
+    'duration_ms', date_part('epoch', ended.finished_at - ended.started_at) * 1000) END);
+END $function$
 ;
 CREATE OR REPLACE FUNCTION etl.give_new_pipeline_its_state()
  RETURNS trigger
