@@ -117,6 +117,10 @@ const CASES: Readonly<Record<string, Case>> = {
     },
     emits: ['run.status', 'run.status', 'run.status'],
   },
+  tell_of_stalled_run: {
+    fire: ({ run }) => changeRun('stalled_since = now()', run),
+    emits: ['run.stalled'],
+  },
   tell_of_batch: {
     fire: async ({ run }) => {
       await addBatch(run)

@@ -151,8 +151,9 @@ describe('the quarantine', () => {
 
 describe('GET /runners', () => {
   it('lists runners and the pipelines they hold', async () => {
-    await queue.heartbeat({ id: 'runner-1', host: 'a', pid: 1, version: '1', concurrency: 4 })
-    await queue.heartbeat({ id: 'runner-2', host: 'b', pid: 2, version: '1', concurrency: 4 })
+    const slots = { concurrency: 4, tags: { heavy: 1, '*': 3 }, connectionLimits: { main: 20 } }
+    await queue.heartbeat({ id: 'runner-1', host: 'a', pid: 1, version: '1', ...slots })
+    await queue.heartbeat({ id: 'runner-2', host: 'b', pid: 2, version: '1', ...slots })
     await queue.gone('runner-2')
     const claim = await aClaim()
     const { items } = runnersWire.strict().parse((await api.get('/runners')).json())
@@ -160,6 +161,7 @@ describe('GET /runners', () => {
       ['runner-1', true],
       ['runner-2', false],
     ])
+    expect(items[0]).toMatchObject({ tags: { heavy: 1, '*': 3 }, connection_limits: { main: 20 } })
     expect(items[0]?.holds).toMatchObject([
       { pipeline_id: claim.pipeline.id, run_id: claim.runId, status: 'RUNNING' },
     ])

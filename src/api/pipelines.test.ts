@@ -100,6 +100,38 @@ describe('GET /pipelines', () => {
     expect(await ids('%25')).toEqual([])
   })
 
+  it('filters by tags', async () => {
+    const own = `t${randomUUID().slice(0, 8)}`
+    const both = await aPipeline(database, { name: `${own}_a`, tags: [own, 'heavy'] })
+    const one = await aPipeline(database, { name: `${own}_b`, tags: [own] })
+    for (const path of ['/pipelines', '/pipelines/overview']) {
+      const found = async (query: string) =>
+        (await api.get(`${path}?${query}`)).json().items.map((item: { id: string }) => item.id)
+      expect(await found(`tag=${own}`)).toEqual([both.id, one.id])
+      expect(await found(`tag=${own}&tag=heavy`)).toEqual([both.id])
+      expect(await found(`tag=heavy,${own}`)).toEqual([both.id])
+      expect((await api.get(`${path}?tag=Heavy`)).statusCode).toBe(422)
+    }
+  })
+
+  it('a requested run explains why no runner claims it', async () => {
+    const { id } = await aPipeline(database, { tags: ['heavy'] })
+    await database.query("UPDATE etl.etl_pipelines SET status = 'RUN_REQUESTED' WHERE id = $1", [id])
+    await database.query(
+      "INSERT INTO etl.etl_runners (id, host, pid, version, concurrency, tags) VALUES ('light', 'here', 1, '1', 4, '{\"reports\": 1}')",
+    )
+    const { current_run } = (await api.get(`/pipelines/${id}/status`)).json()
+    expect(current_run.waiting).toEqual({
+      code: 'NO_RUNNER_FOR_TAGS',
+      detail: 'No runner takes tag heavy.',
+      hint: expect.stringContaining('RUNNER_TAGS'),
+    })
+    expect((await api.get(`/runs/${current_run.id}`)).json().waiting).toEqual(current_run.waiting)
+    await database.query("DELETE FROM etl.etl_runners WHERE id = 'light'")
+    await database.query("UPDATE etl.etl_pipelines SET status = 'RUNNING' WHERE id = $1", [id])
+    expect((await api.get(`/runs/${current_run.id}`)).json().waiting?.code).toBe(undefined)
+  })
+
   it('returns all pages without losing or repeating an item', async () => {
     const tag = randomUUID().slice(0, 8)
     const made: { id: string }[] = []

@@ -16,12 +16,13 @@ export function addRunners(program: Command): void {
     const answer = await server.ask(server.api.GET('/runners'))
     if (isData(flags)) return printData(answer, flags)
     printTable(
-      ['runner', 'host', 'pid', 'version', 'started', 'last seen', 'stopped', 'holds'],
+      ['runner', 'host', 'pid', 'version', 'tags', 'started', 'last seen', 'stopped', 'holds'],
       answer.items.map((one) => [
         one.id,
         one.host,
         one.pid,
         one.version,
+        tagsText(one.tags),
         moment(one.started_at),
         `${duration(one.heartbeat_age_ms)} ago`,
         moment(one.stopped_at),
@@ -30,4 +31,12 @@ export function addRunners(program: Command): void {
       'No runners found. Run "vitrina runner" to start one.',
     )
   })
+}
+
+/** As in RUNNER_TAGS. */
+function tagsText(tags: Readonly<Record<string, number>> | null): string {
+  if (tags === null) return 'all'
+  return Object.entries(tags)
+    .map(([tag, slots]) => `${tag}:${slots}`)
+    .join(',')
 }

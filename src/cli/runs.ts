@@ -127,7 +127,7 @@ export function printRuns(page: { items: Run[]; next_cursor: string | null }, fl
   tellOfMore(page.next_cursor)
 }
 
-function printRun({ batch_history, attempt_history, held_back, cost, ...run }: RunDetail): void {
+function printRun({ batch_history, attempt_history, held_back, waiting, cost, ...run }: RunDetail): void {
   printFields({
     ...run,
     blocks_read: cost?.blocks_read ?? null,
@@ -137,6 +137,7 @@ function printRun({ batch_history, attempt_history, held_back, cost, ...run }: R
     finished_at: moment(run.finished_at),
     duration_ms: duration(run.duration_ms),
     held_back: held_back?.reason ?? null,
+    waiting: waiting === null ? null : `${waiting.detail} ${waiting.hint}`,
   })
   printAttempts(attempt_history)
   if (batch_history.length === 0) return

@@ -1422,7 +1422,7 @@ export interface components {
             /** @description Pipelines that are running. */
             running: number;
         };
-        LiveEvent: components["schemas"]["PipelineCreatedEvent"] | components["schemas"]["PipelineDeletedEvent"] | components["schemas"]["PipelineChangedEvent"] | components["schemas"]["PipelineStatusChangedEvent"] | components["schemas"]["PipelineScheduledEvent"] | components["schemas"]["PipelineComparedEvent"] | components["schemas"]["QuarantineSettledEvent"] | components["schemas"]["RunStatusChangedEvent"] | components["schemas"]["BatchCommittedEvent"];
+        LiveEvent: components["schemas"]["PipelineCreatedEvent"] | components["schemas"]["PipelineDeletedEvent"] | components["schemas"]["PipelineChangedEvent"] | components["schemas"]["PipelineStatusChangedEvent"] | components["schemas"]["PipelineScheduledEvent"] | components["schemas"]["PipelineComparedEvent"] | components["schemas"]["QuarantineSettledEvent"] | components["schemas"]["RunStatusChangedEvent"] | components["schemas"]["RunStalledEvent"] | components["schemas"]["BatchCommittedEvent"];
         LogLine: {
             /** @description When it was logged. */
             at: string;
@@ -1488,6 +1488,7 @@ export interface components {
          *       "type": "SQL",
          *       "target_table": "analytics.film_dim",
          *       "description": "Every film with its rating.",
+         *       "tags": [],
          *       "source_type": "postgres",
          *       "source_connection": null,
          *       "source_query": "SELECT id AS film_id, title, rating, modified AS updated_at FROM content.film_work",
@@ -1596,6 +1597,8 @@ export interface components {
              * @enum {string}
              */
             status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
+            /** @description Words to find the pipeline by, and to decide which runners take it (RUNNER_TAGS). The first one is its queue. */
+            tags: string[];
             /** @description The connection to write to. null: the main database. */
             target_connection: string | null;
             /** @description Options of this kind of target; see the guide for its sink. Tables have none. */
@@ -1836,6 +1839,14 @@ export interface components {
              */
             source_type?: "postgres";
             /**
+             * @description Words to find the pipeline by, and to decide which runners take it (RUNNER_TAGS). The first one is its queue.
+             * @default []
+             * @example [
+             *       "reports"
+             *     ]
+             */
+            tags?: string[];
+            /**
              * @description The connection to write to. null: the main database.
              * @default null
              */
@@ -2005,6 +2016,8 @@ export interface components {
              * @enum {string}
              */
             status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
+            /** @description Its tags; the first one is its queue. */
+            tags: string[];
             /** @description The database of the target; null: the main one. */
             target_connection: string | null;
             /** @description What it writes to. */
@@ -2067,6 +2080,8 @@ export interface components {
             source_table?: (string | null) | null;
             /** @description The kind of source. */
             source_type?: "postgres" | null;
+            /** @description Words to find the pipeline by, and to decide which runners take it (RUNNER_TAGS). The first one is its queue. */
+            tags?: string[] | null;
             /** @description The connection to write to. null: the main database. */
             target_connection?: (string | null) | null;
             /** @description Options of this kind of target; see the guide for its sink. Tables have none. */
@@ -2333,6 +2348,7 @@ export interface components {
          *       "error_code": null,
          *       "error_hint": null,
          *       "held_back": null,
+         *       "waiting": null,
          *       "cost": {
          *         "blocks_read": 343,
          *         "wal_bytes": 5120
@@ -2421,6 +2437,18 @@ export interface components {
             trace_id: string | null;
             /** @description What requested it: api, schedule or sql; repair: it repairs the differences found by a comparison. */
             trigger: string;
+            /** @description Why a REQUESTED run is not claimed. null: it waits for a free slot, or was claimed. */
+            waiting: {
+                /**
+                 * @description No runner is alive (NO_RUNNER), none has slots for the tags of the pipeline (NO_RUNNER_FOR_TAGS), or a connection has reached its limit (CONNECTION_LIMIT).
+                 * @enum {string}
+                 */
+                code: "NO_RUNNER" | "NO_RUNNER_FOR_TAGS" | "CONNECTION_LIMIT";
+                /** @description The same as a sentence. */
+                detail: string;
+                /** @description What to do. */
+                hint: string;
+            } | null;
             /** @description The route of the rows: pushdown, relay or rows. */
             way: string | null;
         };
@@ -2446,6 +2474,23 @@ export interface components {
             status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
             /** @description The URL of the run. */
             url: string;
+        };
+        RunStalledEvent: {
+            /** @description When it happened. */
+            at: string;
+            /**
+             * @description Also the name of the event.
+             * @constant
+             */
+            kind: "run.stalled";
+            /** @description The id of the pipeline. */
+            pipeline_id: string;
+            /** @description The id of the run. */
+            run_id: string;
+            /** @description The number of the event, also its id: without gaps, in the order of commits. */
+            seq: number;
+            /** @description The tags of the pipeline: no live runner takes them. */
+            tags: string[];
         };
         RunStatusChangedEvent: {
             /** @description When it happened. */
@@ -2743,6 +2788,14 @@ export interface components {
              */
             source_type?: "postgres";
             /**
+             * @description Words to find the pipeline by, and to decide which runners take it (RUNNER_TAGS). The first one is its queue.
+             * @default []
+             * @example [
+             *       "reports"
+             *     ]
+             */
+            tags?: string[];
+            /**
              * @description The connection to write to. null: the main database.
              * @default null
              */
@@ -2924,6 +2977,14 @@ export interface components {
              * @constant
              */
             source_type?: "postgres";
+            /**
+             * @description Words to find the pipeline by, and to decide which runners take it (RUNNER_TAGS). The first one is its queue.
+             * @default []
+             * @example [
+             *       "reports"
+             *     ]
+             */
+            tags?: string[];
             /**
              * @description The connection to write to. null: the main database.
              * @default null
@@ -3654,6 +3715,8 @@ export interface operations {
                 q?: string;
                 /** @description Only pipelines with this status. */
                 status?: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
+                /** @description Only pipelines with this tag; repeat it for pipelines with several tags. */
+                tag?: string[];
             };
             header?: never;
             path?: never;
@@ -3800,6 +3863,8 @@ export interface operations {
                          * @enum {string}
                          */
                         status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
+                        /** @description Words to find the pipeline by, and to decide which runners take it (RUNNER_TAGS). The first one is its queue. */
+                        tags: string[];
                         /** @description The connection to write to. null: the main database. */
                         target_connection: string | null;
                         /** @description Options of this kind of target; see the guide for its sink. Tables have none. */
@@ -4033,6 +4098,8 @@ export interface operations {
                          * @enum {string}
                          */
                         status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
+                        /** @description Words to find the pipeline by, and to decide which runners take it (RUNNER_TAGS). The first one is its queue. */
+                        tags: string[];
                         /** @description The connection to write to. null: the main database. */
                         target_connection: string | null;
                         /** @description Options of this kind of target; see the guide for its sink. Tables have none. */
@@ -5022,6 +5089,8 @@ export interface operations {
                          * @enum {string}
                          */
                         status: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
+                        /** @description Words to find the pipeline by, and to decide which runners take it (RUNNER_TAGS). The first one is its queue. */
+                        tags: string[];
                         /** @description The connection to write to. null: the main database. */
                         target_connection: string | null;
                         /** @description Options of this kind of target; see the guide for its sink. Tables have none. */
@@ -5387,6 +5456,8 @@ export interface operations {
                 q?: string;
                 /** @description Only pipelines with this status. */
                 status?: "IDLE" | "RUN_REQUESTED" | "RUNNING" | "PAUSE_REQUESTED" | "PAUSED" | "FAILED";
+                /** @description Only pipelines with this tag; repeat it for pipelines with several tags. */
+                tag?: string[];
                 /** @description Only targets with this prefix, such as `es:` or `analytics.`. */
                 target?: string;
             };
@@ -5620,6 +5691,10 @@ export interface operations {
                         items: {
                             /** @description The number of pipelines it runs at once. */
                             concurrency: number;
+                            /** @description Runs at once by connection, over all runners (CONNECTION_LIMITS). */
+                            connection_limits: {
+                                [key: string]: number;
+                            };
                             /** @description How long ago that was, by the clock of the database. */
                             heartbeat_age_ms: number;
                             /** @description When it was last seen. */
@@ -5647,6 +5722,10 @@ export interface operations {
                             started_at: string;
                             /** @description When it stopped normally. */
                             stopped_at: string | null;
+                            /** @description Its slots by tag (RUNNER_TAGS); `*`: pipelines without such a tag. null: every pipeline. */
+                            tags: {
+                                [key: string]: number;
+                            } | null;
                             /** @description Its version of Vitrina. */
                             version: string;
                         }[];
@@ -5822,6 +5901,18 @@ export interface operations {
                         trigger: string;
                         /** @description The median duration of up to 20 successful runs before it; null: fewer than three. */
                         usual_rows_written: number | null;
+                        /** @description Why a REQUESTED run is not claimed. null: it waits for a free slot, or was claimed. */
+                        waiting: {
+                            /**
+                             * @description No runner is alive (NO_RUNNER), none has slots for the tags of the pipeline (NO_RUNNER_FOR_TAGS), or a connection has reached its limit (CONNECTION_LIMIT).
+                             * @enum {string}
+                             */
+                            code: "NO_RUNNER" | "NO_RUNNER_FOR_TAGS" | "CONNECTION_LIMIT";
+                            /** @description The same as a sentence. */
+                            detail: string;
+                            /** @description What to do. */
+                            hint: string;
+                        } | null;
                         /** @description The route of the rows: pushdown, relay or rows. */
                         way: string | null;
                     };

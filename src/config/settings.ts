@@ -20,6 +20,28 @@ export const count = (least: number, most: number) => {
 const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words) =>
   z.enum(words, { error: `must be ${words.slice(0, -1).join(', ')} or ${words.at(-1)}` })
 
+const TAG_ENTRY = { name: /^(\*|[a-z0-9][a-z0-9_-]{0,39})$/, what: 'tag:slots such as heavy:1,*:4' }
+const CONNECTION_ENTRY = { name: /^[^:,\s]+$/, what: 'name:runs such as main:20,warehouse:5' }
+
+/** Numbers by name: `heavy:1,*:4`. */
+function slots({ name, what }: { name: RegExp; what: string }, least: number) {
+  return z.string().transform((text, context): Readonly<Record<string, number>> => {
+    const found: Record<string, number> = {}
+    for (const entry of list(text)) {
+      const [key = '', number = '', ...more] = entry.split(':').map((part) => part.trim())
+      const value = /^\d{1,4}$/.test(number) ? Number(number) : -1
+      if (more.length > 0 || !name.test(key) || value < least)
+        context.addIssue({
+          code: 'custom',
+          message: `must be ${what}, separated by commas; "${entry}" is not, because a name and a whole number from ${least} to 9999 are expected`,
+        })
+      else if (Object.hasOwn(found, key)) context.addIssue({ code: 'custom', message: `has "${key}" twice` })
+      found[key] = value
+    }
+    return found
+  })
+}
+
 const networkOrAddress = z
   .string()
   .refine(isNetwork, { error: 'must be addresses or networks such as 10.0.0.0/8, separated by commas' })
@@ -27,6 +49,9 @@ const databaseUrl = z
   .string()
   .regex(/^postgres(ql)?:\/\//, 'must begin with postgres://')
   .refine(isDecodable, 'has a % that is not part of an escape such as %25')
+
+/** A runner is one thread: more runs at once only wait for each other. */
+const MOST_CONCURRENCY = 64
 
 /** Otherwise, the first use of its password would fail with "URI malformed". */
 function isDecodable(url: string): boolean {
@@ -228,9 +253,22 @@ export const SETTINGS = {
     example: '1000',
   },
   RUNNER_CONCURRENCY: {
-    schema: count(1, 64).default(4),
-    means: 'Pipelines that one runner runs at the same time.',
+    schema: count(1, MOST_CONCURRENCY).default(4),
+    means:
+      'Pipelines that one runner runs at the same time. With RUNNER_TAGS the default is the sum of its slots.',
     example: '4',
+  },
+  RUNNER_TAGS: {
+    schema: slots(TAG_ENTRY, 0).optional(),
+    means:
+      'Runs at the same time by tag, as tag:slots separated by commas; * is for pipelines without a named tag, 0 slots exclude a tag. A run uses a slot of each named tag that its pipeline has. Unset: every pipeline.',
+    example: 'heavy:1,reports:2,*:4',
+  },
+  CONNECTION_LIMITS: {
+    schema: slots(CONNECTION_ENTRY, 1).default({}),
+    means:
+      'Runs at the same time by connection over all runners, as name:runs separated by commas; main is the main database. A run counts for the connection that it reads from and for the one that it writes to. Set the same on every runner.',
+    example: 'main:20,warehouse:5',
   },
   RUNNER_LEASE_SECONDS: {
     schema: count(1, 3600).default(30),
@@ -422,6 +460,29 @@ export function captureUrl(settings: Settings, connection: string): string | nul
     return settings.VITRINA_CAPTURE_DATABASE_URL ?? loginUrl(settings, 'reader')
   const { connections } = settings
   return connections.get(`${connection}_capture`) ?? connections.get(connection) ?? null
+}
+
+/** Pipelines that a runner runs at the same time. */
+export function runnerConcurrency({ RUNNER_CONCURRENCY, RUNNER_TAGS, environment }: Settings): number {
+  if (RUNNER_TAGS === undefined || environment.RUNNER_CONCURRENCY) return RUNNER_CONCURRENCY
+  const sum = Object.values(RUNNER_TAGS).reduce((total, slots) => total + slots, 0)
+  return Math.min(MOST_CONCURRENCY, Math.max(1, sum))
+}
+
+/** Limits of connections that exist: a misspelled name would limit nothing, and look as if it did. */
+export function connectionLimits({
+  CONNECTION_LIMITS,
+  connections,
+}: Settings): Readonly<Record<string, number>> {
+  const unknown = Object.keys(CONNECTION_LIMITS).filter(
+    (name) => name.toLowerCase() !== MAIN_CONNECTION && !connections.has(name.toLowerCase()),
+  )
+  if (unknown.length === 0) return CONNECTION_LIMITS
+  throw new VitrinaError(
+    'SETTING_INVALID',
+    `CONNECTION_LIMITS names ${unknown.join(', ')}, but the connections are ${[MAIN_CONNECTION, ...connections.keys()].join(', ')}.`,
+    'Correct the name, or set VITRINA_CONNECTION_<NAME>_URL.',
+  )
 }
 
 /** The connection URL of one of the three logins to the main database. */

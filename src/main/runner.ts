@@ -1,7 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { Captors } from '../capture/index.js'
-import { captureUrl, loginUrl, type Settings } from '../config/settings.js'
+import {
+  captureUrl,
+  connectionLimits,
+  loginUrl,
+  runnerConcurrency,
+  type Settings,
+} from '../config/settings.js'
 import { SqlGuard } from '../guard/index.js'
 import type { Way } from '../model/pipeline.js'
 import { MartReconciler } from '../reconcile/reconciler.js'
@@ -53,7 +59,8 @@ export async function startRunner(
   { sinks, retryWaitsMs, ...options }: RunnerOverrides = {},
 ): Promise<RunningRunner> {
   const writerUrl = loginUrl(settings, 'writer')
-  const concurrency = settings.RUNNER_CONCURRENCY
+  const concurrency = runnerConcurrency(settings)
+  const limits = connectionLimits(settings)
   const leaseSeconds = settings.RUNNER_LEASE_SECONDS
   // Each running pipeline may renew its lease while the manager looks for more.
   const database = new Database(writerUrl, { name: 'vitrina-runner', size: concurrency + 2 })
@@ -69,7 +76,10 @@ export async function startRunner(
     )
     // New with every start: a restarted runner never mistakes itself for its predecessor.
     const id = `${hostname()}-${process.pid}-${randomBytes(3).toString('hex')}`
-    const runner = { id, host: hostname(), pid: process.pid, version: VERSION, concurrency }
+    const runner = {
+      ...{ id, host: hostname(), pid: process.pid, version: VERSION, concurrency },
+      ...{ tags: settings.RUNNER_TAGS ?? null, connectionLimits: limits },
+    }
     const transforms = createTransforms(settings)
     const readerUrl = loginUrl(settings, 'reader')
     const guard = new SqlGuard({ sourceSchemas: settings.ALLOWED_SOURCE_SCHEMAS })

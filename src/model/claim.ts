@@ -1,5 +1,6 @@
 import type { Guarantee, Pipeline, Strategy, Way } from './pipeline.js'
 import type { AttemptEnd, RowCounts } from './run.js'
+import type { TagSlots } from './tag-slots.js'
 
 /** A runner's right to work on a pipeline until its lease ends or the fence moves on. */
 export interface Claim {
@@ -117,6 +118,27 @@ export interface RunnerInfo {
   readonly pid: number
   readonly version: string
   readonly concurrency: number
+  /** Null: it takes every pipeline. */
+  readonly tags: TagSlots | null
+  readonly connectionLimits: ConnectionLimits
+}
+
+/** Runs at once by connection, over all runners. */
+export type ConnectionLimits = Readonly<Record<string, number>>
+
+/** What a runner can take now. */
+export interface Capacity {
+  /** Null: every pipeline. */
+  readonly free: TagSlots | null
+  readonly limits: ConnectionLimits
+}
+
+/** A queued run that no live runner takes. */
+export interface StalledRun {
+  readonly runId: string
+  readonly pipelineId: string
+  readonly pipelineName: string
+  readonly tags: readonly string[]
 }
 
 /** The application_name of the sessions of a claim, which distinguishes them from those of an earlier holder. */

@@ -1,3 +1,6 @@
+import type { ConnectionLimits } from './claim.js'
+import type { TagSlots } from './tag-slots.js'
+
 /** `{field: {old, new}}`. */
 export type FieldDiff = Readonly<Record<string, { readonly old: unknown; readonly new: unknown }>>
 
@@ -89,6 +92,9 @@ export interface FleetRunner {
   readonly pid: number
   readonly version: string
   readonly concurrency: number
+  /** Null: it takes every pipeline. */
+  readonly tags: TagSlots | null
+  readonly connectionLimits: ConnectionLimits
   readonly startedAt: string
   readonly heartbeatAt: string
   readonly heartbeatAgeMs: number

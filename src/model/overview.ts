@@ -7,6 +7,7 @@ export interface PipelineLine {
   readonly id: string
   readonly name: string
   readonly description: string
+  readonly tags: readonly string[]
   readonly type: 'SQL' | 'PYTHON'
   readonly targetTable: string
   readonly targetConnection: string | null

@@ -2,6 +2,7 @@ import './plain-issues.js'
 import { z } from 'zod'
 import { CAPTURES } from './captures.js'
 import { isTooLong, LONGEST_NAME } from './table-name.js'
+import { MOST_TAGS, TAG_PATTERN } from './tag-slots.js'
 import { line, text } from './text.js'
 
 /**
@@ -30,6 +31,9 @@ const columns = line(1000).refine((names) => names.split(',').every((name) => !i
   error: `must not name a column longer than ${LONGEST_NAME} bytes: PostgreSQL truncates longer names`,
 })
 const table = line(300)
+const tag = z.string().regex(TAG_PATTERN, {
+  error: 'must be a word of at most 40 lower-case letters, digits, "-" and "_"',
+})
 
 /**
  * Every field of a pipeline, in the order in which it is shown. The name of a field is its name in the API, in files
@@ -46,6 +50,19 @@ export const PIPELINE_FIELDS = {
     schema: text(0, 10_000).default('').describe('What the pipeline is for.'),
     change: 'always',
     option: { flag: '--description <text>', help: 'what the pipeline is for' },
+  },
+  tags: {
+    schema: z
+      .array(tag)
+      .max(MOST_TAGS)
+      .refine((tags) => new Set(tags).size === tags.length, { error: 'must not contain a tag twice' })
+      .default([])
+      .describe(
+        'Words to find the pipeline by, and to decide which runners take it (RUNNER_TAGS). The first one is its queue.',
+      )
+      .meta({ example: ['reports'] }),
+    change: 'always',
+    option: { flag: '--tag <tags>', help: 'tags; repeat the option or separate with commas' },
   },
   type: {
     schema: z

@@ -94,6 +94,8 @@ export interface Run {
   readonly errorHint: string | null
   /** What prevents an incremental run from moving its checkpoint to the last row it wrote. */
   readonly heldBack: HeldBack | null
+  /** Why a requested run is not claimed; null: it waits for a free slot. */
+  readonly waiting: Waiting | null
   /** Null: the databases do not report it. */
   readonly cost: RunCost | null
   /** The id of this run in an external orchestrator. */
@@ -139,6 +141,44 @@ export interface RunSurroundings {
 }
 
 /** An open transaction that could still commit rows with older keys than those already read. */
+export const WAITING_CODES = ['NO_RUNNER', 'NO_RUNNER_FOR_TAGS', 'CONNECTION_LIMIT'] as const
+
+/** As the function etl.why_waiting returns it. */
+export type Waiting =
+  | { readonly code: 'NO_RUNNER' }
+  | { readonly code: 'NO_RUNNER_FOR_TAGS'; readonly tags: readonly string[] }
+  | {
+      readonly code: 'CONNECTION_LIMIT'
+      readonly connection: string
+      readonly runs: number
+      readonly limit: number
+    }
+
+/** What a requested run waits for, in words, and what to do about it. */
+export function explainWaiting(waiting: Waiting): { readonly detail: string; readonly hint: string } {
+  switch (waiting.code) {
+    case 'NO_RUNNER':
+      return { detail: 'No runner is alive.', hint: 'Start one with "vitrina runner".' }
+    case 'NO_RUNNER_FOR_TAGS':
+      return {
+        detail: noRunnerFor(waiting.tags),
+        hint: 'Start a runner whose RUNNER_TAGS has slots for it, or change the tags of the pipeline.',
+      }
+    case 'CONNECTION_LIMIT':
+      return {
+        detail: `Connection ${waiting.connection} has ${waiting.runs} of ${waiting.limit} runs at once.`,
+        hint: 'The run starts when one of them ends. CONNECTION_LIMITS sets the limit.',
+      }
+  }
+}
+
+export function noRunnerFor(tags: readonly string[]): string {
+  if (tags.length === 0) return 'No runner takes pipelines without tags.'
+  return tags.length === 1
+    ? `No runner takes tag ${tags[0]}.`
+    : `No runner takes the tags ${tags.join(', ')} together.`
+}
+
 export interface HeldBack {
   readonly reason: string
   readonly pid: number | null

@@ -28,6 +28,8 @@ export interface PipelineFilter {
   readonly q?: string
   /** The prefix of the target: `analytics.`, `es:`. */
   readonly target?: string
+  /** Pipelines with all of these tags. */
+  readonly tag?: readonly string[]
   readonly limit: number
   readonly cursor?: string
 }

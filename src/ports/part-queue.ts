@@ -1,4 +1,4 @@
-import type { Claim, Control } from '../model/claim.js'
+import type { Capacity, Claim, Control } from '../model/claim.js'
 import type { VitrinaError } from '../model/errors.js'
 import type { OpenPart, PartClaim, PartPlan, PartRecord, PartStates } from '../model/part.js'
 import type { MetaSession } from './run-queue.js'
@@ -9,6 +9,8 @@ export interface PartRequest {
   readonly leaseSeconds: number
   /** Null: of any run. */
   readonly runId: string | null
+  /** Free slots by tag; null: every pipeline is taken. The holder of a run has a slot for it already. */
+  readonly free: Capacity['free']
 }
 
 /**

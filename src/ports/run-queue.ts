@@ -1,5 +1,6 @@
 import type {
   BatchRecord,
+  Capacity,
   Claim,
   Control,
   Progress,
@@ -9,6 +10,7 @@ import type {
   RunPlan,
   RunTotals,
   ScheduledPipeline,
+  StalledRun,
 } from '../model/claim.js'
 import type { HeldBack, HeldRow, RefusedRow, RepairKey, RunCost } from '../model/run.js'
 
@@ -33,8 +35,11 @@ export interface MetaSession {
  * if another runner holds the pipeline (invariants 3 and 4). The runner cannot edit configuration.
  */
 export interface RunQueue {
-  /** Claims the oldest requested pipeline, or one whose holder is silent. Null: nothing to do. */
-  claim(runnerId: string, leaseSeconds: number): Promise<Claim | null>
+  /**
+   * Claims a pipeline whose holder is silent, or a requested one that fits into the capacity; queues take turns.
+   * Without a capacity every pipeline fits. Null: nothing to do.
+   */
+  claim(runnerId: string, leaseSeconds: number, capacity?: Capacity): Promise<Claim | null>
   /** Renews the lease; also the heartbeat of a long batch. */
   renew(claim: Claim, leaseSeconds: number): Promise<Control>
   planned(claim: Claim, plan: RunPlan): Promise<void>
@@ -82,4 +87,6 @@ export interface RunQueue {
   /** A heartbeat, shown in the list of runners. */
   heartbeat(runner: RunnerInfo): Promise<void>
   gone(runnerId: string): Promise<void>
+  /** Marks queued runs that no live runner takes. Each is returned once, to one runner. */
+  markStalled(): Promise<StalledRun[]>
 }

@@ -1,7 +1,8 @@
-import type { Claim, RunnerInfo } from '../model/claim.js'
+import type { Capacity, Claim, RunnerInfo } from '../model/claim.js'
 import { VitrinaError } from '../model/errors.js'
 import type { PartClaim } from '../model/part.js'
 import { isLive } from '../model/pipeline.js'
+import { freeSlots } from '../model/tag-slots.js'
 import type { PartQueue } from '../ports/part-queue.js'
 import type { RunQueue } from '../ports/run-queue.js'
 import type { Wakeups } from '../ports/wakeups.js'
@@ -32,7 +33,8 @@ const SILENT_MS = 3 * HEARTBEAT_MS
 /** Looks for work and distributes it: one tick claims as many pipelines as there are free slots. */
 export class PipelineManager {
   readonly #parts: ManagerParts
-  readonly #running = new Set<Promise<void>>()
+  /** Runs that use a slot, with the tags of their pipelines. */
+  readonly #running = new Map<Promise<void>, readonly string[]>()
   readonly #live = new Set<Promise<void>>()
   #stopping = false
   #wake: () => void = () => {}
@@ -73,7 +75,7 @@ export class PipelineManager {
       worker.cut()
     }, graceMs)
     await this.#loop
-    await Promise.all([...this.#running, ...this.#live])
+    await Promise.all([...this.#running.keys(), ...this.#live])
     clearTimeout(patience)
     clearInterval(this.#pulse)
     await this.#beating
@@ -105,7 +107,7 @@ export class PipelineManager {
     await parts.endFrozenParts()
     let recovered = 0
     while (!this.#stopping && this.#running.size < runner.concurrency) {
-      const claim = await queue.claim(runner.id, leaseSeconds)
+      const claim = await queue.claim(runner.id, leaseSeconds, this.#capacity())
       if (claim === null) break
       // A run that was handed back normally is not a recovery.
       if (claim.previousEnd === 'runner_died') recovered += 1
@@ -119,7 +121,7 @@ export class PipelineManager {
   async #takeParts(): Promise<void> {
     const { worker, runner } = this.#parts
     while (!this.#stopping && this.#running.size < runner.concurrency) {
-      const part = await worker.claim()
+      const part = await worker.claim({ runId: null, free: this.#capacity().free })
       if (part === null) return
       this.#startPart(part)
     }
@@ -134,17 +136,23 @@ export class PipelineManager {
         this.#running.delete(work)
         this.#wake()
       })
-    this.#running.add(work)
+    this.#running.set(work, part.pipeline.tags)
   }
 
   /** A live run mostly waits, so that it takes no slot from others. */
   #start(claim: Claim): void {
-    const runs = isLive(claim.pipeline) ? this.#live : this.#running
     const run: Promise<void> = this.#parts.dispatcher.dispatch(claim).finally(() => {
-      runs.delete(run)
+      this.#running.delete(run)
+      this.#live.delete(run)
       this.#wake()
     })
-    runs.add(run)
+    if (isLive(claim.pipeline)) this.#live.add(run)
+    else this.#running.set(run, claim.pipeline.tags)
+  }
+
+  #capacity(): Capacity {
+    const { tags, connectionLimits } = this.#parts.runner
+    return { free: tags === null ? null : freeSlots(tags, this.#running.values()), limits: connectionLimits }
   }
 
   async #beat(): Promise<void> {
@@ -152,6 +160,14 @@ export class PipelineManager {
     await this.#parts.queue.heartbeat(this.#parts.runner)
     this.#heartbeatAt = performance.now()
     this.#parts.events.heartbeat()
+    await this.#reportStalled()
+  }
+
+  /** A runner that takes everything knows without asking that no run is left out. */
+  async #reportStalled(): Promise<void> {
+    const { runner, queue, events } = this.#parts
+    if (runner.tags === null) return
+    for (const run of await queue.markStalled()) events.runStalled(run)
   }
 
   #nap(): Promise<void> {

@@ -3,7 +3,7 @@ import type { Claim } from '../model/claim.js'
 import { VitrinaError } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'
 import type { PartClaim, PartRecord } from '../model/part.js'
-import type { PartQueue } from '../ports/part-queue.js'
+import type { PartQueue, PartRequest } from '../ports/part-queue.js'
 import type { RunQueue } from '../ports/run-queue.js'
 import type { PartNotes, TransferFactory } from '../ports/transfer.js'
 import type { Events } from '../telemetry/events.js'
@@ -37,14 +37,14 @@ export class PartWorker {
   }
 
   /** Null: no part is free, or all that may be executed at the same time are. */
-  claim(runId: string | null = null): Promise<PartClaim | null> {
+  claim(request: Pick<PartRequest, 'runId' | 'free'>): Promise<PartClaim | null> {
     const { parts, runnerId, leaseSeconds } = this.#parts
-    return parts.claimPart({ runnerId, leaseSeconds, runId })
+    return parts.claimPart({ runnerId, leaseSeconds, ...request })
   }
 
   /** The holder of a run works on one of its parts, or waits for those that others execute. */
   async workFor(run: Claim, signal: AbortSignal): Promise<void> {
-    const part = await this.claim(run.runId)
+    const part = await this.claim({ runId: run.runId, free: null })
     if (part === null) await wait(LOOK_EVERY_MS, undefined, { signal }).catch(() => {})
     else await this.work(part, signal)
   }

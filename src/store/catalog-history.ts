@@ -126,7 +126,7 @@ export async function countQuarantine(
 /** Runners that hold pipelines first: they are what a user looks for. */
 export function listRunners(database: Queryable): Promise<FleetRunner[]> {
   return database.query<FleetRunner>(
-    `SELECT r.id, r.host, r.pid, r.version, r.concurrency, etl.rfc3339(r.started_at) AS "startedAt",
+    `SELECT r.id, r.host, r.pid, r.version, r.concurrency, r.tags, r.connection_limits AS "connectionLimits", etl.rfc3339(r.started_at) AS "startedAt",
             etl.rfc3339(r.heartbeat_at) AS "heartbeatAt", etl.rfc3339(r.stopped_at) AS "stoppedAt",
             greatest(0, round(date_part('epoch', clock_timestamp() - r.heartbeat_at) * 1000)) AS "heartbeatAgeMs",
             (SELECT coalesce(jsonb_agg(jsonb_build_object('pipelineId', p.id, 'name', p.name, 'status', p.status,

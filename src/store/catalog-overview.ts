@@ -1,12 +1,11 @@
 import type { FleetSummary, PipelineLine, RunBar } from '../model/overview.js'
 import type { Page, PipelineFilter } from '../ports/catalog.js'
+import { ALIVE } from './alive.js'
 import { pageOf, readCursor } from './catalog-page.js'
 import type { Queryable } from './database.js'
 import { ACTIVE, HELD } from './status-lists.js'
 
 const BARS = 20
-/** A runner sends a heartbeat every five seconds; after three missed ones it counts as silent. */
-const ALIVE = "interval '15 seconds'"
 
 const COMPARISON = `jsonb_build_object('at', etl.rfc3339(c.at), 'durationMs', c.duration_ms, 'configVersion', c.config_version,
                'matches', c.matches, 'sourceRows', c.source_rows, 'targetRows', c.target_rows, 'missing', c.missing,
@@ -19,7 +18,7 @@ const ms = "round(date_part('epoch', r.finished_at - r.started_at) * 1000)"
  * ms on two busy cores. Bars are returned as text, not as jsonb: twenty thousand objects took as long as the rest.
  */
 const LINES = `
-  SELECT p.id, p.name, p.description, p.type, p.target_table AS "targetTable", p.target_connection AS "targetConnection",
+  SELECT p.id, p.name, p.description, p.tags, p.type, p.target_table AS "targetTable", p.target_connection AS "targetConnection",
          p.mode, p.enabled, p.status, p.config_version AS "configVersion", p.schedule_interval AS "scheduleInterval",
          p.schedule_timezone AS "scheduleTimezone", etl.rfc3339(p.next_run_at) AS "nextRunAt",
          etl.rfc3339(success.at) AS "lastSuccessAt", held.count AS quarantined,
@@ -67,7 +66,7 @@ export async function listPipelineLines(
         WHERE ($1::text IS NULL OR p.status = $1) AND ($2::boolean IS NULL OR p.enabled = $2)
           AND ($3::text IS NULL OR strpos(lower(p.name || ' ' || p.target_table), lower($3)) > 0)
           AND ($4::text IS NULL OR (p.name, p.id) > ($4, $5::uuid))
-          AND ($7::text IS NULL OR starts_with(p.target_table, $7))
+          AND ($7::text IS NULL OR starts_with(p.target_table, $7)) AND p.tags @> $8::text[]
         ORDER BY p.name, p.id LIMIT $6) ${LINES}`,
     [
       filter.status ?? null,
@@ -77,6 +76,7 @@ export async function listPipelineLines(
       after?.[1] ?? null,
       filter.limit + 1,
       filter.target ?? null,
+      filter.tag ?? [],
     ],
   )
   return pageOf(rows.map(toLine), filter.limit, (line) => [line.name, line.id])

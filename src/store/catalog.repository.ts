@@ -60,7 +60,7 @@ export class CatalogRepository implements Catalog {
       `SELECT ${PIPELINE_COLUMNS} FROM etl.etl_pipelines p
         WHERE ($1::text IS NULL OR p.status = $1) AND ($2::boolean IS NULL OR p.enabled = $2)
           AND ($3::text IS NULL OR strpos(lower(p.name), lower($3)) > 0)
-          AND ($4::text IS NULL OR (p.name, p.id) > ($4, $5::uuid))
+          AND ($4::text IS NULL OR (p.name, p.id) > ($4, $5::uuid)) AND p.tags @> $7::text[]
         ORDER BY p.name, p.id LIMIT $6`,
       [
         filter.status ?? null,
@@ -69,6 +69,7 @@ export class CatalogRepository implements Catalog {
         after?.[0] ?? null,
         after?.[1] ?? null,
         filter.limit + 1,
+        filter.tag ?? [],
       ],
     )
     return pageOf(rows.map(toPipeline), filter.limit, (pipeline) => [pipeline.name, pipeline.id])

@@ -123,13 +123,16 @@ export class PartQueueRepository implements PartQueue {
     return row!.busy
   }
 
-  async claimPart({ runnerId, leaseSeconds, runId }: PartRequest): Promise<PartClaim | null> {
+  async claimPart({ runnerId, leaseSeconds, runId, free }: PartRequest): Promise<PartClaim | null> {
     if (!(await this.#hasOpenParts(runId))) return null
     return this.#database.transaction(async (session) => {
       // One claim at a time: two of them would both find one place free.
       await session.query("SELECT pg_advisory_xact_lock(hashtext('vitrina.parts'))")
       await failDeadly(session)
-      const [row] = await session.query<ClaimedRow>(CLAIM, [runnerId, leaseSeconds, runId])
+      const [row] = await session.query<ClaimedRow>(CLAIM, [
+        ...[runnerId, leaseSeconds, runId],
+        free === null ? null : JSON.stringify(free),
+      ])
       return row === undefined ? null : toPartClaim(row)
     })
   }
@@ -199,6 +202,7 @@ const CLAIM = `
       JOIN etl.etl_pipelines p ON p.id = r.pipeline_id AND p.current_run_id = r.id
      WHERE (q.status = 'PENDING' OR (q.status = 'RUNNING' AND q.lease_until < clock_timestamp()))
        AND ($3::uuid IS NULL OR q.run_id = $3)
+       AND etl.runner_takes($4::jsonb, p.tags)
        AND r.status = 'RUNNING' AND NOT r.cancel_requested
        AND p.status = 'RUNNING' AND p.enabled AND p.lease_until >= clock_timestamp()
        AND (r.parts_plan ->> 'fence')::bigint = p.fence

@@ -1,7 +1,7 @@
 import type { Manager, Pipeline, Task } from '../model/pipeline.js'
 import { PIPELINE_FIELD_NAMES } from '../model/pipeline-fields.js'
 import { type PipelineColumns, specOf } from '../model/pipeline-spec.js'
-import type { HeldBack, PastAttempt, Run } from '../model/run.js'
+import type { HeldBack, PastAttempt, Run, Waiting } from '../model/run.js'
 import type { PipelineStatus, RunStatus } from '../model/status.js'
 
 /** Timestamps are read as text: a JS Date drops microseconds. */
@@ -42,7 +42,7 @@ export const RUN_COLUMNS = `
   etl.rfc3339(r.requested_at) AS requested_at, etl.rfc3339(r.started_at) AS started_at, etl.rfc3339(r.finished_at) AS finished_at,
   round(extract(epoch FROM coalesce(r.finished_at, clock_timestamp()) - r.started_at) * 1000)::float8 AS duration_ms,
   r.rows_read, r.rows_written, r.rows_inserted, r.rows_updated, r.rows_unchanged, r.rows_deleted, r.rows_quarantined, r.rows_duplicate,
-  r.batches, r.parts_total, r.parts_done, r.error, r.error_code, r.error_hint, r.held_back, r.cost_blocks_read, r.cost_wal_bytes, r.external_ref, r.cancel_requested,
+  r.batches, r.parts_total, r.parts_done, r.error, r.error_code, r.error_hint, r.held_back, CASE r.status WHEN 'REQUESTED' THEN etl.why_waiting(p.id) END AS waiting, r.cost_blocks_read, r.cost_wal_bytes, r.external_ref, r.cancel_requested,
   split_part(r.traceparent, '-', 2) AS trace_id, r.attempts`
 
 export interface RunRow {
@@ -76,6 +76,7 @@ export interface RunRow {
   error_code: string | null
   error_hint: string | null
   held_back: HeldBack | null
+  waiting: Waiting | null
   cost_blocks_read: number | null
   cost_wal_bytes: number | null
   external_ref: string | null
@@ -116,6 +117,7 @@ export function toRun(row: RunRow): Run {
     errorCode: row.error_code,
     errorHint: row.error_hint,
     heldBack: row.held_back,
+    waiting: row.waiting,
     cost:
       row.cost_blocks_read === null || row.cost_wal_bytes === null
         ? null

@@ -1,5 +1,6 @@
 import {
   type BatchRecord,
+  type Capacity,
   type Claim,
   type Control,
   type Release,
@@ -9,6 +10,7 @@ import {
   type RunTotals,
   type ScheduledPipeline,
   SESSION_PREFIX,
+  type StalledRun,
 } from '../model/claim.js'
 import { VitrinaError } from '../model/errors.js'
 import {
@@ -22,9 +24,10 @@ import {
 } from '../model/run.js'
 import type { Measured, MetaSession, RecordOptions, RunQueue } from '../ports/run-queue.js'
 import { redactText } from '../telemetry/redact.js'
+import { ALIVE } from './alive.js'
 import type { Database } from './database.js'
 import { MetaStore } from './meta-store.js'
-import { PIPELINE_COLUMNS, type PipelineRow, toPipeline } from './rows.js'
+import { type PipelineRow, toPipeline } from './rows.js'
 import { BATCH_COLUMNS, COUNTS, countColumns } from './run-counts.js'
 import { HELD } from './status-lists.js'
 
@@ -43,18 +46,42 @@ interface ControlRow {
   batch_size: number | string | null
 }
 
+/** What etl.claim_run returns. */
+interface ClaimedRun {
+  readonly pipeline: PipelineRow & { readonly current_run_id: string; readonly fence: number }
+  readonly previousStatus: string
+  readonly previousOwner: string | null
+  readonly waitedMs: number
+  readonly attempt: number
+  readonly deaths: number
+  readonly cancelRequested: boolean
+  readonly trigger: string
+  readonly traceparent: string | null
+  readonly previousEnd: AttemptEnd | null
+  /** Queued pipelines with the same tags and connections. */
+  readonly lane: { readonly tags: readonly string[]; readonly source: string; readonly target: string }
+}
+
+const EVERYTHING: Capacity = { free: null, limits: {} }
+
 /** The meta store for the runner: claim, lease, fence. Time always comes from the clock of the database. */
 export class RunQueueRepository implements RunQueue {
   readonly #database: MetaStore
+  /** The lane of the last claim: the next one begins after it. */
+  #served: ClaimedRun['lane'] | null = null
 
   constructor(database: Database) {
     this.#database = new MetaStore(database)
   }
 
-  async claim(runnerId: string, leaseSeconds: number): Promise<Claim | null> {
-    const claim = await this.#claim(runnerId, leaseSeconds)
+  async claim(runnerId: string, leaseSeconds: number, capacity = EVERYTHING): Promise<Claim | null> {
+    const values = [
+      ...[runnerId, leaseSeconds, capacity.free === null ? null : JSON.stringify(capacity.free)],
+      JSON.stringify(capacity.limits),
+    ]
+    const claim = await this.#claim(values)
     if (claim !== null || !(await this.#endFrozenHolders())) return claim
-    return this.#claim(runnerId, leaseSeconds)
+    return this.#claim(values)
   }
 
   /**
@@ -70,71 +97,16 @@ export class RunQueueRepository implements RunQueue {
     return ended.length > 0
   }
 
-  async #claim(runnerId: string, leaseSeconds: number): Promise<Claim | null> {
-    return this.#database.transaction(async (session) => {
-      // SKIP LOCKED: concurrent runners claim different pipelines instead of waiting for each other.
-      const [row] = await session.query<
-        PipelineRow & {
-          run_id: string
-          fence: number
-          previous_status: string
-          previous_owner: string | null
-          waited_ms: number
-        }
-      >(
-        `WITH candidate AS (
-           SELECT id, status, lease_owner FROM etl.etl_pipelines
-            WHERE (enabled AND status = 'RUN_REQUESTED')
-               OR (status IN ${HELD} AND (lease_until IS NULL OR lease_until < clock_timestamp()))
-            ORDER BY requested_at FOR UPDATE SKIP LOCKED LIMIT 1)
-         UPDATE etl.etl_pipelines p
-            SET status = CASE p.status WHEN 'RUN_REQUESTED' THEN 'RUNNING' ELSE p.status END,
-                fence = p.fence + 1, lease_owner = $1, lease_until = clock_timestamp() + make_interval(secs => $2)
-           FROM candidate c WHERE p.id = c.id
-         RETURNING ${PIPELINE_COLUMNS}, p.current_run_id AS run_id, p.fence, c.status AS previous_status, c.lease_owner AS previous_owner,
-                   extract(epoch FROM clock_timestamp() - p.requested_at)::float8 * 1000 AS waited_ms`,
-        [runnerId, leaseSeconds],
-      )
-      if (row === undefined) return null
-      const recovered = row.previous_status !== 'RUN_REQUESTED'
-      // The history may have been cleared meanwhile: without its run, the pipeline would stop the whole queue.
-      const [run] = await session.query<{
-        attempt: number
-        deaths: number
-        cancel_requested: boolean
-        trigger: string
-        traceparent: string | null
-        previous_end: AttemptEnd | null
-      }>(
-        `INSERT INTO etl.etl_runs AS r (id, pipeline_id, status, started_at, runner_id, attempt, deaths, config_version)
-         VALUES ($1, $5, 'RUNNING', clock_timestamp(), $2, 1, $3, $4)
-         ON CONFLICT (id) DO UPDATE
-            SET status = 'RUNNING', started_at = coalesce(r.started_at, clock_timestamp()), runner_id = $2, attempt = r.attempt + 1,
-                deaths = r.deaths + $3, config_version = $4,
-                attempts = CASE WHEN r.attempt = 0 OR ${IS_RECORDED} THEN r.attempts ELSE ${withAttempt("CASE WHEN $3 > 0 THEN 'runner_died' ELSE 'given_back' END", 'NULL, NULL, NULL')} END
-         RETURNING attempt, deaths, cancel_requested, trigger, traceparent, attempts -> -1 ->> 'end' AS previous_end`,
-        [row.run_id, runnerId, recovered && row.previous_owner !== null ? 1 : 0, row.config_version, row.id],
-      )
-      return {
-        pipeline: toPipeline(row),
-        runId: row.run_id,
-        fence: row.fence,
-        attempt: run!.attempt,
-        recovered,
-        deaths: run!.deaths,
-        previousOwner: recovered ? row.previous_owner : null,
-        previousEnd: recovered ? run!.previous_end : null,
-        trigger: run!.trigger,
-        traceparent: run!.traceparent,
-        waitedMs: row.waited_ms,
-        // A pipeline that was disabled meanwhile is claimed only to end its run, because no other process would.
-        control: {
-          pause: row.status === 'PAUSE_REQUESTED',
-          cancel: run!.cancel_requested || !row.enabled,
-          batchSize: row.batch_size,
-        },
-      }
-    })
+  /** One statement: a claim is one round trip, and is committed at once. */
+  async #claim(values: readonly unknown[]): Promise<Claim | null> {
+    const [row] = await this.#database.query<{ claimed: ClaimedRun | null }>(
+      'SELECT etl.claim_run($1, $2, $3, $4, $5) AS claimed',
+      [...values, this.#served === null ? null : JSON.stringify(this.#served)],
+    )
+    const claimed = row!.claimed
+    if (claimed === null) return null
+    this.#served = claimed.lane
+    return toClaim(claimed)
   }
 
   async renew(claim: Claim, leaseSeconds: number): Promise<Control> {
@@ -288,44 +260,22 @@ export class RunQueueRepository implements RunQueue {
     attempt: number,
     error: { message: string; code: string; hint: string },
   ): Promise<void> {
-    const attempts = withAttempt("'failed'", '$4::text, $5::text, $6::text')
     await this.#note(
       claim,
-      `attempts = ${attempts}, attempt = $3, error = $4, error_code = $5, error_hint = $6`,
+      `attempts = etl.with_attempt(r, 'failed', $4, $5, $6), attempt = $3, error = $4, error_code = $5, error_hint = $6`,
       [attempt, redactText(error.message), error.code, error.hint],
     )
   }
 
   async finish(claim: Claim, end: RunEnd): Promise<RunTotals | null> {
-    const failed = end.status === 'FAILED' ? end : null
-    return this.#database.transaction(async (session) => {
-      const [held] = await session.query<{ status: string }>(
-        `SELECT status FROM etl.etl_pipelines WHERE id = $1 AND fence = $2 AND status IN ${HELD} FOR UPDATE`,
-        [claim.pipeline.id, claim.fence],
-      )
-      if (held === undefined) throw leaseLost(claim)
-      // Under the lock of the pipeline, which a repair request takes too: none is missed.
-      const asked = await session.query(
-        'SELECT 1 FROM etl.etl_repairs WHERE run_id = $1 AND repaired_at IS NULL LIMIT 1',
-        [claim.runId],
-      )
-      if (end.status === 'SUCCESS' && asked.length > 0) return null
-      const [ended] = await session.query<TotalsRow>(
-        `UPDATE etl.etl_runs SET status = $2, finished_at = clock_timestamp(), error = $3, error_code = $4, error_hint = $5
-          WHERE id = $1 AND status = 'RUNNING' RETURNING ${TOTALS}`,
-        [
-          claim.runId,
-          end.status,
-          failed === null ? null : redactText(failed.error),
-          failed?.code ?? null,
-          failed?.hint ?? null,
-        ],
-      )
-      // A requested pause takes effect however the run ended.
-      const next = held.status === 'PAUSE_REQUESTED' ? 'PAUSED' : failed === null ? 'IDLE' : 'FAILED'
-      await session.query('UPDATE etl.etl_pipelines SET status = $2 WHERE id = $1', [claim.pipeline.id, next])
-      return toTotals(ended)
-    })
+    const outcome = end.status === 'FAILED' ? { ...end, error: redactText(end.error) } : end
+    const [row] = await this.#database.query<{ finished: FinishedRun }>(
+      'SELECT etl.finish_run($1, $2, $3, $4) AS finished',
+      [claim.pipeline.id, claim.fence, claim.runId, JSON.stringify(outcome)],
+    )
+    const { finished } = row!
+    if (finished.end === 'lost') throw leaseLost(claim)
+    return finished.end === 'ended' ? toTotals(finished.run) : null
   }
 
   async release(claim: Claim, release: Release): Promise<boolean> {
@@ -336,7 +286,7 @@ export class RunQueueRepository implements RunQueue {
          UPDATE etl.etl_pipelines SET lease_owner = NULL, lease_until = clock_timestamp()
           WHERE id = $1 AND fence = $2 AND status IN ${HELD} RETURNING id),
        noted AS (
-         UPDATE etl.etl_runs r SET attempts = ${withAttempt('$4::text', '$5::text, $6::text, $7::text')}
+         UPDATE etl.etl_runs r SET attempts = etl.with_attempt(r, $4, $5, $6, $7)
            FROM released WHERE r.id = $3)
        SELECT pg_notify('vitrina_run_requested', id::text) FROM released`,
       [
@@ -357,11 +307,17 @@ export class RunQueueRepository implements RunQueue {
       live: boolean
       next_run_at: string | null
     }>(
+      // Each part follows a partial index: every tick asks, and most of ten thousand pipelines are not due.
       `SELECT etl.rfc3339(clock_timestamp()) AS now, p.id, p.name, p.schedule_interval AS schedule, p.schedule_timezone AS timezone,
               etl.rfc3339(p.next_run_at) AS next_run_at, ${LIVE} AS live
-         FROM (SELECT 1) one LEFT JOIN etl.etl_pipelines p
-           ON p.enabled AND CASE WHEN ${LIVE} THEN p.status = 'IDLE' ELSE p.schedule_interval IS NOT NULL
-          AND (p.next_run_at IS NULL OR (p.next_run_at <= clock_timestamp() AND p.status = 'IDLE')) END`,
+         FROM (SELECT 1) one LEFT JOIN (
+           SELECT * FROM etl.etl_pipelines p WHERE p.freshness IS NOT NULL AND ${LIVE} AND p.enabled AND p.status = 'IDLE'
+           UNION ALL
+           SELECT * FROM etl.etl_pipelines p WHERE p.schedule_interval IS NOT NULL AND p.next_run_at IS NULL AND p.enabled
+              AND ${LIVE} IS NOT TRUE
+           UNION ALL
+           SELECT * FROM etl.etl_pipelines p WHERE p.schedule_interval IS NOT NULL AND p.next_run_at <= statement_timestamp()
+              AND p.enabled AND p.status = 'IDLE' AND ${LIVE} IS NOT TRUE) p ON true`,
     )
     const pipelines = rows.flatMap((row) =>
       row.id === null
@@ -399,12 +355,33 @@ export class RunQueueRepository implements RunQueue {
 
   async heartbeat(runner: RunnerInfo): Promise<void> {
     await this.#database.query(
-      `INSERT INTO etl.etl_runners (id, host, pid, version, concurrency) VALUES ($1, $2, $3, $4, $5)
+      `INSERT INTO etl.etl_runners (id, host, pid, version, concurrency, tags, connection_limits) VALUES ($1, $2, $3, $4, $5, $6, $7)
        ON CONFLICT (id) DO UPDATE SET heartbeat_at = clock_timestamp(), stopped_at = NULL`,
-      [runner.id, runner.host, runner.pid, runner.version, runner.concurrency],
+      [
+        ...[runner.id, runner.host, runner.pid, runner.version, runner.concurrency],
+        ...[
+          runner.tags === null ? null : JSON.stringify(runner.tags),
+          JSON.stringify(runner.connectionLimits),
+        ],
+      ],
     )
     await this.#database.query(
       "DELETE FROM etl.etl_runners WHERE heartbeat_at < clock_timestamp() - interval '1 day'",
+    )
+  }
+
+  async markStalled(): Promise<StalledRun[]> {
+    // Requests of the last seconds are left out: a runner that takes them may be starting.
+    return this.#database.query<StalledRun & { runId: string }>(
+      `WITH alive AS (
+         SELECT tags FROM etl.etl_runners WHERE stopped_at IS NULL AND heartbeat_at > clock_timestamp() - ${ALIVE}),
+       untaken AS (
+         SELECT queued.tags FROM (SELECT DISTINCT tags FROM etl.etl_pipelines WHERE status = 'RUN_REQUESTED' AND enabled) queued
+          WHERE NOT EXISTS (SELECT FROM alive WHERE etl.runner_takes(alive.tags, queued.tags)))
+       UPDATE etl.etl_runs r SET stalled_since = clock_timestamp() FROM etl.etl_pipelines p JOIN untaken USING (tags)
+        WHERE r.id = p.current_run_id AND p.status = 'RUN_REQUESTED' AND p.enabled
+          AND p.requested_at < clock_timestamp() - ${ALIVE} AND r.stalled_since IS NULL
+       RETURNING r.id AS "runId", p.id AS "pipelineId", p.name AS "pipelineName", p.tags`,
     )
   }
 
@@ -415,27 +392,33 @@ export class RunQueueRepository implements RunQueue {
   }
 }
 
+function toClaim(claimed: ClaimedRun): Claim {
+  const { pipeline, previousStatus, previousOwner, cancelRequested, previousEnd, lane: _, ...run } = claimed
+  const recovered = previousStatus !== 'RUN_REQUESTED'
+  return {
+    ...run,
+    pipeline: toPipeline(pipeline),
+    runId: pipeline.current_run_id,
+    fence: pipeline.fence,
+    recovered,
+    previousOwner: recovered ? previousOwner : null,
+    previousEnd: recovered ? previousEnd : null,
+    // A pipeline that was disabled meanwhile is claimed only to end its run, because no other process would.
+    control: {
+      pause: pipeline.status === 'PAUSE_REQUESTED',
+      cancel: cancelRequested || !pipeline.enabled,
+      batchSize: pipeline.batch_size,
+    },
+  }
+}
+
 /** A pipeline that is to run all the time (`isLive`). */
 const LIVE = "(p.freshness = 'live' AND p.mode = 'incremental' AND p.capture = 'wal')"
 
-/** A run that is handed back repeatedly must not grow without limit; the first attempts are dropped. */
-const MOST_ATTEMPTS = 50
-
-/** The attempts of run `r` including the one that ends now. */
-function withAttempt(end: string, error: string): string {
-  return `(CASE WHEN jsonb_array_length(r.attempts) >= ${MOST_ATTEMPTS} THEN r.attempts - 0 ELSE r.attempts END || (
-    SELECT jsonb_build_object('attempt', r.attempt, 'end', ${end}, 'endedAt', etl.rfc3339(clock_timestamp()), 'runnerId', r.runner_id,
-             'error', e.error, 'errorCode', e.code, 'errorHint', e.hint) FROM (VALUES (${error})) AS e(error, code, hint)))`
-}
-
-/**
- * Whether the end of the newest attempt of run `r` is already recorded: a runner that hands a run back records it at
- * once.
- */
-const IS_RECORDED = `(r.attempts -> -1 ->> 'attempt')::integer IS NOT DISTINCT FROM r.attempt`
-
-const TOTALS = `batches, rows_read, rows_inserted, rows_updated, rows_unchanged, rows_deleted, rows_quarantined, rows_duplicate,
-  extract(epoch FROM finished_at - started_at)::float8 * 1000 AS duration_ms`
+/** What etl.finish_run returns. */
+type FinishedRun =
+  | { readonly end: 'lost' | 'repairs' }
+  | { readonly end: 'ended'; readonly run: TotalsRow | null }
 
 interface TotalsRow {
   batches: number
@@ -450,8 +433,8 @@ interface TotalsRow {
 }
 
 /** The result is unknown if the run was deleted from the history while it was in progress. */
-function toTotals(row: TotalsRow | undefined): RunTotals {
-  if (row === undefined) return { rows: NO_ROWS, batches: 0, durationMs: 0 }
+function toTotals(row: TotalsRow | null): RunTotals {
+  if (row === null) return { rows: NO_ROWS, batches: 0, durationMs: 0 }
   const rows = {
     read: row.rows_read,
     inserted: row.rows_inserted,

@@ -179,6 +179,7 @@ CREATE TABLE etl.etl_pipelines (
   shared_target boolean DEFAULT false NOT NULL,
   freshness text,
   parallelism integer DEFAULT 1,
+  tags text[] DEFAULT '{}'::text[] NOT NULL,
   CONSTRAINT etl_pipelines_name_key UNIQUE (name),
   CONSTRAINT etl_pipelines_pkey PRIMARY KEY (id),
   CONSTRAINT etl_pipelines_batch_size_check CHECK ((batch_size > 0)),
@@ -196,6 +197,7 @@ CREATE TABLE etl.etl_pipelines (
   CONSTRAINT etl_pipelines_quarantine_limit_check CHECK ((quarantine_limit >= 0)),
   CONSTRAINT etl_pipelines_source_table_check CHECK ((btrim(source_table) <> ''::text)),
   CONSTRAINT etl_pipelines_status_check CHECK ((status = ANY (ARRAY['IDLE'::text, 'RUN_REQUESTED'::text, 'RUNNING'::text, 'PAUSE_REQUESTED'::text, 'PAUSED'::text, 'FAILED'::text]))),
+  CONSTRAINT etl_pipelines_tags_check CHECK (etl.are_tags(tags)),
   CONSTRAINT etl_pipelines_target_options_check CHECK ((jsonb_typeof(target_options) = 'object'::text)),
   CONSTRAINT etl_pipelines_type_check CHECK ((type = ANY (ARRAY['SQL'::text, 'PYTHON'::text])))
 );
@@ -304,6 +306,8 @@ CREATE TABLE etl.etl_runners (
   started_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
   heartbeat_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
   stopped_at timestamp with time zone,
+  tags jsonb,
+  connection_limits jsonb DEFAULT '{}'::jsonb NOT NULL,
   CONSTRAINT etl_runners_pkey PRIMARY KEY (id)
 );
 CREATE TABLE etl.etl_runs (
@@ -343,6 +347,7 @@ CREATE TABLE etl.etl_runs (
   parts_total integer DEFAULT 0 NOT NULL,
   parts_done integer DEFAULT 0 NOT NULL,
   parts_plan jsonb,
+  stalled_since timestamp with time zone,
   CONSTRAINT etl_runs_pkey PRIMARY KEY (id),
   CONSTRAINT etl_runs_pipeline_id_fkey FOREIGN KEY (pipeline_id) REFERENCES etl.etl_pipelines(id) ON DELETE CASCADE,
   CONSTRAINT etl_runs_error_check CHECK ((length(error) <= 4000)),
@@ -431,6 +436,7 @@ COMMENT ON COLUMN etl.etl_pipelines.source_columns IS 'Columns of source_table t
 COMMENT ON COLUMN etl.etl_pipelines.shared_target IS 'Other pipelines that say so too may write to the same target. Each sees only its own rows as its own.';
 COMMENT ON COLUMN etl.etl_pipelines.freshness IS 'live: with capture wal, each commit of the source is applied at once, and a run lasts some minutes. NULL: on schedule or request.';
 COMMENT ON COLUMN etl.etl_pipelines.parallelism IS 'How many parts of a run may be executed at the same time. 1: one stream. NULL: auto.';
+COMMENT ON COLUMN etl.etl_pipelines.tags IS 'Words to find pipelines by, and to decide which runners take them (RUNNER_TAGS). The first tag is the queue of the pipeline: queues take turns.';
 COMMENT ON COLUMN etl.etl_run_batches.read_ms IS 'NULL where the database reads and writes in one statement.';
 COMMENT ON COLUMN etl.etl_run_batches.transform_ms IS 'NULL where there are no transforms.';
 COMMENT ON TABLE etl.etl_run_parts IS 'The parts of a run: ranges of keys that runners read and write at the same time. A part is DONE in the transaction of its rows.';
@@ -443,6 +449,8 @@ COMMENT ON COLUMN etl.etl_run_parts.deaths IS 'How often its runner died.';
 COMMENT ON COLUMN etl.etl_run_parts.rows IS 'Rows read from the source.';
 COMMENT ON COLUMN etl.etl_run_parts.counts IS 'What the part did to the mart.';
 COMMENT ON TABLE etl.etl_run_totals IS 'What each pipeline did since it is there. Grows with every run that ends, and stays when runs are removed.';
+COMMENT ON COLUMN etl.etl_runners.tags IS 'Slots by tag, as in RUNNER_TAGS. NULL: the runner takes every pipeline.';
+COMMENT ON COLUMN etl.etl_runners.connection_limits IS 'Runs at once by connection over all runners, as in CONNECTION_LIMITS.';
 COMMENT ON COLUMN etl.etl_runs.external_ref IS 'How an orchestrator calls this run: it finds it again after a lost answer.';
 COMMENT ON COLUMN etl.etl_runs.traceparent IS 'Where the run stands in a trace (W3C Trace Context). NULL: nobody named one.';
 COMMENT ON COLUMN etl.etl_runs.attempts IS 'The attempts before the present one, oldest first: how each ended, when, and on which runner.';
@@ -451,6 +459,7 @@ COMMENT ON COLUMN etl.etl_runs.cost_wal_bytes IS 'Bytes of WAL that the sessions
 COMMENT ON COLUMN etl.etl_runs.parts_total IS 'Into how many parts the run is cut. 0: it is one stream.';
 COMMENT ON COLUMN etl.etl_runs.parts_done IS 'How many of its parts are committed.';
 COMMENT ON COLUMN etl.etl_runs.parts_plan IS 'What its parts have in common: step, snapshot, number at the same time. NULL: no part may be claimed.';
+COMMENT ON COLUMN etl.etl_runs.stalled_since IS 'When a runner found that no live runner takes the tags of the pipeline. Cleared when the run is claimed.';
 
 CREATE INDEX etl_audit_by_request ON etl.etl_audit USING btree (request_id);
 CREATE INDEX etl_audit_by_target ON etl.etl_audit USING btree (target_id, id);
@@ -459,9 +468,10 @@ CREATE INDEX etl_events_by_time ON etl.etl_events USING btree (at);
 CREATE INDEX etl_events_fresh ON etl.etl_events USING btree (n) WHERE (seq IS NULL);
 CREATE INDEX etl_idempotency_by_time ON etl.etl_idempotency USING btree (at);
 CREATE INDEX etl_pipeline_targets_by_identity ON etl.etl_pipeline_targets USING hash (identity);
-CREATE INDEX etl_pipelines_active ON etl.etl_pipelines USING btree (requested_at) WHERE (status = ANY (ARRAY['RUN_REQUESTED'::text, 'RUNNING'::text, 'PAUSE_REQUESTED'::text]));
 CREATE INDEX etl_pipelines_due ON etl.etl_pipelines USING btree (next_run_at) WHERE (schedule_interval IS NOT NULL);
+CREATE INDEX etl_pipelines_held ON etl.etl_pipelines USING btree (requested_at) WHERE (status = ANY (ARRAY['RUNNING'::text, 'PAUSE_REQUESTED'::text]));
 CREATE INDEX etl_pipelines_live ON etl.etl_pipelines USING btree (id) WHERE (freshness IS NOT NULL);
+CREATE INDEX etl_pipelines_queue ON etl.etl_pipelines USING btree (tags, etl.source_side(source_connection), etl.target_side(target_connection, target_table), requested_at) WHERE ((status = 'RUN_REQUESTED'::text) AND enabled);
 CREATE INDEX etl_quarantine_by_pipeline ON etl.etl_quarantine USING btree (pipeline_id, id DESC);
 CREATE INDEX etl_quarantine_held ON etl.etl_quarantine USING btree (pipeline_id, id) WHERE (status = 'HELD'::text);
 CREATE UNIQUE INDEX etl_quarantine_held_once ON etl.etl_quarantine USING btree (pipeline_id, row_key) WHERE (status = 'HELD'::text);
@@ -484,6 +494,16 @@ AS $function$
   SELECT coalesce(nullif(current_setting('vitrina.actor', true), ''), 'sql:' || session_user)
 $function$
 ;
+CREATE OR REPLACE FUNCTION etl.are_tags(tags text[])
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  SELECT cardinality(tags) <= 20 AND count(*) = count(DISTINCT tag) AND coalesce(bool_and(tag ~ '^[a-z0-9][a-z0-9_-]{0,39}$'), true)
+    FROM unnest(tags) AS tag
+$function$
+;
 CREATE OR REPLACE FUNCTION etl.change_tasks()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -503,6 +523,144 @@ BEGIN
       USING ERRCODE = 'VT002', HINT = 'Pause it or wait until it is IDLE, then change it.';
   END IF;
   RETURN NULL;
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.claim_run(runner text, lease_seconds double precision, free jsonb, limits jsonb, served jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_sort TO 'off'
+AS $function$
+DECLARE
+  -- Lanes that one claim looks at. Measured: 10 µs each.
+  most_lanes CONSTANT integer := 64;
+  after_tags text[] := coalesce(ARRAY(SELECT jsonb_array_elements_text(served -> 'tags')), '{}');
+  after_source text := coalesce(served ->> 'source', '');
+  after_target text := coalesce(served ->> 'target', '');
+  -- etl.runner_takes as arrays, because a call of it for each lane takes three times as long as finding the lane.
+  full_tags text[] := ARRAY(SELECT key FROM jsonb_each_text(free) WHERE key <> '*' AND value::integer <= 0);
+  open_tags text[] := ARRAY(SELECT key FROM jsonb_each_text(free) WHERE key <> '*' AND value::integer > 0);
+  takes_rest boolean := free IS NULL OR coalesce((free ->> '*')::integer, 0) > 0;
+  reached text[] := '{}';
+  lane record;
+  found_one etl.etl_pipelines;
+  held etl.etl_pipelines;
+  died integer;
+  run etl.etl_runs;
+BEGIN
+  -- SKIP LOCKED everywhere: concurrent runners claim different pipelines instead of waiting for each other.
+  -- A run whose holder is silent comes first. It already counts against the limits of its connections.
+  SELECT p.* INTO found_one FROM etl.etl_pipelines p
+   WHERE p.status IN ('RUNNING', 'PAUSE_REQUESTED') AND (p.lease_until IS NULL OR p.lease_until < clock_timestamp())
+     AND NOT p.tags && full_tags AND (takes_rest OR p.tags && open_tags)
+   ORDER BY p.requested_at LIMIT 1 FOR UPDATE SKIP LOCKED;
+
+  IF found_one.id IS NULL THEN
+    IF limits <> '{}' THEN
+      -- One claim at a time: two that count at the same moment would both take the last place. Each statement of this
+      -- function sees what was committed before it began, so that the count below includes the previous claim.
+      PERFORM pg_advisory_xact_lock(1986622066, 1);
+      reached := ARRAY(
+        SELECT l.key FROM jsonb_each_text(limits) l
+         WHERE l.value::integer <= (
+           SELECT count(*) FROM etl.etl_pipelines p
+            WHERE p.status IN ('RUNNING', 'PAUSE_REQUESTED')
+              AND lower(l.key) IN (etl.source_side(p.source_connection), etl.target_side(p.target_connection, p.target_table))));
+    END IF;
+
+    -- The queue (first tag) with the fewest runs in progress is next; between equal ones they take turns, beginning
+    -- after the lane that this runner served last. Within a queue the oldest request is first.
+    FOR lane IN
+      WITH RECURSIVE later AS (
+        (SELECT p.tags, etl.source_side(p.source_connection) AS source, etl.target_side(p.target_connection, p.target_table) AS target,
+                p.requested_at, 1 AS place
+           FROM etl.etl_pipelines p
+          WHERE p.status = 'RUN_REQUESTED' AND p.enabled
+            AND (p.tags, etl.source_side(p.source_connection), etl.target_side(p.target_connection, p.target_table))
+              > (after_tags, after_source, after_target)
+          ORDER BY p.tags, etl.source_side(p.source_connection), etl.target_side(p.target_connection, p.target_table), p.requested_at
+          LIMIT 1)
+        UNION ALL
+        SELECT n.*, l.place + 1 FROM later l, LATERAL (
+          SELECT p.tags, etl.source_side(p.source_connection), etl.target_side(p.target_connection, p.target_table), p.requested_at
+            FROM etl.etl_pipelines p
+           WHERE p.status = 'RUN_REQUESTED' AND p.enabled
+             AND (p.tags, etl.source_side(p.source_connection), etl.target_side(p.target_connection, p.target_table))
+               > (l.tags, l.source, l.target)
+           ORDER BY p.tags, etl.source_side(p.source_connection), etl.target_side(p.target_connection, p.target_table), p.requested_at
+           LIMIT 1) n
+      ), from_start AS (
+        (SELECT p.tags, etl.source_side(p.source_connection) AS source, etl.target_side(p.target_connection, p.target_table) AS target,
+                p.requested_at, most_lanes + 1 AS place
+           FROM etl.etl_pipelines p
+          WHERE p.status = 'RUN_REQUESTED' AND p.enabled
+          ORDER BY p.tags, etl.source_side(p.source_connection), etl.target_side(p.target_connection, p.target_table), p.requested_at
+          LIMIT 1)
+        UNION ALL
+        SELECT n.*, l.place + 1 FROM from_start l, LATERAL (
+          SELECT p.tags, etl.source_side(p.source_connection), etl.target_side(p.target_connection, p.target_table), p.requested_at
+            FROM etl.etl_pipelines p
+           WHERE p.status = 'RUN_REQUESTED' AND p.enabled
+             AND (p.tags, etl.source_side(p.source_connection), etl.target_side(p.target_connection, p.target_table))
+               > (l.tags, l.source, l.target)
+             AND (p.tags, etl.source_side(p.source_connection), etl.target_side(p.target_connection, p.target_table))
+               <= (after_tags, after_source, after_target)
+           ORDER BY p.tags, etl.source_side(p.source_connection), etl.target_side(p.target_connection, p.target_table), p.requested_at
+           LIMIT 1) n
+      ), seen AS (
+        SELECT * FROM (SELECT * FROM later UNION ALL SELECT * FROM from_start) lanes LIMIT most_lanes
+      ), running AS (
+        SELECT p.tags[1] AS queue, count(*) AS runs FROM etl.etl_pipelines p
+         WHERE p.status IN ('RUNNING', 'PAUSE_REQUESTED') GROUP BY 1
+      )
+      SELECT s.tags, s.source, s.target FROM seen s LEFT JOIN running r ON r.queue IS NOT DISTINCT FROM s.tags[1]
+       WHERE NOT s.tags && full_tags AND (takes_rest OR s.tags && open_tags) AND s.source <> ALL (reached) AND s.target <> ALL (reached)
+       ORDER BY coalesce(r.runs, 0), served IS NOT NULL AND s.tags[1] IS NOT DISTINCT FROM after_tags[1],
+                CASE WHEN served IS NOT NULL THEN min(s.place) OVER (PARTITION BY s.tags[1]) END, s.requested_at
+    LOOP
+      SELECT p.* INTO found_one FROM etl.etl_pipelines p
+       WHERE p.status = 'RUN_REQUESTED' AND p.enabled AND p.tags = lane.tags
+         AND etl.source_side(p.source_connection) = lane.source
+         AND etl.target_side(p.target_connection, p.target_table) = lane.target
+       ORDER BY p.requested_at LIMIT 1 FOR UPDATE SKIP LOCKED;
+      EXIT WHEN found_one.id IS NOT NULL;
+    END LOOP;
+    IF found_one.id IS NULL THEN
+      RETURN NULL;
+    END IF;
+  END IF;
+
+  UPDATE etl.etl_pipelines p
+     SET status = CASE p.status WHEN 'RUN_REQUESTED' THEN 'RUNNING' ELSE p.status END, fence = p.fence + 1,
+         lease_owner = runner, lease_until = clock_timestamp() + make_interval(secs => lease_seconds)
+   WHERE p.id = found_one.id RETURNING p.* INTO held;
+
+  died := (found_one.status <> 'RUN_REQUESTED' AND found_one.lease_owner IS NOT NULL)::integer;
+  -- The history may have been cleared meanwhile: without its run, the pipeline would stop the whole queue.
+  INSERT INTO etl.etl_runs AS r (id, pipeline_id, status, started_at, runner_id, attempt, deaths, config_version)
+  VALUES (held.current_run_id, held.id, 'RUNNING', clock_timestamp(), runner, 1, died, held.config_version)
+  ON CONFLICT (id) DO UPDATE
+     SET status = 'RUNNING', started_at = coalesce(r.started_at, clock_timestamp()), runner_id = excluded.runner_id,
+         attempt = r.attempt + 1, deaths = r.deaths + died, config_version = excluded.config_version, stalled_since = NULL,
+         -- A runner that hands a run back records the end of its attempt at once.
+         attempts = CASE WHEN r.attempt = 0 OR (r.attempts -> -1 ->> 'attempt')::integer IS NOT DISTINCT FROM r.attempt THEN r.attempts
+                         ELSE etl.with_attempt(r, CASE WHEN died > 0 THEN 'runner_died' ELSE 'given_back' END, NULL, NULL, NULL) END
+  RETURNING r.* INTO run;
+
+  RETURN jsonb_build_object(
+    'pipeline', to_jsonb(held) || jsonb_build_object(
+      'created_at', etl.rfc3339(held.created_at), 'updated_at', etl.rfc3339(held.updated_at),
+      'tasks', (SELECT coalesce(jsonb_agg(jsonb_build_object('id', t.id, 'orderIndex', t.order_index, 'taskType', t.task_type, 'body', t.body,
+                         'sourceTable', t.source_table, 'targetTable', t.target_table) ORDER BY t.order_index), '[]')
+                  FROM etl.etl_pipeline_tasks t WHERE t.pipeline_id = held.id)),
+    'previousStatus', found_one.status, 'previousOwner', found_one.lease_owner,
+    'waitedMs', date_part('epoch', clock_timestamp() - held.requested_at) * 1000,
+    'attempt', run.attempt, 'deaths', run.deaths, 'cancelRequested', run.cancel_requested, 'trigger', run.trigger,
+    'traceparent', run.traceparent, 'previousEnd', run.attempts -> -1 ->> 'end',
+    'lane', jsonb_build_object('tags', held.tags, 'source', etl.source_side(held.source_connection),
+                               'target', etl.target_side(held.target_connection, held.target_table)));
 END $function$
 ;
 CREATE OR REPLACE FUNCTION etl.clear_empty_query()
@@ -587,6 +745,37 @@ AS $function$
     FROM jsonb_each(old_spec) o FULL JOIN jsonb_each(new_spec) n USING (key)
    WHERE o.value IS DISTINCT FROM n.value
 $function$
+;
+CREATE OR REPLACE FUNCTION etl.finish_run(pipeline uuid, held_fence bigint, run uuid, outcome jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  held text;
+  ended etl.etl_runs;
+BEGIN
+  SELECT p.status INTO held FROM etl.etl_pipelines p
+   WHERE p.id = pipeline AND p.fence = held_fence AND p.status IN ('RUNNING', 'PAUSE_REQUESTED') FOR UPDATE;
+  IF held IS NULL THEN
+    RETURN jsonb_build_object('end', 'lost');
+  END IF;
+  -- Under the lock of the pipeline, which a repair request takes too: none is missed.
+  IF outcome ->> 'status' = 'SUCCESS' AND EXISTS (SELECT FROM etl.etl_repairs q WHERE q.run_id = run AND q.repaired_at IS NULL) THEN
+    RETURN jsonb_build_object('end', 'repairs');
+  END IF;
+  UPDATE etl.etl_runs r
+     SET status = outcome ->> 'status', finished_at = clock_timestamp(), error = outcome ->> 'error',
+         error_code = outcome ->> 'code', error_hint = outcome ->> 'hint'
+   WHERE r.id = run AND r.status = 'RUNNING' RETURNING r.* INTO ended;
+  -- A requested pause takes effect however the run ended.
+  UPDATE etl.etl_pipelines p
+     SET status = CASE WHEN held = 'PAUSE_REQUESTED' THEN 'PAUSED' WHEN outcome ->> 'status' = 'FAILED' THEN 'FAILED' ELSE 'IDLE' END
+   WHERE p.id = pipeline;
+  -- Without a row, the run was deleted from the history while it was in progress.
+  RETURN jsonb_build_object('end', 'ended', 'run', CASE WHEN ended.id IS NOT NULL THEN to_jsonb(ended) || jsonb_build_object(
+    'duration_ms', date_part('epoch', ended.finished_at - ended.started_at) * 1000) END);
+END $function$
 ;
 CREATE OR REPLACE FUNCTION etl.give_new_pipeline_its_state()
  RETURNS trigger
@@ -860,6 +1049,51 @@ AS $function$
   SELECT to_char(moment AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
 $function$
 ;
+CREATE OR REPLACE FUNCTION etl.runner_demand(tag text DEFAULT NULL::text)
+ RETURNS integer
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  -- One tag, or a list of slots as in RUNNER_TAGS.
+  slots jsonb := CASE WHEN strpos(tag, ':') = 0 THEN jsonb_build_object(tag, 1)
+                      WHEN tag IS NOT NULL THEN (
+                        SELECT jsonb_object_agg(btrim(split_part(entry, ':', 1)), btrim(split_part(entry, ':', 2))::integer)
+                          FROM unnest(string_to_array(tag, ',')) AS entry WHERE btrim(entry) <> '') END;
+  demand bigint;
+  parts bigint := 0;
+BEGIN
+  SELECT count(*) INTO demand FROM etl.etl_pipelines p
+   WHERE p.status IN ('RUN_REQUESTED', 'RUNNING', 'PAUSE_REQUESTED') AND (p.enabled OR p.status <> 'RUN_REQUESTED')
+     AND etl.runner_takes(slots, p.tags);
+  -- Runs of several parts need a newer version of the schema.
+  IF to_regclass('etl.etl_run_parts') IS NOT NULL THEN
+    EXECUTE $parts$
+      SELECT count(*) FROM etl.etl_pipelines p JOIN etl.etl_run_parts x ON x.run_id = p.current_run_id
+       WHERE p.status IN ('RUNNING', 'PAUSE_REQUESTED') AND x.status <> 'DONE' AND etl.runner_takes($1, p.tags)
+    $parts$ INTO parts USING slots;
+  END IF;
+  RETURN demand + parts;
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.runner_takes(slots jsonb, tags text[])
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  SELECT slots IS NULL OR CASE
+    WHEN slots ?| tags THEN NOT EXISTS (SELECT FROM unnest(tags) AS tag WHERE (slots ->> tag)::integer <= 0)
+    ELSE coalesce((slots ->> '*')::integer, 0) > 0 END
+$function$
+;
+CREATE OR REPLACE FUNCTION etl.source_side(source_connection text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$ SELECT coalesce(lower(source_connection), 'main') $function$
+;
 CREATE OR REPLACE FUNCTION etl.target_identity(target text, connection text)
  RETURNS text
  LANGUAGE sql
@@ -872,6 +1106,13 @@ AS $function$
       WHERE parts IS NOT NULL),
     btrim(target))
 $function$
+;
+CREATE OR REPLACE FUNCTION etl.target_side(target_connection text, target text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  SELECT coalesce(lower(target_connection), CASE WHEN target ~ '^[a-z0-9]+:' THEN '' ELSE 'main' END) $function$
 ;
 CREATE OR REPLACE FUNCTION etl.tell_of_batch()
  RETURNS trigger
@@ -950,6 +1191,18 @@ BEGIN
   RETURN NULL;
 END $function$
 ;
+CREATE OR REPLACE FUNCTION etl.tell_of_stalled_run()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  PERFORM etl.emit('run.stalled', NEW.pipeline_id, NEW.id,
+                   jsonb_build_object('tags', (SELECT to_jsonb(tags) FROM etl.etl_pipelines WHERE id = NEW.pipeline_id)));
+  RETURN NULL;
+END $function$
+;
 CREATE OR REPLACE FUNCTION etl.type_follows_tasks()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -998,6 +1251,47 @@ BEGIN
   RETURN NEW;
 END $function$
 ;
+CREATE OR REPLACE FUNCTION etl.why_waiting(pipeline uuid)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  WITH alive AS (
+    SELECT tags, connection_limits FROM etl.etl_runners
+     WHERE stopped_at IS NULL AND heartbeat_at > clock_timestamp() - interval '15 seconds'
+  ), limited AS (
+    SELECT l.key AS connection, min(l.value::integer) AS most FROM alive, jsonb_each_text(alive.connection_limits) l GROUP BY 1
+  ), used AS (
+    SELECT limited.connection, limited.most, (
+             SELECT count(*) FROM etl.etl_pipelines h
+              WHERE h.status IN ('RUNNING', 'PAUSE_REQUESTED') AND lower(limited.connection)
+                    IN (etl.source_side(h.source_connection), etl.target_side(h.target_connection, h.target_table))) AS runs
+      FROM limited
+  )
+  SELECT CASE
+    WHEN NOT EXISTS (SELECT FROM alive) THEN jsonb_build_object('code', 'NO_RUNNER')
+    WHEN NOT EXISTS (SELECT FROM alive WHERE etl.runner_takes(alive.tags, p.tags))
+      THEN jsonb_build_object('code', 'NO_RUNNER_FOR_TAGS', 'tags', p.tags)
+    ELSE (SELECT jsonb_build_object('code', 'CONNECTION_LIMIT', 'connection', used.connection, 'runs', used.runs, 'limit', used.most)
+            FROM used
+           WHERE used.runs >= used.most AND lower(used.connection)
+                 IN (etl.source_side(p.source_connection), etl.target_side(p.target_connection, p.target_table))
+           ORDER BY used.connection LIMIT 1) END
+    FROM etl.etl_pipelines p WHERE p.id = pipeline AND p.status = 'RUN_REQUESTED' AND p.enabled
+$function$
+;
+CREATE OR REPLACE FUNCTION etl.with_attempt(run etl.etl_runs, how text, error text, code text, hint text)
+ RETURNS jsonb
+ LANGUAGE sql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  -- A run that is handed back repeatedly must not grow without limit: the first attempts are dropped.
+  SELECT CASE WHEN jsonb_array_length(run.attempts) >= 50 THEN run.attempts - 0 ELSE run.attempts END
+      || jsonb_build_object('attempt', run.attempt, 'end', how, 'endedAt', etl.rfc3339(clock_timestamp()), 'runnerId', run.runner_id,
+                            'error', error, 'errorCode', code, 'errorHint', hint)
+$function$
+;
 
 CREATE TRIGGER refuse_rewriting BEFORE DELETE OR UPDATE OR TRUNCATE ON etl.etl_audit FOR EACH STATEMENT EXECUTE FUNCTION etl.refuse_rewriting();
 CREATE TRIGGER tell_of_comparison AFTER INSERT OR UPDATE ON etl.etl_comparisons FOR EACH ROW EXECUTE FUNCTION etl.tell_of_comparison();
@@ -1022,6 +1316,7 @@ CREATE TRIGGER version_freshness BEFORE UPDATE OF freshness ON etl.etl_pipelines
 CREATE TRIGGER version_parallelism BEFORE UPDATE OF parallelism ON etl.etl_pipelines FOR EACH ROW WHEN ((old.parallelism IS DISTINCT FROM new.parallelism)) EXECUTE FUNCTION etl.version_pipeline();
 CREATE TRIGGER version_pipeline BEFORE UPDATE ON etl.etl_pipelines FOR EACH ROW WHEN ((((((((((((((((((((((old.name IS DISTINCT FROM new.name) OR (old.description IS DISTINCT FROM new.description)) OR (old.type IS DISTINCT FROM new.type)) OR (old.source_type IS DISTINCT FROM new.source_type)) OR (old.source_connection IS DISTINCT FROM new.source_connection)) OR (old.source_query IS DISTINCT FROM new.source_query)) OR (old.target_table IS DISTINCT FROM new.target_table)) OR (old.target_connection IS DISTINCT FROM new.target_connection)) OR (old.mode IS DISTINCT FROM new.mode)) OR (old.full_strategy IS DISTINCT FROM new.full_strategy)) OR (old.incremental_key IS DISTINCT FROM new.incremental_key)) OR (old.incremental_id_key IS DISTINCT FROM new.incremental_id_key)) OR (old.capture IS DISTINCT FROM new.capture)) OR (old.deletes IS DISTINCT FROM new.deletes)) OR (old.key_columns IS DISTINCT FROM new.key_columns)) OR (old.batch_size IS DISTINCT FROM new.batch_size)) OR (old.enabled IS DISTINCT FROM new.enabled)) OR (old.schedule_interval IS DISTINCT FROM new.schedule_interval)) OR (old.schedule_timezone IS DISTINCT FROM new.schedule_timezone)) OR (old.quarantine_limit IS DISTINCT FROM new.quarantine_limit)) OR (old.delete_brake IS DISTINCT FROM new.delete_brake))) EXECUTE FUNCTION etl.version_pipeline();
 CREATE TRIGGER version_source_and_sharing BEFORE UPDATE OF source_table, source_columns, shared_target ON etl.etl_pipelines FOR EACH ROW WHEN ((((old.source_table IS DISTINCT FROM new.source_table) OR (old.source_columns IS DISTINCT FROM new.source_columns)) OR (old.shared_target IS DISTINCT FROM new.shared_target))) EXECUTE FUNCTION etl.version_pipeline();
+CREATE TRIGGER version_tags BEFORE UPDATE OF tags ON etl.etl_pipelines FOR EACH ROW WHEN ((old.tags IS DISTINCT FROM new.tags)) EXECUTE FUNCTION etl.version_pipeline();
 CREATE TRIGGER version_target_options BEFORE UPDATE OF target_options ON etl.etl_pipelines FOR EACH ROW WHEN ((old.target_options IS DISTINCT FROM new.target_options)) EXECUTE FUNCTION etl.version_pipeline();
 CREATE TRIGGER clear_settled_row BEFORE UPDATE ON etl.etl_quarantine FOR EACH ROW WHEN ((new.status = ANY (ARRAY['REPLAYED'::text, 'DISCARDED'::text]))) EXECUTE FUNCTION etl.clear_settled_row();
 CREATE TRIGGER tell_of_quarantine AFTER UPDATE ON etl.etl_quarantine REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION etl.tell_of_quarantine();
@@ -1030,3 +1325,4 @@ CREATE TRIGGER count_new_run AFTER INSERT ON etl.etl_runs FOR EACH ROW WHEN ((ne
 CREATE TRIGGER count_run AFTER UPDATE OF status ON etl.etl_runs FOR EACH ROW WHEN (((old.status = ANY (ARRAY['REQUESTED'::text, 'RUNNING'::text])) AND (new.status = ANY (ARRAY['SUCCESS'::text, 'FAILED'::text, 'PAUSED'::text, 'CANCELLED'::text])))) EXECUTE FUNCTION etl.count_run();
 CREATE TRIGGER tell_of_new_run AFTER INSERT ON etl.etl_runs FOR EACH ROW EXECUTE FUNCTION etl.tell_of_run();
 CREATE TRIGGER tell_of_run AFTER UPDATE ON etl.etl_runs FOR EACH ROW WHEN ((((((old.status IS DISTINCT FROM new.status) OR (old.attempt IS DISTINCT FROM new.attempt)) OR (old.cancel_requested IS DISTINCT FROM new.cancel_requested)) OR (old.held_back IS DISTINCT FROM new.held_back)) OR (old.error IS DISTINCT FROM new.error))) EXECUTE FUNCTION etl.tell_of_run();
+CREATE TRIGGER tell_of_stalled_run AFTER UPDATE OF stalled_since ON etl.etl_runs FOR EACH ROW WHEN (((old.stalled_since IS NULL) AND (new.stalled_since IS NOT NULL))) EXECUTE FUNCTION etl.tell_of_stalled_run();

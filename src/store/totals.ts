@@ -1,5 +1,6 @@
 import type { PipelineStatus } from '../model/status.js'
 import type { Durations, PipelineTotals, Pulse } from '../model/totals.js'
+import { ALIVE } from './alive.js'
 import type { Queryable } from './database.js'
 
 const STAGES = ['read', 'inserted', 'updated', 'unchanged', 'deleted', 'quarantined'] as const
@@ -113,5 +114,4 @@ export async function fleetPulse(database: Queryable): Promise<Pulse> {
   return row!
 }
 
-/** A runner sends a heartbeat every five seconds; after three missed ones it counts as silent. */
-const IS_ALIVE = "stopped_at IS NULL AND heartbeat_at > clock_timestamp() - interval '15 seconds'"
+const IS_ALIVE = `stopped_at IS NULL AND heartbeat_at > clock_timestamp() - ${ALIVE}`

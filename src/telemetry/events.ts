@@ -9,11 +9,12 @@ import type {
   RunPlan,
   RunTotals,
   ScheduledPipeline,
+  StalledRun,
 } from '../model/claim.js'
 import type { VitrinaError } from '../model/errors.js'
 import type { PartClaim, PartPlan, PartRecord } from '../model/part.js'
 import type { Proof } from '../model/reconcile.js'
-import type { FailedAudit, HeldBack, RunCost } from '../model/run.js'
+import { type FailedAudit, type HeldBack, noRunnerFor, type RunCost } from '../model/run.js'
 import { aboutError, aboutRows, aboutRun, many } from './facts.js'
 import type { Fields, Logger } from './log.js'
 import type { Meter } from './meter.js'
@@ -45,13 +46,27 @@ export class Events {
     this.#traces = new RunTraces(tracer)
   }
 
-  runnerStarted({ id, host, pid, concurrency }: RunnerInfo): void {
+  runnerStarted({ id, host, pid, concurrency, tags, connectionLimits }: RunnerInfo): void {
     this.#meter.heartbeat()
-    this.#log.info('Runner started.', { runner: id, host, pid, concurrency })
+    this.#log.info('Runner started.', {
+      ...{ runner: id, host, pid, concurrency },
+      ...(tags === null ? {} : { tags }),
+      ...(Object.keys(connectionLimits).length === 0 ? {} : { connection_limits: connectionLimits }),
+    })
   }
 
   runnerStopped(runner: RunnerInfo): void {
     this.#log.info('Runner stopped.', { runner: runner.id })
+  }
+
+  runStalled({ runId, pipelineId, pipelineName, tags }: StalledRun): void {
+    this.#log.warn(`Run cannot start: ${noRunnerFor(tags)}`, {
+      pipeline: pipelineName,
+      pipeline_id: pipelineId,
+      run_id: runId,
+      tags: tags.join(','),
+      hint: 'Start a runner whose RUNNER_TAGS has slots for it, or change the tags of the pipeline.',
+    })
   }
 
   heartbeat(): void {

@@ -18,6 +18,35 @@ describe('vitrina pipelines', () => {
     expect(page).toMatchObject({ items: [{ name: 'audience_segments' }], next_cursor: expect.any(String) })
   })
 
+  it('sets tags and lists the pipelines that have them', async () => {
+    const { vitrina } = stand()
+    const created = await vitrina(
+      ...['pipelines', 'create', '--name', 'tagged', '--query', 'SELECT id, name FROM content.genre'],
+      ...[
+        '--target',
+        'analytics.tagged',
+        '--key',
+        'id',
+        '--tag',
+        'reports,finance',
+        '--tag',
+        'daily',
+        '--json',
+      ],
+    )
+    expect(json(created.stdout)).toMatchObject({ tags: ['reports', 'finance', 'daily'] })
+    const names = async (...tags: string[]) =>
+      json((await vitrina('pipelines', 'list', ...tags, '--json')).stdout).items.map(
+        (one: { name: string }) => one.name,
+      )
+    expect(await names('--tag', 'finance')).toEqual(['tagged'])
+    expect(await names('--tag', 'finance', '--tag', 'other')).toEqual([])
+    const wrong = await vitrina('pipelines', 'update', 'tagged', '--tag', 'Finance')
+    expect(wrong.code).toBe(1)
+    expect(wrong.stderr).toMatch(/tags.*lower-case/)
+    expect((await vitrina('pipelines', 'delete', 'tagged', '--yes')).code).toBe(0)
+  })
+
   it('shows a pipeline by its name and by its id', async () => {
     const byName = json((await stand().vitrina('pipelines', 'get', 'genre_dim_full', '--json')).stdout)
     const byId = json((await stand().vitrina('pipelines', 'get', byName.id, '--json')).stdout)

@@ -128,6 +128,8 @@ it('the queue of the runner names the meta store', async () => {
     pid: 1,
     version: 'test',
     concurrency: 1,
+    tags: null,
+    connectionLimits: {},
   })
   await expect(heartbeat).rejects.toMatchObject({ code: 'META_STORE_FAILED', sqlstate: '42501' })
   await database.close()

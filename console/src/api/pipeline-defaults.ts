@@ -4,6 +4,7 @@ import type { Pipeline } from './wire.js'
 /** The values of a new pipeline. */
 export const PIPELINE_DEFAULTS = {
   description: '',
+  tags: [],
   source_type: 'postgres',
   source_connection: null,
   source_query: '',

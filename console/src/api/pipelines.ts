@@ -9,6 +9,7 @@ export interface OverviewFilter {
   readonly enabled?: boolean
   /** The start of the target. */
   readonly target?: string
+  readonly tag?: string
 }
 
 /** The maximum of the server: a list of a thousand is one request. */

@@ -6,6 +6,7 @@ import { patchLine, patchOverview } from './patch-overview.js'
 const LINE: PipelineLine = {
   id: 'p1',
   name: 'film_dim',
+  tags: [],
   description: '',
   type: 'SQL',
   target_table: 'analytics.film_dim',

@@ -58,6 +58,7 @@ function withStatus(run: Run, at: string, facts: RunFacts): Run {
   return {
     ...run,
     ...{ status, attempt, cancel_requested, runner_id, error, error_code },
+    waiting: status === 'REQUESTED' ? run.waiting : null,
     ...{ batches, rows_read, rows_written, rows_deleted, started_at, finished_at },
     duration_ms: durationOf(started_at, finished_at) ?? run.duration_ms,
   }

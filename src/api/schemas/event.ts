@@ -58,6 +58,10 @@ export const liveEventWire = z
         error_code: true,
       }).shape,
     }),
+    event('run.stalled', 'RunStalled', {
+      run_id: ofRun,
+      tags: z.array(z.string()).describe('The tags of the pipeline: no live runner takes them.'),
+    }),
     event('run.batch', 'BatchCommitted', {
       run_id: ofRun,
       ...batchWire.omit({ first_key: true, last_key: true, finished_at: true }).shape,

@@ -60,6 +60,7 @@ export const RUN_EXAMPLE = {
   error_code: null,
   error_hint: null,
   held_back: null,
+  waiting: null,
   cost: { blocks_read: 343, wal_bytes: 5120 },
 }
 

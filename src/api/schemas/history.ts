@@ -163,6 +163,15 @@ export const runnersWire = z.object({
         pid: z.number().describe('The process id.'),
         version: z.string().describe('Its version of Vitrina.'),
         concurrency: z.number().describe('The number of pipelines it runs at once.'),
+        tags: z
+          .record(z.string(), z.number())
+          .nullable()
+          .describe(
+            'Its slots by tag (RUNNER_TAGS); `*`: pipelines without such a tag. null: every pipeline.',
+          ),
+        connection_limits: z
+          .record(z.string(), z.number())
+          .describe('Runs at once by connection, over all runners (CONNECTION_LIMITS).'),
         started_at: when('it started'),
         heartbeat_at: when('it was last seen'),
         heartbeat_age_ms: z.number().describe('How long ago that was, by the clock of the database.'),
@@ -180,6 +189,8 @@ export function runnerToWire(runner: FleetRunner): z.infer<typeof runnersWire>['
     pid: runner.pid,
     version: runner.version,
     concurrency: runner.concurrency,
+    tags: runner.tags,
+    connection_limits: runner.connectionLimits,
     started_at: runner.startedAt,
     heartbeat_at: runner.heartbeatAt,
     heartbeat_age_ms: runner.heartbeatAgeMs,

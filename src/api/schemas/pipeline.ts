@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import { MANAGERS, type Pipeline, type Task } from '../../model/pipeline.js'
+import { FIELD_SCHEMAS } from '../../model/pipeline-fields.js'
 import { valuesOfSpec } from '../../model/pipeline-spec.js'
 import { PIPELINE_STATUSES } from '../../model/status.js'
+import { MOST_TAGS } from '../../model/tag-slots.js'
 import { text } from '../../model/text.js'
 import type { State } from '../../ports/catalog.js'
 import type { DryRunResult } from '../services/dry-run.js'
@@ -75,12 +77,19 @@ export function dryRunToWire({ pipeline, changes, checkpoint }: DryRunResult): z
 
 export const pipelinePage = pageOf(pipelineWire)
 
+/** `tag=heavy&tag=reports`, or `tag=heavy,reports` for people who type it. */
+const tags = z
+  .union([z.string(), z.array(z.string()).max(MOST_TAGS)])
+  .transform((given) => [given].flat().flatMap((text) => text.split(',')))
+  .pipe(FIELD_SCHEMAS.tags.unwrap())
+
 /** Strict: a misspelled filter that is ignored would return everything and look like a result. */
 export const listPipelinesQuery = z.strictObject({
   ...pageQuery,
   status: z.enum(PIPELINE_STATUSES).optional().describe('Only pipelines with this status.'),
   enabled: flag().optional().describe('Only enabled pipelines, or only disabled ones.'),
   q: text(1, 200).optional().describe('Part of the name, case-insensitive.'),
+  tag: tags.optional().describe('Only pipelines with this tag; repeat it for pipelines with several tags.'),
 })
 
 export const stateWire = z

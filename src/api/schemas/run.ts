@@ -1,6 +1,13 @@
 import { z } from 'zod'
 import { type BatchHistory, PART_STATUSES, type PartHistory, type RunLogLine } from '../../model/history.js'
-import { ATTEMPT_ENDS, type HeldBack, type PastAttempt, type Run } from '../../model/run.js'
+import {
+  ATTEMPT_ENDS,
+  explainWaiting,
+  type HeldBack,
+  type PastAttempt,
+  type Run,
+  WAITING_CODES,
+} from '../../model/run.js'
 import { RUN_STATUSES } from '../../model/status.js'
 import type { RunStory } from '../services/runs.js'
 import { RUN_EXAMPLE } from './examples.js'
@@ -12,6 +19,16 @@ export const heldBackWire = z.object({
   reason: z.string().describe('Why the checkpoint waits.'),
   pid: z.number().nullable().describe('The session of the source it waits for.'),
   since: z.string().nullable().describe('When that session began its transaction.'),
+})
+
+const waitingWire = z.object({
+  code: z
+    .enum(WAITING_CODES)
+    .describe(
+      'No runner is alive (NO_RUNNER), none has slots for the tags of the pipeline (NO_RUNNER_FOR_TAGS), or a connection has reached its limit (CONNECTION_LIMIT).',
+    ),
+  detail: z.string().describe('The same as a sentence.'),
+  hint: z.string().describe('What to do.'),
 })
 
 const rows = (what: string) => z.number().describe(`Rows ${what}.`)
@@ -60,6 +77,9 @@ export const runWire = z
     error_code: z.string().nullable().describe('Its code.'),
     error_hint: z.string().nullable().describe('How to fix it.'),
     held_back: heldBackWire.nullable().describe('What prevents the checkpoint from advancing.'),
+    waiting: waitingWire
+      .nullable()
+      .describe('Why a REQUESTED run is not claimed. null: it waits for a free slot, or was claimed.'),
     cost: z
       .object({
         blocks_read: z.number().describe('Blocks of tables and indexes that it accessed.'),
@@ -268,6 +288,7 @@ export function runToWire(run: Run): RunWire {
     error_code: run.errorCode,
     error_hint: run.errorHint,
     held_back: run.heldBack === null ? null : heldBackToWire(run.heldBack),
+    waiting: run.waiting === null ? null : { code: run.waiting.code, ...explainWaiting(run.waiting) },
     cost: run.cost === null ? null : { blocks_read: run.cost.blocksRead, wal_bytes: run.cost.walBytes },
   }
 }

@@ -22,6 +22,7 @@ export function addGet(pipelines: Command): void {
 
 function printPipeline({
   tasks,
+  tags,
   key_columns,
   source_columns,
   target_options,
@@ -31,6 +32,7 @@ function printPipeline({
 }: Pipeline): void {
   printFields({
     ...fields,
+    tags: tags.join(', '),
     source_columns: source_columns.join(', '),
     key_columns: key_columns.join(', '),
     target_options: JSON.stringify(target_options),

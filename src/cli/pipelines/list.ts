@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { PIPELINE_STATUSES } from '../../model/status.js'
-import { readingCommand, wholeNumber } from '../command.js'
+import { collect, readingCommand, wholeNumber } from '../command.js'
 import { type Format, isData, printData } from '../format.js'
 import type { ServerFlags } from '../server/connection.js'
 import { type PageFlags, pageOrAll } from '../server/pages.js'
@@ -14,6 +14,7 @@ interface Flags extends ServerFlags, PageFlags {
   readonly enabled?: boolean
   readonly disabled?: boolean
   readonly q?: string
+  readonly tag?: readonly string[]
 }
 
 export function addList(pipelines: Command): void {
@@ -23,6 +24,7 @@ export function addList(pipelines: Command): void {
     examples: [
       'pipelines list',
       'pipelines list --status FAILED',
+      'pipelines list --tag reports',
       'pipelines list --json | jq -r ".items[].name"',
     ],
   })
@@ -30,6 +32,7 @@ export function addList(pipelines: Command): void {
     .option('--enabled', 'only enabled pipelines')
     .option('--disabled', 'only disabled pipelines')
     .option('--q <text>', 'only pipelines whose name contains this')
+    .option('--tag <tag>', 'only pipelines with this tag; repeat the option for several', collect)
     .option('--limit <n>', 'maximum number of pipelines (default: all)', wholeNumber)
     .option('--cursor <cursor>', 'show the page after this cursor')
     .action(list)
@@ -40,6 +43,7 @@ async function list(flags: Flags): Promise<void> {
   const filter = {
     ...(flags.status && { status: flags.status }),
     ...(flags.q && { q: flags.q }),
+    ...(flags.tag && { tag: [...flags.tag] }),
     ...enabledFilter(flags),
   }
   const page = await pageOrAll(flags, (one) =>
@@ -47,7 +51,7 @@ async function list(flags: Flags): Promise<void> {
   )
   if (isData(flags)) return printData(page, flags)
   printTable(
-    ['name', 'status', 'enabled', 'mode', 'target', 'schedule', 'version', 'id'],
+    ['name', 'status', 'enabled', 'mode', 'target', 'schedule', 'tags', 'version', 'id'],
     page.items.map((one) => [
       one.name,
       one.status,
@@ -55,6 +59,7 @@ async function list(flags: Flags): Promise<void> {
       one.mode,
       one.target_table,
       one.schedule_interval,
+      one.tags.join(', '),
       one.config_version,
       one.id,
     ]),

@@ -50,7 +50,8 @@ async function state(name: string, flags: Flags): Promise<void> {
 
 function runLine(run: Run | null): string | null {
   if (run === null) return null
-  return [run.id, describeRun(run), ...(run.error === null ? [] : [`${run.error_code}: ${run.error}`])].join(
-    '\n',
-  )
+  const lines = [run.id, describeRun(run)]
+  if (run.waiting !== null) lines.push(run.waiting.detail, run.waiting.hint)
+  if (run.error !== null) lines.push(`${run.error_code}: ${run.error}`)
+  return lines.join('\n')
 }

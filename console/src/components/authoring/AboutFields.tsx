@@ -1,4 +1,4 @@
-import { Switch, Textarea, TextInput } from '@mantine/core'
+import { Switch, TagsInput, Textarea, TextInput } from '@mantine/core'
 import { useTexts } from '../../i18n/texts.js'
 import { Panel } from '../Panel.js'
 import styles from './authoring.module.css'
@@ -32,6 +32,19 @@ export function AboutFields({ spec, inspection, onChange }: FieldsProps) {
           value={spec.description}
           onChange={({ currentTarget }) => onChange({ description: currentTarget.value })}
         />
+        <div>
+          <TagsInput
+            size="xs"
+            label={<FieldLabel name="tags">{texts.tags}</FieldLabel>}
+            description={texts.tagsHint}
+            value={[...spec.tags]}
+            error={isBad(inspection.problems, 'tags')}
+            splitChars={[',', ' ']}
+            acceptValueOnBlur
+            onChange={(tags) => onChange({ tags })}
+          />
+          <FieldProblems problems={inspection.problems} field="tags" />
+        </div>
       </div>
     </Panel>
   )

@@ -26,7 +26,8 @@ export function FilterBar({ search, lines }: Props) {
   const navigate = useNavigate()
   const show = (change: Partial<PipelinesSearch>) =>
     void navigate({ to: '/pipelines', search: { ...search, ...change }, replace: true })
-  const kinds = useKinds(lines, search.target)
+  const kinds = useSeen(lines, ({ target_table }) => [kindOf(target_table)], search.target)
+  const tags = useSeen(lines, (line) => line.tags, search.tag)
   return (
     <div className={list.tools}>
       <SearchBox
@@ -55,6 +56,15 @@ export function FilterBar({ search, lines }: Props) {
         value={search.target ?? ''}
         onChange={({ currentTarget: { value } }) => show({ target: value === '' ? undefined : value })}
       />
+      {tags.length === 0 ? null : (
+        <NativeSelect
+          w={130}
+          aria-label={texts.tag}
+          data={[{ value: '', label: texts.tag }, ...tags]}
+          value={search.tag ?? ''}
+          onChange={({ currentTarget: { value } }) => show({ tag: value === '' ? undefined : value })}
+        />
+      )}
       <Views search={search} />
       <Density />
       <span className={list.space} />
@@ -66,10 +76,14 @@ export function FilterBar({ search, lines }: Props) {
   )
 }
 
-/** All kinds of targets seen so far: an active filter must not remove the other options. */
-function useKinds(lines: readonly PipelineLine[], chosen: string | undefined): string[] {
+/** All values seen so far: an active filter must not remove the other options. */
+function useSeen(
+  lines: readonly PipelineLine[],
+  valuesOf: (line: PipelineLine) => readonly string[],
+  chosen: string | undefined,
+): string[] {
   const seen = useRef(new Set<string>())
-  for (const { target_table } of lines) seen.current.add(kindOf(target_table))
+  for (const line of lines) for (const value of valuesOf(line)) seen.current.add(value)
   if (chosen !== undefined) seen.current.add(chosen)
   return [...seen.current].sort()
 }

@@ -2,12 +2,13 @@ import type { OverviewFilter } from '../../api/pipelines.js'
 import type { PipelineStatus } from '../../api/wire.js'
 import { searchText } from '../../components/search-text.js'
 
-/** `/pipelines?status=&target=&q=&sort=`: the filter of the list in the address. */
+/** `/pipelines?status=&target=&tag=&q=&sort=`: the filter of the list in the address. */
 export interface PipelinesSearch {
   readonly q?: string
   readonly status?: StatusFilter
   /** The start of the target: `analytics.`, `es:`. */
   readonly target?: string
+  readonly tag?: string
   readonly sort?: string
 }
 
@@ -23,10 +24,11 @@ export const STATUS_FILTERS = [
 export type StatusFilter = (typeof STATUS_FILTERS)[number]
 
 export function readPipelinesSearch(search: Record<string, unknown>): PipelinesSearch {
-  const { q, status, target, sort } = search
+  const { q, status, target, tag, sort } = search
   return {
     q: searchText(q),
     target: searchText(target),
+    tag: searchText(tag),
     status: STATUS_FILTERS.find((each) => each === status),
     sort: searchText(sort),
   }
@@ -42,10 +44,11 @@ const STATUSES: Readonly<Record<Exclude<StatusFilter, 'disabled'>, PipelineStatu
 }
 
 /** The parameters of the request. */
-export function filterOf({ q, status, target }: PipelinesSearch): OverviewFilter {
+export function filterOf({ q, status, target, tag }: PipelinesSearch): OverviewFilter {
   return {
     ...(q === undefined ? {} : { q }),
     ...(target === undefined ? {} : { target }),
+    ...(tag === undefined ? {} : { tag }),
     ...(status === undefined
       ? {}
       : status === 'disabled'

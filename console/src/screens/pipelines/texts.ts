@@ -76,6 +76,7 @@ export const pipelinesTexts = defineTexts(
     pauseRow: 'Pause selected pipelines or the focused row',
     rowMenu: 'Open row menu',
     target: 'Any target',
+    tag: 'Any tag',
     compact: 'Compact rows',
     shownFirst: (n: number) => `Showing the first ${n}. Use filters to find others.`,
     views: {
@@ -172,6 +173,7 @@ export const pipelinesTexts = defineTexts(
     pauseRow: 'Приостановить выбранные пайплайны или текущую строку',
     rowMenu: 'Открыть меню строки',
     target: 'Любая цель',
+    tag: 'Любой тег',
     compact: 'Компактные строки',
     shownFirst: (n: number) => `Показаны первые ${n}. Остальные можно найти с помощью фильтров.`,
     views: {

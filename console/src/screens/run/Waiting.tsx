@@ -28,7 +28,9 @@ function Sentences({ run }: Props) {
   const holder = holderOf(run, runners ?? [], useNow())
   const isLate = useLate(run)
   if (run.status === 'REQUESTED')
-    return (
+    return run.waiting !== null ? (
+      <Stuck waiting={run.waiting} />
+    ) : (
       <p className="v-soft">
         {texts.waitsForRunner} · <ToRunners /> · {texts.cancelQueued}
       </p>
@@ -48,6 +50,23 @@ function Sentences({ run }: Props) {
           ? texts.cancelling
           : texts.cancelEffect(run.batches, run.rows_written)}
     </p>
+  )
+}
+
+/** It cannot start now: what is missing, and what to do. */
+function Stuck({ waiting }: { readonly waiting: NonNullable<RunDetail['waiting']> }) {
+  const texts = useTexts(runTexts)
+  return (
+    <section className={styles.held} role="status">
+      <div className={styles.heldHead}>
+        <Icon name="warn" />
+        <strong>{waiting.detail}</strong>
+      </div>
+      <p>
+        {waiting.hint} <ToRunners />
+      </p>
+      <p className="v-soft">{texts.cancelQueued}</p>
+    </section>
   )
 }
 

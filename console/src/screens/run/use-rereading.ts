@@ -21,7 +21,8 @@ export function useRereading(id: string, waitsForRunner: boolean): void {
     const own = events.filter(({ run_id }) => run_id === id)
     if (own.length === 0) return
     log(SOON_MS)
-    if (waitsForRunner || own.some(({ kind }) => kind === 'run.status')) run(SOON_MS)
+    if (waitsForRunner || own.some(({ kind }) => kind === 'run.status' || kind === 'run.stalled'))
+      run(SOON_MS)
     else runLater(LATER_MS)
   })
 }
