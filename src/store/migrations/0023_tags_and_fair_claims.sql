@@ -285,18 +285,13 @@ DECLARE
                         SELECT jsonb_object_agg(btrim(split_part(entry, ':', 1)), btrim(split_part(entry, ':', 2))::integer)
                           FROM unnest(string_to_array(tag, ',')) AS entry WHERE btrim(entry) <> '') END;
   demand bigint;
-  parts bigint := 0;
+  parts bigint;
 BEGIN
   SELECT count(*) INTO demand FROM etl.etl_pipelines p
    WHERE p.status IN ('RUN_REQUESTED', 'RUNNING', 'PAUSE_REQUESTED') AND (p.enabled OR p.status <> 'RUN_REQUESTED')
      AND etl.runner_takes(slots, p.tags);
-  -- Runs of several parts need a newer version of the schema.
-  IF to_regclass('etl.etl_run_parts') IS NOT NULL THEN
-    EXECUTE $parts$
-      SELECT count(*) FROM etl.etl_pipelines p JOIN etl.etl_run_parts x ON x.run_id = p.current_run_id
-       WHERE p.status IN ('RUNNING', 'PAUSE_REQUESTED') AND x.status <> 'DONE' AND etl.runner_takes($1, p.tags)
-    $parts$ INTO parts USING slots;
-  END IF;
+  SELECT count(*) INTO parts FROM etl.etl_pipelines p JOIN etl.etl_run_parts x ON x.run_id = p.current_run_id
+   WHERE p.status IN ('RUNNING', 'PAUSE_REQUESTED') AND x.status IN ('PENDING', 'RUNNING') AND etl.runner_takes(slots, p.tags);
   RETURN demand + parts;
 END $$;
 COMMENT ON FUNCTION etl.runner_demand(text) IS
