@@ -23,6 +23,7 @@ const OTHER_VALUES: Partial<Record<PipelineField, unknown>> = {
   source_query: 'SELECT 2 AS film_id',
   source_table: 'content.film_work',
   target_table: 'analytics.elsewhere',
+  parallelism: 4,
   schedule_interval: '15m',
   schedule_timezone: 'Europe/Moscow',
 }
