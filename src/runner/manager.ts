@@ -131,7 +131,9 @@ export class PipelineManager {
     const { worker, events } = this.#parts
     const work: Promise<void> = worker
       .work(part)
-      .catch((error) => events.connectionLost(part.pipeline.name, error as Error))
+      .catch((error: VitrinaError) => {
+        if (error.class !== 'release') events.connectionLost(part.pipeline.name, error)
+      })
       .finally(() => {
         this.#running.delete(work)
         this.#wake()

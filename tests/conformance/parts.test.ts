@@ -219,7 +219,7 @@ describe('parts of a run', () => {
     const { id: grouped } = await aPipeline(main, {
       ...{ sourceQuery: groups, targetTable: 'analytics.kinds', keyColumns: ['kind'], parallelism: 4 },
     })
-    const api = anApi(main.loginUrl('meta'))
+    const api = anApi(main.loginUrl('meta'), { readerUrl: main.loginUrl('reader') })
     expect((await api.post(`/pipelines/${id}/validate`)).json()).toMatchObject({ valid: true, warnings: [] })
     expect((await api.post(`/pipelines/${grouped}/validate`)).json()).toMatchObject({
       valid: true,
@@ -232,6 +232,7 @@ describe('parts of a run', () => {
         },
       ],
     })
+    await api.close()
     expect(await run(main, grouped)).toMatchObject({ status: 'SUCCESS', parts_total: 0, rows_inserted: 10 })
   })
 })

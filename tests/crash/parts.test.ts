@@ -12,6 +12,7 @@ import {
 import { isStopped } from '../support/proc.js'
 import { type SpawnedVitrina, spawnVitrina } from '../support/processes.js'
 import { type RunRow, requestRun, runById, runEnded } from '../support/runs.js'
+import { sampleOf } from '../support/sample.js'
 import { waitFor } from '../support/wait.js'
 
 const ROWS = 400
@@ -92,11 +93,15 @@ async function expectExact(mart: CountedMart, run: RunRow): Promise<void> {
 }
 
 describe('a runner that works on a part of a run of another one', () => {
-  const cases = POINTS.flatMap((point) =>
+  const all = POINTS.flatMap((point) =>
     (['kill', 'freeze'] as const).flatMap((how) =>
       [false, true].map((warehouse) => ({ point, how, warehouse })),
     ),
   )
+  const cases = sampleOf(all, {
+    key: (one) => JSON.stringify(one),
+    labels: ({ point, how, warehouse }) => [`${point} ${how}`, `${how} ${warehouse}`],
+  })
 
   it.each(cases)(
     'loses its part only: $how at $point, warehouse $warehouse',

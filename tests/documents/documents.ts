@@ -11,6 +11,7 @@ export const DOCUMENTS = {
     'docs/API.md',
     'docs/guides/incremental-without-loss.md',
     'docs/guides/operating.md',
+    'docs/guides/parallel-runs.md',
     'docs/guides/pipelines-as-files.md',
     'docs/guides/python-tasks.md',
     'docs/guides/scrolling-showcase.md',

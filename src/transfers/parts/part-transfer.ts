@@ -5,7 +5,7 @@ import { VitrinaError } from '../../model/errors.js'
 import { failpoint } from '../../model/failpoints.js'
 import type { PartClaim, PartRecord } from '../../model/part.js'
 import { finalTarget } from '../../model/pipeline.js'
-import { addRows, NO_ROWS, type RunCost } from '../../model/run.js'
+import { addRows, type RunCost } from '../../model/run.js'
 import type { MetaSession } from '../../ports/run-queue.js'
 import type { BatchId } from '../../ports/sink.js'
 import type { PartNotes, PartTransfer } from '../../ports/transfer.js'
@@ -115,7 +115,7 @@ export class TablePart implements PartTransfer {
   async #write({ reader, writer }: PartStream): Promise<{ change: MartChange; earlier: Phase[] }> {
     const { pipeline, runId, fence, part } = this.#opened.claim
     const id: BatchId = { pipelineId: pipeline.id, runId, fence, number: part }
-    const earlier: Phase[] = []
+    const phases: Phase[] = []
     let change = NO_CHANGE
     for (
       let portion = await reader.next(PORTION_ROWS);
@@ -123,14 +123,18 @@ export class TablePart implements PartTransfer {
       portion = await reader.next(PORTION_ROWS)
     ) {
       const written = counted(await writer.write(portion.rows as never, id), portion)
-      earlier.push(...portion.phases, ...(written.read === undefined ? [] : [written.read]))
+      phases.push(...portion.phases, ...(written.read === undefined ? [] : [written.read]))
       change = {
         rows: addRows(change.rows, written.rows),
         refused: [...change.refused, ...written.refused],
         marks: [],
       }
     }
-    return { change, earlier }
+    const read = joined(phases, 'read')
+    return {
+      change: read === null ? change : { ...change, read },
+      earlier: [joined(phases, 'transform')].filter((phase) => phase !== null),
+    }
   }
 
   /** Rows, ledger and history in one transaction; if the mart is in another database, history follows. */
@@ -144,7 +148,7 @@ export class TablePart implements PartTransfer {
     await onSide(isMain ? 'meta store' : 'target', 'Recording the part', () =>
       ledger.complete(part, change.rows),
     )
-    const spans = phasesOf({ ...change, rows: NO_ROWS }, timing)
+    const spans = phasesOf(change, timing)
     const durationMs = performance.now() - timing.started
     const record = { rows: change.rows, durationMs, phases: durationsOf(spans), spans }
     await onSide('meta store', 'Recording the part', async () => {
@@ -157,6 +161,14 @@ export class TablePart implements PartTransfer {
     if (!isMain) await notes.done(record, null)
     return record
   }
+}
+
+/** The time that the portions of a part spent on this together. */
+function joined(phases: readonly Phase[], name: Phase['name']): Phase | null {
+  const own = phases.filter((phase) => phase.name === name)
+  const [first] = own
+  if (first === undefined) return null
+  return { name, from: first.from, to: first.from + own.reduce((sum, { from, to }) => sum + to - from, 0) }
 }
 
 /** A runner that froze in this part may still hold locks. Its lease has expired: it cannot commit any more. */
