@@ -19,6 +19,8 @@ export interface Portion<Rows> extends BatchEnd {
   readonly count: number | null
   /** The cursor in front of the first row, for the history of the run. */
   readonly after: Cursor | null
+  /** The mart has the same rows already: nothing has to be written. `count` is their number. */
+  readonly isUnchanged?: boolean
   /** Time spent on the portion before its batch began. */
   readonly phases: readonly Phase[]
   /** Set on the last portion of a pass whose batches a comparison can recognize by their transaction id. */

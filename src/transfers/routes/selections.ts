@@ -11,7 +11,9 @@ import { type Apply, deletedRows, type MartWriter } from '../marts/mart.js'
 import { type Absent, deleteAbsent, FEW_ROWS, isEmptyTable, SELECTIONS, stageScopes } from '../marts/table.js'
 import { type RowSource, TableWriter } from '../marts/table-writer.js'
 import type { Progression } from '../progression.js'
+import { DifferingPages } from '../readers/differing-pages.js'
 import { PagedReader } from '../readers/paged.js'
+import type { Reader, SourceQuery } from '../readers/reader.js'
 import { MAX_ROWS_AT_ONCE, StagedReader, WholeReader } from '../readers/staged.js'
 import { type Mover, pushdown } from './pushdown.js'
 import { Relay } from './relay.js'
@@ -48,7 +50,7 @@ export class SelectionRoute implements Route<string> {
     const { paged, facts } = examined
     if (paged) {
       const writer = this.#writer(this.#mover, progression.after === null)
-      return { reader: new PagedReader(query, progression), writer, progression }
+      return { reader: this.#pages(name, query, progression), writer, progression }
     }
     // A batch size that a user has set is respected.
     const isSmall = claim.pipeline.batchSize === null && facts.rows <= MAX_ROWS_AT_ONCE
@@ -56,6 +58,14 @@ export class SelectionRoute implements Route<string> {
       return { reader: new WholeReader(query), writer: this.#writer(this.#mover, true), progression }
     const reader = new StagedReader(query, progression, { target, mover: this.#mover })
     return { reader, writer: this.#writer(SELECTIONS, progression.after === null), progression }
+  }
+
+  /** In one database the merge compares rows as fast. */
+  #pages(name: string, query: SourceQuery, progression: Progression): Reader<string> {
+    const { source, session, mart: table } = this.#attempt
+    const pages = new PagedReader(query, progression)
+    const isComparable = name === 'full' && source !== session && !this.isEmpty && table.sameTypes
+    return isComparable ? new DifferingPages(pages, { query, session, table }) : pages
   }
 
   findsScopes(): boolean {

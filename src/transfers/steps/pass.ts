@@ -1,3 +1,4 @@
+import { NO_ROWS } from '../../model/run.js'
 import type { BatchId } from '../../ports/sink.js'
 import type { BatchDone, Step } from '../../ports/transfer.js'
 import type { Cursor } from '../../sql/selection.js'
@@ -39,7 +40,8 @@ export class Pass<Rows> implements Step {
 
   async #write(portion: Portion<Rows>, id: BatchId): Promise<BatchOutcome> {
     const { writer, progression } = this.#stream
-    const change = counted(await writer.write(portion.rows, id), portion)
+    const written = portion.isUnchanged === true ? unchanged(portion) : await writer.write(portion.rows, id)
+    const change = counted(written, portion)
     const moved = await progression.moved(portion)
     const state =
       portion.isOnly === undefined
@@ -47,6 +49,10 @@ export class Pass<Rows> implements Step {
         : await withTransactionId(this.#attempt.session, moved, portion.isOnly)
     return { change, state, ends: portion.isLast, ...keysOf(portion) }
   }
+}
+
+function unchanged({ count }: Portion<unknown>): MartChange {
+  return { ...NO_CHANGE, rows: { ...NO_ROWS, unchanged: count ?? 0 } }
 }
 
 /** The rows that the source returned, whatever the transforms made of them. */
