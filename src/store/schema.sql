@@ -495,11 +495,15 @@ CREATE OR REPLACE FUNCTION etl.claim_run(runner text, lease_seconds double preci
  SET enable_sort TO 'off'
 AS $function$
 DECLARE
-  -- Lanes that one claim looks at. Measured: 20 µs each.
-  most_lanes CONSTANT integer := 64;
+  -- Lanes that one claim looks at. Measured: 10 µs each.
+  most_lanes CONSTANT integer := 32;
   after_tags text[] := coalesce(ARRAY(SELECT jsonb_array_elements_text(served -> 'tags')), '{}');
   after_source text := coalesce(served ->> 'source', '');
   after_target text := coalesce(served ->> 'target', '');
+  -- etl.runner_takes as arrays, because a call of it for each lane takes three times as long as finding the lane.
+  full_tags text[] := ARRAY(SELECT key FROM jsonb_each_text(free) WHERE key <> '*' AND value::integer <= 0);
+  open_tags text[] := ARRAY(SELECT key FROM jsonb_each_text(free) WHERE key <> '*' AND value::integer > 0);
+  takes_rest boolean := free IS NULL OR coalesce((free ->> '*')::integer, 0) > 0;
   reached text[] := '{}';
   lane record;
   found_one etl.etl_pipelines;
@@ -511,7 +515,7 @@ BEGIN
   -- A run whose holder is silent comes first. It already counts against the limits of its connections.
   SELECT p.* INTO found_one FROM etl.etl_pipelines p
    WHERE p.status IN ('RUNNING', 'PAUSE_REQUESTED') AND (p.lease_until IS NULL OR p.lease_until < clock_timestamp())
-     AND etl.runner_takes(free, p.tags)
+     AND NOT p.tags && full_tags AND (takes_rest OR p.tags && open_tags)
    ORDER BY p.requested_at LIMIT 1 FOR UPDATE SKIP LOCKED;
 
   IF found_one.id IS NULL THEN
@@ -573,7 +577,7 @@ BEGIN
          WHERE p.status IN ('RUNNING', 'PAUSE_REQUESTED') GROUP BY 1
       )
       SELECT s.tags, s.source, s.target FROM seen s LEFT JOIN running r ON r.queue IS NOT DISTINCT FROM s.tags[1]
-       WHERE etl.runner_takes(free, s.tags) AND s.source <> ALL (reached) AND s.target <> ALL (reached)
+       WHERE NOT s.tags && full_tags AND (takes_rest OR s.tags && open_tags) AND s.source <> ALL (reached) AND s.target <> ALL (reached)
        ORDER BY coalesce(r.runs, 0), served IS NOT NULL AND s.tags[1] IS NOT DISTINCT FROM after_tags[1],
                 CASE WHEN served IS NOT NULL THEN min(s.place) OVER (PARTITION BY s.tags[1]) END, s.requested_at
     LOOP

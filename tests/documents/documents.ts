@@ -13,6 +13,7 @@ export const DOCUMENTS = {
     'docs/guides/operating.md',
     'docs/guides/pipelines-as-files.md',
     'docs/guides/python-tasks.md',
+    'docs/guides/scaling.md',
     'docs/guides/scrolling-showcase.md',
     'docs/guides/zero-downtime-refresh.md',
   ],
