@@ -65,20 +65,20 @@ function draw(title, rows) {
     const y = TOP + n * (BAR + GAP)
     const width = Math.max(2, Math.round(((WIDTH - LABEL - 110) * value) / most))
     return [
-      `<text x="${LABEL - 8}" y="${y + 13}" text-anchor="end">${escape(name)}</text>`,
+      `<text x="${LABEL - 8}" y="${y + 13}" text-anchor="end">${escaped(name)}</text>`,
       `<rect x="${LABEL}" y="${y}" width="${width}" height="${BAR}" fill="${COLOUR}"/>`,
       `<text x="${LABEL + width + 6}" y="${y + 13}">${value.toLocaleString('en-US')}</text>`,
     ].join('\n')
   })
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" role="img" font-family="sans-serif" font-size="12" fill="#1b1f24">
-<title>${escape(title)}</title>
+<title>${escaped(title)}</title>
 <rect width="${WIDTH}" height="${height}" fill="#ffffff"/>
-<text x="12" y="24" font-size="14" font-weight="bold">${escape(title)}</text>
+<text x="12" y="24" font-size="14" font-weight="bold">${escaped(title)}</text>
 ${bars.join('\n')}
 </svg>
 `
 }
 
-function escape(text) {
+function escaped(text) {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
 }
