@@ -7,7 +7,7 @@
  *   node bench/fleet.mjs --only claims,store,runs --json figures.json
  */
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -111,7 +111,10 @@ async function reset() {
 
 async function claims(url) {
   await addPipelines(SIZES.pipelines, SIZES.history)
-  const database = new Database(loginUrl(url, 'writer'), { name: 'vitrina-runner', size: 2 })
+  const database = {
+    claims: new Database(loginUrl(url, 'writer'), { name: 'vitrina-runner', size: 1 }),
+    rest: new Database(loginUrl(url, 'writer'), { name: 'vitrina-runner', size: 1 }),
+  }
   const free = Object.fromEntries(Array.from({ length: TAGS }, (_, n) => [`tag-${n}`, 4]))
   const everything = { free: null, limits: {} }
   try {
@@ -126,14 +129,18 @@ async function claims(url) {
     found.every_pipeline_with_its_own_tag = await claimTimes(database, 'true', everything)
     return found
   } finally {
-    await database.close()
+    await database.claims.close()
+    await database.rest.close()
   }
 }
 
 /** Claims and, as a runner does, ends runs, so that about 50 are in progress. Only the claims are timed. */
 async function claimTimes(database, condition, capacity) {
   await request(condition)
-  const queue = new RunQueueRepository(database)
+  const queue = new RunQueueRepository(database.claims)
+  const ends = new RunQueueRepository(database.rest)
+  const [{ pid }] = await database.claims.query('SELECT pg_backend_pid() AS pid')
+  const cpu = cpuMs([pid])
   const times = []
   /** What the machine adds to any statement, in the same moments. */
   const floor = []
@@ -144,12 +151,13 @@ async function claimTimes(database, condition, capacity) {
     times.push(performance.now() - from)
     if (claim !== null) held.push(claim)
     const then = performance.now()
-    await database.query('SELECT 1')
+    await database.rest.query('SELECT 1')
     floor.push(performance.now() - then)
-    if (held.length > 50) await queue.finish(held.shift(), { status: 'SUCCESS' })
+    if (held.length > 50) await ends.finish(held.shift(), { status: 'SUCCESS' })
   }
+  const cpu_ms = round((cpuMs([pid]) - cpu) / SIZES.claims)
   await reset()
-  return { ...quantiles(times), select_1_p95_ms: quantiles(floor).p95_ms }
+  return { cpu_ms, ...quantiles(times), select_1_p95_ms: quantiles(floor).p95_ms }
 }
 
 /** Requests, claims and ends runs from four runners with four slots each, as fast as they can. */
@@ -162,6 +170,7 @@ async function store(url) {
   ]) {
     const pools = Array.from({ length: 4 }, () => aPool(url))
     const counts = { claimed: 0, ended: 0 }
+    const before = cpuMs(await backends())
     const until = performance.now() + SIZES.seconds * 1000
     const worker = async (database, n) => {
       const queue = new RunQueueRepository(database)
@@ -187,11 +196,31 @@ async function store(url) {
       requester(),
       ...pools.flatMap((pool, n) => Array.from({ length: SLOTS }, () => worker(pool, n))),
     ])
+    const cpu = cpuMs(await backends()) - before
     await Promise.all(pools.map((pool) => pool.close()))
-    found[name] = { runs_per_second: round(counts.ended / SIZES.seconds) }
+    found[name] = {
+      runs_per_second: round(counts.ended / SIZES.seconds),
+      cpu_ms_per_run: round(cpu / counts.ended),
+    }
     await reset()
   }
   return found
+}
+
+/** Those of this database, of the requester too. */
+async function backends() {
+  const { rows } = await client.query('SELECT pid FROM pg_stat_activity WHERE datname = current_database()')
+  return rows.map(({ pid }) => pid)
+}
+
+/** CPU time of processes so far. Unlike elapsed time, it hardly depends on what else the machine does. */
+function cpuMs(pids) {
+  const ticks = pids.map((pid) => {
+    const [, fields] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
+    const [user, system] = fields.split(' ').slice(11, 13).map(Number)
+    return user + system
+  })
+  return ticks.reduce((sum, one) => sum + one, 0) * 10
 }
 
 function aPool(url) {

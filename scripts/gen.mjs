@@ -16,6 +16,7 @@ import {
   settingsSample,
 } from './lib/generators.mjs'
 import { ensureInstalled } from './lib/install.mjs'
+import { PLOT_NAMES, plot } from './lib/plots.mjs'
 import { failure, main, ROOT, say } from './lib/run.mjs'
 
 /** Committed files that are made from the code. A new one is a new line here. */
@@ -28,6 +29,7 @@ const GENERATED = {
   'docs/reference/pipeline-yaml.md': fieldsPage,
   'docs/reference/metrics.md': metricsPage,
   'docs/reference/openapi.json': openApi,
+  ...Object.fromEntries(PLOT_NAMES.map((name) => [`docs/images/scaling-${name}.svg`, () => plot(name)])),
   'examples/cinema/sql/cinema.sql': cinemaSql,
   'schemas/pipeline.schema.json': pipelineSchema,
   'src/client/api-types.ts': clientTypes,

@@ -265,9 +265,9 @@ export const SETTINGS = {
     example: 'heavy:1,reports:2,*:4',
   },
   CONNECTION_LIMITS: {
-    schema: slots(CONNECTION_ENTRY, 1).default({}),
+    schema: slots(CONNECTION_ENTRY, 1).optional(),
     means:
-      'Runs at the same time by connection over all runners, as name:runs separated by commas; main is the main database. A run counts for the connection that it reads from and for the one that it writes to. Set the same on every runner.',
+      'Runs at the same time by connection over all runners, as name:runs separated by commas; main is the main database. A run counts for the connection that it reads from and for the one that it writes to. Set the same on every runner. Unset: no limits.',
     example: 'main:20,warehouse:5',
   },
   RUNNER_LEASE_SECONDS: {
@@ -471,7 +471,7 @@ export function runnerConcurrency({ RUNNER_CONCURRENCY, RUNNER_TAGS, environment
 
 /** Limits of connections that exist: a misspelled name would limit nothing, and look as if it did. */
 export function connectionLimits({
-  CONNECTION_LIMITS,
+  CONNECTION_LIMITS = {},
   connections,
 }: Settings): Readonly<Record<string, number>> {
   const unknown = Object.keys(CONNECTION_LIMITS).filter(

@@ -14,6 +14,7 @@ export const DOCUMENTS = {
     'docs/guides/parallel-runs.md',
     'docs/guides/pipelines-as-files.md',
     'docs/guides/python-tasks.md',
+    'docs/guides/scaling.md',
     'docs/guides/scrolling-showcase.md',
     'docs/guides/zero-downtime-refresh.md',
   ],

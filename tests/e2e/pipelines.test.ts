@@ -67,6 +67,17 @@ describe('the list of pipelines', () => {
     )
   })
 
+  it('filters by tag', async () => {
+    const { spec } = await aPipeline(stand().database, { tags: ['nightly'] })
+    const { page } = await browser().visitor()
+    await stand().open(page)
+    await row(page, 'film_dim_full').waitFor()
+    await page.getByLabel('Any tag').selectOption('nightly')
+    await row(page, 'film_dim_full').waitFor({ state: 'detached' })
+    await row(page, spec.name).waitFor()
+    expect(new URL(page.url()).searchParams.get('tag')).toBe('nightly')
+  })
+
   it('can be navigated with the keyboard', async () => {
     const { page } = await browser().visitor()
     await stand().open(page)
