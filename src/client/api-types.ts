@@ -1457,10 +1457,10 @@ export interface components {
             /** @description When it was claimed last. */
             started_at: string | null;
             /**
-             * @description FAILED: the run tries it again, or fails with its error.
+             * @description FAILED: the run tries it again, or fails with its error. LEFT: the run ended before it was committed.
              * @enum {string}
              */
-            status: "PENDING" | "RUNNING" | "DONE" | "FAILED";
+            status: "PENDING" | "RUNNING" | "DONE" | "FAILED" | "LEFT";
         };
         PastAttempt: {
             /** @description Its number. */

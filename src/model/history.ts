@@ -51,7 +51,7 @@ export interface BatchHistory {
   readonly finishedAt: string
 }
 
-export const PART_STATUSES = ['PENDING', 'RUNNING', 'DONE', 'FAILED'] as const
+export const PART_STATUSES = ['PENDING', 'RUNNING', 'DONE', 'FAILED', 'LEFT'] as const
 
 /** A part of a run: a range of keys. */
 export interface PartHistory {

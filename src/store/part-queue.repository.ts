@@ -32,7 +32,8 @@ interface ClaimedRow extends PipelineRow {
 
 /**
  * The parts of runs. A part is PENDING until a runner claims it, RUNNING while that runner holds its lease, and DONE with
- * the commit of its rows. FAILED parts are tried again by the next attempt of the run.
+ * the commit of its rows. FAILED parts are tried again by the next attempt of the run. When a run ends, the database sets
+ * what is not DONE to LEFT.
  */
 export class PartQueueRepository implements PartQueue {
   readonly #database: MetaStore

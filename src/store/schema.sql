@@ -277,7 +277,7 @@ CREATE TABLE etl.etl_run_parts (
   finished_at timestamp with time zone,
   CONSTRAINT etl_run_parts_pkey PRIMARY KEY (run_id, part),
   CONSTRAINT etl_run_parts_run_id_fkey FOREIGN KEY (run_id) REFERENCES etl.etl_runs(id) ON DELETE CASCADE,
-  CONSTRAINT etl_run_parts_status_check CHECK ((status = ANY (ARRAY['PENDING'::text, 'RUNNING'::text, 'DONE'::text, 'FAILED'::text])))
+  CONSTRAINT etl_run_parts_status_check CHECK ((status = ANY (ARRAY['PENDING'::text, 'RUNNING'::text, 'DONE'::text, 'FAILED'::text, 'LEFT'::text])))
 );
 CREATE TABLE etl.etl_run_totals (
   pipeline_id uuid NOT NULL,
@@ -442,6 +442,7 @@ COMMENT ON COLUMN etl.etl_run_batches.transform_ms IS 'NULL where there are no t
 COMMENT ON TABLE etl.etl_run_parts IS 'The parts of a run: ranges of keys that runners read and write at the same time. A part is DONE in the transaction of its rows.';
 COMMENT ON COLUMN etl.etl_run_parts.lo IS 'The rows of the part come after this key. NULL: from the first row.';
 COMMENT ON COLUMN etl.etl_run_parts.hi IS 'Up to and including this key. NULL: to the last row, and rows whose key is NULL.';
+COMMENT ON COLUMN etl.etl_run_parts.status IS 'PENDING: any runner may claim it. FAILED: the next attempt of the run tries it again. LEFT: the run ended before it was committed.';
 COMMENT ON COLUMN etl.etl_run_parts.owner IS 'The runner that works on the part, or worked on it last.';
 COMMENT ON COLUMN etl.etl_run_parts.fence IS 'The fence of the pipeline when the part was claimed.';
 COMMENT ON COLUMN etl.etl_run_parts.attempts IS 'How often the part was claimed. Only the last claim can commit it.';
@@ -870,6 +871,18 @@ BEGIN
                      CASE pipeline.config_version WHEN 1 THEN 'pipeline.create' ELSE 'pipeline.change' END),
             'pipeline', pipeline.id, pipeline.name, changes, nullif(current_setting('vitrina.request_id', true), ''));
   END IF;
+  RETURN NULL;
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.leave_parts()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  UPDATE etl.etl_run_parts SET status = 'LEFT', lease_until = NULL
+   WHERE run_id = NEW.id AND status IN ('PENDING', 'RUNNING', 'FAILED');
   RETURN NULL;
 END $function$
 ;
@@ -1318,6 +1331,7 @@ CREATE TRIGGER tell_of_quarantine AFTER UPDATE ON etl.etl_quarantine REFERENCING
 CREATE TRIGGER tell_of_batch AFTER INSERT OR UPDATE ON etl.etl_run_batches FOR EACH ROW EXECUTE FUNCTION etl.tell_of_batch();
 CREATE TRIGGER count_new_run AFTER INSERT ON etl.etl_runs FOR EACH ROW WHEN ((new.status = ANY (ARRAY['SUCCESS'::text, 'FAILED'::text, 'PAUSED'::text, 'CANCELLED'::text]))) EXECUTE FUNCTION etl.count_run();
 CREATE TRIGGER count_run AFTER UPDATE OF status ON etl.etl_runs FOR EACH ROW WHEN (((old.status = ANY (ARRAY['REQUESTED'::text, 'RUNNING'::text])) AND (new.status = ANY (ARRAY['SUCCESS'::text, 'FAILED'::text, 'PAUSED'::text, 'CANCELLED'::text])))) EXECUTE FUNCTION etl.count_run();
+CREATE TRIGGER leave_parts AFTER UPDATE OF status ON etl.etl_runs FOR EACH ROW WHEN (((new.parts_total > 0) AND (old.status = 'RUNNING'::text) AND (new.status = ANY (ARRAY['SUCCESS'::text, 'FAILED'::text, 'PAUSED'::text, 'CANCELLED'::text])))) EXECUTE FUNCTION etl.leave_parts();
 CREATE TRIGGER tell_of_new_run AFTER INSERT ON etl.etl_runs FOR EACH ROW EXECUTE FUNCTION etl.tell_of_run();
 CREATE TRIGGER tell_of_run AFTER UPDATE ON etl.etl_runs FOR EACH ROW WHEN ((((((old.status IS DISTINCT FROM new.status) OR (old.attempt IS DISTINCT FROM new.attempt)) OR (old.cancel_requested IS DISTINCT FROM new.cancel_requested)) OR (old.held_back IS DISTINCT FROM new.held_back)) OR (old.error IS DISTINCT FROM new.error))) EXECUTE FUNCTION etl.tell_of_run();
 CREATE TRIGGER tell_of_stalled_run AFTER UPDATE OF stalled_since ON etl.etl_runs FOR EACH ROW WHEN (((old.stalled_since IS NULL) AND (new.stalled_since IS NOT NULL))) EXECUTE FUNCTION etl.tell_of_stalled_run();

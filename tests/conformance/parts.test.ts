@@ -165,6 +165,8 @@ describe('parts of a run', () => {
     await held.release()
     const paused = await runEnded(mart.main, runId)
     expect(paused).toMatchObject({ status: 'PAUSED', parts_total: 4, parts_done: 2, rows_written: 100 })
+    const open = await mart.main.query("SELECT FROM etl.etl_run_parts WHERE status IN ('PENDING', 'RUNNING')")
+    expect(open).toHaveLength(0)
     const next = await run(mart.main, mart.pipeline.id)
     expect(next).toMatchObject({ status: 'SUCCESS', parts_total: 4, parts_done: 4, rows_written: 100 })
     const { source, mart: content } = await signatures(mart)

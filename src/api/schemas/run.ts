@@ -148,7 +148,11 @@ export const batchPage = pageOf(batchWire)
 const partWire = z
   .object({
     part: z.number().describe('Its number within the run.'),
-    status: z.enum(PART_STATUSES).describe('FAILED: the run tries it again, or fails with its error.'),
+    status: z
+      .enum(PART_STATUSES)
+      .describe(
+        'FAILED: the run tries it again, or fails with its error. LEFT: the run ended before it was committed.',
+      ),
     after_key: z.array(z.string()).nullable().describe('Its rows come after this key; null: the first rows.'),
     last_key: z
       .array(z.string())

@@ -26,7 +26,7 @@ CREATE TABLE etl.etl_run_parts (
   lo text[],
   hi text[],
   status text NOT NULL DEFAULT 'PENDING'
-    CONSTRAINT etl_run_parts_status_check CHECK (status IN ('PENDING', 'RUNNING', 'DONE', 'FAILED')),
+    CONSTRAINT etl_run_parts_status_check CHECK (status IN ('PENDING', 'RUNNING', 'DONE', 'FAILED', 'LEFT')),
   owner text,
   fence bigint,
   lease_until timestamptz,
@@ -41,6 +41,8 @@ CREATE TABLE etl.etl_run_parts (
 );
 COMMENT ON TABLE etl.etl_run_parts IS
   'The parts of a run: ranges of keys that runners read and write at the same time. A part is DONE in the transaction of its rows.';
+COMMENT ON COLUMN etl.etl_run_parts.status IS
+  'PENDING: any runner may claim it. FAILED: the next attempt of the run tries it again. LEFT: the run ended before it was committed.';
 COMMENT ON COLUMN etl.etl_run_parts.lo IS 'The rows of the part come after this key. NULL: from the first row.';
 COMMENT ON COLUMN etl.etl_run_parts.hi IS 'Up to and including this key. NULL: to the last row, and rows whose key is NULL.';
 COMMENT ON COLUMN etl.etl_run_parts.owner IS 'The runner that works on the part, or worked on it last.';
@@ -51,3 +53,14 @@ COMMENT ON COLUMN etl.etl_run_parts.rows IS 'Rows read from the source.';
 COMMENT ON COLUMN etl.etl_run_parts.counts IS 'What the part did to the mart.';
 
 CREATE INDEX etl_run_parts_open ON etl.etl_run_parts (run_id) WHERE status IN ('PENDING', 'RUNNING');
+
+-- Runners look for open parts all the time: those of ended runs must not be among them.
+CREATE FUNCTION etl.leave_parts() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  UPDATE etl.etl_run_parts SET status = 'LEFT', lease_until = NULL
+   WHERE run_id = NEW.id AND status IN ('PENDING', 'RUNNING', 'FAILED');
+  RETURN NULL;
+END $$;
+CREATE TRIGGER leave_parts AFTER UPDATE OF status ON etl.etl_runs
+  FOR EACH ROW WHEN (NEW.parts_total > 0 AND OLD.status = 'RUNNING' AND NEW.status IN ('SUCCESS', 'FAILED', 'PAUSED', 'CANCELLED'))
+  EXECUTE FUNCTION etl.leave_parts();

@@ -80,9 +80,13 @@ function Lane({ part, from, to }: { readonly part: Part; readonly from: number; 
   )
 }
 
+/** When they were claimed says nothing about their execution. */
+const WITHOUT_TIME: readonly Part['status'][] = ['PENDING', 'LEFT']
+
 function LaneBar({ part, from, to }: { readonly part: Part; readonly from: number; readonly to: number }) {
   const span = Math.max(1, to - from)
-  const start = part.started_at === null || part.status === 'PENDING' ? null : Date.parse(part.started_at)
+  const start =
+    part.started_at === null || WITHOUT_TIME.includes(part.status) ? null : Date.parse(part.started_at)
   const end = part.finished_at === null ? to : Date.parse(part.finished_at)
   return (
     <svg className={styles.timeline} viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">

@@ -152,7 +152,13 @@ export const runTexts = defineTexts(
       attempt: (n: number) => `(attempt ${n})`,
       range: (after: string | null, last: string | null) =>
         `Keys ${after === null ? 'from the first' : `after ${after}`} ${last === null ? 'to the last' : `up to ${last}`}`,
-      statuses: { PENDING: 'waiting', RUNNING: 'running', DONE: 'committed', FAILED: 'failed' },
+      statuses: {
+        PENDING: 'waiting',
+        RUNNING: 'running',
+        DONE: 'committed',
+        FAILED: 'failed',
+        LEFT: 'not executed',
+      },
     },
     throughput: {
       title: 'Throughput',
@@ -335,7 +341,13 @@ export const runTexts = defineTexts(
       attempt: (n: number) => `(попытка ${n})`,
       range: (after: string | null, last: string | null) =>
         `Ключи ${after === null ? 'с первого' : `после ${after}`} ${last === null ? 'до последнего' : `до ${last} включительно`}`,
-      statuses: { PENDING: 'ожидает', RUNNING: 'выполняется', DONE: 'зафиксирована', FAILED: 'ошибка' },
+      statuses: {
+        PENDING: 'ожидает',
+        RUNNING: 'выполняется',
+        DONE: 'зафиксирована',
+        FAILED: 'ошибка',
+        LEFT: 'не выполнена',
+      },
     },
     throughput: {
       title: 'Скорость',
