@@ -115,12 +115,22 @@ export class PipelineExecutor {
         if (isStopping()) return 'RELEASED'
         size.set(lease.control.batchSize)
         const done = await this.#runBatch(claim, step, size)
-        if (done === OPEN_PARTS) await this.#parts.worker.workFor(claim, lease.signal)
+        if (done === OPEN_PARTS) await this.#workOnParts(claim, lease)
         if (done === IDLE || (done === OPEN_PARTS && !lease.isFresh)) await lease.look()
         if (done === false) break
       }
     }
     return 'SUCCESS'
+  }
+
+  async #workOnParts(claim: Claim, lease: Lease): Promise<void> {
+    try {
+      await this.#parts.worker.workFor(claim, lease.signal)
+    } catch (error) {
+      // A successor ends the sessions of this run: then the run is lost, not a connection.
+      await lease.look()
+      throw error
+    }
   }
 
   /** A repair run only repairs; every other run first retries the rows that are to be replayed from the quarantine. */
