@@ -1,7 +1,6 @@
 import type { GuardSession } from '../ports/query-guard.js'
-import { databaseError } from '../postgres/errors.js'
+import { type CatalogMark, markCatalogs } from '../postgres/catalog-mark.js'
 import type { Reach } from './reach.js'
-import type { CatalogMark } from './verdict.js'
 
 /**
  * Null where a verdict depends on more than relations, keys and enums: a domain runs the functions of its CHECK, and a mark
@@ -14,68 +13,9 @@ export async function markOf(session: GuardSession, reach: Reach): Promise<Catal
   if (!reach.objects.every(isKnown)) return null
   const oids = (wanted: string) =>
     reach.objects.filter(({ catalog }) => catalog === wanted).map(({ oid }) => oid)
-  return mark(session, {
+  return markCatalogs(session, {
     relations: reach.relations.map(({ oid }) => oid),
     types: oids('pg_type'),
     constraints: oids('pg_constraint'),
   })
 }
-
-/** For what depends on relations only. */
-export function markRelations(session: GuardSession, relations: readonly string[]): Promise<CatalogMark> {
-  return mark(session, { relations, types: [], constraints: [] })
-}
-
-async function mark(session: GuardSession, marked: Omit<CatalogMark, 'digest'>): Promise<CatalogMark> {
-  return { ...marked, digest: await digestOf(session, marked) }
-}
-
-export async function isUnchanged(session: GuardSession, mark: CatalogMark): Promise<boolean> {
-  return (await digestOf(session, mark)) === mark.digest
-}
-
-async function digestOf(
-  session: GuardSession,
-  { relations, types, constraints }: Omit<CatalogMark, 'digest'>,
-): Promise<string> {
-  const [row] = await session.rows(DIGEST, [relations, types, constraints]).catch((error) => {
-    throw databaseError(error, 'Resolving the source query', 'source')
-  })
-  return row!.digest!
-}
-
-/**
- * Every change of a catalog row gives it a new xmin: of a table, its columns and the grants on both, of the query of a
- * view, of a schema. Partitions and children are counted by their parents. New casts, operators and functions might
- * change the meaning of an expression.
- */
-const DIGEST = `
-SELECT pg_catalog.md5(pg_catalog.string_agg(line, ' ' ORDER BY line)) AS digest FROM (
-  SELECT pg_catalog.concat_ws(' ', 'login', current_user, d.oid) AS line
-    FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database()
-   UNION ALL
-  SELECT pg_catalog.concat_ws(' ', 'relation', c.oid, c.xmin, n.oid, n.xmin)
-    FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-   WHERE c.oid = ANY ($1::pg_catalog.oid[])
-   UNION ALL
-  SELECT pg_catalog.concat_ws(' ', 'columns', a.attrelid, pg_catalog.string_agg(a.attnum || '/' || a.xmin::pg_catalog.text, ',' ORDER BY a.attnum))
-    FROM pg_catalog.pg_attribute a WHERE a.attrelid = ANY ($1::pg_catalog.oid[]) AND a.attnum > 0 GROUP BY a.attrelid
-   UNION ALL
-  SELECT pg_catalog.concat_ws(' ', 'rule', w.oid, w.xmin)
-    FROM pg_catalog.pg_rewrite w WHERE w.ev_class = ANY ($1::pg_catalog.oid[])
-   UNION ALL
-  SELECT pg_catalog.concat_ws(' ', 'child', i.inhparent, i.inhrelid, i.xmin)
-    FROM pg_catalog.pg_inherits i WHERE i.inhparent = ANY ($1::pg_catalog.oid[])
-   UNION ALL
-  SELECT pg_catalog.concat_ws(' ', 'type', t.oid, t.xmin)
-    FROM pg_catalog.pg_type t WHERE t.oid = ANY ($2::pg_catalog.oid[])
-   UNION ALL
-  SELECT pg_catalog.concat_ws(' ', 'constraint', k.oid, k.xmin)
-    FROM pg_catalog.pg_constraint k WHERE k.oid = ANY ($3::pg_catalog.oid[])
-   UNION ALL
-  SELECT pg_catalog.concat_ws(' ', 'index', x.indexrelid, x.xmin)
-    FROM pg_catalog.pg_index x WHERE x.indrelid = ANY ($1::pg_catalog.oid[])
-   UNION ALL
-  SELECT pg_catalog.concat_ws(' ', 'newest', (SELECT pg_catalog.max(oid) FROM pg_catalog.pg_cast),
-    (SELECT pg_catalog.max(oid) FROM pg_catalog.pg_operator), (SELECT pg_catalog.max(oid) FROM pg_catalog.pg_proc))
-) AS marks`

@@ -6,12 +6,11 @@ import { rejectionError } from './rejection-error.js'
 import { readByServer } from './server.js'
 import type { GuardRules, Rejection, ServerAccepted, TextAccepted } from './verdict.js'
 
-export { isUnchanged, markRelations } from './catalog-mark.js'
 export { AGGREGATES } from './functions.js'
 export { parseSql, type Tree } from './parser.js'
 export type { ClosableGuardSession } from './reach.js'
 export { rejectionError } from './rejection-error.js'
-export type { CatalogMark, GuardRules, Rejection, ServerAccepted, TextAccepted } from './verdict.js'
+export type { GuardRules, Rejection, ServerAccepted, TextAccepted } from './verdict.js'
 
 /**
  * Decides whether a query may be run. Two layers check the text; the third is how it is run: only `canonical`, in a

@@ -1,5 +1,5 @@
 import type { GuardSession } from '../ports/query-guard.js'
-import { isUnchanged } from './catalog-mark.js'
+import { isUnchanged } from '../postgres/catalog-mark.js'
 import type { ServerAccepted } from './verdict.js'
 
 /** Enough for a hundred pipelines with long queries. */

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../model/errors.js'
+import type { CatalogMark } from '../postgres/catalog-mark.js'
 import type { TableName } from '../sql/identifiers.js'
 import type { Position } from './position.js'
 
@@ -43,15 +44,6 @@ export interface GuardColumn {
   readonly name: string
   readonly type: string
   readonly typeOid: number
-}
-
-/** Digest of the catalog entries that a verdict depends on. Reading it writes nothing. */
-export interface CatalogMark {
-  readonly relations: readonly string[]
-  readonly types: readonly string[]
-  /** Primary keys on which GROUP BY relies. */
-  readonly constraints: readonly string[]
-  readonly digest: string
 }
 
 /** The result that includes the server's check. */

@@ -1,5 +1,5 @@
-import { type CatalogMark, isUnchanged } from '../guard/index.js'
 import type { GuardSession } from '../ports/query-guard.js'
+import { type CatalogMark, isUnchanged } from '../postgres/catalog-mark.js'
 import { type MarkedFacts, readMarkedFacts } from './read-query-facts.js'
 
 interface Kept extends MarkedFacts {

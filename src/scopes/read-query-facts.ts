@@ -1,5 +1,6 @@
-import { type CatalogMark, markRelations, parseSql, type Tree } from '../guard/index.js'
+import { parseSql, type Tree } from '../guard/index.js'
 import type { GuardSession } from '../ports/query-guard.js'
+import { type CatalogMark, markRelations } from '../postgres/catalog-mark.js'
 import { databaseError } from '../postgres/errors.js'
 import type { TextRow } from '../postgres/session.js'
 import type { TableName } from '../sql/identifiers.js'

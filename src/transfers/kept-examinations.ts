@@ -1,5 +1,5 @@
-import { type CatalogMark, isUnchanged, markRelations } from '../guard/index.js'
 import type { Claim } from '../model/claim.js'
+import { type CatalogMark, isUnchanged, markRelations } from '../postgres/catalog-mark.js'
 import type { Connection, Session } from '../postgres/session.js'
 import { quoteTable, type TableName } from '../sql/identifiers.js'
 import type { Examined } from './examine.js'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { CatalogMark } from '../../guard/index.js'
+import type { CatalogMark } from '../../postgres/catalog-mark.js'
 import type { Session } from '../../postgres/session.js'
 import {
   type BaseTable,
