@@ -14,9 +14,11 @@ export interface HttpReceiver {
   readonly posts: ReceivedPost[]
   /** Responds to every request; 204 unless set. */
   answer: (response: ServerResponse, post: ReceivedPost) => void
+  /** Needed only outside of a test. */
+  close(): void
 }
 
-/** A receiver of webhooks on the loopback address. It closes with the test. */
+/** A receiver of webhooks on the loopback address. It closes with its test. */
 export async function anHttpReceiver(): Promise<HttpReceiver> {
   const server = createServer((request, response) => {
     const parts: Buffer[] = []
@@ -29,14 +31,20 @@ export async function anHttpReceiver(): Promise<HttpReceiver> {
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
+  const close = () => {
     server.closeAllConnections()
     server.close()
-  })
+  }
+  try {
+    onTestFinished(close)
+  } catch {
+    // Not inside a test but in beforeAll: the file closes it.
+  }
   const receiver: HttpReceiver = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     posts: [],
     answer: (response) => response.writeHead(204).end(),
+    close,
   }
   return receiver
 }
