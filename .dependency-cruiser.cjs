@@ -49,6 +49,8 @@ const ROOMS = {
   // Neither sees the other, nor an adapter: main hands adapters in.
   runner: ['model', 'ports', 'config', 'telemetry'],
   api: ['model', 'ports', 'config', 'telemetry', 'sql'],
+  // Delivers messages. Knows neither the API nor the store: main hands the outbox in.
+  notify: ['model', 'ports', 'config', 'telemetry'],
   embedded: ['model', 'postgres'],
   cinema: ['model', 'sql'],
   cli: ['model', 'client', 'config', 'main'],
@@ -63,6 +65,7 @@ const DOORS = {
   },
   clickhouse: { is: '(^|/)node_modules/@clickhouse/', rooms: 'sinks/clickhouse' },
   fastify: { is: '(^|/)node_modules/@?fastify', rooms: 'api|main' },
+  notifications: { is: '(^|/)node_modules/(nodemailer|standardwebhooks)/', rooms: 'notify' },
   child_process: { is: '^(node:)?child_process$', rooms: 'embedded|transforms|main' },
 }
 

@@ -1,11 +1,13 @@
 import { type FastifyInstance, fastify } from 'fastify'
 import type { SettingInForce } from '../config/settings-in-force.js'
 import type { Catalog } from '../ports/catalog.js'
+import type { Channels } from '../ports/channels.js'
 import type { ComparisonStore } from '../ports/comparison-store.js'
 import type { Connections } from '../ports/connections.js'
 import type { Inspector } from '../ports/inspector.js'
 import type { Journal } from '../ports/journal.js'
 import type { Lineage } from '../ports/lineage.js'
+import type { NotificationStore } from '../ports/notification-store.js'
 import type { PipelineEditor } from '../ports/pipeline-editor.js'
 import type { QuarantineStore } from '../ports/quarantine-store.js'
 import type { Reconciler } from '../ports/reconciler.js'
@@ -55,6 +57,7 @@ import { Housekeeping, type Retention } from './services/housekeeping.js'
 import { InspectService } from './services/inspect.js'
 import { LineageService } from './services/lineage.js'
 import { MetricsService } from './services/metrics.js'
+import { NotificationService } from './services/notifications.js'
 import type { PipelineRules } from './services/pipeline-rules.js'
 import { PipelineService } from './services/pipelines.js'
 import { QuarantineService } from './services/quarantine.js'
@@ -75,6 +78,7 @@ export interface Stores {
   readonly tokens: TokenStore
   readonly sessions: SessionStore
   readonly journal: Journal
+  readonly notifications: NotificationStore
 }
 
 export interface ServerOptions {
@@ -94,6 +98,8 @@ export interface ServerOptions {
   readonly lineage: Lineage
   readonly transforms: TransformCatalog
   readonly connections: Connections
+  /** Where notifications are sent to. */
+  readonly channels: Channels
   /** What `GET /settings` returns. */
   readonly settings: readonly SettingInForce[]
   /** Requests per minute and token. */
@@ -150,7 +156,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   for (const prefix of [PREFIX, '']) app.register(async (scope) => apiRoutes(scope, services), { prefix })
   const folder = options.consoleDir ?? null
   if (folder !== null) app.register(async (scope) => consoleRoutes(scope, folder))
-  closeInOrder(app, services, new Housekeeping(options.stores.journal, options.retention))
+  closeInOrder(app, services, new Housekeeping(options.stores, options.retention))
   return app as unknown as FastifyInstance
 }
 
@@ -221,7 +227,11 @@ function createServices(options: ServerOptions, identity: Identity, guesses: Gue
     streams: new EventStreams(options.streams, options.heartbeatMs),
     waiter: new RunWaiter(hub, runs),
     health: new HealthService(catalog, version),
-    metrics: new MetricsService(catalog, meter, { most: options.metricsPipelines }),
+    metrics: new MetricsService(catalog, meter, {
+      most: options.metricsPipelines,
+      notifications: stores.notifications,
+    }),
+    notifications: new NotificationService(stores.notifications, options.channels),
     transforms: options.transforms,
     about: new AboutService(catalog, version, options.settings),
     connections: new ConnectionService(options.connections, catalog, rules.targets),

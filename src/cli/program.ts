@@ -12,6 +12,7 @@ import { addExport } from './export.js'
 import { addGenerate } from './generate.js'
 import { addLineage } from './lineage.js'
 import { addMigrate } from './migrate.js'
+import { addNotifications } from './notifications.js'
 import { addPipelines } from './pipelines/index.js'
 import { addQuarantine } from './quarantine.js'
 import { addRunner } from './runner.js'
@@ -35,6 +36,7 @@ const GROUPS = {
     addTasks,
     addRunners,
     addSources,
+    addNotifications,
     addTokens,
     addSessions,
     addAudit,

@@ -220,6 +220,154 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/notifications": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the notification rules by name.
+         * @description Requires the role viewer.
+         */
+        get: operations["getNotifications"];
+        put?: never;
+        /**
+         * Create a notification rule.
+         * @description Requires the role admin.
+         */
+        post: operations["postNotifications"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/notifications/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a notification rule. Messages that were composed are still delivered.
+         * @description Requires the role admin.
+         */
+        delete: operations["deleteNotificationsById"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a notification rule. Absent fields keep their values.
+         * @description Requires the role admin.
+         */
+        patch: operations["patchNotificationsById"];
+        trace?: never;
+    };
+    "/notifications/channels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the channels with the state of their deliveries, without addresses and secrets.
+         * @description Requires the role viewer.
+         */
+        get: operations["getNotificationsChannels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/notifications/dead": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List notifications that were given up after VITRINA_NOTIFY_ATTEMPTS attempts, newest first.
+         * @description Requires the role viewer.
+         */
+        get: operations["getNotificationsDead"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/notifications/dead/{id}/discard": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Remove a notification that was given up from the list.
+         * @description Requires the role operator.
+         */
+        post: operations["postNotificationsDeadByIdDiscard"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/notifications/dead/{id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Deliver a notification that was given up again.
+         * @description Requires the role operator.
+         */
+        post: operations["postNotificationsDeadByIdRetry"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/notifications/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test message to a channel, and return the response of the receiver.
+         * @description Requires the role operator.
+         */
+        post: operations["postNotificationsTest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/pipelines": {
         parameters: {
             query?: never;
@@ -1396,6 +1544,33 @@ export interface components {
             /** @description The product and version that the server reports. */
             version: string | null;
         };
+        DeadNotification: {
+            /** @description Failed attempts. */
+            attempts: number;
+            /** @description The channel. */
+            channel: string;
+            /** @description The error code of the event. */
+            code: string | null;
+            /** @description When it was composed. */
+            created_at: string;
+            /** @description When it was given up. */
+            died_at: string;
+            /** @description Why the last attempt failed. */
+            error: string;
+            /** @description The event. */
+            event: string;
+            /** @description The number of events in it. */
+            events: number;
+            /**
+             * Format: uuid
+             * @description The id of the notification.
+             */
+            id: string;
+            /** @description The pipelines, the first 20. */
+            pipelines: string[];
+            /** @description The name of the rule. */
+            rule: string;
+        };
         EventGap: {
             /** @description The number after which events were requested. */
             after: number;
@@ -1436,6 +1611,224 @@ export interface components {
             level: string;
             /** @description The message. */
             message: string;
+        };
+        NotificationChannel: {
+            /** @description Notifications that were given up. */
+            dead: number;
+            /** @description The host that it sends to, without path and secrets. */
+            host: string | null;
+            /** @description Why the last failed attempt failed. */
+            last_error: string | null;
+            /** @description When the last failed attempt was made. */
+            last_error_at: string | null;
+            /** @description When the last notification was delivered. */
+            last_sent_at: string | null;
+            /** @description The name of the channel. */
+            name: string;
+            /** @description Notifications that are not delivered yet. */
+            pending: number;
+            /** @description null: not configured in this API. */
+            type: ("webhook" | "slack" | "teams" | "telegram" | "email") | null;
+        };
+        NotificationRule: {
+            /**
+             * @description The name of a configured channel.
+             * @example ops
+             */
+            channel: string;
+            /** @description When it was created. */
+            created_at: string;
+            /** @description Whether the rule sends notifications. */
+            enabled: boolean;
+            /** @description The events that it sends. */
+            events: string[];
+            /** @description How long similar events are collected before the first message. */
+            group_seconds: number;
+            /** @description How old a transaction must be before the event held_back is sent. */
+            held_back_seconds: number;
+            /**
+             * Format: uuid
+             * @description The id of the rule.
+             */
+            id: string;
+            /** @description The maximum number of messages of the rule in one hour; further events wait. */
+            max_per_hour: number;
+            /**
+             * @description The name of the rule.
+             * @example failures to #etl
+             */
+            name: string;
+            /**
+             * @description Names of pipelines; * matches any characters. Empty: all pipelines.
+             * @example [
+             *       "film_*"
+             *     ]
+             */
+            pipelines: string[];
+            /** @description When nothing is sent; events of this time are sent afterwards. null: none. */
+            quiet_hours: {
+                /**
+                 * @description The first minute, HH:MM.
+                 * @example 22:00
+                 */
+                from: string;
+                /**
+                 * @description The time zone of both.
+                 * @default UTC
+                 * @example Europe/Moscow
+                 */
+                timezone: string;
+                /**
+                 * @description The first minute after it, HH:MM; may be on the next day.
+                 * @example 07:00
+                 */
+                to: string;
+            } | null;
+            /** @description How long further similar events are collected before the next message. Similar: the same event with the same error code. */
+            repeat_seconds: number;
+            /** @description When it was last changed. */
+            updated_at: string;
+        };
+        NotificationRuleChange: {
+            /**
+             * @description The name of a configured channel.
+             * @example ops
+             */
+            channel?: string;
+            /** @description Whether the rule sends notifications. */
+            enabled?: boolean;
+            /**
+             * @description The events that it sends. failed: A run failed. recovered: A run succeeded after a failure that this rule reported. brake: A run was stopped by the delete brake. Without this event, a rule for "failed" reports it. quarantine_grew: A run added rows to the quarantine. drift_found: A row-by-row comparison found rows that differ. audit_failed: An audit found rows of a mart that differ from its query. held_back: An open transaction has held the checkpoint back for longer than held_back_seconds.
+             * @example [
+             *       "failed",
+             *       "recovered"
+             *     ]
+             */
+            events?: ("failed" | "recovered" | "brake" | "quarantine_grew" | "drift_found" | "audit_failed" | "held_back")[];
+            /** @description How long similar events are collected before the first message. */
+            group_seconds?: number;
+            /** @description How old a transaction must be before the event held_back is sent. */
+            held_back_seconds?: number;
+            /** @description The maximum number of messages of the rule in one hour; further events wait. */
+            max_per_hour?: number;
+            /**
+             * @description The name of the rule.
+             * @example failures to #etl
+             */
+            name?: string;
+            /**
+             * @description Names of pipelines; * matches any characters. Empty: all pipelines.
+             * @example [
+             *       "film_*"
+             *     ]
+             */
+            pipelines?: string[];
+            /** @description When nothing is sent; events of this time are sent afterwards. null: none. */
+            quiet_hours?: {
+                /**
+                 * @description The first minute, HH:MM.
+                 * @example 22:00
+                 */
+                from: string;
+                /**
+                 * @description The time zone of both.
+                 * @default UTC
+                 * @example Europe/Moscow
+                 */
+                timezone?: string;
+                /**
+                 * @description The first minute after it, HH:MM; may be on the next day.
+                 * @example 07:00
+                 */
+                to: string;
+            } | null;
+            /** @description How long further similar events are collected before the next message. Similar: the same event with the same error code. */
+            repeat_seconds?: number;
+        };
+        NotificationRuleInput: {
+            /**
+             * @description The name of a configured channel.
+             * @example ops
+             */
+            channel: string;
+            /**
+             * @description Whether the rule sends notifications.
+             * @default true
+             */
+            enabled?: boolean;
+            /**
+             * @description The events that it sends. failed: A run failed. recovered: A run succeeded after a failure that this rule reported. brake: A run was stopped by the delete brake. Without this event, a rule for "failed" reports it. quarantine_grew: A run added rows to the quarantine. drift_found: A row-by-row comparison found rows that differ. audit_failed: An audit found rows of a mart that differ from its query. held_back: An open transaction has held the checkpoint back for longer than held_back_seconds.
+             * @example [
+             *       "failed",
+             *       "recovered"
+             *     ]
+             */
+            events: ("failed" | "recovered" | "brake" | "quarantine_grew" | "drift_found" | "audit_failed" | "held_back")[];
+            /**
+             * @description How long similar events are collected before the first message.
+             * @default 10
+             */
+            group_seconds?: number;
+            /**
+             * @description How old a transaction must be before the event held_back is sent.
+             * @default 900
+             */
+            held_back_seconds?: number;
+            /**
+             * @description The maximum number of messages of the rule in one hour; further events wait.
+             * @default 20
+             */
+            max_per_hour?: number;
+            /**
+             * @description The name of the rule.
+             * @example failures to #etl
+             */
+            name: string;
+            /**
+             * @description Names of pipelines; * matches any characters. Empty: all pipelines.
+             * @default []
+             * @example [
+             *       "film_*"
+             *     ]
+             */
+            pipelines?: string[];
+            /**
+             * @description When nothing is sent; events of this time are sent afterwards. null: none.
+             * @default null
+             */
+            quiet_hours?: {
+                /**
+                 * @description The first minute, HH:MM.
+                 * @example 22:00
+                 */
+                from: string;
+                /**
+                 * @description The time zone of both.
+                 * @default UTC
+                 * @example Europe/Moscow
+                 */
+                timezone?: string;
+                /**
+                 * @description The first minute after it, HH:MM; may be on the next day.
+                 * @example 07:00
+                 */
+                to: string;
+            } | null;
+            /**
+             * @description How long further similar events are collected before the next message. Similar: the same event with the same error code.
+             * @default 600
+             */
+            repeat_seconds?: number;
+        };
+        NotificationTest: {
+            /** @description The channel. */
+            channel: string;
+            /** @description Whether the receiver accepted the message. */
+            delivered: boolean;
+            /** @description The response of the receiver, or why there is none. */
+            detail: string;
+            /** @description How to fix it. */
+            hint: string | null;
         };
         Part: {
             /** @description Its rows come after this key; null: the first rows. */
@@ -3696,6 +4089,303 @@ export interface operations {
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
             403: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    getNotifications: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description The items of this page. */
+                        items: components["schemas"]["NotificationRule"][];
+                        /** @description Send it as cursor to get the next page; null at the end. */
+                        next_cursor: string | null;
+                    };
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    postNotifications: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NotificationRuleInput"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotificationRule"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    deleteNotificationsById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; no content. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    patchNotificationsById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NotificationRuleChange"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotificationRule"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    getNotificationsChannels: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description By name. */
+                        items: components["schemas"]["NotificationChannel"][];
+                    };
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    getNotificationsDead: {
+        parameters: {
+            query?: {
+                /** @description next_cursor of the previous page. */
+                cursor?: string;
+                /** @description The maximum number of items. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description The items of this page. */
+                        items: components["schemas"]["DeadNotification"][];
+                        /** @description Send it as cursor to get the next page; null at the end. */
+                        next_cursor: string | null;
+                    };
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    postNotificationsDeadByIdDiscard: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; no content. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    postNotificationsDeadByIdRetry: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; no content. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    postNotificationsTest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description The name of a configured channel.
+                     * @example ops
+                     */
+                    channel: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotificationTest"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
             431: components["responses"]["Problem"];

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { MAIN_CONNECTION } from '../model/connection.js'
 import { VitrinaError } from '../model/errors.js'
 import { LOGINS, type Login, loginPassword } from '../model/logins.js'
+import { type ChannelConfig, readChannels } from './channels.js'
 
 /** A comma-separated list. */
 export const list = (value: string): string[] =>
@@ -171,6 +172,41 @@ export const SETTINGS = {
     schema: z.string().min(1).optional(),
     means: 'The context that commands use. Unset: the one set by "vitrina context use".',
     example: 'production',
+  },
+  VITRINA_PUBLIC_URL: {
+    schema: z
+      .url({ protocol: /^https?$/, error: 'must begin with http:// or https://' })
+      .transform((url) => url.replace(/\/+$/, ''))
+      .optional(),
+    means:
+      'Where users reach the console, for links in notifications. Unset: VITRINA_URL, or http://VITRINA_HOST:VITRINA_PORT.',
+    example: 'https://vitrina.example.com',
+  },
+  VITRINA_CHANNELS: {
+    schema: z.string().optional(),
+    means:
+      'Where notifications are sent to, as JSON: {"name": {"type": "slack", "url": "https://…"}}. Types: webhook, slack, teams, telegram, email. VITRINA_CHANNEL_<NAME> adds one.',
+    example: '{"ops": {"type": "slack", "url": "https://hooks.slack.com/services/…"}}',
+    isSecret: true,
+  },
+  VITRINA_NOTIFY_ALLOWED_HOSTS: {
+    schema: z
+      .string()
+      .transform((value) => list(value.toLowerCase()))
+      .optional(),
+    means:
+      'Hosts that notifications may be sent to, separated by commas. Required for hosts on this machine or in a private network. Unset: the hosts of the channels, if their addresses are public.',
+    example: 'hooks.slack.com,mail.internal',
+  },
+  VITRINA_NOTIFY_ATTEMPTS: {
+    schema: count(1, 100).default(10),
+    means: 'Attempts to deliver a notification before it is given up and listed as undelivered.',
+    example: '10',
+  },
+  VITRINA_NOTIFY_RETRY_SECONDS: {
+    schema: count(1, 3600).default(10),
+    means: 'Wait after the first failed attempt to deliver a notification. It doubles with each further one.',
+    example: '10',
   },
   ALLOWED_SOURCE_SCHEMAS: {
     schema: z.string().default('content,ugc').transform(list),
@@ -350,6 +386,8 @@ type Name = keyof typeof SETTINGS
 export type Settings = SettingsOf<typeof SETTINGS> & {
   /** Named databases besides the main one, by lower-case name. */
   readonly connections: ReadonlyMap<string, string>
+  /** Where notifications are sent to, by name. */
+  readonly channels: ReadonlyMap<string, ChannelConfig>
   /** The environment itself: sinks and transforms read their own settings from it. */
   readonly environment: NodeJS.ProcessEnv
 }
@@ -359,8 +397,9 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
   const mistakes: string[] = []
   const values = parseTable(SETTINGS, environment, mistakes)
   const connections = readConnections(environment, mistakes)
+  const channels = readChannels(environment, mistakes)
   requireNone(mistakes)
-  return { ...values, connections, environment }
+  return { ...values, connections, channels, environment }
 }
 
 /** The settings of one table. */

@@ -9,6 +9,7 @@ import { createTransforms } from '../transforms/index.js'
 import { limitedHosts } from '../transforms/limited-hosts.js'
 import { ConnectionProbes, probedByApi } from './connections.js'
 import { createInspection } from './inspection.js'
+import { createChannels, createDispatcher } from './notifications.js'
 import { CONSOLE_DIR, VERSION } from './paths.js'
 import { listenFailed } from './port.js'
 import { requireUsableServer } from './server-check.js'
@@ -35,6 +36,7 @@ export async function startApi(settings: Settings, { log, meter, tracer }: Telem
     const token = await apiToken(settings)
     const targets = targetRules(settings)
     const transforms = createTransforms(settings)
+    const channels = createChannels(settings)
     const server = createServer({
       stores,
       wakeups: new NotifyWakeups(metaUrl, 'vitrina_events'),
@@ -55,6 +57,7 @@ export async function startApi(settings: Settings, { log, meter, tracer }: Telem
       }),
       transforms,
       connections: new ConnectionProbes(probedByApi(settings)),
+      channels,
       settings: settingsInForce([SETTINGS, ...SINKS.map((sink) => sink.settings)], settings.environment),
       rateLimit: settings.API_RATE_LIMIT,
       trustedProxies: settings.VITRINA_TRUSTED_PROXIES,
@@ -72,7 +75,10 @@ export async function startApi(settings: Settings, { log, meter, tracer }: Telem
     const url = await server.listen({ host, port }).catch((error) => {
       throw listenFailed(host, port, error)
     })
+    const dispatcher = createDispatcher(settings, { database, channels }, { log, meter })
+    dispatcher.start()
     const stop = async () => {
+      await dispatcher.stop()
       await server.close()
       await transforms.close()
       await database.close()

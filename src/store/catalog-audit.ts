@@ -4,7 +4,7 @@ import type { Queryable } from './database.js'
 /** Who did what to which object; configuration changes are recorded by triggers of the database. */
 export interface AuditedAction {
   readonly action: string
-  readonly kind: 'pipeline' | 'run' | 'quarantine' | 'token' | 'session'
+  readonly kind: 'pipeline' | 'run' | 'quarantine' | 'token' | 'session' | 'notification'
   readonly id: string
   readonly name: string | null
   readonly diff?: Readonly<Record<string, unknown>>

@@ -3,6 +3,7 @@ import { CatalogComparisonsRepository } from './catalog-comparisons.repository.j
 import { CatalogControlRepository } from './catalog-control.repository.js'
 import { CatalogEditorRepository } from './catalog-editor.repository.js'
 import { CatalogJournalRepository } from './catalog-journal.repository.js'
+import { CatalogNotificationsRepository } from './catalog-notifications.repository.js'
 import { CatalogQuarantineRepository } from './catalog-quarantine.repository.js'
 import { CatalogSessionsRepository } from './catalog-sessions.repository.js'
 import { CatalogTokensRepository } from './catalog-tokens.repository.js'
@@ -18,6 +19,7 @@ export function catalogStores(database: Database) {
     comparisons: new CatalogComparisonsRepository(database),
     sessions: new CatalogSessionsRepository(database),
     tokens: new CatalogTokensRepository(database),
+    notifications: new CatalogNotificationsRepository(database),
     journal: new CatalogJournalRepository(database),
   }
 }

@@ -211,7 +211,9 @@ function grantsOnMetaStore(): string {
     GRANT INSERT, UPDATE ON etl.etl_tokens TO ${LOGINS.meta};
     GRANT INSERT, UPDATE, DELETE ON etl.etl_sessions TO ${LOGINS.meta};
     GRANT INSERT, UPDATE, DELETE ON etl.etl_idempotency TO ${LOGINS.meta};
-    GRANT UPDATE (seq), DELETE ON etl.etl_events TO ${LOGINS.meta};`
+    GRANT UPDATE (seq), DELETE ON etl.etl_events TO ${LOGINS.meta};
+    GRANT INSERT, UPDATE, DELETE ON etl.etl_notification_rules, etl.etl_notification_messages TO ${LOGINS.meta};
+    GRANT UPDATE (message_id, dropped), DELETE ON etl.etl_outbox TO ${LOGINS.meta};`
 }
 
 async function grantSources(client: pg.Client, schemas: readonly string[]): Promise<void> {

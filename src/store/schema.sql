@@ -104,6 +104,60 @@ CREATE TABLE etl.etl_idempotency (
   at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
   CONSTRAINT etl_idempotency_pkey PRIMARY KEY (actor, key)
 );
+CREATE TABLE etl.etl_notification_messages (
+  id uuid DEFAULT gen_random_uuid() NOT NULL,
+  rule_id uuid NOT NULL,
+  rule_name text NOT NULL,
+  channel text NOT NULL,
+  event text NOT NULL,
+  group_key text DEFAULT ''::text NOT NULL,
+  status text DEFAULT 'PENDING'::text NOT NULL,
+  attempts integer DEFAULT 0 NOT NULL,
+  created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  next_attempt_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  lease_until timestamp with time zone,
+  attempted_at timestamp with time zone,
+  settled_at timestamp with time zone,
+  last_error text,
+  CONSTRAINT etl_notification_messages_pkey PRIMARY KEY (id),
+  CONSTRAINT etl_notification_messages_error_check CHECK ((length(last_error) <= 4000)),
+  CONSTRAINT etl_notification_messages_status_check CHECK ((status = ANY (ARRAY['PENDING'::text, 'SENT'::text, 'DEAD'::text, 'DISCARDED'::text])))
+);
+CREATE TABLE etl.etl_notification_rules (
+  id uuid DEFAULT gen_random_uuid() NOT NULL,
+  name text NOT NULL,
+  enabled boolean DEFAULT true NOT NULL,
+  events text[] NOT NULL,
+  pipelines text[] DEFAULT '{}'::text[] NOT NULL,
+  channel text NOT NULL,
+  quiet_from text,
+  quiet_to text,
+  quiet_timezone text DEFAULT 'UTC'::text NOT NULL,
+  group_seconds integer DEFAULT 10 NOT NULL,
+  repeat_seconds integer DEFAULT 600 NOT NULL,
+  max_per_hour integer DEFAULT 20 NOT NULL,
+  held_back_seconds integer DEFAULT 900 NOT NULL,
+  created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  updated_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  CONSTRAINT etl_notification_rules_name_key UNIQUE (name),
+  CONSTRAINT etl_notification_rules_pkey PRIMARY KEY (id),
+  CONSTRAINT etl_notification_rules_events_check CHECK ((cardinality(events) > 0)),
+  CONSTRAINT etl_notification_rules_quiet_check CHECK (((quiet_from IS NULL) = (quiet_to IS NULL)))
+);
+CREATE TABLE etl.etl_outbox (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  rule_id uuid NOT NULL,
+  event text NOT NULL,
+  group_key text DEFAULT ''::text NOT NULL,
+  pipeline_id uuid NOT NULL,
+  pipeline_name text NOT NULL,
+  run_id uuid,
+  data jsonb DEFAULT '{}'::jsonb NOT NULL,
+  message_id uuid,
+  dropped boolean DEFAULT false NOT NULL,
+  CONSTRAINT etl_outbox_pkey PRIMARY KEY (id)
+);
 CREATE TABLE etl.etl_pipeline_targets (
   pipeline_id uuid NOT NULL,
   address text NOT NULL,
@@ -429,6 +483,8 @@ COMMENT ON COLUMN etl.etl_changes.end_lsn IS 'END of the commit record in the WA
 COMMENT ON COLUMN etl.etl_changes.xid IS 'The transaction on the source, with its epoch.';
 COMMENT ON COLUMN etl.etl_changes.op IS 'I inserted, U updated, D deleted, T truncated or changed in too many rows to list.';
 COMMENT ON COLUMN etl.etl_changes.old IS 'Columns of the row before the change, as text. A column that is absent is unknown, not NULL. new is the row after it.';
+COMMENT ON COLUMN etl.etl_notification_rules.pipelines IS 'Names; * matches any characters. Empty: all pipelines.';
+COMMENT ON COLUMN etl.etl_outbox.message_id IS 'The message that contains the event. NULL: not grouped yet, or dropped.';
 COMMENT ON COLUMN etl.etl_pipelines.batch_size IS 'Rows in a batch. NULL: auto, the engine keeps a batch near its target duration.';
 COMMENT ON COLUMN etl.etl_pipelines.config_xact IS 'The transaction that made the present config_version.';
 COMMENT ON COLUMN etl.etl_pipelines.source_table IS 'Read instead of source_query, as SELECT source_columns FROM source_table. At most one of the two is given.';
@@ -468,6 +524,14 @@ CREATE INDEX etl_change_positions_by_pipeline ON etl.etl_change_positions USING 
 CREATE INDEX etl_events_by_time ON etl.etl_events USING btree (at);
 CREATE INDEX etl_events_fresh ON etl.etl_events USING btree (n) WHERE (seq IS NULL);
 CREATE INDEX etl_idempotency_by_time ON etl.etl_idempotency USING btree (at);
+CREATE INDEX etl_notification_messages_by_channel ON etl.etl_notification_messages USING btree (channel, attempted_at);
+CREATE INDEX etl_notification_messages_by_rule ON etl.etl_notification_messages USING btree (rule_id, created_at);
+CREATE INDEX etl_notification_messages_by_status ON etl.etl_notification_messages USING btree (status, created_at);
+CREATE INDEX etl_notification_messages_due ON etl.etl_notification_messages USING btree (next_attempt_at) WHERE (status = 'PENDING'::text);
+CREATE INDEX etl_outbox_by_message ON etl.etl_outbox USING btree (message_id) WHERE (message_id IS NOT NULL);
+CREATE INDEX etl_outbox_by_pipeline ON etl.etl_outbox USING btree (rule_id, pipeline_id, id);
+CREATE UNIQUE INDEX etl_outbox_quarantine_once ON etl.etl_outbox USING btree (rule_id, run_id) WHERE ((event = 'quarantine_grew'::text) AND (message_id IS NULL) AND (NOT dropped));
+CREATE INDEX etl_outbox_waiting ON etl.etl_outbox USING btree (id) WHERE ((message_id IS NULL) AND (NOT dropped));
 CREATE INDEX etl_pipeline_targets_by_identity ON etl.etl_pipeline_targets USING hash (identity);
 CREATE INDEX etl_pipelines_due ON etl.etl_pipelines USING btree (next_run_at) WHERE (schedule_interval IS NOT NULL);
 CREATE INDEX etl_pipelines_held ON etl.etl_pipelines USING btree (requested_at) WHERE (status = ANY (ARRAY['RUNNING'::text, 'PAUSE_REQUESTED'::text]));
@@ -952,6 +1016,108 @@ AS $function$
               ELSE translate(part, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz') END::name::text
 $function$
 ;
+CREATE OR REPLACE FUNCTION etl.names_pipeline(patterns text[], pipeline text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT cardinality(patterns) = 0 OR EXISTS (
+    SELECT FROM unnest(patterns) AS pattern
+     WHERE pipeline LIKE replace(replace(replace(replace(pattern, '\', '\\'), '%', '\%'), '_', '\_'), '*', '%'))
+$function$
+;
+CREATE OR REPLACE FUNCTION etl.notify(event_names text[], pipeline uuid, run uuid, event_key text, facts jsonb)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  INSERT INTO etl.etl_outbox (rule_id, event, group_key, pipeline_id, pipeline_name, run_id, data)
+  SELECT w.rule_id, w.event, event_key, pipeline, w.pipeline_name, run, facts FROM etl.rules_for(event_names, pipeline) w
+$function$
+;
+CREATE OR REPLACE FUNCTION etl.notify_of_audit()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  PERFORM etl.notify(ARRAY['audit_failed'], NEW.pipeline_id,
+    (SELECT current_run_id FROM etl.etl_pipelines WHERE id = NEW.pipeline_id), '', NEW.position #> '{audit,failed}');
+  RETURN NULL;
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.notify_of_drift()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  PERFORM etl.notify(ARRAY['drift_found'], NEW.pipeline_id, NULL, '', jsonb_build_object(
+    'missing', NEW.missing, 'extra', NEW.extra, 'different', NEW.different));
+  RETURN NULL;
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.notify_of_held_back()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  INSERT INTO etl.etl_outbox (rule_id, event, pipeline_id, pipeline_name, run_id, data)
+  SELECT w.rule_id, w.event, NEW.pipeline_id, w.pipeline_name, NEW.id, NEW.held_back
+    FROM etl.rules_for(ARRAY['held_back'], NEW.pipeline_id) w
+   WHERE (NEW.held_back ->> 'since')::timestamptz < clock_timestamp() - make_interval(secs => w.held_back_seconds)
+     AND NOT EXISTS (SELECT FROM etl.etl_outbox o
+                      WHERE o.rule_id = w.rule_id AND o.pipeline_id = NEW.pipeline_id AND o.event = 'held_back'
+                        AND o.data ->> 'since' = NEW.held_back ->> 'since');
+  RETURN NULL;
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.notify_of_quarantine()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  INSERT INTO etl.etl_outbox AS o (rule_id, event, pipeline_id, pipeline_name, run_id, data)
+  SELECT w.rule_id, w.event, grown.pipeline_id, w.pipeline_name, grown.run_id,
+         jsonb_build_object('rows', grown.rows, 'reason', grown.reason)
+    FROM (SELECT pipeline_id, run_id, count(*) AS rows, (array_agg(reason ORDER BY id))[1] AS reason
+            FROM added GROUP BY pipeline_id, run_id) AS grown
+   CROSS JOIN LATERAL etl.rules_for(ARRAY['quarantine_grew'], grown.pipeline_id) AS w
+  ON CONFLICT (rule_id, run_id) WHERE event = 'quarantine_grew' AND message_id IS NULL AND NOT dropped
+  DO UPDATE SET data = o.data || jsonb_build_object('rows', (o.data ->> 'rows')::bigint + (excluded.data ->> 'rows')::bigint);
+  RETURN NULL;
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.notify_of_run()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  IF NEW.status = 'FAILED' THEN
+    PERFORM etl.notify(CASE WHEN NEW.error_code = 'BRAKE' THEN ARRAY['brake', 'failed'] ELSE ARRAY['failed'] END,
+      NEW.pipeline_id, NEW.id, coalesce(NEW.error_code, ''), jsonb_build_object(
+        'code', NEW.error_code, 'error', NEW.error, 'hint', NEW.error_hint, 'attempt', NEW.attempt, 'trigger', NEW.trigger));
+  ELSE
+    -- Once after each failure: the last of these events decides.
+    INSERT INTO etl.etl_outbox (rule_id, event, pipeline_id, pipeline_name, run_id, data)
+    SELECT w.rule_id, w.event, NEW.pipeline_id, w.pipeline_name, NEW.id, jsonb_build_object('rows_written', NEW.rows_written)
+      FROM etl.rules_for(ARRAY['recovered'], NEW.pipeline_id) w
+     WHERE (SELECT o.event FROM etl.etl_outbox o
+             WHERE o.rule_id = w.rule_id AND o.pipeline_id = NEW.pipeline_id AND o.event IN ('failed', 'brake', 'recovered')
+             ORDER BY o.id DESC LIMIT 1) IN ('failed', 'brake');
+  END IF;
+  RETURN NULL;
+END $function$
+;
 CREATE OR REPLACE FUNCTION etl.pipeline_spec(p etl.etl_pipelines)
  RETURNS jsonb
  LANGUAGE sql
@@ -1060,6 +1226,20 @@ CREATE OR REPLACE FUNCTION etl.rfc3339(moment timestamp with time zone)
  STABLE PARALLEL SAFE
 AS $function$
   SELECT to_char(moment AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
+$function$
+;
+CREATE OR REPLACE FUNCTION etl.rules_for(event_names text[], pipeline uuid)
+ RETURNS TABLE(rule_id uuid, event text, pipeline_name text, held_back_seconds integer)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  SELECT r.id, wanted.event, p.name, r.held_back_seconds
+    FROM etl.etl_pipelines p
+    JOIN etl.etl_notification_rules r ON r.enabled AND r.events && event_names AND etl.names_pipeline(r.pipelines, p.name)
+   CROSS JOIN LATERAL (SELECT e.event FROM unnest(event_names) WITH ORDINALITY AS e(event, place)
+                        WHERE e.event = ANY (r.events) ORDER BY e.place LIMIT 1) AS wanted
+   WHERE p.id = pipeline
 $function$
 ;
 CREATE OR REPLACE FUNCTION etl.runner_demand(tag text DEFAULT NULL::text)
@@ -1302,6 +1482,7 @@ $function$
 ;
 
 CREATE TRIGGER refuse_rewriting BEFORE DELETE OR UPDATE OR TRUNCATE ON etl.etl_audit FOR EACH STATEMENT EXECUTE FUNCTION etl.refuse_rewriting();
+CREATE TRIGGER notify_of_drift AFTER INSERT OR UPDATE ON etl.etl_comparisons FOR EACH ROW WHEN ((new.deep AND (((new.missing + new.extra) + new.different) > 0))) EXECUTE FUNCTION etl.notify_of_drift();
 CREATE TRIGGER tell_of_comparison AFTER INSERT OR UPDATE ON etl.etl_comparisons FOR EACH ROW EXECUTE FUNCTION etl.tell_of_comparison();
 CREATE CONSTRAINT TRIGGER refuse_second_writer AFTER INSERT OR UPDATE ON etl.etl_pipeline_targets DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION etl.refuse_second_writer();
 CREATE TRIGGER change_tasks AFTER INSERT OR DELETE OR UPDATE ON etl.etl_pipeline_tasks FOR EACH ROW EXECUTE FUNCTION etl.change_tasks();
@@ -1327,11 +1508,15 @@ CREATE TRIGGER version_source_and_sharing BEFORE UPDATE OF source_table, source_
 CREATE TRIGGER version_tags BEFORE UPDATE OF tags ON etl.etl_pipelines FOR EACH ROW WHEN ((old.tags IS DISTINCT FROM new.tags)) EXECUTE FUNCTION etl.version_pipeline();
 CREATE TRIGGER version_target_options BEFORE UPDATE OF target_options ON etl.etl_pipelines FOR EACH ROW WHEN ((old.target_options IS DISTINCT FROM new.target_options)) EXECUTE FUNCTION etl.version_pipeline();
 CREATE TRIGGER clear_settled_row BEFORE UPDATE ON etl.etl_quarantine FOR EACH ROW WHEN ((new.status = ANY (ARRAY['REPLAYED'::text, 'DISCARDED'::text]))) EXECUTE FUNCTION etl.clear_settled_row();
+CREATE TRIGGER notify_of_quarantine AFTER INSERT ON etl.etl_quarantine REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION etl.notify_of_quarantine();
 CREATE TRIGGER tell_of_quarantine AFTER UPDATE ON etl.etl_quarantine REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION etl.tell_of_quarantine();
 CREATE TRIGGER tell_of_batch AFTER INSERT OR UPDATE ON etl.etl_run_batches FOR EACH ROW EXECUTE FUNCTION etl.tell_of_batch();
 CREATE TRIGGER count_new_run AFTER INSERT ON etl.etl_runs FOR EACH ROW WHEN ((new.status = ANY (ARRAY['SUCCESS'::text, 'FAILED'::text, 'PAUSED'::text, 'CANCELLED'::text]))) EXECUTE FUNCTION etl.count_run();
 CREATE TRIGGER count_run AFTER UPDATE OF status ON etl.etl_runs FOR EACH ROW WHEN (((old.status = ANY (ARRAY['REQUESTED'::text, 'RUNNING'::text])) AND (new.status = ANY (ARRAY['SUCCESS'::text, 'FAILED'::text, 'PAUSED'::text, 'CANCELLED'::text])))) EXECUTE FUNCTION etl.count_run();
 CREATE TRIGGER leave_parts AFTER UPDATE OF status ON etl.etl_runs FOR EACH ROW WHEN (((new.parts_total > 0) AND (old.status = 'RUNNING'::text) AND (new.status = ANY (ARRAY['SUCCESS'::text, 'FAILED'::text, 'PAUSED'::text, 'CANCELLED'::text])))) EXECUTE FUNCTION etl.leave_parts();
+CREATE TRIGGER notify_of_held_back AFTER UPDATE OF held_back ON etl.etl_runs FOR EACH ROW WHEN (((new.held_back ->> 'since'::text) IS NOT NULL)) EXECUTE FUNCTION etl.notify_of_held_back();
+CREATE TRIGGER notify_of_run AFTER UPDATE OF status ON etl.etl_runs FOR EACH ROW WHEN (((old.status IS DISTINCT FROM new.status) AND (new.status = ANY (ARRAY['FAILED'::text, 'SUCCESS'::text])))) EXECUTE FUNCTION etl.notify_of_run();
 CREATE TRIGGER tell_of_new_run AFTER INSERT ON etl.etl_runs FOR EACH ROW EXECUTE FUNCTION etl.tell_of_run();
 CREATE TRIGGER tell_of_run AFTER UPDATE ON etl.etl_runs FOR EACH ROW WHEN ((((((old.status IS DISTINCT FROM new.status) OR (old.attempt IS DISTINCT FROM new.attempt)) OR (old.cancel_requested IS DISTINCT FROM new.cancel_requested)) OR (old.held_back IS DISTINCT FROM new.held_back)) OR (old.error IS DISTINCT FROM new.error))) EXECUTE FUNCTION etl.tell_of_run();
 CREATE TRIGGER tell_of_stalled_run AFTER UPDATE OF stalled_since ON etl.etl_runs FOR EACH ROW WHEN (((old.stalled_since IS NULL) AND (new.stalled_since IS NOT NULL))) EXECUTE FUNCTION etl.tell_of_stalled_run();
+CREATE TRIGGER notify_of_audit AFTER UPDATE ON etl.etl_state FOR EACH ROW WHEN ((((new."position" #> '{audit,failed}'::text[]) IS NOT NULL) AND ((new."position" #> '{audit,failed}'::text[]) IS DISTINCT FROM (old."position" #> '{audit,failed}'::text[])))) EXECUTE FUNCTION etl.notify_of_audit();

@@ -238,6 +238,21 @@ export const RECONCILE_ROWS = {
   from: 'api',
 } as const satisfies Family
 
+export const NOTIFICATIONS = {
+  name: 'vitrina_notifications_total',
+  type: 'counter',
+  help: 'Attempts to deliver a notification by this API: sent, failed (and repeated later), dead (given up).',
+  labelNames: ['channel', 'outcome'],
+  from: 'api',
+} as const satisfies Family
+export const NOTIFICATIONS_WAITING = {
+  name: 'vitrina_notifications_waiting',
+  type: 'gauge',
+  help: 'Notifications of each channel that are not delivered: pending, or dead until an operator settles them.',
+  labelNames: ['channel', 'state'],
+  from: 'api',
+} as const satisfies Family
+
 export const FAMILIES: readonly Family[] = [
   BUILD,
   META_STORE_UP,
@@ -269,4 +284,6 @@ export const FAMILIES: readonly Family[] = [
   REQUESTS,
   REQUEST_DURATION,
   RECONCILE_ROWS,
+  NOTIFICATIONS,
+  NOTIFICATIONS_WAITING,
 ]

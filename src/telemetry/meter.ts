@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { BatchRecord, Phase } from '../model/claim.js'
+import type { ChannelState } from '../model/notification.js'
 import type { RunCost } from '../model/run.js'
 import type { FinalStatus } from '../model/totals.js'
 import * as families from './families.js'
@@ -28,6 +29,10 @@ export interface Meter {
   /** The result of a row-by-row comparison. */
   reconciled(pipeline: string, rows: Readonly<Record<'missing' | 'extra' | 'different', number>>): void
   request(request: HttpRequest): void
+  /** An attempt to deliver a notification. */
+  notified(channel: string, outcome: 'sent' | 'failed' | 'dead'): void
+  /** Messages of each channel that are not delivered yet, or were given up. */
+  notificationsWaiting(channels: readonly ChannelState[]): void
   /**
    * Prometheus text. If the fleet is given, its totals replace those of this process: the API executes nothing, and
    * if a runner shares its process, the same name must not appear twice. Null: the meta store could not be queried.
@@ -126,6 +131,18 @@ class PrometheusMeter implements Meter {
     this.#metrics.requestDuration.observe({ method, route }, seconds)
   }
 
+  notified(channel: string, outcome: 'sent' | 'failed' | 'dead'): void {
+    this.#metrics.notifications.inc({ channel, outcome })
+  }
+
+  notificationsWaiting(channels: readonly ChannelState[]): void {
+    this.#metrics.notificationsWaiting.reset()
+    for (const { channel, pending, dead } of channels) {
+      this.#metrics.notificationsWaiting.set({ channel, state: 'pending' }, pending)
+      this.#metrics.notificationsWaiting.set({ channel, state: 'dead' }, dead)
+    }
+  }
+
   async text(fleet?: Fleet | null, most: number = this.#most): Promise<string> {
     const shared = fleet === undefined ? await this.#shared.metrics() : fleetText(fleet, most)
     return `${await this.#own.metrics()}\n${shared}`
@@ -161,6 +178,8 @@ function ownMetrics(registry: Registry) {
     queueWait: new Histogram(at(registry, families.QUEUE_WAIT)),
     requests: new Counter(at(registry, families.REQUESTS)),
     requestDuration: new Histogram(at(registry, families.REQUEST_DURATION)),
+    notifications: new Counter(at(registry, families.NOTIFICATIONS)),
+    notificationsWaiting: new Gauge(at(registry, families.NOTIFICATIONS_WAITING)),
     reconcileRows: new Gauge(at(registry, families.RECONCILE_ROWS)),
   }
 }

@@ -303,7 +303,7 @@ describe('on a phone', () => {
     await stand().token('viewer')
     const { page } = await browser().visitor({ viewport: { width: 390, height: 844 } })
     await stand().open(page, '/settings/connections')
-    for (const tab of ['Connections', 'Tokens', 'Audit', 'About']) {
+    for (const tab of ['Connections', 'Notifications', 'Tokens', 'Audit', 'About']) {
       await page.getByRole('link', { name: tab, exact: true }).click()
       await page.waitForURL(new RegExp(`/settings/${tab.toLowerCase()}`))
       await page.locator('main article, main ol li, main table').first().waitFor()

@@ -7,6 +7,7 @@ import { settingsInForce } from '../../src/config/settings-in-force.js'
 import type { PreviewPatience } from '../../src/inspect/read-first-rows.js'
 import { ConnectionProbes, type Probed } from '../../src/main/connections.js'
 import { createInspection } from '../../src/main/inspection.js'
+import { createChannels } from '../../src/main/notifications.js'
 import type { SinkKind } from '../../src/ports/sink.js'
 import { catalogStores } from '../../src/store/catalog-stores.js'
 import { Database } from '../../src/store/database.js'
@@ -58,7 +59,7 @@ export interface ApiOptions {
   readonly kinds?: readonly SinkKind[]
   /** How long a preview waits; not given: the default of the product. */
   readonly patience?: PreviewPatience
-  /** Settings of the transforms; not given: no transforms. */
+  /** Settings of transforms and channels; not given: none. */
   readonly env?: Readonly<Record<string, string>>
 }
 
@@ -100,6 +101,7 @@ export function anApi(url: string, options: ApiOptions = {}): TestApi {
     }),
     transforms,
     connections: new ConnectionProbes(options.probed ?? { databases: [], sinks: [] }),
+    channels: createChannels(readSettings(options.env ?? {})),
     settings: settingsInForce([SETTINGS], options.env ?? {}),
     rateLimit: options.rateLimit ?? 1_000_000,
     wrongTokens: options.wrongTokens ?? 1_000_000,

@@ -178,6 +178,14 @@ const settingsTabs = [
   }),
   createRoute({
     getParentRoute: () => settings,
+    path: '/notifications',
+    component: lazyRouteComponent(
+      () => import('../screens/settings/NotificationsTab.js'),
+      'NotificationsTab',
+    ),
+  }),
+  createRoute({
+    getParentRoute: () => settings,
     path: '/tokens',
     validateSearch: readTokensSearch,
     component: lazyRouteComponent(() => import('../screens/settings/TokensTab.js'), 'TokensTab'),

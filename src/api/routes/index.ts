@@ -11,6 +11,7 @@ import type { HistoryService } from '../services/history.js'
 import type { InspectService } from '../services/inspect.js'
 import type { LineageService } from '../services/lineage.js'
 import type { MetricsService } from '../services/metrics.js'
+import type { NotificationService } from '../services/notifications.js'
 import type { PipelineService } from '../services/pipelines.js'
 import type { QuarantineService } from '../services/quarantine.js'
 import type { RunWaiter } from '../services/run-waiter.js'
@@ -28,6 +29,7 @@ import { historyRoutes } from './history.js'
 import { inspectRoutes } from './inspect.js'
 import { lineageRoutes } from './lineage.js'
 import { metricsRoutes } from './metrics.js'
+import { notificationRoutes } from './notifications.js'
 import { pipelineRoutes } from './pipelines.js'
 import { quarantineRoutes } from './quarantine.js'
 import { runRoutes } from './runs.js'
@@ -56,6 +58,7 @@ export interface Services {
   readonly waiter: RunWaiter
   readonly health: HealthService
   readonly metrics: MetricsService
+  readonly notifications: NotificationService
   readonly transforms: TransformCatalog
   readonly about: AboutService
   readonly connections: ConnectionService
@@ -80,6 +83,7 @@ export function apiRoutes(app: Api, services: Services): void {
   sessionRoutes(app, services.sessions, services.facts)
   sessionsRoutes(app, services.sessions)
   eventRoutes(app, services.hub, services.streams)
+  notificationRoutes(app, services.notifications)
   aboutRoutes(app, services.about, services.connections)
   sourceRoutes(app, services.sources)
   healthRoutes(app, services.health)

@@ -1,6 +1,12 @@
 import type { Journal } from '../../ports/journal.js'
+import type { NotificationStore } from '../../ports/notification-store.js'
 
 const EVERY_MS = 10 * 60_000
+
+interface Stores {
+  readonly journal: Journal
+  readonly notifications: Pick<NotificationStore, 'forgetNotifications'>
+}
 
 export interface Retention {
   readonly eventsHours: number
@@ -9,17 +15,17 @@ export interface Retention {
 }
 
 /**
- * Periodically removes old events, old runs and settled quarantined rows. Several APIs may do so at once: deleting
+ * Periodically removes old events, old runs, settled quarantined rows and old notifications. Several APIs may do so at once: deleting
  * twice is harmless.
  */
 export class Housekeeping {
-  readonly #journal: Journal
+  readonly #stores: Stores
   readonly #retention: Retention
   #timer: NodeJS.Timeout | null = null
   #work: Promise<void> = Promise.resolve()
 
-  constructor(journal: Journal, retention: Retention) {
-    this.#journal = journal
+  constructor(stores: Stores, retention: Retention) {
+    this.#stores = stores
     this.#retention = retention
   }
 
@@ -37,10 +43,12 @@ export class Housekeeping {
   #forget(): void {
     // The next round comes soon enough; an unavailable database is reported by requests that need it.
     const { eventsHours, runsDays, quarantineDays } = this.#retention
-    this.#work = this.#journal
+    const { journal, notifications } = this.#stores
+    this.#work = journal
       .forget(eventsHours)
-      .then(() => this.#journal.forgetRuns(runsDays))
-      .then(() => this.#journal.forgetSettledRows(quarantineDays))
+      .then(() => journal.forgetRuns(runsDays))
+      .then(() => journal.forgetSettledRows(quarantineDays))
+      .then(() => notifications.forgetNotifications(runsDays))
       .catch(() => {})
   }
 }

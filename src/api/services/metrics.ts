@@ -1,4 +1,5 @@
 import type { Catalog } from '../../ports/catalog.js'
+import type { NotificationStore } from '../../ports/notification-store.js'
 import type { ApiEvents } from '../../telemetry/api-events.js'
 import type { Fleet } from '../../telemetry/fleet.js'
 import type { Meter } from '../../telemetry/meter.js'
@@ -11,6 +12,8 @@ const FRESH_MS = 5_000
 interface MetricsOptions {
   /** Pipelines with their own series. */
   readonly most: number
+  /** Not given: messages that wait are not counted. */
+  readonly notifications?: Pick<NotificationStore, 'channelStates'>
   /** In milliseconds, from a monotonic clock. */
   readonly now?: () => number
 }
@@ -20,13 +23,16 @@ export class MetricsService {
   readonly #catalog: Catalog
   readonly #meter: Meter
   readonly #most: number
+  readonly #notifications: MetricsOptions['notifications']
   readonly #now: () => number
   #all: { readonly at: number; readonly text: Promise<string> } | null = null
 
-  constructor(catalog: Catalog, meter: Meter, { most, now = () => performance.now() }: MetricsOptions) {
+  constructor(catalog: Catalog, meter: Meter, options: MetricsOptions) {
+    const { most, notifications, now = () => performance.now() } = options
     this.#catalog = catalog
     this.#meter = meter
     this.#most = most
+    this.#notifications = notifications
     this.#now = now
   }
 
@@ -52,11 +58,13 @@ export class MetricsService {
   /** Null if the meta store does not respond: its monitoring must not fail together with it. */
   async #fleet(events: ApiEvents): Promise<Fleet | null> {
     try {
-      const [totals, pulse, sources] = await Promise.all([
+      const [totals, pulse, sources, channels] = await Promise.all([
         this.#catalog.runTotals(),
         this.#catalog.fleetPulse(),
         this.#catalog.listSources(),
+        this.#notifications?.channelStates() ?? [],
       ])
+      this.#meter.notificationsWaiting(channels)
       return { totals, pulse, sources }
     } catch (error) {
       events.metaStoreLost(error as Error)

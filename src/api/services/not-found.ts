@@ -6,6 +6,11 @@ const SEARCHES = {
   VERSION_NOT_FOUND: ['version', 'List the versions with GET /api/v1/pipelines/{id}/versions.'],
   QUARANTINE_NOT_FOUND: ['quarantined row', 'List the rows with GET /api/v1/pipelines/{id}/quarantine.'],
   LINEAGE_NOT_FOUND: ['node', 'List the nodes with GET /api/v1/lineage, or use pipeline:<name>.'],
+  NOTIFICATION_NOT_FOUND: ['notification rule', 'List the rules with GET /api/v1/notifications.'],
+  MESSAGE_NOT_FOUND: [
+    'undelivered notification',
+    'List undelivered notifications with GET /api/v1/notifications/dead.',
+  ],
   TOKEN_NOT_FOUND: ['token', 'List the tokens with GET /api/v1/tokens.'],
   SESSION_NOT_FOUND: ['session', 'List the sessions with GET /api/v1/sessions.'],
 } as const satisfies Partial<Record<ErrorCode, readonly [string, string]>>

@@ -121,6 +121,12 @@ export const SCREENS: readonly Screen[] = [
     prepare: aToken,
     shows: 'viewer of a test',
   },
+  {
+    name: 'the notifications',
+    path: '/settings/notifications',
+    prepare: anUndeliveredNotification,
+    shows: 'VITRINA_CHANNELS',
+  },
   { name: 'the sessions', path: '/settings/sessions', shows: /this browser|этот браузер/ },
   {
     name: 'an entry of the audit',
@@ -196,6 +202,28 @@ async function aRunWithTwoAttempts(stand: ConsoleStand): Promise<string> {
     [run_id],
   )
   return run_id
+}
+
+/** A rule, and a message that was given up, of a channel that is not configured any more. */
+async function anUndeliveredNotification({ database }: ConsoleStand): Promise<string> {
+  await database.query(
+    `INSERT INTO etl.etl_notification_rules (name, events, channel, pipelines, quiet_from, quiet_to, quiet_timezone)
+     VALUES ('failures of films', '{failed,recovered,quarantine_grew}', 'former', '{film_*}', '22:00', '07:00', 'Europe/Moscow')
+     ON CONFLICT DO NOTHING`,
+  )
+  const [row] = await database.query<{ id: string }>(
+    `WITH made AS (
+       INSERT INTO etl.etl_notification_messages (rule_id, rule_name, channel, event, group_key, status, attempts, settled_at, attempted_at, last_error)
+       SELECT gen_random_uuid(), 'failures of films', 'former', 'failed', 'DATABASE_UNAVAILABLE', 'DEAD', 10, now(), now(),
+              'hooks.example.com responded with 404: no_service. The address of the channel does not exist, or was revoked.'
+        WHERE NOT EXISTS (SELECT FROM etl.etl_notification_messages) RETURNING id),
+     event AS (
+       INSERT INTO etl.etl_outbox (rule_id, event, pipeline_id, pipeline_name, message_id)
+       SELECT gen_random_uuid(), 'failed', $1, 'film_dim_full', id FROM made)
+     SELECT id FROM made`,
+    [FILMS_ID],
+  )
+  return row?.id ?? ''
 }
 
 async function aQuarantinedRow(stand: ConsoleStand): Promise<string> {

@@ -79,7 +79,7 @@ export function AuditFilters({ search, isLoading, onReload }: Props) {
   )
 }
 
-const GROUPS = ['pipeline', 'run', 'quarantine', 'token', 'session'] as const
+const GROUPS = ['pipeline', 'run', 'quarantine', 'notification', 'token', 'session'] as const
 
 /** `pipeline.` matches every action that starts with it. */
 function useActions() {

@@ -4,7 +4,7 @@ import { Tabs } from '../../components/Tabs.js'
 import { useTexts } from '../../i18n/texts.js'
 import { settingsTexts } from './texts.js'
 
-const TABS = ['connections', 'tokens', 'sessions', 'audit', 'about'] as const
+const TABS = ['connections', 'notifications', 'tokens', 'sessions', 'audit', 'about'] as const
 
 export function SettingsLayout() {
   const texts = useTexts(settingsTexts)

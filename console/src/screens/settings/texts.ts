@@ -6,6 +6,7 @@ export const settingsTexts = defineTexts(
     tabsLabel: 'Settings sections',
     tabs: {
       connections: 'Connections',
+      notifications: 'Notifications',
       tokens: 'Tokens',
       sessions: 'Sessions',
       audit: 'Audit',
@@ -22,6 +23,7 @@ export const settingsTexts = defineTexts(
     tabsLabel: 'Разделы настроек',
     tabs: {
       connections: 'Подключения',
+      notifications: 'Уведомления',
       tokens: 'Токены',
       sessions: 'Сеансы',
       audit: 'Аудит',

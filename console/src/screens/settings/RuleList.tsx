@@ -1,0 +1,144 @@
+import { useMediaQuery } from '@mantine/hooks'
+import { notificationActions } from '../../api/notifications.js'
+import type { NotificationRule } from '../../api/wire.js'
+import { ActionButton } from '../../components/ActionButton.js'
+import { Badge } from '../../components/Badge.js'
+import { perform } from '../../components/perform.js'
+import { RecordTable } from '../../components/RecordTable.js'
+import records from '../../components/records.module.css'
+import { useTexts } from '../../i18n/texts.js'
+import { notificationsTexts } from './notifications-texts.js'
+import styles from './settings.module.css'
+
+interface Actions {
+  readonly onEdit: (rule: NotificationRule) => void
+  readonly onDelete: (rule: NotificationRule) => void
+}
+type RowProps = Actions & { readonly rule: NotificationRule }
+type Props = Actions & { readonly rules: readonly NotificationRule[] }
+
+export function RuleList({ rules, ...actions }: Props) {
+  const texts = useTexts(notificationsTexts)
+  const isPhone = useMediaQuery('(max-width: 719px)', undefined, { getInitialValueInEffect: false }) ?? false
+  if (isPhone)
+    return (
+      <div className={styles.list}>
+        {rules.map((rule) => (
+          <RuleCard key={rule.id} rule={rule} {...actions} />
+        ))}
+      </div>
+    )
+  return (
+    <RecordTable title={texts.rules} columns={texts.ruleColumns}>
+      {rules.map((rule) => (
+        <tr key={rule.id} data-ended={rule.enabled ? undefined : true}>
+          <td>
+            <NameCell rule={rule} />
+          </td>
+          <td>
+            <Events rule={rule} />
+          </td>
+          <td>{pipelinesOf(rule, texts.allPipelines)}</td>
+          <td>{rule.channel}</td>
+          <td>
+            <RuleButtons rule={rule} {...actions} />
+          </td>
+        </tr>
+      ))}
+    </RecordTable>
+  )
+}
+
+function pipelinesOf({ pipelines }: NotificationRule, all: string): string {
+  return pipelines.length === 0 ? all : pipelines.join(', ')
+}
+
+function NameCell({ rule }: { readonly rule: NotificationRule }) {
+  const texts = useTexts(notificationsTexts)
+  const quiet = rule.quiet_hours
+  return (
+    <div className={records.two}>
+      <span className={records.name}>{rule.name}</span>
+      {quiet === null ? null : (
+        <span className={records.soft}>{texts.quiet(quiet.from, quiet.to, quiet.timezone ?? 'UTC')}</span>
+      )}
+      {rule.enabled ? null : (
+        <Badge tone="rest" icon="pause">
+          {texts.disabled}
+        </Badge>
+      )}
+    </div>
+  )
+}
+
+function Events({ rule }: { readonly rule: NotificationRule }) {
+  const { events } = useTexts(notificationsTexts)
+  return (
+    <div className={styles.chips}>
+      {rule.events.map((event) => (
+        <span key={event} className={styles.chip}>
+          {events[event] ?? event}
+        </span>
+      ))}
+    </div>
+  )
+}
+
+function RuleButtons({ rule, onEdit, onDelete }: RowProps) {
+  const texts = useTexts(notificationsTexts)
+  const { id, name, enabled } = rule
+  const toggle = () =>
+    perform(() => notificationActions.change(id, { enabled: !enabled }), {
+      done: texts.didChange(name),
+      failed: texts.didNotChange,
+    })
+  return (
+    <div className={styles.actions}>
+      <ActionButton
+        needs="admin"
+        size="compact-sm"
+        aria-label={enabled ? texts.disableOf(name) : texts.enableOf(name)}
+        onClick={() => void toggle()}
+      >
+        {enabled ? texts.disable : texts.enable}
+      </ActionButton>
+      <ActionButton
+        needs="admin"
+        size="compact-sm"
+        aria-label={texts.editOf(name)}
+        onClick={() => onEdit(rule)}
+      >
+        {texts.edit}
+      </ActionButton>
+      <ActionButton
+        needs="admin"
+        size="compact-sm"
+        aria-label={texts.removeOf(name)}
+        onClick={() => onDelete(rule)}
+      >
+        {texts.remove}
+      </ActionButton>
+    </div>
+  )
+}
+
+function RuleCard({ rule, ...actions }: RowProps) {
+  const texts = useTexts(notificationsTexts)
+  return (
+    <article className={styles.card} aria-label={rule.name}>
+      <NameCell rule={rule} />
+      <Events rule={rule} />
+      <dl className={styles.facts}>
+        <div>
+          <dt>{texts.ruleColumns.pipelines}</dt>
+          <dd>{pipelinesOf(rule, texts.allPipelines)}</dd>
+        </div>
+        <div>
+          <dt>{texts.ruleColumns.channel}</dt>
+          <dd>{rule.channel}</dd>
+        </div>
+      </dl>
+      <RuleButtons rule={rule} {...actions} />
+    </article>
+  )
+}

@@ -1,0 +1,62 @@
+import type { NotificationRule, NotificationRuleInput } from '../../api/wire.js'
+
+type Event = NotificationRuleInput['events'][number]
+
+/** In the order in which the form shows them; the compiler requires every event of the API. */
+const ORDER: Readonly<Record<Event, true>> = {
+  failed: true,
+  recovered: true,
+  brake: true,
+  quarantine_grew: true,
+  drift_found: true,
+  audit_failed: true,
+  held_back: true,
+}
+export const EVENTS = Object.keys(ORDER) as Event[]
+
+/** A rule as the form edits it. */
+export interface Draft {
+  readonly name: string
+  readonly events: readonly string[]
+  readonly channel: string | null
+  /** Separated by commas. */
+  readonly pipelines: string
+  readonly isQuiet: boolean
+  readonly from: string
+  readonly to: string
+  readonly zone: string
+  readonly group: number
+  readonly repeat: number
+  readonly most: number
+}
+
+export function draftOf(rule: NotificationRule | null, channels: readonly string[]): Draft {
+  const quiet = rule?.quiet_hours ?? null
+  return {
+    name: rule?.name ?? '',
+    events: rule?.events ?? ['failed', 'recovered'],
+    channel: rule?.channel ?? (channels.length === 1 ? channels[0]! : null),
+    pipelines: rule?.pipelines.join(', ') ?? '',
+    isQuiet: quiet !== null,
+    from: quiet?.from ?? '22:00',
+    to: quiet?.to ?? '07:00',
+    zone: quiet?.timezone ?? new Intl.DateTimeFormat().resolvedOptions().timeZone,
+    group: rule?.group_seconds ?? 10,
+    repeat: rule?.repeat_seconds ?? 600,
+    most: rule?.max_per_hour ?? 20,
+  }
+}
+
+export function inputOf(draft: Draft): NotificationRuleInput {
+  const names = draft.pipelines.split(',').map((name) => name.trim())
+  return {
+    name: draft.name.trim(),
+    events: EVENTS.filter((event) => draft.events.includes(event)),
+    channel: draft.channel ?? '',
+    pipelines: names.filter((name) => name !== ''),
+    quiet_hours: draft.isQuiet ? { from: draft.from, to: draft.to, timezone: draft.zone } : null,
+    group_seconds: draft.group,
+    repeat_seconds: draft.repeat,
+    max_per_hour: draft.most,
+  }
+}

@@ -1,0 +1,220 @@
+import { z } from 'zod'
+import {
+  type DeadMessage,
+  EVENT_NAMES,
+  NOTIFICATION_EVENTS,
+  type NotificationRule,
+  type RuleSpec,
+} from '../../model/notification.js'
+import { isZone } from '../../model/schedule.js'
+import { line } from '../../model/text.js'
+import { CHANNEL_TYPES } from '../../ports/channels.js'
+import type { KnownChannel, TestOutcome } from '../services/notifications.js'
+import { pageOf } from './page.js'
+
+const HOUR = 3_600
+const DAY = 86_400
+
+const eventList = Object.entries(NOTIFICATION_EVENTS).map(([name, means]) => `${name}: ${means}`)
+const timeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time such as 22:00')
+
+const quietHours = z
+  .strictObject({
+    from: timeOfDay.describe('The first minute, HH:MM.').meta({ example: '22:00' }),
+    to: timeOfDay
+      .describe('The first minute after it, HH:MM; may be on the next day.')
+      .meta({ example: '07:00' }),
+    timezone: line(100)
+      .refine(isZone, 'must be a time zone such as Europe/Moscow')
+      .default('UTC')
+      .describe('The time zone of both.')
+      .meta({ example: 'Europe/Moscow' }),
+  })
+  .refine(({ from, to }) => from !== to, 'must not begin and end at the same time')
+
+const seconds = (least: number, most: number) => z.int().min(least).max(most)
+
+/** Without defaults: a field that is absent from a change keeps its value. */
+const fields = {
+  name: line(200).describe('The name of the rule.').meta({ example: 'failures to #etl' }),
+  enabled: z.boolean().describe('Whether the rule sends notifications.'),
+  events: z
+    .array(z.enum(EVENT_NAMES))
+    .min(1)
+    .max(EVENT_NAMES.length)
+    .describe(`The events that it sends. ${eventList.join(' ')}`)
+    .meta({ example: ['failed', 'recovered'] }),
+  pipelines: z
+    .array(line(200))
+    .max(1_000)
+    .describe('Names of pipelines; * matches any characters. Empty: all pipelines.')
+    .meta({ example: ['film_*'] }),
+  channel: z.string().min(1).max(63).describe('The name of a configured channel.').meta({ example: 'ops' }),
+  quiet_hours: quietHours
+    .nullable()
+    .describe('When nothing is sent; events of this time are sent afterwards. null: none.'),
+  group_seconds: seconds(0, HOUR).describe('How long similar events are collected before the first message.'),
+  repeat_seconds: seconds(0, DAY).describe(
+    'How long further similar events are collected before the next message. Similar: the same event with the same error code.',
+  ),
+  max_per_hour: z
+    .int()
+    .min(1)
+    .max(1_000)
+    .describe('The maximum number of messages of the rule in one hour; further events wait.'),
+  held_back_seconds: seconds(0, 30 * DAY).describe(
+    'How old a transaction must be before the event held_back is sent.',
+  ),
+}
+
+export const ruleInput = z
+  .strictObject({
+    ...fields,
+    enabled: fields.enabled.default(true),
+    pipelines: fields.pipelines.default([]),
+    quiet_hours: fields.quiet_hours.default(null),
+    group_seconds: fields.group_seconds.default(10),
+    repeat_seconds: fields.repeat_seconds.default(600),
+    max_per_hour: fields.max_per_hour.default(20),
+    held_back_seconds: fields.held_back_seconds.default(900),
+  })
+  .meta({ id: 'NotificationRuleInput' })
+
+export const ruleChange = z.strictObject(fields).partial().meta({ id: 'NotificationRuleChange' })
+
+const ruleWire = z
+  .object({
+    id: z.string().describe('The id of the rule.').meta({ format: 'uuid' }),
+    ...fields,
+    events: z.array(z.string()).describe('The events that it sends.'),
+    created_at: z.string().describe('When it was created.'),
+    updated_at: z.string().describe('When it was last changed.'),
+  })
+  .meta({ id: 'NotificationRule' })
+
+export { ruleWire }
+export const rulesWire = pageOf(ruleWire)
+
+export const channelsWire = z.object({
+  items: z
+    .array(
+      z
+        .object({
+          name: z.string().describe('The name of the channel.'),
+          type: z.enum(CHANNEL_TYPES).nullable().describe('null: not configured in this API.'),
+          host: z.string().nullable().describe('The host that it sends to, without path and secrets.'),
+          last_sent_at: z.string().nullable().describe('When the last notification was delivered.'),
+          last_error: z.string().nullable().describe('Why the last failed attempt failed.'),
+          last_error_at: z.string().nullable().describe('When the last failed attempt was made.'),
+          pending: z.number().describe('Notifications that are not delivered yet.'),
+          dead: z.number().describe('Notifications that were given up.'),
+        })
+        .meta({ id: 'NotificationChannel' }),
+    )
+    .describe('By name.'),
+})
+
+const deadWire = z
+  .object({
+    id: z.string().describe('The id of the notification.').meta({ format: 'uuid' }),
+    rule: z.string().describe('The name of the rule.'),
+    channel: z.string().describe('The channel.'),
+    event: z.string().describe('The event.'),
+    code: z.string().nullable().describe('The error code of the event.'),
+    events: z.number().describe('The number of events in it.'),
+    pipelines: z.array(z.string()).describe('The pipelines, the first 20.'),
+    attempts: z.number().describe('Failed attempts.'),
+    error: z.string().describe('Why the last attempt failed.'),
+    created_at: z.string().describe('When it was composed.'),
+    died_at: z.string().describe('When it was given up.'),
+  })
+  .meta({ id: 'DeadNotification' })
+export const deadPage = pageOf(deadWire)
+
+export const testInput = z.strictObject({
+  channel: z.string().min(1).max(63).describe('The name of a configured channel.').meta({ example: 'ops' }),
+})
+export const testWire = z
+  .object({
+    channel: z.string().describe('The channel.'),
+    delivered: z.boolean().describe('Whether the receiver accepted the message.'),
+    detail: z.string().describe('The response of the receiver, or why there is none.'),
+    hint: z.string().nullable().describe('How to fix it.'),
+  })
+  .meta({ id: 'NotificationTest' })
+
+export function specOf(input: z.output<typeof ruleInput>): RuleSpec {
+  return {
+    name: input.name,
+    enabled: input.enabled,
+    events: [...new Set(input.events)],
+    pipelines: [...new Set(input.pipelines)],
+    channel: input.channel,
+    quietHours: input.quiet_hours,
+    groupSeconds: input.group_seconds,
+    repeatSeconds: input.repeat_seconds,
+    maxPerHour: input.max_per_hour,
+    heldBackSeconds: input.held_back_seconds,
+  }
+}
+
+export function changedSpec(before: RuleSpec, change: z.output<typeof ruleChange>): RuleSpec {
+  return specOf({ ...fieldsToWire(before), ...change } as z.output<typeof ruleInput>)
+}
+
+function fieldsToWire(spec: RuleSpec) {
+  return {
+    name: spec.name,
+    enabled: spec.enabled,
+    events: [...spec.events],
+    pipelines: [...spec.pipelines],
+    channel: spec.channel,
+    quiet_hours: spec.quietHours,
+    group_seconds: spec.groupSeconds,
+    repeat_seconds: spec.repeatSeconds,
+    max_per_hour: spec.maxPerHour,
+    held_back_seconds: spec.heldBackSeconds,
+  }
+}
+
+export function ruleToWire(rule: NotificationRule): z.infer<typeof ruleWire> {
+  return {
+    id: rule.id,
+    ...fieldsToWire(rule),
+    created_at: rule.createdAt,
+    updated_at: rule.updatedAt,
+  }
+}
+
+export function channelToWire(channel: KnownChannel): z.infer<typeof channelsWire>['items'][number] {
+  return {
+    name: channel.name,
+    type: channel.type,
+    host: channel.host,
+    last_sent_at: channel.lastSentAt,
+    last_error: channel.lastError,
+    last_error_at: channel.lastErrorAt,
+    pending: channel.pending,
+    dead: channel.dead,
+  }
+}
+
+export function deadToWire(dead: DeadMessage): z.infer<typeof deadWire> {
+  return {
+    id: dead.id,
+    rule: dead.ruleName,
+    channel: dead.channel,
+    event: dead.event,
+    code: dead.key === '' ? null : dead.key,
+    events: dead.events,
+    pipelines: [...dead.pipelines],
+    attempts: dead.attempts,
+    error: dead.error,
+    created_at: dead.createdAt,
+    died_at: dead.diedAt,
+  }
+}
+
+export function testToWire(channel: string, outcome: TestOutcome): z.infer<typeof testWire> {
+  return { channel, ...outcome }
+}

@@ -1,0 +1,252 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import { VitrinaError } from '../model/errors.js'
+import { EVENT_NAMES, type NotificationEvent } from '../model/notification.js'
+import { collect, group, readingCommand, serverCommand, timeSpan, wholeNumber } from './command.js'
+import { type FormatFlags, formatOption, isData, jsonOption, printData } from './format.js'
+import { print } from './output.js'
+import type { ServerFlags } from './server/connection.js'
+import { isId } from './server/find-pipeline.js'
+import { type PageFlags, pageOrAll } from './server/pages.js'
+import { openServer, type Server } from './server/server.js'
+import { moment, printTable, tellOfMore } from './show.js'
+
+type Flags = ServerFlags & FormatFlags
+
+interface CreateFlags extends Flags {
+  readonly name: string
+  readonly event: NotificationEvent[]
+  readonly channel: string
+  readonly pipeline?: string[]
+  readonly quiet?: { readonly from: string; readonly to: string }
+  readonly timezone?: string
+  readonly groupFor?: number
+  readonly repeatAfter?: number
+  readonly maxPerHour?: number
+}
+
+export function addNotifications(program: Command): void {
+  const notifications = group(
+    program,
+    'notifications',
+    'Manage notification rules, test channels, and settle undelivered notifications.',
+  )
+  addRules(notifications)
+  addDelivery(notifications)
+}
+
+function addRules(notifications: Command): void {
+  readingCommand(notifications, {
+    usage: 'list',
+    description: 'List the notification rules.',
+    examples: ['notifications list'],
+  }).action(list)
+  serverCommand(notifications, {
+    usage: 'create',
+    description: 'Create a notification rule.',
+    examples: [
+      'notifications create --name failures --event failed,recovered --channel ops',
+      "notifications create --name films --event failed --channel ops --pipeline 'film_*' --quiet 22:00-07:00 --timezone Europe/Moscow",
+    ],
+  })
+    .requiredOption('--name <name>', 'name of the rule')
+    .requiredOption(
+      '--event <event>',
+      `${EVENT_NAMES.join(', ')}; repeat the option or separate with commas`,
+      events,
+    )
+    .requiredOption('--channel <channel>', 'a configured channel')
+    .option('--pipeline <name>', 'only this pipeline; * matches any characters; may be repeated', collect)
+    .option('--quiet <from-to>', 'send nothing in this time of day, such as 22:00-07:00', quietHours)
+    .option('--timezone <zone>', 'time zone of --quiet (default: UTC)')
+    .option('--group-for <time>', 'how long similar events are collected first (default: 10s)', timeSpan)
+    .option('--repeat-after <time>', 'time between messages about similar events (default: 10m)', timeSpan)
+    .option('--max-per-hour <n>', 'maximum number of messages in one hour (default: 20)', wholeNumber)
+    .addOption(formatOption())
+    .addOption(jsonOption())
+    .action(create)
+  for (const [usage, enabled] of [
+    ['enable', true],
+    ['disable', false],
+  ] as const)
+    serverCommand(notifications, {
+      usage: `${usage} <rule>`,
+      description: `${enabled ? 'Enable' : 'Disable'} a rule, given by id or name.`,
+      examples: [`notifications ${usage} failures`],
+    }).action((rule: string, flags: ServerFlags) => setEnabled(rule, enabled, flags))
+  serverCommand(notifications, {
+    usage: 'delete <rule>',
+    description: 'Delete a rule, given by id or name.',
+    examples: ['notifications delete failures'],
+  }).action(remove)
+}
+
+function addDelivery(notifications: Command): void {
+  readingCommand(notifications, {
+    usage: 'channels',
+    description: 'List the channels with the state of their deliveries.',
+    examples: ['notifications channels'],
+  }).action(channels)
+  serverCommand(notifications, {
+    usage: 'test <channel>',
+    description: 'Send a test message, and show the response of the receiver.',
+    examples: ['notifications test ops'],
+  })
+    .addOption(formatOption())
+    .addOption(jsonOption())
+    .action(test)
+  readingCommand(notifications, {
+    usage: 'dead',
+    description: 'List notifications that were given up, newest first.',
+    examples: ['notifications dead'],
+  })
+    .option('--limit <n>', 'maximum number of notifications (default: all)', wholeNumber)
+    .option('--cursor <cursor>', 'show the page after this cursor')
+    .action(dead)
+  for (const [as, description, done] of [
+    ['retry', 'Deliver a notification again that was given up.', 'will be delivered again'],
+    ['discard', 'Remove a notification that was given up from the list.', 'is discarded'],
+  ] as const)
+    serverCommand(notifications, {
+      usage: `${as} <id>`,
+      description,
+      examples: [`notifications ${as} 0b7c2b0e-6d8f-4a55-9a38-0d9ef0a3b1f2`],
+    }).action(async (id: string, flags: ServerFlags) => {
+      const server = await openServer(flags)
+      const params = { params: { path: { id } } }
+      await server.ask(
+        as === 'retry'
+          ? server.api.POST('/notifications/dead/{id}/retry', params)
+          : server.api.POST('/notifications/dead/{id}/discard', params),
+      )
+      print(`Notification ${id} ${done}.`)
+    })
+}
+
+async function list(flags: Flags): Promise<void> {
+  const server = await openServer(flags)
+  const page = await server.ask(server.api.GET('/notifications', {}))
+  if (isData(flags)) return printData(page, flags)
+  printTable(
+    ['name', 'enabled', 'events', 'pipelines', 'channel', 'quiet hours', 'id'],
+    page.items.map((rule) => [
+      rule.name,
+      rule.enabled ? 'yes' : 'no',
+      rule.events.join(', '),
+      rule.pipelines.length === 0 ? 'all' : rule.pipelines.join(', '),
+      rule.channel,
+      rule.quiet_hours === null
+        ? ''
+        : `${rule.quiet_hours.from}-${rule.quiet_hours.to} ${rule.quiet_hours.timezone}`,
+      rule.id,
+    ]),
+    'No notification rules.',
+  )
+}
+
+async function create(flags: CreateFlags): Promise<void> {
+  const server = await openServer(flags)
+  const { quiet, timezone = 'UTC' } = flags
+  const body = {
+    name: flags.name,
+    events: flags.event,
+    channel: flags.channel,
+    ...(flags.pipeline && { pipelines: flags.pipeline }),
+    ...(quiet && { quiet_hours: { ...quiet, timezone } }),
+    ...(flags.groupFor !== undefined && { group_seconds: flags.groupFor }),
+    ...(flags.repeatAfter !== undefined && { repeat_seconds: flags.repeatAfter }),
+    ...(flags.maxPerHour !== undefined && { max_per_hour: flags.maxPerHour }),
+  }
+  const made = await server.ask(server.api.POST('/notifications', { body }))
+  if (isData(flags)) printData(made, flags)
+  else print(`Created rule ${made.name}: ${made.events.join(', ')} to ${made.channel}.`)
+}
+
+async function setEnabled(rule: string, enabled: boolean, flags: ServerFlags): Promise<void> {
+  const server = await openServer(flags)
+  const params = { path: { id: await idOf(server, rule) } }
+  const { name } = await server.ask(server.api.PATCH('/notifications/{id}', { params, body: { enabled } }))
+  print(`Rule ${name} is ${enabled ? 'enabled' : 'disabled'}.`)
+}
+
+async function remove(rule: string, flags: ServerFlags): Promise<void> {
+  const server = await openServer(flags)
+  const id = await idOf(server, rule)
+  await server.ask(server.api.DELETE('/notifications/{id}', { params: { path: { id } } }))
+  print(`Deleted rule ${rule}.`)
+}
+
+async function channels(flags: Flags): Promise<void> {
+  const server = await openServer(flags)
+  const found = await server.ask(server.api.GET('/notifications/channels', {}))
+  if (isData(flags)) return printData(found, flags)
+  printTable(
+    ['channel', 'type', 'host', 'last delivery', 'pending', 'dead', 'last error'],
+    found.items.map((channel) => [
+      channel.name,
+      channel.type ?? 'not configured',
+      channel.host ?? '',
+      moment(channel.last_sent_at),
+      String(channel.pending),
+      String(channel.dead),
+      channel.last_error ?? '',
+    ]),
+    'No channels. Set VITRINA_CHANNELS for the API.',
+  )
+}
+
+async function test(channel: string, flags: Flags): Promise<void> {
+  const server = await openServer(flags)
+  const outcome = await server.ask(server.api.POST('/notifications/test', { body: { channel } }))
+  if (isData(flags)) printData(outcome, flags)
+  else if (outcome.delivered) print(`Delivered: ${outcome.detail}`)
+  if (!outcome.delivered) throw new VitrinaError('CHANNEL_FAILED', outcome.detail, outcome.hint ?? '')
+}
+
+async function dead(flags: Flags & PageFlags): Promise<void> {
+  const server = await openServer(flags)
+  const page = await pageOrAll(flags, (query) =>
+    server.ask(server.api.GET('/notifications/dead', { params: { query } })),
+  )
+  if (isData(flags)) return printData(page, flags)
+  printTable(
+    ['id', 'rule', 'channel', 'event', 'pipelines', 'attempts', 'given up', 'error'],
+    page.items.map((one) => [
+      one.id,
+      one.rule,
+      one.channel,
+      one.code === null ? one.event : `${one.event} (${one.code})`,
+      one.pipelines.join(', '),
+      String(one.attempts),
+      moment(one.died_at),
+      one.error,
+    ]),
+    'No undelivered notifications.',
+  )
+  tellOfMore(page.next_cursor)
+}
+
+async function idOf(server: Server, rule: string): Promise<string> {
+  if (isId(rule)) return rule
+  const { items } = await server.ask(server.api.GET('/notifications', {}))
+  const found = items.find(({ name }) => name === rule)
+  if (found !== undefined) return found.id
+  throw new VitrinaError(
+    'NOTIFICATION_NOT_FOUND',
+    `No notification rule is named "${rule}".`,
+    'Run "vitrina notifications list" to list the rules.',
+  )
+}
+
+function events(given: string, before: string[] | undefined): string[] {
+  const names = collect(given, before)
+  const unknown = names.find((name) => !(EVENT_NAMES as readonly string[]).includes(name))
+  if (unknown !== undefined)
+    throw new InvalidArgumentError(`"${unknown}" is not an event. Events: ${EVENT_NAMES.join(', ')}.`)
+  return names
+}
+
+function quietHours(given: string): { from: string; to: string } {
+  const [, from = '', to = ''] = /^(\d\d:\d\d)-(\d\d:\d\d)$/.exec(given) ?? []
+  if (to === '') throw new InvalidArgumentError('Enter two times of day such as 22:00-07:00.')
+  return { from, to }
+}

@@ -1,0 +1,22 @@
+import type { Channel, ChannelOptions, Outgoing } from '../channel.js'
+import { accepted } from '../http-channel.js'
+import { post } from '../post.js'
+
+/** An incoming webhook of Slack, or of Mattermost, Rocket.Chat and others that take the same format. */
+export function slackChannel(config: { readonly url: string }, { allowed }: ChannelOptions): Channel {
+  const url = new URL(config.url)
+  return {
+    type: 'slack',
+    host: url.host,
+    async send({ text, signal }: Outgoing) {
+      const words = [`*${escaped(text.title)}*`, ...text.lines.map(escaped), `<${text.link}|Open in Vitrina>`]
+      const body = JSON.stringify({ text: words.join('\n'), unfurl_links: false })
+      return accepted(url.hostname, await post({ url, body, headers: {}, allowed, signal }))
+    },
+  }
+}
+
+/** Otherwise an error message could mention everyone (<!channel>) or disguise a link. */
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}

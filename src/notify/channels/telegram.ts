@@ -1,0 +1,32 @@
+import type { Channel, ChannelOptions, Outgoing } from '../channel.js'
+import { accepted } from '../http-channel.js'
+import { post } from '../post.js'
+
+interface TelegramConfig {
+  readonly url: string
+  readonly token: string
+  readonly chat_id: string
+}
+
+/** The limit of the bot API. */
+const MOST_CHARACTERS = 4_096
+
+export function telegramChannel(config: TelegramConfig, { allowed }: ChannelOptions): Channel {
+  const base = config.url.replace(/\/+$/, '')
+  const url = new URL(`${base}/bot${config.token}/sendMessage`)
+  return {
+    type: 'telegram',
+    host: url.host,
+    async send({ text, signal }: Outgoing) {
+      const end = `\n${text.link}`
+      const words = [text.title, ...text.lines].join('\n').slice(0, MOST_CHARACTERS - end.length)
+      // Without parse_mode: nothing in the text is read as markup.
+      const body = JSON.stringify({
+        chat_id: config.chat_id,
+        text: words + end,
+        link_preview_options: { is_disabled: true },
+      })
+      return accepted(url.hostname, await post({ url, body, headers: {}, allowed, signal }))
+    },
+  }
+}

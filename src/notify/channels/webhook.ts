@@ -1,0 +1,55 @@
+import { Webhook } from 'standardwebhooks'
+import type { NotificationMessage } from '../../model/notification.js'
+import type { Channel, ChannelOptions, Outgoing } from '../channel.js'
+import { accepted } from '../http-channel.js'
+import { post } from '../post.js'
+
+interface WebhookConfig {
+  readonly url: string
+  readonly secret: string
+}
+
+/** JSON for programs, signed as https://www.standardwebhooks.com describes. */
+export function webhookChannel(config: WebhookConfig, { allowed, publicUrl }: ChannelOptions): Channel {
+  const url = new URL(config.url)
+  const signer = new Webhook(config.secret)
+  return {
+    type: 'webhook',
+    host: url.host,
+    async send({ message, text, signal }: Outgoing) {
+      const body = JSON.stringify({
+        type: `vitrina.${message.event}`,
+        timestamp: message.createdAt,
+        data: {
+          title: text.title,
+          text: text.lines.join('\n'),
+          url: text.link,
+          rule: message.ruleName,
+          code: message.key === '' ? null : message.key,
+          events: message.events.map((event) => eventWire(event, publicUrl)),
+        },
+      })
+      // The time of this attempt: receivers refuse signatures that are older than five minutes.
+      const now = new Date()
+      const headers = {
+        'webhook-id': message.id,
+        'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
+        'webhook-signature': signer.sign(message.id, now, body),
+      }
+      return accepted(url.hostname, await post({ url, body, headers, allowed, signal }))
+    },
+  }
+}
+
+function eventWire(event: NotificationMessage['events'][number], publicUrl: string) {
+  const { pipelineId, pipelineName, runId } = event
+  return {
+    event: event.event,
+    at: event.at,
+    pipeline_id: pipelineId,
+    pipeline: pipelineName,
+    run_id: runId,
+    url: runId === null ? `${publicUrl}/ui/pipelines/${pipelineId}` : `${publicUrl}/ui/runs/${runId}`,
+    ...event.data,
+  }
+}

@@ -1,0 +1,139 @@
+import type { MessageStatus } from '../model/notification.js'
+import type {
+  ClaimedMessage,
+  Delivery,
+  MessagePlan,
+  Outbox,
+  RecentMessage,
+  Waiting,
+  WaitingEvent,
+} from '../ports/outbox.js'
+import { redactText } from '../telemetry/redact.js'
+import type { Database, Queryable } from './database.js'
+import { RULE_COLUMNS, type RuleRow, toRule } from './notification-rows.js'
+
+/** One API at a time groups events ("noti" as four bytes): two would compose two messages from one outage. */
+const LOCK = 0x6e6f7469
+/** Per round, so that no transaction grows without limit; the rest follows in the next round. */
+const MOST_EVENTS = 5_000
+/** The longest interval that a rule can set between messages. */
+const RECENT = "interval '1 day'"
+
+const EVENT_COLUMNS = `
+  o.id, etl.rfc3339(o.at) AS at, o.event, o.group_key AS key, o.pipeline_id AS "pipelineId",
+  o.pipeline_name AS "pipelineName", o.run_id AS "runId", o.data`
+
+export interface OutboxOptions {
+  /** Not given: the clock of the database. Tests set it to see quiet hours pass. */
+  readonly now?: () => Date
+}
+
+export class OutboxRepository implements Outbox {
+  readonly #database: Database
+  readonly #now: (() => Date) | null
+
+  constructor(database: Database, { now }: OutboxOptions = {}) {
+    this.#database = database
+    this.#now = now ?? null
+  }
+
+  async group(plan: (waiting: Waiting) => MessagePlan): Promise<number> {
+    // Most rounds find nothing: one index lookup, without a transaction.
+    const some = await this.#database.query(
+      'SELECT FROM etl.etl_outbox WHERE message_id IS NULL AND NOT dropped LIMIT 1',
+    )
+    if (some.length === 0) return 0
+    return this.#database.transaction(async (session) => {
+      const [lock] = await session.query<{ ours: boolean }>('SELECT pg_try_advisory_xact_lock($1) AS ours', [
+        LOCK,
+      ])
+      if (!lock!.ours) return 0
+      const { messages, dropped } = plan(await this.#waiting(session))
+      for (const { rule, event, key, events } of messages)
+        await session.query(
+          `WITH made AS (
+             INSERT INTO etl.etl_notification_messages (rule_id, rule_name, channel, event, group_key, created_at)
+             VALUES ($1, $2, $3, $4, $5, coalesce($7, clock_timestamp())) RETURNING id)
+           UPDATE etl.etl_outbox o SET message_id = made.id FROM made WHERE o.id = ANY ($6)`,
+          [rule.id, rule.name, rule.channel, event, key, events.map(({ id }) => id), this.#now?.() ?? null],
+        )
+      if (dropped.length > 0)
+        await session.query('UPDATE etl.etl_outbox SET dropped = true WHERE id = ANY ($1)', [
+          dropped.map(({ id }) => id),
+        ])
+      return messages.length
+    })
+  }
+
+  async #waiting(session: Queryable): Promise<Waiting> {
+    // SKIP LOCKED: a running batch may still be adding rows to an event of the quarantine.
+    const events = await session.query<
+      WaitingEvent & { ended_id: number | null; ended_status: MessageStatus | 'WAITING' | null }
+    >(
+      `WITH waiting AS (
+         SELECT * FROM etl.etl_outbox WHERE message_id IS NULL AND NOT dropped ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED)
+       SELECT ${EVENT_COLUMNS}, o.rule_id AS "ruleId", ended.id AS ended_id, ended.status AS ended_status
+         FROM waiting o
+         LEFT JOIN LATERAL (
+           SELECT f.id, CASE WHEN f.dropped THEN 'DISCARDED' WHEN f.message_id IS NULL THEN 'WAITING' ELSE m.status END AS status
+             FROM etl.etl_outbox f LEFT JOIN etl.etl_notification_messages m ON m.id = f.message_id
+            WHERE o.event = 'recovered' AND f.rule_id = o.rule_id AND f.pipeline_id = o.pipeline_id
+              AND f.event IN ('failed', 'brake') AND f.id < o.id
+            ORDER BY f.id DESC LIMIT 1) AS ended ON true
+        ORDER BY o.id`,
+      [MOST_EVENTS],
+    )
+    const rules = await session.query<RuleRow>(`SELECT ${RULE_COLUMNS} FROM etl.etl_notification_rules r`)
+    const recent = await session.query<RecentMessage>(
+      `SELECT rule_id AS "ruleId", event, group_key AS key, etl.rfc3339(created_at) AS "createdAt"
+         FROM etl.etl_notification_messages WHERE created_at > coalesce($1, clock_timestamp()) - ${RECENT}`,
+      [this.#now?.() ?? null],
+    )
+    const [clock] = await session.query<{ now: Date }>('SELECT clock_timestamp() AS now')
+    return {
+      now: this.#now?.() ?? clock!.now,
+      rules: rules.map(toRule),
+      events: events.map(({ ended_id: id, ended_status: status, ...event }) => ({
+        ...event,
+        ends: id === null || status === null ? null : { id, status },
+      })),
+      recent,
+    }
+  }
+
+  async claim(most: number, leaseSeconds: number): Promise<ClaimedMessage[]> {
+    return this.#database.query<ClaimedMessage & Record<string, unknown>>(
+      `WITH due AS (
+         SELECT id FROM etl.etl_notification_messages
+          WHERE status = 'PENDING' AND next_attempt_at <= clock_timestamp()
+            AND (lease_until IS NULL OR lease_until < clock_timestamp())
+          ORDER BY next_attempt_at LIMIT $1 FOR UPDATE SKIP LOCKED),
+       claimed AS (
+         UPDATE etl.etl_notification_messages m
+            SET attempts = m.attempts + 1, attempted_at = clock_timestamp(),
+                lease_until = clock_timestamp() + make_interval(secs => $2)
+           FROM due WHERE m.id = due.id RETURNING m.*)
+       SELECT c.id, c.rule_name AS "ruleName", c.channel, c.event, c.group_key AS key, etl.rfc3339(c.created_at) AS "createdAt",
+              c.attempts AS attempt,
+              (SELECT coalesce(json_agg(e ORDER BY e.id), '[]') FROM (
+                 SELECT ${EVENT_COLUMNS} FROM etl.etl_outbox o WHERE o.message_id = c.id) e) AS events
+         FROM claimed c ORDER BY c.created_at`,
+      [most, leaseSeconds],
+    )
+  }
+
+  async settle({ id, attempt }: ClaimedMessage, delivery: Delivery): Promise<boolean> {
+    const error = delivery.status === 'SENT' ? null : redactText(delivery.error)
+    const wait = delivery.status === 'RETRY' ? delivery.waitSeconds : 0
+    // The number of the attempt is the fence: a process whose lease expired must not undo the outcome of another.
+    const settled = await this.#database.query(
+      `UPDATE etl.etl_notification_messages
+          SET status = $3, last_error = coalesce($4, last_error), lease_until = NULL,
+              next_attempt_at = clock_timestamp() + make_interval(secs => $5),
+              settled_at = CASE WHEN $3 = 'PENDING' THEN NULL ELSE clock_timestamp() END
+        WHERE id = $1 AND attempts = $2 AND status = 'PENDING' RETURNING id`,
+      [id, attempt, delivery.status === 'RETRY' ? 'PENDING' : delivery.status, error, wait],
+    )
+    return settled.length === 1
+  }
+}

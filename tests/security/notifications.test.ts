@@ -1,0 +1,247 @@
+import { createServer } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { readSettings } from '../../src/config/settings.js'
+import { createChannels } from '../../src/main/notifications.js'
+import type { NotificationMessage } from '../../src/model/notification.js'
+import { reachOf } from '../../src/notify/addresses.js'
+import { anApi } from '../support/api.js'
+import { aDatabase } from '../support/database.js'
+import { aDispatcher, aReportingPipeline, aRule, SECRET, webhookEnv } from '../support/notifications.js'
+import { anHttpReceiver, anSmtpReceiver } from '../support/receivers.js'
+
+const MESSAGE: NotificationMessage = {
+  ...{
+    id: 'm1',
+    ruleName: 'r',
+    channel: 'hook',
+    event: 'failed',
+    key: 'X',
+    createdAt: '2026-01-01T00:00:00Z',
+  },
+  events: [],
+}
+
+function send(env: Record<string, string>): Promise<string> {
+  return createChannels(readSettings(env)).send(MESSAGE)
+}
+
+const hook = (url: string, allowed?: string) => ({
+  VITRINA_CHANNELS: JSON.stringify({ hook: { type: 'webhook', url, secret: SECRET } }),
+  ...(allowed === undefined ? {} : { VITRINA_NOTIFY_ALLOWED_HOSTS: allowed }),
+})
+
+describe('addresses', () => {
+  it.each([
+    '169.254.169.254',
+    '169.254.0.1',
+    '0.0.0.0',
+    '0.1.2.3',
+    '224.0.0.1',
+    '255.255.255.255',
+    '100.100.100.200',
+    '168.63.129.16',
+    '::',
+    'fe80::1',
+    'ff02::1',
+    'fd00:ec2::254',
+    '::ffff:169.254.169.254',
+    '::ffff:a9fe:a9fe',
+    '64:ff9b::a9fe:a9fe',
+    '2002:a9fe:a9fe::1',
+    'not an address',
+  ])('%s is never a receiver', (address) => expect(reachOf(address)).toBe('never'))
+
+  it.each([
+    '127.0.0.1',
+    '127.8.8.8',
+    '10.1.2.3',
+    '172.31.0.1',
+    '192.168.1.1',
+    '100.64.0.1',
+    '::1',
+    'fc00::1',
+  ])('%s is internal', (address) => {
+    expect(reachOf(address)).toBe('internal')
+    if (address.includes('.')) expect(reachOf(`::ffff:${address}`)).toBe('internal')
+  })
+
+  it.each(['8.8.8.8', '172.32.0.1', '2606:4700::1111'])('%s is public', (address) =>
+    expect(reachOf(address)).toBe('public'),
+  )
+})
+
+describe('a channel', () => {
+  it.each([
+    'http://169.254.169.254/latest/meta-data/',
+    'http://[::ffff:169.254.169.254]/',
+    'http://2852039166/',
+    'http://0xa9fea9fe/',
+    'http://0/',
+    'http://[fe80::1]/',
+  ])('never connects to %s, not even if its host is listed', async (url) => {
+    const { hostname } = new URL(url)
+    for (const allowed of [undefined, hostname])
+      await expect(send(hook(url, allowed))).rejects.toMatchObject({ code: 'CHANNEL_REFUSED' })
+  })
+
+  it.each([
+    'http://127.0.0.1',
+    'http://localhost',
+    'http://2130706433',
+    'http://[::ffff:127.0.0.1]',
+    'http://127.1',
+  ])('connects to %s only if the host is listed', async (url) => {
+    const receiver = await anHttpReceiver()
+    const { port } = new URL(receiver.url)
+    const { hostname } = new URL(url)
+    await expect(send(hook(`${url}:${port}/`))).rejects.toMatchObject({
+      code: 'CHANNEL_REFUSED',
+      hint: expect.stringContaining('VITRINA_NOTIFY_ALLOWED_HOSTS'),
+    })
+    expect(receiver.posts).toEqual([])
+    await expect(send(hook(`${url}:${port}/`, hostname))).resolves.toContain('responded with 204')
+    expect(receiver.posts).toHaveLength(1)
+  })
+
+  it('does not connect to a host that is missing in the list', async () => {
+    const receiver = await anHttpReceiver()
+    await expect(send(hook(receiver.url, 'hooks.slack.com'))).rejects.toMatchObject({
+      code: 'CHANNEL_REFUSED',
+      message: 'The host 127.0.0.1 is not in VITRINA_NOTIFY_ALLOWED_HOSTS.',
+    })
+    expect(receiver.posts).toEqual([])
+  })
+
+  it('does not follow redirects', async () => {
+    const [inner, outer] = [await anHttpReceiver(), await anHttpReceiver()]
+    for (const status of [301, 302, 303, 307, 308]) {
+      outer.answer = (response) => response.writeHead(status, { location: inner.url }).end()
+      await expect(send(hook(outer.url, '127.0.0.1'))).rejects.toMatchObject({
+        code: 'CHANNEL_FAILED',
+        hint: 'Redirects are not followed. Set the final address in the channel.',
+      })
+    }
+    expect(inner.posts).toEqual([])
+  })
+
+  it('reads no more of a response than it needs', async () => {
+    const receiver = await anHttpReceiver()
+    let closed = false
+    receiver.answer = (response) => {
+      response.on('close', () => {
+        closed = true
+      })
+      response.writeHead(200)
+      const more = () => {
+        while (!closed && response.write('x'.repeat(65_536))) {}
+      }
+      response.on('drain', more)
+      more()
+    }
+    const answer = await send(hook(receiver.url, '127.0.0.1'))
+    expect(answer.length).toBeLessThan(400)
+  })
+
+  it('does not send mail to a host that is not allowed', async () => {
+    const mail = await anSmtpReceiver()
+    const channel = {
+      type: 'email',
+      url: `smtp://127.0.0.1:${mail.port}`,
+      from: 'a@example.com',
+      to: 'b@example.com',
+    }
+    const env = { VITRINA_CHANNELS: JSON.stringify({ hook: channel }) }
+    await expect(send(env)).rejects.toMatchObject({ code: 'CHANNEL_REFUSED' })
+    expect(mail.mails).toEqual([])
+    await send({ ...env, VITRINA_NOTIFY_ALLOWED_HOSTS: '127.0.0.1' })
+    expect(mail.mails).toHaveLength(1)
+  })
+
+  it('gives up on a mail server that never greets', async () => {
+    const server = createServer(() => {})
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void server.close())
+    const { port } = server.address() as { port: number }
+    const channel = {
+      type: 'email',
+      url: `smtp://127.0.0.1:${port}`,
+      from: 'a@example.com',
+      to: 'b@example.com',
+    }
+    const env = {
+      VITRINA_CHANNELS: JSON.stringify({ hook: channel }),
+      VITRINA_NOTIFY_ALLOWED_HOSTS: '127.0.0.1',
+    }
+    await expect(send(env)).rejects.toMatchObject({ code: 'CHANNEL_FAILED' })
+  }, 60_000)
+})
+
+describe('secrets of channels', () => {
+  it('are neither stored nor shown', async () => {
+    const database = await aDatabase()
+    const receiver = await anHttpReceiver()
+    receiver.answer = (response) => response.writeHead(500).end('broken')
+    const token = '987654:very-secret-token'
+    const channels = {
+      hook: { type: 'webhook', url: `${receiver.url}/secret-path`, secret: SECRET },
+      chat: { type: 'telegram', token, chat_id: '1', url: receiver.url },
+      mail: {
+        type: 'email',
+        url: 'smtp://u:secret-pw@127.0.0.1:1',
+        from: 'a@example.com',
+        to: 'b@example.com',
+      },
+    }
+    const env = { ...webhookEnv(receiver.url), VITRINA_CHANNELS: JSON.stringify(channels) }
+    const api = anApi(database.loginUrl('meta'), { env })
+    onTestFinished(() => api.close())
+    for (const channel of Object.keys(channels)) await aRule(database, { channel })
+    await (await aReportingPipeline(database)).fail()
+    await aDispatcher(database, { env, mostAttempts: 1 }).deliver()
+    const seen: string[] = []
+    for (const channel of Object.keys(channels))
+      seen.push((await api.post('/notifications/test', { channel })).body)
+    for (const path of [
+      '/notifications',
+      '/notifications/channels',
+      '/notifications/dead',
+      '/settings',
+      '/metrics',
+    ])
+      seen.push((await api.get(path)).body)
+    for (const table of ['etl_notification_rules', 'etl_notification_messages', 'etl_outbox', 'etl_audit'])
+      seen.push(JSON.stringify(await database.query(`SELECT * FROM etl.${table}`)))
+    seen.push(JSON.stringify(api.lines))
+    for (const secret of [SECRET, SECRET.slice(6), 'secret-path', 'very-secret-token', 'secret-pw'])
+      expect(seen.join('\n')).not.toContain(secret)
+    expect(seen[0]).toContain('responded with 500: broken')
+  })
+
+  it('are not quoted when a setting is invalid', () => {
+    const wrong = { hook: { type: 'webhook', url: 'ftp://secret-host', secret: 'secret-value' } }
+    const read = () =>
+      readSettings({ VITRINA_CHANNELS: JSON.stringify(wrong), VITRINA_CHANNEL_X: '{secret-json' })
+    expect(read).toThrow(
+      /the channel hook is invalid: url must be .*, secret must be .*; the channel x is invalid/s,
+    )
+    expect(read).not.toThrow(/secret-(host|value|json)/)
+  })
+})
+
+it('only the triggers of the meta store write to the outbox', async () => {
+  const database = await aDatabase()
+  for (const login of ['reader', 'writer', 'meta'] as const) {
+    const client = await database.client(database.loginUrl(login))
+    for (const statement of [
+      "INSERT INTO etl.etl_outbox (rule_id, event, pipeline_id, pipeline_name) VALUES (gen_random_uuid(), 'failed', gen_random_uuid(), 'x')",
+      "SELECT etl.notify('{failed}', gen_random_uuid(), NULL, '', '{}')",
+    ])
+      await expect(client.query(statement), `${login}: ${statement}`).rejects.toMatchObject({ code: '42501' })
+  }
+  const writer = await database.client(database.loginUrl('writer'))
+  for (const statement of [
+    "UPDATE etl.etl_notification_rules SET channel = 'x'",
+    'DELETE FROM etl.etl_notification_messages',
+  ])
+    await expect(writer.query(statement)).rejects.toMatchObject({ code: '42501' })
+})
