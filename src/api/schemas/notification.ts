@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { codeName } from '../../model/errors.js'
 import {
   type DeadMessage,
   EVENT_NAMES,
@@ -205,7 +206,7 @@ export function deadToWire(dead: DeadMessage): z.infer<typeof deadWire> {
     rule: dead.ruleName,
     channel: dead.channel,
     event: dead.event,
-    code: dead.key === '' ? null : dead.key,
+    code: dead.key === '' ? null : codeName(dead.key),
     events: dead.events,
     pipelines: [...dead.pipelines],
     attempts: dead.attempts,
