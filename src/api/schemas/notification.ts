@@ -139,7 +139,7 @@ export const testWire = z
   .object({
     channel: z.string().describe('The channel.'),
     delivered: z.boolean().describe('Whether the receiver accepted the message.'),
-    detail: z.string().describe('The response of the receiver, or why there is none.'),
+    detail: z.string().describe('The response of the receiver, or why it did not respond.'),
     hint: z.string().nullable().describe('How to fix it.'),
   })
   .meta({ id: 'NotificationTest' })
