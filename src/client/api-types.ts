@@ -1825,7 +1825,7 @@ export interface components {
             channel: string;
             /** @description Whether the receiver accepted the message. */
             delivered: boolean;
-            /** @description The response of the receiver, or why there is none. */
+            /** @description The response of the receiver, or why it did not respond. */
             detail: string;
             /** @description How to fix it. */
             hint: string | null;

@@ -361,3 +361,9 @@ export class VitrinaError extends Error {
 export function vtr(code: ErrorCode): string {
   return `VTR-${ERRORS[code].number}`
 }
+
+/** The code of a number such as VTR-4102, as runs store it; anything else is returned unchanged. */
+export function codeName(number: string): string {
+  const codes = Object.keys(ERRORS) as ErrorCode[]
+  return codes.find((code) => vtr(code) === number) ?? number
+}

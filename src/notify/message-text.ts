@@ -1,3 +1,4 @@
+import { codeName } from '../model/errors.js'
 import type { NotificationMessage, OutboxEvent } from '../model/notification.js'
 
 /** More would make a message unreadable on a phone; the count says how many there are. */
@@ -26,7 +27,7 @@ export function messageText(message: NotificationMessage, publicUrl: string): Me
 }
 
 const VERBS: Readonly<Record<string, (events: readonly OutboxEvent[]) => string>> = {
-  failed: ([first]) => (first?.key ? `failed with ${first.key}` : 'failed'),
+  failed: ([first]) => (first?.key ? `failed with ${codeName(first.key)}` : 'failed'),
   brake: () => 'stopped by the delete brake',
   recovered: () => 'recovered',
   quarantine_grew: (events) => `quarantined ${many(sum(events, 'rows'), 'row')}`,
@@ -77,12 +78,12 @@ function factsOf({ event, data, at }: OutboxEvent): string[] {
   const facts: Readonly<Record<string, () => (string | null)[]>> = {
     failed: () => [
       labelled('Cause', text('error')),
-      labelled('Code', text('code')),
+      labelled('Code', codeWords(text('code'))),
       labelled('Hint', text('hint')),
     ],
     brake: () => [
       labelled('Cause', text('error')),
-      labelled('Code', text('code')),
+      labelled('Code', codeWords(text('code'))),
       labelled('Hint', text('hint')),
     ],
     recovered: () => [`The run succeeded at ${at.slice(0, 19)}Z.`],
@@ -115,6 +116,13 @@ function recoveryOf(event: OutboxEvent, { events, event: main }: NotificationMes
 
 function labelled(label: string, value: string | null): string | null {
   return value === null || value === '' ? null : `${label}: ${value}`
+}
+
+/** `TARGET_MISMATCH (VTR-4002)`: the name says what it is, the error reference lists the number. */
+function codeWords(number: string | null): string | null {
+  if (number === null) return null
+  const name = codeName(number)
+  return name === number ? number : `${name} (${number})`
 }
 
 function shown(value: unknown): string | null {

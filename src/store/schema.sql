@@ -1103,7 +1103,8 @@ CREATE OR REPLACE FUNCTION etl.notify_of_run()
 AS $function$
 BEGIN
   IF NEW.status = 'FAILED' THEN
-    PERFORM etl.notify(CASE WHEN NEW.error_code = 'BRAKE' THEN ARRAY['brake', 'failed'] ELSE ARRAY['failed'] END,
+    -- VTR-4102: the number of BRAKE.
+    PERFORM etl.notify(CASE WHEN NEW.error_code = 'VTR-4102' THEN ARRAY['brake', 'failed'] ELSE ARRAY['failed'] END,
       NEW.pipeline_id, NEW.id, coalesce(NEW.error_code, ''), jsonb_build_object(
         'code', NEW.error_code, 'error', NEW.error, 'hint', NEW.error_hint, 'attempt', NEW.attempt, 'trigger', NEW.trigger));
   ELSE

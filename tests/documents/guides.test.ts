@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
 import { aDatabase, type TestDatabase } from '../support/database.js'
 import { ROOT } from '../support/document.js'
+import { freePorts } from '../support/ports.js'
 import { spawnVitrina } from '../support/processes.js'
 import { readThrough, type Stage } from '../support/reader.js'
 import { DOCUMENTS, TRANSLATED } from './documents.js'
@@ -80,13 +81,18 @@ describe('beside the demo', { timeout: 240_000 }, () => {
 
   async function aDemo(): Promise<Stage> {
     const stage = await aStageOn(await aDatabase({ like: marts }))
+    const [receiver] = await freePorts(1)
     return {
       ...stage,
       env: {
         ...stage.env,
         VITRINA_PYTHON_TASKS: `pipelines/python,${join(ROOT, 'examples/cinema/python')}`,
       },
-      instead: [[/^(.*)npm run demo$/gm, '$1npx vitrina up'], ...stage.instead],
+      instead: [
+        [/^(.*)npm run demo$/gm, '$1npx vitrina up'],
+        [/\b9099\b/g, String(receiver)],
+        ...stage.instead,
+      ],
     }
   }
 

@@ -1,5 +1,6 @@
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, it } from 'vitest'
+import { vtr } from '../../src/model/errors.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
 import { aFolder } from '../support/folders.js'
 import { aDispatcher, aReportingPipeline, aRule, SECRET, webhookEnv } from '../support/notifications.js'
@@ -37,14 +38,14 @@ describe('the outbox', () => {
     const claim = await aClaim()
     await queue.finish(claim, {
       status: 'FAILED',
-      code: 'SOURCE_QUERY_FAILED',
+      code: vtr('SOURCE_QUERY_FAILED'),
       error: 'relation "x" does not exist',
       hint: 'Check the query.',
     })
     expect(await outbox(database)).toEqual([
       expect.objectContaining({
         event: 'failed',
-        data: expect.objectContaining({ code: 'SOURCE_QUERY_FAILED', hint: 'Check the query.' }),
+        data: expect.objectContaining({ code: 'VTR-2002', hint: 'Check the query.' }),
       }),
     ])
     expect((await runOf(claim))?.status).toBe('FAILED')
@@ -168,10 +169,19 @@ describe('delivery', () => {
       type: 'vitrina.failed',
       data: {
         title: 'film_dim failed with SOURCE_QUERY_FAILED',
-        text: 'Cause: It failed: SOURCE_QUERY_FAILED.\nCode: SOURCE_QUERY_FAILED\nHint: Try this.',
+        text: 'Cause: It failed: SOURCE_QUERY_FAILED.\nCode: SOURCE_QUERY_FAILED (VTR-2002)\nHint: Try this.',
         url: `https://vitrina.example.com/ui/runs/${run}`,
         rule: 'failures',
-        events: [{ event: 'failed', pipeline: 'film_dim', run_id: run }],
+        code: 'SOURCE_QUERY_FAILED',
+        events: [
+          {
+            event: 'failed',
+            pipeline: 'film_dim',
+            run_id: run,
+            code: 'SOURCE_QUERY_FAILED',
+            vtr: 'VTR-2002',
+          },
+        ],
       },
     })
     expect(() =>

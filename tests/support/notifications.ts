@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { onTestFinished } from 'vitest'
 import { readSettings } from '../../src/config/settings.js'
 import { createChannels } from '../../src/main/notifications.js'
+import { ERRORS, type ErrorCode, vtr } from '../../src/model/errors.js'
 import { Dispatcher } from '../../src/notify/index.js'
 import { Database } from '../../src/store/database.js'
 import { OutboxRepository } from '../../src/store/outbox.repository.js'
@@ -64,9 +65,11 @@ export async function aReportingPipeline(database: TestDatabase, name?: string) 
       "INSERT INTO etl.etl_runs (id, pipeline_id, status, started_at) VALUES ($1, $2, 'RUNNING', clock_timestamp())",
       [run, id],
     )
+    // As a runner stores it: by its number.
+    const stored = code !== null && code in ERRORS ? vtr(code as ErrorCode) : code
     await database.query(
       'UPDATE etl.etl_runs SET status = $2, finished_at = clock_timestamp(), error = $3, error_code = $4, error_hint = $5 WHERE id = $1',
-      [run, status, ...(code === null ? [null, null, null] : [`It failed: ${code}.`, code, 'Try this.'])],
+      [run, status, ...(code === null ? [null, null, null] : [`It failed: ${code}.`, stored, 'Try this.'])],
     )
     return run
   }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { codeName } from '../../model/errors.js'
 import {
   type DeadMessage,
   EVENT_NAMES,
@@ -138,7 +139,7 @@ export const testWire = z
   .object({
     channel: z.string().describe('The channel.'),
     delivered: z.boolean().describe('Whether the receiver accepted the message.'),
-    detail: z.string().describe('The response of the receiver, or why there is none.'),
+    detail: z.string().describe('The response of the receiver, or why it did not respond.'),
     hint: z.string().nullable().describe('How to fix it.'),
   })
   .meta({ id: 'NotificationTest' })
@@ -205,7 +206,7 @@ export function deadToWire(dead: DeadMessage): z.infer<typeof deadWire> {
     rule: dead.ruleName,
     channel: dead.channel,
     event: dead.event,
-    code: dead.key === '' ? null : dead.key,
+    code: dead.key === '' ? null : codeName(dead.key),
     events: dead.events,
     pipelines: [...dead.pipelines],
     attempts: dead.attempts,

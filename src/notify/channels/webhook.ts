@@ -1,4 +1,5 @@
 import { Webhook } from 'standardwebhooks'
+import { codeName } from '../../model/errors.js'
 import type { NotificationMessage } from '../../model/notification.js'
 import type { Channel, ChannelOptions, Outgoing } from '../channel.js'
 import { accepted } from '../http-channel.js'
@@ -25,7 +26,7 @@ export function webhookChannel(config: WebhookConfig, { allowed, publicUrl }: Ch
           text: text.lines.join('\n'),
           url: text.link,
           rule: message.ruleName,
-          code: message.key === '' ? null : message.key,
+          code: message.key === '' ? null : codeName(message.key),
           events: message.events.map((event) => eventWire(event, publicUrl)),
         },
       })
@@ -42,7 +43,7 @@ export function webhookChannel(config: WebhookConfig, { allowed, publicUrl }: Ch
 }
 
 function eventWire(event: NotificationMessage['events'][number], publicUrl: string) {
-  const { pipelineId, pipelineName, runId } = event
+  const { pipelineId, pipelineName, runId, data } = event
   return {
     event: event.event,
     at: event.at,
@@ -50,6 +51,7 @@ function eventWire(event: NotificationMessage['events'][number], publicUrl: stri
     pipeline: pipelineName,
     run_id: runId,
     url: runId === null ? `${publicUrl}/ui/pipelines/${pipelineId}` : `${publicUrl}/ui/runs/${runId}`,
-    ...event.data,
+    ...data,
+    ...(typeof data.code === 'string' ? { code: codeName(data.code), vtr: data.code } : {}),
   }
 }
