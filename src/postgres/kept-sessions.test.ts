@@ -20,22 +20,13 @@ async function pidOf(session: Session): Promise<string> {
   return row!.pid!
 }
 
-/** Uses a session and returns its process when the connection is idle again, or gone. */
+/** Uses a session, leaves its connection, and returns its process. */
 async function used(work: (session: Session) => Promise<unknown>): Promise<string> {
   const session = await kept.open(database.url, 'vitrina-run a/1', signal)
   const pid = await pidOf(session)
   await work(session)
   await session.close()
-  await waitFor(
-    async () => {
-      const [row] = await database.query(
-        'SELECT application_name AS name FROM pg_stat_activity WHERE pid = $1',
-        [pid],
-      )
-      return row === undefined || row.name === 'vitrina-idle'
-    },
-    { what: 'the connection to be idle or gone' },
-  )
+  await kept.settled()
   return pid
 }
 

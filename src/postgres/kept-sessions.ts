@@ -43,9 +43,14 @@ export class KeptSessions {
     return new Session(kept.connection, signal, () => this.#leave(url, kept))
   }
 
+  /** Until every connection that was left can be used again, or has been ended. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#cleaning)
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true
-    await Promise.all(this.#cleaning)
+    await this.settled()
     const all = [...this.#idle.values()].flat()
     this.#idle.clear()
     await Promise.all(all.map(end))

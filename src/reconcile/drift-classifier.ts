@@ -33,6 +33,8 @@ interface ClassifierParts {
   readonly progress: ReadProgress
   readonly trace: ChangeTrace
   readonly writers: RowWriters
+  /** Whether a run has begun or ended since `progress` was read. Then it may have written rows that are compared. */
+  readonly hasRunSince: () => Promise<boolean>
 }
 
 /**
@@ -41,11 +43,13 @@ interface ClassifierParts {
  * the rules.
  */
 export class DriftClassifier {
-  readonly #progress: ReadProgress
+  #progress: ReadProgress
   readonly #trace: ChangeTrace
   readonly #writers: RowWriters
+  readonly #hasRunSince: () => Promise<boolean>
 
-  constructor({ progress, trace, writers }: ClassifierParts) {
+  constructor({ progress, trace, writers, hasRunSince }: ClassifierParts) {
+    this.#hasRunSince = hasRunSince
     this.#progress = progress
     this.#trace = trace
     this.#writers = writers
@@ -57,7 +61,9 @@ export class DriftClassifier {
     return `CASE ${cases.join(' ')} END`
   }
 
+  /** Called after the rows were read. */
   async classify({ missing, extra, different }: Differences): Promise<Classification> {
+    if (await this.#hasRunSince()) this.#progress = { ...this.#progress, isUnderWay: true }
     const unread = await this.#unread([...missing, ...different])
     const causes = {
       missing: missing.map(unread),

@@ -5,6 +5,7 @@ import type { Session } from '../postgres/session.js'
 import { committedBy, isComparable, momentOf } from '../sources/postgres/changes.js'
 import { isSpread, type PlanFacts, planFacts } from '../sources/postgres/describe.js'
 import { asRelation, type Column, columnList } from '../sql/selection.js'
+import { type Activity, activityOf } from './activity.js'
 import { ChangeTrace } from './change-trace.js'
 import { DriftClassifier } from './drift-classifier.js'
 import { readProgressOf } from './read-progress.js'
@@ -14,6 +15,8 @@ import type { ComparedColumn } from './side.js'
 interface EvidenceParts {
   readonly source: Session
   readonly target: Session
+  /** Of the main database. */
+  readonly main: Session
   readonly pipeline: Pipeline
   readonly query: string
   readonly columns: readonly Column[]
@@ -37,7 +40,9 @@ export class Evidence {
 
   /** A classifier for the progress that the pipeline has made by now. */
   async classifier(): Promise<DriftClassifier> {
-    const { source, target, pipeline, query, columns, martKey, hasRowVersions, key: compared } = this.#parts
+    const { source, target, main, query, columns, martKey, hasRowVersions, key: compared } = this.#parts
+    const activity = await activityOf(main, this.#parts.pipeline.id)
+    const pipeline = withStatus(this.#parts.pipeline, activity)
     // The checkpoint next to the rows: the copy in the main database may be slightly ahead of them.
     const checkpoint = await this.#withValidMoments(await readCheckpoint(target, pipeline.id))
     this.#facts ??= await planFacts(source, `SELECT ${columnList(columns)} FROM ${asRelation(query)}`)
@@ -54,7 +59,11 @@ export class Evidence {
     )
     const trace = new ChangeTrace({ session: source, key, compared, relations: this.#facts.relations })
     this.#writers ??= hasRowVersions ? await VersionWriters.find(target, pipeline.id) : NO_ROW_WRITERS
-    return new DriftClassifier({ progress, trace, writers: this.#writers })
+    const hasRunSince = async () => {
+      const later = await activityOf(main, pipeline.id)
+      return later?.fence !== activity?.fence || later?.status !== activity?.status
+    }
+    return new DriftClassifier({ progress, trace, writers: this.#writers, hasRunSince })
   }
 
   /** Drops moments that are no longer meaningful: the server was restored, or its transaction counter moved too far. */
@@ -78,4 +87,9 @@ export class Evidence {
       },
     }
   }
+}
+
+/** As it is now: the caller may have read it before the last run began. */
+function withStatus(pipeline: Pipeline, activity: Activity | null): Pipeline {
+  return activity === null ? pipeline : { ...pipeline, status: activity.status as Pipeline['status'] }
 }

@@ -108,10 +108,11 @@ export class MartReconciler implements Reconciler {
         open(pipeline.sourceConnection, readerUrl),
       )
       const target = await open(pipeline.targetConnection, martUrl)
+      const main = pipeline.targetConnection === null ? target : await open(null, martUrl)
       const query = await this.#settings.guard.textToRun(readerQuery(pipeline), source, {
         isDerived: readsTable(pipeline),
       })
-      const sides = await sidesFor({ source, target, pipeline, query, signal, closing }, this.#settings)
+      const sides = await sidesFor({ source, target, main, pipeline, query, signal, closing }, this.#settings)
       const inOneSnapshot = <R>(work: () => Promise<R>) => readAtOnce(source, work)
       return await compare({ ...sides, inOneSnapshot })
     } catch (error) {

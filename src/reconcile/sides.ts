@@ -18,6 +18,8 @@ export interface ComparisonParts {
   readonly source: Session
   /** The mart; for a sink the main database, which has its checkpoint. */
   readonly target: Session
+  /** Of the main database. */
+  readonly main: Session
   readonly pipeline: Pipeline
   readonly query: string
   readonly signal: AbortSignal
@@ -139,11 +141,11 @@ async function sinkSides(
 }
 
 function classifierFor(
-  { source, target, pipeline, query }: ComparisonParts,
+  { source, target, main, pipeline, query }: ComparisonParts,
   columns: readonly Column[],
   mart: { martKey: readonly string[]; key: readonly ComparedColumn[]; hasRowVersions: boolean },
 ): Comparison['classifier'] {
-  const evidence = new Evidence({ source, target, pipeline, query, columns, ...mart })
+  const evidence = new Evidence({ source, target, main, pipeline, query, columns, ...mart })
   return () => evidence.classifier()
 }
 

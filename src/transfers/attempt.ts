@@ -302,7 +302,9 @@ async function startNow(
     const both = await momentAndCommitted(session)
     return { moment: both?.source ?? null, start: both }
   }
-  const [moment, mart] = await Promise.all([momentOf(source), committedBy(session)])
+  // In this order: what the mart has when it is looked at was read from the source before.
+  const moment = await momentOf(source)
+  const mart = await committedBy(session)
   return { moment, start: moment === null || mart === null ? null : { source: moment, mart } }
 }
 
