@@ -7,7 +7,7 @@ export interface Activity {
   readonly fence: string
 }
 
-/** Read again with every look: a run may begin and end while a comparison reads rows. Null: the pipeline is gone. */
+/** Read again each time: a run may begin and end while a comparison reads rows. Null: the pipeline is gone. */
 export async function activityOf(main: Session, pipelineId: string): Promise<Activity | null> {
   const [row] = await main.rows('SELECT status::text, fence::text FROM etl.etl_pipelines WHERE id = $1', [
     pipelineId,
