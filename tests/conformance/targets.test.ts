@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
+import { olderTransactionsEnded } from '../support/older-transactions.js'
 import { onEveryRoute, rowTexts, type Stand } from '../support/stand.js'
-import { waitFor } from '../support/wait.js'
 
 async function aSource(stand: Stand, table: string, columns: string, rows: string): Promise<void> {
   await stand.source.query(`CREATE TABLE ${table} (${columns})`)
@@ -250,16 +250,7 @@ onEveryRoute((stand) => {
         if (remake !== null) await stand().target.query(remake)
         expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', error: null, rows_inserted: 9 })
       }
-      // While a transaction of another test is open, its rows and all later ones are read again.
-      await waitFor(
-        async () =>
-          (
-            await stand().source.query(
-              `SELECT FROM content.again_${capture} WHERE age(xmin) <= age((pg_snapshot_xmin(pg_current_snapshot())::text::bigint % 4294967296)::text::xid)`,
-            )
-          ).length === 0,
-        { what: 'older transactions to end' },
-      )
+      await olderTransactionsEnded(stand().source)
       expect(await stand().run(id)).toMatchObject({ status: 'SUCCESS', rows_inserted: 0, rows_updated: 0 })
       // As after a restore into another server, where tables have other numbers: what is missing now was missing then.
       await stand().target.query(`DELETE FROM analytics.again_${capture} WHERE id = 1`)

@@ -7,6 +7,7 @@ import { type Ended, runCommand } from '../support/commands.js'
 import { aCountedMart, signatures, writesOf } from '../support/counted-mart.js'
 import { aDatabase, type TestDatabase } from '../support/database.js'
 import { aFolder } from '../support/folders.js'
+import { olderTransactionsEnded } from '../support/older-transactions.js'
 import { throughPgBouncer } from '../support/pgbouncer.js'
 import { isStopped } from '../support/proc.js'
 import { spawnVitrina } from '../support/processes.js'
@@ -97,7 +98,10 @@ describe('behind a PgBouncer in session mode', () => {
             expect([name, comparison.body.matches]).toEqual([name, true])
           }),
         )
-      if (round === 'first') await changeCinema(main)
+      if (round === 'first') {
+        await changeCinema(main)
+        await olderTransactionsEnded(main)
+      }
     }
     const { id, verify } = pipelines[0]!
     await main.query(
