@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { MAIN_CONNECTION } from '../model/connection.js'
 import { VitrinaError } from '../model/errors.js'
 import { LOGINS, type Login, loginPassword } from '../model/logins.js'
+import { withoutTrailingSlashes } from '../model/trailing-slashes.js'
 import { type ChannelConfig, readChannels } from './channels.js'
 
 /** A comma-separated list. */
@@ -176,7 +177,7 @@ export const SETTINGS = {
   VITRINA_PUBLIC_URL: {
     schema: z
       .url({ protocol: /^https?$/, error: 'must begin with http:// or https://' })
-      .transform((url) => url.replace(/\/+$/, ''))
+      .transform(withoutTrailingSlashes)
       .optional(),
     means:
       'Where users reach the console, for links in notifications. Unset: VITRINA_URL, or http://VITRINA_HOST:VITRINA_PORT.',

@@ -1,4 +1,5 @@
 import type { Settings } from '../config/settings.js'
+import { withoutTrailingSlashes } from '../model/trailing-slashes.js'
 import { type AllowedHosts, ConfiguredChannels, Dispatcher, plainHost } from '../notify/index.js'
 import type { Channels } from '../ports/channels.js'
 import type { Database } from '../store/database.js'
@@ -21,7 +22,7 @@ function allowedHosts({ VITRINA_NOTIFY_ALLOWED_HOSTS: hosts }: Settings): Allowe
 
 function publicUrl(settings: Settings): string {
   const { VITRINA_PUBLIC_URL: own, VITRINA_URL: url, VITRINA_HOST: host, VITRINA_PORT: port } = settings
-  return own ?? url?.replace(/\/+$/, '') ?? `http://${host}:${port}`
+  return own ?? withoutTrailingSlashes(url ?? `http://${host}:${port}`)
 }
 
 export function createDispatcher(

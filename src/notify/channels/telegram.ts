@@ -12,8 +12,8 @@ interface TelegramConfig {
 const MOST_CHARACTERS = 4_096
 
 export function telegramChannel(config: TelegramConfig, { allowed }: ChannelOptions): Channel {
-  const base = config.url.replace(/\/+$/, '')
-  const url = new URL(`${base}/bot${config.token}/sendMessage`)
+  const base = config.url.endsWith('/') ? config.url : `${config.url}/`
+  const url = new URL(`${base}bot${config.token}/sendMessage`)
   return {
     type: 'telegram',
     host: url.host,
