@@ -73,10 +73,10 @@ describe('THIRD-PARTY-NOTICES.txt', () => {
       expect.arrayContaining(['scheduler', '@floating-ui/dom', '@lezer/lr']),
     )
     for (const [name, section] of sections)
-      expect([name, /permission|licensed under|license agreement|redistribution|public domain/i.test(section)]).toEqual([
+      expect([
         name,
-        true,
-      ])
+        /permission|licensed under|license agreement|redistribution|public domain/i.test(section),
+      ]).toEqual([name, true])
   })
 })
 
