@@ -124,7 +124,7 @@ export class RouteTransfer<Rows> implements Transfer {
     return {
       ...{ changes, trace, query: fingerprint },
       isExact: claim.pipeline.capture === 'wal',
-      everyRow: (next) => this.#everyRow(next),
+      everyRow: (next) => this.#everyRow(next, true),
     }
   }
 
@@ -145,7 +145,8 @@ export class RouteTransfer<Rows> implements Transfer {
   #changedRows(changes: ChangeSource): Step {
     if (!changes.isFirst)
       return this.#unlessDone(new ChangedRows(this.#attempt, this.#route, this.#following(changes)))
-    return later('changed', async () => this.#everyRow(await changes.first()))
+    const removes = this.#attempt.claim.pipeline.capture === 'wal'
+    return later('changed', async () => this.#everyRow(await changes.first(), removes))
   }
 
   /**
@@ -153,12 +154,11 @@ export class RouteTransfer<Rows> implements Transfer {
    * whatever is deleted meanwhile is found after it. An attempt that begins the pass has another position than the one
    * before it, so it removes again: otherwise rows that were deleted between the two would stay.
    */
-  #everyRow(next: NextPosition): Step {
+  #everyRow(next: NextPosition, removes: boolean): Step {
     const progression = initialProgression(fullPass(this.#attempt, 'initial'), next)
     const pass = this.#cutPass('initial', progression)
-    const { claim, batches } = this.#attempt
-    const isUnfinished = batches.state.position.pass?.name === 'initial'
-    if (this.#route.isEmpty || claim.pipeline.capture !== 'wal' || isUnfinished) return pass
+    const isUnfinished = this.#attempt.batches.state.position.pass?.name === 'initial'
+    if (this.#route.isEmpty || !removes || isUnfinished) return pass
     const removal = new Sweep(this.#attempt, this.#route)
     return { name: 'changed', next: async (limit) => (await removal.next()) ?? pass.next(limit) }
   }
