@@ -1,26 +1,14 @@
-/**
- * PostgreSQL into an empty index of Elasticsearch: Vitrina in both write modes against helpers.parallel_bulk of
- * elasticsearch-py and against the initial synchronisation of pgsync. They take turns in one run; the results are ratios
- * of medians, their time / Vitrina's, so more than 1 means that Vitrina is faster. Each candidate ends with a refresh.
- *
- *   node bench/elasticsearch.mjs
- *   node bench/elasticsearch.mjs --rounds 5 --rows 1000000 --only update,index,bulk500 --full
- *
- * ELASTICSEARCH_URL names a server; without it one is started (Java 17, Maven). pgsync needs redis-server and the full
- * build of the server, which --full fetches once (900 MB). Missing candidates are skipped with a message.
- */
-import { spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import pg from 'pg'
 import { generate } from '../dist/cinema/index.js'
 import { removeEmbedded, startEmbedded } from '../dist/embedded/index.js'
 import { migrate } from '../dist/store/migrate.js'
 import { grantRoles } from '../dist/store/roles.js'
 import { parallelBulk, pgsync } from './elasticsearch/competitors.mjs'
 import { startElasticsearch } from './elasticsearch/server.mjs'
+import { connected, median, peakMemory, startRunner } from './lib.mjs'
 
 const { values: options } = parseArgs({
   options: {
@@ -60,7 +48,7 @@ try {
   const { url: search, stop } = await startElasticsearch(options.full)
   closing.push(stop)
   await prepare()
-  runner = startRunner(search)
+  runner = startRunner({ DATABASE_URL: database, ELASTICSEARCH_URL: search, ALLOWED_ES_INDEXES: 'bench_*' })
   const ways = []
   // The first turn of each warms the servers up and is not counted.
   for (const way of await waysOf(search)) if (await works(search, way)) ways.push(way)
@@ -178,9 +166,9 @@ function tell(samples) {
   const rows = names.map((name) => {
     const ratios = MODES.filter((mode) => names.includes(mode)).map((mode) => [
       `/ ${mode}`,
-      Number((median(samples[name]) / median(samples[mode])).toFixed(2)),
+      Number((rounded(samples[name]) / rounded(samples[mode])).toFixed(2)),
     ])
-    return { way: name, ms: median(samples[name]), ...Object.fromEntries(ratios) }
+    return { way: name, ms: rounded(samples[name]), ...Object.fromEntries(ratios) }
   })
   for (const row of rows) console.log(JSON.stringify(row))
   console.table(rows)
@@ -199,44 +187,10 @@ async function runPipeline(name) {
   }
 }
 
-function startRunner(search) {
-  const env = {
-    ...process.env,
-    DATABASE_URL: database,
-    ELASTICSEARCH_URL: search,
-    ALLOWED_ES_INDEXES: 'bench_*',
-    LOG_LEVEL: 'warn',
-  }
-  return spawn(process.execPath, [new URL('../bin/vitrina.js', import.meta.url).pathname, 'runner'], {
-    env,
-    stdio: ['ignore', 'inherit', 'inherit'],
-  })
-}
-
-/** Linux keeps the highest resident size of a process. */
-function peakMemory(pid) {
-  try {
-    return Math.round(Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1024)
-  } catch {
-    return 'unknown'
-  }
-}
-
-async function connected(url, work) {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    return await work(client)
-  } finally {
-    await client.end()
-  }
-}
-
 function query(text, url = database) {
   return connected(url, async (client) => (await client.query(text)).rows)
 }
 
-function median(numbers) {
-  const sorted = [...numbers].sort((a, b) => a - b)
-  return Math.round(sorted[Math.floor(sorted.length / 2)])
+function rounded(numbers) {
+  return Math.round(median(numbers))
 }

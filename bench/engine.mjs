@@ -5,18 +5,17 @@
  *   npm run bench                     all cases
  *   npm run bench -- --rounds 5 --rows 1000000 --only ratings,agg
  */
-import { spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
-import pg from 'pg'
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
 import { generate } from '../dist/cinema/index.js'
 import { removeEmbedded, startEmbedded } from '../dist/embedded/index.js'
 import { migrate } from '../dist/store/migrate.js'
 import { grantRoles } from '../dist/store/roles.js'
+import { connected, median, peakMemory, startRunner, stopRunner } from './lib.mjs'
 
 const { values: options } = parseArgs({
   options: {
@@ -50,7 +49,7 @@ const urlOf = (name) => Object.assign(new URL(server.url), { pathname: `/${name}
 let runner = null
 try {
   await prepare()
-  runner = startRunner()
+  runner = startRunner({ DATABASE_URL: urlOf('main'), VITRINA_CONNECTION_DWH_URL: urlOf('dwh') })
   const table = []
   for (const one of CASES) {
     for (const databases of [1, 2]) {
@@ -61,9 +60,9 @@ try {
           case: one.name,
           databases,
           mart,
-          limit_ms: median(limit),
-          vitrina_ms: median(vitrina),
-          ratio: Number((median(limit) / median(vitrina)).toFixed(2)),
+          limit_ms: tenths(limit),
+          vitrina_ms: tenths(vitrina),
+          ratio: Number((tenths(limit) / tenths(vitrina)).toFixed(2)),
         }
         table.push(row)
         console.log(JSON.stringify(row))
@@ -74,8 +73,7 @@ try {
   console.log(`peak memory of the runner: ${peakMemory(runner.pid)} MiB`)
   console.log(JSON.stringify(await latency()))
 } finally {
-  runner?.kill('SIGTERM')
-  if (runner !== null) await new Promise((resolve) => runner.once('exit', resolve))
+  await stopRunner(runner)
   await server.stop()
   await removeEmbedded(home)
   rmSync(home, { recursive: true, force: true })
@@ -85,7 +83,7 @@ async function prepare() {
   await query('postgres', 'CREATE DATABASE main')
   await query('postgres', 'CREATE DATABASE dwh')
   await migrate(urlOf('main'))
-  await connected('main', (client) =>
+  await connected(urlOf('main'), (client) =>
     generate(client, { films: Number(options.films), ratings: Number(options.rows), seed: 1 }),
   )
   await grantRoles({
@@ -140,8 +138,8 @@ async function timed(who, one, { databases, columns, mart }) {
 
 /** What `psql COPY | psql COPY` into a staging table and one merge would do. */
 async function copyAndMerge(one, columns, mart) {
-  await connected('main', (from) =>
-    connected('dwh', async (to) => {
+  await connected(urlOf('main'), (from) =>
+    connected(urlOf('dwh'), async (to) => {
       await to.query(`CREATE TEMP TABLE staging (${columns.map((c) => `${c.name} ${c.type}`).join(', ')})`)
       await pipeline(
         from.query(copyTo(`COPY (${one.query}) TO STDOUT (FORMAT binary)`)),
@@ -192,47 +190,11 @@ async function latency() {
     batch.push(row.duration_ms)
     first.push(row.first_row_ms)
   }
-  return { batch_of_1000_ms: median(batch), request_to_first_row_ms: median(first) }
-}
-
-function startRunner() {
-  const env = {
-    ...process.env,
-    DATABASE_URL: urlOf('main'),
-    VITRINA_CONNECTION_DWH_URL: urlOf('dwh'),
-    LOG_LEVEL: 'warn',
-  }
-  return spawn(process.execPath, [new URL('../bin/vitrina.js', import.meta.url).pathname, 'runner'], {
-    env,
-    stdio: ['ignore', 'inherit', 'inherit'],
-  })
-}
-
-/** Linux keeps the highest resident size of a process. */
-function peakMemory(pid) {
-  try {
-    return Math.round(Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1024)
-  } catch {
-    return 'unknown'
-  }
-}
-
-async function connected(name, work) {
-  const client = new pg.Client({ connectionString: urlOf(name) })
-  await client.connect()
-  try {
-    return await work(client)
-  } finally {
-    await client.end()
-  }
-}
-
-function query(name, text, values) {
-  return connected(name, async (client) => (await client.query(text, values)).rows)
+  return { batch_of_1000_ms: tenths(batch), request_to_first_row_ms: tenths(first) }
 }
 
 async function columnsOf(text) {
-  return connected('main', async (client) => {
+  return connected(urlOf('main'), async (client) => {
     const { fields } = await client.query(`SELECT * FROM (${text}) q LIMIT 0`)
     const { rows } = await client.query(
       'SELECT format_type(t, m) AS type FROM unnest($1::oid[], $2::int[]) WITH ORDINALITY AS f(t, m, n) ORDER BY n',
@@ -257,7 +219,10 @@ function touch(columns, key) {
   return `${column.name} = ${column.name} + interval '1 second'`
 }
 
-function median(numbers) {
-  const sorted = [...numbers].sort((a, b) => a - b)
-  return Math.round(sorted[Math.floor(sorted.length / 2)] * 10) / 10
+function query(name, text, values) {
+  return connected(urlOf(name), async (client) => (await client.query(text, values)).rows)
+}
+
+function tenths(numbers) {
+  return Math.round(median(numbers) * 10) / 10
 }

@@ -6,7 +6,6 @@
  *   node bench/fleet.mjs --small
  *   node bench/fleet.mjs --only claims,store,runs --json figures.json
  */
-import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,6 +18,7 @@ import { Database } from '../dist/store/database.js'
 import { migrate } from '../dist/store/migrate.js'
 import { grantRoles } from '../dist/store/roles.js'
 import { RunQueueRepository } from '../dist/store/run-queue.repository.js'
+import { startRunner } from './lib.mjs'
 
 const { values: options } = parseArgs({
   options: {
@@ -249,7 +249,9 @@ async function runs(url) {
 }
 
 async function oneRound(url, count) {
-  const runners = Array.from({ length: count }, () => startRunner(url))
+  const runners = Array.from({ length: count }, () =>
+    startRunner({ DATABASE_URL: url, RUNNER_CONCURRENCY: String(SLOTS) }),
+  )
   await waitUntil(async () => {
     const { rows } = await client.query(
       'SELECT count(*)::int AS n FROM etl.etl_runners WHERE stopped_at IS NULL',
@@ -280,14 +282,6 @@ async function oneRound(url, count) {
     rows_per_second: round(read / seconds),
     median_run_ms: round(run_ms),
   }
-}
-
-function startRunner(url) {
-  const env = { ...process.env, DATABASE_URL: url, RUNNER_CONCURRENCY: String(SLOTS), LOG_LEVEL: 'error' }
-  return spawn(process.execPath, ['bin/vitrina.js', 'runner'], {
-    env,
-    stdio: ['ignore', 'inherit', 'inherit'],
-  })
 }
 
 async function waitUntil(isTrue) {

@@ -5,7 +5,6 @@
  *   node scripts/build.mjs && node bench/incremental.mjs
  *   node bench/incremental.mjs --rows 200000 --rounds 5 --only wal,key,xmin,live
  */
-import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,6 +14,7 @@ import pg from 'pg'
 import { removeEmbedded, startEmbedded } from '../dist/embedded/index.js'
 import { migrate } from '../dist/store/migrate.js'
 import { grantRoles } from '../dist/store/roles.js'
+import { median, startRunner, stopRunner } from './lib.mjs'
 
 const { values: options } = parseArgs({
   options: {
@@ -45,7 +45,12 @@ let client
 const table = []
 try {
   await prepare()
-  runner = startRunner()
+  runner = startRunner({
+    DATABASE_URL: url,
+    VITRINA_CAPTURE_DATABASE_URL: url,
+    ALLOWED_SOURCE_SCHEMAS: 'content',
+    RUNNER_POLL_INTERVAL_MS: '100',
+  })
   await rows(
     `INSERT INTO etl.etl_pipelines (name, source_query, target_table, key_columns, mode, full_strategy)
      VALUES ('stats_full', $1, 'analytics.stats_full', ARRAY['film_id'], 'full', 'replace')`,
@@ -60,10 +65,7 @@ try {
   console.table(table)
 } finally {
   await client?.end()
-  if (runner !== null) {
-    runner.kill('SIGTERM')
-    await new Promise((resolve) => runner.once('exit', resolve))
-  }
+  await stopRunner(runner)
   await server.stop()
   await removeEmbedded(home)
   rmSync(home, { recursive: true, force: true })
@@ -286,26 +288,6 @@ async function rows(text, values = []) {
 
 async function until(look) {
   while (!(await look())) await delay(50)
-}
-
-function startRunner() {
-  const env = {
-    ...process.env,
-    DATABASE_URL: url,
-    VITRINA_CAPTURE_DATABASE_URL: url,
-    ALLOWED_SOURCE_SCHEMAS: 'content',
-    LOG_LEVEL: 'error',
-    RUNNER_POLL_INTERVAL_MS: '100',
-  }
-  return spawn(process.execPath, [new URL('../bin/vitrina.js', import.meta.url).pathname, 'runner'], {
-    env,
-    stdio: ['ignore', 'inherit', 'inherit'],
-  })
-}
-
-function median(numbers) {
-  const sorted = [...numbers].sort((a, b) => a - b)
-  return sorted[Math.floor(sorted.length / 2)]
 }
 
 function report(what, figures) {

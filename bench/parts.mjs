@@ -6,18 +6,17 @@
  *
  *   npm run build && node bench/parts.mjs --rows 10000000 --parts 1,2,4,8 --rounds 3
  */
-import { spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import pg from 'pg'
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
 import { removeEmbedded, startEmbedded } from '../dist/embedded/index.js'
 import { migrate } from '../dist/store/migrate.js'
 import { grantRoles } from '../dist/store/roles.js'
+import { connected, median, peakMemory, startRunner, stopRunner } from './lib.mjs'
 
 const { values: options } = parseArgs({
   options: {
@@ -43,7 +42,12 @@ const urlOf = (name) => Object.assign(new URL(server.url), { pathname: `/${name}
 let runner = null
 try {
   await prepare()
-  runner = startRunner()
+  runner = startRunner({
+    DATABASE_URL: urlOf('main'),
+    VITRINA_CONNECTION_DWH_URL: urlOf('dwh'),
+    ALLOWED_SOURCE_SCHEMAS: 'ugc',
+    RUNNER_CONCURRENCY: '16',
+  })
   const samples = new Map([['COPY', []], ...PARTS.map((parts) => [parts, []]), ['again', []]])
   for (let round = 0; round < Number(options.rounds); round++) {
     samples.get('COPY').push(await measured(copy))
@@ -64,8 +68,7 @@ try {
   )
   console.log(`${ROWS} rows, peak memory of the runner: ${peakMemory(runner.pid)} MiB`)
 } finally {
-  runner?.kill('SIGTERM')
-  if (runner !== null) await new Promise((resolve) => runner.once('exit', resolve))
+  await stopRunner(runner)
   await server.stop()
   await removeEmbedded(home)
   rmSync(home, { recursive: true, force: true })
@@ -99,8 +102,8 @@ async function copy() {
   await query('dwh', `DROP TABLE IF EXISTS analytics.big_copy; CREATE TABLE analytics.big_copy (${COLUMNS})`)
   return {
     work: () =>
-      connected('main', (from) =>
-        connected('dwh', (to) =>
+      connected(urlOf('main'), (from) =>
+        connected(urlOf('dwh'), (to) =>
           pipeline(
             from.query(copyTo('COPY (SELECT * FROM ugc.big ORDER BY id) TO STDOUT (FORMAT binary)')),
             to.query(copyFrom('COPY analytics.big_copy FROM STDIN (FORMAT binary)')),
@@ -195,39 +198,6 @@ function findData(folder) {
   throw new Error(`No server in ${folder}`)
 }
 
-function startRunner() {
-  return spawn(process.execPath, ['bin/vitrina.js', 'runner'], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-    env: {
-      ...process.env,
-      DATABASE_URL: urlOf('main'),
-      VITRINA_CONNECTION_DWH_URL: urlOf('dwh'),
-      ALLOWED_SOURCE_SCHEMAS: 'ugc',
-      RUNNER_CONCURRENCY: '16',
-      LOG_LEVEL: 'error',
-    },
-  })
-}
-
-function peakMemory(pid) {
-  const [, kib] = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))
-  return Math.round(Number(kib) / 1024)
-}
-
-function median(values) {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]
-}
-
-async function connected(database, work) {
-  const client = new pg.Client({ connectionString: urlOf(database) })
-  await client.connect()
-  try {
-    return await work(client)
-  } finally {
-    await client.end()
-  }
-}
-
-async function query(database, text, values) {
-  return connected(database, async (client) => (await client.query(text, values)).rows)
+function query(database, text, values) {
+  return connected(urlOf(database), async (client) => (await client.query(text, values)).rows)
 }

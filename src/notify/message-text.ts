@@ -75,17 +75,14 @@ function listOf(message: NotificationMessage, events: readonly OutboxEvent[]): s
 
 function factsOf({ event, data, at }: OutboxEvent): string[] {
   const text = (name: string) => shown(data[name])
+  const error = () => [
+    labelled('Cause', text('error')),
+    labelled('Code', codeWords(text('code'))),
+    labelled('Hint', text('hint')),
+  ]
   const facts: Readonly<Record<string, () => (string | null)[]>> = {
-    failed: () => [
-      labelled('Cause', text('error')),
-      labelled('Code', codeWords(text('code'))),
-      labelled('Hint', text('hint')),
-    ],
-    brake: () => [
-      labelled('Cause', text('error')),
-      labelled('Code', codeWords(text('code'))),
-      labelled('Hint', text('hint')),
-    ],
+    failed: error,
+    brake: error,
     recovered: () => [`The run succeeded at ${at.slice(0, 19)}Z.`],
     quarantine_grew: () => [labelled('First reason', text('reason'))],
     drift_found: () => [

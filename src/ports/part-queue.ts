@@ -23,7 +23,7 @@ export interface PartQueue {
   /** The parts that a run of this pipeline was cut into; empty: none. */
   partsOf(runId: string): Promise<OpenPart[]>
   /** Stores the parts of a run. None can be claimed before `openParts`. */
-  layParts(claim: Claim, parts: readonly OpenPart[]): Promise<void>
+  storeParts(claim: Claim, parts: readonly OpenPart[]): Promise<void>
   /** Parts that failed or that an earlier holder's runners have claimed are free again. */
   openParts(claim: Claim, plan: PartPlan): Promise<void>
   partStates(claim: Claim): Promise<PartStates>

@@ -34,7 +34,7 @@ export interface PartBook {
   /** The parts that this run or an earlier one was cut into; empty: none. */
   partsOf(runId: string): Promise<readonly OpenPart[]>
   /** Stores the parts of the run. None can be claimed before `open`. */
-  lay(parts: readonly OpenPart[]): Promise<void>
+  store(parts: readonly OpenPart[]): Promise<void>
   open(plan: PartPlan): Promise<void>
   states(): Promise<PartStates>
   /** The run continues with parts that an earlier attempt or run has left, in a new snapshot of the source. */

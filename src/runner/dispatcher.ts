@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Claim, Release } from '../model/claim.js'
-import { type ErrorClass, VitrinaError, vtr } from '../model/errors.js'
+import { VitrinaError, vtr } from '../model/errors.js'
 import { failpoint } from '../model/failpoints.js'
 import type { ExecutorParts, Outcome, PipelineExecutor } from './executor.js'
 import { Lease } from './lease.js'
-import { MAX_ATTEMPTS, RETRY_WAITS_MS, toRunError, waitBeforeRetry } from './retry.js'
+import { LETS_GO, MAX_ATTEMPTS, RETRY_WAITS_MS, toRunError, waitBeforeRetry } from './retry.js'
 
 /** A pipeline that killed its runner this often without a committed batch in between is not claimed again. */
 const MAX_DEATHS = 3
@@ -15,9 +15,6 @@ const RELEASE_EVERY_MS = 500
  * hour would be tried a hundred times a second.
  */
 const LEAST_STAY_MS = 1_000
-
-/** The run is not for this runner to end: it did not fail by itself. */
-const LETS_GO: ReadonlySet<ErrorClass> = new Set(['stale', 'lost', 'release'])
 
 interface Failure {
   readonly error: VitrinaError

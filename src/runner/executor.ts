@@ -76,7 +76,7 @@ export class PipelineExecutor {
         const outcome = await this.#runSteps(claim, steps, { lease, size, isStopping })
         if (outcome === 'RELEASED') return outcome
         // Runners that work on parts of the run could not commit them once it has ended.
-        if (outcome !== 'SUCCESS') await this.#parts.worker.quiet(claim, lease.signal)
+        if (outcome !== 'SUCCESS') await this.#parts.worker.whenNoneIsBusy(claim, lease.signal)
         await this.#measure(claim, transfer)
         if (await this.#end(claim, outcome)) return outcome
       }
@@ -190,7 +190,7 @@ export class PipelineExecutor {
     return {
       freeSlots: () => parts.freeSlots(),
       partsOf: (runId) => parts.partsOf(runId),
-      lay: (all) => parts.layParts(claim, all),
+      store: (all) => parts.storeParts(claim, all),
       open: async (plan) => {
         await parts.openParts(claim, plan)
         events.partsOpened(claim, plan)

@@ -8,7 +8,7 @@ import type { RunQueue } from '../ports/run-queue.js'
 import type { PartNotes, TransferFactory } from '../ports/transfer.js'
 import type { Events } from '../telemetry/events.js'
 import { Lease } from './lease.js'
-import { toRunError } from './retry.js'
+import { LETS_GO, toRunError } from './retry.js'
 
 export interface PartWorkerParts {
   readonly runnerId: string
@@ -50,7 +50,7 @@ export class PartWorker {
   }
 
   /** Waits until no runner works on the run: it is about to pause or to end. */
-  async quiet(run: Claim, signal: AbortSignal): Promise<void> {
+  async whenNoneIsBusy(run: Claim, signal: AbortSignal): Promise<void> {
     while ((await this.#parts.parts.busyParts(run)) > 0) await wait(LOOK_EVERY_MS, undefined, { signal })
   }
 
@@ -67,8 +67,7 @@ export class PartWorker {
     } catch (raised) {
       const error = toRunError(lease.signal.aborted ? lease.signal.reason : raised)
       events.partLeft(part, error)
-      if (error.class !== 'stale' && error.class !== 'lost' && error.class !== 'release')
-        return await parts.partFailed(part, error)
+      if (!LETS_GO.has(error.class)) return await parts.partFailed(part, error)
       const rest = LEAST_STAY_MS - (performance.now() - since)
       if (error.class !== 'release' && rest > 0) await wait(rest, undefined, { signal }).catch(() => {})
       await parts.releasePart(part)

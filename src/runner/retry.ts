@@ -1,8 +1,11 @@
-import { VitrinaError } from '../model/errors.js'
+import { type ErrorClass, VitrinaError } from '../model/errors.js'
 
 /** R3.6: three attempts. */
 export const MAX_ATTEMPTS = 3
 export const RETRY_WAITS_MS: readonly number[] = [1_000, 2_000, 4_000]
+
+/** The run, or the part, is not for this runner to end: it did not fail by itself. */
+export const LETS_GO: ReadonlySet<ErrorClass> = new Set(['stale', 'lost', 'release'])
 
 /** The wait after the n-th failed attempt, with some jitter, so that two runners do not collide again. */
 export function waitBeforeRetry(failures: number, waitsMs: readonly number[]): number {

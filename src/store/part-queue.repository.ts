@@ -59,7 +59,7 @@ export class PartQueueRepository implements PartQueue {
     )
   }
 
-  async layParts(claim: Claim, parts: readonly OpenPart[]): Promise<void> {
+  async storeParts(claim: Claim, parts: readonly OpenPart[]): Promise<void> {
     await this.#database.transaction(async (session) => {
       await requireHeld(session, claim)
       // The number of claims is kept: a runner that holds a part of an earlier plan cannot commit it as a part of this one.

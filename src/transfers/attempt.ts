@@ -140,23 +140,18 @@ export async function openSides<M>(options: SideOptions, findMart: FindMart<M>):
   const { source } = sessions
   const inSource = <T>(work: () => Promise<T>) => onSide('source', 'Inspecting the source', work)
   const query = await inSource(() => acceptedQuery(source, pipeline, rules.judge))
-  if (!options.isTransactional || !followsChanges(pipeline))
-    return {
-      ...sessions,
-      ...(await examineSides(options, { ...sessions, query }, findMart)),
-      keep: async () => {},
-    }
-  const kept = await inSource(() => examinations.find<M>(claim, sessions, query))
+  const isKept = options.isTransactional && followsChanges(pipeline)
+  const kept = isKept ? await inSource(() => examinations.find<M>(claim, sessions, query)) : null
   if (kept !== null) {
     const { examined, mart } = kept
     const found = { key: examined.key.map(({ name }) => name), create: async () => mart }
     return { ...sessions, chain: null, found, examined, keep: async () => {} }
   }
-  const mark = await markTable(sessions.session, parseTable(finalTarget(pipeline)))
+  const mark = isKept ? await markTable(sessions.session, parseTable(finalTarget(pipeline))) : null
   const examination = await examineSides(options, { ...sessions, query }, findMart)
+  const { examined } = examination
   const keep = async (mart: CreatedMart<M>) => {
-    if (mark !== null)
-      await examinations.keep(claim, sessions, { examined: examination.examined, mart, mark })
+    if (mark !== null) await examinations.keep(claim, sessions, { examined, mart, mark })
   }
   return { ...sessions, ...examination, keep }
 }

@@ -38,7 +38,7 @@ export class PartsStep implements Step {
   readonly #attempt: Attempt<unknown>
   readonly #options: PartsOptions
   readonly #ledger: PartLedger
-  #stage: 'laid out' | 'opened' | 'finished' | null = null
+  #stage: 'stored' | 'opened' | 'finished' | null = null
 
   constructor(attempt: Attempt<unknown>, options: PartsOptions) {
     this.name = options.name
@@ -52,11 +52,11 @@ export class PartsStep implements Step {
   async next(): Promise<BatchDone | OpenParts | null> {
     if (this.#stage === 'finished') return null
     if (this.#stage === null) {
-      const begun = await this.#lay()
-      this.#stage = 'laid out'
+      const begun = await this.#store()
+      this.#stage = 'stored'
       if (begun !== null) return begun
     }
-    if (this.#stage === 'laid out') {
+    if (this.#stage === 'stored') {
       await this.#open()
       this.#stage = 'opened'
     }
@@ -64,14 +64,14 @@ export class PartsStep implements Step {
   }
 
   /** Stores the parts, and with them where the next run finds them. */
-  async #lay(): Promise<BatchDone | null> {
+  async #store(): Promise<BatchDone | null> {
     const { ledger, claim, batches } = this.#attempt
     const { from, parts, prepare, begun } = this.#options
     if (from === claim.runId) return null
     await this.#endEarlierParts()
     await onSide('target', 'Preparing the list of parts', () => this.#ledger.prepare(from))
     await prepare()
-    await ledger.parts.lay(parts)
+    await ledger.parts.store(parts)
     if (begun === null) return null
     return batches.run(this.name, async () => ({ change: NO_CHANGE, state: await begun() }))
   }
