@@ -4,6 +4,7 @@ import type { Catalog } from '../ports/catalog.js'
 import type { Channels } from '../ports/channels.js'
 import type { ComparisonStore } from '../ports/comparison-store.js'
 import type { Connections } from '../ports/connections.js'
+import type { FreshnessStore } from '../ports/freshness-store.js'
 import type { Inspector } from '../ports/inspector.js'
 import type { Journal } from '../ports/journal.js'
 import type { Lineage } from '../ports/lineage.js'
@@ -51,6 +52,8 @@ import { ConnectionService } from './services/connections.js'
 import { ControlService } from './services/control.js'
 import { EditService } from './services/edit.js'
 import { EventHub } from './services/event-hub.js'
+import { FreshnessService } from './services/freshness.js'
+import { FreshnessWatch } from './services/freshness-watch.js'
 import { HealthService } from './services/health.js'
 import { HistoryService } from './services/history.js'
 import { Housekeeping, type Retention } from './services/housekeeping.js'
@@ -75,6 +78,7 @@ export interface Stores {
   readonly control: RunControl
   readonly quarantine: QuarantineStore
   readonly comparisons: ComparisonStore
+  readonly freshness: FreshnessStore
   readonly tokens: TokenStore
   readonly sessions: SessionStore
   readonly journal: Journal
@@ -156,7 +160,10 @@ export function createServer(options: ServerOptions): FastifyInstance {
   for (const prefix of [PREFIX, '']) app.register(async (scope) => apiRoutes(scope, services), { prefix })
   const folder = options.consoleDir ?? null
   if (folder !== null) app.register(async (scope) => consoleRoutes(scope, folder))
-  closeInOrder(app, services, new Housekeeping(options.stores, options.retention))
+  closeInOrder(app, services, [
+    new Housekeeping(options.stores, options.retention),
+    new FreshnessWatch(services.freshness),
+  ])
   return app as unknown as FastifyInstance
 }
 
@@ -217,6 +224,7 @@ function createServices(options: ServerOptions, identity: Identity, guesses: Gue
       control: stores.control,
       rules,
     }),
+    freshness: new FreshnessService({ store: stores.freshness, pipelines, inspector }),
     quarantine: new QuarantineService(stores.quarantine, catalog),
     runs,
     history: new HistoryService(catalog, pipelines),

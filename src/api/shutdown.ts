@@ -2,17 +2,24 @@ import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Services } from './routes/index.js'
 import type { Api } from './schemas/type-provider.js'
-import type { Housekeeping } from './services/housekeeping.js'
+
+/** Work that is not done for a request. */
+interface BackgroundWork {
+  start(): void
+  stop(): Promise<void>
+}
 
 /** What starts with the server and has to stop with it, in the right order. */
 export function closeInOrder(
   app: Api,
   { health, streams, waiter, hub, inspect }: Services,
-  housekeeping: Housekeeping,
+  background: readonly BackgroundWork[],
 ): void {
   const unused = unusedSockets(app.server)
   let closing = false
-  app.addHook('onReady', async () => housekeeping.start())
+  app.addHook('onReady', async () => {
+    for (const work of background) work.start()
+  })
   // A connection that was busy when closing began would otherwise be kept alive, and waited for, for 72 s.
   app.addHook('onSend', async (_request, reply) => {
     if (closing) reply.header('connection', 'close')
@@ -26,7 +33,7 @@ export function closeInOrder(
     for (const socket of unused) socket.destroy()
   })
   app.addHook('onClose', async () => {
-    await housekeeping.stop()
+    await Promise.all(background.map((work) => work.stop()))
     await hub.stop()
     await inspect.close()
   })

@@ -460,6 +460,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/pipelines/{id}/freshness": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the age of the data, how old it may become, and why it is too old.
+         * @description Requires the role viewer.
+         */
+        get: operations["getPipelinesByIdFreshness"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/pipelines/{id}/lineage": {
         parameters: {
             query?: never;
@@ -1597,7 +1617,48 @@ export interface components {
             /** @description Pipelines that are running. */
             running: number;
         };
-        LiveEvent: components["schemas"]["PipelineCreatedEvent"] | components["schemas"]["PipelineDeletedEvent"] | components["schemas"]["PipelineChangedEvent"] | components["schemas"]["PipelineStatusChangedEvent"] | components["schemas"]["PipelineScheduledEvent"] | components["schemas"]["PipelineComparedEvent"] | components["schemas"]["QuarantineSettledEvent"] | components["schemas"]["RunStatusChangedEvent"] | components["schemas"]["RunStalledEvent"] | components["schemas"]["BatchCommittedEvent"];
+        /**
+         * @example {
+         *       "data_as_of": "2026-07-01T06:00:00.000000Z",
+         *       "age_seconds": 412,
+         *       "budget_seconds": 300,
+         *       "budget_left_seconds": -112,
+         *       "breached": true,
+         *       "due_at": "2026-07-01T06:04:56.000000Z",
+         *       "cause": {
+         *         "code": "NO_RUNNER",
+         *         "detail": "No runner is alive.",
+         *         "hint": "Start one with \"vitrina runner\"."
+         *       }
+         *     }
+         */
+        Freshness: {
+            /** @description How old the data is. null: no run has succeeded. */
+            age_seconds: number | null;
+            /** @description Whether it is too old. */
+            breached: boolean;
+            /** @description How much older it may become; negative: it is too old. null: not known, or no limit. */
+            budget_left_seconds: number | null;
+            /** @description How old it may become. null: the pipeline has no limit. */
+            budget_seconds: number | null;
+            /** @description Why it is too old. null: it is not. */
+            cause: {
+                /**
+                 * @description What prevents newer data.
+                 * @enum {string}
+                 */
+                code: "DISABLED" | "PAUSED" | "PAUSING" | "NEVER_RUN" | "CANCELLED" | "QUEUE" | "RUNNER_SILENT" | "FAILED" | "BRAKE" | "QUARANTINE" | "RETRYING" | "CONNECTION_LOST" | "CAPTURE_FAILING" | "NO_RUNNER" | "NO_RUNNER_FOR_TAGS" | "CONNECTION_LIMIT" | "LOCK" | "HELD_BACK" | "CAPTURE_STOPPED" | "FIRST_LOAD" | "SLOW_FIRST_BATCH" | "SLOW_RUN" | "SLOW_READ" | "SLOW_TRANSFORM" | "SLOW_WRITE" | "SLOW_CHECKPOINT";
+                /** @description The same as a sentence. */
+                detail: string;
+                /** @description What to do. */
+                hint: string;
+            } | null;
+            /** @description The mart contains everything that was committed in the source before this time. null: no run has succeeded. */
+            data_as_of: string | null;
+            /** @description When the next run is requested so that it ends in time. null: by schedule or request only. */
+            due_at: string | null;
+        };
+        LiveEvent: components["schemas"]["PipelineCreatedEvent"] | components["schemas"]["PipelineDeletedEvent"] | components["schemas"]["PipelineChangedEvent"] | components["schemas"]["PipelineStatusChangedEvent"] | components["schemas"]["PipelineScheduledEvent"] | components["schemas"]["PipelineComparedEvent"] | components["schemas"]["PipelineFreshnessEvent"] | components["schemas"]["QuarantineSettledEvent"] | components["schemas"]["RunStatusChangedEvent"] | components["schemas"]["RunStalledEvent"] | components["schemas"]["BatchCommittedEvent"];
         LogLine: {
             /** @description When it was logged. */
             at: string;
@@ -1698,13 +1759,13 @@ export interface components {
             /** @description Whether the rule sends notifications. */
             enabled?: boolean;
             /**
-             * @description The events that it sends. failed: A run failed. recovered: A run succeeded after a failure that this rule reported. brake: A run was stopped by the delete brake. Without this event, a rule for "failed" reports it. quarantine_grew: A run added rows to the quarantine. drift_found: A row-by-row comparison found rows that differ. audit_failed: An audit found rows of a mart that differ from its query. held_back: An open transaction has held the checkpoint back for longer than held_back_seconds.
+             * @description The events that it sends. failed: A run failed. recovered: A run succeeded after a failure that this rule reported, or data that it reported as stale is fresh again. brake: A run was stopped by the delete brake. Without this event, a rule for "failed" reports it. quarantine_grew: A run added rows to the quarantine. drift_found: A row-by-row comparison found rows that differ. audit_failed: An audit found rows of a mart that differ from its query. stale: The data of a mart is older than its freshness allows. held_back: An open transaction has held the checkpoint back for longer than held_back_seconds.
              * @example [
              *       "failed",
              *       "recovered"
              *     ]
              */
-            events?: ("failed" | "recovered" | "brake" | "quarantine_grew" | "drift_found" | "audit_failed" | "held_back")[];
+            events?: ("failed" | "recovered" | "brake" | "quarantine_grew" | "drift_found" | "audit_failed" | "stale" | "held_back")[];
             /** @description How long similar events are collected before the first message. */
             group_seconds?: number;
             /** @description How old a transaction must be before the event held_back is sent. */
@@ -1757,13 +1818,13 @@ export interface components {
              */
             enabled?: boolean;
             /**
-             * @description The events that it sends. failed: A run failed. recovered: A run succeeded after a failure that this rule reported. brake: A run was stopped by the delete brake. Without this event, a rule for "failed" reports it. quarantine_grew: A run added rows to the quarantine. drift_found: A row-by-row comparison found rows that differ. audit_failed: An audit found rows of a mart that differ from its query. held_back: An open transaction has held the checkpoint back for longer than held_back_seconds.
+             * @description The events that it sends. failed: A run failed. recovered: A run succeeded after a failure that this rule reported, or data that it reported as stale is fresh again. brake: A run was stopped by the delete brake. Without this event, a rule for "failed" reports it. quarantine_grew: A run added rows to the quarantine. drift_found: A row-by-row comparison found rows that differ. audit_failed: An audit found rows of a mart that differ from its query. stale: The data of a mart is older than its freshness allows. held_back: An open transaction has held the checkpoint back for longer than held_back_seconds.
              * @example [
              *       "failed",
              *       "recovered"
              *     ]
              */
-            events: ("failed" | "recovered" | "brake" | "quarantine_grew" | "drift_found" | "audit_failed" | "held_back")[];
+            events: ("failed" | "recovered" | "brake" | "quarantine_grew" | "drift_found" | "audit_failed" | "stale" | "held_back")[];
             /**
              * @description How long similar events are collected before the first message.
              * @default 10
@@ -1938,8 +1999,8 @@ export interface components {
             description: string;
             /** @description Runners run only enabled pipelines. */
             enabled: boolean;
-            /** @description live: with capture wal, apply each commit of the source at once. null: on schedule or request. */
-            freshness: "live" | null;
+            /** @description How old the data of the mart may become, such as 5m: the runners decide when to run. live: with capture wal, apply each commit of the source at once. null: on schedule or request. */
+            freshness: string | null;
             /**
              * @description For mode full: upsert in batches, or replace the whole mart at once.
              * @enum {string}
@@ -2102,6 +2163,25 @@ export interface components {
             /** @description The number of the event, also its id: without gaps, in the order of commits. */
             seq: number;
         };
+        PipelineFreshnessEvent: {
+            /** @description When it happened. */
+            at: string;
+            /** @description Whether the data is older than its freshness allows. */
+            breached: boolean;
+            /** @description The code of the cause. null: it is not too old any more. */
+            cause: string | null;
+            /**
+             * @description Also the name of the event.
+             * @constant
+             */
+            kind: "pipeline.freshness";
+            /** @description The id of the pipeline. */
+            pipeline_id: string;
+            /** @description Always null: the event belongs to no run. */
+            run_id: null;
+            /** @description The number of the event, also its id: without gaps, in the order of commits. */
+            seq: number;
+        };
         PipelineInput: {
             /**
              * @description Rows per batch; auto keeps a batch near its target duration.
@@ -2136,10 +2216,11 @@ export interface components {
              */
             enabled?: boolean;
             /**
-             * @description live: with capture wal, apply each commit of the source at once. null: on schedule or request.
+             * @description How old the data of the mart may become, such as 5m: the runners decide when to run. live: with capture wal, apply each commit of the source at once. null: on schedule or request.
              * @default null
+             * @example 5m
              */
-            freshness?: "live" | null;
+            freshness?: string | null;
             /**
              * @description For mode full: upsert in batches, or replace the whole mart at once.
              * @default upsert
@@ -2434,8 +2515,8 @@ export interface components {
             description?: string | null;
             /** @description Runners run only enabled pipelines. */
             enabled?: boolean | null;
-            /** @description live: with capture wal, apply each commit of the source at once. null: on schedule or request. */
-            freshness?: ("live" | null) | null;
+            /** @description How old the data of the mart may become, such as 5m: the runners decide when to run. live: with capture wal, apply each commit of the source at once. null: on schedule or request. */
+            freshness?: (string | null) | null;
             /** @description For mode full: upsert in batches, or replace the whole mart at once. */
             full_strategy?: ("upsert" | "replace") | null;
             /** @description Column that distinguishes rows with an equal incremental_key. */
@@ -3085,10 +3166,11 @@ export interface components {
              */
             enabled?: boolean;
             /**
-             * @description live: with capture wal, apply each commit of the source at once. null: on schedule or request.
+             * @description How old the data of the mart may become, such as 5m: the runners decide when to run. live: with capture wal, apply each commit of the source at once. null: on schedule or request.
              * @default null
+             * @example 5m
              */
-            freshness?: "live" | null;
+            freshness?: string | null;
             /**
              * @description For mode full: upsert in batches, or replace the whole mart at once.
              * @default upsert
@@ -3275,10 +3357,11 @@ export interface components {
              */
             enabled?: boolean;
             /**
-             * @description live: with capture wal, apply each commit of the source at once. null: on schedule or request.
+             * @description How old the data of the mart may become, such as 5m: the runners decide when to run. live: with capture wal, apply each commit of the source at once. null: on schedule or request.
              * @default null
+             * @example 5m
              */
-            freshness?: "live" | null;
+            freshness?: string | null;
             /**
              * @description For mode full: upsert in batches, or replace the whole mart at once.
              * @default upsert
@@ -4501,8 +4584,8 @@ export interface operations {
                         };
                         /** @description Runners run only enabled pipelines. */
                         enabled: boolean;
-                        /** @description live: with capture wal, apply each commit of the source at once. null: on schedule or request. */
-                        freshness: "live" | null;
+                        /** @description How old the data of the mart may become, such as 5m: the runners decide when to run. live: with capture wal, apply each commit of the source at once. null: on schedule or request. */
+                        freshness: string | null;
                         /**
                          * @description For mode full: upsert in batches, or replace the whole mart at once.
                          * @enum {string}
@@ -4736,8 +4819,8 @@ export interface operations {
                         };
                         /** @description Runners run only enabled pipelines. */
                         enabled: boolean;
-                        /** @description live: with capture wal, apply each commit of the source at once. null: on schedule or request. */
-                        freshness: "live" | null;
+                        /** @description How old the data of the mart may become, such as 5m: the runners decide when to run. live: with capture wal, apply each commit of the source at once. null: on schedule or request. */
+                        freshness: string | null;
                         /**
                          * @description For mode full: upsert in batches, or replace the whole mart at once.
                          * @enum {string}
@@ -4900,6 +4983,37 @@ export interface operations {
             412: components["responses"]["Problem"];
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            431: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    getPipelinesByIdFreshness: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Freshness"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
             431: components["responses"]["Problem"];
@@ -5727,8 +5841,8 @@ export interface operations {
                         };
                         /** @description Runners run only enabled pipelines. */
                         enabled: boolean;
-                        /** @description live: with capture wal, apply each commit of the source at once. null: on schedule or request. */
-                        freshness: "live" | null;
+                        /** @description How old the data of the mart may become, such as 5m: the runners decide when to run. live: with capture wal, apply each commit of the source at once. null: on schedule or request. */
+                        freshness: string | null;
                         /**
                          * @description For mode full: upsert in batches, or replace the whole mart at once.
                          * @enum {string}

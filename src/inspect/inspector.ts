@@ -9,6 +9,7 @@ import {
 } from '../guard/index.js'
 import { MAIN_CONNECTION } from '../model/connection.js'
 import { VitrinaError } from '../model/errors.js'
+import type { Blocker } from '../model/freshness.js'
 import {
   finalTarget,
   type Pipeline,
@@ -42,6 +43,7 @@ import type { Column } from '../sql/selection.js'
 import { type DescribedQuery, describeSource, examine, noQuery } from '../transfers/examine.js'
 import { type ChosenRoute, chooseRoute } from '../transfers/routes/choose-route.js'
 import { assignableProblem } from './assignable.js'
+import { findBlocker } from './blocker.js'
 import { changeTrace } from './change-trace.js'
 import { changeWarnings, preparationWarnings } from './change-warnings.js'
 import { examineSink, ofTarget } from './examine-sink.js'
@@ -125,6 +127,23 @@ export class PipelineInspector implements Inspector {
     const source = await this.#openSource(connection === MAIN_CONNECTION ? null : connection, signal)
     try {
       return await adviseIdentities(source, tables)
+    } finally {
+      await source.close()
+    }
+  }
+
+  async blocker(pipeline: Pipeline, signal: AbortSignal): Promise<Blocker | null> {
+    const { martUrl, readerUrl } = this.#settings
+    const target = await this.#open(pipeline.targetConnection, martUrl, signal)
+    try {
+      const found = await findBlocker(target, pipeline, 'target')
+      if (found !== null || pipeline.sourceConnection === pipeline.targetConnection) return found
+    } finally {
+      await target.close()
+    }
+    const source = await this.#open(pipeline.sourceConnection, readerUrl, signal)
+    try {
+      return await findBlocker(source, pipeline, 'source')
     } finally {
       await source.close()
     }

@@ -4,11 +4,13 @@
  */
 export const NOTIFICATION_EVENTS = {
   failed: 'A run failed.',
-  recovered: 'A run succeeded after a failure that this rule reported.',
+  recovered:
+    'A run succeeded after a failure that this rule reported, or data that it reported as stale is fresh again.',
   brake: 'A run was stopped by the delete brake. Without this event, a rule for "failed" reports it.',
   quarantine_grew: 'A run added rows to the quarantine.',
   drift_found: 'A row-by-row comparison found rows that differ.',
   audit_failed: 'An audit found rows of a mart that differ from its query.',
+  stale: 'The data of a mart is older than its freshness allows.',
   held_back: 'An open transaction has held the checkpoint back for longer than held_back_seconds.',
 } as const
 

@@ -1,6 +1,7 @@
 import './plain-issues.js'
 import { z } from 'zod'
 import { CAPTURES } from './captures.js'
+import { budgetSeconds } from './freshness.js'
 import { isTooLong, LONGEST_NAME } from './table-name.js'
 import { MOST_TAGS, TAG_PATTERN } from './tag-slots.js'
 import { line, text } from './text.js'
@@ -248,15 +249,21 @@ export const PIPELINE_FIELDS = {
     change: 'always',
   },
   freshness: {
-    schema: z
-      .literal('live')
+    schema: line(40)
+      .refine((value) => value === 'live' || budgetSeconds(value) !== null, {
+        error: 'must be "live" or a duration such as 90s, 5m or 1h30m, up to 366d',
+      })
       .nullable()
       .default(null)
       .describe(
-        'live: with capture wal, apply each commit of the source at once. null: on schedule or request.',
-      ),
+        'How old the data of the mart may become, such as 5m: the runners decide when to run. live: with capture wal, apply each commit of the source at once. null: on schedule or request.',
+      )
+      .meta({ example: '5m' }),
     change: 'always',
-    option: { flag: '--freshness <how>', help: 'live: apply each commit of the source at once' },
+    option: {
+      flag: '--freshness <age>',
+      help: 'how old the data may become, such as 5m, or live: apply each commit of the source at once',
+    },
   },
   schedule_interval: {
     schema: line(200)

@@ -140,7 +140,6 @@ export interface RunSurroundings {
   readonly expectedRowsRead: number | null
 }
 
-/** An open transaction that could still commit rows with older keys than those already read. */
 export const WAITING_CODES = ['NO_RUNNER', 'NO_RUNNER_FOR_TAGS', 'CONNECTION_LIMIT'] as const
 
 /** As the function etl.why_waiting returns it. */
@@ -179,6 +178,7 @@ export function noRunnerFor(tags: readonly string[]): string {
     : `No runner takes the tags ${tags.join(', ')} together.`
 }
 
+/** An open transaction that could still commit rows with older keys than those already read. */
 export interface HeldBack {
   readonly reason: string
   readonly pid: number | null

@@ -1,4 +1,5 @@
 import { codeName } from '../model/errors.js'
+import { explainStaleness, type StaleCause } from '../model/freshness.js'
 import type { NotificationMessage, OutboxEvent } from '../model/notification.js'
 
 /** More would make a message unreadable on a phone; the count says how many there are. */
@@ -33,6 +34,7 @@ const VERBS: Readonly<Record<string, (events: readonly OutboxEvent[]) => string>
   quarantine_grew: (events) => `quarantined ${many(sum(events, 'rows'), 'row')}`,
   drift_found: () => 'differs from its source',
   audit_failed: () => 'failed an audit',
+  stale: () => 'missed the freshness limit',
   held_back: () => 'held back by an open transaction',
   test: () => 'test message',
 }
@@ -83,7 +85,11 @@ function factsOf({ event, data, at }: OutboxEvent): string[] {
   const facts: Readonly<Record<string, () => (string | null)[]>> = {
     failed: error,
     brake: error,
-    recovered: () => [`The run succeeded at ${at.slice(0, 19)}Z.`],
+    recovered: () => [
+      data.data_as_of === undefined
+        ? `The run succeeded at ${at.slice(0, 19)}Z.`
+        : `The data is fresh again since ${at.slice(0, 19)}Z.`,
+    ],
     quarantine_grew: () => [labelled('First reason', text('reason'))],
     drift_found: () => [
       `Missing rows: ${text('missing')}, extra rows: ${text('extra')}, different rows: ${text('different')}.`,
@@ -93,6 +99,7 @@ function factsOf({ event, data, at }: OutboxEvent): string[] {
       `Rows that differed: ${text('rows')}, first key: ${text('key')}. They are repaired.`,
       'Hint: Every later run computes all rows until the query changes. Please report the query.',
     ],
+    stale: () => staleFacts(data),
     held_back: () => [
       labelled('Cause', text('reason')),
       `Open since ${text('since')}, session ${text('pid')}.`,
@@ -101,6 +108,13 @@ function factsOf({ event, data, at }: OutboxEvent): string[] {
     test: () => ['If you can read this, notifications of this channel arrive.'],
   }
   return (facts[event]?.() ?? []).filter((fact) => fact !== null)
+}
+
+/** As the trigger on etl_freshness writes it: the cause with the age. */
+function staleFacts({ budget_seconds, data_as_of, ...cause }: OutboxEvent['data']): string[] {
+  const { detail, hint } = explainStaleness(cause as unknown as StaleCause)
+  const asOf = data_as_of === null ? 'It has never been loaded.' : `Data as of ${data_as_of}.`
+  return [`It may be ${budget_seconds} s old. ${asOf}`, `Cause: ${detail}`, `Hint: ${hint}`]
 }
 
 function recoveryOf(event: OutboxEvent, { events, event: main }: NotificationMessage): string[] {

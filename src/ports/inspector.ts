@@ -1,3 +1,4 @@
+import type { Blocker } from '../model/freshness.js'
 import type { Pipeline } from '../model/pipeline.js'
 import type { FollowedTable, IdentityAdvice } from '../model/source.js'
 import type { Finding, Preview, SourceTables, Validation } from '../model/validation.js'
@@ -15,6 +16,8 @@ export interface Inspector {
    */
   refusals(pipeline: Pipeline, signal: AbortSignal): Promise<Finding[]>
   validate(pipeline: Pipeline, signal: AbortSignal, depth?: ValidationDepth): Promise<Validation>
+  /** A session that holds a lock for which a run of the pipeline waits; null: none. */
+  blocker(pipeline: Pipeline, signal: AbortSignal): Promise<Blocker | null>
   preview(pipeline: Pipeline, limit: number, signal: AbortSignal): Promise<Preview>
   /** The tables that a query may read, of the main database (null) or of a named connection. */
   tables(connection: string | null, signal: AbortSignal): Promise<SourceTables>

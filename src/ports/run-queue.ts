@@ -84,6 +84,8 @@ export interface RunQueue {
   dueSchedules(): Promise<{ now: string; pipelines: readonly ScheduledPipeline[] }>
   /** Sets the next time, and requests a run if `start`. False: another runner did it first. */
   reschedule(pipeline: ScheduledPipeline, next: string | null, start: boolean): Promise<boolean>
+  /** Requests runs of pipelines whose data would become too old. Returns their names. */
+  requestDue(): Promise<string[]>
   /** A heartbeat, shown in the list of runners. */
   heartbeat(runner: RunnerInfo): Promise<void>
   gone(runnerId: string): Promise<void>

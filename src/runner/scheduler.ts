@@ -16,6 +16,7 @@ export class Scheduler {
   }
 
   async tick(): Promise<void> {
+    for (const name of await this.#queue.requestDue()) this.#events.dueByFreshness(name)
     const { now, pipelines } = await this.#queue.dueSchedules()
     for (const pipeline of pipelines) {
       if (pipeline.schedule === null) {

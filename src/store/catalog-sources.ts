@@ -10,7 +10,7 @@ interface SourceRow extends Omit<CapturedSource, 'tables' | 'pipelines'> {
 /** Heads that are used, and connections of pipelines with capture wal that have not run yet. */
 const SOURCES = `
   WITH wal AS (
-    SELECT p.id, p.name, p.freshness, coalesce(lower(p.source_connection), 'main') AS connection
+    SELECT p.id, p.name, coalesce(lower(p.source_connection), 'main') AS connection
       FROM etl.etl_pipelines p WHERE p.capture = 'wal' AND p.mode = 'incremental'),
   known AS (
     SELECT connection FROM wal
@@ -29,7 +29,7 @@ const SOURCES = `
          CASE WHEN NOT coalesce(h.has_slot, false) AND NOT EXISTS (SELECT FROM etl.etl_change_positions p WHERE p.head = h.id) THEN 'unused'
               WHEN h.error IS NOT NULL THEN 'failing'
               WHEN h.leased_until > now() THEN 'capturing' ELSE 'uncaptured' END AS state,
-         (SELECT coalesce(jsonb_agg(jsonb_build_object('id', q.id, 'name', q.name, 'isLive', coalesce(w.freshness, q.freshness) IS NOT NULL,
+         (SELECT coalesce(jsonb_agg(jsonb_build_object('id', q.id, 'name', q.name, 'isLive', coalesce(q.freshness = 'live', false),
                    'position', nullif(o.end_lsn, '0/0')::text,
                    'lagBytes', CASE WHEN o.generation = h.generation AND o.end_lsn > '0/0' THEN greatest(pg_wal_lsn_diff(h.upto, o.end_lsn), 0) END,
                    'movedAt', CASE WHEN o.end_lsn > '0/0' THEN etl.rfc3339(o.updated_at) END) ORDER BY q.name), '[]')

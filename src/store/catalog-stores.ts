@@ -2,6 +2,7 @@ import { CatalogRepository } from './catalog.repository.js'
 import { CatalogComparisonsRepository } from './catalog-comparisons.repository.js'
 import { CatalogControlRepository } from './catalog-control.repository.js'
 import { CatalogEditorRepository } from './catalog-editor.repository.js'
+import { CatalogFreshnessRepository } from './catalog-freshness.repository.js'
 import { CatalogJournalRepository } from './catalog-journal.repository.js'
 import { CatalogNotificationsRepository } from './catalog-notifications.repository.js'
 import { CatalogQuarantineRepository } from './catalog-quarantine.repository.js'
@@ -17,6 +18,7 @@ export function catalogStores(database: Database) {
     control: new CatalogControlRepository(database),
     quarantine: new CatalogQuarantineRepository(database),
     comparisons: new CatalogComparisonsRepository(database),
+    freshness: new CatalogFreshnessRepository(database),
     sessions: new CatalogSessionsRepository(database),
     tokens: new CatalogTokensRepository(database),
     notifications: new CatalogNotificationsRepository(database),

@@ -46,7 +46,7 @@ export class PartQueueRepository implements PartQueue {
     const [row] = await this.#database.query<{ free: number }>(
       `SELECT (SELECT coalesce(sum(concurrency), 0) FROM etl.etl_runners
                 WHERE stopped_at IS NULL AND heartbeat_at > clock_timestamp() - ${SILENT})
-            - (SELECT count(*) FROM etl.etl_pipelines WHERE status IN ${HELD} AND freshness IS NULL)
+            - (SELECT count(*) FROM etl.etl_pipelines WHERE status IN ${HELD} AND freshness IS DISTINCT FROM 'live')
             - (SELECT count(*) FROM etl.etl_run_parts WHERE status = 'RUNNING' AND lease_until > clock_timestamp()) AS free`,
     )
     return Math.max(0, Number(row!.free))

@@ -213,7 +213,8 @@ function grantsOnMetaStore(): string {
     GRANT INSERT, UPDATE, DELETE ON etl.etl_idempotency TO ${LOGINS.meta};
     GRANT UPDATE (seq), DELETE ON etl.etl_events TO ${LOGINS.meta};
     GRANT INSERT, UPDATE, DELETE ON etl.etl_notification_rules, etl.etl_notification_messages TO ${LOGINS.meta};
-    GRANT UPDATE (message_id, dropped), DELETE ON etl.etl_outbox TO ${LOGINS.meta};`
+    GRANT UPDATE (message_id, dropped), DELETE ON etl.etl_outbox TO ${LOGINS.meta};
+    GRANT UPDATE (breached_at, cause) ON etl.etl_freshness TO ${LOGINS.meta};`
 }
 
 async function grantSources(client: pg.Client, schemas: readonly string[]): Promise<void> {

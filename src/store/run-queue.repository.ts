@@ -311,7 +311,7 @@ export class RunQueueRepository implements RunQueue {
       `SELECT etl.rfc3339(clock_timestamp()) AS now, p.id, p.name, p.schedule_interval AS schedule, p.schedule_timezone AS timezone,
               etl.rfc3339(p.next_run_at) AS next_run_at, ${LIVE} AS live
          FROM (SELECT 1) one LEFT JOIN (
-           SELECT * FROM etl.etl_pipelines p WHERE p.freshness IS NOT NULL AND ${LIVE} AND p.enabled AND p.status = 'IDLE'
+           SELECT * FROM etl.etl_pipelines p WHERE p.freshness = 'live' AND ${LIVE} AND p.enabled AND p.status = 'IDLE'
            UNION ALL
            SELECT * FROM etl.etl_pipelines p WHERE p.schedule_interval IS NOT NULL AND p.next_run_at IS NULL AND p.enabled
               AND ${LIVE} IS NOT TRUE
@@ -351,6 +351,19 @@ export class RunQueueRepository implements RunQueue {
       )
       return rows.length === 1
     })
+  }
+
+  async requestDue(): Promise<string[]> {
+    // One statement, and SKIP LOCKED: of several runners each pipeline is requested by one.
+    const rows = await this.#database.query<{ name: string }>(
+      `WITH due AS (
+         SELECT p.id FROM etl.etl_freshness f JOIN etl.etl_pipelines p ON p.id = f.pipeline_id
+          WHERE f.due_at <= clock_timestamp() AND p.enabled AND p.status = 'IDLE' AND p.freshness <> 'live'
+            FOR UPDATE OF p SKIP LOCKED)
+       UPDATE etl.etl_pipelines p SET status = 'RUN_REQUESTED'
+         FROM due, set_config('vitrina.trigger', 'freshness', true) WHERE p.id = due.id RETURNING p.name`,
+    )
+    return rows.map(({ name }) => name)
   }
 
   async heartbeat(runner: RunnerInfo): Promise<void> {

@@ -96,6 +96,16 @@ CREATE TABLE etl.etl_events (
   CONSTRAINT etl_events_seq_key UNIQUE (seq),
   CONSTRAINT etl_events_pkey PRIMARY KEY (n)
 );
+CREATE TABLE etl.etl_freshness (
+  pipeline_id uuid NOT NULL,
+  data_as_of timestamp with time zone,
+  budget_seconds bigint,
+  due_at timestamp with time zone,
+  breached_at timestamp with time zone,
+  cause jsonb,
+  CONSTRAINT etl_freshness_pkey PRIMARY KEY (pipeline_id),
+  CONSTRAINT etl_freshness_pipeline_id_fkey FOREIGN KEY (pipeline_id) REFERENCES etl.etl_pipelines(id) ON DELETE CASCADE
+);
 CREATE TABLE etl.etl_idempotency (
   actor text NOT NULL,
   key text NOT NULL,
@@ -241,7 +251,7 @@ CREATE TABLE etl.etl_pipelines (
   CONSTRAINT etl_pipelines_columns_of_table CHECK (((source_table IS NOT NULL) OR (source_columns = '{}'::text[]))),
   CONSTRAINT etl_pipelines_delete_brake_check CHECK (((delete_brake >= (0)::double precision) AND (delete_brake <= (1)::double precision))),
   CONSTRAINT etl_pipelines_deletes_check CHECK ((deletes = ANY (ARRAY['ignore'::text, 'sweep'::text]))),
-  CONSTRAINT etl_pipelines_freshness_check CHECK ((freshness = 'live'::text)),
+  CONSTRAINT etl_pipelines_freshness_check CHECK (((freshness = 'live'::text) OR (((etl.duration_seconds(freshness) >= 1) AND (etl.duration_seconds(freshness) <= 31622400)) IS TRUE) OR (freshness IS NULL))),
   CONSTRAINT etl_pipelines_full_strategy_check CHECK ((full_strategy = ANY (ARRAY['upsert'::text, 'replace'::text]))),
   CONSTRAINT etl_pipelines_managed_by_check CHECK ((managed_by = ANY (ARRAY['api'::text, 'file'::text]))),
   CONSTRAINT etl_pipelines_mode_check CHECK ((mode = ANY (ARRAY['full'::text, 'incremental'::text]))),
@@ -402,6 +412,7 @@ CREATE TABLE etl.etl_runs (
   parts_done integer DEFAULT 0 NOT NULL,
   parts_plan jsonb,
   stalled_since timestamp with time zone,
+  data_as_of timestamp with time zone,
   CONSTRAINT etl_runs_pkey PRIMARY KEY (id),
   CONSTRAINT etl_runs_pipeline_id_fkey FOREIGN KEY (pipeline_id) REFERENCES etl.etl_pipelines(id) ON DELETE CASCADE,
   CONSTRAINT etl_runs_error_check CHECK ((length(error) <= 4000)),
@@ -483,6 +494,12 @@ COMMENT ON COLUMN etl.etl_changes.end_lsn IS 'END of the commit record in the WA
 COMMENT ON COLUMN etl.etl_changes.xid IS 'The transaction on the source, with its epoch.';
 COMMENT ON COLUMN etl.etl_changes.op IS 'I inserted, U updated, D deleted, T truncated or changed in too many rows to list.';
 COMMENT ON COLUMN etl.etl_changes.old IS 'Columns of the row before the change, as text. A column that is absent is unknown, not NULL. new is the row after it.';
+COMMENT ON TABLE etl.etl_freshness IS 'How old the data of each mart is, and how old it may become.';
+COMMENT ON COLUMN etl.etl_freshness.data_as_of IS 'The mart contains everything that was committed in the source before this time. NULL: no run has succeeded.';
+COMMENT ON COLUMN etl.etl_freshness.budget_seconds IS 'How old the data may become. NULL: no limit.';
+COMMENT ON COLUMN etl.etl_freshness.due_at IS 'When a run has to be requested so that it ends in time.';
+COMMENT ON COLUMN etl.etl_freshness.breached_at IS 'When an API noticed that the data is too old. NULL: it is not.';
+COMMENT ON COLUMN etl.etl_freshness.cause IS 'Why it is too old, as noticed last.';
 COMMENT ON COLUMN etl.etl_notification_rules.pipelines IS 'Names; * matches any characters. Empty: all pipelines.';
 COMMENT ON COLUMN etl.etl_outbox.message_id IS 'The message that contains the event. NULL: not grouped yet, or dropped.';
 COMMENT ON COLUMN etl.etl_pipelines.batch_size IS 'Rows in a batch. NULL: auto, the engine keeps a batch near its target duration.';
@@ -490,7 +507,7 @@ COMMENT ON COLUMN etl.etl_pipelines.config_xact IS 'The transaction that made th
 COMMENT ON COLUMN etl.etl_pipelines.source_table IS 'Read instead of source_query, as SELECT source_columns FROM source_table. At most one of the two is given.';
 COMMENT ON COLUMN etl.etl_pipelines.source_columns IS 'Columns of source_table to read. Empty: all of them.';
 COMMENT ON COLUMN etl.etl_pipelines.shared_target IS 'Other pipelines that say so too may write to the same target. Each sees only its own rows as its own.';
-COMMENT ON COLUMN etl.etl_pipelines.freshness IS 'live: with capture wal, each commit of the source is applied at once, and a run lasts some minutes. NULL: on schedule or request.';
+COMMENT ON COLUMN etl.etl_pipelines.freshness IS 'live: with capture wal, a run stays up and applies each commit of the source at once. A duration such as 5m: how old the data may become; the runners decide when to run. NULL: on schedule or on request.';
 COMMENT ON COLUMN etl.etl_pipelines.parallelism IS 'How many parts of a run may be executed at the same time. 1: one stream. NULL: auto.';
 COMMENT ON COLUMN etl.etl_pipelines.tags IS 'Words to find pipelines by, and to decide which runners take them (RUNNER_TAGS). The first tag is the queue of the pipeline: queues take turns.';
 COMMENT ON COLUMN etl.etl_run_batches.read_ms IS 'NULL where the database reads and writes in one statement.';
@@ -517,12 +534,15 @@ COMMENT ON COLUMN etl.etl_runs.parts_total IS 'Into how many parts the run is cu
 COMMENT ON COLUMN etl.etl_runs.parts_done IS 'How many of its parts are committed.';
 COMMENT ON COLUMN etl.etl_runs.parts_plan IS 'What its parts have in common: step, snapshot, number at the same time. NULL: no part may be claimed.';
 COMMENT ON COLUMN etl.etl_runs.stalled_since IS 'When a runner found that no live runner takes the tags of the pipeline. Cleared when the run is claimed.';
+COMMENT ON COLUMN etl.etl_runs.data_as_of IS 'If the run succeeds, the mart contains everything that was committed in the source before this time.';
 
 CREATE INDEX etl_audit_by_request ON etl.etl_audit USING btree (request_id);
 CREATE INDEX etl_audit_by_target ON etl.etl_audit USING btree (target_id, id);
 CREATE INDEX etl_change_positions_by_pipeline ON etl.etl_change_positions USING btree (pipeline_id);
 CREATE INDEX etl_events_by_time ON etl.etl_events USING btree (at);
 CREATE INDEX etl_events_fresh ON etl.etl_events USING btree (n) WHERE (seq IS NULL);
+CREATE INDEX etl_freshness_breached ON etl.etl_freshness USING btree (pipeline_id) WHERE (breached_at IS NOT NULL);
+CREATE INDEX etl_freshness_due ON etl.etl_freshness USING btree (due_at) WHERE (due_at IS NOT NULL);
 CREATE INDEX etl_idempotency_by_time ON etl.etl_idempotency USING btree (at);
 CREATE INDEX etl_notification_messages_by_channel ON etl.etl_notification_messages USING btree (channel, attempted_at);
 CREATE INDEX etl_notification_messages_by_rule ON etl.etl_notification_messages USING btree (rule_id, created_at);
@@ -535,7 +555,7 @@ CREATE INDEX etl_outbox_waiting ON etl.etl_outbox USING btree (id) WHERE ((messa
 CREATE INDEX etl_pipeline_targets_by_identity ON etl.etl_pipeline_targets USING hash (identity);
 CREATE INDEX etl_pipelines_due ON etl.etl_pipelines USING btree (next_run_at) WHERE (schedule_interval IS NOT NULL);
 CREATE INDEX etl_pipelines_held ON etl.etl_pipelines USING btree (requested_at) WHERE (status = ANY (ARRAY['RUNNING'::text, 'PAUSE_REQUESTED'::text]));
-CREATE INDEX etl_pipelines_live ON etl.etl_pipelines USING btree (id) WHERE (freshness IS NOT NULL);
+CREATE INDEX etl_pipelines_live ON etl.etl_pipelines USING btree (id) WHERE (freshness = 'live'::text);
 CREATE INDEX etl_pipelines_queue ON etl.etl_pipelines USING btree (tags, etl.source_side(source_connection), etl.target_side(target_connection, target_table), requested_at) WHERE ((status = 'RUN_REQUESTED'::text) AND enabled);
 CREATE INDEX etl_quarantine_by_pipeline ON etl.etl_quarantine USING btree (pipeline_id, id DESC);
 CREATE INDEX etl_quarantine_held ON etl.etl_quarantine USING btree (pipeline_id, id) WHERE (status = 'HELD'::text);
@@ -780,6 +800,65 @@ BEGIN
   RETURN NULL;
 END $function$
 ;
+CREATE OR REPLACE FUNCTION etl.data_as_of(pipeline uuid)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  -- A live pipeline: everything up to the end of the change log if it has applied it, else up to its position.
+  SELECT greatest(f.data_as_of, live.as_of)
+    FROM etl.etl_pipelines p
+    LEFT JOIN etl.etl_freshness f ON f.pipeline_id = p.id
+    LEFT JOIN LATERAL (
+      SELECT CASE WHEN o.end_lsn >= h.upto THEN greatest(h.updated_at, o.updated_at) ELSE o.updated_at END AS as_of
+        FROM etl.etl_change_positions o JOIN etl.etl_change_heads h ON h.id = o.head
+       WHERE o.pipeline_id = p.id AND o.generation = h.generation AND o.end_lsn > '0/0'
+         AND h.connection = etl.source_side(p.source_connection)) live
+      ON p.freshness = 'live' AND p.mode = 'incremental' AND p.capture = 'wal'
+   WHERE p.id = pipeline
+$function$
+;
+CREATE OR REPLACE FUNCTION etl.date_mart()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  IF NEW.status = 'SUCCESS' THEN
+    INSERT INTO etl.etl_freshness AS f (pipeline_id, data_as_of) VALUES (NEW.pipeline_id, NEW.data_as_of)
+    ON CONFLICT (pipeline_id) DO UPDATE SET data_as_of = greatest(f.data_as_of, excluded.data_as_of);
+  END IF;
+  IF EXISTS (SELECT FROM etl.etl_pipelines WHERE id = NEW.pipeline_id AND freshness IS NOT NULL) THEN
+    PERFORM etl.plan_freshness(NEW.pipeline_id);
+    -- A run that was cancelled is not requested again at once.
+    IF NEW.status = 'CANCELLED' THEN
+      UPDATE etl.etl_freshness SET due_at = greatest(due_at, clock_timestamp() + make_interval(secs => budget_seconds))
+       WHERE pipeline_id = NEW.pipeline_id AND due_at IS NOT NULL;
+    END IF;
+  END IF;
+  RETURN NULL;
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.date_run()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  -- A full pass that continues another one has not read its first rows again: its data is as old as they are.
+  SELECT r.data_as_of INTO NEW.data_as_of
+    FROM etl.etl_pipelines p
+    JOIN LATERAL (SELECT * FROM etl.etl_runs e WHERE e.pipeline_id = p.id AND e.id <> NEW.id
+                   ORDER BY e.requested_at DESC, e.id DESC LIMIT 1) r ON true
+   WHERE p.id = NEW.pipeline_id AND p.mode = 'full' AND r.status IN ('PAUSED', 'FAILED', 'CANCELLED')
+     AND (r.batches > 0 OR r.parts_done > 0);
+  NEW.data_as_of := coalesce(NEW.data_as_of, clock_timestamp());
+  RETURN NEW;
+END $function$
+;
 CREATE OR REPLACE FUNCTION etl.duration_place(seconds double precision)
  RETURNS integer
  LANGUAGE sql
@@ -787,6 +866,17 @@ CREATE OR REPLACE FUNCTION etl.duration_place(seconds double precision)
 AS $function$
   SELECT 1 + count(*)::integer
     FROM unnest('{0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14400}'::double precision[]) AS bound WHERE bound < seconds
+$function$
+;
+CREATE OR REPLACE FUNCTION etl.duration_seconds(duration text)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  SELECT sum(part[1]::bigint * CASE part[2] WHEN 's' THEN 1 WHEN 'm' THEN 60 WHEN 'h' THEN 3600 ELSE 86400 END)::bigint
+    FROM regexp_matches(duration, '([0-9]+)([smhd])', 'g') AS part
+   WHERE duration ~ '^([0-9]{1,9}[smhd]){1,4}$'
 $function$
 ;
 CREATE OR REPLACE FUNCTION etl.emit(event_kind text, pipeline uuid, run uuid, facts jsonb)
@@ -1048,6 +1138,29 @@ BEGIN
   RETURN NULL;
 END $function$
 ;
+CREATE OR REPLACE FUNCTION etl.notify_of_breach()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  IF NEW.breached_at IS NOT NULL THEN
+    PERFORM etl.notify(ARRAY['stale'], NEW.pipeline_id, (SELECT current_run_id FROM etl.etl_pipelines WHERE id = NEW.pipeline_id),
+      coalesce(NEW.cause ->> 'code', ''), NEW.cause || jsonb_build_object(
+        'budget_seconds', NEW.budget_seconds, 'data_as_of', etl.rfc3339(NEW.data_as_of)));
+  ELSE
+    INSERT INTO etl.etl_outbox (rule_id, event, pipeline_id, pipeline_name, run_id, data)
+    SELECT w.rule_id, w.event, NEW.pipeline_id, w.pipeline_name, NULL, jsonb_build_object('data_as_of', etl.rfc3339(NEW.data_as_of))
+      FROM etl.rules_for(ARRAY['recovered'], NEW.pipeline_id) w
+     WHERE (SELECT o.event FROM etl.etl_outbox o
+             WHERE o.rule_id = w.rule_id AND o.pipeline_id = NEW.pipeline_id AND o.event IN ('stale', 'recovered')
+             ORDER BY o.id DESC LIMIT 1) = 'stale';
+  END IF;
+  PERFORM etl.emit('pipeline.freshness', NEW.pipeline_id, NULL, jsonb_build_object('breached', NEW.breached_at IS NOT NULL, 'cause', NEW.cause ->> 'code'));
+  RETURN NULL;
+END $function$
+;
 CREATE OR REPLACE FUNCTION etl.notify_of_drift()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1130,6 +1243,36 @@ AS $function$
            'tasks', (SELECT coalesce(jsonb_agg(to_jsonb(t) - ARRAY['id', 'pipeline_id'] ORDER BY t.order_index), '[]')
                        FROM etl.etl_pipeline_tasks t WHERE t.pipeline_id = p.id))
 $function$
+;
+CREATE OR REPLACE FUNCTION etl.plan_freshness(pipeline uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+DECLARE
+  budget bigint := (SELECT etl.duration_seconds(p.freshness) FROM etl.etl_pipelines p WHERE p.id = pipeline);
+  -- Early enough for a run that takes a quarter longer than usual, and for a tick of the runners.
+  lead double precision := least(1 + 1.25 * coalesce(etl.usual_run_seconds(pipeline), 0), budget);
+BEGIN
+  INSERT INTO etl.etl_freshness AS f (pipeline_id, budget_seconds, due_at)
+  VALUES (pipeline, budget, CASE WHEN budget IS NOT NULL THEN clock_timestamp() END)
+  ON CONFLICT (pipeline_id) DO UPDATE
+     SET budget_seconds = budget,
+         due_at = CASE WHEN budget IS NULL THEN NULL
+                       ELSE coalesce(f.data_as_of + make_interval(secs => budget - lead), clock_timestamp()) END;
+END $function$
+;
+CREATE OR REPLACE FUNCTION etl.plan_freshness_of_pipeline()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+BEGIN
+  PERFORM etl.plan_freshness(NEW.id);
+  RETURN NULL;
+END $function$
 ;
 CREATE OR REPLACE FUNCTION etl.plan_problem(pipeline uuid)
  RETURNS text
@@ -1283,6 +1426,77 @@ CREATE OR REPLACE FUNCTION etl.source_side(source_connection text)
  IMMUTABLE PARALLEL SAFE
 AS $function$ SELECT coalesce(lower(source_connection), 'main') $function$
 ;
+CREATE OR REPLACE FUNCTION etl.staleness(pipeline uuid)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  WITH facts AS (
+    SELECT p.*, a.run, l.run AS last, w.waiting, f.data_as_of AS as_of,
+           coalesce(a.run, l.run) AS shown,
+           (SELECT count(*) FROM etl.etl_runners x
+             WHERE x.stopped_at IS NULL AND x.heartbeat_at > clock_timestamp() - interval '15 seconds') AS runners
+      FROM etl.etl_pipelines p
+      LEFT JOIN etl.etl_freshness f ON f.pipeline_id = p.id
+      LEFT JOIN LATERAL (SELECT to_jsonb(r) || jsonb_build_object('requested_at', etl.rfc3339(r.requested_at), 'started_at', etl.rfc3339(r.started_at),
+                                  'seconds', date_part('epoch', clock_timestamp() - r.started_at)) AS run
+                           FROM etl.etl_runs r WHERE r.id = p.current_run_id AND r.status IN ('REQUESTED', 'RUNNING')) a ON true
+      LEFT JOIN LATERAL (SELECT to_jsonb(r) || jsonb_build_object('finished_at', etl.rfc3339(r.finished_at),
+                                  'seconds', date_part('epoch', r.finished_at - r.started_at)) AS run
+                           FROM etl.etl_runs r WHERE r.pipeline_id = p.id AND r.status NOT IN ('REQUESTED', 'RUNNING')
+                          ORDER BY r.requested_at DESC, r.id DESC LIMIT 1) l ON true
+      LEFT JOIN LATERAL (SELECT etl.why_waiting(p.id) AS waiting) w ON true
+     WHERE p.id = pipeline
+  ), phases AS (
+    -- The phase that took most of the time of this run, or of the last one.
+    SELECT phase.name, phase.ms / nullif(b.whole, 0) AS share
+      FROM (SELECT sum(read_ms) AS read, sum(transform_ms) AS transform, sum(write_ms) AS write, sum(checkpoint_ms) AS checkpoint,
+                   sum(duration_ms) AS whole
+              FROM facts f JOIN etl.etl_run_batches x ON x.run_id = (f.shown ->> 'id')::uuid) b
+     CROSS JOIN LATERAL (VALUES ('READ', b.read), ('TRANSFORM', b.transform), ('WRITE', b.write), ('CHECKPOINT', b.checkpoint)) AS phase(name, ms)
+     WHERE phase.ms IS NOT NULL ORDER BY phase.ms DESC LIMIT 1
+  ), head AS (
+    SELECT h.error, h.error_code, h.leased_until, h.owner, h.lag_bytes, h.has_slot, h.lost FROM facts f
+      JOIN etl.etl_change_heads h ON h.connection = etl.source_side(f.source_connection)
+     WHERE f.capture = 'wal' AND f.mode = 'incremental'
+  )
+  SELECT CASE
+    WHEN NOT f.enabled THEN jsonb_build_object('code', 'DISABLED')
+    WHEN f.status = 'PAUSED' THEN jsonb_build_object('code', 'PAUSED', 'since', f.last ->> 'finished_at')
+    WHEN f.status = 'FAILED' THEN jsonb_build_object(
+      'code', CASE f.last ->> 'error_code' WHEN 'VTR-4102' THEN 'BRAKE' WHEN 'VTR-4101' THEN 'QUARANTINE' ELSE 'FAILED' END,
+      'since', f.last ->> 'finished_at', 'run', f.last ->> 'id', 'errorCode', f.last ->> 'error_code', 'error', f.last ->> 'error',
+      'hint', f.last ->> 'error_hint')
+    WHEN f.runners = 0 THEN jsonb_build_object('code', 'NO_RUNNER', 'since', f.run ->> 'requested_at')
+    WHEN f.waiting IS NOT NULL THEN f.waiting || jsonb_build_object('since', f.run ->> 'requested_at')
+    WHEN f.status = 'RUN_REQUESTED' THEN jsonb_build_object('code', 'QUEUE', 'since', f.run ->> 'requested_at',
+      'ahead', (SELECT count(*) FROM etl.etl_pipelines q WHERE q.status = 'RUN_REQUESTED' AND q.enabled AND q.requested_at < f.requested_at),
+      'running', (SELECT count(*) FROM etl.etl_pipelines q WHERE q.status IN ('RUNNING', 'PAUSE_REQUESTED')))
+    WHEN f.status = 'PAUSE_REQUESTED' THEN jsonb_build_object('code', 'PAUSING', 'since', f.run ->> 'started_at')
+    WHEN f.status = 'RUNNING' AND f.lease_owner IS NULL AND f.run #>> '{attempts,-1,end}' = 'connection_lost' THEN jsonb_build_object(
+      'code', 'CONNECTION_LOST', 'errorCode', f.run #>> '{attempts,-1,errorCode}', 'error', f.run #>> '{attempts,-1,error}',
+      'hint', f.run #>> '{attempts,-1,errorHint}')
+    WHEN f.status = 'RUNNING' AND (f.lease_until < clock_timestamp() OR NOT EXISTS (
+           SELECT FROM etl.etl_runners x WHERE x.id = f.lease_owner AND x.heartbeat_at > clock_timestamp() - interval '15 seconds'))
+      THEN jsonb_build_object('code', 'RUNNER_SILENT', 'runner', f.run ->> 'runner_id', 'since', etl.rfc3339(f.lease_until))
+    WHEN f.status = 'RUNNING' AND f.run ->> 'error_code' IS NOT NULL THEN jsonb_build_object(
+      'code', 'RETRYING', 'attempt', f.run -> 'attempt', 'errorCode', f.run ->> 'error_code', 'error', f.run ->> 'error', 'hint', f.run ->> 'error_hint')
+    WHEN h.error IS NOT NULL THEN jsonb_build_object('code', 'CAPTURE_FAILING', 'errorCode', h.error_code, 'error', h.error)
+    WHEN h.has_slot AND (h.leased_until < clock_timestamp() OR h.leased_until IS NULL) THEN jsonb_build_object('code', 'CAPTURE_STOPPED')
+    WHEN f.status = 'IDLE' AND f.last IS NULL THEN jsonb_build_object('code', 'NEVER_RUN')
+    WHEN f.status = 'IDLE' AND f.last ->> 'status' = 'CANCELLED' THEN jsonb_build_object('code', 'CANCELLED', 'since', f.last ->> 'finished_at')
+    WHEN jsonb_typeof(f.shown -> 'held_back') = 'object' OR (f.run IS NOT NULL AND jsonb_typeof(f.last -> 'held_back') = 'object')
+      THEN coalesce(nullif(f.shown -> 'held_back', 'null'), f.last -> 'held_back') || jsonb_build_object('code', 'HELD_BACK')
+    WHEN f.status = 'RUNNING' AND f.as_of IS NULL THEN jsonb_build_object('code', 'FIRST_LOAD', 'since', f.run ->> 'started_at',
+      'seconds', f.shown -> 'seconds', 'phase', lower(s.name))
+    WHEN s.name IS NOT NULL THEN jsonb_build_object('code', 'SLOW_' || s.name, 'run', f.shown ->> 'id', 'seconds', f.shown -> 'seconds', 'share', s.share,
+      'finished', f.run IS NULL)
+    WHEN f.status = 'RUNNING' THEN jsonb_build_object('code', 'SLOW_FIRST_BATCH', 'run', f.run ->> 'id', 'seconds', f.shown -> 'seconds')
+    ELSE jsonb_build_object('code', 'SLOW_RUN', 'run', f.shown ->> 'id', 'seconds', f.shown -> 'seconds') END
+    FROM facts f LEFT JOIN phases s ON true LEFT JOIN head h ON true
+$function$
+;
 CREATE OR REPLACE FUNCTION etl.target_identity(target text, connection text)
  RETURNS text
  LANGUAGE sql
@@ -1409,6 +1623,18 @@ BEGIN
   RETURN NULL;
 END $function$
 ;
+CREATE OR REPLACE FUNCTION etl.usual_run_seconds(pipeline uuid)
+ RETURNS double precision
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  -- With the time in the queue. The lower median: one long first load does not make every run look long.
+  SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY date_part('epoch', r.finished_at - r.requested_at))
+    FROM (SELECT finished_at, requested_at FROM etl.etl_runs WHERE pipeline_id = pipeline AND status = 'SUCCESS'
+           ORDER BY requested_at DESC, id DESC LIMIT 5) r
+$function$
+;
 CREATE OR REPLACE FUNCTION etl.version_pipeline()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1485,6 +1711,7 @@ $function$
 CREATE TRIGGER refuse_rewriting BEFORE DELETE OR UPDATE OR TRUNCATE ON etl.etl_audit FOR EACH STATEMENT EXECUTE FUNCTION etl.refuse_rewriting();
 CREATE TRIGGER notify_of_drift AFTER INSERT OR UPDATE ON etl.etl_comparisons FOR EACH ROW WHEN ((new.deep AND (((new.missing + new.extra) + new.different) > 0))) EXECUTE FUNCTION etl.notify_of_drift();
 CREATE TRIGGER tell_of_comparison AFTER INSERT OR UPDATE ON etl.etl_comparisons FOR EACH ROW EXECUTE FUNCTION etl.tell_of_comparison();
+CREATE TRIGGER notify_of_breach AFTER UPDATE OF breached_at ON etl.etl_freshness FOR EACH ROW WHEN (((old.breached_at IS NULL) <> (new.breached_at IS NULL))) EXECUTE FUNCTION etl.notify_of_breach();
 CREATE CONSTRAINT TRIGGER refuse_second_writer AFTER INSERT OR UPDATE ON etl.etl_pipeline_targets DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION etl.refuse_second_writer();
 CREATE TRIGGER change_tasks AFTER INSERT OR DELETE OR UPDATE ON etl.etl_pipeline_tasks FOR EACH ROW EXECUTE FUNCTION etl.change_tasks();
 CREATE CONSTRAINT TRIGGER require_plan AFTER INSERT OR DELETE OR UPDATE ON etl.etl_pipeline_tasks DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION etl.require_plan();
@@ -1498,6 +1725,8 @@ CREATE TRIGGER keep_target AFTER INSERT OR UPDATE OF target_table, target_connec
 CREATE CONSTRAINT TRIGGER keep_version AFTER UPDATE ON etl.etl_pipelines DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.config_version IS DISTINCT FROM new.config_version)) EXECUTE FUNCTION etl.keep_version();
 CREATE TRIGGER leave_pipeline BEFORE DELETE ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.leave_pipeline();
 CREATE TRIGGER move_pipeline BEFORE UPDATE OF status ON etl.etl_pipelines FOR EACH ROW WHEN ((old.status IS DISTINCT FROM new.status)) EXECUTE FUNCTION etl.move_pipeline();
+CREATE TRIGGER plan_freshness AFTER INSERT ON etl.etl_pipelines FOR EACH ROW WHEN ((new.freshness IS NOT NULL)) EXECUTE FUNCTION etl.plan_freshness_of_pipeline();
+CREATE TRIGGER plan_freshness_again AFTER UPDATE OF freshness ON etl.etl_pipelines FOR EACH ROW WHEN ((old.freshness IS DISTINCT FROM new.freshness)) EXECUTE FUNCTION etl.plan_freshness_of_pipeline();
 CREATE CONSTRAINT TRIGGER require_type AFTER UPDATE OF type ON etl.etl_pipelines DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.type = 'SQL'::text)) EXECUTE FUNCTION etl.require_type();
 CREATE TRIGGER tell_of_change AFTER UPDATE ON etl.etl_pipelines FOR EACH ROW WHEN (((old.status <> new.status) OR (old.config_version <> new.config_version))) EXECUTE FUNCTION etl.tell_of_pipeline();
 CREATE TRIGGER tell_of_pipeline AFTER INSERT OR DELETE ON etl.etl_pipelines FOR EACH ROW EXECUTE FUNCTION etl.tell_of_pipeline();
@@ -1514,6 +1743,8 @@ CREATE TRIGGER tell_of_quarantine AFTER UPDATE ON etl.etl_quarantine REFERENCING
 CREATE TRIGGER tell_of_batch AFTER INSERT OR UPDATE ON etl.etl_run_batches FOR EACH ROW EXECUTE FUNCTION etl.tell_of_batch();
 CREATE TRIGGER count_new_run AFTER INSERT ON etl.etl_runs FOR EACH ROW WHEN ((new.status = ANY (ARRAY['SUCCESS'::text, 'FAILED'::text, 'PAUSED'::text, 'CANCELLED'::text]))) EXECUTE FUNCTION etl.count_run();
 CREATE TRIGGER count_run AFTER UPDATE OF status ON etl.etl_runs FOR EACH ROW WHEN (((old.status = ANY (ARRAY['REQUESTED'::text, 'RUNNING'::text])) AND (new.status = ANY (ARRAY['SUCCESS'::text, 'FAILED'::text, 'PAUSED'::text, 'CANCELLED'::text])))) EXECUTE FUNCTION etl.count_run();
+CREATE TRIGGER date_mart AFTER UPDATE OF status ON etl.etl_runs FOR EACH ROW WHEN (((old.status IS DISTINCT FROM new.status) AND (new.status = ANY (ARRAY['SUCCESS'::text, 'CANCELLED'::text])))) EXECUTE FUNCTION etl.date_mart();
+CREATE TRIGGER date_run BEFORE INSERT OR UPDATE OF status ON etl.etl_runs FOR EACH ROW WHEN (((new.status = 'RUNNING'::text) AND (new.data_as_of IS NULL))) EXECUTE FUNCTION etl.date_run();
 CREATE TRIGGER leave_parts AFTER UPDATE OF status ON etl.etl_runs FOR EACH ROW WHEN (((new.parts_total > 0) AND (old.status = 'RUNNING'::text) AND (new.status = ANY (ARRAY['SUCCESS'::text, 'FAILED'::text, 'PAUSED'::text, 'CANCELLED'::text])))) EXECUTE FUNCTION etl.leave_parts();
 CREATE TRIGGER notify_of_held_back AFTER UPDATE OF held_back ON etl.etl_runs FOR EACH ROW WHEN (((new.held_back ->> 'since'::text) IS NOT NULL)) EXECUTE FUNCTION etl.notify_of_held_back();
 CREATE TRIGGER notify_of_run AFTER UPDATE OF status ON etl.etl_runs FOR EACH ROW WHEN (((old.status IS DISTINCT FROM new.status) AND (new.status = ANY (ARRAY['FAILED'::text, 'SUCCESS'::text])))) EXECUTE FUNCTION etl.notify_of_run();

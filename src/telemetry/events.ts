@@ -283,6 +283,10 @@ export class Events {
     else this.#log.debug('Next run scheduled.', facts)
   }
 
+  dueByFreshness(pipeline: string): void {
+    this.#log.info('Run requested by its freshness.', { pipeline })
+  }
+
   connectionLost(where: string, error: Error): void {
     this.#log.error(`Connection to ${where} lost.`, aboutError(error))
   }

@@ -6,6 +6,7 @@ import type { ConnectionService } from '../services/connections.js'
 import type { ControlService } from '../services/control.js'
 import type { EditService } from '../services/edit.js'
 import type { EventHub } from '../services/event-hub.js'
+import type { FreshnessService } from '../services/freshness.js'
 import type { HealthService } from '../services/health.js'
 import type { HistoryService } from '../services/history.js'
 import type { InspectService } from '../services/inspect.js'
@@ -24,6 +25,7 @@ import { controlRoutes } from './control.js'
 import { editRoutes } from './edit.js'
 import { type EventStreams, eventRoutes } from './events.js'
 import { fleetQuarantineRoutes } from './fleet-quarantine.js'
+import { freshnessRoutes } from './freshness.js'
 import { healthRoutes } from './health.js'
 import { historyRoutes } from './history.js'
 import { inspectRoutes } from './inspect.js'
@@ -47,6 +49,7 @@ export interface Services {
   readonly control: ControlService
   readonly inspect: InspectService
   readonly lineage: LineageService
+  readonly freshness: FreshnessService
   readonly quarantine: QuarantineService
   readonly runs: RunService
   readonly history: HistoryService
@@ -75,6 +78,7 @@ export function apiRoutes(app: Api, services: Services): void {
   fleetQuarantineRoutes(app, services.quarantine)
   inspectRoutes(app, services.inspect)
   scheduleRoutes(app)
+  freshnessRoutes(app, services.freshness)
   lineageRoutes(app, services.lineage)
   runRoutes(app, services.runs, services.waiter)
   historyRoutes(app, history)

@@ -37,6 +37,11 @@ export const liveEventWire = z
       deep: z.boolean().describe('Whether rows were compared, or only counts.'),
       ...comparisonWire.omit({ at: true }).shape,
     }),
+    event('pipeline.freshness', 'PipelineFreshness', {
+      run_id: noRun,
+      breached: z.boolean().describe('Whether the data is older than its freshness allows.'),
+      cause: z.string().nullable().describe('The code of the cause. null: it is not too old any more.'),
+    }),
     event('quarantine.settled', 'QuarantineSettled', {
       run_id: noRun,
       rows: z.number().describe('Rows whose status changed.'),

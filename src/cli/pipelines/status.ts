@@ -17,6 +17,11 @@ export function addStatus(pipelines: Command): void {
     examples: ['pipelines status film_dim', 'pipelines status film_dim --json | jq .lag'],
   }).action(status)
   readingCommand(pipelines, {
+    usage: 'freshness <pipeline>',
+    description: 'Show the age of the data, how old it may become, and why it is too old.',
+    examples: ['pipelines freshness film_dim', 'pipelines freshness film_dim --json | jq .cause'],
+  }).action(freshness)
+  readingCommand(pipelines, {
     usage: 'state <pipeline>',
     description: 'Show the checkpoint of a pipeline.',
     examples: ['pipelines state film_dim'],
@@ -37,6 +42,23 @@ async function status(name: string, flags: Flags): Promise<void> {
     'last run': runLine(answer.last_run),
     'last success':
       answer.lag === null ? 'never' : `${duration(answer.lag.seconds_since_success * 1000)} ago`,
+  })
+}
+
+async function freshness(name: string, flags: Flags): Promise<void> {
+  const server = await openServer(flags)
+  const params = await pathOf(server, name)
+  const answer = await server.ask(server.api.GET('/pipelines/{id}/freshness', { params }))
+  if (isData(flags)) return printData(answer, flags)
+  const span = (seconds: number | null) => (seconds === null ? null : duration(seconds * 1000))
+  printFields({
+    'data as of': answer.data_as_of === null ? 'never loaded' : moment(answer.data_as_of),
+    age: span(answer.age_seconds),
+    'may become': span(answer.budget_seconds) ?? 'no limit',
+    'next run': answer.due_at === null ? null : moment(answer.due_at),
+    'too old': answer.breached ? 'yes' : 'no',
+    cause:
+      answer.cause === null ? null : `${answer.cause.code}: ${answer.cause.detail}\n${answer.cause.hint}`,
   })
 }
 

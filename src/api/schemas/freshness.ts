@@ -1,0 +1,59 @@
+import { z } from 'zod'
+import { explainStaleness, type Freshness, STALE_CODES } from '../../model/freshness.js'
+
+export const freshnessWire = z
+  .object({
+    data_as_of: z
+      .string()
+      .nullable()
+      .describe(
+        'The mart contains everything that was committed in the source before this time. null: no run has succeeded.',
+      ),
+    age_seconds: z.number().nullable().describe('How old the data is. null: no run has succeeded.'),
+    budget_seconds: z.number().nullable().describe('How old it may become. null: the pipeline has no limit.'),
+    budget_left_seconds: z
+      .number()
+      .nullable()
+      .describe('How much older it may become; negative: it is too old. null: not known, or no limit.'),
+    breached: z.boolean().describe('Whether it is too old.'),
+    due_at: z
+      .string()
+      .nullable()
+      .describe('When the next run is requested so that it ends in time. null: by schedule or request only.'),
+    cause: z
+      .object({
+        code: z.enum(STALE_CODES).describe('What prevents newer data.'),
+        detail: z.string().describe('The same as a sentence.'),
+        hint: z.string().describe('What to do.'),
+      })
+      .nullable()
+      .describe('Why it is too old. null: it is not.'),
+  })
+  .meta({
+    id: 'Freshness',
+    examples: [
+      {
+        data_as_of: '2026-07-01T06:00:00.000000Z',
+        age_seconds: 412,
+        budget_seconds: 300,
+        budget_left_seconds: -112,
+        breached: true,
+        due_at: '2026-07-01T06:04:56.000000Z',
+        cause: { code: 'NO_RUNNER', detail: 'No runner is alive.', hint: 'Start one with "vitrina runner".' },
+      },
+    ],
+  })
+
+export function freshnessToWire(freshness: Freshness): z.infer<typeof freshnessWire> {
+  const { dataAsOf, ageSeconds, budgetSeconds, breached, dueAt, cause } = freshness
+  const isKnown = ageSeconds !== null && budgetSeconds !== null
+  return {
+    data_as_of: dataAsOf,
+    age_seconds: ageSeconds,
+    budget_seconds: budgetSeconds,
+    budget_left_seconds: isKnown ? budgetSeconds - ageSeconds : null,
+    breached,
+    due_at: dueAt,
+    cause: cause === null ? null : { code: cause.code, ...explainStaleness(cause) },
+  }
+}

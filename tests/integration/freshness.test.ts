@@ -1,0 +1,496 @@
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import type { StaleCause } from '../../src/model/freshness.js'
+import { anApi, type TestApi } from '../support/api.js'
+import { aPipeline, type PipelineOverrides } from '../support/builders.js'
+import { aDatabase, type TestDatabase } from '../support/database.js'
+import { aRunner } from '../support/runner.js'
+import { requestRun, runEnded, runsOf } from '../support/runs.js'
+import { someTasks, taskSettings } from '../support/tasks.js'
+import { waitFor } from '../support/wait.js'
+
+interface FreshnessAnswer {
+  readonly data_as_of: string | null
+  readonly age_seconds: number | null
+  readonly budget_seconds: number | null
+  readonly budget_left_seconds: number | null
+  readonly breached: boolean
+  readonly due_at: string | null
+  readonly cause: { code: StaleCause['code']; detail: string; hint: string } | null
+}
+
+let database: TestDatabase
+let api: TestApi
+
+/** About 0.2 s for each row. */
+const SLOW =
+  'SELECT i.id, (SELECT count(*) FROM generate_series(1, 1500000 + i.id)) AS slow FROM content.item i'
+
+const ENV = { ALLOWED_SOURCE_SCHEMAS: 'content' }
+
+beforeEach(async () => {
+  database = await aDatabase()
+  await database.query(`
+    CREATE SCHEMA content;
+    CREATE TABLE content.item (id integer PRIMARY KEY, name text NOT NULL, modified timestamptz NOT NULL DEFAULT clock_timestamp());
+    INSERT INTO content.item SELECT n, 'name ' || n FROM generate_series(1, 20) AS n;
+    GRANT USAGE ON SCHEMA content TO vitrina_reader; GRANT SELECT ON ALL TABLES IN SCHEMA content TO vitrina_reader`)
+  api = anApi(database.loginUrl('meta'), {
+    readerUrl: database.loginUrl('reader'),
+    sourceSchemas: ['content'],
+  })
+  onTestFinished(() => api.close())
+})
+
+/** Data that may be one second old, so that it is too old soon. */
+async function aMart(overrides: PipelineOverrides = {}): Promise<string> {
+  const { id } = await aPipeline(database, {
+    sourceQuery: 'SELECT id, name FROM content.item',
+    targetTable: 'analytics.items',
+    keyColumns: ['id'],
+    freshness: '1s',
+    ...overrides,
+  })
+  return id
+}
+
+async function freshnessOf(id: string): Promise<FreshnessAnswer> {
+  const response = await api.get(`/pipelines/${id}/freshness`)
+  expect(response.statusCode).toBe(200)
+  return response.json()
+}
+
+/** The cause that is named first once the data is too old. */
+async function causeOf(id: string): Promise<NonNullable<FreshnessAnswer['cause']>> {
+  const { cause } = await waitFor(
+    async () => {
+      const found = await freshnessOf(id)
+      return found.breached && found
+    },
+    { what: 'the data to be too old' },
+  )
+  return cause!
+}
+
+const loaded = (id: string) =>
+  waitFor(async () => (await freshnessOf(id)).data_as_of !== null, { what: 'the first load' })
+
+async function runningWith(id: string, batches: number): Promise<void> {
+  await waitFor(
+    async () => {
+      const runs = await runsOf(database, id)
+      if (runs.some((run) => run.status === 'RUNNING' && run.batches >= batches)) return true
+      throw new Error(JSON.stringify(runs))
+    },
+    { what: `a run with ${batches} batches` },
+  )
+}
+
+async function setStatus(id: string, status: string): Promise<void> {
+  await database.query('UPDATE etl.etl_pipelines SET status = $2 WHERE id = $1', [id, status])
+}
+
+async function cancelRun(id: string): Promise<void> {
+  const [run] = await runsOf(database, id)
+  expect((await api.post(`/runs/${run!.id}/cancel`)).statusCode).toBeLessThan(300)
+  await waitFor(async () => (await runsOf(database, id))[0]!.status === 'CANCELLED', { what: 'the end' })
+}
+
+describe('A pipeline with a freshness', () => {
+  it('is loaded at once, and again before its data is too old', async () => {
+    const id = await aMart({ freshness: '3s' })
+    await aRunner(database, { env: ENV })
+    await waitFor(
+      async () => (await runsOf(database, id)).filter(({ status }) => status === 'SUCCESS').length >= 3,
+      {
+        what: 'three runs',
+      },
+    )
+    const runs = await database.query<{ trigger: string; gap: number | null }>(
+      `SELECT trigger, extract(epoch FROM started_at - lag(started_at) OVER (ORDER BY started_at))::float8 AS gap
+         FROM etl.etl_runs WHERE pipeline_id = $1 AND status = 'SUCCESS' ORDER BY started_at LIMIT 3`,
+      [id],
+    )
+    expect(runs.map(({ trigger }) => trigger)).toEqual(['freshness', 'freshness', 'freshness'])
+    // Not more often than needed: the limit without the second that a tick may take and the usual time of a run.
+    for (const { gap } of runs.slice(1)) expect(gap).toBeGreaterThan(1)
+    expect(await freshnessOf(id)).toMatchObject({ budget_seconds: 3, due_at: expect.any(String) })
+  })
+
+  it('has the age of the start of its last successful run, not of its end', async () => {
+    const id = await aMart({ freshness: '1h' })
+    const runner = await aRunner(database, { env: ENV })
+    await loaded(id)
+    await runner.stop()
+    const [run] = await database.query<{ started: string }>(
+      "SELECT etl.rfc3339(data_as_of) AS started FROM etl.etl_runs WHERE pipeline_id = $1 AND data_as_of BETWEEN requested_at AND started_at + interval '1 second'",
+      [id],
+    )
+    const found = await freshnessOf(id)
+    expect(found).toMatchObject({
+      data_as_of: run!.started,
+      budget_seconds: 3600,
+      breached: false,
+      cause: null,
+    })
+    expect(found.budget_left_seconds! + found.age_seconds!).toBeCloseTo(3600)
+    expect(Date.parse(found.due_at!)).toBeLessThan(Date.parse(found.data_as_of!) + 3_600_000)
+  })
+
+  it('keeps the age of the rows that a continued full pass has not read again', async () => {
+    const id = await aMart({ freshness: null })
+    await database.query(
+      `INSERT INTO etl.etl_runs (pipeline_id, status, requested_at, started_at, finished_at, batches, data_as_of)
+       VALUES ($1, 'PAUSED', now() - interval '1 hour', now() - interval '1 hour', now(), 3, now() - interval '1 hour')`,
+      [id],
+    )
+    await aRunner(database, { env: ENV })
+    await runEnded(database, await requestRun(database, id))
+    expect((await freshnessOf(id)).age_seconds).toBeGreaterThan(3599)
+    await runEnded(database, await requestRun(database, id))
+    expect((await freshnessOf(id)).age_seconds).toBeLessThan(600)
+  })
+
+  it('is not run again at once after its run was cancelled', async () => {
+    const id = await aMart({ freshness: '1h', sourceQuery: SLOW, batchSize: 1 })
+    await aRunner(database, { env: ENV, way: 'rows' })
+    await runningWith(id, 1)
+    await cancelRun(id)
+    const { due_at } = await freshnessOf(id)
+    expect(Date.parse(due_at!)).toBeGreaterThan(Date.now() + 1_800_000)
+  })
+
+  it('is requested once, however many runners see that it is due', async () => {
+    const ids: string[] = []
+    for (let n = 0; n < 10; n++)
+      ids.push(await aMart({ freshness: '1h', targetTable: `analytics.items_${n}` }))
+    for (let n = 0; n < 3; n++) await aRunner(database, { env: { ...ENV, RUNNER_POLL_INTERVAL_MS: '20' } })
+    for (const id of ids) await loaded(id)
+    for (const id of ids) expect(await runsOf(database, id)).toHaveLength(1)
+  })
+
+  it.each([
+    ['5', 'a duration such as 90s'],
+    ['-5m', 'a duration'],
+    ['0s', 'a duration'],
+    ['400d', 'up to 366d'],
+    ['soon', 'live'],
+  ])('is refused if it is %s', async (freshness, words) => {
+    const response = await api.post('/pipelines', {
+      name: 'refused',
+      source_query: 'SELECT id, name FROM content.item',
+      target_table: 'analytics.refused',
+      key_columns: ['id'],
+      freshness,
+    })
+    expect(response.statusCode).toBe(422)
+    expect(response.body).toContain(words)
+  })
+})
+
+describe('A breach names its cause:', () => {
+  it('NO_RUNNER, though nothing requests a run', async () => {
+    const cause = await causeOf(await aMart())
+    expect(cause).toMatchObject({ code: 'NO_RUNNER', hint: expect.stringContaining('vitrina runner') })
+  })
+
+  it('NO_RUNNER for a requested run', async () => {
+    const id = await aMart()
+    await requestRun(database, id)
+    expect((await causeOf(id)).code).toBe('NO_RUNNER')
+  })
+
+  it('NO_RUNNER_FOR_TAGS', async () => {
+    const id = await aMart({ tags: ['gpu'] })
+    await aRunner(database, { env: { ...ENV, RUNNER_TAGS: 'light:1' } })
+    await waitFor(async () => (await runsOf(database, id)).length > 0, { what: 'the request' })
+    expect(await causeOf(id)).toMatchObject({
+      code: 'NO_RUNNER_FOR_TAGS',
+      detail: 'No runner takes tag gpu.',
+    })
+  })
+
+  const whileLocked = async (table: string) => {
+    const holder = await database.client()
+    await holder.query(`BEGIN; LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`)
+    const { rows } = await holder.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
+    onTestFinished(async () => void (await holder.query('ROLLBACK')))
+    return rows[0]!.pid
+  }
+
+  it('CONNECTION_LIMIT', async () => {
+    const first = await aMart({ freshness: null })
+    await aRunner(database, { env: { ...ENV, CONNECTION_LIMITS: 'main:1' } })
+    await whileLocked('content.item')
+    await requestRun(database, first)
+    await runningWith(first, 0)
+    const id = await aMart({ targetTable: 'analytics.second' })
+    await waitFor(async () => (await runsOf(database, id)).length > 0, { what: 'the request' })
+    const cause = await causeOf(id)
+    expect(cause).toMatchObject({ code: 'CONNECTION_LIMIT', detail: expect.stringContaining('1 of 1 runs') })
+  })
+
+  it('QUEUE', async () => {
+    const first = await aMart({ freshness: null })
+    await aRunner(database, { env: { ...ENV, RUNNER_CONCURRENCY: '1' } })
+    await whileLocked('content.item')
+    await requestRun(database, first)
+    await runningWith(first, 0)
+    const id = await aMart({ targetTable: 'analytics.second' })
+    await waitFor(async () => (await runsOf(database, id)).length > 0, { what: 'the request' })
+    expect(await causeOf(id)).toMatchObject({
+      code: 'QUEUE',
+      detail: expect.stringContaining('1 runs are in progress'),
+    })
+  })
+
+  it('DISABLED', async () => {
+    const id = await aMart({ enabled: false })
+    await aRunner(database, { env: ENV })
+    expect((await causeOf(id)).code).toBe('DISABLED')
+  })
+
+  it('PAUSED', async () => {
+    const id = await aMart({ sourceQuery: SLOW, batchSize: 1 })
+    await aRunner(database, { env: ENV, way: 'rows' })
+    await runningWith(id, 1)
+    await setStatus(id, 'PAUSE_REQUESTED')
+    await waitFor(async () => (await runsOf(database, id))[0]!.status === 'PAUSED', { what: 'the pause' })
+    expect((await causeOf(id)).code).toBe('PAUSED')
+  })
+
+  it('PAUSING', async () => {
+    const id = await aMart({ sourceQuery: SLOW, batchSize: 20 })
+    await aRunner(database, { env: ENV, way: 'rows' })
+    await runningWith(id, 0)
+    await setStatus(id, 'PAUSE_REQUESTED')
+    expect((await causeOf(id)).code).toBe('PAUSING')
+  })
+
+  it('FAILED, with the error of the run', async () => {
+    const id = await aMart({ sourceQuery: 'SELECT id, 1 / (id - 3) AS name FROM content.item' })
+    await aRunner(database, { env: ENV })
+    await waitFor(async () => (await runsOf(database, id))[0]?.status === 'FAILED', { what: 'the failure' })
+    expect(await causeOf(id)).toMatchObject({
+      code: 'FAILED',
+      detail: expect.stringContaining('division by zero'),
+    })
+  })
+
+  it('BRAKE', async () => {
+    const id = await aMart({ deletes: 'sweep' })
+    await aRunner(database, { env: ENV })
+    await loaded(id)
+    await database.query('DELETE FROM content.item WHERE id > 2')
+    await waitFor(async () => (await runsOf(database, id))[0]?.status === 'FAILED', { what: 'the failure' })
+    expect((await causeOf(id)).code).toBe('BRAKE')
+  })
+
+  it('QUARANTINE', async () => {
+    await database.query(
+      "CREATE TABLE analytics.items (id integer PRIMARY KEY, name text CHECK (name <> 'name 7')); ALTER TABLE analytics.items OWNER TO vitrina_writer",
+    )
+    const id = await aMart({ quarantineLimit: 0 })
+    await aRunner(database, { env: ENV })
+    await waitFor(async () => (await runsOf(database, id))[0]?.status === 'FAILED', { what: 'the failure' })
+    expect((await causeOf(id)).code).toBe('QUARANTINE')
+  })
+
+  it('RETRYING', async () => {
+    const id = await aMart({ sourceQuery: 'SELECT id, name FROM content.item' })
+    const serializing = `CREATE FUNCTION content.fail() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN RAISE EXCEPTION 'try again' USING ERRCODE = 'serialization_failure'; END $$;
+      CREATE TABLE analytics.items (id integer PRIMARY KEY, name text);
+      CREATE TRIGGER fail BEFORE INSERT ON analytics.items FOR EACH ROW EXECUTE FUNCTION content.fail();
+      ALTER TABLE analytics.items OWNER TO vitrina_writer`
+    await database.query(serializing)
+    await aRunner(database, { env: ENV, retryWaitsMs: [60_000] })
+    await waitFor(async () => (await runsOf(database, id))[0]?.error_code != null, {
+      what: 'the first error',
+    })
+    expect(await causeOf(id)).toMatchObject({
+      code: 'RETRYING',
+      detail: expect.stringContaining('try again'),
+    })
+  })
+
+  it('RUNNER_SILENT', async () => {
+    const id = await aMart()
+    await aRunner(database, { env: { ...ENV, RUNNER_TAGS: 'other:1' } })
+    await requestRun(database, id)
+    await database.query(`SELECT etl.claim_run('dead-runner', 60, NULL, '{}', NULL);`)
+    expect(await causeOf(id)).toMatchObject({
+      code: 'RUNNER_SILENT',
+      detail: expect.stringContaining('dead-runner'),
+    })
+  })
+
+  it('LOCK in the target, with the session that holds it', async () => {
+    const id = await aMart()
+    await aRunner(database, { env: ENV })
+    await loaded(id)
+    await database.query("INSERT INTO content.item VALUES (21, 'new')")
+    const pid = await whileLocked('analytics.items')
+    const cause = await waitFor(
+      async () => {
+        const found = await freshnessOf(id)
+        return found.cause !== null && (found.age_seconds ?? 0) > 3 && found.cause
+      },
+      { what: 'a breach' },
+    )
+    expect(cause).toMatchObject({ code: 'LOCK', detail: expect.stringContaining(`held by session ${pid}`) })
+    expect(cause.detail).toContain('analytics.items')
+  })
+
+  it('LOCK in the source', async () => {
+    await aRunner(database, { env: ENV })
+    const pid = await whileLocked('content.item')
+    const id = await aMart()
+    await runningWith(id, 0)
+    await waitFor(async () => (await freshnessOf(id)).cause?.code === 'LOCK', {
+      what: 'the run to reach the table',
+    })
+    expect((await causeOf(id)).detail).toContain(`session ${pid}`)
+  })
+
+  it('HELD_BACK, with the session that holds the checkpoint back', async () => {
+    const id = await aMart({
+      sourceQuery: 'SELECT id, name, modified FROM content.item',
+      mode: 'incremental',
+      incrementalKey: 'modified',
+      freshness: '1h',
+    })
+    const writer = await database.client()
+    await writer.query('BEGIN')
+    const { rows } = await writer.query<{ pid: number }>(
+      "INSERT INTO content.item VALUES (100, 'open') RETURNING pg_backend_pid() AS pid",
+    )
+    await database.query("INSERT INTO content.item VALUES (101, 'later')")
+    const runner = await aRunner(database, { env: ENV })
+    await loaded(id)
+    await runner.stop()
+    await aRunner(database, { env: { ...ENV, RUNNER_TAGS: 'other:1' } })
+    // As if the next runs were as slow as a real one that reads much again.
+    await database.query(
+      "UPDATE etl.etl_freshness SET data_as_of = data_as_of - interval '2 hours', due_at = NULL",
+    )
+    const cause = await causeOf(id)
+    await writer.query('ROLLBACK')
+    expect(cause).toMatchObject({ code: 'HELD_BACK', detail: expect.stringContaining(String(rows[0]!.pid)) })
+  })
+
+  it('FIRST_LOAD', async () => {
+    const id = await aMart({ sourceQuery: SLOW, batchSize: 1 })
+    await aRunner(database, { env: ENV, way: 'rows' })
+    await runningWith(id, 2)
+    expect((await causeOf(id)).code).toBe('FIRST_LOAD')
+  })
+
+  const afterFirstLoad = async (id: string) => {
+    await database.query(
+      "INSERT INTO etl.etl_freshness (pipeline_id, data_as_of) VALUES ($1, now() - interval '1 hour') ON CONFLICT (pipeline_id) DO UPDATE SET data_as_of = excluded.data_as_of",
+      [id],
+    )
+  }
+
+  it('SLOW_READ', async () => {
+    const id = await aMart({ sourceQuery: SLOW, batchSize: 1 })
+    await afterFirstLoad(id)
+    await aRunner(database, { env: ENV, way: 'rows' })
+    await runningWith(id, 2)
+    expect(await causeOf(id)).toMatchObject({
+      code: 'SLOW_READ',
+      detail: expect.stringMatching(/\d+ % of the time .* reading/),
+    })
+  })
+
+  it('SLOW_WRITE', async () => {
+    await database.query(`
+      CREATE FUNCTION content.slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.3); RETURN NEW; END $$;
+      CREATE TABLE analytics.items (id integer PRIMARY KEY, name text);
+      CREATE TRIGGER slow BEFORE INSERT ON analytics.items FOR EACH ROW EXECUTE FUNCTION content.slow();
+      ALTER TABLE analytics.items OWNER TO vitrina_writer`)
+    const id = await aMart({ batchSize: 1 })
+    await afterFirstLoad(id)
+    await aRunner(database, { env: ENV, way: 'rows' })
+    await runningWith(id, 2)
+    expect((await causeOf(id)).code).toBe('SLOW_WRITE')
+  })
+
+  it('SLOW_TRANSFORM', async () => {
+    const { folder } = await someTasks({
+      'python/slow.py': `import time
+from vitrina import task
+
+@task("slow")
+def slow(rows):
+    time.sleep(0.3)
+    return rows
+`,
+    })
+    const id = await aMart({
+      batchSize: 1,
+      type: 'PYTHON',
+      tasks: [
+        { taskType: 'SQL', body: 'SELECT id, name FROM content.item' },
+        { taskType: 'PYTHON', body: 'slow', targetTable: 'analytics.items' },
+      ],
+    })
+    await afterFirstLoad(id)
+    await aRunner(database, { env: { ...ENV, ...taskSettings(folder) } })
+    await runningWith(id, 2)
+    expect((await causeOf(id)).code).toBe('SLOW_TRANSFORM')
+  })
+
+  it('SLOW_FIRST_BATCH', async () => {
+    const id = await aMart({ sourceQuery: SLOW, batchSize: 1000 })
+    await afterFirstLoad(id)
+    await aRunner(database, { env: ENV, way: 'rows' })
+    await runningWith(id, 0)
+    expect((await causeOf(id)).code).toBe('SLOW_FIRST_BATCH')
+  })
+
+  it('CANCELLED', async () => {
+    const id = await aMart({ sourceQuery: SLOW, batchSize: 1, freshness: '5s' })
+    await aRunner(database, { env: ENV, way: 'rows' })
+    await runningWith(id, 1)
+    await cancelRun(id)
+    expect((await causeOf(id)).code).toBe('CANCELLED')
+  })
+})
+
+it('a breach is noted once by several APIs, sent with its cause, and noted again when the data is fresh', async () => {
+  const other = anApi(database.loginUrl('meta'))
+  onTestFinished(() => other.close())
+  await other.app.ready()
+  await api.app.ready()
+  await database.query(
+    "INSERT INTO etl.etl_notification_rules (name, events, channel) VALUES ('all', '{stale,recovered}', 'somewhere')",
+  )
+  const id = await aMart({ freshness: '20s' })
+  const outbox = () =>
+    database.query<{ event: string; group_key: string; data: Record<string, unknown> }>(
+      'SELECT event, group_key, data FROM etl.etl_outbox ORDER BY id',
+    )
+  await database.query("UPDATE etl.etl_pipelines SET created_at = now() - interval '1 hour'")
+  await waitFor(async () => (await outbox()).length > 0, { what: 'the breach to be noted' })
+  await aRunner(database, { env: ENV })
+  await waitFor(async () => (await outbox()).some(({ event }) => event === 'recovered'), {
+    what: 'the recovery',
+  })
+  expect(await outbox()).toMatchObject([
+    {
+      event: 'stale',
+      group_key: 'NO_RUNNER',
+      data: { code: 'NO_RUNNER', budget_seconds: 20, data_as_of: null },
+    },
+    { event: 'recovered', data: { data_as_of: expect.any(String) } },
+  ])
+  const events = await database.query<{ data: object }>(
+    "SELECT data FROM etl.etl_events WHERE kind = 'pipeline.freshness' ORDER BY id",
+  )
+  expect(events.map(({ data }) => data)).toEqual([
+    { breached: true, cause: 'NO_RUNNER' },
+    { breached: false, cause: null },
+  ])
+  expect(await freshnessOf(id)).toMatchObject({ breached: false, cause: null })
+})
