@@ -117,6 +117,18 @@ const CASES: Readonly<Record<string, Case>> = {
     },
     emits: ['run.status', 'run.status', 'run.status'],
   },
+  notify_of_breach: {
+    given: ({ pipeline }) =>
+      database.query('INSERT INTO etl.etl_freshness (pipeline_id, budget_seconds) VALUES ($1, 60)', [
+        pipeline,
+      ]),
+    fire: ({ pipeline }) =>
+      database.query(
+        `UPDATE etl.etl_freshness SET breached_at = now(), cause = '{"code": "DISABLED"}' WHERE pipeline_id = $1`,
+        [pipeline],
+      ),
+    emits: ['pipeline.freshness'],
+  },
   tell_of_stalled_run: {
     fire: ({ run }) => changeRun('stalled_since = now()', run),
     emits: ['run.stalled'],

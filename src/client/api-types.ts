@@ -2374,6 +2374,8 @@ export interface components {
             type?: "SQL" | "PYTHON";
         };
         PipelineLine: {
+            /** @description How old its data may become; null: not limited. */
+            budget_seconds: number | null;
             /** @description The latest result of GET /pipelines/{id}/reconcile by any user. */
             compared: {
                 /** @description The last comparison of counts; null: never compared. */
@@ -2411,6 +2413,8 @@ export interface components {
                  */
                 status: "REQUESTED" | "RUNNING" | "SUCCESS" | "FAILED" | "PAUSED" | "CANCELLED";
             } | null;
+            /** @description The mart contains everything that was committed in the source before this time. */
+            data_as_of: string | null;
             /** @description What it is for. */
             description: string;
             /** @description Runners run only enabled pipelines. */

@@ -19,6 +19,10 @@ export interface PipelineLine {
   readonly scheduleTimezone: string
   readonly nextRunAt: string | null
   readonly lastSuccessAt: string | null
+  /** The mart contains everything that was committed in the source before this time. */
+  readonly dataAsOf: string | null
+  /** How old the data may become; null: no limit. */
+  readonly budgetSeconds: number | null
   /** Quarantined rows that are not replayed or discarded yet; counted up to 1,000. */
   readonly quarantined: number
   readonly compared: LastComparisons

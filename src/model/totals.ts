@@ -20,6 +20,10 @@ export interface PipelineTotals {
   readonly watermark: number | null
   /** Seconds since 1970; null if it has no schedule or is disabled. */
   readonly nextRun: number | null
+  /** Seconds since 1970: the mart contains everything that was committed before; null: never loaded. */
+  readonly dataAsOf: number | null
+  /** In seconds; null: not limited. */
+  readonly freshnessLimit: number | null
 }
 
 /** The state of the runners; times in seconds since 1970. */

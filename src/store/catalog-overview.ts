@@ -21,10 +21,13 @@ const LINES = `
   SELECT p.id, p.name, p.description, p.tags, p.type, p.target_table AS "targetTable", p.target_connection AS "targetConnection",
          p.mode, p.enabled, p.status, p.config_version AS "configVersion", p.schedule_interval AS "scheduleInterval",
          p.schedule_timezone AS "scheduleTimezone", etl.rfc3339(p.next_run_at) AS "nextRunAt",
-         etl.rfc3339(success.at) AS "lastSuccessAt", held.count AS quarantined,
+         etl.rfc3339(success.at) AS "lastSuccessAt",
+         etl.rfc3339(CASE p.freshness WHEN 'live' THEN etl.data_as_of(p.id) ELSE f.data_as_of END) AS "dataAsOf",
+         f.budget_seconds AS "budgetSeconds", held.count AS quarantined,
          active.run AS current, ended.run AS last, bars.bars,
          jsonb_build_object('counts', counts.found, 'rows', whole.found) AS compared
     FROM chosen p
+    LEFT JOIN etl.etl_freshness f ON f.pipeline_id = p.id
     LEFT JOIN LATERAL (
       SELECT jsonb_build_object('id', r.id, 'status', r.status, 'attempt', r.attempt, 'cancelRequested', r.cancel_requested,
                'requestedAt', etl.rfc3339(r.requested_at), 'startedAt', etl.rfc3339(r.started_at), 'batches', r.batches,

@@ -25,6 +25,7 @@ const OTHER_VALUES: Partial<Record<PipelineField, unknown>> = {
   target_table: 'analytics.elsewhere',
   tags: ['heavy'],
   parallelism: 4,
+  freshness: '5m',
   schedule_interval: '15m',
   schedule_timezone: 'Europe/Moscow',
 }

@@ -26,6 +26,8 @@ interface TotalsRow {
   /** Runs by duration; null: none has ended yet. */
   durations: number[] | null
   last_success: number | null
+  data_as_of: number | null
+  budget: number | null
 }
 
 export async function runTotals(database: Queryable): Promise<PipelineTotals[]> {
@@ -47,6 +49,8 @@ export async function runTotals(database: Queryable): Promise<PipelineTotals[]> 
     lastSuccess: row.last_success,
     watermark: row.key === null ? null : secondsOf(row.key),
     nextRun: row.next_run,
+    dataAsOf: row.data_as_of,
+    freshnessLimit: row.budget,
   }))
 }
 
@@ -85,9 +89,12 @@ const TOTALS = `
          CASE WHEN p.enabled AND p.schedule_interval IS NOT NULL THEN date_part('epoch', p.next_run_at) END AS next_run,
          ${['succeeded', 'failed', 'paused', 'cancelled', 'seconds'].map((column) => `coalesce(t.${column}, 0)::float8 AS ${column}`).join(', ')},
          ${STAGES.map((stage) => `(coalesce(t.rows_${stage}, 0) + coalesce(now.${stage}, 0))::float8 AS ${stage}`).join(', ')},
-         t.durations::float8[] AS durations, date_part('epoch', t.last_success) AS last_success
+         t.durations::float8[] AS durations, date_part('epoch', t.last_success) AS last_success,
+         date_part('epoch', CASE p.freshness WHEN 'live' THEN etl.data_as_of(p.id) ELSE f.data_as_of END) AS data_as_of,
+         f.budget_seconds::float8 AS budget
     FROM etl.etl_pipelines p
     LEFT JOIN etl.etl_state s ON s.pipeline_id = p.id
+    LEFT JOIN etl.etl_freshness f ON f.pipeline_id = p.id
     LEFT JOIN etl.etl_run_totals t ON t.pipeline_id = p.id
     LEFT JOIN (SELECT pipeline_id, ${STAGES.map((stage) => `sum(rows_${stage}) AS ${stage}`).join(', ')}
                  FROM etl.etl_runs WHERE status = 'RUNNING' GROUP BY pipeline_id) now ON now.pipeline_id = p.id

@@ -101,6 +101,20 @@ export const NEXT_RUN = {
   labelNames: ['pipeline'],
   from: 'fleet',
 } as const satisfies Family
+export const DATA_AS_OF = {
+  name: 'vitrina_data_as_of_timestamp_seconds',
+  type: 'gauge',
+  help: 'The mart of the pipeline contains everything that was committed in its source before this time.',
+  labelNames: ['pipeline'],
+  from: 'fleet',
+} as const satisfies Family
+export const FRESHNESS_LIMIT = {
+  name: 'vitrina_freshness_limit_seconds',
+  type: 'gauge',
+  help: 'How old the data of the pipeline may become. No series: not limited.',
+  labelNames: ['pipeline'],
+  from: 'fleet',
+} as const satisfies Family
 export const OLDEST_REQUEST = {
   name: 'vitrina_oldest_request_timestamp_seconds',
   type: 'gauge',
@@ -265,6 +279,8 @@ export const FAMILIES: readonly Family[] = [
   LAST_SUCCESS,
   WATERMARK,
   NEXT_RUN,
+  DATA_AS_OF,
+  FRESHNESS_LIMIT,
   OLDEST_REQUEST,
   HEARTBEAT,
   RUNNERS,

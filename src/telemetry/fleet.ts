@@ -39,6 +39,8 @@ export function fleetText(fleet: Fleet | null, most = Number.POSITIVE_INFINITY):
     familyText(families.LAST_SUCCESS, timeSamples(shown, 'lastSuccess')),
     familyText(families.WATERMARK, timeSamples(shown, 'watermark')),
     familyText(families.NEXT_RUN, timeSamples(shown, 'nextRun')),
+    familyText(families.DATA_AS_OF, timeSamples(shown, 'dataAsOf')),
+    familyText(families.FRESHNESS_LIMIT, timeSamples(shown, 'freshnessLimit')),
     familyText(families.OLDEST_REQUEST, unlessNull(pulse.oldestRequest)),
     familyText(families.HEARTBEAT, unlessNull(pulse.heartbeat)),
     familyText(families.RUNNERS, [{ value: pulse.runners }]),
@@ -121,7 +123,7 @@ function statusSample({ pipeline, status, enabled }: PipelineTotals): Sample {
 
 function timeSamples(
   totals: readonly PipelineTotals[],
-  of: 'lastSuccess' | 'watermark' | 'nextRun',
+  of: 'lastSuccess' | 'watermark' | 'nextRun' | 'dataAsOf' | 'freshnessLimit',
 ): Sample[] {
   return totals.flatMap(({ pipeline, [of]: value }) =>
     value === null ? [] : [{ labels: { pipeline }, value }],

@@ -13,6 +13,8 @@ const totals: PipelineTotals = {
   rows: { ...NO_ROWS, read: 10, inserted: 7 },
   durations: { count: 3, seconds: 4.5, within: RUN_DURATION.buckets.map((bound) => (bound >= 1 ? 3 : 0)) },
   lastSuccess: 1_700_000_000.5,
+  dataAsOf: null,
+  freshnessLimit: null,
   watermark: null,
   nextRun: 1_700_000_060,
 }

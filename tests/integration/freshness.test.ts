@@ -486,7 +486,7 @@ it('a breach is noted once by several APIs, sent with its cause, and noted again
     { event: 'recovered', data: { data_as_of: expect.any(String) } },
   ])
   const events = await database.query<{ data: object }>(
-    "SELECT data FROM etl.etl_events WHERE kind = 'pipeline.freshness' ORDER BY id",
+    "SELECT data FROM etl.etl_events WHERE kind = 'pipeline.freshness' ORDER BY at",
   )
   expect(events.map(({ data }) => data)).toEqual([
     { breached: true, cause: 'NO_RUNNER' },

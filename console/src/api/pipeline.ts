@@ -3,6 +3,7 @@ import { api, ask } from './client.js'
 import type {
   Checkpoint,
   DryRun,
+  Freshness,
   Pipeline,
   PipelineInput,
   PipelinePatch,
@@ -42,6 +43,19 @@ export function checkpointQuery(id: string) {
     queryKey: [...pipelineKey(id), 'checkpoint'],
     queryFn: ({ signal }): Promise<Checkpoint> =>
       ask(api.GET('/pipelines/{id}/state', { params: at(id), signal })),
+    placeholderData: undefined,
+  })
+}
+
+/** Time passes without an event: it is asked again. */
+const FRESHNESS_EVERY_MS = 5_000
+
+export function freshnessQuery(id: string) {
+  return queryOptions({
+    queryKey: [...pipelineKey(id), 'freshness'],
+    queryFn: ({ signal }): Promise<Freshness> =>
+      ask(api.GET('/pipelines/{id}/freshness', { params: at(id), signal })),
+    refetchInterval: FRESHNESS_EVERY_MS,
     placeholderData: undefined,
   })
 }

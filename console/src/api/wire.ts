@@ -20,6 +20,7 @@ export type RunBar = PipelineLine['recent'][number]
 export type RunStatus = RunBar['status']
 export type PipelineStatus = PipelineLine['status']
 /** An event as GET /events sends it. */
+export type Freshness = Schema<'Freshness'>
 export type LiveEvent = Schema<'LiveEvent'>
 export type Comparison = Schema<'Comparison'>
 export type Run = Schema<'Run'>

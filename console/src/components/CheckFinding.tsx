@@ -44,11 +44,14 @@ export function useFindingText(line: PipelineLine, check: Check): string {
   const format = useFormat()
   const now = useNow()
   const describe = useComparisonText()
-  const { ageMs, periodMs } = dataFactsOf(line, now)
+  const { ageMs, periodMs, limitMs } = dataFactsOf(line, now)
   const comparison = lastComparisonOf(line)
   const sentences: Readonly<Record<Check, () => string>> = {
     run: () => line.last_run?.error ?? texts.failed,
-    fresh: () => texts.old(format.duration(ageMs ?? 0), format.duration(periodMs ?? 0)),
+    fresh: () =>
+      limitMs === null
+        ? texts.old(format.duration(ageMs ?? 0), format.duration(periodMs ?? 0))
+        : texts.tooOld(format.duration(ageMs ?? 0), format.duration(limitMs)),
     compare: () =>
       comparison === null
         ? ''

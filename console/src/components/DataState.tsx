@@ -13,8 +13,8 @@ const BADGES: Readonly<Record<State, { tone: Tone; icon: IconName }>> = {
   unknown: { tone: 'rest', icon: 'clock' },
 }
 
-/** The third fact: the age of the data compared with its schedule. */
-export function DataState({ facts: { state, ageMs, periodMs } }: { readonly facts: DataFacts }) {
+/** The third fact: the age of the data compared with its limit or its schedule. */
+export function DataState({ facts: { state, ageMs, periodMs, limitMs } }: { readonly facts: DataFacts }) {
   const texts = useTexts(shared)
   const format = useFormat()
   if (ageMs === null)
@@ -24,7 +24,8 @@ export function DataState({ facts: { state, ageMs, periodMs } }: { readonly fact
       </Badge>
     )
   const age = format.duration(ageMs)
-  const why = periodMs === null ? texts.noSchedule : texts.dueEvery(format.duration(periodMs))
+  const due = periodMs === null ? texts.noSchedule : texts.dueEvery(format.duration(periodMs))
+  const why = limitMs === null ? due : texts.mayBe(format.duration(limitMs))
   return (
     <Tip label={why}>
       <Badge {...BADGES[state]} more={state === 'unknown' ? texts.ago(age) : age}>

@@ -20,6 +20,7 @@ export const checkTexts = defineTexts(
     held: 'quarantine',
     waits: 'held back',
     failed: 'The last run failed.',
+    tooOld: (age: string, limit: string) => `The data is ${age} old and may be ${limit} old.`,
     old: (age: string, period: string) => `Last success ${age} ago; due every ${period}.`,
     missing: (n: number) => pluralEn(n, '# missing', '# missing'),
     extra: (n: number) => pluralEn(n, '# extra', '# extra'),
@@ -58,6 +59,7 @@ export const checkTexts = defineTexts(
     held: 'карантин',
     waits: 'задержка',
     failed: 'Последний запуск завершился сбоем.',
+    tooOld: (age: string, limit: string) => `Данным ${age}, а допустимо не больше ${limit}.`,
     old: (age: string, period: string) =>
       `Последний успешный запуск ${age} назад; период обновления ${period}.`,
     missing: (n: number) => pluralRu(n, 'не хватает #', 'не хватает #', 'не хватает #'),

@@ -34,6 +34,7 @@ export const shared = defineTexts(
     neverFilled: 'never filled',
     noSchedule: 'No schedule: freshness is not evaluated.',
     dueEvery: (period: string) => `Due every ${period}.`,
+    mayBe: (limit: string) => `May be ${limit} old at most.`,
     rows: (n: number) => pluralEn(n, '# row', '# rows'),
     runs: (n: number) => pluralEn(n, '# run', '# runs'),
     lastRuns: (n: number, failed: number) =>
@@ -103,6 +104,7 @@ export const shared = defineTexts(
     neverFilled: 'ещё не заполнялась',
     noSchedule: 'Расписания нет, свежесть не оценивается.',
     dueEvery: (period: string) => `Период обновления: ${period}.`,
+    mayBe: (limit: string) => `Не старше ${limit}.`,
     rows: (n: number) => pluralRu(n, '# строка', '# строки', '# строк'),
     runs: (n: number) => pluralRu(n, '# запуск', '# запуска', '# запусков'),
     lastRuns: (n: number, failed: number) =>

@@ -5,10 +5,12 @@ export type DataState = 'fresh' | 'late' | 'stale' | 'unknown'
 
 export interface DataFacts {
   readonly state: DataState
-  /** Since the last success; null: never filled. */
+  /** Since the last success, or with a limit since the time to which the data is complete; null: never filled. */
   readonly ageMs: number | null
   /** The period of the schedule; null: no schedule, so nothing is late. */
   readonly periodMs: number | null
+  /** How old the data may become; null: not limited, and the schedule decides. */
+  readonly limitMs: number | null
   /** A problem that needs attention although the run succeeded. */
   readonly warning: 'quarantine' | 'no-rows' | null
 }
@@ -20,19 +22,33 @@ const GRACE_MS = 30_000
 
 type Facts = Pick<
   PipelineLine,
-  'last_success_at' | 'schedule_period_ms' | 'quarantined' | 'recent' | 'enabled'
+  | 'last_success_at'
+  | 'data_as_of'
+  | 'budget_seconds'
+  | 'schedule_period_ms'
+  | 'quarantined'
+  | 'recent'
+  | 'enabled'
 >
 
 export function dataFactsOf(line: Facts, now: number): DataFacts {
-  const ageMs = line.last_success_at === null ? null : Math.max(0, now - Date.parse(line.last_success_at))
+  const limitMs = line.budget_seconds === null ? null : line.budget_seconds * 1000
+  const since = limitMs === null ? line.last_success_at : line.data_as_of
+  const ageMs = since === null ? null : Math.max(0, now - Date.parse(since))
   const periodMs = line.enabled ? line.schedule_period_ms : null
-  return { state: stateOf(ageMs, periodMs), ageMs, periodMs, warning: warningOf(line) }
+  const state = limitMs === null ? stateOf(ageMs, periodMs) : limitedState(ageMs, limitMs)
+  return { state, ageMs, periodMs, limitMs, warning: warningOf(line) }
 }
 
 function stateOf(ageMs: number | null, periodMs: number | null): DataState {
   if (ageMs === null || periodMs === null) return 'unknown'
   if (ageMs <= periodMs * LATE_AFTER + GRACE_MS) return 'fresh'
   return ageMs <= periodMs * STALE_AFTER + GRACE_MS ? 'late' : 'stale'
+}
+
+/** Without a grace: the limit is exact. */
+function limitedState(ageMs: number | null, limitMs: number): DataState {
+  return ageMs === null ? 'unknown' : ageMs <= limitMs ? 'fresh' : 'stale'
 }
 
 function warningOf({ quarantined, recent }: Facts): DataFacts['warning'] {

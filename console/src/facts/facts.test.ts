@@ -33,6 +33,8 @@ describe('the state of the data', () => {
     enabled: true,
     quarantined: 0,
     recent: [],
+    data_as_of: null,
+    budget_seconds: null,
     schedule_period_ms: 600_000,
     last_success_at: minutesAgo(5),
   }
@@ -44,6 +46,17 @@ describe('the state of the data', () => {
   ])('is %s when a mart that is due every 10 minutes is %i minutes old', (state, minutes) => {
     expect(dataFactsOf({ ...line, last_success_at: minutesAgo(minutes) }, NOW).state).toBe(state)
   })
+
+  it.each([
+    ['fresh', 5],
+    ['stale', 6],
+  ])(
+    'is %s when a mart that may be 5 minutes old contains what was committed %i minutes ago',
+    (state, minutes) => {
+      const limited = { ...line, budget_seconds: 300, data_as_of: minutesAgo(minutes) }
+      expect(dataFactsOf(limited, NOW)).toMatchObject({ state, ageMs: minutes * 60_000, limitMs: 300_000 })
+    },
+  )
 
   it('is unknown without a schedule', () => {
     expect(dataFactsOf({ ...line, schedule_period_ms: null }, NOW)).toMatchObject({

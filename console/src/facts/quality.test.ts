@@ -25,7 +25,13 @@ const EQUAL: Comparison = {
 const DRIFTED: Comparison = { ...EQUAL, matches: false, target_rows: 69, missing: 2, extra: 1 }
 const LINE = {
   ...{ enabled: true, config_version: 1, last_run: RUN, last_success_at: minutesAgo(5) },
-  ...{ schedule_period_ms: 600_000, quarantined: 0, recent: [BAR, BAR, BAR, BAR] },
+  ...{
+    data_as_of: null,
+    budget_seconds: null,
+    schedule_period_ms: 600_000,
+    quarantined: 0,
+    recent: [BAR, BAR, BAR, BAR],
+  },
   compared: { counts: null, rows: EQUAL },
 }
 

@@ -20,6 +20,8 @@ type Line = Pick<
   | 'config_version'
   | 'last_run'
   | 'last_success_at'
+  | 'data_as_of'
+  | 'budget_seconds'
   | 'schedule_period_ms'
   | 'quarantined'
   | 'recent'

@@ -17,6 +17,8 @@ const LINE: PipelineLine = {
   config_version: 1,
   schedule_interval: null,
   schedule_timezone: 'UTC',
+  data_as_of: null,
+  budget_seconds: null,
   schedule_period_ms: null,
   next_run_at: null,
   last_success_at: null,

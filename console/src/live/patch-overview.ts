@@ -64,6 +64,7 @@ function patchRun(line: PipelineLine, event: RunEvent): PipelineLine {
     current_run: known === null ? line.current_run : null,
     last_run: last,
     last_success_at: status === 'SUCCESS' ? at : line.last_success_at,
+    data_as_of: status === 'SUCCESS' ? (known?.started_at ?? line.data_as_of) : line.data_as_of,
     recent: [{ status, duration_ms, rows_read, rows_written }, ...line.recent].slice(0, BARS),
   }
 }

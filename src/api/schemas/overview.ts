@@ -97,6 +97,8 @@ const lineWire = z
       .describe('The time between two scheduled runs: older data is late.'),
     next_run_at: when('When it runs next.'),
     last_success_at: when('When a run last succeeded.'),
+    data_as_of: when('The mart contains everything that was committed in the source before this time.'),
+    budget_seconds: z.number().nullable().describe('How old its data may become; null: not limited.'),
     quarantined: count('Quarantined rows that are not replayed or discarded yet; counted up to 1,000.'),
     compared: z
       .object({
@@ -155,6 +157,8 @@ function lineToWire(line: PipelineLines['page']['items'][number]): z.infer<typeo
     schedule_period_ms: line.periodMs,
     next_run_at: line.nextRunAt,
     last_success_at: line.lastSuccessAt,
+    data_as_of: line.dataAsOf,
+    budget_seconds: line.budgetSeconds,
     quarantined: line.quarantined,
     compared: {
       counts: line.compared.counts === null ? null : comparisonToWire(line.compared.counts),

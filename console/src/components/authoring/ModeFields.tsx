@@ -25,13 +25,13 @@ function fieldsOf(way: Way, spec: Spec, columns: Inspection['columns']): Partial
       capture: 'key',
       incremental_key: null,
       incremental_id_key: null,
-      freshness: null,
+      freshness: spec.freshness === 'live' ? null : spec.freshness,
     }
   const shared = {
     mode: 'incremental',
     full_strategy: 'upsert',
     capture: way,
-    freshness: way === 'wal' ? spec.freshness : null,
+    freshness: spec.freshness === 'live' && way !== 'wal' ? null : spec.freshness,
   } as const
   const none = { incremental_key: null, incremental_id_key: null }
   // Deleted rows are in the log, so that there is nothing to sweep.

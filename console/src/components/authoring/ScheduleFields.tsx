@@ -24,6 +24,7 @@ export function ScheduleFields({ spec, inspection, onChange }: FieldsProps) {
   return (
     <Panel title={texts.when}>
       <div className={styles.stack}>
+        {spec.freshness === 'live' ? null : <FreshnessField {...{ spec, inspection, onChange }} />}
         <div className={styles.fields}>
           <div>
             <TextInput
@@ -65,6 +66,24 @@ export function ScheduleFields({ spec, inspection, onChange }: FieldsProps) {
         <Coming schedule={spec.schedule_interval} zone={spec.schedule_timezone} />
       </div>
     </Panel>
+  )
+}
+
+function FreshnessField({ spec, inspection, onChange }: FieldsProps) {
+  const texts = useTexts(scheduleTexts)
+  return (
+    <div>
+      <TextInput
+        label={<FieldLabel name="freshness">{texts.freshness}</FieldLabel>}
+        description={texts.freshnessHint}
+        placeholder={texts.noLimit}
+        value={spec.freshness ?? ''}
+        error={isBad(inspection.problems, 'freshness')}
+        spellCheck={false}
+        onChange={({ currentTarget }) => onChange({ freshness: currentTarget.value || null })}
+      />
+      <FieldProblems problems={inspection.problems} field="freshness" />
+    </div>
   )
 }
 

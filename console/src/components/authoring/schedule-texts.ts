@@ -15,6 +15,10 @@ export const scheduleTexts = defineTexts(
       week: 'Mondays at 06:00',
     },
     every: (interval: string) => `Every ${interval} after the previous run.`,
+    freshness: 'Freshness',
+    freshnessHint:
+      'How old the data may become (5m, 1h30m): runners decide when to run. Works without a schedule.',
+    noLimit: 'Not limited',
     zone: 'Time zone',
     zoneHint: 'Applies to cron expressions.',
     next: (zone: string) => `Next runs, in ${zone}`,
@@ -36,6 +40,10 @@ export const scheduleTexts = defineTexts(
       week: 'По понедельникам в 06:00',
     },
     every: (interval: string) => `Каждые ${interval} после предыдущего запуска.`,
+    freshness: 'Свежесть',
+    freshnessHint:
+      'Сколько данные могут отставать (5m, 1h30m): когда запускать, решают раннеры. Работает и без расписания.',
+    noLimit: 'Не ограничена',
     zone: 'Часовой пояс',
     zoneHint: 'Для выражений cron.',
     next: (zone: string) => `Следующие запуски, ${zone}`,

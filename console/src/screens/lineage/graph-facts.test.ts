@@ -62,6 +62,8 @@ function line(id: string, minutes: number | null): PipelineLine {
     id,
     enabled: true,
     last_success_at: at,
+    data_as_of: null,
+    budget_seconds: null,
     schedule_period_ms: 600_000,
     quarantined: 0,
     recent: [],

@@ -9,11 +9,14 @@ import { ProblemCard } from '../../components/ProblemCard.js'
 import { RunBars } from '../../components/RunBars.js'
 import { Skeleton } from '../../components/Skeleton.js'
 import { TimeText } from '../../components/TimeText.js'
+import { dataFactsOf } from '../../facts/data-state.js'
 import { useFormat } from '../../i18n/format.js'
 import { useTexts } from '../../i18n/texts.js'
+import { useNow } from '../../time/clock.js'
 import { CheckpointFacts } from './CheckpointFacts.js'
 import styles from './pipeline.module.css'
 import { usePipeline } from './pipeline-context.js'
+import { StalePanel } from './StalePanel.js'
 import { StepGraph } from './StepGraph.js'
 import { pipelineTexts } from './texts.js'
 import { ValidationPanel } from './ValidationPanel.js'
@@ -22,9 +25,12 @@ export function OverviewTab() {
   const { pipeline, line } = usePipeline()
   const isIncremental = pipeline.mode === 'incremental'
   const { data, error } = useQuery({ ...checkpointQuery(pipeline.id), enabled: isIncremental })
+  const now = useNow()
+  const isStale = line !== null && line.budget_seconds !== null && dataFactsOf(line, now).state === 'stale'
   const isPlaced = !isIncremental || data !== undefined || error !== null
   return (
     <>
+      {isStale ? <StalePanel id={pipeline.id} /> : null}
       <StepGraph pipeline={pipeline} />
       <div className={styles.columns}>
         {line === null ? null : <RecentRuns line={line} />}
@@ -93,7 +99,8 @@ function CheckpointPanel({ pipeline }: { readonly pipeline: Pipeline }) {
 
 function About({ pipeline }: { readonly pipeline: Pipeline }) {
   const texts = useTexts(pipelineTexts)
-  const { description, schedule_interval, schedule_timezone, mode, created_at, updated_at } = pipeline
+  const { description, schedule_interval, schedule_timezone, freshness, mode } = pipeline
+  const { created_at, updated_at } = pipeline
   return (
     <Panel title={texts.about}>
       {description === '' ? (
@@ -111,6 +118,14 @@ function About({ pipeline }: { readonly pipeline: Pipeline }) {
             ) : (
               <code key="schedule" className="v-mono">
                 {schedule_interval} {schedule_timezone}
+              </code>
+            ),
+          ],
+          [
+            texts.freshness,
+            freshness === null ? null : (
+              <code key="freshness" className="v-mono">
+                {freshness}
               </code>
             ),
           ],

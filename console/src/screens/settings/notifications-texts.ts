@@ -44,6 +44,7 @@ export const notificationsTexts = defineTexts(
       quarantine_grew: 'quarantine grew',
       drift_found: 'drift found',
       audit_failed: 'audit failed',
+      stale: 'data too old',
       held_back: 'held back too long',
     } as Record<string, string>,
     types: {
@@ -152,6 +153,7 @@ export const notificationsTexts = defineTexts(
       quarantine_grew: 'карантин вырос',
       drift_found: 'найдены расхождения',
       audit_failed: 'аудит не пройден',
+      stale: 'данные устарели',
       held_back: 'долгая задержка контрольной точки',
     } as Record<string, string>,
     types: {

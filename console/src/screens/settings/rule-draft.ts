@@ -10,6 +10,7 @@ const ORDER: Readonly<Record<Event, true>> = {
   quarantine_grew: true,
   drift_found: true,
   audit_failed: true,
+  stale: true,
   held_back: true,
 }
 export const EVENTS = Object.keys(ORDER) as Event[]
